@@ -1,0 +1,56 @@
+# `make` alone lists the targets. What CI runs is `make check` and `make test`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X liza/pkg/cli.version=$(VERSION)
+FUZZTIME ?= 30s
+CRASHES ?= 20
+BENCHTIME ?= 1s
+
+.PHONY: help demo test check build race bench fuzz crash generate install
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## a whole sprint on a fresh example repository, with the built-in scripted agent
+	@go run ./cmd/liza demo
+
+test: ## all tests, with the race detector and in random order
+	go test -race -shuffle=on ./...
+
+check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, sleeps in tests
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+	go vet ./...
+	GOOS=darwin go vet ./...
+	go tool staticcheck ./...
+	go mod tidy -diff
+	go test ./pkg/ -run TestImports
+	@# A test that sleeps is slow or flaky; inside a synctest bubble sleeping costs nothing.
+	@out=$$(grep -rl --include='*_test.go' 'time\.Sleep(' . | xargs -r grep -L '"testing/synctest"' || true); \
+	if [ -n "$$out" ]; then echo "time.Sleep in a test outside testing/synctest:"; echo "$$out"; exit 1; fi
+
+build: ## bin/liza and bin/liza-agent
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent
+
+install: ## both binaries into the Go bin folder
+	go install -trimpath -ldflags '$(LDFLAGS)' ./cmd/liza ./cmd/liza-agent
+
+generate: ## write the generated parts of the documentation anew
+	@for dir in $$(grep -rl --include='*_test.go' 'func TestGenerated' pkg | xargs -r -n 1 dirname | sort -u); do \
+		go test "./$$dir" -run TestGenerated -count=1 -update; done
+
+race: ## all tests several times over with the race detector
+	go test -race -shuffle=on -count=5 -timeout 30m ./...
+
+bench: ## benchmarks (BENCHTIME=1s)
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
+
+crash: ## crash tests, each repeated (CRASHES=20)
+	go test -run Crash -count=$(CRASHES) -timeout 60m ./...
+
+fuzz: ## every fuzz target for a while (FUZZTIME=30s each)
+	@grep -rn --include='*_test.go' -o 'func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test\.go:[0-9]*:func | |' | sort -u | while read -r dir target; do \
+		echo "$$dir $$target"; go test "$$dir" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; done

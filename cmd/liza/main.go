@@ -1,0 +1,10 @@
+// Liza supervises coding agents: people, agents and scripts use this command.
+package main
+
+import (
+	"os"
+
+	"liza/pkg/cli"
+)
+
+func main() { os.Exit(cli.Liza(os.Args[1:], cli.Std())) }

@@ -1,0 +1,287 @@
+// Package pkg_test holds the cut of the packages as data: which packages there are,
+// what each may import, and why. A new package is a decision, so it has to be
+// entered here.
+package pkg_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "liza"
+
+// rule is one line of the table. Imports point to lower levels; two packages of one
+// level never import each other, except a sub-package its own parent.
+type rule struct {
+	level  int
+	may    []string // packages of ours
+	upTo   int      // besides, all of the levels 0 to upTo (when it is not 0) but those named
+	but    []string
+	reason string   // why nothing else
+	not    []string // standard or foreign imports that would break the promise
+	noUse  []string // identifiers that would break it
+}
+
+func imports(names ...string) []string { return names }
+
+// rules is the table. Names are relative to pkg/, but for protocols.
+var rules = map[string]rule{
+	"blackboard": {level: 0, reason: "the rules of the state are pure, so that every one can be tested without waiting",
+		not: []string{"os", "os/exec", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
+	"git":            {level: 0, reason: "it knows repositories and worktrees, not tasks"},
+	"agent":          {level: 0, reason: "an adapter must work for any supervisor"},
+	"agent/scripted": {level: 0, may: imports("agent"), reason: "it stands in for a program that knows nothing of Liza"},
+	"safefile":       {level: 0, reason: "it must not know what is in the file"},
+	"yamldoc":        {level: 0, reason: "it must not know what a task is"},
+	"secret":         {level: 0, reason: "everything that writes uses it, so it can use nobody"},
+	"protocols":      {level: 0, reason: "it holds texts"},
+
+	"history": {level: 1, may: imports("blackboard", "safefile", "secret"), reason: "what happened never influences what happens"},
+	"breaker": {level: 1, may: imports("blackboard"), reason: "it judges events that it is given and keeps no state of its own"},
+	"config":  {level: 1, may: imports("yamldoc"), reason: "settings know no command line and no state"},
+	"role":    {level: 1, may: imports("blackboard", "yamldoc"), reason: "a role is a text; it starts nothing"},
+	"review":  {level: 1, may: imports("blackboard", "git"), reason: "checks return findings; others store them"},
+
+	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
+	"store": {level: 2, may: imports("blackboard", "history", "yamldoc", "safefile"),
+		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
+	"store/storetest": {level: 2, may: imports("blackboard", "history", "store"), reason: "every backend must pass it"},
+	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols"),
+		reason: "the same input gives the same prompt, byte for byte",
+		not:    []string{"math/rand", "math/rand/v2", "crypto/rand"}, noUse: []string{"time.Now"}},
+
+	"merge": {level: 3, may: imports("blackboard", "store", "git", "review"), reason: "merging is deterministic work on state and repository"},
+	"watch": {level: 3, may: imports("blackboard", "store", "history", "breaker"), reason: "it looks and tells; it never acts"},
+
+	"verb": {level: 4, upTo: 3, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest"),
+		reason: "a verb has its effects on state and repository; starting programs is the supervisor's"},
+
+	"supervisor": {level: 5, upTo: 4, but: imports("watch", "store/storetest"), reason: "the command line starts the watcher beside the team"},
+	"dashboard":  {level: 5, may: imports("blackboard", "history", "breaker", "watch"), reason: "a view shows; it changes nothing"},
+	"dashboard/tui": {level: 5, may: imports("blackboard", "history", "breaker", "watch", "dashboard", "verb", "store"),
+		reason: "buttons call verbs, and nothing else changes the state"},
+	"dashboard/web": {level: 5, may: imports("blackboard", "history", "breaker", "watch", "dashboard", "verb", "store"),
+		reason: "buttons call verbs, and nothing else changes the state"},
+
+	"mcp": {level: 6, may: imports("verb", "dashboard"), reason: "it has no rules of its own"},
+	"cli": {level: 7, upTo: 6, but: imports("store/storetest"), reason: "it parses and prints; tests of stores stay outside of the program"},
+
+	"cmd": {level: 8, may: imports("cli"), reason: "a main is a few lines"},
+}
+
+// allows tells whether the rule lets its package import another one.
+func (r rule) allows(pkg string) bool {
+	if slices.Contains(r.may, pkg) {
+		return true
+	}
+	other, ok := rules[pkg]
+	return ok && r.upTo > 0 && other.level <= r.upTo && !slices.Contains(r.but, pkg)
+}
+
+// onlyAtTheTop are identifiers for the command line and the mains alone: whoever
+// reads the environment or ends the process somewhere below cannot be tested.
+var onlyAtTheTop = []string{"os.Exit", "os.Getenv", "os.LookupEnv"}
+
+// name is what the table calls a package, for example "store" or "cmd".
+func name(importPath string) string {
+	rest := strings.TrimPrefix(importPath, module+"/")
+	if strings.HasPrefix(rest, "cmd/") {
+		return "cmd"
+	}
+	return strings.TrimPrefix(rest, "pkg/")
+}
+
+// check gives what is wrong with the files of a package, one sentence each.
+func check(pkg string, files []*ast.File) []string {
+	r, ok := rules[pkg]
+	if !ok {
+		return []string{fmt.Sprintf("package %s is not in the table of pkg/deps_test.go; adding one is a decision", pkg)}
+	}
+	var wrong []string
+	noUse := r.noUse
+	if r.level < rules["cli"].level {
+		noUse = append(slices.Clone(noUse), onlyAtTheTop...)
+	}
+	for _, f := range files {
+		for _, imp := range importsOf(f) {
+			ours := imp == module || strings.HasPrefix(imp, module+"/")
+			if ours && !r.allows(name(imp)) {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", pkg, name(imp), r.reason))
+			}
+			if slices.Contains(r.not, imp) {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", pkg, imp, r.reason))
+			}
+		}
+		for _, use := range usesOf(f, noUse) {
+			wrong = append(wrong, fmt.Sprintf("%s uses %s: time, environment and exit codes belong to cli", pkg, use))
+		}
+	}
+	slices.Sort(wrong)
+	return slices.Compact(wrong)
+}
+
+func importsOf(f *ast.File) []string {
+	var out []string
+	for _, spec := range f.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// usesOf finds the identifiers ("time.Now") that a file uses, under whatever name
+// it imports their package.
+func usesOf(f *ast.File, identifiers []string) []string {
+	local := map[string]string{} // name in this file → import path
+	for _, spec := range f.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		as := path.Base(p)
+		if spec.Name != nil {
+			as = spec.Name.Name
+		}
+		local[as] = p
+	}
+	var out []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok {
+			if use := local[x.Name] + "." + sel.Sel.Name; slices.Contains(identifiers, use) {
+				out = append(out, use)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// listed is what `go list -json` says of a package.
+type listed struct {
+	ImportPath, Dir                   string
+	GoFiles, CgoFiles, IgnoredGoFiles []string
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
+	cmd.Dir = ".."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var pkgs []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func parse(t *testing.T, p listed) []*ast.File {
+	t.Helper()
+	var out []*ast.File
+	for _, file := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue // a test of another system
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Errorf("%s: %v", p.ImportPath, err)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func TestImportsFollowTheTable(t *testing.T) {
+	t.Parallel()
+	pkgs := list(t)
+	if len(pkgs) < 2 {
+		t.Fatalf("go list names %d packages; the test looks at nothing", len(pkgs))
+	}
+	for _, p := range pkgs {
+		files := parse(t, p)
+		if len(files) == 0 {
+			continue // this folder: tests only
+		}
+		for _, wrong := range check(name(p.ImportPath), files) {
+			t.Error(wrong)
+		}
+	}
+}
+
+func TestImportsInTheTablePointDownwards(t *testing.T) {
+	t.Parallel()
+	for pkg, r := range rules {
+		if r.reason == "" || r.upTo >= r.level && r.upTo > 0 {
+			t.Errorf("%s: a rule has a reason and points downwards", pkg)
+		}
+		for _, may := range slices.Concat(r.may, r.but) {
+			below, ok := rules[may]
+			child := strings.HasPrefix(pkg, may+"/")
+			if !ok || below.level > r.level || below.level == r.level && !child {
+				t.Errorf("%s (level %d) may import %s (level %d, known: %t)", pkg, r.level, may, below.level, ok)
+			}
+		}
+	}
+}
+
+func TestImportsThatBreakARuleAreNamed(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ what, pkg, source, want string }{
+		{"an upward import", "agent", `package agent; import _ "liza/pkg/blackboard"`, "agent imports blackboard: an adapter must work for any supervisor"},
+		{"a package of the same level", "history", `package history; import _ "liza/pkg/config"`, "history imports config: what happened never influences what happens"},
+		{"a root package", "store", `package store; import _ "liza/protocols"`, "store imports protocols: a store keeps"},
+		{"a main that does work", "cmd", `package main; import _ "liza/pkg/store"`, "cmd imports store: a main is a few lines"},
+		{"I/O in the rules", "blackboard", `package blackboard; import _ "os/exec"`, "blackboard imports os/exec: the rules of the state are pure"},
+		{"the clock in the rules", "blackboard", `package blackboard; import "time"; var now = time.Now`, "blackboard uses time.Now"},
+		{"the clock under another name", "prompt", `package prompt; import clock "time"; var at = clock.Now()`, "prompt uses time.Now"},
+		{"an exit below the command line", "verb", `package verb; import "os"; func f() { os.Exit(1) }`, "verb uses os.Exit"},
+		{"the environment below the command line", "git", `package git; import "os"; var home = os.Getenv("HOME")`, "git uses os.Getenv"},
+		{"an unknown package", "utils", `package utils`, "package utils is not in the table"},
+		{"an exit of a main", "cmd", `package main; import "os"; import "liza/pkg/cli"; func main() { os.Exit(cli.Liza(nil, nil)) }`, ""},
+		{"a clock where it is allowed", "store", `package store; import "time"; var now = time.Now`, ""},
+		{"a parent of its own", "agent/scripted", `package scripted; import _ "liza/pkg/agent"`, ""},
+		{"a variable that is called os", "verb", `package verb; func f(os struct{ Exit func(int) }) { os.Exit(1) }`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			t.Parallel()
+			f, err := parser.ParseFile(token.NewFileSet(), "x.go", tt.source, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(check(tt.pkg, []*ast.File{f}), "\n")
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
