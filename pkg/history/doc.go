@@ -1,0 +1,15 @@
+// Package history is what happened to a project. It is written down and shown, and
+// nothing that Liza decides is read from it.
+//
+// Journal is log.yaml (protocol 3.1, D2): an append-only YAML list with one entry for
+// each transition, written in the critical section of the state's write and before the
+// state itself. So an entry may be there whose state never came; the next writer calls
+// Repair, which cuts it:
+//
+//	repaired, err := journal.Repair(state.Revision, now)
+//	// … change the state …
+//	err = journal.Append(state.Revision+1, entries)
+//	// … replace the state's file …
+//
+// A Journal has no lock of its own: writers hold the lock of the state.
+package history

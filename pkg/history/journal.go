@@ -1,0 +1,167 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
+)
+
+// maxDetail is how many characters of an entry's detail are kept (protocol 3.1).
+const maxDetail = 500
+
+// Journal is the file log.yaml.
+type Journal struct {
+	Path string
+	Mask func(string) string // hides secrets in details; may be nil
+}
+
+// Append writes the entries with revision rev at the end of the journal, in one write
+// call, and flushes it to disk. After an error the journal is as it was.
+func (j Journal) Append(rev int, entries []blackboard.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	for _, e := range entries {
+		e.Rev = rev
+		if err := j.line(&b, e); err != nil {
+			return fmt.Errorf("cannot write the journal entry %s: %w", e.Action, err)
+		}
+	}
+	if err := safefile.Append(j.Path, b.Bytes()); err != nil {
+		return fmt.Errorf("cannot write the journal: %w", err)
+	}
+	return nil
+}
+
+// line writes an entry as one line, a map in flow style.
+func (j Journal) line(b *bytes.Buffer, e blackboard.Entry) error {
+	task := "null"
+	if e.Task != "" {
+		task = word(e.Task)
+	}
+	detail := j.mask(oneLine(e.Detail))
+	fmt.Fprintf(b, "- {timestamp: %s, rev: %d, agent: %s, action: %s, task: %s, detail: %s",
+		word(string(e.Timestamp)), e.Rev, word(e.Agent), word(e.Action), task, quote(detail))
+	for _, key := range sortedKeys(e.Extra) {
+		var value bytes.Buffer
+		enc := json.NewEncoder(&value)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(e.Extra[key]); err != nil {
+			return err
+		}
+		fmt.Fprintf(b, ", %s: %s", word(key), j.mask(strings.TrimSuffix(value.String(), "\n")))
+	}
+	b.WriteString("}\n")
+	return nil
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (j Journal) mask(s string) string {
+	if j.Mask == nil {
+		return s
+	}
+	return j.Mask(s)
+}
+
+// oneLine makes one line of at most maxDetail characters.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029
+	}), " ")
+	if runes := []rune(s); len(runes) > maxDetail {
+		s = string(runes[:maxDetail-1]) + "…"
+	}
+	return s
+}
+
+// plain matches what needs no quotes: words, ids and times.
+var plain = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9_./-]*|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)$`)
+
+// notText matches words that YAML takes for something else than a text.
+var notText = regexp.MustCompile(`^(?i:null|true|false|yes|no|on|off|y|n)$`)
+
+func word(s string) string {
+	if plain.MatchString(s) && !notText.MatchString(s) {
+		return s
+	}
+	return quote(s)
+}
+
+// quote writes a text in double quotes; YAML knows the escapes of Go, for Go writes what
+// is not valid UTF-8 no other way than as \x… .
+func quote(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "\ufffd")) }
+
+// A chunk is the text of one entry with what follows it up to the next.
+type chunk struct {
+	text string
+	line int // from 1
+}
+
+// chunks cuts a journal at the lines that begin an entry. What stands before the first
+// one is head.
+func chunks(text string) (head string, entries []chunk) {
+	line, start, startLine := 1, -1, 0
+	for at := 0; at < len(text); line++ {
+		end := len(text)
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		if row := text[at:end]; begins(row) {
+			if start < 0 {
+				head = text[:at]
+			} else {
+				entries = append(entries, chunk{text: text[start:at], line: startLine})
+			}
+			start, startLine = at, line
+		}
+		at = end
+	}
+	if start < 0 {
+		return text, nil
+	}
+	return head, append(entries, chunk{text: text[start:], line: startLine})
+}
+
+func begins(row string) bool {
+	return strings.HasPrefix(row, "- ") || strings.TrimRight(row, "\r\n") == "-"
+}
+
+// entry reads a chunk.
+func (c chunk) entry() (blackboard.Entry, error) {
+	var list []*blackboard.Entry
+	if err := parse(c.text, &list); err != nil {
+		return blackboard.Entry{}, err
+	}
+	if len(list) != 1 || list[0] == nil {
+		return blackboard.Entry{}, fmt.Errorf("it is not one map")
+	}
+	return *list[0], nil
+}
+
+// parse decodes YAML. The library's panics on damaged text are errors.
+func parse(text string, into any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the YAML library gave up: %v", r)
+		}
+	}()
+	return yaml.Unmarshal([]byte(text), into)
+}

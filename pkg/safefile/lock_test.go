@@ -1,0 +1,180 @@
+package safefile
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// holdMark makes the test binary a process that takes the lock named and says so.
+const holdMark = "SAFEFILE_TEST_HOLD"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(holdMark); path != "" {
+		_, err := Lock(context.Background(), path, Holder{PID: os.Getpid(), Host: "mac", Agent: "coder-2", Op: "submit"})
+		fmt.Println("held", err)
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// holder starts another process that holds the lock; kill ends it with SIGKILL.
+func holder(t *testing.T, path string) (pid int, kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), holdMark+"="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	kill = func() { once.Do(func() { cmd.Process.Kill(); cmd.Wait() }) }
+	t.Cleanup(kill)
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "held <nil>\n" {
+		t.Fatalf("the other process says %q, %v", line, err)
+	}
+	return cmd.Process.Pid, kill
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestTheLockTellsWhoHoldsIt(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), ".liza")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "state.yaml.lock")
+	pid, kill := holder(t, path)
+
+	_, err := Lock(within(t, 50*time.Millisecond), path, Holder{PID: os.Getpid()})
+	var held *HeldError
+	if !errors.As(err, &held) {
+		t.Fatalf("got %v, want a *HeldError", err)
+	}
+	if held.Holder.PID != pid || held.Holder.Op != "submit" || held.Waited < 50*time.Millisecond {
+		t.Errorf("got %+v", held)
+	}
+	want := fmt.Sprintf("cannot lock .liza/state.yaml: held by coder-2 (pid %d, host mac, submit) for ", pid)
+	if !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("the error reads %q, want it to begin with %q", err, want)
+	}
+
+	kill()
+	unlock, err := Lock(within(t, 10*time.Second), path, Holder{PID: os.Getpid(), Agent: "coder-1"})
+	if err != nil {
+		t.Fatalf("after the holder was killed: %v", err)
+	}
+	if got := readHolder(path); got.Agent != "coder-1" || got.Since.IsZero() {
+		t.Errorf("the lock file names %+v", got)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, path); got != "" {
+		t.Errorf("after the release the lock file holds %q", got)
+	}
+}
+
+func TestOnlyOneHoldsTheLock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.lock")
+	var inside, counter atomic.Int32
+	var wait sync.WaitGroup
+	for range 16 {
+		wait.Go(func() {
+			for range 25 {
+				unlock, err := Lock(t.Context(), path, Holder{PID: os.Getpid()})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := inside.Add(1); n != 1 {
+					t.Errorf("%d hold the lock", n)
+				}
+				counter.Add(1)
+				inside.Add(-1)
+				if err := unlock(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if n := counter.Load(); n != 16*25 {
+		t.Fatalf("counted to %d, want %d", n, 16*25)
+	}
+}
+
+func TestACancelledWaiterLeavesTheLockToOthers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.lock")
+	unlock, err := Lock(t.Context(), path, Holder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := Lock(ctx, path, Holder{})
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Fatalf("the cancelled waiter got %v", err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Lock(within(t, 10*time.Second), path, Holder{})
+	if err != nil {
+		t.Fatalf("the lock is not free: %v", err)
+	}
+	if err := again(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(ctx, path, Holder{}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a context that has ended takes the lock: %v", err)
+	}
+}
+
+func TestALinkIsNoLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "target"), "precious")
+	path := filepath.Join(dir, "a.lock")
+	if err := os.Symlink("target", path); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Lock(t.Context(), path, Holder{PID: 1})
+	if err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		t.Fatalf("got %v", err)
+	}
+	if got := content(t, filepath.Join(dir, "target")); got != "precious" {
+		t.Fatalf("the target holds %q", got)
+	}
+}
+
+func TestAHolderWithoutANameIsAnotherProcess(t *testing.T) {
+	t.Parallel()
+	e := &HeldError{Path: "/x/.git/liza/git.lock", Waited: 1500 * time.Millisecond}
+	if got, want := e.Error(), "cannot lock liza/git: held by another process; waited 1.5s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,169 @@
+package safefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Replace puts data in the place of the file at path: all of it, or nothing. Two
+// callers must not replace the same file at the same time; they hold a lock.
+func Replace(path string, data []byte, mode fs.FileMode) error {
+	s, err := Stage(path, data, mode)
+	if err != nil {
+		return err
+	}
+	return s.Commit()
+}
+
+// Staged is new content on disk that waits to take the place of a file.
+type Staged struct{ temp, path string }
+
+// Stage writes data to the temporary file .NAME.tmp-<pid> beside path, with mode and
+// the owner of the file that it will replace, and flushes it to disk. After an error
+// the temporary file is gone.
+func Stage(path string, data []byte, mode fs.FileMode) (*Staged, error) {
+	return stage(path, data, mode, (*os.File).Write)
+}
+
+func stage(path string, data []byte, mode fs.FileMode, write func(*os.File, []byte) (int, error)) (*Staged, error) {
+	temp := tempPrefix(path) + strconv.Itoa(os.Getpid())
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm())
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, explain(err, path, len(data)))
+	}
+	_, err = write(f, data)
+	if err == nil {
+		err = adopt(f, path, mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		os.Remove(temp)
+		return nil, fmt.Errorf("cannot write %s: %w", path, explain(err, path, len(data)))
+	}
+	return &Staged{temp: temp, path: path}, nil
+}
+
+// adopt gives the new file the mode wanted and, as far as this user may, the owner of
+// the old one.
+func adopt(f *os.File, path string, mode fs.FileMode) error {
+	if err := f.Chmod(mode.Perm()); err != nil {
+		return err
+	}
+	old, err := os.Lstat(path)
+	if err != nil {
+		return nil // nothing there yet
+	}
+	if st, ok := old.Sys().(*syscall.Stat_t); ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
+		_ = f.Chown(int(st.Uid), int(st.Gid))
+	}
+	return nil
+}
+
+// Commit renames the staged content over the file and flushes the folder.
+func (s *Staged) Commit() error {
+	if err := os.Rename(s.temp, s.path); err != nil {
+		os.Remove(s.temp)
+		return fmt.Errorf("cannot replace %s: %w", s.path, err)
+	}
+	return syncDir(filepath.Dir(s.path))
+}
+
+// Discard removes the staged content; the file stays as it is.
+func (s *Staged) Discard() { os.Remove(s.temp) }
+
+// Append puts data at the end of the file in one write and flushes it to disk. A file
+// that does not exist is made. After an error the file is as long as before.
+func Append(path string, data []byte) error {
+	return appendTo(path, data, (*os.File).Write)
+}
+
+func appendTo(path string, data []byte, write func(*os.File, []byte) (int, error)) error {
+	_, before := os.Lstat(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("cannot append to %s: %w", path, explain(err, path, len(data)))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("cannot append to %s: %w", path, err)
+	}
+	_, err = write(f, data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		_ = f.Truncate(info.Size())
+		return fmt.Errorf("cannot append to %s: %w", path, explain(err, path, len(data)))
+	}
+	if before != nil {
+		return syncDir(filepath.Dir(path))
+	}
+	return nil
+}
+
+// Truncate cuts the file to size bytes and flushes it to disk.
+func Truncate(path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("cannot cut %s: %w", path, err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		return fmt.Errorf("cannot cut %s: %w", path, err)
+	}
+	return f.Sync()
+}
+
+// Sweep removes the temporary files that writers of path left when they were killed.
+// The caller holds the lock under which path is written; the files of processes that
+// live all the same are left alone.
+func Sweep(path string) error {
+	prefix := tempPrefix(path)
+	names, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("cannot look for temporary files of %s: %w", path, err)
+	}
+	for _, entry := range names {
+		number, ours := strings.CutPrefix(entry.Name(), filepath.Base(prefix))
+		if !ours {
+			continue
+		}
+		if pid, err := strconv.Atoi(number); err == nil && (pid == os.Getpid() || dead(pid)) {
+			os.Remove(filepath.Join(filepath.Dir(path), entry.Name()))
+		}
+	}
+	return nil
+}
+
+func tempPrefix(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
+}
+
+func dead(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("cannot flush folder %s: %w", dir, err)
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("cannot flush folder %s: %w", dir, err)
+	}
+	return nil
+}

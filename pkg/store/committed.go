@@ -1,0 +1,131 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// record is the file liza/committed in the git dir: the last state that Liza wrote.
+type record struct {
+	Revision int             `json:"revision"`
+	SHA256   string          `json:"sha256"`
+	At       blackboard.Time `json:"at"`
+}
+
+func hexSum(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:]) }
+
+func (f *File) lizaDir() string       { return filepath.Join(f.o.GitDir, "liza") }
+func (f *File) committedPath() string { return filepath.Join(f.lizaDir(), "committed") }
+
+// committed reads the record; a missing or broken one is no record.
+func (f *File) committed() (record, bool) {
+	var r record
+	data, err := os.ReadFile(f.committedPath())
+	if err != nil || json.Unmarshal(data, &r) != nil || r.SHA256 == "" {
+		return record{}, false
+	}
+	return r, true
+}
+
+// settle notes what was just written (W10). The state is safe on disk already, so that
+// this may fail, or get lost with the power, without harm: the next writer takes a state
+// whose revision is higher than the record's as it is.
+func (f *File) settle(v *version) {
+	v.sum = sha256.Sum256(v.data)
+	f.keep(v)
+	data, _ := json.Marshal(record{Revision: v.base.Revision, SHA256: hexSum(v.sum), At: blackboard.TimeOf(f.o.Now())})
+	if os.MkdirAll(f.snapshotDir(), 0o755) != nil {
+		return
+	}
+	_ = put(f.committedPath(), append(data, '\n'))
+	f.snapshot(v)
+}
+
+// put replaces a file that need not survive a power loss.
+func put(path string, data []byte) error {
+	temp := fmt.Sprintf("%s.tmp-%d", path, os.Getpid())
+	err := os.WriteFile(temp, data, 0o644)
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		os.Remove(temp)
+	}
+	return err
+}
+
+// compareCommitted looks whether a person changed the file since Liza wrote it (W2; B04,
+// B06). previous is what Liza wrote, if there is a snapshot of it.
+func (f *File) compareCommitted(v *version) (edited bool, previous *version, err error) {
+	rec, ok := f.committed()
+	if !ok || rec.SHA256 == hexSum(v.sum) || v.base.Revision > rec.Revision {
+		return false, nil, nil
+	}
+	if v.base.Revision == rec.Revision {
+		return true, f.snapshotOf(rec), nil
+	}
+	back := &WentBackError{Path: f.o.Path, Revision: v.base.Revision, Committed: rec.Revision}
+	back.Person = f.keepConflict("person", v.data)
+	if last := f.snapshotOf(rec); last != nil {
+		back.Liza = f.keepConflict("liza", last.data)
+	}
+	f.o.Alert(AlertStateWentBack, back.Error())
+	return false, nil, back
+}
+
+// keepConflict stores one side of a conflict, once, and returns its path; "" when it
+// could not be written.
+func (f *File) keepConflict(side string, data []byte) string {
+	old, _ := filepath.Glob(filepath.Join(f.lizaDir(), "conflict-*-"+side+".yaml"))
+	for _, path := range old {
+		if kept, err := os.ReadFile(path); err == nil && string(kept) == string(data) {
+			return path
+		}
+	}
+	path := filepath.Join(f.lizaDir(), fmt.Sprintf("conflict-%s-%s.yaml", f.o.Now().UTC().Format(stampFormat), side))
+	for n := 2; slices.Contains(old, path); n++ {
+		path = filepath.Join(f.lizaDir(), fmt.Sprintf("conflict-%s-%d-%s.yaml", f.o.Now().UTC().Format(stampFormat), n, side))
+	}
+	if os.MkdirAll(f.lizaDir(), 0o755) != nil || put(path, data) != nil {
+		return ""
+	}
+	return path
+}
+
+// handEdit is the journal entry of a person's edit that a write takes in (B04).
+func (f *File) handEdit(now *blackboard.State, previous *version) blackboard.Entry {
+	e := blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.Human, Action: "edited_by_hand", Detail: "state.yaml was edited by hand"}
+	if previous != nil {
+		changed := compare(previous.doc, previous.base, now)
+		names := changed.names()
+		switch {
+		case len(names) == 0:
+			e.Detail += ": comments or layout only"
+		case len(names) == 1 && now.Task(names[0]) != nil:
+			e.Task = names[0]
+			fallthrough
+		default:
+			e.Detail += ": " + strings.Join(names, ", ")
+		}
+	}
+	f.o.Alert(AlertHandEdit, e.Detail)
+	return e
+}
+
+// names are what was touched, in alphabetical order.
+func (c *changes) names() []string {
+	names := make([]string, 0, len(c.touched))
+	for name := range c.touched {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/safefile"
+	"liza/pkg/yamldoc"
+)
+
+// A Comment is put into the first state: above a section ("config"), or behind a key of
+// one ("config.lease_duration").
+type Comment struct{ Path, Text string }
+
+// Create writes the first state of a project, with revision 1 and all sections that it
+// has, and the journal with what s recorded. The folder must exist and must not hold a
+// state.
+func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Comment) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(o.Path); err == nil {
+		return fmt.Errorf("cannot create %s: it exists", short(o.Path))
+	}
+	f, err := Open(o)
+	if err != nil {
+		return err
+	}
+	first := s.Clone()
+	first.Version, first.Revision = "1", 1
+	text := render(first, comments)
+	doc, err := f.reader.Parse([]byte(text))
+	if err != nil {
+		return fmt.Errorf("cannot create %s: %w", short(o.Path), err)
+	}
+	v := &version{doc: doc, data: doc.Bytes(), base: state(doc)}
+	for _, sec := range sections {
+		if !yamldoc.Alike(sec.of(v.base).Interface(), sec.of(first).Interface()) {
+			return fmt.Errorf("cannot create %s: the file would not say what section %s is", short(o.Path), sec.key)
+		}
+	}
+	if err := safefile.Replace(o.Path+".lock", nil, 0o644); err != nil {
+		return err
+	}
+	journal := history.Journal{Path: journalPath(o.Path), Mask: o.Mask}
+	if err := safefile.Replace(journal.Path, nil, 0o644); err != nil {
+		return err
+	}
+	if err := journal.Append(1, f.complete(Op{Name: "init", Agent: blackboard.Human}, s.Entries())); err != nil {
+		return err
+	}
+	if err := safefile.Replace(o.Path, v.data, 0o644); err != nil {
+		return err
+	}
+	f.settle(v)
+	return nil
+}
+
+// render writes all sections, empty ones too unless they have no value at all.
+func render(s *blackboard.State, comments []Comment) string {
+	var b strings.Builder
+	for i, sec := range sections {
+		value := sec.of(s)
+		if value.IsZero() && sec.kind == whole && sec.key != "config" && sec.key != "secrets" {
+			continue
+		}
+		above, behind := "", map[string]string{}
+		for _, c := range comments {
+			if c.Path == sec.key {
+				above = c.Text
+			} else if key, ok := strings.CutPrefix(c.Path, sec.key+"."); ok {
+				behind[key] = c.Text
+			}
+		}
+		if i > 1 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(yamldoc.Section(sec.key, value.Interface(), above, behind, sec.key == "tasks" || sec.key == "agents"))
+	}
+	return b.String()
+}

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/yamldoc"
+)
+
+// Options say where a File is and what it needs from outside. Path, GitDir and Now are
+// required.
+type Options struct {
+	Path   string           // .liza/state.yaml
+	GitDir string           // git's common dir: liza/committed and liza/snapshots are in it
+	Now    func() time.Time // for journal entries and snapshots
+
+	LockTimeout time.Duration // how long to wait for the lock; 0 is 10 s
+	Host        string        // for those who wait for the lock
+	PIDStart    int64         // kernel start time of this process, likewise
+
+	// Validate returns the violations of after that concern writers (protocol 9, column
+	// W). before is the state as it was before the change, or before a person's edit.
+	Validate func(after, before *blackboard.State) []blackboard.Violation
+
+	Mask  func(string) string     // hides secrets in the journal
+	Alert func(kind, text string) // JOURNAL_REPAIRED, STATE_WENT_BACK, HAND_EDIT
+	At    func(point string)      // failpoints W1 to W10, for tests
+}
+
+// Kinds of what Options.Alert is told.
+const (
+	AlertJournalRepaired = "JOURNAL_REPAIRED"
+	AlertStateWentBack   = "STATE_WENT_BACK"
+	AlertHandEdit        = "HAND_EDIT"
+)
+
+const (
+	lockTimeout = 10 * time.Second
+	settleTime  = 2 * time.Second       // for unparsable content (B03)
+	settleStep  = 20 * time.Millisecond // between looks at it
+	maxMoves    = 5                     // of the file under one write (W8)
+)
+
+// File is a Store in a file.
+type File struct {
+	o       Options
+	journal history.Journal
+	reader  *yamldoc.Reader
+
+	mu       sync.Mutex
+	last     *version
+	previous *version // the snapshot that was read last
+}
+
+// version is one content of the file, read. It never changes.
+type version struct {
+	data []byte
+	sum  [sha256.Size]byte
+	info fs.FileInfo
+	doc  *yamldoc.Document
+	base *blackboard.State // shared: clone it before anybody may change it
+}
+
+// Open gives the store of a project. It reads nothing yet.
+func Open(o Options) (*File, error) {
+	if o.Path == "" || o.GitDir == "" || o.Now == nil {
+		return nil, errors.New("cannot open the store: path, git dir and clock are needed")
+	}
+	if o.LockTimeout <= 0 {
+		o.LockTimeout = lockTimeout
+	}
+	if o.At == nil {
+		o.At = func(string) {}
+	}
+	if o.Alert == nil {
+		o.Alert = func(string, string) {}
+	}
+	return &File{
+		o:       o,
+		journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask},
+		reader:  &yamldoc.Reader{Split: splitKeys(), Decode: decode},
+	}, nil
+}
+
+func journalPath(statePath string) string {
+	return filepath.Join(filepath.Dir(statePath), "log.yaml")
+}
+
+// Journal is the journal beside the state, for readers.
+func (f *File) Journal() history.Journal { return f.journal }
+
+// View returns a copy of the state as it is now. It takes no lock. An unreadable file is
+// an *InvalidError; LastValid then has a state to look at.
+func (f *File) View(ctx context.Context) (*blackboard.State, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	return v.base.Clone(), nil
+}
+
+// read reads the file and decodes what changed since the last time.
+func (f *File) read() (*version, error) {
+	data, info, err := readWhole(f.o.Path)
+	if err != nil {
+		return nil, f.unreadable(err)
+	}
+	f.mu.Lock()
+	last := f.last
+	f.mu.Unlock()
+	if last != nil && string(last.data) == string(data) {
+		same := *last
+		same.info = info
+		return &same, nil
+	}
+	doc, err := f.reader.Parse(data)
+	if err != nil {
+		return nil, f.unreadable(err)
+	}
+	v := &version{data: data, sum: sha256.Sum256(data), info: info, doc: doc, base: state(doc)}
+	if v.base.Version != "1" {
+		return nil, &VersionError{Path: f.o.Path, Version: string(v.base.Version)}
+	}
+	f.keep(v)
+	return v, nil
+}
+
+// state is the version's state, nil if there is no version.
+func (v *version) state() *blackboard.State {
+	if v == nil {
+		return nil
+	}
+	return v.base
+}
+
+func (f *File) keep(v *version) {
+	f.mu.Lock()
+	f.last = v
+	f.mu.Unlock()
+}
+
+// readWhole reads a file with the facts by which a later change of it is recognised.
+func readWhole(path string) ([]byte, fs.FileInfo, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.Size() > yamldoc.MaxSize {
+		return nil, nil, &yamldoc.SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", info.Size()>>20, yamldoc.MaxSize>>20)}
+	}
+	data := make([]byte, info.Size(), info.Size()+1)
+	if _, err := io.ReadFull(file, data); err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, nil, err
+	}
+	rest, err := io.ReadAll(file) // it may have grown meanwhile
+	return append(data, rest...), info, err
+}
+
+// unreadable makes an *InvalidError (V01) of what keeps the file from being read.
+func (f *File) unreadable(err error) error {
+	v := blackboard.Violation{Rule: "V01", Severity: blackboard.SeverityError, OnWrite: true, Subjects: []string{"file"}}
+	var syntax *yamldoc.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		v.Line, v.Column, v.Message = syntax.Line, syntax.Column, syntax.Error()
+	case errors.Is(err, fs.ErrNotExist):
+		v.Message = "cannot parse: the file is missing"
+	default:
+		return fmt.Errorf("cannot read %s: %w", short(f.o.Path), err)
+	}
+	return &InvalidError{Path: f.o.Path, Violations: []blackboard.Violation{v}, Err: err}
+}
+
+// Inspection is a state with what reading it found, for `liza validate`.
+type Inspection struct {
+	State    *blackboard.State
+	Decode   []blackboard.Violation // V03, V04 and V61, with their lines
+	Missing  []string               // required sections that are missing
+	Previous *blackboard.State      // the last state that Liza wrote, if a person changed it since; else nil
+	doc      *yamldoc.Document
+}
+
+// Inspect reads the state for validation.
+func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	i := &Inspection{State: v.base.Clone(), Decode: decoding(v.doc, true), Missing: missing(v.doc), doc: v.doc}
+	if rec, ok := f.committed(); ok && rec.SHA256 != hexSum(v.sum) {
+		i.Previous = f.snapshotOf(rec).state().Clone()
+	}
+	return i, nil
+}
+
+// Line is the place of a violation's path in the file, 0 if it is not known.
+func (i *Inspection) Line(path string) (line, column int) { return i.doc.Line(path) }
+
+// Locate fills in the lines and columns of violations.
+func (i *Inspection) Locate(violations []blackboard.Violation) []blackboard.Violation {
+	return locate(i.doc, violations)
+}

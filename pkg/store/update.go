@@ -1,0 +1,251 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
+	"liza/pkg/yamldoc"
+)
+
+// errMoved says that an editor changed the file under a write (W8).
+var errMoved = errors.New("the file was changed meanwhile")
+
+// Update is a write as protocol 1.2 defines it. Errors: *LockedError, *InvalidError,
+// *WentBackError, *VersionError, and what change returned.
+func (f *File) Update(ctx context.Context, op Op, change func(*blackboard.State) error) error {
+	patience := time.Time{}
+	for {
+		err := f.locked(ctx, op, change)
+		var invalid *InvalidError
+		var syntax *yamldoc.SyntaxError
+		if !errors.As(err, &invalid) || !errors.As(err, &syntax) {
+			return err
+		}
+		// An editor may be in the middle of saving: look again for a while, without the lock.
+		if patience.IsZero() {
+			patience = time.Now().Add(settleTime)
+		}
+		if !f.settled(ctx, patience) {
+			return err
+		}
+	}
+}
+
+// settled waits until the file can be read again. It gives up at the time given.
+func (f *File) settled(ctx context.Context, until time.Time) bool {
+	tick := time.NewTicker(settleStep)
+	defer tick.Stop()
+	for time.Now().Before(until) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+		if _, err := f.read(); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// locked takes the lock (W1) and writes, again and again while editors get in between.
+func (f *File) locked(ctx context.Context, op Op, change func(*blackboard.State) error) (err error) {
+	wait, cancel := context.WithTimeout(ctx, f.o.LockTimeout)
+	defer cancel()
+	unlock, err := safefile.Lock(wait, f.o.Path+".lock", safefile.Holder{
+		PID: os.Getpid(), PIDStart: f.o.PIDStart, Host: f.o.Host, Agent: op.Agent, Op: op.Name,
+	})
+	var held *safefile.HeldError
+	if errors.As(err, &held) {
+		return &LockedError{Held: held}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := unlock(); err == nil && e != nil {
+			err = fmt.Errorf("cannot unlock %s: %w", short(f.o.Path), e)
+		}
+	}()
+	f.o.At("W1")
+	for range maxMoves {
+		if err = f.write(ctx, op, change); !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+	return fmt.Errorf("cannot write %s: somebody else changed it %d times while it was being written", short(f.o.Path), maxMoves)
+}
+
+// write makes one attempt, W2 to W10, under the lock.
+func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) error) error {
+	if info, err := os.Lstat(f.o.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("cannot write %s: it is a symbolic link", short(f.o.Path))
+	}
+	before, err := f.read()
+	if err != nil {
+		return err
+	}
+	edited, previous, err := f.compareCommitted(before)
+	if err != nil {
+		return err
+	}
+	f.o.At("W2")
+	if err := f.repair(before.base.Revision); err != nil {
+		return err
+	}
+	f.o.At("W3")
+	after := before.base.Clone()
+	if err := change(after); errors.Is(err, ErrUnchanged) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("cannot write %s: %w", short(f.o.Path), err)
+	}
+	f.o.At("W4")
+	changes := compare(before.doc, before.base, after)
+	entries := f.complete(op, after.Entries())
+	if changes.none() && len(entries) == 0 {
+		return nil
+	}
+	if edited {
+		entries = append([]blackboard.Entry{f.handEdit(before.base, previous)}, entries...)
+	}
+	next, err := f.validated(before, previous.state(), after, changes)
+	if err != nil {
+		return err
+	}
+	f.o.At("W5")
+	if err := f.journal.Append(after.Revision, entries); err != nil {
+		return err
+	}
+	f.o.At("W6")
+	if err := f.replace(before, next); err != nil {
+		return err
+	}
+	f.settle(next)
+	f.o.At("W10")
+	return nil
+}
+
+// repair makes the journal fit the state, and removes what killed writers left (W3).
+func (f *File) repair(revision int) error {
+	if err := safefile.Sweep(f.o.Path); err != nil {
+		return err
+	}
+	repaired, err := f.journal.Repair(revision, f.o.Now())
+	if err != nil {
+		return err
+	}
+	if repaired.Any() {
+		f.o.Alert(AlertJournalRepaired, repaired.String())
+	}
+	if repaired.Ahead > 0 {
+		f.o.Alert(AlertStateWentBack, repaired.String())
+	}
+	return nil
+}
+
+// complete fills in what a change may leave out of its journal entries.
+func (f *File) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		if entries[i].Timestamp == "" {
+			entries[i].Timestamp = blackboard.TimeOf(f.o.Now())
+		}
+		if entries[i].Agent == "" {
+			entries[i].Agent = op.Agent
+		}
+	}
+	return entries
+}
+
+// validated makes the next version of the file and refuses it if it has a violation in
+// what the change touches, or one that the change creates elsewhere (W5).
+func (f *File) validated(before *version, previous, after *blackboard.State, changes *changes) (*version, error) {
+	revision := before.base.Revision
+	after.Version, after.Revision = before.base.Version, revision+1
+	doc, err := changes.apply(before.doc, revision)
+	if err != nil {
+		return nil, err
+	}
+	after.ClearEntries()
+	var refused []blackboard.Violation
+	for _, v := range decoding(before.doc, false) {
+		if v.Rule == "V03" && changes.edited[v.Subjects[0]] {
+			refused = append(refused, v) // a person's text stands where the section should be
+		}
+	}
+	for _, v := range decoding(doc, false) {
+		if changes.concerns(v) {
+			refused = append(refused, v)
+		}
+	}
+	if f.o.Validate != nil {
+		refused = append(refused, f.newOrTouched(before.base, previous, after, changes)...)
+	}
+	if len(refused) > 0 {
+		return nil, &InvalidError{Path: f.o.Path, Violations: locate(before.doc, refused)}
+	}
+	return &version{doc: doc, data: doc.Bytes(), base: state(doc)}, nil
+}
+
+// newOrTouched are the violations for which a write is refused. What was broken before,
+// elsewhere, does not stop it.
+func (f *File) newOrTouched(before, previous, after *blackboard.State, changes *changes) []blackboard.Violation {
+	if previous == nil {
+		previous = before
+	}
+	var refused, elsewhere []blackboard.Violation
+	for _, v := range f.o.Validate(after, previous) {
+		switch {
+		case v.Severity != blackboard.SeverityError || !v.OnWrite:
+		case changes.concerns(v):
+			refused = append(refused, v)
+		default:
+			elsewhere = append(elsewhere, v)
+		}
+	}
+	if len(elsewhere) == 0 {
+		return refused
+	}
+	old := map[string]bool{}
+	for _, v := range f.o.Validate(before, previous) {
+		old[v.Rule+" "+v.Path+" "+v.Message] = true
+	}
+	for _, v := range elsewhere {
+		if !old[v.Rule+" "+v.Path+" "+v.Message] {
+			refused = append(refused, v)
+		}
+	}
+	return refused
+}
+
+// replace puts the next version in the place of the one that was read, unless that is
+// no longer there (W7 to W9).
+func (f *File) replace(before, next *version) error {
+	staged, err := safefile.Stage(f.o.Path, next.data, before.info.Mode())
+	if err != nil {
+		return err
+	}
+	f.o.At("W7")
+	now, err := os.Stat(f.o.Path)
+	if err != nil || !os.SameFile(now, before.info) || now.Size() != before.info.Size() || !now.ModTime().Equal(before.info.ModTime()) {
+		staged.Discard()
+		return errMoved
+	}
+	f.o.At("W8")
+	if err := staged.Commit(); err != nil {
+		return err
+	}
+	f.o.At("W9")
+	return nil
+}

@@ -1,0 +1,216 @@
+package yamldoc
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// A Problem is a place of the file that does not fit the Go type that reads it.
+type Problem struct {
+	Path         string // within the value that was checked: "history[2].time"; "" is the value itself
+	Line, Column int
+	Key          string   // the key concerned
+	Known        []string // for a key that the type does not know: those it does
+	Message      string   // for a value of a wrong type: "'priority' must be an integer, is "high""
+}
+
+// Unknown tells whether the problem is a key that nobody knows, not a value of a wrong type.
+func (p Problem) Unknown() bool { return p.Message == "" }
+
+// A Schema knows the Go types that read a file. It does not change.
+type Schema map[reflect.Type]shapeOf
+
+// shapeOf is what a struct type lets a map have.
+type shapeOf struct {
+	fields map[string]reflect.Type
+	names  []string
+	open   bool // other keys as well
+}
+
+// NewSchema makes the schema of a type and of all types within it.
+func NewSchema(t reflect.Type) Schema {
+	s := Schema{}
+	s.add(t)
+	return s
+}
+
+func (s Schema) add(t reflect.Type) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		s.add(t.Elem())
+		return
+	case reflect.Struct:
+	default:
+		return
+	}
+	if _, known := s[t]; known || t == timeType {
+		return
+	}
+	shape := shapeOf{fields: map[string]reflect.Type{}}
+	for _, f := range fieldsOf(t) {
+		shape.open = shape.open || f.inline
+		shape.fields[f.name] = t.Field(f.index).Type
+		shape.names = append(shape.names, f.name)
+	}
+	s[t] = shape
+	for _, f := range shape.fields {
+		s.add(f)
+	}
+}
+
+// Problems lists what in node does not fit the type of value, a pointer to what would be
+// decoded. The values that do fit are decoded all the same.
+func (s Schema) Problems(node *yaml.Node, value any) []Problem {
+	f := fitter{schema: s}
+	f.fit(node, reflect.TypeOf(value), "", "")
+	return f.problems
+}
+
+type fitter struct {
+	schema   Schema
+	problems []Problem
+}
+
+type obsoleteUnmarshaler interface{ UnmarshalYAML(func(any) error) error }
+
+var (
+	unmarshalerType = reflect.TypeFor[yaml.Unmarshaler]()
+	obsoleteType    = reflect.TypeFor[obsoleteUnmarshaler]()
+	textType        = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+func (f *fitter) fit(node *yaml.Node, t reflect.Type, path, key string) {
+	node = resolve(node)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if node.ShortTag() == "!!null" || t.Kind() == reflect.Interface {
+		return
+	}
+	p := reflect.PointerTo(t)
+	if p.Implements(unmarshalerType) || p.Implements(obsoleteType) {
+		if node.Decode(reflect.New(t).Interface()) != nil {
+			f.wrong(node, t, path, key)
+			return
+		}
+		if t.Kind() != reflect.Struct || node.Kind != yaml.MappingNode {
+			return
+		}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		f.fitStruct(node, t, path, key)
+	case reflect.Map:
+		if node.Kind != yaml.MappingNode {
+			f.wrong(node, t, path, key)
+			return
+		}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			name := node.Content[i].Value
+			f.fit(node.Content[i+1], t.Elem(), join(path, name), name)
+		}
+	case reflect.Slice:
+		if node.Kind != yaml.SequenceNode {
+			f.wrong(node, t, path, key)
+			return
+		}
+		for i, item := range node.Content {
+			f.fit(item, t.Elem(), fmt.Sprintf("%s[%d]", path, i), key)
+		}
+	default:
+		if node.Kind != yaml.ScalarNode || !p.Implements(textType) && !fitsScalar(node, t) {
+			f.wrong(node, t, path, key)
+		}
+	}
+}
+
+func (f *fitter) fitStruct(node *yaml.Node, t reflect.Type, path, key string) {
+	if node.Kind != yaml.MappingNode {
+		f.wrong(node, t, path, key)
+		return
+	}
+	shape := f.schema[t]
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		k := node.Content[i]
+		if ft, ok := shape.fields[k.Value]; ok {
+			f.fit(node.Content[i+1], ft, join(path, k.Value), k.Value)
+		} else if !shape.open && k.Value != "<<" {
+			f.problems = append(f.problems, Problem{Path: join(path, k.Value), Line: k.Line, Column: k.Column, Key: k.Value, Known: shape.names})
+		}
+	}
+}
+
+func join(path, name string) string {
+	if strings.ContainsAny(name, ".[]") {
+		return path + "[" + name + "]"
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func fitsScalar(node *yaml.Node, t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		var x float64
+		return (node.ShortTag() == "!!int" || node.ShortTag() == "!!float") && node.Decode(reflect.New(t).Interface()) == nil &&
+			node.Decode(&x) == nil && x == math.Trunc(x)
+	case reflect.String:
+		return true
+	}
+	return node.Decode(reflect.New(t).Interface()) == nil
+}
+
+func (f *fitter) wrong(node *yaml.Node, t reflect.Type, path, key string) {
+	name := key
+	if name == "" {
+		name = "it"
+	} else {
+		name = "'" + name + "'"
+	}
+	f.problems = append(f.problems, Problem{
+		Path: path, Line: node.Line, Column: node.Column, Key: key,
+		Message: fmt.Sprintf("%s must be %s, is %s", name, wanted(t), shape(node)),
+	})
+}
+
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "a map"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "an integer"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a text"
+}
+
+func shape(node *yaml.Node) string {
+	switch {
+	case node.Kind == yaml.MappingNode:
+		return "a map"
+	case node.Kind == yaml.SequenceNode:
+		return "a list"
+	case node.ShortTag() != "!!str":
+		return cut(node.Value)
+	}
+	return quoted(cut(node.Value))
+}
+
+func cut(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}

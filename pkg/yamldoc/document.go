@@ -1,0 +1,246 @@
+package yamldoc
+
+import "strings"
+
+// A Document is one version of a file. It does not change: Edit makes the next version.
+type Document struct {
+	reader   *Reader
+	data     []byte // as it stands in the file
+	marks    marks
+	whole    string // the text, when the file could not be cut; else ""
+	aliases  bool   // the file, which then is whole, has anchors, aliases or merge keys
+	sections []*section
+	tail     string // comments after the last section
+}
+
+// marks are what is taken off the bytes of a file to get at the text, and put back.
+type marks struct {
+	bom, crlf bool
+	open      bool // the last line has no line end
+}
+
+// section is a top-level key with its value.
+type section struct {
+	key     string
+	text    string // "" when apart or whole
+	list    bool   // the entries form a list, not a map
+	apart   bool   // the entries have texts of their own
+	indent  int    // column of the entries that are apart, from 0
+	head    string // what stands before the first entry, when apart
+	entries []*Entry
+	split   bool // has entries, apart or not
+	value   any  // what Decode returned, when it has no entries
+}
+
+// Entry is one element of a section that was split.
+type Entry struct {
+	name  string // its key, in a map
+	text  string // "" unless the section is apart
+	value any
+}
+
+// Name is the entry's key in a map, "" in a list.
+func (e *Entry) Name() string { return e.name }
+
+// Value is what the reader's Decode returned for the entry.
+func (e *Entry) Value() any { return e.value }
+
+// texts are the pieces of the section, each of which must parse by itself.
+func (s *section) texts() []string {
+	if !s.apart {
+		return []string{s.text}
+	}
+	texts := []string{s.head}
+	for _, e := range s.entries {
+		texts = append(texts, e.text)
+	}
+	return texts
+}
+
+// Bytes is the file.
+func (d *Document) Bytes() []byte { return d.data }
+
+// Whole tells whether the file could not be cut into segments.
+func (d *Document) Whole() bool { return d.whole != "" }
+
+// Keys are the top-level keys in the order of the file.
+func (d *Document) Keys() []string {
+	keys := make([]string, len(d.sections))
+	for i, s := range d.sections {
+		keys[i] = s.key
+	}
+	return keys
+}
+
+// Section tells whether the key exists, and what Decode returned for it if the section
+// has no entries.
+func (d *Document) Section(key string) (value any, ok bool) {
+	if s := d.find(key); s != nil {
+		return s.value, true
+	}
+	return nil, false
+}
+
+// Entries are the elements of a section that the reader was told to split. ok is false
+// when the section is missing, empty, or neither a list nor a map.
+func (d *Document) Entries(key string) (entries []*Entry, ok bool) {
+	if s := d.find(key); s != nil && s.split {
+		return s.entries, true
+	}
+	return nil, false
+}
+
+func (d *Document) find(key string) *section {
+	for _, s := range d.sections {
+		if s.key == key {
+			return s
+		}
+	}
+	return nil
+}
+
+// text is the whole text, put together from the pieces.
+func (d *Document) text() string {
+	if d.whole != "" {
+		return d.whole
+	}
+	var b strings.Builder
+	size := len(d.tail)
+	for _, s := range d.sections {
+		for _, t := range s.texts() {
+			size += len(t)
+		}
+	}
+	b.Grow(size)
+	for _, s := range d.sections {
+		if !s.apart {
+			b.WriteString(s.text)
+			continue
+		}
+		b.WriteString(s.head)
+		for _, e := range s.entries {
+			b.WriteString(e.text)
+		}
+	}
+	b.WriteString(d.tail)
+	return b.String()
+}
+
+// LinesBefore tells how many lines stand before the piece in which the section, or its
+// entry, was parsed.
+func (d *Document) LinesBefore(key string, entry *Entry) int {
+	if d.whole != "" {
+		return 0
+	}
+	lines := 0
+	for _, s := range d.sections {
+		for i, text := range s.texts() {
+			if s.key == key && (!s.apart || entry == nil || i > 0 && s.entries[i-1] == entry) {
+				return lines
+			}
+			lines += strings.Count(text, "\n")
+		}
+	}
+	return lines
+}
+
+// unique tells whether no section is there twice, and no entry of a map.
+func (d *Document) unique() bool {
+	seen := map[string]bool{}
+	for _, s := range d.sections {
+		names := map[string]bool{}
+		for _, e := range s.entries {
+			if !s.list && names[e.name] {
+				return false
+			}
+			names[e.name] = true
+		}
+		if seen[s.key] {
+			return false
+		}
+		seen[s.key] = true
+	}
+	return true
+}
+
+// takeOver puts what last knows about the same texts into d.
+func (d *Document) takeOver(last *Document) {
+	if last == nil {
+		return
+	}
+	for i, s := range d.sections {
+		old := last.find(s.key)
+		switch {
+		case old == nil || old.apart != s.apart || last.whole != "":
+		case !s.apart && old.text == s.text:
+			d.sections[i] = old
+		case s.apart && old.list == s.list && old.indent == s.indent:
+			s.takeEntries(old.entries)
+		}
+	}
+}
+
+func (s *section) takeEntries(old []*Entry) {
+	var known map[string]*Entry // made when the entries do not stand in step
+	next := 0
+	for i, e := range s.entries {
+		if next < len(old) && old[next].text == e.text {
+			s.entries[i] = old[next]
+			next++
+			continue
+		}
+		if known == nil {
+			known = make(map[string]*Entry, len(old))
+			for _, o := range old {
+				known[o.text] = o
+			}
+		}
+		if o := known[e.text]; o != nil {
+			s.entries[i] = o
+			next++
+		}
+	}
+}
+
+// endsPlainly tells whether a line end after the last line would change nothing: it
+// would inside a block text.
+func (d *Document) endsPlainly() bool {
+	if d.tail != "" {
+		return true
+	}
+	texts := d.sections[len(d.sections)-1].texts()
+	text := texts[len(texts)-1]
+	with, err := parseTree(text)
+	without, err2 := parseTree(strings.TrimSuffix(text, "\n"))
+	return err == nil && err2 == nil && sameTree(with, without, false)
+}
+
+const bom = "\ufeff"
+
+// unmark takes from a file what is not part of its text: the byte order mark and, if all
+// lines have them, carriage returns. A last line without an end gets one.
+func unmark(text string) (string, marks) {
+	var m marks
+	text, m.bom = strings.CutPrefix(text, bom)
+	if strings.IndexByte(text, '\r') >= 0 {
+		n := strings.Count(text, "\r\n")
+		if n == strings.Count(text, "\n") && n == strings.Count(text, "\r") {
+			m.crlf, text = true, strings.ReplaceAll(text, "\r\n", "\n")
+		}
+	}
+	if text != "" && text[len(text)-1] != '\n' {
+		m.open, text = true, text+"\n"
+	}
+	return text, m
+}
+
+// put is the opposite of unmark, for a text that was changed: it always has a last line end.
+func (m marks) put(text string) []byte {
+	if m.crlf {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	if m.bom {
+		text = bom + text
+	}
+	return []byte(text)
+}

@@ -1,0 +1,244 @@
+package yamldoc
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// A Reader parses one version of a file after the other and takes over what did not
+// change. It holds no more than the latest version. It may be used by several
+// goroutines at once.
+type Reader struct {
+	// Split names the sections that have an entry for each element of their list or map.
+	Split []string
+
+	// Decode makes of the value of a section (entry is nil) or of an entry what its
+	// Value will return. The lines of node count from the first line of its piece of the
+	// file; LinesBefore tells how many come before that. Decode is called once for each
+	// piece, from several goroutines at once, and must not change node. nil: nothing is
+	// decoded.
+	Decode func(section string, entry *Entry, node *yaml.Node) any
+
+	mu   sync.Mutex
+	last *Document
+}
+
+// Parse reads a file. The error is a *SyntaxError.
+func (r *Reader) Parse(data []byte) (*Document, error) {
+	r.mu.Lock()
+	last := r.last
+	r.mu.Unlock()
+	if last != nil && bytes.Equal(last.data, data) {
+		return last, nil
+	}
+	doc, err := r.parse(data, last)
+	if err != nil {
+		return nil, err
+	}
+	r.keep(doc)
+	return doc, nil
+}
+
+func (r *Reader) keep(doc *Document) {
+	r.mu.Lock()
+	r.last = doc
+	r.mu.Unlock()
+}
+
+func (r *Reader) parse(data []byte, last *Document) (*Document, error) {
+	if len(data) > MaxSize {
+		return nil, &SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", len(data)>>20, MaxSize>>20)}
+	}
+	text, marks := unmark(string(data))
+	if doc := r.parsePieces(text, last); doc != nil && (!marks.open || doc.endsPlainly()) {
+		doc.data, doc.marks = data, marks
+		return doc, nil
+	}
+	if marks.open {
+		text = strings.TrimSuffix(text, "\n")
+		marks.open = false
+	}
+	doc, err := r.parseWhole(text)
+	if err != nil {
+		return nil, err
+	}
+	doc.data, doc.marks = data, marks
+	return doc, nil
+}
+
+func (r *Reader) split() map[string]bool {
+	split := make(map[string]bool, len(r.Split))
+	for _, key := range r.Split {
+		split[key] = true
+	}
+	return split
+}
+
+// parsePieces reads a file that can be cut; it returns nil when it cannot. What is wrong
+// with such a file is found out by reading it as a whole.
+func (r *Reader) parsePieces(text string, last *Document) *Document {
+	sections, tail, ok := layout(text, r.split())
+	if !ok || !harmless(tail) {
+		return nil
+	}
+	for _, s := range sections {
+		if !harmless(s.head) {
+			return nil
+		}
+	}
+	doc := &Document{reader: r, sections: sections, tail: tail}
+	if !doc.unique() {
+		return nil
+	}
+	doc.takeOver(last)
+	pieces := doc.fresh()
+	work := make(chan *piece, len(pieces))
+	for _, p := range pieces {
+		work <- p
+	}
+	close(work)
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(pieces)+7)/8) {
+		wait.Go(func() {
+			for p := range work {
+				r.read(p)
+			}
+		})
+	}
+	wait.Wait()
+	for _, p := range pieces {
+		if !p.good {
+			return nil
+		}
+	}
+	return doc
+}
+
+// harmless tells whether comments that no piece contains have nothing in them that a
+// YAML file must not have.
+func harmless(comments string) bool { return utf8.ValidString(comments) && printable(comments, true) }
+
+// A piece is a section or an entry that has a text of its own.
+type piece struct {
+	section *section
+	entry   *Entry // nil: the whole section
+	good    bool   // it parses to exactly what the layout took it for
+}
+
+func (p *piece) text() string {
+	if p.entry != nil {
+		return p.entry.text
+	}
+	return p.section.text
+}
+
+// fresh lists the pieces that were not taken over from the last version.
+func (d *Document) fresh() []*piece {
+	var pieces []*piece
+	for _, s := range d.sections {
+		if !s.apart {
+			if s.value == nil && !s.split {
+				pieces = append(pieces, &piece{section: s})
+			}
+			continue
+		}
+		for _, e := range s.entries {
+			if e.value == nil {
+				pieces = append(pieces, &piece{section: s, entry: e})
+			}
+		}
+	}
+	return pieces
+}
+
+// read parses and decodes one piece.
+func (r *Reader) read(p *piece) {
+	root, err := parseTree(p.text())
+	if err != nil {
+		return
+	}
+	s, list := p.section, p.entry != nil && p.section.list
+	if aliases, err := check(root); err != nil || aliases {
+		return
+	}
+	switch {
+	case list && (root.Kind != yaml.SequenceNode || len(root.Content) != 1 || root.Column != s.indent+1),
+		!list && (root.Kind != yaml.MappingNode || len(root.Content) != 2),
+		root.Style&yaml.FlowStyle != 0:
+		return
+	}
+	place, value := single(root, list)
+	if !list && (p.entry == nil && place.Value != s.key || p.entry != nil && (place.Value != p.entry.name || place.Column != s.indent+1)) {
+		return
+	}
+	p.good = true
+	if p.entry != nil {
+		p.entry.value = r.decode(s.key, p.entry, value)
+		return
+	}
+	s.fill(r, value)
+}
+
+// fill decodes a section whose entries have no text of their own.
+func (s *section) fill(r *Reader, value *yaml.Node) {
+	value = resolve(value)
+	collection := value.Kind == yaml.SequenceNode || value.Kind == yaml.MappingNode
+	if !collection || !r.split()[s.key] || len(value.Content) == 0 {
+		s.value = r.decode(s.key, nil, value)
+		return
+	}
+	s.split, s.list, s.entries = true, value.Kind == yaml.SequenceNode, nil
+	step := 2
+	if s.list {
+		step = 1
+	}
+	for i := 0; i+step <= len(value.Content); i += step {
+		e := &Entry{}
+		if !s.list {
+			e.name = value.Content[i].Value
+		}
+		e.value = r.decode(s.key, e, resolve(value.Content[i+step-1]))
+		s.entries = append(s.entries, e)
+	}
+}
+
+// decode never returns nil, so that a value tells that a piece was read.
+func (r *Reader) decode(section string, entry *Entry, node *yaml.Node) any {
+	if r.Decode != nil {
+		if v := r.Decode(section, entry, node); v != nil {
+			return v
+		}
+	}
+	return struct{}{}
+}
+
+// parseWhole reads a file as one piece.
+func (r *Reader) parseWhole(text string) (*Document, error) {
+	root, err := parseTree(text)
+	if err != nil {
+		return nil, locate(text, err, r.split())
+	}
+	aliases, broken := check(root)
+	if broken != nil {
+		return nil, broken
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, &SyntaxError{Line: root.Line, Column: root.Column, Reason: "the file is not a map of sections"}
+	}
+	if aliases {
+		flatten(root)
+	}
+	doc := &Document{reader: r, whole: text, aliases: aliases}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		s := &section{key: root.Content[i].Value}
+		s.fill(r, root.Content[i+1])
+		doc.sections = append(doc.sections, s)
+	}
+	return doc, nil
+}

@@ -1,0 +1,282 @@
+package yamldoc
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+)
+
+// Same tells whether two Go values say the same in a file. A nil list or map is the same
+// as an empty one.
+func Same(a, b any) bool { return same(reflect.ValueOf(a), reflect.ValueOf(b), false) }
+
+// Alike is Same, but for open values (those of type any) only the text of scalars
+// counts: a time and its text, or 5 and "5", are alike.
+func Alike(a, b any) bool { return same(reflect.ValueOf(a), reflect.ValueOf(b), true) }
+
+// same compares two values whose types may differ.
+func same(a, b reflect.Value, loose bool) bool {
+	if !a.IsValid() || !b.IsValid() {
+		return a.IsValid() == b.IsValid()
+	}
+	if a.Type() != b.Type() {
+		return sameOpen(a, b, loose)
+	}
+	return sameType(a, b, loose)
+}
+
+// sameType compares two values of one type. All entries of a state go through it at each
+// write, so it does no more than it must.
+func sameType(a, b reflect.Value, loose bool) bool {
+	switch a.Kind() {
+	case reflect.String:
+		return a.String() == b.String()
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return a.Int() == b.Int()
+	case reflect.Bool:
+		return a.Bool() == b.Bool()
+	case reflect.Pointer:
+		if a.IsNil() || b.IsNil() || a.Pointer() == b.Pointer() {
+			return a.IsNil() == b.IsNil()
+		}
+		return sameType(a.Elem(), b.Elem(), loose)
+	case reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() == b.IsNil()
+		}
+		return sameOpen(a.Elem(), b.Elem(), loose)
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !sameType(a.Index(i), b.Index(i), loose) {
+				return false
+			}
+		}
+		return true
+	case reflect.Map:
+		return sameMap(a, b, loose)
+	case reflect.Struct:
+		if a.Type() == timeType {
+			return a.Interface().(time.Time).Equal(b.Interface().(time.Time))
+		}
+		for i := range a.NumField() {
+			if !sameType(a.Field(i), b.Field(i), loose) {
+				return false
+			}
+		}
+		return true
+	}
+	return a.Equal(b)
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+func sameList(a, b reflect.Value, loose bool) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for i := range a.Len() {
+		if !same(a.Index(i), b.Index(i), loose) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameMap(a, b reflect.Value, loose bool) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	keys := a.MapRange()
+	for keys.Next() {
+		other := mapValue(b, keys.Key())
+		if !other.IsValid() || !same(keys.Value(), other, loose) {
+			return false
+		}
+	}
+	return true
+}
+
+// mapValue looks key up in a map whose keys may be of another type.
+func mapValue(m, key reflect.Value) reflect.Value {
+	if key.Kind() == reflect.Interface && m.Type().Key().Kind() != reflect.Interface {
+		key = key.Elem()
+	}
+	if key.IsValid() && key.Type() != m.Type().Key() && key.CanConvert(m.Type().Key()) {
+		key = key.Convert(m.Type().Key())
+	}
+	if !key.IsValid() || key.Type() != m.Type().Key() {
+		return reflect.Value{}
+	}
+	return m.MapIndex(key)
+}
+
+// sameOpen compares values of different types, as they stand in a map of any.
+func sameOpen(a, b reflect.Value, loose bool) bool {
+	for a.Kind() == reflect.Pointer || a.Kind() == reflect.Interface {
+		a = a.Elem()
+	}
+	for b.Kind() == reflect.Pointer || b.Kind() == reflect.Interface {
+		b = b.Elem()
+	}
+	if !a.IsValid() || !b.IsValid() {
+		return a.IsValid() == b.IsValid()
+	}
+	kindA, textA := scalarText(a)
+	kindB, textB := scalarText(b)
+	switch {
+	case kindA != "" || kindB != "":
+		return kindA != "" && kindB != "" && textA == textB && (loose || kindA == kindB)
+	case a.Kind() == reflect.Slice && b.Kind() == reflect.Slice:
+		return sameList(a, b, loose)
+	case a.Kind() == reflect.Map && b.Kind() == reflect.Map:
+		return sameMap(a, b, loose)
+	case a.Type() == b.Type():
+		return same(a, b, loose)
+	}
+	return false
+}
+
+// scalarText is the kind of a scalar and its text in a file; the kind of others is "".
+func scalarText(v reflect.Value) (kind, text string) {
+	if v.Type() == timeType {
+		return "time", timeText(v.Interface().(time.Time))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		if _, plain := v.Interface().(plainer); plain {
+			return "plain", v.String()
+		}
+		return "string", v.String()
+	case reflect.Bool:
+		return "bool", strconv.FormatBool(v.Bool())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "number", strconv.FormatInt(v.Int(), 10)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "number", strconv.FormatUint(v.Uint(), 10)
+	case reflect.Float32, reflect.Float64:
+		return "number", floatText(v.Float())
+	}
+	return "", ""
+}
+
+func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
+
+func floatText(f float64) string {
+	switch s := strconv.FormatFloat(f, 'g', -1, 64); s {
+	case "+Inf":
+		return ".inf"
+	case "-Inf":
+		return "-.inf"
+	case "NaN":
+		return ".nan"
+	default:
+		return s
+	}
+}
+
+// align finds for each element of a list as it shall be the one that it was before, or
+// -1 for a new one. Those found stand in the order in which they stood.
+func align(before, after reflect.Value) []int {
+	n, m := before.Len(), after.Len()
+	from := make([]int, m)
+	for i := range from {
+		from[i] = -1
+	}
+	head := 0
+	for head < n && head < m && same(before.Index(head), after.Index(head), false) {
+		from[head] = head
+		head++
+	}
+	tail := 0
+	for tail < n-head && tail < m-head && same(before.Index(n-1-tail), after.Index(m-1-tail), false) {
+		from[m-1-tail] = n - 1 - tail
+		tail++
+	}
+	matchMiddle(before, after, head, n-tail, m-tail, from)
+	pairUp(before, after, from)
+	return from
+}
+
+// matchMiddle finds the longest common subsequence of what is between the equal ends.
+func matchMiddle(before, after reflect.Value, head, n, m int, from []int) {
+	rows, cols := n-head, m-head
+	if rows == 0 || cols == 0 || rows*cols > 1<<16 {
+		return
+	}
+	equal := make([]bool, rows*cols)
+	length := make([]int, (rows+1)*(cols+1))
+	for i := rows - 1; i >= 0; i-- {
+		for j := cols - 1; j >= 0; j-- {
+			at := i*(cols+1) + j
+			if equal[i*cols+j] = same(before.Index(head+i), after.Index(head+j), false); equal[i*cols+j] {
+				length[at] = length[at+cols+2] + 1
+			} else {
+				length[at] = max(length[at+cols+1], length[at+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < rows && j < cols; {
+		at := i*(cols+1) + j
+		switch {
+		case equal[i*cols+j]:
+			from[head+j] = head + i
+			i, j = i+1, j+1
+		case length[at+cols+1] >= length[at+1]:
+			i++
+		default:
+			j++
+		}
+	}
+}
+
+// pairUp takes a new element for a changed old one when both stand in the same gap
+// between equal ones and have the same id, or no id at all.
+func pairUp(before, after reflect.Value, from []int) {
+	next := 0 // first old element that is still free
+	for j := range from {
+		if from[j] >= 0 {
+			next = from[j] + 1
+			continue
+		}
+		end := before.Len()
+		for _, f := range from[j:] {
+			if f >= 0 {
+				end = f
+				break
+			}
+		}
+		id := identity(after.Index(j))
+		for i := next; i < end; i++ {
+			if identity(before.Index(i)) == id {
+				from[j], next = i, i+1
+				break
+			}
+		}
+	}
+}
+
+// identity is what tells elements of a list apart: their id, n or seq.
+func identity(v reflect.Value) string {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for _, f := range fieldsOf(v.Type()) {
+			if f.name == "id" || f.name == "n" || f.name == "seq" {
+				return f.name + "=" + fmt.Sprint(v.Field(f.index))
+			}
+		}
+	case reflect.Map:
+		for _, name := range []string{"id", "n", "seq"} {
+			if id := mapValue(v, reflect.ValueOf(name)); id.IsValid() {
+				return name + "=" + fmt.Sprint(id)
+			}
+		}
+	}
+	return ""
+}
