@@ -1,0 +1,256 @@
+package blackboard
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+const startingLease = 300 * time.Second
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// FreeAgentID is the lowest number of the role whose id has no entry, or one whose lease
+// is past (protocol 5.1).
+func (s *State) FreeAgentID(role Role, now time.Time) string {
+	for n := 1; ; n++ {
+		id := role.IDPrefix() + itoa(n)
+		if a := s.Agents[id]; a == nil || a.leaseOver(now) {
+			return id
+		}
+	}
+}
+
+// leaseOver tells whether the lease is known to be past. A missing or malformed one is
+// unknown, and unknown is not over.
+func (a *Agent) leaseOver(now time.Time) bool {
+	at, ok := a.LeaseExpires.At()
+	return ok && now.After(at)
+}
+
+// Register enters a supervisor (A01). It fails while an entry of that id has a lease in
+// the future, unless the process behind it is known to be gone. entry becomes part of
+// the state.
+func (s *State) Register(id string, entry *Agent, a Actor, now time.Time) error {
+	role, _, ok := ParseAgentID(id)
+	switch {
+	case a.Inside != "":
+		return refuse("G04", ExitRefused, "liza status", "this process runs inside %s and can only act as %s", a.Inside, a.Inside)
+	case !ok:
+		return refuse("G01", ExitUsage, "liza help register", "agent id '%s' is malformed: it must match ^(coder|code-reviewer|planner)-[0-9]+$", id)
+	case entry.Role != "" && entry.Role != role:
+		return refuse("G01", ExitUsage, "liza help register", "agent id '%s' is not that of a %s", id, entry.Role)
+	}
+	if old := s.Agents[id]; old != nil && !old.leaseOver(now) {
+		if live, _ := s.Liveness(id, now, a.Facts); live != Dead {
+			return refuse("G01", ExitRefused, "liza unregister --force --as "+id, "%s is registered%s%s", id, until(old.LeaseExpires), byPID(old))
+		}
+	}
+	entry.Role = role
+	entry.start(now)
+	s.enter(id, entry, a, now)
+	return nil
+}
+
+func until(lease Time) string {
+	if lease.None() {
+		return " without a lease"
+	}
+	return " until " + string(lease)
+}
+
+func byPID(a *Agent) string {
+	if a.PID == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" by process %d on %s", a.PID, a.Host)
+}
+
+// start fills in what every new registration begins with.
+func (a *Agent) start(now time.Time) {
+	a.Status, a.Child = AgentStarting, nil
+	if a.CurrentTask != "" {
+		a.Status = AgentWorking
+		if a.Role == RoleReviewer {
+			a.Status = AgentReviewing
+		}
+	}
+	a.LeaseExpires, a.Heartbeat, a.Started = TimeOf(now.Add(startingLease)), TimeOf(now), TimeOf(now)
+	if a.Terminal == "" {
+		a.Terminal = "unknown"
+	}
+}
+
+// enter puts a registration on the board. A claim of the entry that it replaces stays
+// with the task; when that one's process is gone, it lapses first (A13), so that the claim
+// can be taken over.
+func (s *State) enter(id string, entry *Agent, a Actor, now time.Time) {
+	s.Lapse(id, a.Facts, now)
+	if s.Agents == nil {
+		s.Agents = map[string]*Agent{}
+	}
+	s.Agents[id] = entry
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: id, Action: "registered", Detail: "generation " + entry.Generation, Extra: via(a)})
+}
+
+// own returns the entry when the actor is that agent's supervisor; else the refusal. fit,
+// if given, may refuse before anything changes.
+func (s *State) own(a Actor, now time.Time, fit func(*Agent) error) (*Agent, error) {
+	c, err := s.identify(a, now)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.entry == nil:
+		return nil, refuse("G03", ExitRefused, "liza help register", "%s may not do this; the supervisor of an agent may", a.ID)
+	case c.party&SAny == 0:
+		return nil, refuse("G03", ExitRefused, "liza status", "%s may not do this; the supervisor of %s may", article(a, c.party), a.ID)
+	}
+	if fit != nil {
+		if err := fit(c.entry); err != nil {
+			return nil, err
+		}
+	}
+	s.admit(a, c, now)
+	return c.entry, nil
+}
+
+// SetReady ends STARTING: the agent program was found (A02).
+func (s *State) SetReady(a Actor, cli, model string, now time.Time) error {
+	e, err := s.own(a, now, nil)
+	if err != nil {
+		return err
+	}
+	if e.Status == AgentStarting {
+		e.Status = AgentIdle
+	}
+	e.CLI, e.Model, e.LeaseExpires, e.Heartbeat = cli, model, s.lease(now), TimeOf(now)
+	return nil
+}
+
+// SetWaiting says what an idle agent waits for; "" wakes it (A07, A08).
+func (s *State) SetWaiting(a Actor, why string, now time.Time) error {
+	e, err := s.own(a, now, nil)
+	if err != nil {
+		return err
+	}
+	switch {
+	case why == "" && e.Status == AgentWaiting:
+		e.Status, e.WaitingFor = AgentIdle, ""
+	case why != "" && (e.Status == AgentIdle || e.Status == AgentWaiting):
+		e.Status, e.WaitingFor = AgentWaiting, why
+	}
+	return nil
+}
+
+// Beat extends the lease of the agent and of its claim or review claim in one write (A11).
+// An agent that is STARTING keeps the lease of its registration (protocol 6.1).
+func (s *State) Beat(a Actor, now time.Time) error {
+	e, err := s.own(a, now, nil)
+	if err != nil {
+		return err
+	}
+	e.Heartbeat = TimeOf(now)
+	if e.Status == AgentStarting {
+		return nil
+	}
+	e.LeaseExpires = s.lease(now)
+	for t := range s.each() {
+		if t.Status == Claimed && t.AssignedTo == a.ID && registrationOf(e, t.ClaimGeneration) {
+			t.LeaseExpires = e.LeaseExpires
+		}
+		if t.Status == ReadyForReview && t.ReviewingBy == a.ID && registrationOf(e, t.ReviewingGeneration) {
+			t.ReviewLeaseExpires = e.LeaseExpires
+		}
+	}
+	return nil
+}
+
+// Unregister removes an entry (A12); its claims have to be released first. A supervisor
+// removes its own, a person any: a live one by force, unless it is the person's own.
+func (s *State) Unregister(id string, a Actor, force bool, now time.Time) error {
+	e := s.Agents[id]
+	if e == nil {
+		return refuse("G01", ExitRefused, "liza status", "agent '%s' is not registered", id)
+	}
+	if err := s.mayUnregister(id, e, a, force, now); err != nil {
+		return err
+	}
+	for t := range s.each() {
+		switch {
+		case t.Status == Claimed && t.AssignedTo == id && registrationOf(e, t.ClaimGeneration):
+			return refuse("G21", ExitRefused, "liza release "+t.ID+" --reason T", "%s still holds %s", id, t.ID)
+		case t.Status == ReadyForReview && t.ReviewingBy == id && registrationOf(e, t.ReviewingGeneration):
+			return refuse("G21", ExitRefused, "liza release "+t.ID+" --reviewer --reason T", "%s still reviews %s", id, t.ID)
+		}
+	}
+	delete(s.Agents, id)
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: id, Action: "unregistered", Extra: via(a)})
+	return nil
+}
+
+func (s *State) mayUnregister(id string, e *Agent, a Actor, force bool, now time.Time) error {
+	switch {
+	case a.Inside != "" && (a.ID != a.Inside || a.Via):
+		return refuse("G04", ExitRefused, "liza status", "this process runs inside %s and can only act as %s", a.Inside, a.Inside)
+	case a.ID == Human || a.Via:
+		live, _ := s.Liveness(id, now, a.Facts)
+		mine := a.Via && a.ID == id && e.PID == 0
+		if !force && !mine && live != Expired && live != Dead {
+			return refuse("G76", ExitRefused, "liza unregister --force --as "+id, "%s is registered%s%s; --force removes it all the same", id, until(e.LeaseExpires), byPID(e))
+		}
+		return nil
+	case a.ID != id:
+		return refuse("G03", ExitRefused, "liza status", "%s may not unregister %s; human or its supervisor may", a.ID, id)
+	}
+	_, err := s.own(a, now, nil)
+	return err
+}
+
+// Lapse moves the leases of an agent whose process is gone into the past (A13), so that
+// its work can be given away at once. It reports whether anything changed.
+func (s *State) Lapse(id string, facts ProcessFacts, now time.Time) bool {
+	e := s.Agents[id]
+	if e == nil {
+		return false
+	}
+	if live, _ := s.Liveness(id, now, facts); live != Dead {
+		return false
+	}
+	grace := s.Duration("lease_grace")
+	if at, ok := e.LeaseExpires.At(); ok && now.After(at.Add(grace)) {
+		return false
+	}
+	over := TimeOf(now.Add(-grace - time.Second))
+	e.LeaseExpires = over
+	for t := range s.each() {
+		if t.Status == Claimed && t.AssignedTo == id && registrationOf(e, t.ClaimGeneration) {
+			t.LeaseExpires = over
+		}
+		if t.Status == ReadyForReview && t.ReviewingBy == id && registrationOf(e, t.ReviewingGeneration) {
+			t.ReviewLeaseExpires = over
+		}
+		if c := t.Claiming; c != nil && c.By == id && c.Generation == e.Generation {
+			t.Claiming = nil
+		}
+	}
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "agent_lapsed", Detail: fmt.Sprintf("%s: process %d is gone", id, e.PID)})
+	return true
+}
+
+// Forget removes entries whose lease has been past for lease_duration and who hold
+// nothing (protocol 5.1, ids). It reports whether anything changed. An entry with a child
+// is kept: it is what is known about a process that may be left over (protocol 6.4).
+func (s *State) Forget(now time.Time) bool {
+	changed := false
+	for _, id := range s.agentIDs() {
+		e := s.Agents[id]
+		at, ok := e.LeaseExpires.At()
+		if !ok || !now.After(at.Add(s.Duration("lease_duration"))) || e.Child != nil || s.holds(id, e, "") != "" {
+			continue
+		}
+		delete(s.Agents, id)
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "agent_lapsed", Detail: id + ": its lease is past since " + string(e.LeaseExpires) + "; the entry is removed"})
+		changed = true
+	}
+	return changed
+}

@@ -1,0 +1,179 @@
+package blackboard
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Clone makes a copy that shares nothing with s.
+func (s *State) Clone() *State {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.entries = slices.Clone(s.entries)
+	for i := range c.entries {
+		entryCopier.own(reflect.ValueOf(&c.entries[i]).Elem())
+	}
+	stateCopier.own(reflect.ValueOf(&c).Elem())
+	return &c
+}
+
+var (
+	stateCopier = newCopiers().of(reflect.TypeFor[State]())
+	entryCopier = newCopiers().of(reflect.TypeFor[Entry]())
+)
+
+// A copier makes values of one type own all that they refer to. It is made once, for a
+// state is copied at each write and most fields refer to nothing.
+type copier struct {
+	kind   reflect.Kind
+	elem   *copier // of a pointer, slice or map; nil when its elements refer to nothing
+	fields []fieldCopier
+	block  reflect.Type // of a slice of pointers: the slice of what they point to
+}
+
+// maxBlock is how many elements of a list are copied into one piece of memory. Who keeps
+// one of them keeps them all, so the tasks of a large state are copied one by one.
+const maxBlock = 64
+
+type fieldCopier struct {
+	index  int
+	copier *copier
+}
+
+type copiers map[reflect.Type]*copier
+
+func newCopiers() copiers { return copiers{} }
+
+// of returns the copier of a type, nil when its values refer to nothing.
+func (m copiers) of(t reflect.Type) *copier {
+	if c, known := m[t]; known {
+		return c
+	}
+	c := &copier{kind: t.Kind()}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		m[t] = c
+		c.elem = m.of(t.Elem())
+		if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Pointer {
+			c.block = reflect.SliceOf(t.Elem().Elem())
+		}
+	case reflect.Interface:
+	case reflect.Struct:
+		m[t] = c
+		for i := range t.NumField() {
+			if f := m.of(t.Field(i).Type); f != nil && t.Field(i).IsExported() {
+				c.fields = append(c.fields, fieldCopier{i, f})
+			}
+		}
+	default:
+		return nil
+	}
+	return c
+}
+
+// own puts copies in the place of everything that v refers to.
+func (c *copier) own(v reflect.Value) {
+	if c == nil {
+		return
+	}
+	switch c.kind {
+	case reflect.Struct:
+		for _, f := range c.fields {
+			f.copier.own(v.Field(f.index))
+		}
+		return
+	}
+	if v.IsNil() {
+		return
+	}
+	switch c.kind {
+	case reflect.Pointer:
+		twin := reflect.New(v.Type().Elem())
+		twin.Elem().Set(v.Elem())
+		c.elem.own(twin.Elem())
+		v.Set(twin)
+	case reflect.Slice:
+		twin := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(twin, v)
+		if c.block != nil && v.Len() <= maxBlock {
+			c.ownBlock(twin)
+		} else if c.elem != nil {
+			for i := range twin.Len() {
+				c.elem.own(twin.Index(i))
+			}
+		}
+		v.Set(twin)
+	case reflect.Map:
+		twin := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for keys := v.MapRange(); keys.Next(); {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(keys.Value())
+			c.elem.own(value)
+			twin.SetMapIndex(keys.Key(), value)
+		}
+		v.Set(twin)
+	case reflect.Interface:
+		// What an open value holds is known only now: maps and lists of scalars, as YAML has.
+		value := reflect.New(v.Elem().Type()).Elem()
+		value.Set(v.Elem())
+		newCopiers().of(value.Type()).own(value)
+		v.Set(value)
+	}
+}
+
+// ownBlock copies what the pointers of a slice point to.
+func (c *copier) ownBlock(twin reflect.Value) {
+	block := reflect.MakeSlice(c.block, twin.Len(), twin.Len())
+	for i := range twin.Len() {
+		if p := twin.Index(i); !p.IsNil() {
+			copied := block.Index(i)
+			copied.Set(p.Elem())
+			c.elem.elem.own(copied)
+			p.Set(copied.Addr())
+		}
+	}
+}
+
+// Record notes a journal entry of the change that is being made. The store writes the
+// entries with the change; the revision is the store's to fill in.
+func (s *State) Record(e Entry) { s.entries = append(s.entries, e) }
+
+// Entries are the journal entries recorded since the state was read.
+func (s *State) Entries() []Entry { return s.entries }
+
+// ClearEntries forgets the recorded entries.
+func (s *State) ClearEntries() { s.entries = nil }
+
+// Normalize gives the spellings that readers accept (protocol 2) their present form, as
+// they were written by hand or by Liza v1.
+func (s *State) Normalize() {
+	if s.Version == "1.0" {
+		s.Version = "1"
+	}
+	if s.Goal != nil && s.Goal.Status == "PLANNING" {
+		s.Goal.Status = InProgress
+	}
+	for _, a := range s.Agents {
+		if a == nil || a.Task == "" {
+			continue
+		}
+		if a.CurrentTask == "" {
+			a.CurrentTask = a.Task
+		}
+		a.Task = ""
+	}
+	for _, a := range s.Anomalies {
+		if a == nil {
+			continue
+		}
+		if a.Task == "" {
+			a.Task = a.TaskID
+		}
+		if a.Reporter == "" {
+			a.Reporter = a.LoggedBy
+		}
+		a.TaskID, a.LoggedBy = "", ""
+	}
+}

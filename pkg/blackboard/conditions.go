@@ -1,0 +1,46 @@
+package blackboard
+
+var sameCoder = &Condition{Text: "the caller is the last coder", Holds: func(m *move) bool { return m.task.AssignedTo == m.actor.ID }}
+
+// Without a last coder (a person removed it by hand) the claim counts as another coder's.
+var otherCoder = &Condition{Text: "the caller is another coder", Holds: func(m *move) bool { return m.task.AssignedTo != m.actor.ID }}
+
+var needsNoReviewer = &Condition{Text: "a kind other than code, without writes, that asks for no review",
+	Holds: func(m *move) bool { return m.task.reviewsItself() }}
+
+var nobodyReviews = &Condition{Text: "nobody reviews it", Holds: func(m *move) bool { return m.task.ReviewingBy == "" }}
+
+var somebodyReviews = &Condition{Text: "a former review has lapsed", Holds: func(m *move) bool { return m.task.ReviewingBy != "" }}
+
+var cyclesLeft = &Condition{Text: "a review cycle is left", Holds: func(m *move) bool {
+	return m.task.ReviewCyclesCurrent+1 < m.state.maxReviewCycles(m.task)
+}}
+
+var lastCycle = &Condition{Text: "it is the last review cycle", Holds: func(m *move) bool { return !cyclesLeft.Holds(m) }}
+
+var verdictStuck = &Condition{Text: "the verdict is stuck", Holds: func(m *move) bool { return m.in.What == "stuck" }, Else: &onlySupervisor}
+
+// The review counts as stuck after max_review_retries further ones without a verdict.
+var tooManyFailures = &Condition{Text: "one review too many failed, lapsed or ended with RETRY", Holds: func(m *move) bool {
+	return m.reviewFailed() && m.task.ReviewFailures+1 > m.state.Int("max_review_retries")
+}}
+
+var reviewGivenUp = &Condition{Text: "the review failed, lapsed, ended with RETRY or was given up", Holds: func(m *move) bool {
+	return !verdictStuck.Holds(m) && !tooManyFailures.Holds(m)
+}}
+
+// onlySupervisor refuses a run token whose release is no verdict.
+var onlySupervisor = Guard{"G03", "only the supervisor releases a review without a verdict", func(m *move) error {
+	return m.no("G03", ExitRefused, "%s may only end its review with a verdict; the supervisor of %s may release it", m.actor.ID, m.actor.ID)
+}}
+
+var modeDisabled = &Condition{Text: "review.mode is disabled", Holds: func(m *move) bool { return m.in.ReviewMode == "disabled" }, Else: &reviewDisabled}
+
+// A task under review is nobody's to drop, unless the review got stuck.
+var notUnderReview = &Condition{Text: "from READY_FOR_REVIEW only with a hold by system", Holds: func(m *move) bool {
+	return m.task.Status != ReadyForReview || m.task.Hold != nil && m.task.Hold.By == System
+}}
+
+var isIntegrationFix = &Condition{Text: "the claim is an integration fix", Holds: func(m *move) bool { return m.task.IntegrationFix }}
+
+var noIntegrationFix = &Condition{Text: "the claim is no integration fix", Holds: func(m *move) bool { return !m.task.IntegrationFix }}

@@ -1,0 +1,72 @@
+package blackboard
+
+import "strings"
+
+// byPerson marks the entry of a person's decision about the merge.
+func (m *move) byPerson() {
+	m.h.Merge, m.h.By, m.h.Reason = true, List{m.actor.name()}, oneLine(m.in.Reason)
+	m.detail = m.in.Reason
+}
+
+func (m *move) decision(decided string) *MergeApproval {
+	return &MergeApproval{Required: true, Decision: decided, By: m.actor.name(), At: TimeOf(m.now), Reason: m.in.Reason}
+}
+
+var decideMerge = Effect{"merge_approval approved, by, at, reason", func(m *move) {
+	m.task.MergeApproval = m.decision("approved")
+	m.byPerson()
+}}
+
+var approveByPerson = Effect{"approved_by human, approved_commit = review_commit; rejection_reason, fixes null; merge_approval approved; review.status ok, mode disabled", func(m *move) {
+	t := m.task
+	m.storeReview("ok")
+	t.ApprovedBy, t.ApprovedCommit, t.RejectionReason, t.Fixes = Human, t.ReviewCommit, nil, nil
+	t.MergeApproval = m.decision("approved")
+	m.byPerson()
+}}
+
+var refuseMerge = Effect{"merge_approval rejected; rejection_reason, one fix; approved_by, merge_intent null; review_cycles_current + 1, review_cycles_total + 1", func(m *move) {
+	t := m.task
+	t.MergeApproval = m.decision("rejected")
+	t.ApprovedBy, t.MergeIntent = "", nil
+	t.RejectionReason = &Rejection{Summary: m.in.Reason}
+	t.Fixes = []*Fix{{N: 1, Kind: "code", Detail: m.in.Reason}}
+	m.countCycle()
+	m.byPerson()
+	m.h.Commit = t.ReviewCommit
+}}
+
+var storeMergeIntent = Effect{"merge_intent = {commit, old, at, by}", func(m *move) {
+	f := m.merge()
+	m.task.MergeIntent = &MergeIntent{Commit: f.Candidate, Old: f.Old, At: TimeOf(m.now), By: f.By}
+}}
+
+var storeMerge = Effect{"merge_commit; worktree, merge_intent, fix_onto, halt, hold null; integration_fix false", func(m *move) {
+	t := m.task
+	t.MergeCommit = t.BaseCommit
+	if t.ChangesFiles() {
+		t.MergeCommit = m.merge().Commit
+		m.h.DriftCommits = m.merge().Drift
+	}
+	t.Worktree, t.MergeIntent, t.FixOnto, t.Halt, t.IntegrationFix = "", nil, "", nil, false
+	t.Hold, t.RestartFrom, t.HandoffPending = nil, "", false
+	m.h.MergeCommit = t.MergeCommit
+	m.detail = "merge commit " + short(t.MergeCommit)
+	m.extra = map[string]any{"merge_commit": t.MergeCommit, "drift_commits": m.h.DriftCommits}
+}}
+
+var storeIntegrationFailure = Effect{"merge_intent, merge_approval, approved_by null; worktree, base_commit, approved_commit kept", func(m *move) {
+	t, f := m.task, m.merge()
+	t.MergeIntent, t.MergeApproval, t.ApprovedBy = nil, nil, ""
+	m.h.Reason, m.h.Files, m.h.Log = f.Reason, clone(f.Files), f.Log
+	m.detail = f.Reason
+	m.extra = map[string]any{"reason": f.Reason}
+	if len(f.Files) > 0 {
+		m.detail += ": " + strings.Join(f.Files, ", ")
+		m.extra["files"] = []string(clone(f.Files))
+	}
+	if f.Log != "" {
+		m.detail += ", see " + f.Log
+		m.extra["log"] = f.Log
+	}
+}}

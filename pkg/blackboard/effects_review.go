@@ -1,0 +1,164 @@
+package blackboard
+
+import "fmt"
+
+var approveByItself = Effect{"approved_by auto, approved_commit", func(m *move) {
+	t := m.task
+	t.ApprovedBy, t.ApprovedCommit, t.RejectionReason, t.Fixes = "auto", t.ReviewCommit, nil, nil
+	m.h.Auto, m.h.Commit = true, t.ReviewCommit
+	m.detail = "auto: no review is asked for"
+}}
+
+var endLapsedReview = Effect{"the lapsed reviewer: review_failures + 1, current_task null, status IDLE", func(m *move) {
+	t := m.task
+	_, why := m.state.ReviewLiveness(t, m.now, m.actor.Facts)
+	m.says("lease_expired", HistoryEntry{Holder: t.ReviewingBy, Lease: t.ReviewLeaseExpires, Cause: why, What: "review"})
+	m.detail = ", after the lapsed review of " + t.ReviewingBy
+	t.ReviewFailures++
+	m.state.freeAgent(t.ReviewingBy, t.ID)
+}}
+
+var grantReview = Effect{"reviewing_by, reviewing_generation, review_lease_expires, review_spec_hash; agent REVIEWING with current_task and lease", func(m *move) {
+	t, a := m.task, m.me()
+	t.ReviewingBy, t.ReviewingGeneration = m.actor.ID, a.Generation
+	t.ReviewLeaseExpires = m.state.lease(m.now)
+	if m.in.SpecHash != "" {
+		t.ReviewSpecHash = m.in.SpecHash
+	}
+	a.Status, a.CurrentTask, a.LeaseExpires, a.WaitingFor = AgentReviewing, t.ID, t.ReviewLeaseExpires, ""
+	m.h.Commit = t.ReviewCommit
+	m.detail = "commit " + short(t.ReviewCommit) + m.detail
+}}
+
+// storeReview replaces the review by the verdict; what the checks found stays in it.
+func (m *move) storeReview(status string) *Review {
+	t := m.task
+	r := &Review{Status: status, Mode: m.in.ReviewMode, By: m.actor.name(), Commit: t.ReviewCommit, At: TimeOf(m.now), Reason: m.in.Reason}
+	if t.Review != nil {
+		r.Checks = t.Review.Checks
+		r.Findings = t.Review.Findings
+	}
+	if v := m.in.Verdict; v != nil {
+		findings := append([]*Finding(nil), r.Findings...)
+		for f := range present(v.Findings) {
+			own := *f
+			findings = append(findings, &own)
+		}
+		r.Findings, r.Suggestions = findings, clone(v.Suggestions)
+	}
+	t.Review = r
+	t.ReviewFailures = 0
+	m.h.Commit = t.ReviewCommit
+	return r
+}
+
+var storeApproval = Effect{"approved_by, approved_commit = review_commit; rejection_reason, fixes null; review.status ok; review_failures 0; merge_approval by review.mode", func(m *move) {
+	t := m.task
+	m.storeReview("ok")
+	t.ApprovedBy, t.ApprovedCommit = m.actor.ID, t.ReviewCommit
+	t.RejectionReason, t.Fixes = nil, nil
+	t.MergeApproval = nil
+	if m.in.ReviewMode == "strict" || m.in.ReviewMode == "normal" && !m.in.AutoMerge {
+		t.MergeApproval = &MergeApproval{Required: true}
+	}
+	m.detail = "commit " + short(t.ReviewCommit)
+}}
+
+var storeRejection = Effect{"rejection_reason, fixes; review.status needs_fix; review_cycles_current + 1, review_cycles_total + 1; review_failures 0", func(m *move) {
+	t := m.task
+	r := m.storeReview("needs_fix")
+	t.RejectionReason = &Rejection{Summary: m.in.Reason, Findings: r.Findings, Checks: failedChecks(r.Checks), Anomalies: m.state.anomaliesBy(m.actor.ID, t.ID)}
+	t.Fixes = nil
+	if v := m.in.Verdict; v != nil {
+		for p := range present(v.Prior) {
+			own := *p
+			t.RejectionReason.Prior = append(t.RejectionReason.Prior, &own)
+		}
+		for f := range present(v.Inject) {
+			own := *f
+			t.Fixes = append(t.Fixes, &own)
+		}
+	}
+	if len(t.Fixes) == 0 {
+		for f := range present(r.Findings) {
+			if f.Severity == "error" {
+				t.Fixes = append(t.Fixes, &Fix{Kind: "code", Detail: f.Message, Expect: f.Fix})
+			}
+		}
+	}
+	for i, f := range t.Fixes {
+		f.N = i + 1
+	}
+	m.countCycle()
+}}
+
+func (m *move) countCycle() {
+	m.task.ReviewCyclesCurrent++
+	m.task.ReviewCyclesTotal++
+	m.h.Reason = oneLine(m.in.Reason)
+	m.detail = m.in.Reason
+}
+
+var deadlock = Effect{"E-BLOCK kind review_deadlock with three questions; E-FAIL(assigned_to); anomaly review_deadlock", func(m *move) {
+	t := m.task
+	reason := fmt.Sprintf("review_deadlock: %d rejections", t.ReviewCyclesCurrent)
+	m.block("review_deadlock", reason, List{"Is the criterion right?", "Should another coder or a smaller task be tried?", "Should it be dropped?"}, nil)
+	m.fail(t.AssignedTo)
+	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: "review_deadlock", Details: Settings{"cycles": t.ReviewCyclesCurrent}})
+}}
+
+var storeReplan = Effect{"review.status replan; E-BLOCK kind replan with the reason and one question; plans[].failure", func(m *move) {
+	t := m.task
+	m.storeReview("replan")
+	m.block("replan", m.in.Reason, List{"What other approach meets the goal?"}, nil)
+	if p := m.state.Plan(t.Plan); p != nil {
+		p.Failure = &PlanFailure{Task: t.ID, Reason: m.in.Reason}
+	}
+}}
+
+// reviewFailed tells whether the release counts as a review without a verdict.
+func (m *move) reviewFailed() bool {
+	return m.in.What == "failed" || m.in.What == "lapsed" || m.in.What == "retry"
+}
+
+var releaseReview = Effect{"E-END-REVIEW; after a failed or lapsed review or a RETRY: review_failures + 1", func(m *move) {
+	t := m.task
+	m.h.What, m.h.Reason, m.h.Holder = "review", oneLine(m.in.Reason), t.ReviewingBy
+	m.detail = t.ReviewingBy + ": " + m.in.Reason
+	endReview.Apply(m)
+	if m.reviewFailed() {
+		t.ReviewFailures++
+	}
+}}
+
+var holdStuck = Effect{"review.status stuck; hold by system; anomaly review_stuck", func(m *move) {
+	t, reason := m.task, oneLine(m.in.Reason)
+	if t.Review == nil {
+		t.Review = &Review{Mode: m.in.ReviewMode}
+	}
+	t.Review.Status, t.Review.By, t.Review.At, t.Review.Commit, t.Review.Reason = "stuck", m.actor.name(), TimeOf(m.now), t.ReviewCommit, m.in.Reason
+	t.Hold = &Hold{By: System, At: TimeOf(m.now), Reason: "review stuck: " + reason}
+	m.says("held", HistoryEntry{Reason: t.Hold.Reason})
+	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: "review_stuck", Details: Settings{"what": reason}})
+}}
+
+func failedChecks(checks []*Check) []*Check {
+	var out []*Check
+	for c := range present(checks) {
+		if c.Status == "failed" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// anomaliesBy lists the anomalies that an agent recorded for a task.
+func (s *State) anomaliesBy(agent, task string) List {
+	var ids List
+	for a := range present(s.Anomalies) {
+		if a.Task == task && a.Reporter == agent {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,37 @@
+package blackboard
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Exit is the class of a refusal; its value is the exit code of protocol 0.6.
+type Exit int
+
+// The classes that rules can refuse with.
+const (
+	ExitFailure   Exit = 1
+	ExitUsage     Exit = 2
+	ExitInvalid   Exit = 3
+	ExitRefused   Exit = 4
+	ExitLeaseLost Exit = 6
+	ExitNothing   Exit = 7
+)
+
+// ErrAlreadyDone is returned for a repetition of the event that is the latest of its
+// task and still stands (protocol 0.7): nothing changes, and the caller reports success.
+var ErrAlreadyDone = errors.New("already done")
+
+// Refusal says why an event is not allowed. The state is unchanged.
+type Refusal struct {
+	Guard   string // the guard of protocol 4.2 that refused, "G31"
+	Exit    Exit
+	Message string // one sentence
+	Next    string // the one command that helps, without "next: "
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+func refuse(guard string, exit Exit, next, format string, args ...any) *Refusal {
+	return &Refusal{Guard: guard, Exit: exit, Next: next, Message: fmt.Sprintf(format, args...)}
+}

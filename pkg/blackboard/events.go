@@ -1,0 +1,399 @@
+package blackboard
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Create puts a new task on the board: DRAFT with draft, else UNCLAIMED (T01, T02).
+// With in.HumanReview a planner's task becomes a DRAFT. A person's task reopens a
+// completed goal (O03).
+func (s *State) Create(t *Task, draft bool, a Actor, in Input, now time.Time) error {
+	by, err := s.identify(a, now)
+	if err != nil {
+		return err
+	}
+	event := EvCreate
+	if draft || in.HumanReview && by.party&ByPlanner != 0 {
+		event = EvDraft
+	}
+	m := &move{state: s, task: t, actor: a, by: by, party: by.party, in: in, now: now}
+	if err := m.mayCause(event); err != nil {
+		return err
+	}
+	m.rule = ruleOf(event)
+	if err := m.check(); err != nil {
+		return err
+	}
+	if by.party&ByHuman != 0 || a.Via {
+		s.reopen(a, now)
+	}
+	m.apply()
+	return nil
+}
+
+// Finalize turns drafts into UNCLAIMED tasks, all or none (T03). The gaps of every task
+// are reported together.
+func (s *State) Finalize(ids []string, a Actor, in Input, now time.Time) error {
+	by, err := s.identify(a, now)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		return refuse("G09", ExitUsage, "liza help finalize", "finalize needs the id of a draft")
+	}
+	var moves []*move
+	var all *Refusal
+	var list []string
+	for _, id := range ids {
+		if slices.Contains(list, id) {
+			continue
+		}
+		list = append(list, id)
+		m, err := s.begin(EvFinalize, id, a, in, now)
+		if err == nil {
+			err = m.check()
+		}
+		r, ok := err.(*Refusal)
+		switch {
+		case err == nil:
+			m.by = by // one registration for all, when a person acts for an agent
+			moves = append(moves, m)
+		case !ok || r.Guard == "G03":
+			return err
+		case all == nil:
+			all = r
+		default:
+			all.Message += "; " + r.Message
+		}
+	}
+	if all != nil {
+		return all
+	}
+	for _, m := range moves {
+		m.apply()
+	}
+	s.align("planning", "finalized "+strings.Join(list, ", "), now)
+	return nil
+}
+
+// Reserve is phase one of a claim: the guards of the claim hold, and nobody else may
+// claim the task until the reservation is over (T04, protocol 7.2).
+func (s *State) Reserve(id string, a Actor, in Input, now time.Time) error {
+	m, err := s.begin(EvClaim, id, a, in, now)
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return err
+	}
+	m.rule = ruleOf(EvReserve)
+	m.apply()
+	return nil
+}
+
+// CancelReserve takes the caller's reservation back: all other fields are as before. That
+// of a later registration with the same id is left alone.
+func (s *State) CancelReserve(id string, a Actor) {
+	t, entry := s.Task(id), s.Agents[a.ID]
+	if t == nil || t.Claiming == nil || t.Claiming.By != a.ID {
+		return
+	}
+	if entry == nil || a.Via || a.TokenHash == entry.TokenHash {
+		t.Claiming = nil
+	}
+}
+
+// Claim makes the actor the holder of the task (T05 to T09). There is no other way into
+// CLAIMED. in.Claim says which worktree was provided; only a task of kind msg has none.
+func (s *State) Claim(id string, a Actor, in Input, now time.Time) error {
+	m, err := s.begin(EvClaim, id, a, in, now)
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return err
+	}
+	if f := m.claim(); m.task.KindOf() != "msg" && (f.Worktree == "" || f.Base == "") {
+		return m.noBut("liza claim "+id, "G29", ExitFailure, "no worktree was provided for task %s", id)
+	}
+	m.apply()
+	return nil
+}
+
+// RecordIntent stores the pre-execution checkpoint (T10).
+func (s *State) RecordIntent(id string, a Actor, in Input, now time.Time) error {
+	intent := in.Intent
+	if intent == nil {
+		intent = &Intent{}
+	}
+	in.Texts = append(slices.Clone(in.Texts), Text{"--intent", intent.Intent}, Text{"--validation", intent.Validation})
+	return s.run(EvIntent, id, a, in, now)
+}
+
+// Submit hands a claimed task in for review (T11). A task that needs no reviewer goes
+// on to MERGED in the same write (T12, T22; protocol 4.5).
+func (s *State) Submit(id string, a Actor, in Input, now time.Time) error {
+	if err := s.run(EvSubmit, id, a, in, now); err != nil {
+		return err
+	}
+	if t := s.Task(id); !t.reviewsItself() || t.Hold != nil {
+		return nil
+	}
+	system := SystemActor(a.Facts)
+	if err := s.run(EvPass, id, system, Input{Archived: in.Archived}, now); err != nil {
+		return err
+	}
+	return s.run(EvMerge, id, system, Input{Archived: in.Archived}, now)
+}
+
+// ClaimReview gives the actor the exclusive right to judge the task (T13).
+func (s *State) ClaimReview(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvClaimReview, id, a, in, now)
+}
+
+// Approve is the verdict ok (T14). An error finding turns it into a rejection by the
+// gate (G58); overruled then says why.
+func (s *State) Approve(id string, a Actor, in Input, now time.Time) (overruled string, err error) {
+	m, err := s.begin(EvApprove, id, a, in, now)
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return "", err
+	}
+	if in.Verdict != nil {
+		for p := range present(in.Verdict.Prior) {
+			if p.State == "STILL_PRESENT" {
+				return "", m.noBut("liza verdict "+id+" reject --reason T", "", ExitUsage, "prior point %d of %s is STILL_PRESENT; that cannot be approved", p.N, id)
+			}
+		}
+	}
+	errs := m.errorFindings()
+	if len(errs) == 0 {
+		m.apply()
+		return "", nil
+	}
+	overruled = overruledPrefix + strings.Join(errs, "; ")
+	in.Reason = overruled
+	if err := s.run(EvReject, id, a, in, now); err != nil {
+		return "", err
+	}
+	extra := withExtra(via(a), "level", "warning")
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "gate_overruled_ok", Task: id, Detail: oneLine(overruled), Extra: extra})
+	return overruled, nil
+}
+
+// errorFindings describes what stands against an approval: findings of the checks and of
+// the reviewer alike.
+func (m *move) errorFindings() []string {
+	var all []*Finding
+	if r := m.task.Review; r != nil {
+		all = append(all, r.Findings...)
+	}
+	if v := m.in.Verdict; v != nil {
+		all = append(all, v.Findings...)
+	}
+	var errs []string
+	for f := range present(all) {
+		if f.Severity == "error" {
+			errs = append(errs, f.describe())
+		}
+	}
+	return errs
+}
+
+func (f *Finding) describe() string {
+	text := f.Message
+	if f.File != "" {
+		text = f.File + ": " + text
+	}
+	if f.Check != "" {
+		text = "check " + f.Check + ": " + text
+	}
+	return text
+}
+
+// Reject is the verdict needs_fix; at the last cycle the task is BLOCKED (T15, T16).
+func (s *State) Reject(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvReject, id, a, in, now)
+}
+
+// Replan is the verdict replan (T17).
+func (s *State) Replan(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvReplan, id, a, in, now)
+}
+
+// ReleaseReview ends a review without a verdict (T18). in.What is "stuck", "failed",
+// "lapsed" or "retry" of an agent, "" of a person.
+func (s *State) ReleaseReview(id string, a Actor, in Input, now time.Time) error {
+	in = in.reasoned()
+	return s.run(EvReviewRelease, id, a, in, now)
+}
+
+// ApproveMerge is a person's release of the merge (T19, T41).
+func (s *State) ApproveMerge(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvApproveMerge, id, a, in, now)
+}
+
+// RejectMerge is a person's refusal of the merge (T20).
+func (s *State) RejectMerge(id string, a Actor, in Input, now time.Time) error {
+	in = in.reasoned()
+	return s.run(EvRejectMerge, id, a, in, now)
+}
+
+// IntendMerge records the candidate before the integration branch moves (T21).
+func (s *State) IntendMerge(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvMergeIntent, id, a, in, now)
+}
+
+// FinishMerge records that the integration branch contains the work (T22).
+func (s *State) FinishMerge(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvMerge, id, a, in, now)
+}
+
+// FailIntegration records a conflict or a failed integration check (T23).
+func (s *State) FailIntegration(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvIntegrationFailed, id, a, in, now)
+}
+
+// Block stops the task with a reason and one to three questions (T24, T25).
+func (s *State) Block(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvBlock, id, a, in, now)
+}
+
+// LimitIterations blocks a task whose iterations are used up (T26). in.Reason is the last error.
+func (s *State) LimitIterations(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvLimit, id, a, in, now)
+}
+
+// HaltTask blocks a task that reached a limit of cost, time, tokens or runs (T27).
+func (s *State) HaltTask(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvHalt, id, a, in, now)
+}
+
+// Unblock lets a BLOCKED task start over (T29).
+func (s *State) Unblock(id string, a Actor, in Input, now time.Time) error {
+	in = in.reasoned()
+	return s.run(EvUnblock, id, a, in, now)
+}
+
+// Resubmit lets a halted task go on (T30).
+func (s *State) Resubmit(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvResubmit, id, a, in, now)
+}
+
+// Supersede replaces a task by others and re-points its dependents (T32, T31).
+func (s *State) Supersede(id string, a Actor, in Input, now time.Time) error {
+	in = in.reasoned()
+	if err := s.run(EvSupersede, id, a, in, now); err != nil {
+		return err
+	}
+	sys := SystemActor(a.Facts)
+	for t := range s.each() {
+		if t.Status.Terminal() || !t.DependsOn.Has(id) {
+			continue
+		}
+		if err := s.run(EvRetarget, t.ID, sys, Input{What: id, By: in.By}, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Abandon drops a task (T33). Its UNCLAIMED dependents are blocked (T28); the DRAFT ones
+// are returned, for the caller to name.
+func (s *State) Abandon(id string, a Actor, in Input, now time.Time) (drafts []string, err error) {
+	in = in.reasoned()
+	if err := s.run(EvAbandon, id, a, in, now); err != nil {
+		return nil, err
+	}
+	sys := SystemActor(a.Facts)
+	for t := range s.each() {
+		switch {
+		case !t.DependsOn.Has(id):
+		case t.Status == Draft:
+			drafts = append(drafts, t.ID)
+		case t.Status == Unclaimed:
+			if err := s.run(EvDependencyLost, t.ID, sys, Input{What: id}, now); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return drafts, nil
+}
+
+// HoldTask keeps everybody from picking the task (T34).
+func (s *State) HoldTask(id string, a Actor, in Input, now time.Time) error {
+	in = in.reasoned()
+	return s.run(EvHold, id, a, in, now)
+}
+
+// UnholdTask ends a hold (T35).
+func (s *State) UnholdTask(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvUnhold, id, a, in, now)
+}
+
+// Release frees a claim (T36).
+func (s *State) Release(id string, a Actor, in Input, now time.Time) error {
+	if a.ID == Human || a.Via {
+		in = in.reasoned()
+	}
+	return s.run(EvRelease, id, a, in, now)
+}
+
+// HandOff passes a half-done task to the next run (T37).
+func (s *State) HandOff(id string, a Actor, in Input, now time.Time) error {
+	h := in.Handoff
+	if h == nil {
+		h = &Handoff{}
+	}
+	in.Texts = append(slices.Clone(in.Texts), Text{"--summary", h.Summary}, Text{"--next-action", h.NextAction})
+	return s.run(EvHandoff, id, a, in, now)
+}
+
+// Retry starts the next iteration on the same claim (T38). It is refused when the
+// iterations are used up: then LimitIterations comes instead.
+func (s *State) Retry(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvRetry, id, a, in, now)
+}
+
+// RunFailed records a run that ended badly (T39). in.Outcome says how: timeout, stalled,
+// crashed or killed. A timeout or stall of the last iteration blocks the task (T26).
+func (s *State) RunFailed(id string, a Actor, in Input, now time.Time) error {
+	t := s.Task(id)
+	over := t != nil && countsAsIteration(in.Outcome) && s.IterationsOver(t)
+	if err := s.run(EvRunFailed, id, a, in, now); err != nil || !over {
+		return err
+	}
+	in.Reason = strings.TrimSuffix(in.Outcome+": "+in.Reason, ": ")
+	return s.run(EvLimit, id, a, in, now)
+}
+
+// Rerun starts the task again from nothing, Restep from a recorded commit (T40).
+func (s *State) Rerun(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvRerun, id, a, in, now)
+}
+
+// Restep sets the task back to a recorded commit (T40).
+func (s *State) Restep(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvRestep, id, a, in, now)
+}
+
+// reasoned makes the reason a text that must be given (G09).
+func (in Input) reasoned() Input {
+	in.Texts = append(slices.Clone(in.Texts), Text{"--reason", in.Reason})
+	return in
+}
+
+func via(a Actor) map[string]any {
+	if a.Via {
+		return map[string]any{"via": Human}
+	}
+	return nil
+}
+
+// IsAlreadyDone tells whether err says that the event stands already.
+func IsAlreadyDone(err error) bool { return errors.Is(err, ErrAlreadyDone) }

@@ -1,0 +1,227 @@
+package blackboard
+
+import "time"
+
+// reopen sets a COMPLETED goal back to IN_PROGRESS because there is new work (O03).
+func (s *State) reopen(a Actor, now time.Time) {
+	g := s.Goal
+	if g == nil || g.Status != Completed {
+		return
+	}
+	g.Status, g.CompletedAt = InProgress, ""
+	if s.Sprint != nil && s.Sprint.Status == Completed {
+		s.Sprint.Status = InProgress
+		if s.Sprint.Timeline != nil {
+			s.Sprint.Timeline.Ended = ""
+		}
+	}
+	s.align("reopened", "new work by "+a.name(), now)
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "goal_reopened", Detail: "new work by " + a.name(), Extra: via(a)})
+}
+
+// CompletionFacts is what completion depends on besides the state.
+type CompletionFacts struct {
+	Control  bool // a control file exists
+	Triggers TriggerFacts
+}
+
+// Completion says how the sprint stands (protocol 13.4).
+type Completion string
+
+// Complete: the goal is reached. NothingMerged: everything is terminal, but no work was
+// merged. Open: there is work left.
+const (
+	CompletionOpen          Completion = ""
+	CompletionComplete      Completion = "complete"
+	CompletionNothingMerged Completion = "nothing_merged"
+)
+
+// CompletionOf applies the conditions of protocol 13.4 without changing anything. That
+// every task is terminal leaves no DRAFT and no plan with unfinished tasks.
+func (s *State) CompletionOf(f CompletionFacts, now time.Time) Completion {
+	if !s.goalOpen() || s.Sprint == nil || s.sprintStatus() != InProgress || f.Control {
+		return CompletionOpen
+	}
+	merged, found := false, false
+	for t := range s.each() {
+		if !t.Status.Terminal() {
+			return CompletionOpen
+		}
+		found, merged = true, merged || t.Status == Merged && !t.AfterPlan
+	}
+	for _, st := range f.Triggers.Archived {
+		found, merged = true, merged || st == Merged
+	}
+	// Without facts about processes a planner counts as long as its lease holds.
+	if !found || len(s.Triggers(f.Triggers, now)) > 0 || s.planning("", ProcessFacts{}, now) != "" {
+		return CompletionOpen
+	}
+	if !merged {
+		return CompletionNothingMerged
+	}
+	return CompletionComplete
+}
+
+// CompleteGoal ends goal and sprint in one write (O01, S04); with nothing merged only the
+// sprint. It reports whether anything changed.
+func (s *State) CompleteGoal(f CompletionFacts, now time.Time) (Completion, bool) {
+	c := s.CompletionOf(f, now)
+	at := TimeOf(now)
+	if c == CompletionOpen {
+		return c, false
+	}
+	s.Sprint.Status = Completed
+	s.timeline().Ended = at
+	if c == CompletionComplete {
+		s.Goal.Status, s.Goal.CompletedAt = Completed, at
+		s.align("completed", "every task is done", now)
+		s.Record(Entry{Timestamp: at, Agent: System, Action: "goal_completed", Detail: s.countLine()})
+	}
+	s.Record(Entry{Timestamp: at, Agent: System, Action: "sprint_completed", Detail: s.countLine()})
+	return c, true
+}
+
+func (s *State) countLine() string {
+	n := map[Status]int{}
+	for t := range s.each() {
+		n[t.Status]++
+	}
+	line := ""
+	for _, st := range Statuses {
+		if n[st] > 0 {
+			if line != "" {
+				line += ", "
+			}
+			line += itoa(n[st]) + " " + string(st)
+		}
+	}
+	return line
+}
+
+func (s *State) timeline() *Timeline {
+	if s.Sprint.Timeline == nil {
+		s.Sprint.Timeline = &Timeline{}
+	}
+	return s.Sprint.Timeline
+}
+
+// AbortGoal gives the goal up (O02) and with it the sprint (S03).
+func (s *State) AbortGoal(reason string, a Actor, now time.Time) error {
+	if !s.goalOpen() {
+		return refuse("G06", ExitRefused, "liza status", "the goal is %s", s.goalStatus())
+	}
+	s.Goal.Status = Aborted
+	s.align("aborted", oneLine(reason), now)
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "goal_aborted", Detail: oneLine(reason), Extra: via(a)})
+	return s.AbortSprint(reason, a, now)
+}
+
+func (s *State) goalOpen() bool {
+	return s.Goal != nil && (s.Goal.Status == InProgress || s.Goal.Status == "")
+}
+
+func (s *State) goalStatus() string {
+	if s.Goal == nil {
+		return "missing"
+	}
+	return s.Goal.Status
+}
+
+// AbortSprint follows the file ABORT (S03).
+func (s *State) AbortSprint(reason string, a Actor, now time.Time) error {
+	if s.Sprint == nil || s.sprintStatus() != InProgress && s.Sprint.Status != AtCheckpoint {
+		return nil
+	}
+	s.Sprint.Status = Aborted
+	s.timeline().Ended = TimeOf(now)
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "aborted", Detail: oneLine(reason), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "sprint_aborted", Detail: oneLine(reason), Extra: via(a)})
+	return nil
+}
+
+// CheckpointSprint stops the sprint for people (S01). file is the summary's path.
+func (s *State) CheckpointSprint(message, file string, a Actor, now time.Time) error {
+	if s.Sprint == nil {
+		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
+	}
+	if st := s.sprintStatus(); st != InProgress {
+		next := "liza resume"
+		if st == Completed {
+			next = "liza sprint next"
+		}
+		return refuse("G06", ExitRefused, next, "the sprint is %s; a checkpoint needs IN_PROGRESS", st)
+	}
+	at := TimeOf(now)
+	s.Sprint.Status = AtCheckpoint
+	s.timeline().CheckpointAt = at
+	s.Sprint.Checkpoints = append(s.Sprint.Checkpoints, &Checkpoint{N: len(s.Sprint.Checkpoints) + 1, At: at, By: a.name(), Message: message, File: file})
+	s.Record(Entry{Timestamp: at, Agent: a.ID, Action: "sprint_checkpoint", Detail: oneLine(message), Extra: via(a)})
+	return nil
+}
+
+// Decisions are the answers to a checkpoint (protocol 13.6).
+var Decisions = []string{"CONTINUE", "ADJUST_SPECS", "ADJUST_CONTRACTS", "REPLAN", "PIVOT", "STOP"}
+
+// ResumeSprint ends a checkpoint (S02), an abort (S03) or a pause; decision "" is CONTINUE.
+func (s *State) ResumeSprint(decision, note string, a Actor, now time.Time) error {
+	if decision == "" {
+		decision = "CONTINUE"
+	}
+	if !List(Decisions).Has(decision) {
+		return refuse("G09", ExitUsage, "liza help resume", "decision '%s' is unknown; it must be %s", decision, orList(Decisions))
+	}
+	if s.Sprint == nil {
+		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
+	}
+	if cb := s.CircuitBreaker; cb != nil && cb.Status == BreakerTripped {
+		return refuse("G07", ExitRefused, "liza ack", "the circuit breaker is TRIGGERED; acknowledge it first")
+	}
+	if decision == "STOP" && !s.goalOpen() {
+		return refuse("G06", ExitRefused, "liza status", "the goal is %s and cannot be stopped", s.goalStatus())
+	}
+	s.decide(decision, note, a, now)
+	switch decision {
+	case "STOP":
+		reason := "STOP"
+		if note != "" {
+			reason += ": " + note
+		}
+		return s.AbortGoal(reason, a, now)
+	case "REPLAN", "PIVOT":
+		s.goOn(note, a, now)
+		text := decision
+		if note != "" {
+			text += ": " + note
+		}
+		s.addNote(&Note{Message: text}, a, now)
+		return nil
+	}
+	s.goOn(note, a, now)
+	return nil
+}
+
+// decide stores the decision in the checkpoint that is open, if there is one.
+func (s *State) decide(decision, note string, a Actor, now time.Time) {
+	n := len(s.Sprint.Checkpoints)
+	if s.Sprint.Status != AtCheckpoint || n == 0 || s.Sprint.Checkpoints[n-1] == nil {
+		return
+	}
+	c := s.Sprint.Checkpoints[n-1]
+	c.Decision, c.DecidedBy, c.DecidedAt = decision, a.name(), TimeOf(now)
+	detail := decision
+	if note != "" {
+		detail += ": " + note
+	}
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "checkpoint_decision", Detail: oneLine(detail), Extra: via(a)})
+}
+
+// goOn sets a sprint at a checkpoint or an aborted one IN_PROGRESS; otherwise a pause ends.
+func (s *State) goOn(note string, a Actor, now time.Time) {
+	action := "resumed"
+	if st := s.Sprint.Status; st == AtCheckpoint || st == Aborted && s.Goal != nil && s.Goal.Status != Aborted {
+		action = "sprint_resumed"
+		s.Sprint.Status = InProgress
+		s.timeline().CheckpointAt, s.timeline().Ended = "", ""
+	}
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: action, Detail: oneLine(note), Extra: via(a)})
+}

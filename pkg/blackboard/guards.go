@@ -1,0 +1,254 @@
+package blackboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// no refuses with the command that helps with most refusals: the help of the command
+// for a mistake in its use, else a look at the task.
+func (m *move) no(guard string, exit Exit, format string, args ...any) error {
+	if exit == ExitUsage {
+		return m.noBut("liza help "+commandOf(m.rule.Event), guard, exit, format, args...)
+	}
+	return m.noBut("liza show "+m.task.ID, guard, exit, format, args...)
+}
+
+// noBut refuses with a command of its own.
+func (m *move) noBut(next, guard string, exit Exit, format string, args ...any) error {
+	return refuse(guard, exit, next, format, args...)
+}
+
+// ruleGuards are the guards that every event on a task has, whatever its rule says.
+var ruleGuards = []Guard{
+	{ID: "G01", Text: "the caller is human, system, or an agent id of valid form with a registration"},
+	{ID: "G02", Text: "the token is that of the registration or, for an agent's own events, of its current run"},
+	{ID: "G03", Text: "the caller's role may cause the event (column who)"},
+	{ID: "G04", Text: "a process inside the process tree of an agent's run acts as that agent only"},
+	{ID: "G05", Text: "the task exists"},
+	{ID: "G06", Text: "the task's status is in column from"},
+}
+
+// claimAllowed stands for the guards of the claim that follows; Reserve checks them.
+var claimAllowed = Guard{"", "the guards of the claim that follows hold", func(*move) error { return nil }}
+
+var controlsOpen = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT", func(m *move) error {
+	if m.in.Control != "" {
+		return m.noBut("liza resume", "G07", ExitRefused, "%s", m.in.Control)
+	}
+	return nil
+}}
+
+var sprintRuns = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT, and the sprint is IN_PROGRESS", func(m *move) error {
+	if err := controlsOpen.Check(m); err != nil {
+		return err
+	}
+	if st := m.state.sprintStatus(); st != InProgress {
+		next := "liza resume"
+		if st == Completed {
+			next = "liza sprint next"
+		}
+		return m.noBut(next, "G07", ExitRefused, "the sprint is %s", st)
+	}
+	return nil
+}}
+
+var notHeld = Guard{"G08", "the task is not on hold", func(m *move) error {
+	if h := m.task.Hold; h != nil {
+		return m.noBut("liza unhold "+m.task.ID, "G08", ExitRefused, "task %s is on hold by %s: %s", m.task.ID, h.By, h.Reason)
+	}
+	return nil
+}}
+
+var textsGiven = Guard{"G09", "required texts are not empty", func(m *move) error {
+	for _, t := range m.in.Texts {
+		if blank(t.Value) {
+			return m.no("G09", ExitUsage, "%s is empty", t.Option)
+		}
+	}
+	return nil
+}}
+
+var dependenciesMerged = Guard{"G20", "all dependencies are MERGED; with after_plan, every other task of the plan is terminal", func(m *move) error {
+	if waits := m.state.waitsFor(m.task, m.in.Archived); len(waits) > 0 {
+		return m.no("G20", ExitRefused, "task %s waits for %s", m.task.ID, strings.Join(waits, ", "))
+	}
+	return nil
+}}
+
+var actorFree = Guard{"G21", "the agent has no other task", func(m *move) error {
+	if other := m.state.holds(m.actor.ID, m.me(), m.task.ID); other != "" {
+		return m.noBut("liza show "+other, "G21", ExitRefused, "%s already works on %s", m.actor.ID, other)
+	}
+	return nil
+}}
+
+var notReservedByOther = Guard{"G22", "there is no reservation by another, or it is over", func(m *move) error {
+	c := m.task.Claiming
+	mine := c != nil && c.By == m.actor.ID && m.me() != nil && c.Generation == m.me().Generation
+	if m.claim().Confirm {
+		if !mine || past(c.Expires, m.now) {
+			return m.noBut("liza claim "+m.task.ID, "G22", ExitRefused, "the reservation of %s by %s is over", m.task.ID, m.actor.ID)
+		}
+		return nil
+	}
+	if c == nil || mine || m.state.reservationOver(c, m.actor.Facts, m.now) {
+		return nil
+	}
+	return m.no("G22", ExitRefused, "%s is preparing task %s since %s", c.By, m.task.ID, c.At)
+}}
+
+var limitsLeaveRoom = Guard{"G23", "the limits leave room for another run", func(m *move) error {
+	if used, limit, over := m.state.iterationsUsed(m.task, m.actor.ID); over {
+		return m.no("G23", ExitRefused, "%d of %d iterations of %s are used", used, limit, m.task.ID)
+	}
+	if l := m.state.reached(m.task); l != nil {
+		return m.no("G23", ExitRefused, "task %s has reached a limit: %s", m.task.ID, l)
+	}
+	return nil
+}}
+
+var keptForItsCoder = Guard{"G24", "the caller is the last coder, or that one is not live, or reassign_after has passed, or a person named the task", func(m *move) error {
+	if m.actor.Via && m.claim().Named {
+		return nil
+	}
+	until, kept := m.state.keptUntil(m.task, m.actor.ID, m.actor.Facts, m.now)
+	if kept {
+		return m.no("G24", ExitRefused, "task %s is kept for %s until %s", m.task.ID, m.task.AssignedTo, until)
+	}
+	return nil
+}}
+
+var notFailedByActor = Guard{"G25", "the caller has not failed the task, or no other live coder is left who has not", func(m *move) error {
+	if other := m.state.otherCoder(m.task, m.actor.ID, m.actor.Facts, m.now); other != "" {
+		return m.no("G25", ExitRefused, "%s failed task %s; %s takes it", m.actor.ID, m.task.ID, other)
+	}
+	return nil
+}}
+
+var notExhausted = Guard{"G26", "the task is not exhausted", func(m *move) error {
+	if m.task.Exhausted() {
+		return m.noBut(rescopeCommand(m.task.ID), "G26", ExitRefused, "task %s is exhausted: failed by %s; rescope it", m.task.ID, m.task.failures())
+	}
+	return nil
+}}
+
+func rescopeCommand(id string) string {
+	return "liza supersede " + id + " --by ID --reason T --root-cause T"
+}
+
+// failures says who failed the task, and how often.
+func (t *Task) failures() string {
+	if len(t.FailedBy) >= 2 {
+		return strings.Join(t.FailedBy, ", ")
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %d times", strings.Join(t.FailedBy, ", "), t.Failures))
+}
+
+var leaseExpired = Guard{"G27", "the holder's lease has expired, or its process is gone", func(m *move) error {
+	switch live, why := m.state.ClaimLiveness(m.task, m.now, m.actor.Facts); live {
+	case Expired, Dead:
+		return nil
+	case Alive:
+		return m.no("G27", ExitRefused, "task %s is held by %s until %s", m.task.ID, m.task.AssignedTo, m.task.LeaseExpires)
+	default:
+		return m.no("G27", ExitRefused, "the liveness of %s is unknown: %s", m.task.AssignedTo, why)
+	}
+}}
+
+var childGone = Guard{"G28", "the former holder's process is gone or was stopped", func(m *move) error {
+	if why := m.claim().ChildError; why != "" {
+		return m.noBut("liza doctor", "G28", ExitFailure, "%s", why)
+	}
+	return nil
+}}
+
+var diskAndWorktree = Guard{"G29", "there is enough disk space, and the worktree could be provided", func(m *move) error {
+	if m.in.FreeMB > 0 && m.in.FreeMB < m.in.MinFreeMB {
+		return m.noBut("liza doctor", "G29", ExitFailure, "only %d MB are free, %d are needed (policy.min_free_mb)", m.in.FreeMB, m.in.MinFreeMB)
+	}
+	if why := m.claim().WorktreeErr; why != "" {
+		return m.noBut("liza doctor", "G29", ExitFailure, "%s", why)
+	}
+	return nil
+}}
+
+var roleResolves = Guard{"G30", "the role of the task can be used", func(m *move) error {
+	if m.in.RoleProblem != "" {
+		return m.noBut("liza roles resolve "+m.task.ID, "G30", ExitRefused, "%s", m.in.RoleProblem)
+	}
+	return nil
+}}
+
+// A person who does not act for an agent is nobody's coder: what he may do, he may do
+// to anybody's task.
+var callerIsCoder = Guard{"G31", "the calling agent is the task's coder", func(m *move) error {
+	if m.party&ByHuman == 0 && m.task.AssignedTo != m.actor.ID {
+		return m.no("G31", ExitRefused, "task %s is assigned to %s", m.task.ID, m.task.AssignedTo)
+	}
+	return nil
+}}
+
+var holdsClaim = Guard{"G32", "the claim is that of the agent's registration", func(m *move) error {
+	if m.me() == nil || m.task.ClaimGeneration == "" && m.task.ClaimSeq == 0 {
+		return nil // a claim of Liza v1 has no generation
+	}
+	if m.task.ClaimGeneration != m.me().Generation {
+		return m.no("G32", ExitLeaseLost, "the claim on %s belongs to an earlier registration of %s", m.task.ID, m.actor.ID)
+	}
+	return nil
+}}
+
+// holderOrSystem is G31 and G32 where a claim stands: S(coder) is its coder's supervisor.
+var holderOrSystem = Guard{"G31", "while the task is CLAIMED, the calling agent is its coder", func(m *move) error {
+	if m.task.Status != Claimed || m.me() == nil {
+		return nil
+	}
+	if err := callerIsCoder.Check(m); err != nil {
+		return err
+	}
+	return holdsClaim.Check(m)
+}}
+
+var iterationsUsedUp = Guard{"", "the iterations are used up", func(m *move) error {
+	if !m.state.IterationsOver(m.task) {
+		return m.no("G23", ExitRefused, "task %s has used %d of %d iterations", m.task.ID, m.task.Iteration, m.state.maxIterations(m.task))
+	}
+	return nil
+}}
+
+var iterationsLeft = Guard{"", "another iteration is allowed (else T26)", func(m *move) error {
+	if m.state.IterationsOver(m.task) {
+		return m.no("G23", ExitRefused, "%d of %d iterations of %s are used", m.task.Iteration, m.state.maxIterations(m.task), m.task.ID)
+	}
+	return nil
+}}
+
+var haltKnown = List{"cost", "time", "iteration"}
+
+var haltGiven = Guard{"", "a limit of cost, time, tokens or runs is reached", func(m *move) error {
+	h := m.in.Halt
+	if h == nil {
+		return m.no("G23", ExitRefused, "no limit of task %s is reached", m.task.ID)
+	}
+	if !slices.Contains(haltKnown, h.Kind) || h.Limit <= 0 {
+		return m.no("G23", ExitRefused, "%s %d of %d is no limit of task %s", h.Kind, h.Value, h.Limit, m.task.ID)
+	}
+	return nil
+}}
+
+func (s *State) sprintStatus() string {
+	if s.Sprint == nil || s.Sprint.Status == "" {
+		return InProgress
+	}
+	return s.Sprint.Status
+}
+
+// claim has the facts of a claim, none when the caller gave none.
+func (m *move) claim() ClaimFacts {
+	if m.in.Claim == nil {
+		return ClaimFacts{}
+	}
+	return *m.in.Claim
+}

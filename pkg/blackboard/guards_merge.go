@@ -1,0 +1,106 @@
+package blackboard
+
+// The guards of the merge and of a person's release of it.
+
+// merge has the facts of a merge, none when the caller gave none.
+func (m *move) merge() MergeFacts {
+	if m.in.Merge == nil {
+		return MergeFacts{}
+	}
+	return *m.in.Merge
+}
+
+var mergeApproved = Guard{"G60", "no merge approval is required, or a person has given it", func(m *move) error {
+	if a := m.task.MergeApproval; a != nil && a.Required && a.Decision != "approved" {
+		return m.noBut("liza approve-merge "+m.task.ID, "G60", ExitRefused, "task %s waits for a person's merge approval", m.task.ID)
+	}
+	return nil
+}}
+
+// mergerAllowed says what column who enforces.
+var mergerAllowed = Guard{"G61", "the merger is human, a code_reviewer's supervisor or system", func(*move) error { return nil }}
+
+var commitThere = Guard{"G62", "the approved commit is in the object store", onlyCode(func(m *move) error {
+	if m.merge().CommitGone {
+		return m.no("G62", ExitFailure, "commit %s of task %s is gone", short(m.task.ReviewCommit), m.task.ID)
+	}
+	return nil
+})}
+
+var integrationThere = Guard{"G63", "the integration branch exists", onlyCode(func(m *move) error {
+	if branch := m.state.IntegrationBranch(); !m.merge().IntegrationExists {
+		return m.noBut("git branch "+branch+" COMMIT", "G63", ExitRefused, "the branch %s does not exist", branch)
+	}
+	return nil
+})}
+
+var integrationFree = Guard{"G64", "no worktree has the integration branch checked out", onlyCode(func(m *move) error {
+	if at := m.merge().CheckedOutAt; at != "" {
+		return m.noBut("git -C "+at+" switch OTHER", "G64", ExitRefused, "%s is checked out in %s; switch it to another branch", m.state.IntegrationBranch(), at)
+	}
+	return nil
+})}
+
+var containedInIntegration = Guard{"", "git shows that the integration branch contains the work", onlyCode(func(m *move) error {
+	if f := m.merge(); !f.Contained || f.Commit == "" {
+		return m.noBut("liza merge "+m.task.ID, "", ExitFailure, "the integration branch does not contain the work of %s", m.task.ID)
+	}
+	return nil
+})}
+
+var integrationReason = Guard{"", "git shows a conflict, or a check's exit code a failure", func(m *move) error {
+	if m.merge().Reason == "" {
+		return m.noBut("liza merge "+m.task.ID, "", ExitFailure, "no failure of the integration of %s is shown", m.task.ID)
+	}
+	return nil
+}}
+
+var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode is disabled; against warnings in mode strict a person needs --override and a reason", func(m *move) error {
+	t, a := m.task, m.task.MergeApproval
+	if t.Status == ReadyForReview {
+		return reviewDisabled.Check(m)
+	}
+	if a == nil || !a.Required || a.Decision != "" {
+		return m.no("G65", ExitRefused, "no merge approval is waiting for %s, which is %s", t.ID, t.Status)
+	}
+	if n := t.warnings(); m.rule.Event == EvApproveMerge && n > 0 && t.Review.Mode == "strict" && (!m.merge().Override || blank(m.in.Reason)) {
+		return m.noBut("liza approve-merge "+t.ID+" --override --reason T", "G65", ExitRefused, "%d warnings stand against %s; --override --reason T accepts them", n, t.ID)
+	}
+	return nil
+}}
+
+// warnings counts the findings of the review that only a person may pass over in mode strict.
+func (t *Task) warnings() int {
+	n := 0
+	if t.Review != nil {
+		for f := range present(t.Review.Findings) {
+			if f.severity() == "warning" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// severity of a finding; none given is a warning (roles-and-knowledge 5.3).
+func (f *Finding) severity() string {
+	if f.Severity == "" {
+		return "warning"
+	}
+	return f.Severity
+}
+
+var reviewDisabled = Guard{"G65", "review.mode is disabled", func(m *move) error {
+	if m.in.ReviewMode != "disabled" {
+		return m.noBut("liza claim-review "+m.task.ID, "G65", ExitRefused, "no merge approval is waiting for %s, which is %s: a reviewer judges it first", m.task.ID, m.task.Status)
+	}
+	return nil
+}}
+
+// reviewersDecide: in mode disabled nothing but a person's decision moves the task (4.8).
+var reviewersDecide = Guard{"G65", "review.mode is not disabled", func(m *move) error {
+	if m.in.ReviewMode == "disabled" {
+		return m.noBut("liza approve-merge "+m.task.ID, "G65", ExitRefused, "review.mode is disabled: a person decides about %s", m.task.ID)
+	}
+	return nil
+}}

@@ -1,0 +1,115 @@
+package blackboard
+
+import "time"
+
+// Input is what an event brings along: what the caller said, and the facts about git,
+// processes and disk that the verb looked up. Each event reads only its own part.
+type Input struct {
+	// What the caller said.
+	Reason    string
+	RootCause string
+	Texts     []Text // required texts by option name (G09)
+	Intent    *Intent
+	Handoff   *Handoff
+	NoTests   string
+	Summary   string
+	Questions List
+	Attempted List
+	By        List // replacements of a supersede
+	DependsOn List // new dependencies of an unblock
+	Force     bool
+	Answered  bool     // unblock by the answer to the last question
+	Limits    Settings // resubmit
+	CleanGit  bool     // rerun
+	Verdict   *VerdictInput
+	AsAgent   string // who the entries name when not the actor: the approver of a merge done by the system
+
+	// Facts.
+	Control     string // why nothing new may start, "paused since T: reason"; "" when open
+	HumanReview bool   // plan.human_review of the configuration
+	FreeMB      int    // free disk space; 0: unknown
+	MinFreeMB   int
+	RoleProblem string // why the task's role cannot be used
+	ReviewMode  string
+	AutoMerge   bool
+	SpecExists  func(path string) bool // nil: not checked
+	SpecHash    string
+	Archived    map[string]Status // archived tasks, which count as what they were
+	Claim       *ClaimFacts
+	Submission  *SubmissionFacts
+	Review      *ReviewFacts
+	Merge       *MergeFacts
+	Attic       string // ref that holds the saved work
+	SaveError   string // why the work could not be saved (G75)
+	HasWork     bool   // the worktree holds commits or changes
+	Tip         string // tip of the task's branch
+	What        string // kind of the event: "failed", "lapsed", "stuck", "retry" …
+	Outcome     string // of a failed run: timeout, stalled, crashed, killed
+	Halt        *Halt
+	Recovered   *bool
+}
+
+// Text is a text that must not be empty, and the option that gives it.
+type Text struct{ Option, Value string }
+
+// ClaimFacts are the facts of protocol 7.2 and 7.3.
+type ClaimFacts struct {
+	Confirm     bool   // phase three: the reservation must still be the caller's
+	Base        string // head of the integration branch
+	BaseCommit  string // base of a fresh worktree, when it differs from Base (restart_from)
+	Worktree    string // path relative to the project root; "" for kind msg
+	Fresh       bool   // the worktree was made anew from the base
+	ChildError  string // why the former holder's process could not be stopped
+	WorktreeErr string
+	Reserve     time.Duration
+	Named       bool // the caller named the task
+}
+
+// SubmissionFacts are the facts of the submit guards G33 to G42.
+type SubmissionFacts struct {
+	Exists          bool
+	Branch          string // "" when HEAD is detached
+	Head            string
+	Dirty           []string
+	Commit          string // resolved commit; "" when it does not exist
+	Named           string // as the caller named it
+	EmptyDiff       bool
+	BaseIsAncestor  bool
+	HasFixOnto      bool
+	ForeignPaths    []string // paths under .liza/ or .worktrees/, gitlinks
+	SourcesChanged  int
+	TestsChanged    int
+	TestGateExempt  bool
+	FirstCommitTime time.Time
+}
+
+// ReviewFacts are the facts of a verdict.
+type ReviewFacts struct {
+	BranchTip string
+	Head      string
+	Dirty     []string
+}
+
+// VerdictInput is what a reviewer says (roles-and-knowledge 5.3).
+type VerdictInput struct {
+	Findings    []*Finding
+	Inject      []*Fix
+	Prior       []*Prior
+	Suggestions List
+}
+
+// MergeFacts are the facts of a merge (protocol 8.2).
+type MergeFacts struct {
+	IntegrationExists bool
+	CheckedOutAt      string // where the integration branch is checked out
+	CommitGone        bool   // review_commit is not in the object store (G62)
+	Candidate, Old    string
+	By                string
+	Contained         bool
+	Commit            string
+	Drift             int
+	Reason            string
+	Files             List
+	Log               string
+	Override          bool
+}

@@ -1,0 +1,150 @@
+package blackboard
+
+import (
+	"fmt"
+	"time"
+)
+
+// applyLimits stores limits of the task: two have fields of their own.
+func (t *Task) applyLimits(limits Settings) {
+	own := Settings{}
+	for k, v := range t.Limits {
+		own[k] = v
+	}
+	for k, v := range limits {
+		n, ok := integerOf(v)
+		switch {
+		case ok && k == "max_iterations":
+			t.MaxIterations = n
+		case ok && k == "max_review_cycles":
+			t.MaxReviewCycles = n
+		default:
+			own[k] = v
+		}
+	}
+	if len(own) > 0 {
+		t.Limits = own
+	}
+}
+
+// LimitOf is a limit of the task: its own value, else the configuration's.
+func (s *State) LimitOf(t *Task, key string) int {
+	if n, ok := integerOf(t.Limits[key]); ok {
+		return n
+	}
+	return s.Int(key)
+}
+
+func (s *State) maxIterations(t *Task) int {
+	if t.MaxIterations > 0 {
+		return t.MaxIterations
+	}
+	return s.Int("max_coder_iterations")
+}
+
+func (s *State) maxReviewCycles(t *Task) int {
+	if t.MaxReviewCycles > 0 {
+		return t.MaxReviewCycles
+	}
+	return s.Int("max_review_cycles")
+}
+
+// IterationsOver tells whether the next iteration would be one too many (protocol 4.4).
+func (s *State) IterationsOver(t *Task) bool { return t.Iteration >= s.maxIterations(t) }
+
+// iterationsUsed tells whether a claim by agent would be an iteration too many: another
+// coder than the last claimant begins with 1.
+func (s *State) iterationsUsed(t *Task, agent string) (used, limit int, over bool) {
+	limit = s.maxIterations(t)
+	if t.lastClaimant() != agent {
+		return 0, limit, false
+	}
+	return t.Iteration, limit, s.IterationsOver(t)
+}
+
+// limitReached is a limit that leaves no room for another run.
+type limitReached struct {
+	key, kind    string
+	value, limit int
+	enough       int // a limit that leaves room
+}
+
+var unitOf = map[string]string{"cost_cents": "cents", "time_minutes": "minutes", "tokens": "tokens", "max_agent_runs": "runs", "max_iterations": "iterations"}
+
+// figures is "120 of 100 cents".
+func (l *limitReached) figures() string {
+	return fmt.Sprintf("%d of %d %s", l.value, l.limit, unitOf[l.key])
+}
+
+func (l *limitReached) String() string {
+	if l.kind == "iteration" || l.key == "tokens" {
+		return l.figures()
+	}
+	return l.kind + " " + l.figures()
+}
+
+// Reached returns the limit of cost, time, tokens or runs that the task has reached
+// (protocol 4.4), or nil. For cost the average of its earlier runs of the kind that
+// comes next is reserved.
+func (s *State) Reached(t *Task, now time.Time) *Halt {
+	l := s.reached(t)
+	if l == nil {
+		return nil
+	}
+	return &Halt{Kind: l.kind, Value: l.value, Limit: l.limit, At: TimeOf(now)}
+}
+
+func (s *State) reached(t *Task) *limitReached {
+	u := t.Usage
+	if u == nil {
+		return nil
+	}
+	for _, x := range []struct {
+		key, kind      string
+		value, reserve int
+	}{
+		{"cost_cents", "cost", u.CostCents, t.nextCost()},
+		{"time_minutes", "time", u.Seconds / 60, 0},
+		{"tokens", "cost", u.TokensIn + u.TokensOut, 0},
+		{"max_agent_runs", "iteration", u.AgentRuns, 0},
+	} {
+		limit := s.LimitOf(t, x.key)
+		if limit > 0 && (x.value >= limit || x.value+x.reserve > limit) {
+			return &limitReached{key: x.key, kind: x.kind, value: x.value, limit: limit, enough: max(2*limit, x.value+x.reserve+1)}
+		}
+	}
+	return nil
+}
+
+// nextCost is the average cost of the task's recorded runs of the kind that comes next:
+// a reviewer's for what is ready for review, else a coder's.
+func (t *Task) nextCost() int {
+	kind := RoleCoder
+	if t.Status == ReadyForReview {
+		kind = RoleReviewer
+	}
+	sum, runs := 0, 0
+	for a := range present(t.Attempts) {
+		if a.CostCents != nil && (a.Kind == string(kind) || a.Kind == "" && kind == RoleCoder) {
+			sum += *a.CostCents
+			runs++
+		}
+	}
+	if runs == 0 {
+		return 0
+	}
+	return sum / runs
+}
+
+// limitOfHalt tells which limit a halt is about: its kind alone does not say whether it
+// counts tokens, or iterations.
+func (s *State) limitOfHalt(t *Task, h *Halt) *limitReached {
+	key := map[string]string{"cost": "cost_cents", "time": "time_minutes", "iteration": "max_agent_runs"}[h.Kind]
+	switch {
+	case h.Kind == "iteration" && t.BlockedKind == "max_iterations":
+		key = "max_iterations"
+	case h.Kind == "cost" && h.Limit != s.LimitOf(t, "cost_cents") && h.Limit == s.LimitOf(t, "tokens"):
+		key = "tokens"
+	}
+	return &limitReached{key: key, kind: h.Kind, value: h.Value, limit: h.Limit}
+}

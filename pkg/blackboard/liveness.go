@@ -1,0 +1,126 @@
+package blackboard
+
+import (
+	"fmt"
+	"time"
+)
+
+// Liveness is what an observer may conclude about who holds a lease (protocol
+// 6.3). Only Expired and Dead let others act; Unknown never gives work away.
+type Liveness string
+
+// The four verdicts.
+const (
+	Alive   Liveness = "alive"
+	Expired Liveness = "expired"
+	Dead    Liveness = "dead"
+	Unknown Liveness = "unknown"
+)
+
+// farFuture is how far ahead of the observer's clock a heartbeat, or a lease beyond
+// its length, may be before the clocks cannot be trusted.
+const farFuture = 300 * time.Second
+
+// ProcessFacts is what the observer knows about its machine. The zero value knows
+// nothing: then the leases alone decide.
+type ProcessFacts struct {
+	Host, BootID string
+
+	// Running tells whether the process with this id and start time runs; known is
+	// false when that cannot be found out. It is asked about the observer's own
+	// host and boot only. Nil: nothing is known.
+	Running func(pid int, start int64) (running, known bool)
+
+	// ClockJumped tells that the wall clock jumped against the monotonic clock by
+	// more than 30 s less than 2 × heartbeat_interval ago.
+	ClockJumped bool
+}
+
+// Liveness judges the registration of an agent, and says why.
+func (s *State) Liveness(agentID string, now time.Time, p ProcessFacts) (Liveness, string) {
+	a := s.Agents[agentID]
+	if a == nil {
+		return Unknown, fmt.Sprintf("%s is not registered", agentID)
+	}
+	if reason := s.incredible(a.LeaseExpires, now, p); reason != "" {
+		return Unknown, reason
+	}
+	if beat, ok := a.Heartbeat.At(); ok && beat.Sub(now) > farFuture {
+		return Unknown, fmt.Sprintf("the heartbeat %s is in the future", a.Heartbeat)
+	}
+	if reason := gone(a, p); reason != "" {
+		return Dead, reason
+	}
+	return s.byLease(a.LeaseExpires, now)
+}
+
+// ClaimLiveness judges who holds a claimed task: the registration that claimed it,
+// or the claim's own lease when there is no entry of that registration any more.
+func (s *State) ClaimLiveness(t *Task, now time.Time, p ProcessFacts) (Liveness, string) {
+	return s.holderLiveness(t.AssignedTo, t.ClaimGeneration, t.LeaseExpires, now, p)
+}
+
+// ReviewLiveness judges who holds the review claim of a task, as ClaimLiveness does.
+func (s *State) ReviewLiveness(t *Task, now time.Time, p ProcessFacts) (Liveness, string) {
+	return s.holderLiveness(t.ReviewingBy, t.ReviewingGeneration, t.ReviewLeaseExpires, now, p)
+}
+
+func (s *State) holderLiveness(id, generation string, lease Time, now time.Time, p ProcessFacts) (Liveness, string) {
+	if registrationOf(s.Agents[id], generation) {
+		return s.Liveness(id, now, p)
+	}
+	if reason := s.incredible(lease, now, p); reason != "" {
+		return Unknown, reason
+	}
+	return s.byLease(lease, now)
+}
+
+// registrationOf tells whether the entry is the registration with that generation.
+// A claim of Liza v1 names none and belongs to any entry of its agent.
+func registrationOf(a *Agent, generation string) bool {
+	return a != nil && (generation == "" || a.Generation == "" || a.Generation == generation)
+}
+
+// incredible says why nothing may be concluded from a lease, or "".
+func (s *State) incredible(lease Time, now time.Time, p ProcessFacts) string {
+	until, ok := lease.At()
+	switch {
+	case lease.None():
+		return "there is no lease"
+	case !ok:
+		return fmt.Sprintf("the lease '%s' is no time", lease)
+	case until.Sub(now) > s.Duration("lease_duration")+farFuture:
+		return fmt.Sprintf("the lease %s is too far in the future", lease)
+	case p.ClockJumped:
+		return "the clock of this machine jumped"
+	}
+	return ""
+}
+
+// gone says why the process of an entry cannot run any more, or "".
+func gone(a *Agent, p ProcessFacts) string {
+	if a.PID == 0 || p.Host == "" || a.Host != p.Host {
+		return ""
+	}
+	if a.BootID != p.BootID {
+		if a.BootID == "" || p.BootID == "" {
+			return ""
+		}
+		return fmt.Sprintf("%s was restarted since", a.Host)
+	}
+	if p.Running == nil {
+		return ""
+	}
+	if running, known := p.Running(a.PID, a.PIDStart); known && !running {
+		return fmt.Sprintf("process %d is gone", a.PID)
+	}
+	return ""
+}
+
+func (s *State) byLease(lease Time, now time.Time) (Liveness, string) {
+	until, _ := lease.At()
+	if now.After(until.Add(s.Duration("lease_grace"))) {
+		return Expired, fmt.Sprintf("the lease expired at %s", lease)
+	}
+	return Alive, fmt.Sprintf("the lease holds until %s", lease)
+}

@@ -1,0 +1,87 @@
+package blackboard
+
+// contribution is what one task adds to the stored figures of protocol 12.
+type contribution struct {
+	done, inProgress, blocked        int
+	iterations, cycles               int
+	approvals, rejections, submitted int
+}
+
+func (t *Task) contribution() contribution {
+	c := contribution{cycles: t.ReviewCyclesTotal}
+	switch t.Status {
+	case Merged, Abandoned, Superseded:
+		c.done = 1
+	case Claimed, ReadyForReview, Rejected, Approved:
+		c.inProgress = 1
+	case Blocked, IntegrationFailed:
+		c.blocked = 1
+	}
+	for h := range present(t.History) {
+		switch {
+		case isClaimEvent(h.Event):
+			c.iterations++
+		case h.Event == "ready_for_review" || h.Event == "submitted_for_review":
+			c.submitted++
+		case h.Event == "approved" && !h.Auto && !h.Merge:
+			c.approvals++
+		case h.Event == "rejected":
+			c.rejections++
+		}
+	}
+	return c
+}
+
+func (s *State) metrics() *Metrics {
+	if s.Sprint == nil {
+		return &Metrics{}
+	}
+	if s.Sprint.Metrics == nil {
+		s.Sprint.Metrics = &Metrics{}
+	}
+	return s.Sprint.Metrics
+}
+
+// addMetrics is E-METRICS: the difference that one event made. The archived tasks of the
+// sprint still count as what they were.
+func (s *State) addMetrics(before, after contribution, archived map[string]Status) {
+	m := s.metrics()
+	m.TasksDone += after.done - before.done
+	m.TasksInProgress += after.inProgress - before.inProgress
+	m.TasksBlocked += after.blocked - before.blocked
+	m.IterationsTotal += after.iterations - before.iterations
+	m.ReviewCyclesTotal += after.cycles - before.cycles
+	m.ReviewVerdictApprovals += after.approvals - before.approvals
+	m.ReviewVerdictRejections += after.rejections - before.rejections
+	m.TaskSubmittedForReviewCount += after.submitted - before.submitted
+	m.ReviewVerdictCount = m.ReviewVerdictApprovals + m.ReviewVerdictRejections
+	m.ReviewVerdictApprovalRatePercent = percent(m.ReviewVerdictApprovals, m.ReviewVerdictCount)
+	if after.done != before.done || m.TaskOutcomeApprovalRatePercent == nil {
+		m.TaskOutcomeApprovalRatePercent = percent(s.mergedInSprint(archived), m.TasksDone)
+	}
+}
+
+func (s *State) mergedInSprint(archived map[string]Status) int {
+	merged := 0
+	for t := range s.each() {
+		if t.Status == Merged {
+			merged++
+		}
+	}
+	scope := s.Sprint.scope()
+	for id, st := range archived {
+		if st == Merged && s.Task(id) == nil && (scope.Planned.Has(id) || scope.Stretch.Has(id)) {
+			merged++
+		}
+	}
+	return merged
+}
+
+// percent is ⌊100 × part / whole⌋, nil for a whole of 0.
+func percent(part, whole int) *int {
+	if whole <= 0 {
+		return nil
+	}
+	p := 100 * part / whole
+	return &p
+}

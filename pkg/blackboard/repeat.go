@@ -1,0 +1,95 @@
+package blackboard
+
+import (
+	"slices"
+	"strings"
+)
+
+// overruledPrefix begins the reason of a rejection that the gate made of an approval (G58).
+const overruledPrefix = "rejected by the gate: "
+
+// repeated tells whether the event is the latest of its task, by the same actor with the
+// same arguments, and still stands (protocol 0.7). A merge is nobody's in particular:
+// whoever comes second finds it done.
+func (m *move) repeated(event Event) bool {
+	t, h, in := m.task, m.task.last(), m.in
+	switch {
+	case event == EvMerge, event == EvMergeIntent:
+		return t.Status == Merged && (m.merge().Commit == "" || m.merge().Commit == t.MergeCommit)
+	case h == nil || h.Agent != m.actor.ID:
+		return false
+	}
+	switch event {
+	case EvSubmit:
+		same := !t.ChangesFiles() || h.Commit != "" && h.Commit == m.submission().Commit
+		return t.Status == ReadyForReview && h.Event == "ready_for_review" && same && h.NoTests == in.NoTests
+	case EvApprove:
+		overruled := m.rejectedBefore() && strings.HasPrefix(t.RejectionReason.Summary, overruledPrefix)
+		return (overruled || t.Status == Approved && h.Event == "approved" && !h.Merge) && m.sameFindings()
+	case EvReject:
+		return m.rejectedBefore() && t.RejectionReason.Summary == in.Reason && m.sameFindings() && m.sameAdvice()
+	case EvReplan:
+		return t.Status == Blocked && h.Event == "blocked" && h.Kind == "replan" && t.BlockedReason == in.Reason && m.sameFindings()
+	case EvReviewRelease:
+		return in.What == "stuck" && t.Status == ReadyForReview && h.Event == "held" && t.Hold != nil && t.Hold.By == System &&
+			t.Review != nil && t.Review.Status == "stuck" && t.Review.Reason == in.Reason
+	case EvBlock:
+		return t.Status == Blocked && h.Event == "blocked" && t.BlockedReason == in.Reason &&
+			slices.Equal(t.BlockedQuestions, in.Questions) && slices.Equal(t.Attempted, in.Attempted)
+	case EvIntent:
+		return t.Status == Claimed && h.Event == "checkpoint" && in.Intent != nil && sameIntent(h.Checkpoint, in.Intent)
+	case EvHandoff:
+		return h.Event == "handoff" && t.HandoffPending && sameHandoff(m.state.Handoff[t.ID], in.Handoff)
+	case EvHold:
+		return h.Event == "held" && t.Hold != nil && t.Hold.By == m.actor.name() && t.Hold.Reason == in.Reason
+	case EvUnhold:
+		return h.Event == "unheld" && t.Hold == nil
+	}
+	return false
+}
+
+// rejectedBefore tells whether the actor's rejection is the latest event, also when it
+// was the last one and blocked the task (T16).
+func (m *move) rejectedBefore() bool {
+	t, h := m.task, m.task.last()
+	if t.RejectionReason == nil {
+		return false
+	}
+	return t.Status == Rejected && h.Event == "rejected" && !h.Merge ||
+		t.Status == Blocked && h.Event == "blocked" && h.Kind == "review_deadlock"
+}
+
+// sameFindings compares what the reviewer found and suggests with the stored review. The
+// findings of the checks come before the reviewer's own.
+func (m *move) sameFindings() bool {
+	v, r := m.in.Verdict, m.task.Review
+	if v == nil {
+		return true
+	}
+	if r == nil || len(r.Findings) < len(v.Findings) || !slices.Equal(r.Suggestions, v.Suggestions) {
+		return false
+	}
+	own := r.Findings[len(r.Findings)-len(v.Findings):]
+	return slices.EqualFunc(own, v.Findings, samePointed[Finding])
+}
+
+// sameAdvice compares the corrective steps and the list of earlier points.
+func (m *move) sameAdvice() bool {
+	v, t := m.in.Verdict, m.task
+	if v == nil {
+		return true
+	}
+	sameFix := func(a, b *Fix) bool {
+		return a != nil && b != nil && a.Kind == b.Kind && a.Detail == b.Detail && a.Expect == b.Expect && a.Skill == b.Skill
+	}
+	return slices.EqualFunc(t.RejectionReason.Prior, v.Prior, samePointed[Prior]) &&
+		(len(v.Inject) == 0 || slices.EqualFunc(t.Fixes, v.Inject, sameFix))
+}
+
+// sameHandoff compares what an agent said; a handoff that a run continues is over.
+func sameHandoff(was, is *Handoff) bool {
+	return was != nil && is != nil && was.ConsumedBy == "" &&
+		was.Summary == is.Summary && was.NextAction == is.NextAction && was.ContextUsed == is.ContextUsed &&
+		was.Approach == is.Approach && was.Blockers == is.Blockers &&
+		slices.Equal(was.FilesModified, is.FilesModified) && slices.Equal(was.NextSteps, is.NextSteps)
+}

@@ -1,0 +1,116 @@
+package blackboard
+
+import "time"
+
+// NextRun is the number of the agent's next run.
+func (s *State) NextRun(agent string) int {
+	if a := s.Agents[agent]; a != nil {
+		return a.IterationsTotal + 1
+	}
+	return 1
+}
+
+// Spawned records the running agent program (protocol 13.3 step 8). A handoff that the
+// run continues is over.
+func (s *State) Spawned(a Actor, c Child, now time.Time) error {
+	e, err := s.own(a, now, nil)
+	if err != nil {
+		return err
+	}
+	c.Started = TimeOf(now)
+	e.Child = &c
+	if t := s.Task(c.Task); t != nil {
+		t.HandoffPending = false
+		if h := s.Handoff[t.ID]; h != nil && h.ConsumedBy == "" {
+			h.ConsumedBy, h.ConsumedAt = a.ID, TimeOf(now)
+		}
+		if e.Status == AgentHandoff {
+			e.Status = AgentWorking
+			if e.Role == RoleReviewer {
+				e.Status = AgentReviewing
+			}
+		}
+	}
+	return nil
+}
+
+// RunResult is what one run leaves on the board, whatever its outcome.
+type RunResult struct {
+	Task      string
+	Attempt   Attempt
+	Cost      *int // cents; nil: unknown
+	Seconds   int
+	TokensIn  int
+	TokensOut int
+	Cached    int
+	Crashed   bool
+	Outcome   *LastOutcome
+}
+
+// EndRun records a finished run: attempt, usage, crash, no child any more (13.3 step 10).
+func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
+	e, err := s.own(a, now, nil)
+	if err != nil {
+		return err
+	}
+	e.Child = nil
+	e.IterationsTotal++
+	if r.Crashed {
+		var kept []Time
+		for _, c := range e.Crashes {
+			if at, ok := c.At(); ok && now.Sub(at) <= s.Duration("crash_window") {
+				kept = append(kept, c)
+			}
+		}
+		e.Crashes = append(kept, TimeOf(now))
+	}
+	if s.Usage == nil {
+		s.Usage = &Usage{}
+	}
+	s.Usage.add(r)
+	day := now.UTC().Format("2006-01-02")
+	if s.Usage.Day == nil || s.Usage.Day.Date != day {
+		s.Usage.Day = &UsageDay{Date: day}
+	}
+	if r.Cost != nil {
+		s.Usage.Day.CostCents += *r.Cost
+	}
+	if t := s.Task(r.Task); t != nil {
+		if t.Usage == nil {
+			t.Usage = &Usage{}
+		}
+		t.Usage.add(r)
+		r.Attempt.Ended, r.Attempt.Agent, r.Attempt.ClaimSeq = TimeOf(now), a.ID, t.claimSeqOf(a.ID)
+		t.addAttempt(&r.Attempt)
+		if r.Outcome != nil {
+			last := *r.Outcome
+			last.EvidenceFiles = clone(last.EvidenceFiles)
+			t.LastOutcome = &last
+		}
+	}
+	return nil
+}
+
+// claimSeqOf is the attempt that the agent's run belongs to: when the run ends, somebody
+// else may hold the task.
+func (t *Task) claimSeqOf(agent string) int {
+	for h := range t.backwards() {
+		if isClaimEvent(h.Event) && h.Agent == agent && h.ClaimSeq > 0 {
+			return h.ClaimSeq
+		}
+	}
+	return t.ClaimSeq
+}
+
+func (u *Usage) add(r RunResult) {
+	u.AgentRuns++
+	u.Seconds += r.Seconds
+	u.TokensIn += r.TokensIn
+	u.TokensOut += r.TokensOut
+	u.TokensCached += r.Cached
+	if r.Cost == nil {
+		u.UnknownCostRuns++
+	} else {
+		u.CostCents += *r.Cost
+	}
+}

@@ -1,0 +1,300 @@
+package blackboard
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Candidate is one task that could be given out, with what decides its rank (protocol 7.1).
+type Candidate struct {
+	Task     *Task
+	Class    int // 0: work that the caller began
+	Priority int // effective, after aging
+	Overlap  bool
+	Since    time.Time
+	index    int
+}
+
+// NextTask chooses the task that a coder should claim. Without one, why says what the
+// coder waits for. in carries the facts that the guards need (control, archive, disk).
+// That the coder has a task already (G21) is left to the claim, which says so.
+func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why string) {
+	var list []Candidate
+	var refusals []string
+	for i, t := range s.Tasks {
+		if t == nil || !claimableFrom(t.Status) {
+			continue
+		}
+		if err := s.claimable(t, a, in, now); err != nil {
+			refusals = append(refusals, err.Error())
+			continue
+		}
+		list = append(list, Candidate{Task: t, Class: t.classFor(a.ID), Priority: s.effectivePriority(t, now),
+			Overlap: s.overlaps(t, a.ID), Since: s.claimableSince(t), index: i})
+	}
+	if len(list) == 0 {
+		return nil, s.waitReason(in, refusals)
+	}
+	return slices.MinFunc(list, Candidate.compare).Task, ""
+}
+
+func claimableFrom(st Status) bool {
+	for _, r := range Rules {
+		if r.Event == EvClaim && hasStatus(r.From, st) {
+			return true
+		}
+	}
+	return false
+}
+
+// compare is the order of protocol 7.1: the smaller one is chosen.
+func (c Candidate) compare(d Candidate) int {
+	ct, _ := c.Task.Created.At()
+	dt, _ := d.Task.Created.At()
+	return cmp.Or(cmp.Compare(c.Class, d.Class), cmp.Compare(c.Priority, d.Priority), compareBool(c.Overlap, d.Overlap),
+		ct.Compare(dt), cmp.Compare(c.index, d.index))
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// claimable says why a claim by the actor would be refused, nil when it would not. A
+// candidate is checked for the role of the actor, not for its token.
+func (s *State) claimable(t *Task, a Actor, in Input, now time.Time) error {
+	return s.wouldRefuse(EvClaim, SCoder|ByCoder, t, a, in, now, "G21", "G28", "G75")
+}
+
+// wouldRefuse tries an event without the guards that are named.
+func (s *State) wouldRefuse(event Event, p Party, t *Task, a Actor, in Input, now time.Time, without ...string) error {
+	m := &move{state: s, task: t, actor: a, by: caller{party: p, entry: s.Agents[a.ID]}, party: p, in: in, now: now}
+	if err := m.pick(event); err != nil {
+		return err
+	}
+	for _, g := range m.rule.Needs {
+		if slices.Contains(without, g.ID) {
+			continue
+		}
+		if err := g.Check(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// classFor is 0 for work that the agent began: what it held last comes before new work.
+func (t *Task) classFor(agent string) int {
+	began := (t.Status == Rejected || t.Status == Claimed) && t.AssignedTo == agent ||
+		t.HandoffPending && t.lastClaimant() == agent
+	if began {
+		return 0
+	}
+	return 1
+}
+
+// claimableSince is when the task became claimable: its last history entry, or the merge
+// of its last dependency.
+func (s *State) claimableSince(t *Task) time.Time {
+	since, _ := t.Created.At()
+	later := func(h *HistoryEntry) {
+		if at, ok := h.Time.At(); ok && at.After(since) {
+			since = at
+		}
+	}
+	if h := t.last(); h != nil {
+		later(h)
+	}
+	for _, d := range t.DependsOn {
+		dep := s.Task(d)
+		if dep == nil {
+			continue
+		}
+		if h := dep.last(); h != nil && h.Event == "merged" {
+			later(h)
+		}
+	}
+	return since
+}
+
+func (s *State) effectivePriority(t *Task, now time.Time) int {
+	p := t.PriorityOf()
+	step := s.Duration("aging_step")
+	if p <= 1 || step <= 0 {
+		return p
+	}
+	waited := now.Sub(s.claimableSince(t))
+	return max(1, p-int(waited/step))
+}
+
+// overlaps tells whether the task names files that another agent's claimed task names.
+func (s *State) overlaps(t *Task, agent string) bool {
+	mine := t.fileHints()
+	if len(mine) == 0 {
+		return false
+	}
+	for o := range s.each() {
+		if o == t || o.Status != Claimed || o.AssignedTo == agent {
+			continue
+		}
+		for _, b := range o.fileHints() {
+			if slices.ContainsFunc(mine, func(a string) bool { return globsMeet(a, b) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fileHints are the task's files, else what its attempts meant to change.
+func (t *Task) fileHints() List {
+	if len(t.Files) > 0 {
+		return t.Files
+	}
+	var files List
+	for h := range present(t.History) {
+		if h.Checkpoint != nil {
+			files = append(files, h.Checkpoint.FilesToModify...)
+		}
+	}
+	return files
+}
+
+// globsMeet is a cautious test: two globs meet when the fixed part of one, up to its
+// first wildcard, is a prefix of the other's. Two plain paths meet when they are equal or
+// one is a folder that the other lies in.
+func globsMeet(a, b string) bool {
+	x, y := fixedPart(a), fixedPart(b)
+	if x == a && y == b {
+		x, y = strings.TrimSuffix(x, "/")+"/", strings.TrimSuffix(y, "/")+"/"
+	}
+	return strings.HasPrefix(x, y) || strings.HasPrefix(y, x)
+}
+
+func fixedPart(glob string) string {
+	if i := strings.IndexAny(glob, "*?["); i >= 0 {
+		return glob[:i]
+	}
+	return glob
+}
+
+// waitReason says why nothing is claimable (protocol 7.1, last paragraph). refusals are
+// the reasons of the tasks that were tried.
+func (s *State) waitReason(in Input, refusals []string) string {
+	if why := s.closedReason(in); why != "" {
+		return why
+	}
+	var waits []string
+	n := map[Status]int{}
+	total, held, open := 0, 0, 0
+	for t := range s.each() {
+		n[t.Status]++
+		total++
+		if !t.Status.Terminal() {
+			open++
+			if t.Hold != nil {
+				held++
+			}
+		}
+		if t.Status == Unclaimed && t.Hold == nil {
+			if w := s.waitsFor(t, in.Archived); len(w) > 0 && len(waits) < 3 {
+				waits = append(waits, t.ID+" waits for "+strings.Join(w, ", "))
+			}
+		}
+	}
+	switch {
+	case total == 0:
+		return "no task exists yet; the planner has to plan"
+	case open == 0:
+		return "every task is terminal"
+	case held == open:
+		return fmt.Sprintf("every open task is on hold (%d)", held)
+	case len(waits) > 0:
+		return strings.Join(waits, "; ")
+	case n[Draft] == open:
+		return fmt.Sprintf("drafts are not finalized (%d)", n[Draft])
+	case len(refusals) > 0:
+		return strings.Join(refusals[:min(3, len(refusals))], "; ")
+	}
+	return "nothing is claimable: " + s.countLine()
+}
+
+// closedReason says why nothing new may start at all, or "".
+func (s *State) closedReason(in Input) string {
+	switch {
+	case in.Control != "":
+		return in.Control
+	case s.sprintStatus() != InProgress:
+		return "the sprint is " + s.sprintStatus()
+	case in.FreeMB > 0 && in.FreeMB < in.MinFreeMB:
+		return fmt.Sprintf("the disk is nearly full: %d MB free, %d needed", in.FreeMB, in.MinFreeMB)
+	}
+	return ""
+}
+
+// NextReview chooses the review that a reviewer should claim.
+func (s *State) NextReview(a Actor, in Input, now time.Time) (task *Task, why string) {
+	if in.ReviewMode == "disabled" {
+		return nil, "review.mode is disabled; people decide with liza approve-merge"
+	}
+	var list []Candidate
+	var refusals []string
+	for i, t := range s.Tasks {
+		if t == nil || t.Status != ReadyForReview {
+			continue
+		}
+		if err := s.wouldRefuse(EvClaimReview, SReviewer|ByReviewer, t, a, in, now, "G52"); err != nil {
+			refusals = append(refusals, err.Error())
+			continue
+		}
+		c := Candidate{Task: t, Class: 1, Priority: s.effectivePriority(t, now), index: i}
+		c.Since, _ = t.timeOf("ready_for_review", "submitted_for_review").At()
+		if t.lastReviewer() == a.ID {
+			c.Class = 0
+		}
+		list = append(list, c)
+	}
+	switch why := s.closedReason(Input{Control: in.Control}); {
+	case len(list) > 0:
+		return slices.MinFunc(list, Candidate.compareReview).Task, ""
+	case why != "":
+		return nil, why
+	case len(refusals) > 0:
+		return nil, strings.Join(refusals[:min(3, len(refusals))], "; ")
+	}
+	return nil, "nothing is ready for review"
+}
+
+// compareReview is the order of reviews of protocol 7.1.
+func (c Candidate) compareReview(d Candidate) int {
+	return cmp.Or(cmp.Compare(c.Class, d.Class), cmp.Compare(c.Priority, d.Priority), c.Since.Compare(d.Since), cmp.Compare(c.index, d.index))
+}
+
+// ApprovedTasks lists what can be merged, oldest approval first (D25), with the time of
+// the approval. A person's release of an approval (T19) is none of its own.
+func (s *State) ApprovedTasks() []Candidate {
+	var list []Candidate
+	for i, t := range s.Tasks {
+		if t == nil || t.Status != Approved {
+			continue
+		}
+		c := Candidate{Task: t, index: i}
+		for h := range t.backwards() {
+			if h.Event == "approved" && (!h.Merge || h.Commit != "") {
+				c.Since, _ = h.Time.At()
+				break
+			}
+		}
+		list = append(list, c)
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int { return a.Since.Compare(b.Since) })
+	return list
+}

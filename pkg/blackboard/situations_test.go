@@ -1,0 +1,287 @@
+package blackboard
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// A situation is a task "x" in one status, in one of the conditions that rules tell apart.
+type situation struct {
+	name   string
+	status Status // "": there is no such task
+	make   func(*board)
+}
+
+var situations = slices.Concat(free, onHoldToo())
+
+// onHoldToo are the situations of each status once more, on hold by a person.
+func onHoldToo() []situation {
+	var list []situation
+	for _, s := range free {
+		if slices.ContainsFunc(list, func(x situation) bool { return x.status == s.status }) || s.status == "" || s.status.Terminal() {
+			continue
+		}
+		list = append(list, situation{s.name + ", on hold", s.status, func(b *board) {
+			s.make(b)
+			b.must(b.HoldTask("x", person, Input{Reason: "wait"}, b.now))
+		}})
+	}
+	return list
+}
+
+var free = []situation{
+	{"no task", "", func(*board) {}},
+	{"a draft", Draft, func(b *board) { b.must(b.Create(codeTask("x"), true, person, Input{}, b.now)) }},
+	{"unclaimed", Unclaimed, func(b *board) { b.add("x") }},
+	{"unclaimed, reserved by coder-1", Unclaimed, func(b *board) {
+		b.add("x")
+		b.must(b.Reserve("x", supervisorOf("coder-1"), claimed("x"), b.now))
+	}},
+	{"unclaimed, waiting for another", Unclaimed, func(b *board) {
+		b.add("first")
+		b.add("x", "first")
+	}},
+	{"claimed by coder-1", Claimed, func(b *board) { b.add("x"); b.claim("x", "coder-1") }},
+	{"claimed, the lease is over", Claimed, func(b *board) { b.add("x"); b.claim("x", "coder-1"); b.after(2 * time.Hour) }},
+	{"claimed, the last iteration", Claimed, func(b *board) { b.add("x").MaxIterations = 1; b.claim("x", "coder-1") }},
+	{"claimed, a message", Claimed, func(b *board) {
+		b.create(plainTask("x", "msg"))
+		b.must(b.Claim("x", supervisorOf("coder-1"), Input{Claim: &ClaimFacts{Base: integrationHead}}, b.now))
+	}},
+	{"claimed for an integration fix", Claimed, func(b *board) {
+		b.failed("x", 2)
+		b.must(b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now))
+	}},
+	{"ready, nobody reviews", ReadyForReview, func(b *board) { b.ready("x", 2) }},
+	{"ready, under review", ReadyForReview, func(b *board) { b.ready("x", 2); b.claimReview("x", "code-reviewer-1") }},
+	{"ready, under review for the last time", ReadyForReview, func(b *board) {
+		b.ready("x", 2).MaxReviewCycles = 1
+		b.claimReview("x", "code-reviewer-1")
+	}},
+	{"ready, review failed too often", ReadyForReview, func(b *board) {
+		b.ready("x", 2).ReviewFailures = 2
+		b.claimReview("x", "code-reviewer-1")
+	}},
+	{"ready, the review lease is over", ReadyForReview, func(b *board) {
+		b.ready("x", 2)
+		b.claimReview("x", "code-reviewer-1")
+		b.after(2 * time.Hour)
+	}},
+	{"ready, the review is stuck", ReadyForReview, func(b *board) {
+		b.ready("x", 2)
+		b.claimReview("x", "code-reviewer-1")
+		b.must(b.ReleaseReview("x", supervisorOf("code-reviewer-1"), Input{What: "stuck", Reason: "no idea"}, b.now))
+	}},
+	{"ready, without need of a reviewer", ReadyForReview, func(b *board) {
+		b.create(plainTask("x", "msg"))
+		b.must(b.Claim("x", supervisorOf("coder-1"), Input{Claim: &ClaimFacts{Base: integrationHead}}, b.now))
+		b.must(b.HoldTask("x", person, Input{Reason: "wait"}, b.now))
+		b.must(b.Submit("x", supervisorOf("coder-1"), Input{}, b.now))
+		b.must(b.UnholdTask("x", person, Input{}, b.now))
+	}},
+	{"rejected", Rejected, func(b *board) { b.rejected("x", 2) }},
+	{"rejected long ago", Rejected, func(b *board) { b.rejected("x", 2); b.after(time.Hour) }},
+	{"rejected, iterations used up", Rejected, func(b *board) { b.rejected("x", 2).MaxIterations = 1 }},
+	{"approved", Approved, func(b *board) { b.ready("x", 2); b.claimReview("x", "code-reviewer-1"); b.approve("x") }},
+	{"approved, waiting for a person", Approved, func(b *board) { b.approvedStrict("x") }},
+	{"approved, waiting, in the last cycle", Approved, func(b *board) { b.approvedStrict("x").MaxReviewCycles = 1 }},
+	{"merged", Merged, func(b *board) { b.done("x", 2) }},
+	{"blocked with a question", Blocked, func(b *board) { b.blocked("x") }},
+	{"blocked by its cost", Blocked, func(b *board) {
+		b.add("x")
+		b.claim("x", "coder-1")
+		b.must(b.HaltTask("x", supervisorOf("coder-1"), Input{Halt: &Halt{Kind: "cost", Value: 1200, Limit: 1000}}, b.now))
+	}},
+	{"abandoned", Abandoned, func(b *board) {
+		b.add("x")
+		_, err := b.Abandon("x", person, Input{Reason: "not wanted"}, b.now)
+		b.must(err)
+	}},
+	{"superseded", Superseded, func(b *board) {
+		b.add("x")
+		b.add("other")
+		b.must(b.Supersede("x", person, Input{Reason: "too large", By: List{"other"}}, b.now))
+	}},
+	{"integration failed", IntegrationFailed, func(b *board) { b.failed("x", 2) }},
+	{"integration failed, iterations used up", IntegrationFailed, func(b *board) { b.failed("x", 2).MaxIterations = 1 }},
+}
+
+// approvedStrict brings a task to APPROVED in mode strict: a person decides about the merge.
+func (b *board) approvedStrict(id string) *Task {
+	b.t.Helper()
+	b.ready(id, 2)
+	b.claimReview(id, "code-reviewer-1")
+	in := b.reviewed(id)
+	in.ReviewMode = "strict"
+	_, err := b.Approve(id, programOf("code-reviewer-1"), in, b.now)
+	b.must(err)
+	return b.Task(id)
+}
+
+// A trial says how it is tried on task "x".
+type trial struct {
+	name  string
+	event Event
+	do    func(b *board, a Actor) error
+}
+
+// trials try every event with inputs that let it happen where it may, in each of the ways
+// that rules tell apart.
+var trials = []trial{
+	{"draft", EvDraft, func(b *board, a Actor) error { return b.Create(codeTask("new"), true, a, Input{}, b.now) }},
+	{"create", EvCreate, func(b *board, a Actor) error { return b.Create(codeTask("new"), false, a, Input{}, b.now) }},
+	{"finalize", EvFinalize, func(b *board, a Actor) error { return b.Finalize([]string{"x"}, a, Input{}, b.now) }},
+	{"reserve", EvReserve, func(b *board, a Actor) error { return b.Reserve("x", a, claimed("x"), b.now) }},
+	{"claim afresh", EvClaim, func(b *board, a Actor) error { return b.Claim("x", a, claimed("x"), b.now) }},
+	{"claim and go on", EvClaim, func(b *board, a Actor) error { return b.Claim("x", a, kept("x"), b.now) }},
+	{"intent", EvIntent, func(b *board, a Actor) error {
+		return b.RecordIntent("x", a, Input{Intent: &Intent{Intent: "add a flag", Validation: "go test"}}, b.now)
+	}},
+	{"submit", EvSubmit, func(b *board, a Actor) error { return b.Submit("x", a, submitted("x", commitOf(7)), b.now) }},
+	{"pass", EvPass, func(b *board, a Actor) error { return b.run(EvPass, "x", a, Input{}, b.now) }},
+	{"claim_review", EvClaimReview, func(b *board, a Actor) error { return b.ClaimReview("x", a, Input{}, b.now) }},
+	{"approve", EvApprove, func(b *board, a Actor) error {
+		_, err := b.Approve("x", a, b.reviewed("x"), b.now)
+		return err
+	}},
+	{"approve against an error", EvApprove, func(b *board, a Actor) error {
+		in := b.reviewed("x")
+		in.Verdict = &VerdictInput{Findings: []*Finding{{Severity: "error", Message: "broken"}}}
+		_, err := b.Approve("x", a, in, b.now)
+		return err
+	}},
+	{"reject", EvReject, func(b *board, a Actor) error { return b.Reject("x", a, Input{Reason: "a.go:1 is wrong"}, b.now) }},
+	{"replan", EvReplan, func(b *board, a Actor) error { return b.Replan("x", a, Input{Reason: "another way is needed"}, b.now) }},
+	{"verdict stuck", EvReviewRelease, func(b *board, a Actor) error {
+		return b.ReleaseReview("x", a, Input{What: "stuck", Reason: "no idea what to say"}, b.now)
+	}},
+	{"review failed", EvReviewRelease, func(b *board, a Actor) error {
+		return b.ReleaseReview("x", a, Input{What: "failed", Reason: "crashed"}, b.now)
+	}},
+	{"release the review", EvReviewRelease, func(b *board, a Actor) error {
+		return b.ReleaseReview("x", a, Input{Reason: "not now", Force: true}, b.now)
+	}},
+	{"approve_merge", EvApproveMerge, func(b *board, a Actor) error { return b.ApproveMerge("x", a, b.reviewed("x"), b.now) }},
+	{"approve_merge, mode disabled", EvApproveMerge, func(b *board, a Actor) error {
+		in := b.reviewed("x")
+		in.ReviewMode = "disabled"
+		return b.ApproveMerge("x", a, in, b.now)
+	}},
+	{"reject_merge", EvRejectMerge, func(b *board, a Actor) error {
+		return b.RejectMerge("x", a, Input{Reason: "not this way"}, b.now)
+	}},
+	{"reject_merge, mode disabled", EvRejectMerge, func(b *board, a Actor) error {
+		return b.RejectMerge("x", a, Input{Reason: "not this way", ReviewMode: "disabled"}, b.now)
+	}},
+	{"merge_intent", EvMergeIntent, func(b *board, a Actor) error { return b.IntendMerge("x", a, mergeable(commitOf(901)), b.now) }},
+	{"merge", EvMerge, func(b *board, a Actor) error { return b.FinishMerge("x", a, mergeable(commitOf(901)), b.now) }},
+	{"integration_failed", EvIntegrationFailed, func(b *board, a Actor) error {
+		return b.FailIntegration("x", a, Input{Merge: &MergeFacts{Reason: "checks", Log: ".liza/output/x.log"}}, b.now)
+	}},
+	{"block", EvBlock, func(b *board, a Actor) error {
+		return b.Block("x", a, Input{Reason: "the spec contradicts itself", Questions: List{"Which half holds?"}}, b.now)
+	}},
+	{"block after attempts", EvBlock, func(b *board, a Actor) error {
+		return b.Block("x", a, Input{Reason: "nothing works", Questions: List{"What else?"}, Attempted: List{"this", "that"}}, b.now)
+	}},
+	{"limit", EvLimit, func(b *board, a Actor) error { return b.LimitIterations("x", a, Input{Reason: "undefined: Foo"}, b.now) }},
+	{"halt", EvHalt, func(b *board, a Actor) error {
+		return b.HaltTask("x", a, Input{Halt: &Halt{Kind: "time", Value: 61, Limit: 60}}, b.now)
+	}},
+	{"dependency_lost", EvDependencyLost, func(b *board, a Actor) error {
+		return b.run(EvDependencyLost, "x", a, Input{What: "gone"}, b.now)
+	}},
+	{"unblock", EvUnblock, func(b *board, a Actor) error { return b.Unblock("x", a, Input{Reason: "Windows is out"}, b.now) }},
+	{"resubmit", EvResubmit, func(b *board, a Actor) error {
+		return b.Resubmit("x", a, Input{Limits: Settings{"cost_cents": 2000}}, b.now)
+	}},
+	{"retarget", EvRetarget, func(b *board, a Actor) error {
+		return b.run(EvRetarget, "x", a, Input{What: "gone", By: List{"aside"}}, b.now)
+	}},
+	{"supersede", EvSupersede, func(b *board, a Actor) error {
+		return b.Supersede("x", a, Input{Reason: "too large", By: List{"aside"}}, b.now)
+	}},
+	{"abandon", EvAbandon, func(b *board, a Actor) error {
+		_, err := b.Abandon("x", a, Input{Reason: "not wanted"}, b.now)
+		return err
+	}},
+	{"hold", EvHold, func(b *board, a Actor) error { return b.HoldTask("x", a, Input{Reason: "wait for the customer"}, b.now) }},
+	{"unhold", EvUnhold, func(b *board, a Actor) error { return b.UnholdTask("x", a, Input{}, b.now) }},
+	{"release", EvRelease, func(b *board, a Actor) error {
+		return b.Release("x", a, Input{Reason: "the coder is ill", Force: true, HasWork: true}, b.now)
+	}},
+	{"handoff", EvHandoff, func(b *board, a Actor) error {
+		return b.HandOff("x", a, Input{Handoff: &Handoff{Summary: "half done", NextAction: "the other half"}}, b.now)
+	}},
+	{"retry", EvRetry, func(b *board, a Actor) error { return b.Retry("x", a, Input{}, b.now) }},
+	{"run crashed", EvRunFailed, func(b *board, a Actor) error { return b.RunFailed("x", a, Input{Outcome: "crashed"}, b.now) }},
+	{"run timed out", EvRunFailed, func(b *board, a Actor) error { return b.RunFailed("x", a, Input{Outcome: "timeout"}, b.now) }},
+	{"rerun", EvRerun, func(b *board, a Actor) error { return b.Rerun("x", a, Input{CleanGit: true}, b.now) }},
+	{"restep", EvRestep, func(b *board, a Actor) error { return b.Restep("x", a, Input{Tip: commitOf(2)}, b.now) }},
+}
+
+// A somebody is one of the kinds of callers that the table of the protocol tells apart.
+type somebody struct {
+	kind  string
+	party Party // what the table calls him; 0: nobody
+	actor func(*board) Actor
+	guard string // of a nobody: what refuses him
+}
+
+func as(a Actor) func(*board) Actor { return func(*board) Actor { return a } }
+
+var everybody = slices.Concat(
+	[]somebody{
+		{kind: "human", party: ByHuman, actor: as(person)},
+		{kind: "system", party: BySystem, actor: as(system)},
+	},
+	agentCallers("planner-1", "coder-1", "coder-2", "code-reviewer-1", "code-reviewer-2"),
+	[]somebody{
+		{kind: "unregistered", actor: as(supervisorOf("coder-9")), guard: "G01"},
+		{kind: "malformed id", actor: as(supervisorOf("my-coder-1")), guard: "G01"},
+		{kind: "human --as malformed", actor: as(personAs("coder")), guard: "G01"},
+		{kind: "no token", actor: as(Actor{ID: "coder-1"}), guard: "G02"},
+		{kind: "wrong token", actor: as(Actor{ID: "coder-1", TokenHash: "sha256:another"}), guard: "G02"},
+		{kind: "human inside coder-1", actor: as(Actor{ID: Human, Inside: "coder-1"}), guard: "G04"},
+		{kind: "--as code-reviewer-1 inside coder-1", actor: func(*board) Actor {
+			a := personAs("code-reviewer-1")
+			a.Inside = "coder-1"
+			return a
+		}, guard: "G04"},
+		{kind: "--as coder-1 inside coder-1", actor: func(*board) Actor {
+			a := personAs("coder-1")
+			a.Inside = "coder-1"
+			return a
+		}, guard: "G04"},
+	},
+)
+
+// agentCallers are, for each agent, its program, its supervisor, and a person with --as.
+func agentCallers(ids ...string) []somebody {
+	var list []somebody
+	for _, id := range ids {
+		role, _, _ := ParseAgentID(id)
+		both := agentParty(role) | supervisorParty(role)
+		list = append(list,
+			somebody{kind: "program of a " + string(role), party: agentParty(role), actor: as(programOf(id))},
+			somebody{kind: "supervisor of a " + string(role), party: both, actor: as(supervisorOf(id))},
+			somebody{kind: "human --as a " + string(role), party: both, actor: func(*board) Actor { return personAs(id) }})
+	}
+	return list
+}
+
+// situated makes a board on which task "x" is in that situation; "aside" is another task
+// and "gone" one that "x" may have waited for.
+func situated(t testing.TB, s situation) *board {
+	t.Helper()
+	b := team(t)
+	b.add("aside")
+	s.make(b)
+	if s.status != "" {
+		b.status("x", s.status)
+	}
+	b.ClearEntries()
+	b.valid()
+	return b
+}

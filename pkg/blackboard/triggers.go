@@ -1,0 +1,186 @@
+package blackboard
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Trigger is one true reason to wake the planner (protocol 13.1).
+type Trigger struct {
+	Kind        string
+	IDs         []string // tasks, notes, discoveries that it is about
+	Fingerprint string
+}
+
+// TriggerFacts is what triggers depend on besides the state.
+type TriggerFacts struct {
+	SpecHash    string            // hash of the goal's spec file
+	HumanReview bool              // plan.human_review
+	Archived    map[string]Status // archived tasks of the current sprint
+}
+
+func fingerprint(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Triggers lists every true trigger in the order of protocol 13.1. Heartbeats do not
+// enter fingerprints, so an unchanged cause has an unchanged fingerprint.
+func (s *State) Triggers(f TriggerFacts, now time.Time) []Trigger {
+	if !s.goalOpen() {
+		return nil
+	}
+	var out []Trigger
+	add := func(kind string, ids []string, parts []string) {
+		if len(ids) > 0 {
+			out = append(out, Trigger{Kind: kind, IDs: ids, Fingerprint: fingerprint(append([]string{kind}, parts...)...)})
+		}
+	}
+	if len(s.Tasks) == 0 && len(f.Archived) == 0 {
+		add("INITIAL_PLANNING", []string{s.Goal.ID}, []string{s.Goal.ID, f.SpecHash})
+	}
+	tasks := s.byPriority()
+	for _, k := range taskTriggers {
+		var ids, parts []string
+		for _, t := range tasks {
+			if k.holds(t) {
+				ids = append(ids, t.ID)
+				parts = append(parts, t.ID)
+				parts = append(parts, k.print(s, t)...)
+			}
+		}
+		add(k.kind, ids, parts)
+	}
+	add("IMMEDIATE_DISCOVERY", s.immediateDiscoveries(), s.immediateDiscoveries())
+	notes := s.unseenNotes()
+	add("HUMAN_NOTE", notes, notes)
+	changes := s.newSpecChanges()
+	add("SPEC_CHANGED", changes, changes)
+	if !f.HumanReview && s.planning("", ProcessFacts{}, now) == "" {
+		var ids []string
+		for t := range s.each() {
+			if t.Status == Draft {
+				ids = append(ids, t.ID)
+			}
+		}
+		add("DRAFTS_PENDING", ids, ids)
+	}
+	slices.SortStableFunc(out, func(a, b Trigger) int { return cmp.Compare(triggerOrder(a.Kind), triggerOrder(b.Kind)) })
+	return out
+}
+
+// TriggerKinds lists the kinds in their order.
+var TriggerKinds = []string{"INITIAL_PLANNING", "REPLAN", "BLOCKED_TASKS", "HYPOTHESIS_EXHAUSTED", "INTEGRATION_FAILED",
+	"IMMEDIATE_DISCOVERY", "HUMAN_NOTE", "SPEC_CHANGED", "DRAFTS_PENDING", "REVIEW_STUCK"}
+
+func triggerOrder(kind string) int { return slices.Index(TriggerKinds, kind) }
+
+// taskTriggers are the triggers about tasks, with what enters the fingerprint of each.
+var taskTriggers = []struct {
+	kind  string
+	holds func(*Task) bool
+	print func(*State, *Task) []string
+}{
+	{"REPLAN", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind == "replan" },
+		func(_ *State, t *Task) []string { return []string{t.BlockedReason, itoa(t.ClaimSeq)} }},
+	{"BLOCKED_TASKS", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind != "replan" },
+		func(s *State, t *Task) []string {
+			p := []string{t.BlockedKind, t.BlockedReason, string(t.timeOf("blocked"))}
+			for q := range present(s.Questions) {
+				if q.Task == t.ID && q.Answer != "" {
+					p = append(p, q.ID, q.Answer)
+				}
+			}
+			return p
+		}},
+	{"HYPOTHESIS_EXHAUSTED", func(t *Task) bool { return t.Exhausted() && !t.Status.Terminal() },
+		func(_ *State, t *Task) []string { return append(clone(t.FailedBy), itoa(t.Failures)) }},
+	{"INTEGRATION_FAILED", func(t *Task) bool { return t.Status == IntegrationFailed },
+		func(_ *State, t *Task) []string { return []string{string(t.timeOf("integration_failed"))} }},
+	{"REVIEW_STUCK", func(t *Task) bool { return t.Status == ReadyForReview && t.Hold != nil && t.Hold.By == System },
+		func(_ *State, t *Task) []string { return []string{string(t.Hold.At)} }},
+}
+
+// byPriority lists the tasks by priority, then age.
+func (s *State) byPriority() []*Task {
+	list := slices.Collect(s.each())
+	slices.SortStableFunc(list, func(a, b *Task) int {
+		at, _ := a.Created.At()
+		bt, _ := b.Created.At()
+		return cmp.Or(cmp.Compare(a.PriorityOf(), b.PriorityOf()), at.Compare(bt))
+	})
+	return list
+}
+
+func (s *State) immediateDiscoveries() []string {
+	var ids []string
+	for d := range present(s.Discovered) {
+		if d.Urgency == "immediate" && d.ConvertedToTask == "" && d.Deferred == nil {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
+// unseenNotes lists the notes for nobody, and the answers to the planner's questions,
+// that no planner run has seen.
+func (s *State) unseenNotes() []string {
+	var ids []string
+	for n := range present(s.HumanNotes) {
+		if n.For == "" && !slices.ContainsFunc(n.SeenBy, isPlanner) {
+			ids = append(ids, n.ID)
+		}
+	}
+	for q := range present(s.Questions) {
+		if q.Status == "answered" && (q.Task == "" || isPlanner(q.Agent)) {
+			ids = append(ids, q.ID)
+		}
+	}
+	return ids
+}
+
+func isPlanner(agent string) bool {
+	role, _, _ := ParseAgentID(agent)
+	return role == RolePlanner
+}
+
+func (s *State) newSpecChanges() []string {
+	var last time.Time
+	if s.Planner != nil && s.Planner.LastRun != nil {
+		last, _ = s.Planner.LastRun.At.At()
+	}
+	var ids []string
+	for c := range present(s.SpecChanges) {
+		if at, ok := c.Timestamp.At(); ok && at.After(last) {
+			ids = append(ids, fmt.Sprintf("%s@%s", c.Spec, c.Timestamp))
+		}
+	}
+	return ids
+}
+
+// DueTriggers lists the true triggers that may launch the planner now, and the earliest
+// time at which another one may (zero: none is waiting).
+func (s *State) DueTriggers(f TriggerFacts, now time.Time) (due []Trigger, next time.Time) {
+	for _, t := range s.Triggers(f, now) {
+		r := s.Planner.record(t.Kind)
+		if r == nil || r.Fingerprint != t.Fingerprint {
+			due = append(due, t)
+			continue
+		}
+		if r.Suppressed || r.Launches >= s.Int("planner_retries") {
+			continue
+		}
+		at, ok := r.Next.At()
+		if !ok || !now.Before(at) {
+			due = append(due, t)
+		} else if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return due, next
+}

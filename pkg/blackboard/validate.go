@@ -1,0 +1,287 @@
+package blackboard
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Facts is what Validate needs to know and the state cannot say. A nil func or
+// pointer and a zero Now mean that the fact is not known: what needs it is then not
+// checked.
+type Facts struct {
+	Now       time.Time
+	Processes ProcessFacts
+
+	// Write leaves out the rules that only `liza validate` and alerts evaluate
+	// (column W = n): the fast path of writers.
+	Write bool
+
+	// SkipSpecFiles switches rule V30 and V31 off.
+	SkipSpecFiles bool
+
+	SpecExists            func(path string) bool // below the project root, without anchor
+	WorktreeExists        func(path string) bool
+	BranchExists          func(name string) bool
+	Worktrees             []string // folders of linked worktrees, relative to the root
+	TaskBranches          []string // names of the branches task/…
+	IntegrationExists     *bool
+	MergedIntoIntegration func(commit string) bool
+
+	// ResolveCommit completes an abbreviated object name.
+	ResolveCommit func(short string) (full string, ok bool)
+
+	// Secrets finds the value of a registered secret in a text and names it.
+	Secrets func(text string) (name string, found bool)
+
+	// ArchivedIDs are the tasks of the archive and what they were.
+	ArchivedIDs map[string]Status
+
+	// MissingSections are the required sections that the file does not have.
+	MissingSections []string
+
+	// Decode and JournalProblems are what the readers of state.yaml and log.yaml
+	// found (V01 to V04, V39, V48, V61; V57). Severity and marks may be left empty.
+	Decode          []Violation
+	JournalProblems []Violation
+
+	// Line tells the line of a path in the file, 0 when it is not known. It is
+	// needed only for messages that name two lines.
+	Line func(path string) int
+}
+
+// Validate reports every violation of the rules of protocol 9 at once, in the order
+// of the file's sections, then of tasks and agents, then of rule ids. prev is the
+// state of the last revision, or nil when there is none. Validate never changes s,
+// and accepts any state, however damaged.
+func Validate(s, prev *State, facts Facts) []Violation {
+	v := newValidation(s, prev, facts)
+	for i := range validationRules {
+		v.rule = &validationRules[i]
+		if v.rule.check != nil && (v.rule.onWrite || !facts.Write) {
+			v.rule.check(v)
+		}
+	}
+	for _, found := range slices.Concat(facts.Decode, facts.JournalProblems) {
+		v.adopt(found)
+	}
+	v.sort()
+	return v.found
+}
+
+// HasErrors tells whether a violation is more than a warning.
+func HasErrors(violations []Violation) bool {
+	return slices.ContainsFunc(violations, func(v Violation) bool { return v.Severity == SeverityError })
+}
+
+// validation is one call of Validate.
+type validation struct {
+	s, prev  *State
+	facts    Facts
+	tasks    []*Task  // without empty entries
+	agents   []string // ids, by role and number
+	byID     map[string]*Task
+	place    map[*Task]int // position in the file, from 1
+	repeated map[string]bool
+	before   map[string]*Task // tasks of prev
+	v1       bool
+	rule     *validationRule
+	found    []Violation
+}
+
+func newValidation(s, prev *State, facts Facts) *validation {
+	if s == nil {
+		s = &State{}
+	}
+	v := &validation{s: s, prev: prev, facts: facts, v1: writtenByV1(s)}
+	v.tasks = make([]*Task, 0, len(s.Tasks))
+	v.byID = make(map[string]*Task, len(s.Tasks))
+	v.place = make(map[*Task]int, len(s.Tasks))
+	v.repeated = map[string]bool{}
+	for i, t := range s.Tasks {
+		if t == nil || v.place[t] != 0 {
+			continue
+		}
+		v.place[t] = i + 1
+		v.tasks = append(v.tasks, t)
+		if v.byID[t.ID] != nil {
+			v.repeated[t.ID] = true
+			continue
+		}
+		v.byID[t.ID] = t
+	}
+	for id := range s.Agents {
+		v.agents = append(v.agents, id)
+	}
+	slices.SortFunc(v.agents, compareAgentIDs)
+	if prev != nil {
+		v.before = make(map[string]*Task, len(prev.Tasks))
+		for _, t := range prev.Tasks {
+			if t != nil {
+				v.before[t.ID] = t
+			}
+		}
+	}
+	return v
+}
+
+// compareAgentIDs puts coder-2 before coder-10, and malformed ids last.
+func compareAgentIDs(a, b string) int {
+	roleA, numberA, okA := ParseAgentID(a)
+	roleB, numberB, okB := ParseAgentID(b)
+	switch {
+	case okA && okB:
+		return cmp.Or(cmp.Compare(roleA, roleB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
+	case okA:
+		return -1
+	case okB:
+		return 1
+	}
+	return cmp.Compare(a, b)
+}
+
+// known tells whether an id names a task, archived ones included.
+func (v *validation) known(id string) bool {
+	_, archived := v.facts.ArchivedIDs[id]
+	return archived || v.byID[id] != nil
+}
+
+// status of a task, archived ones included; ok is false when there is none.
+func (v *validation) status(id string) (status Status, ok bool) {
+	if t := v.byID[id]; t != nil {
+		return t.Status, true
+	}
+	status, ok = v.facts.ArchivedIDs[id]
+	return status, ok
+}
+
+// report adds a violation of the rule that is being checked. The result may be
+// changed until the next report.
+func (v *validation) report(path, format string, args ...any) *Violation {
+	v.found = append(v.found, Violation{Rule: v.rule.id, Severity: v.rule.severity, OnWrite: v.rule.onWrite,
+		Fixable: v.rule.fixable, Path: path, Message: fmt.Sprintf(format, args...)})
+	return &v.found[len(v.found)-1]
+}
+
+// task reports a violation of a task; field may be "".
+func (v *validation) task(t *Task, field, format string, args ...any) *Violation {
+	return v.report(v.taskPath(t, field), "task %s: %s", v.taskName(t), fmt.Sprintf(format, args...)).concerns(v.taskName(t))
+}
+
+// agent reports a violation of an agent; field may be "".
+func (v *validation) agent(id, field, format string, args ...any) *Violation {
+	return v.report(agentPath(id, field), "agent %s: %s", id, fmt.Sprintf(format, args...)).concerns(id)
+}
+
+// section reports a violation in another section: field is the path below it.
+func (v *validation) section(name, field, format string, args ...any) *Violation {
+	return v.report(name+field, format, args...).concerns(name)
+}
+
+func (v *validation) taskName(t *Task) string {
+	if t.ID == "" {
+		return position(v.place[t] - 1)
+	}
+	return t.ID
+}
+
+func (v *validation) taskPath(t *Task, field string) string {
+	name := v.taskName(t)
+	if v.repeated[t.ID] {
+		name = position(v.place[t] - 1)
+	}
+	return entryPath("tasks", name, field)
+}
+
+func agentPath(id, field string) string { return entryPath("agents", id, field) }
+
+func entryPath(section, name, field string) string {
+	if field == "" {
+		return section + "[" + name + "]"
+	}
+	return section + "[" + name + "]." + field
+}
+
+// within is the path of entry i of a list below its section: by id, or by position.
+func within(id string, i int, field string) string {
+	if id == "" {
+		id = position(i)
+	}
+	return entryPath("", id, field)
+}
+
+// position names entry i of a list when it has no usable id; ids have no "#".
+func position(i int) string { return "#" + strconv.Itoa(i+1) }
+
+// adopt takes over a violation that a reader of the file found, unless the rule has
+// reported the same place already.
+func (v *validation) adopt(found Violation) {
+	if rule := validationRuleOf(found.Rule); rule != nil {
+		if v.facts.Write && !rule.onWrite {
+			return
+		}
+		found.Severity = cmp.Or(found.Severity, rule.severity)
+		found.OnWrite, found.Fixable = rule.onWrite, found.Fixable || rule.fixable
+	}
+	for i := range v.found {
+		old := &v.found[i]
+		if old.Rule == found.Rule && old.Path == found.Path && (found.Path != "" || old.Message == found.Message) {
+			old.Line, old.Column = cmp.Or(old.Line, found.Line), cmp.Or(old.Column, found.Column)
+			return
+		}
+	}
+	v.found = append(v.found, found)
+}
+
+// sectionOrder is the order of state.yaml (protocol 2.1).
+var sectionOrder = []string{"version", "revision", "goal", "tasks", "agents", "discovered", "handoff", "human_notes",
+	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "planner", "sprint",
+	"circuit_breaker", "config"}
+
+// sort puts the violations into the order that Validate promises. What concerns the
+// file as a whole comes first, what lies outside of it last.
+func (v *validation) sort() {
+	if len(v.found) < 2 {
+		return
+	}
+	agentPlace := make(map[string]int, len(v.agents))
+	for i, id := range v.agents {
+		agentPlace[id] = i
+	}
+	type key struct{ section, entry int }
+	keys := make(map[string]key, len(v.found))
+	for _, found := range v.found {
+		name, rest, _ := strings.Cut(found.Path, "[")
+		name, _, _ = strings.Cut(name, ".")
+		k := key{section: slices.Index(sectionOrder, name)}
+		switch {
+		case found.Path == "" && found.Rule <= "V04":
+			k.section = -1
+		case k.section < 0:
+			k.section = len(sectionOrder)
+		}
+		id, _, _ := strings.Cut(rest, "]")
+		switch name {
+		case "tasks":
+			k.entry = v.placeOf(id)
+		case "agents":
+			k.entry = agentPlace[id]
+		}
+		keys[found.Path+"\x00"+found.Rule] = k
+	}
+	slices.SortStableFunc(v.found, func(a, b Violation) int {
+		x, y := keys[a.Path+"\x00"+a.Rule], keys[b.Path+"\x00"+b.Rule]
+		return cmp.Or(cmp.Compare(x.section, y.section), cmp.Compare(x.entry, y.entry), cmp.Compare(a.Rule, b.Rule))
+	})
+}
+
+func (v *validation) placeOf(name string) int {
+	if number, ok := strings.CutPrefix(name, "#"); ok {
+		n, _ := strconv.Atoi(number)
+		return n
+	}
+	return v.place[v.byID[name]]
+}

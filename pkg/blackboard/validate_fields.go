@@ -1,0 +1,212 @@
+package blackboard
+
+import (
+	"slices"
+	"strings"
+)
+
+// The rules V28 to V41 without V38 and V39: the fields of a task, in any status.
+
+func checkIntegrationFix(v *validation, t *Task) {
+	if !t.IntegrationFix || hasEvent(t, "integration_failed") {
+		return
+	}
+	// Our claim for the fix proves that the task was INTEGRATION_FAILED when Liza
+	// v1, which never wrote the event, left it.
+	ofV1 := t.ClaimSeq == 0 || v.taskOfV1(t) || v.v1 && hasEvent(t, "claimed_for_integration_fix")
+	v.task(t, "integration_fix", "integration_fix without integration_failed in history").lenient(ofV1)
+}
+
+func hasEvent(t *Task, name string) bool {
+	return slices.ContainsFunc(t.History, func(e *HistoryEntry) bool { return e != nil && e.Event == name })
+}
+
+// planned tells whether a task has to be fit for work.
+func planned(t *Task) bool {
+	return t.Status != Draft && t.Status != Superseded && t.Status != Abandoned
+}
+
+func checkGates(v *validation, t *Task) {
+	if !planned(t) {
+		return
+	}
+	if blank(t.DoneWhen) {
+		v.task(t, "done_when", "missing done_when")
+	}
+	if blank(t.SpecRef) {
+		v.task(t, "spec_ref", "missing spec_ref")
+	}
+	if blank(t.Description) {
+		v.task(t, "description", "missing description").lenient(v.taskOfV1(t))
+	}
+	if blank(t.Scope) {
+		v.task(t, "scope", "missing scope").lenient(true)
+	}
+}
+
+func checkSpecFile(v *validation, t *Task) {
+	if path, missing := v.missingSpec(t.SpecRef); missing && planned(t) {
+		v.task(t, "spec_ref", "spec file %s does not exist", path).lenient(t.Status == Merged)
+	}
+}
+
+func checkGoalSpec(v *validation) {
+	if v.s.Goal == nil {
+		return
+	}
+	if path, missing := v.missingSpec(v.s.Goal.SpecRef); missing {
+		v.section("goal", ".spec_ref", "goal: spec file %s does not exist", path).lenient(v.v1)
+	}
+}
+
+// missingSpec tells whether the file of a spec_ref is known not to exist.
+func (v *validation) missingSpec(ref string) (path string, missing bool) {
+	path, _, _ = strings.Cut(ref, "#")
+	if v.facts.SkipSpecFiles || v.facts.SpecExists == nil || blank(path) {
+		return path, false
+	}
+	return path, !v.facts.SpecExists(path)
+}
+
+func checkFailedBy(v *validation, t *Task) {
+	for i, id := range t.FailedBy {
+		if _, _, ok := ParseAgentID(id); !ok {
+			v.task(t, "failed_by", "failed_by: '%s' is no agent id", id).lenient(v.taskOfV1(t))
+		}
+		if slices.Index(t.FailedBy, id) != i {
+			v.task(t, "failed_by", "failed_by lists %s twice", id)
+		}
+	}
+}
+
+func checkReviewClaim(v *validation, t *Task) {
+	mild := v.taskOfV1(t)
+	lease := !t.ReviewLeaseExpires.None()
+	switch {
+	case t.ReviewingBy != "" && !lease:
+		v.task(t, "reviewing_by", "reviewing_by without review_lease_expires").lenient(mild)
+	case t.ReviewingBy == "" && lease:
+		v.task(t, "review_lease_expires", "review_lease_expires without reviewing_by").lenient(mild)
+	}
+	if t.ReviewingBy != "" && t.Status != ReadyForReview {
+		v.task(t, "reviewing_by", "reviewing_by %s on %s", t.ReviewingBy, t.Status).lenient(mild)
+	}
+}
+
+func checkAuthor(v *validation, t *Task) {
+	if t.AssignedTo != "" && t.ReviewingBy == t.AssignedTo {
+		v.task(t, "reviewing_by", "reviewed by its author %s", t.AssignedTo).concerns(t.AssignedTo)
+	}
+	if t.AssignedTo != "" && t.ApprovedBy == t.AssignedTo {
+		v.task(t, "approved_by", "approved by its author %s", t.AssignedTo).concerns(t.AssignedTo)
+	}
+	if t.ApprovedBy == "auto" && t.ChangesFiles() {
+		v.task(t, "approved_by", "approved by 'auto', which kind code does not allow")
+	}
+}
+
+var haltKinds = []string{"cost", "time", "iteration"}
+
+func checkHalt(v *validation, t *Task) {
+	if t.Halt == nil {
+		return
+	}
+	if t.Status != Blocked {
+		v.task(t, "halt", "halt on %s", t.Status)
+	}
+	if !List(haltKinds).Has(t.Halt.Kind) {
+		v.task(t, "halt.kind", "unknown halt kind '%s'; it must be %s", t.Halt.Kind, orList(haltKinds))
+	}
+}
+
+func checkHold(v *validation, t *Task) {
+	if t.Hold == nil {
+		return
+	}
+	if t.Status.Terminal() {
+		v.task(t, "hold", "hold on %s", t.Status)
+	}
+	if blank(t.Hold.By) {
+		v.task(t, "hold", "hold without by")
+	}
+	if t.Hold.At.None() {
+		v.task(t, "hold", "hold without at")
+	}
+	if blank(t.Hold.Reason) {
+		v.task(t, "hold", "hold without reason")
+	}
+}
+
+func checkMergeIntent(v *validation, t *Task) {
+	if t.MergeIntent != nil && t.Status != Approved {
+		v.task(t, "merge_intent", "merge_intent on %s", t.Status)
+	}
+}
+
+// shortenedFrom is how many digits of an object name are enough to complete it.
+const shortenedFrom = 7
+
+// wholeCommit tells whether text is a full object name.
+func wholeCommit(text string) bool { return (len(text) == 40 || len(text) == 64) && hexadecimal(text) }
+
+func hexadecimal(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return false
+		}
+	}
+	return true
+}
+
+// oddCommits calls visit with every commit field of the task that is given and is no
+// full object name. The history is not looked at: it is never changed.
+func oddCommits(t *Task, visit func(field string, commit *string)) {
+	look := func(field string, commit *string) {
+		if *commit != "" && !wholeCommit(*commit) {
+			visit(field, commit)
+		}
+	}
+	look("base_commit", &t.BaseCommit)
+	look("restart_from", &t.RestartFrom)
+	look("fix_onto", &t.FixOnto)
+	look("review_commit", &t.ReviewCommit)
+	look("approved_commit", &t.ApprovedCommit)
+	look("merge_commit", &t.MergeCommit)
+	if c := t.Claiming; c != nil {
+		look("claiming.base_commit", &c.BaseCommit)
+	}
+	if r := t.Review; r != nil {
+		look("review.commit", &r.Commit)
+	}
+	if m := t.MergeIntent; m != nil {
+		look("merge_intent.commit", &m.Commit)
+		look("merge_intent.old", &m.Old)
+	}
+	for i, a := range t.Attempts {
+		if a != nil && a.Commit != "" && !wholeCommit(a.Commit) {
+			visit("attempts"+within("", i, "commit"), &a.Commit)
+		}
+	}
+}
+
+func abbreviated(commit string) bool {
+	return len(commit) >= shortenedFrom && len(commit) < 64 && hexadecimal(commit)
+}
+
+func checkCommits(v *validation, t *Task) {
+	oddCommits(t, func(field string, commit *string) {
+		if abbreviated(*commit) {
+			v.task(t, field, "%s '%s' is abbreviated", field, *commit).lenient(true)
+			return
+		}
+		v.task(t, field, "%s '%s' is no commit", field, *commit).lenient(v.taskOfV1(t))
+	})
+}
+
+func worktreeAllowed(t *Task) bool { return t.Worktree == "" || t.Worktree == ".worktrees/"+t.ID }
+
+func checkWorktreePath(v *validation, t *Task) {
+	if !worktreeAllowed(t) {
+		v.task(t, "worktree", "worktree '%s' is not allowed; it must be .worktrees/%s", t.Worktree, t.ID)
+	}
+}

@@ -1,0 +1,57 @@
+package blackboard
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// The rules V56, V59 and V63: what git says about the tasks.
+
+const taskBranch = "task/"
+
+func checkBranches(v *validation) {
+	for _, t := range v.tasks {
+		if v.facts.BranchExists != nil && needsBranch(t) && !v.facts.BranchExists(taskBranch+t.ID) {
+			v.task(t, "", "branch %s%s is missing", taskBranch, t.ID)
+		}
+	}
+	for _, branch := range slices.Sorted(slices.Values(v.facts.TaskBranches)) {
+		id := strings.TrimPrefix(strings.TrimPrefix(branch, "refs/heads/"), taskBranch)
+		if !v.known(id) {
+			v.report("", "branch %s%s belongs to no task; next: liza gc", taskBranch, id).concerns(id)
+		}
+	}
+	for _, folder := range slices.Sorted(slices.Values(v.facts.Worktrees)) {
+		id := path.Base(folder)
+		// Other people's worktrees and our throw-away ones (.check-…) are no tasks'.
+		if path.Base(path.Dir(folder)) == ".worktrees" && !strings.HasPrefix(id, ".") && !v.known(id) {
+			v.report("", "worktree .worktrees/%s belongs to no task; next: liza gc", id).concerns(id)
+		}
+	}
+}
+
+// needsBranch tells whether the task's work must be on its branch: a task that was
+// blocked before anybody claimed it never had one.
+func needsBranch(t *Task) bool {
+	if t.KindOf() == "msg" || !ValidTaskID(t.ID) {
+		return false
+	}
+	return t.Status == Rejected || t.Status == Blocked && t.Worktree != ""
+}
+
+func checkMergeReachable(v *validation, t *Task) {
+	if t.Status != Merged || !t.ChangesFiles() || t.ClaimSeq == 0 || t.MergeCommit == "" || v.facts.MergedIntoIntegration == nil {
+		return
+	}
+	if !v.facts.MergedIntoIntegration(t.MergeCommit) {
+		v.task(t, "merge_commit", "merge commit %.7s is not in %s", t.MergeCommit, v.s.Text("integration_branch"))
+	}
+}
+
+func checkIntegrationBranch(v *validation) {
+	if exists := v.facts.IntegrationExists; exists != nil && !*exists {
+		branch := v.s.Text("integration_branch")
+		v.section("config", ".integration_branch", "branch %s does not exist; next: git branch %s <commit>", branch, branch).lenient(v.v1)
+	}
+}

@@ -1,0 +1,216 @@
+package blackboard
+
+import (
+	"slices"
+	"strings"
+)
+
+// The rules V21 to V27: what tasks and agents say about each other.
+
+func checkReplacements(v *validation, t *Task) {
+	check := func(field string, ids List) {
+		for _, id := range ids {
+			switch {
+			case id == t.ID:
+				v.task(t, field, "%s names the task itself", field)
+			case !v.known(id):
+				v.task(t, field, "%s: no task '%s'", field, id).concerns(id)
+			}
+		}
+	}
+	check("superseded_by", t.SupersededBy)
+	check("supersedes", t.Supersedes)
+}
+
+func checkDependencies(v *validation, t *Task) {
+	for _, id := range t.DependsOn {
+		if !v.known(id) {
+			v.task(t, "depends_on", "depends_on: no task '%s'", id).concerns(id)
+		}
+	}
+}
+
+func checkUnmet(v *validation, t *Task) {
+	switch t.Status {
+	case Claimed, ReadyForReview, Approved, Merged:
+	default:
+		return
+	}
+	for _, id := range t.DependsOn {
+		if status, ok := v.status(id); ok && status != Merged && id != t.ID {
+			v.task(t, "depends_on", "%s but depends on %s (%s)", t.Status, id, status).concerns(id)
+		}
+	}
+}
+
+func checkLostDependency(v *validation, t *Task) {
+	if t.Status != Unclaimed && t.Status != Draft {
+		return
+	}
+	for _, id := range t.DependsOn {
+		if status, _ := v.status(id); status == Abandoned || status == Superseded {
+			v.task(t, "depends_on", "waits for %s %s for ever; next: liza unblock or supersede",
+				strings.ToLower(string(status)), id).concerns(id)
+		}
+	}
+}
+
+// checkCycles reports cycles until every dependency that lies on one has been named;
+// each is reported once, from the task that stands first in the file.
+func checkCycles(v *validation) {
+	onCycle := v.entangled()
+	type edge struct{ from, to string }
+	named := map[edge]bool{}
+	for _, t := range v.tasks {
+		if !onCycle[t.ID] {
+			continue
+		}
+		for _, next := range t.DependsOn {
+			if named[edge{t.ID, next}] || !onCycle[next] {
+				continue
+			}
+			way := v.shortestWay(next, t.ID, onCycle)
+			if way == nil {
+				continue
+			}
+			for i, id := range way {
+				named[edge{id, way[(i+1)%len(way)]}] = true
+			}
+			v.reportCycle(way)
+		}
+	}
+}
+
+// entangled returns the tasks that are left when those without dependencies, and
+// then those on which nobody depends, are taken away again and again. A board
+// without cycles leaves none.
+func (v *validation) entangled() map[string]bool {
+	left := map[string]bool{}
+	waiting := map[string]int{}
+	dependents := map[string][]string{}
+	var free []string
+	for id, t := range v.byID {
+		left[id] = true
+		for _, d := range t.DependsOn {
+			if v.byID[d] != nil {
+				waiting[id]++
+				dependents[d] = append(dependents[d], id)
+			}
+		}
+		if waiting[id] == 0 {
+			free = append(free, id)
+		}
+	}
+	for len(free) > 0 {
+		id := free[len(free)-1]
+		free = free[:len(free)-1]
+		delete(left, id)
+		for _, d := range dependents[id] {
+			if waiting[d]--; waiting[d] == 0 {
+				free = append(free, d)
+			}
+		}
+	}
+	return left
+}
+
+// shortestWay finds the ids from start to goal along depends_on, both included.
+func (v *validation) shortestWay(start, goal string, within map[string]bool) []string {
+	cameFrom := map[string]string{start: ""}
+	queue := []string{start}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if at == goal {
+			var way []string
+			for id := goal; id != ""; id = cameFrom[id] {
+				way = append(way, id)
+			}
+			slices.Reverse(way)
+			return way
+		}
+		for _, next := range v.byID[at].DependsOn {
+			if _, seen := cameFrom[next]; !seen && within[next] {
+				cameFrom[next] = at
+				queue = append(queue, next)
+			}
+		}
+	}
+	return nil
+}
+
+func (v *validation) reportCycle(ids []string) {
+	first := 0
+	for i, id := range ids {
+		if v.place[v.byID[id]] < v.place[v.byID[ids[first]]] {
+			first = i
+		}
+	}
+	ids = slices.Concat(ids[first:], ids[:first])
+	v.report(v.taskPath(v.byID[ids[0]], "depends_on"), "dependency cycle: %s",
+		strings.Join(append(slices.Clone(ids), ids[0]), " → ")).concerns(ids...)
+}
+
+func checkOneClaim(v *validation) {
+	held := map[string][]string{}
+	last := map[string]*Task{}
+	for _, t := range v.tasks {
+		if t.Status == Claimed && t.AssignedTo != "" {
+			held[t.AssignedTo] = append(held[t.AssignedTo], v.taskName(t))
+			last[t.AssignedTo] = t
+		}
+	}
+	for _, t := range v.tasks {
+		if holder := t.AssignedTo; last[holder] == t && len(held[holder]) > 1 {
+			v.report(v.taskPath(t, "assigned_to"), "%s holds %s", holder, strings.Join(held[holder], " and ")).
+				concerns(holder).concerns(held[holder]...)
+		}
+	}
+}
+
+func checkOneHolder(v *validation) {
+	for _, t := range v.tasks {
+		if t.Status == Claimed {
+			v.worksElsewhere(t, t.AssignedTo, t.ClaimGeneration)
+		}
+		if t.Status == ReadyForReview {
+			v.worksElsewhere(t, t.ReviewingBy, t.ReviewingGeneration)
+		}
+	}
+	type work struct {
+		role Role
+		task string
+	}
+	busy := map[work]string{}
+	for _, id := range v.agents {
+		a := v.s.Agents[id]
+		if a == nil || a.CurrentTask == "" || !v.live(id) {
+			continue
+		}
+		w := work{a.Role, a.CurrentTask}
+		if other, ok := busy[w]; ok {
+			v.report(agentPath(id, "current_task"), "%s and %s both work on %s as %s", other, id, w.task, w.role).concerns(other, id, w.task)
+			continue
+		}
+		busy[w] = id
+	}
+}
+
+// worksElsewhere reports a claim whose registration works on another task. An entry
+// of a later registration of the same id does not hold the claim.
+func (v *validation) worksElsewhere(t *Task, holder, generation string) {
+	a := v.s.Agents[holder]
+	if holder == "" || !registrationOf(a, generation) || a.CurrentTask == "" || a.CurrentTask == t.ID {
+		return
+	}
+	v.task(t, "", "held by %s, which works on %s", holder, a.CurrentTask).concerns(holder, a.CurrentTask)
+}
+
+// live tells whether an agent is alive for sure; without a time nobody is.
+func (v *validation) live(id string) bool {
+	if v.facts.Now.IsZero() {
+		return false
+	}
+	verdict, _ := v.s.Liveness(id, v.facts.Now, v.facts.Processes)
+	return verdict == Alive
+}

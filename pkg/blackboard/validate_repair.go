@@ -1,0 +1,95 @@
+package blackboard
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Repair mends what is marked F in protocol 9 and is provably safe, and returns one
+// sentence for each repair. It changes s; what it is not sure of it leaves alone.
+// The journal (V57) is repaired by the writer of the state.
+func Repair(s *State, facts Facts) []string {
+	r := &repairer{s: s, facts: facts}
+	for _, t := range s.Tasks {
+		if t != nil {
+			r.task(t)
+		}
+	}
+	for _, id := range sortedKeys(s.Agents) {
+		r.agent(id, s.Agents[id])
+	}
+	return r.done
+}
+
+type repairer struct {
+	s     *State
+	facts Facts
+	done  []string
+}
+
+func (r *repairer) say(format string, args ...any) {
+	r.done = append(r.done, fmt.Sprintf(format, args...))
+}
+
+func (r *repairer) task(t *Task) {
+	if t.Status == Merged && t.Worktree != "" && worktreeAllowed(t) && r.facts.WorktreeExists != nil && !r.facts.WorktreeExists(t.Worktree) {
+		r.say("task %s: worktree %s cleared; the task is MERGED and the folder is gone (V15)", t.ID, t.Worktree)
+		t.Worktree = ""
+	}
+	r.failedBy(t)
+	if m := t.MergeIntent; m != nil && t.Status != Approved && r.overOrUnused(t, m) {
+		r.say("task %s: merge_intent of %.7s cleared; the task is %s (V37)", t.ID, m.Commit, t.Status)
+		t.MergeIntent = nil
+	}
+	if r.facts.ResolveCommit == nil {
+		return
+	}
+	oddCommits(t, func(field string, commit *string) {
+		if !abbreviated(*commit) {
+			return
+		}
+		if full, ok := r.facts.ResolveCommit(*commit); ok && wholeCommit(full) {
+			r.say("task %s: %s %s completed to %s (V40)", t.ID, field, *commit, full)
+			*commit = full
+		}
+	})
+}
+
+func (r *repairer) failedBy(t *Task) {
+	var kept List
+	for _, id := range t.FailedBy {
+		if kept.Has(id) {
+			r.say("task %s: second %s removed from failed_by (V32)", t.ID, id)
+			continue
+		}
+		kept = append(kept, id)
+	}
+	if len(kept) < len(t.FailedBy) {
+		t.FailedBy = kept
+	}
+}
+
+// overOrUnused tells whether a merge_intent says nothing that is needed: the merge is
+// recorded, or it is known that the integration branch never moved.
+func (r *repairer) overOrUnused(t *Task, m *MergeIntent) bool {
+	if t.Status == Merged {
+		return true
+	}
+	return r.facts.MergedIntoIntegration != nil && !r.facts.MergedIntoIntegration(m.Commit)
+}
+
+func (r *repairer) agent(id string, a *Agent) {
+	if a == nil || a.CurrentTask == "" || r.facts.Now.IsZero() || r.exists(a.CurrentTask) {
+		return
+	}
+	verdict, why := r.s.Liveness(id, r.facts.Now, r.facts.Processes)
+	if verdict != Expired && verdict != Dead {
+		return
+	}
+	r.say("agent %s: current_task %s cleared; there is no such task, and %s (V45)", id, a.CurrentTask, why)
+	r.s.freeAgent(id, a.CurrentTask)
+}
+
+func (r *repairer) exists(task string) bool {
+	return slices.ContainsFunc(r.s.Tasks, func(t *Task) bool { return t != nil && t.ID == task })
+}

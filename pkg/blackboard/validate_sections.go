@@ -1,0 +1,205 @@
+package blackboard
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The rules about sections other than tasks and agents: V02, V03, V46, V49 to V53,
+// V60, V64.
+
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+func checkVersion(v *validation) {
+	switch v.s.Version {
+	case "1", "1.0":
+	case "":
+		v.section("version", "", "version is missing; this program reads 1")
+	default:
+		v.section("version", "", "version is %s; this program reads 1", v.s.Version)
+	}
+}
+
+func checkSections(v *validation) {
+	missing := map[string]bool{"goal": v.s.Goal == nil, "config": v.s.Config == nil, "sprint": v.s.Sprint == nil}
+	for _, name := range v.facts.MissingSections {
+		missing[name] = true
+	}
+	for _, name := range sectionOrder {
+		if missing[name] {
+			v.section(name, "", "missing section '%s'", name)
+		}
+	}
+}
+
+var (
+	goalStatuses     = []string{InProgress, Completed, Aborted, "PLANNING"}
+	sprintStatuses   = []string{InProgress, AtCheckpoint, Completed, Aborted}
+	breakerStatuses  = []string{BreakerOK, BreakerTripped}
+	planStatuses     = []string{"running", "done", "failed", "superseded"}
+	questionStatuses = []string{"open", "answered", "delivered", "expired"}
+)
+
+func checkStatuses(v *validation) {
+	look := func(section, field, what, status string, known []string) {
+		if !List(known).Has(status) {
+			v.section(section, field, "%s: unknown status '%s'%s", what, status, nearestHint(status, known))
+		}
+	}
+	if g := v.s.Goal; g != nil && g.Status != "" {
+		look("goal", ".status", "goal", g.Status, goalStatuses)
+	}
+	for i, p := range v.s.Plans {
+		if p != nil {
+			look("plans", within(p.ID, i, "status"), "plan "+nameOf(p.ID, i), p.Status, planStatuses)
+		}
+	}
+	for i, q := range v.s.Questions {
+		if q != nil {
+			look("questions", within(q.ID, i, "status"), "question "+nameOf(q.ID, i), q.Status, questionStatuses)
+		}
+	}
+	if s := v.s.Sprint; s != nil && s.Status != "" {
+		look("sprint", ".status", "sprint", s.Status, sprintStatuses)
+	}
+	if b := v.s.CircuitBreaker; b != nil && b.Status != "" {
+		look("circuit_breaker", ".status", "circuit_breaker", b.Status, breakerStatuses)
+	}
+}
+
+func checkSprint(v *validation) {
+	s := v.s.Sprint
+	if s == nil {
+		return
+	}
+	if g := v.s.Goal; g != nil && s.GoalRef != g.ID {
+		v.section("sprint", ".goal_ref", "sprint.goal_ref is %s, goal.id is %s", s.GoalRef, g.ID).
+			concerns("goal").lenient(v.v1 && s.GoalRef == "")
+	}
+	if s.Timeline == nil || s.Timeline.Started.None() {
+		v.section("sprint", ".timeline.started", "sprint.timeline.started is missing")
+	}
+}
+
+func checkSprintScope(v *validation) {
+	if v.s.Sprint == nil || v.s.Sprint.Scope == nil {
+		return
+	}
+	look := func(field string, ids List) {
+		for _, id := range ids {
+			if !v.known(id) {
+				v.section("sprint", ".scope."+field, "sprint.scope.%s: no task '%s'", field, id).concerns(id)
+			}
+		}
+	}
+	look("planned", v.s.Sprint.Scope.Planned)
+	look("stretch", v.s.Sprint.Scope.Stretch)
+}
+
+func checkHandoffs(v *validation) {
+	for _, id := range sortedKeys(v.s.Handoff) {
+		look := func(field, format string, args ...any) *Violation {
+			return v.section("handoff", within(id, 0, field), "handoff."+strings.ReplaceAll(id, "%", "%%")+": "+format, args...).concerns(id)
+		}
+		if !v.known(id) {
+			look("", "no task '%s'", id).lenient(v.v1)
+		}
+		h := v.s.Handoff[id]
+		if h == nil || blank(h.Summary) {
+			look("summary", "missing summary")
+		}
+		if h == nil || blank(h.NextAction) {
+			look("next_action", "missing next_action")
+		}
+	}
+}
+
+var (
+	urgencies  = []string{"deferred", "immediate"}
+	severities = []string{"critical", "high", "medium", "low"}
+)
+
+func checkDiscoveries(v *validation) {
+	seen := map[string]bool{}
+	for i, d := range v.s.Discovered {
+		if d == nil {
+			continue
+		}
+		look := func(field, format string, args ...any) *Violation {
+			args = append([]any{nameOf(d.ID, i)}, args...)
+			return v.section("discovered", within(d.ID, i, field), "discovered %s: "+format, args...)
+		}
+		if d.Urgency != "" && !List(urgencies).Has(d.Urgency) {
+			look("urgency", "urgency '%s'; it must be %s", d.Urgency, orList(urgencies))
+		}
+		if d.Severity != "" && !List(severities).Has(d.Severity) {
+			look("severity", "severity '%s'; it must be %s", d.Severity, orList(severities)).lenient(v.v1)
+		}
+		if to := d.ConvertedToTask; to != "" && !v.known(to) {
+			look("converted_to_task", "converted_to_task: no task '%s'", to).concerns(to).lenient(v.v1)
+		}
+		if d.ID != "" && seen[d.ID] {
+			look("id", "the id appears twice").lenient(v.v1)
+		}
+		seen[d.ID] = true
+	}
+}
+
+func checkAnomalies(v *validation) {
+	for i, a := range v.s.Anomalies {
+		if a != nil {
+			v.anomaly(i, a)
+		}
+	}
+}
+
+func (v *validation) anomaly(i int, a *Anomaly) {
+	look := func(field, format string, args ...any) *Violation {
+		args = append([]any{nameOf(a.ID, i)}, args...)
+		return v.section("anomalies", within(a.ID, i, field), "anomaly %s: "+format, args...)
+	}
+	kind, ok := AnomalyTypeOf(a.Type)
+	if !ok {
+		var names []string
+		for _, known := range AnomalyTypes {
+			names = append(names, known.Name)
+		}
+		look("type", "unknown type '%s'%s", a.Type, nearestHint(a.Type, names))
+		return
+	}
+	for _, key := range kind.Missing(a.Details) {
+		look("details."+key, "%s needs details.%s", a.Type, key).lenient(!kind.Strict)
+	}
+	if a.Reporter != "" && !kind.MayReport(a.Reporter) {
+		look("reporter", "%s may not report %s", a.Reporter, a.Type).lenient(true)
+	}
+}
+
+func checkGoalDone(v *validation) {
+	if v.s.Goal == nil || v.s.Goal.Status != Completed {
+		return
+	}
+	for _, t := range v.tasks {
+		if !t.Status.Terminal() {
+			v.section("goal", ".status", "goal COMPLETED but %s is %s", v.taskName(t), t.Status).concerns(v.taskName(t))
+		}
+	}
+}
+
+// The rubber-stamp warning of protocol 12.
+const (
+	manyVerdicts     = 5
+	highApprovalRate = 95 // percent
+)
+
+func checkApprovalRate(v *validation) {
+	if v.s.Sprint == nil || v.s.Sprint.Metrics == nil {
+		return
+	}
+	m := v.s.Sprint.Metrics
+	if count := m.ReviewVerdictCount; count >= manyVerdicts && 100*m.ReviewVerdictApprovals/count > highApprovalRate {
+		v.section("sprint", ".metrics.review_verdict_approvals", "%d of %d verdicts are approvals: are reviews real?",
+			m.ReviewVerdictApprovals, count)
+	}
+}

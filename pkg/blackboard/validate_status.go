@@ -1,0 +1,238 @@
+package blackboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The rules V04 to V20: what a task has to have in its status.
+
+var (
+	blockedKinds = []string{"question", "stuck", "max_iterations", "review_deadlock", "replan", "halt", "dependency", "human"}
+	decisions    = []string{"approved", "rejected"}
+)
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+func checkTypes(v *validation, t *Task) {
+	oneOf := func(field, value string, known []string) {
+		if value != "" && !List(known).Has(value) {
+			v.task(t, field, "'%s' must be %s, is %q", field, orList(known), value).lenient(v.taskOfV1(t))
+		}
+	}
+	if t.Priority != nil && *t.Priority < 0 {
+		v.task(t, "priority", "'priority' must be an integer of 0 or more, is %d", *t.Priority).lenient(v.taskOfV1(t))
+	}
+	oneOf("kind", t.Kind, Kinds)
+	oneOf("blocked_kind", t.BlockedKind, blockedKinds)
+	if t.MergeApproval != nil {
+		oneOf("merge_approval.decision", t.MergeApproval.Decision, decisions)
+	}
+}
+
+func checkTaskIDs(v *validation) {
+	for i, t := range v.s.Tasks {
+		if t == nil {
+			v.report("tasks"+within("", i, ""), "task %s is empty", position(i)).concerns("tasks")
+		}
+	}
+	first := make(map[string]*Task, len(v.tasks))
+	for _, t := range v.tasks {
+		switch {
+		case t.ID == "":
+			v.report(v.taskPath(t, ""), "task %s has no id", v.taskName(t)).concerns("tasks")
+			continue
+		case !ValidTaskID(t.ID):
+			v.report(v.taskPath(t, "id"), "task id '%s' is not allowed", t.ID).concerns(t.ID)
+		}
+		folded := strings.ToLower(t.ID)
+		if first[folded] == nil {
+			first[folded] = t
+			continue
+		}
+		v.sameID(first[folded], t)
+	}
+	var again []string
+	for archived := range v.facts.ArchivedIDs {
+		if first[strings.ToLower(archived)] != nil {
+			again = append(again, archived)
+		}
+	}
+	slices.Sort(again)
+	for _, archived := range again {
+		v.archivedID(first[strings.ToLower(archived)], archived, v.facts.ArchivedIDs[archived])
+	}
+}
+
+// sameID reports two tasks whose ids are equal, perhaps but for case.
+func (v *validation) sameID(a, b *Task) {
+	if a.ID != b.ID {
+		v.report(v.taskPath(b, "id"), "task ids '%s' and '%s' differ in case only%s", a.ID, b.ID, v.lines(a, b)).concerns(a.ID, b.ID)
+		return
+	}
+	where := v.lines(a, b)
+	if where == "" {
+		where = " twice"
+	}
+	v.report(v.taskPath(b, "id"), "task id '%s' appears%s", a.ID, where).concerns(a.ID)
+}
+
+// archivedID reports an id that the archive has too. The same task in both with the
+// same end is what a crash while archiving leaves (protocol 3.3).
+func (v *validation) archivedID(t *Task, archived string, was Status) {
+	if t.ID == archived && t.Status == was && was.Terminal() {
+		return
+	}
+	v.report(v.taskPath(t, "id"), "task id '%s' appears in the archive too: '%s' (%s)", t.ID, archived, was).concerns(t.ID)
+}
+
+// lines says where two tasks stand: " in lines 10 and 40", or "" when not known.
+func (v *validation) lines(a, b *Task) string {
+	if v.facts.Line == nil {
+		return ""
+	}
+	x, y := v.facts.Line(v.taskPath(a, "id")), v.facts.Line(v.taskPath(b, "id"))
+	if x == 0 || y == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" in lines %d and %d", x, y)
+}
+
+func checkStatus(v *validation, t *Task) {
+	if t.Status.Known() {
+		return
+	}
+	if t.Status == "" {
+		v.task(t, "status", "there is no status")
+		return
+	}
+	known := make([]string, len(Statuses))
+	for i, s := range Statuses {
+		known[i] = string(s)
+	}
+	v.task(t, "status", "unknown status '%s'%s", t.Status, nearestHint(string(t.Status), known))
+}
+
+func checkDraft(v *validation, t *Task) {
+	if t.Status != Draft {
+		return
+	}
+	if t.AssignedTo != "" {
+		v.task(t, "assigned_to", "DRAFT with assigned_to %s", t.AssignedTo)
+	}
+	if t.Worktree != "" {
+		v.task(t, "worktree", "DRAFT with worktree %s", t.Worktree).lenient(v.taskOfV1(t))
+	}
+	if t.ClaimGeneration != "" {
+		v.task(t, "claim_generation", "DRAFT with claim_generation %s", t.ClaimGeneration).lenient(v.taskOfV1(t))
+	}
+}
+
+func checkClaimHolder(v *validation, t *Task) {
+	if t.Status == Claimed && t.AssignedTo == "" {
+		v.task(t, "assigned_to", "CLAIMED without assigned_to")
+	}
+}
+
+// claimedWithFolder tells whether the task has to have a worktree now.
+func claimedWithFolder(t *Task) bool { return t.Status == Claimed && t.KindOf() != "msg" }
+
+func checkClaimWorktree(v *validation, t *Task) {
+	if claimedWithFolder(t) && t.Worktree == "" {
+		v.task(t, "worktree", "CLAIMED without worktree")
+	}
+}
+
+func checkClaimBase(v *validation, t *Task) {
+	if claimedWithFolder(t) && t.BaseCommit == "" && !t.IntegrationFix {
+		v.task(t, "base_commit", "CLAIMED without base_commit")
+	}
+}
+
+func checkClaimLease(v *validation, t *Task) {
+	if t.Status == Claimed && t.LeaseExpires.None() {
+		v.task(t, "lease_expires", "CLAIMED without lease_expires")
+	}
+}
+
+func checkClaimFolder(v *validation, t *Task) {
+	if !claimedWithFolder(t) || v.facts.WorktreeExists == nil || !worktreeAllowed(t) || t.Worktree == "" {
+		return
+	}
+	if !v.facts.WorktreeExists(t.Worktree) {
+		v.task(t, "worktree", "worktree %s does not exist; next: liza worktree create %s", t.Worktree, t.ID)
+	}
+}
+
+func checkSubmission(v *validation, t *Task) {
+	if t.Status == ReadyForReview && t.ChangesFiles() && t.ReviewCommit == "" {
+		v.task(t, "review_commit", "READY_FOR_REVIEW without review_commit")
+	}
+}
+
+func checkApproval(v *validation, t *Task) {
+	if t.Status != Approved {
+		return
+	}
+	if t.ApprovedBy == "" {
+		v.task(t, "approved_by", "APPROVED without approved_by").lenient(v.taskOfV1(t))
+	}
+	if t.ChangesFiles() && t.ReviewCommit == "" {
+		v.task(t, "review_commit", "APPROVED without review_commit").lenient(v.taskOfV1(t))
+	}
+}
+
+func checkMergedWorktree(v *validation, t *Task) {
+	if t.Status == Merged && t.Worktree != "" {
+		v.task(t, "worktree", "MERGED but worktree is %s", t.Worktree)
+	}
+}
+
+func checkMergeCommit(v *validation, t *Task) {
+	if t.Status == Merged && t.ChangesFiles() && t.MergeCommit == "" {
+		v.task(t, "merge_commit", "MERGED without merge_commit").lenient(t.ClaimSeq == 0)
+	}
+}
+
+func checkFailedWorktree(v *validation, t *Task) {
+	if t.Status == IntegrationFailed && t.ChangesFiles() && t.Worktree == "" {
+		v.task(t, "worktree", "INTEGRATION_FAILED without worktree").lenient(v.taskOfV1(t))
+	}
+}
+
+func checkBlocked(v *validation, t *Task) {
+	if t.Status != Blocked {
+		return
+	}
+	if blank(t.BlockedReason) {
+		v.task(t, "blocked_reason", "BLOCKED without blocked_reason")
+	}
+	switch n := len(t.BlockedQuestions); {
+	case n == 0 && t.BlockedKind != "halt":
+		v.task(t, "blocked_questions", "BLOCKED without blocked_questions")
+	case n > 3:
+		v.task(t, "blocked_questions", "BLOCKED with %d blocked_questions; 1 to 3 are allowed", n).lenient(v.taskOfV1(t) && t.BlockedKind == "")
+	}
+}
+
+func checkRejected(v *validation, t *Task) {
+	if t.Status != Rejected {
+		return
+	}
+	if r := t.RejectionReason; r == nil || blank(r.Summary) && len(r.Findings) == 0 {
+		v.task(t, "rejection_reason", "REJECTED without rejection_reason")
+	}
+}
+
+func checkSuperseded(v *validation, t *Task) {
+	if t.Status != Superseded {
+		return
+	}
+	if len(t.SupersededBy) == 0 {
+		v.task(t, "superseded_by", "SUPERSEDED without superseded_by")
+	}
+	if blank(t.RescopeReason) {
+		v.task(t, "rescope_reason", "SUPERSEDED without rescope_reason")
+	}
+}

@@ -1,0 +1,158 @@
+package blackboard
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Role of a registered agent: planner, coder or code_reviewer.
+type Role string
+
+// The three roles (protocol 0.4).
+const (
+	RolePlanner  Role = "planner"
+	RoleCoder    Role = "coder"
+	RoleReviewer Role = "code_reviewer"
+)
+
+// Human and System are the reserved names of actors that have no registration.
+const (
+	Human  = "human"
+	System = "system"
+)
+
+// ParseRole accepts the spellings of protocol 0.4 and returns the identifier.
+func ParseRole(s string) (Role, bool) {
+	switch strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(strings.TrimSpace(s))) {
+	case "planner":
+		return RolePlanner, true
+	case "coder":
+		return RoleCoder, true
+	case "code_reviewer":
+		return RoleReviewer, true
+	}
+	return "", false
+}
+
+// IDPrefix is the part of an agent id before its number: "code-reviewer-".
+func (r Role) IDPrefix() string { return strings.ReplaceAll(string(r), "_", "-") + "-" }
+
+// UnmarshalText normalises the spellings of protocol 0.4; an unknown role is kept for rule V42.
+func (r *Role) UnmarshalText(text []byte) error {
+	*r = Role(text)
+	if known, ok := ParseRole(string(text)); ok {
+		*r = known
+	}
+	return nil
+}
+
+var agentID = regexp.MustCompile(`^(coder|code-reviewer|planner)-([0-9]+)$`)
+
+// ParseAgentID splits an agent id into its role and number; ok is false when it
+// does not match ^(coder|code-reviewer|planner)-[0-9]+$ (D4).
+func ParseAgentID(id string) (role Role, number int, ok bool) {
+	m := agentID.FindStringSubmatch(id)
+	if m == nil {
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(m[2])
+	role, _ = ParseRole(m[1])
+	return role, n, err == nil
+}
+
+var taskID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// ValidTaskID tells whether id may name a task (protocol 0.3).
+func ValidTaskID(id string) bool {
+	return taskID.MatchString(id) && !strings.Contains(id, "..") &&
+		!strings.HasSuffix(id, ".") && !strings.HasSuffix(strings.ToLower(id), ".lock")
+}
+
+// TimeOf writes t as the protocol does: UTC, whole seconds. The zero time is "".
+func TimeOf(t time.Time) Time {
+	if t.IsZero() {
+		return ""
+	}
+	return Time(t.UTC().Format("2006-01-02T15:04:05Z"))
+}
+
+// At reads the time; ok is false when there is none or it is not RFC 3339.
+func (t Time) At() (time.Time, bool) {
+	if t.None() {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, string(t))
+	return at, err == nil
+}
+
+// None tells whether no time is given.
+func (t Time) None() bool { return t == "" || t == "null" || t == "~" }
+
+// Plain lets a writer put the scalar into the file without quotes.
+func (t Time) Plain() string { return string(t) }
+
+// Plain lets a writer put the scalar into the file without quotes.
+func (r Raw) Plain() string { return string(r) }
+
+// UnmarshalYAML accepts a list or a single scalar (D18).
+func (l *List) UnmarshalYAML(decode func(any) error) error {
+	var many []string
+	if err := decode(&many); err == nil {
+		*l = many
+		return nil
+	}
+	var one string
+	if err := decode(&one); err != nil {
+		return decode(&many) // the error about the list is the one that helps
+	}
+	*l = nil
+	if one != "" {
+		*l = List{one}
+	}
+	return nil
+}
+
+// Has tells whether the list contains s.
+func (l List) Has(s string) bool {
+	for _, x := range l {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// UnmarshalYAML accepts the map form or, as Liza v1 wrote it, a plain string.
+func (r *Rejection) UnmarshalYAML(decode func(any) error) error {
+	var text string
+	if err := decode(&text); err == nil {
+		*r = Rejection{Summary: text}
+		return nil
+	}
+	type plain Rejection
+	return decode((*plain)(r))
+}
+
+// Terminal tells whether no event leaves the status.
+func (s Status) Terminal() bool { return s == Merged || s == Abandoned || s == Superseded }
+
+// Known tells whether s is one of the eleven statuses.
+func (s Status) Known() bool {
+	for _, x := range Statuses {
+		if s == x {
+			return true
+		}
+	}
+	return false
+}
+
+// Active tells whether work on the task is under way (protocol 0).
+func (s Status) Active() bool {
+	switch s {
+	case Claimed, ReadyForReview, Rejected, Approved, IntegrationFailed:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+package blackboard
+
+import (
+	"slices"
+	"strings"
+)
+
+// What refusals and documents read from the table.
+
+func hasStatus(list []Status, s Status) bool { return slices.Contains(list, s) }
+
+// partiesOf is the union of the actors of an event.
+func partiesOf(event Event) Party {
+	var p Party
+	for _, r := range Rules {
+		if r.Event == event {
+			p |= r.Who
+		}
+	}
+	return p
+}
+
+// whoMay tells whether the actor may cause the event, from one status or, for "", at all.
+func whoMay(event Event, p Party, from Status) bool {
+	for _, r := range Rules {
+		if r.Event == event && r.Who&p != 0 && (from == "" || hasStatus(r.From, from)) {
+			return true
+		}
+	}
+	return false
+}
+
+// fromOf names the statuses from which the actor may cause the event.
+func fromOf(event Event, p Party) []string {
+	var names []string
+	for _, st := range Statuses {
+		if whoMay(event, p, st) {
+			names = append(names, string(st))
+		}
+	}
+	return names
+}
+
+func verbOf(event Event) string { return strings.ReplaceAll(string(event), "_", " ") }
+
+// commandOf is the command of `liza` that causes the event, or that explains it.
+func commandOf(event Event) string {
+	switch event {
+	case EvDraft, EvCreate:
+		return "add-task"
+	case EvReserve:
+		return "claim"
+	case EvClaimReview:
+		return "claim-review"
+	case EvApprove, EvReject, EvReplan:
+		return "verdict"
+	case EvReviewRelease:
+		return "release"
+	case EvApproveMerge:
+		return "approve-merge"
+	case EvRejectMerge:
+		return "reject-merge"
+	case EvMergeIntent, EvIntegrationFailed, EvPass:
+		return "merge"
+	case EvLimit, EvHalt:
+		return "resubmit"
+	case EvDependencyLost:
+		return "unblock"
+	case EvRetarget:
+		return "supersede"
+	case EvRetry, EvRunFailed:
+		return "run"
+	}
+	return string(event)
+}
+
+// article names the actor in a refusal.
+func article(a Actor, p Party) string {
+	role, _, ok := ParseAgentID(a.ID)
+	switch {
+	case !ok:
+		return a.ID
+	case p&supervisorParty(role) == 0 || a.Via:
+		return "a " + string(role)
+	}
+	return "the supervisor of a " + string(role)
+}
+
+func orList(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
