@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"io"
+	"time"
+)
+
+// Spec describes one run of an agent program.
+type Spec struct {
+	Dir        string   // working folder
+	Prompt     string   // the exact bytes handed over
+	PromptFile string   // the file that holds them, for programs that read a file
+	Env        []string // NAME=value, added last: the LIZA_* variables of this run (cli 5)
+	Unset      []string // names of inherited variables to leave out; a trailing * stands for any ending
+
+	Model    string // "" = the program's own default
+	Role     string
+	TaskID   string
+	Worktree string
+	Session  string // conversation to resume, for programs that can
+
+	Timeout   time.Duration // of the whole run; 0 = none
+	Stall     time.Duration // without output and without Activity; 0 = none
+	KillGrace time.Duration // from TERM to KILL; 0 = DefaultKillGrace
+
+	// Output gets stdout and stderr in whole lines as they come; nil = nowhere. It is never
+	// written to by two goroutines at a time. An error ends the copying, not the run.
+	Output io.Writer
+
+	// Activity tells when something else that counts as life was last seen, e.g. a change of
+	// the worktree. It is asked only when the output has been silent for Stall. May be nil.
+	Activity func() time.Time
+
+	// Started is called once, right after the spawn and before the prompt is handed over. An
+	// error stops the program: Outcome Killed. May be nil.
+	Started func(Process) error
+}
+
+// DefaultKillGrace is the time from TERM to KILL when a Spec names none.
+const DefaultKillGrace = 10 * time.Second
+
+// Outcome says in a word how a run ended.
+type Outcome string
+
+const (
+	Finished    Outcome = "finished"     // ended by itself and reports no failure
+	Crashed     Outcome = "crashed"      // ended with a failure of its own, or without its end event
+	TimedOut    Outcome = "timeout"      // stopped at Spec.Timeout
+	Stalled     Outcome = "stalled"      // stopped after Spec.Stall without a sign of life
+	Killed      Outcome = "killed"       // stopped because the context ended or Started refused
+	RateLimited Outcome = "rate_limit"   // the provider asks for patience: seconds to minutes
+	Overloaded  Outcome = "overloaded"   // the provider fails or is at capacity
+	Network     Outcome = "network"      // the provider could not be reached
+	QuotaWindow Outcome = "quota"        // a plan's limit is used up until a reset time
+	Unusable    Outcome = "unusable"     // no login, no credit, no such model, bad configuration: a person is needed
+	ContextFull Outcome = "context_full" // the conversation no longer fits into the model's context
+)
+
+// Transient tells whether the same run may succeed a little later without any change.
+func (o Outcome) Transient() bool {
+	return o == RateLimited || o == Overloaded || o == Network
+}
+
+// Result says how a run ended. Outcome is the word to act on; a crashed run may still have a
+// final message, and whoever acts looks for an exit command in it first (protocol 13.3.1).
+type Result struct {
+	Outcome  Outcome
+	ExitCode int    // -1 when it was killed by a signal or never started
+	Signal   string // name of the signal that killed it, e.g. SIGKILL
+
+	Final   string   // the program's final message, else the end of its stdout; at most MaxFinal bytes
+	Tail    []string // the last lines of stdout and stderr together
+	Error   string   // one line for people; empty when finished
+	Usage   Usage
+	Session string // conversation that can be resumed; empty when there is none
+
+	RetryAfter time.Duration // as told by the provider; 0 = not told
+	ResetAt    time.Time     // end of a quota window; zero = not told
+
+	Restart bool // the program asked to be started again (D20); Outcome is then Crashed
+
+	Seconds     float64
+	Left        []Process // what could not be stopped; almost always empty
+	OutputError error     // the first error of Spec.Output, which misses what came after
+}
+
+// Usage is what a run consumed, as far as the program tells. Unknown is never shown as zero (D25).
+type Usage struct {
+	CostKnown    bool
+	CostCents    int // rounded up
+	TokensKnown  bool
+	TokensIn     int // all of them, those read from a cache or written to it included
+	TokensOut    int
+	TokensCached int // the part of TokensIn that was read from a cache
+}
+
+const (
+	// MaxFinal is the longest Result.Final, in bytes; of a longer message the end is kept.
+	MaxFinal = 1 << 20
+	// MaxLine is the longest line that a Reader gets; longer ones go to Output only.
+	MaxLine = 8 << 20
+
+	tailLines    = 20
+	tailLineSize = 4 << 10
+	stderrSize   = 64 << 10
+)

@@ -1,0 +1,31 @@
+// Package agent runs one coding-agent program to its end and says how it ended.
+//
+// Run starts the program that an Adapter describes in a process group of its own, hands it the
+// prompt, copies its output, watches the clock, and leaves nothing of it behind: when the
+// program ends, is stopped, or has been silent for too long, everything that it started is
+// ended too (TERM, grace, KILL), also what left its process group. What the program meant is
+// told in words, the Outcome; nobody else reads its output for signs.
+//
+// The names to know:
+//
+//   - Adapter: how a program is started (Command) and how its output is read (Reader). Lookup
+//     finds one by name: built in, or defined by the project (Custom).
+//   - Spec: one run. Result: how it ended.
+//   - Process, ProcessStart, Alive, Ancestors, StopOrphan: facts about processes for
+//     supervisors that look after each other (protocol 6.3, 6.4).
+//
+// Rules that hold:
+//
+//   - A process is named by pid and start time together. A pid alone is never killed.
+//   - Each run has a mark of its own in the environment (LIZA_RUN_ID). On Linux whatever
+//     carries it belongs to the run, whichever group or session it went to. What empties its
+//     environment and also detaches itself from its parents before the run is stopped cannot be
+//     found; elsewhere than on Linux only the group and the descendants are known.
+//   - Exit 0 after a signal of ours is no success, and exit code 42 means "start me again" only
+//     where the adapter says so (D20).
+//   - The child inherits the environment of this process without the identity of another run,
+//     without secrets, and without variables that would send its git elsewhere.
+//
+// The package knows no blackboard, no prompt and no policy: whether to start again, and when,
+// is the supervisor's decision.
+package agent

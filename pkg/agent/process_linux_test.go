@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"crypto/rand"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// program runs the test binary as one of its programs.
+func program(t *testing.T, name string) Adapter {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := newCommand("test", Custom{Command: []string{self}, Env: map[string]string{programVariable: name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestAGrandchildInASessionOfItsOwnIsEnded(t *testing.T) {
+	t.Parallel()
+	mark := testMark(t)
+	res := Run(t.Context(), program(t, "detach"), Spec{Env: []string{mark}})
+	if res.Outcome != Finished || res.Final != "detached\n" || len(res.Left) > 0 || res.Seconds > 10 {
+		t.Errorf("got %+v, want finished", res)
+	}
+	wantNothingLeft(t, mark)
+
+	res = Run(t.Context(), program(t, "detach and stay"), Spec{Env: []string{mark}, Timeout: 300 * time.Millisecond, KillGrace: 300 * time.Millisecond})
+	if res.Outcome != TimedOut || len(res.Left) > 0 || res.Seconds > 10 {
+		t.Errorf("got %+v, want timeout", res)
+	}
+	wantNothingLeft(t, mark)
+}
+
+func TestADescendantWithoutItsEnvironmentIsEnded(t *testing.T) {
+	t.Parallel()
+	res := Run(t.Context(), script(`env -i setsid sleep 1000 & echo $!; wait`), Spec{Timeout: 500 * time.Millisecond})
+	if res.Outcome != TimedOut {
+		t.Errorf("got %+v, want timeout", res)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(res.Final))
+	if err != nil {
+		t.Fatalf("the script printed %q, want a pid", res.Final)
+	}
+	if Alive(pid, 0) {
+		t.Errorf("process %d still runs", pid)
+	}
+}
+
+func TestAnOrphanIsFoundByItsMarks(t *testing.T) {
+	t.Parallel()
+	run := rand.Text()
+	marks := map[string]string{"LIZA_AGENT_ID": "coder-1", "LIZA_RUN": run}
+	mine := orphan(t, stubborn, "LIZA_AGENT_ID=coder-1", "LIZA_RUN="+run)
+	other := orphan(t, idle, "LIZA_AGENT_ID=coder-1", "LIZA_RUN="+run+"0")
+	gone := Process{Pid: 1 << 30, Start: 1, Pgid: 1 << 30}
+	if err := StopOrphan(t.Context(), gone, marks, 100*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if Alive(mine.Pid, mine.Start) {
+		t.Error("a process with both marks still runs")
+	}
+	if !Alive(other.Pid, other.Start) {
+		t.Error("a process of another run was killed")
+	}
+}

@@ -1,0 +1,74 @@
+//go:build !linux
+
+package agent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// lookup asks ps for one process. When ps cannot tell, a process that can be signalled exists,
+// with an unknown start time.
+func lookup(pid int) (entry, bool) {
+	if pid <= 0 {
+		return entry{}, false
+	}
+	table, err := ps("-p", strconv.Itoa(pid))
+	if err == nil && len(table) == 1 {
+		return table[0], true
+	}
+	if err := syscall.Kill(pid, 0); err == syscall.ESRCH {
+		return entry{}, false
+	}
+	return entry{Process: Process{Pid: pid}}, true
+}
+
+// processes reads the process table.
+func processes() ([]entry, error) { return ps("-ax") }
+
+// ps runs ps(1), whose start time has a resolution of a second.
+func ps(which ...string) ([]entry, error) {
+	cmd := exec.Command("ps", append(which, "-o", "pid=,ppid=,pgid=,stat=,lstart=")...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the process table: %v", err)
+	}
+	var table []entry
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) < 9 {
+			continue
+		}
+		pid, _ := strconv.Atoi(f[0])
+		parent, _ := strconv.Atoi(f[1])
+		pgid, _ := strconv.Atoi(f[2])
+		start, err := time.ParseInLocation("Mon Jan 2 15:04:05 2006", strings.Join(f[4:9], " "), time.Local)
+		if err != nil || pid == cmd.Process.Pid {
+			continue
+		}
+		table = append(table, entry{Process{Pid: pid, Start: start.Unix(), Pgid: pgid}, parent, strings.HasPrefix(f[3], "Z")})
+	}
+	return table, nil
+}
+
+// carries is not known here: programs do not show their environment.
+func carries(entry, []string) bool { return false }
+
+// BootID tells one boot of this machine from another; empty when it cannot be told.
+func BootID() string {
+	out, err := exec.Command("sysctl", "-n", "kern.bootsessionuuid").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// waitExit returns true when the child has ended without reaping it. False: this cannot be told
+// here.
+func waitExit(int) bool { return false }

@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// sweepGrace is the time from TERM to KILL for what a program leaves behind.
+	sweepGrace = time.Second
+	// drainWait is how long the output is read on after the last known process has ended.
+	drainWait = time.Second
+)
+
+// Run starts the program, watches it, and returns when it and everything that it started has
+// ended. The end of ctx stops it: Outcome Killed. Run never returns an error: what could not
+// be done is an outcome too.
+func Run(ctx context.Context, a Adapter, s Spec) Result {
+	if ctx.Err() != nil {
+		return notStarted(Killed, fmt.Errorf("stopped: %v", context.Cause(ctx)))
+	}
+	cmd, err := a.Command(s)
+	if err != nil {
+		return notStarted(Unusable, err)
+	}
+	if s.KillGrace == 0 {
+		s.KillGrace = DefaultKillGrace
+	}
+	c, res := start(a.Reader(), cmd, s)
+	if c == nil {
+		return res
+	}
+	cause, why := c.begin(s)
+	if cause == "" {
+		cause, why = c.watch(ctx, cmd, s)
+	}
+	left := c.end(s.KillGrace)
+	return c.result(cmd, cause, why, left)
+}
+
+func notStarted(o Outcome, err error) Result {
+	return Result{Outcome: o, ExitCode: -1, Error: err.Error()}
+}
+
+// child is a program that runs.
+type child struct {
+	cmd    *exec.Cmd
+	began  time.Time
+	family *family
+	out    *output
+	prompt *os.File      // write end of its stdin; nil when it gets none
+	exited chan struct{} // closed when it has ended
+	reap   func()        // waits for it; to be called once it has ended
+}
+
+// begin reports the process and then hands over the prompt, in this order: the program must not
+// act before it is known who acts.
+func (c *child) begin(s Spec) (Outcome, string) {
+	if s.Started != nil {
+		if err := s.Started(c.family.leader); err != nil {
+			return Killed, err.Error()
+		}
+	}
+	if c.prompt != nil {
+		go func() {
+			// A program may end, or close its input, without reading all of the prompt.
+			_, _ = c.prompt.WriteString(s.Prompt)
+			c.prompt.Close()
+		}()
+	}
+	return "", ""
+}
+
+// watch waits until the program ends or has to be stopped. It returns the outcome if that is
+// settled by the stop; an empty one leaves it to the reader.
+func (c *child) watch(ctx context.Context, cmd Command, s Spec) (Outcome, string) {
+	timeout, stall, end := timer(s.Timeout-time.Since(c.began), s.Timeout > 0), timer(s.Stall, s.Stall > 0), timer(0, false)
+	defer timeout.Stop()
+	defer stall.Stop()
+	defer end.Stop()
+	life := signs{activity: s.Activity}
+	for {
+		var cause Outcome
+		var why string
+		select {
+		case <-c.exited:
+			return "", ""
+		case <-c.out.change:
+			end.Stop()
+			if c.out.ended.Load() && cmd.EndGrace > 0 {
+				end.Reset(cmd.EndGrace)
+			}
+			continue
+		case <-end.C:
+			if !c.out.ended.Load() {
+				continue
+			}
+			return "", "" // it has said its last word and hangs: what it said counts
+		case <-stall.C:
+			quiet := c.out.silence()
+			if quiet >= s.Stall {
+				quiet = min(quiet, life.idle(time.Now(), c.began))
+			}
+			if quiet < s.Stall {
+				stall.Reset(s.Stall - quiet)
+				continue
+			}
+			cause, why = Stalled, "no output and no change for "+s.Stall.String()
+		case <-timeout.C:
+			cause, why = TimedOut, "still running after "+s.Timeout.String()
+		case <-ctx.Done():
+			cause, why = Killed, "stopped: "+context.Cause(ctx).Error()
+		}
+		select {
+		case <-c.exited: // by itself, in the same moment
+			return "", ""
+		default:
+			if c.out.ended.Load() {
+				return "", ""
+			}
+			return cause, why
+		}
+	}
+}
+
+// timer returns a timer that fires after d, or one that is stopped.
+func timer(d time.Duration, on bool) *time.Timer {
+	t := time.NewTimer(max(d, 0))
+	if !on {
+		t.Stop()
+	}
+	return t
+}
+
+// signs judges the times that Spec.Activity gives. A file may bear a time of the future; it is
+// a sign of life when it appears, not for as long as that time has not come.
+type signs struct {
+	activity func() time.Time
+	seen     time.Time // the last answer
+	life     time.Time // the last sign of life
+}
+
+// idle is the time since the last sign of life, or since the beginning.
+func (l *signs) idle(now, began time.Time) time.Duration {
+	if l.activity != nil {
+		if at := l.activity(); !at.Equal(l.seen) {
+			l.seen, l.life = at, at
+			if at.After(now) {
+				l.life = now
+			}
+		}
+	}
+	if l.life.Before(began) {
+		return now.Sub(began)
+	}
+	return now.Sub(l.life)
+}
+
+// end stops what still runs, reaps the child, and takes in the rest of the output. It returns
+// what could not be stopped.
+func (c *child) end(grace time.Duration) []Process {
+	select {
+	case <-c.exited:
+		grace = min(grace, sweepGrace)
+	default:
+		members, _ := c.family.members()
+		_ = c.family.signal(syscall.SIGTERM, members)
+		select {
+		case <-c.exited:
+			grace = min(grace, sweepGrace)
+		case <-time.After(grace):
+			grace = 0
+		}
+	}
+	left, err := c.family.clear(context.Background(), grace)
+	if err != nil && left == nil { // the process table cannot be read; the group is ours all the same
+		_ = c.family.signal(syscall.SIGKILL, nil)
+	}
+	select {
+	case <-c.exited:
+		c.reap()
+	case <-time.After(killWait):
+		if !slices.Contains(left, c.family.leader) {
+			left = append(left, c.family.leader)
+		}
+		go func() { <-c.exited; c.reap() }() // whenever that may be
+	}
+	if c.prompt != nil {
+		c.prompt.Close()
+	}
+	c.out.finish(drainWait)
+	return left
+}
+
+// result puts together what the reader says and what Run knows.
+func (c *child) result(cmd Command, cause Outcome, why string, left []Process) Result {
+	e := Exit{Code: -1, Stdout: c.out.kept[stdout].bytes(), Stderr: c.out.kept[stderr].bytes(), At: time.Now()}
+	if state := c.cmd.ProcessState; state != nil {
+		e.Code = state.ExitCode()
+		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			e.Signal = unix.SignalName(status.Signal())
+		}
+	}
+	res := c.out.reader.End(e)
+	res.ExitCode, res.Signal = e.Code, e.Signal
+	res.Tail, res.OutputError, res.Left = c.out.lastLines(), c.out.failed, left
+	res.Seconds = time.Since(c.began).Seconds()
+	if cut := len(res.Final) - MaxFinal; cut > 0 {
+		res.Final = strings.ToValidUTF8(res.Final[cut:], "")
+	}
+	switch {
+	case cause != "":
+		res.Outcome, res.Error = cause, why
+		res.RetryAfter, res.ResetAt = 0, time.Time{}
+	case cmd.RestartCode != 0 && e.Code == cmd.RestartCode:
+		res.Outcome, res.Restart = Crashed, true
+		res.Error = fmt.Sprintf("exit code %d: start me again", e.Code)
+	}
+	return res
+}

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// start spawns the program. When that fails the child is nil and the result says why.
+func start(r Reader, cmd Command, s Spec) (*child, Result) {
+	name := cmd.Argv[0]
+	if s.Dir != "" {
+		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
+			return nil, notStarted(Crashed, fmt.Errorf("cannot start %s: its working folder %s is missing", name, s.Dir))
+		}
+	}
+	pipes, err := openPipes(cmd.Stdin)
+	if err != nil {
+		return nil, notStarted(Crashed, fmt.Errorf("cannot start %s: %v", name, err))
+	}
+	run := rand.Text()
+	x := exec.Command(name, cmd.Argv[1:]...)
+	x.Dir = s.Dir
+	x.Env = environment(os.Environ(), cmd, s, run)
+	// A session of its own is a group of its own without a terminal: what asks for a password
+	// there fails at once instead of being halted by the terminal until the stall limit.
+	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	x.Stdout, x.Stderr = pipes.out[1], pipes.err[1]
+	if cmd.Stdin {
+		x.Stdin = pipes.in[0]
+	}
+	began := time.Now()
+	err = x.Start()
+	pipes.closeChildEnds()
+	if err != nil {
+		pipes.closeOurEnds()
+		return nil, notStarted(startOutcome(err), fmt.Errorf("cannot start %s: %v", name, plainStartError(err)))
+	}
+
+	pid := x.Process.Pid
+	startTime, _ := ProcessStart(pid)
+	c := &child{cmd: x, began: began, prompt: pipes.in[1], exited: make(chan struct{}), reap: sync.OnceFunc(func() { _ = x.Wait() })}
+	c.family = newFamily(Process{Pid: pid, Start: startTime, Pgid: pid}, map[string]string{runVariable: run})
+	c.family.held = true
+	c.out = newOutput(r, s.Output, began, [2]*os.File{pipes.out[0], pipes.err[0]})
+	go func() {
+		if !waitExit(pid) {
+			c.reap()
+		}
+		close(c.exited)
+	}()
+	return c, Result{}
+}
+
+// startOutcome tells a program that cannot be run from a machine that cannot run it now.
+func startOutcome(err error) Outcome {
+	for _, passing := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ETXTBSY} {
+		if errors.Is(err, passing) {
+			return Crashed
+		}
+	}
+	return Unusable
+}
+
+// plainStartError drops what os/exec puts before the cause: the name is in our sentence already.
+func plainStartError(err error) error {
+	var e *exec.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// pipes are the three streams: in each the read end first.
+type pipes struct{ in, out, err [2]*os.File }
+
+func openPipes(withStdin bool) (p pipes, err error) {
+	streams := []*[2]*os.File{&p.out, &p.err}
+	if withStdin {
+		streams = append(streams, &p.in)
+	}
+	for _, s := range streams {
+		if s[0], s[1], err = os.Pipe(); err != nil {
+			p.closeChildEnds()
+			p.closeOurEnds()
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func (p pipes) closeChildEnds() { closeAll(p.in[0], p.out[1], p.err[1]) }
+func (p pipes) closeOurEnds()   { closeAll(p.in[1], p.out[0], p.err[0]) }
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// runVariable marks everything that belongs to one run.
+const runVariable = "LIZA_RUN_ID"
+
+// foreign are the inherited variables that no run gets: those of another run, secrets, and what
+// would make its git work on somebody else's index or objects.
+var foreign = []string{
+	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_PROMPT_FILE",
+	"LIZA_RUN", runVariable, "LIZA_SECRET_*",
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
+	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+}
+
+// environment is the child's: inherited, then the adapter's, then the run's own.
+func environment(inherited []string, cmd Command, s Spec, run string) []string {
+	drop := slices.Concat(foreign, cmd.Unset, s.Unset)
+	var env []string
+	for _, pair := range inherited {
+		name, _, _ := strings.Cut(pair, "=")
+		if !slices.ContainsFunc(drop, func(d string) bool { return matches(d, name) }) {
+			env = append(env, pair)
+		}
+	}
+	return slices.Concat(env, cmd.Env, s.Env, []string{runVariable + "=" + run})
+}
+
+func matches(pattern, name string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(name, prefix)
+	}
+	return pattern == name
+}

@@ -1,0 +1,93 @@
+package config
+
+import "time"
+
+// Default gives the built-in settings, a fresh copy at each call.
+func Default() *Config {
+	return &Config{
+		Version:       1,
+		Protocol:      defaultProtocol(),
+		Orchestration: Orchestration{MaxConcurrentAgents: 3},
+		Agents:        Agents{Default: "claude", Custom: map[string]CustomAgent{}},
+		Models: Names{
+			"default": "", "planner": "", "coder": "", "code_reviewer": "", "messenger": "", "summarizer": "",
+		},
+		Roles: Roles{
+			Default: "implement",
+			TypeMapping: Names{
+				"feature": "implement", "task": "implement", "bug": "fix", "refactor": "refactor",
+				"test": "test", "docs": "implement", "config": "implement", "spec": "implement",
+			},
+			ByKind: Names{
+				"planner": "planner", "code_reviewer": "review", "messenger": "messenger", "summarizer": "summarizer",
+			},
+		},
+		Context: Context{
+			MaxChars:           30000,
+			ExcludedPaths:      []string{"node_modules", "dist", ".git", "vendor", "target", "build", ".venv", "__pycache__"},
+			RelevantFilesLimit: 10,
+			PriorAttempts:      5,
+			Messages:           10,
+		},
+		Plan: Plan{FinalMsg: "require"},
+		Review: Review{
+			UserFacingPaths: []string{"web/**", "ui/**", "frontend/**", "app/**", "pages/**", "routes/**", "api/**", "cmd/**", "cli/**", "**/*.html", "**/openapi*"},
+			E2EPaths:        []string{"e2e/**", "**/e2e/**", "**/*.e2e.*", "cypress/**", "playwright/**", "tests/integration/**", "testdata/script/**"},
+			Checks:          defaultChecks(),
+		},
+		Limits:    defaultLimits(),
+		Prices:    map[string]Price{},
+		Messenger: Messenger{Mode: "llm"},
+		History:   History{MaxMB: 100},
+		Secrets:   Secrets{Store: "file"},
+		Exec:      Exec{RerunAfterCrash: true},
+		Policy:    Policy{Callers: Names{}, UserKinds: []string{"code", "msg"}, MinFreeMB: 1024},
+		Notify:    Notify{RequireHTTPS: true, MaxPayload: 1 << 20},
+		origins:   map[string]Origin{},
+	}
+}
+
+func defaultProtocol() Protocol {
+	const s = time.Second
+	return Protocol{
+		IntegrationBranch: "integration",
+		LeaseDuration:     1800 * s, LeaseGrace: 60 * s, HeartbeatInterval: 60 * s,
+		CoderPollInterval: 30 * s, PlannerPollInterval: 30 * s, ReviewerPollInterval: 30 * s,
+		CoderMaxWait: 1800 * s, PlannerMaxWait: 1800 * s, ReviewerMaxWait: 1800 * s,
+		LockTimeout: 10 * s, ClaimReserve: 120 * s, ReassignAfter: 300 * s, AgingStep: 1800 * s, KillGrace: 10 * s,
+		MaxHandoffs: 5, CrashLimit: 3, CrashWindow: 300 * s, PlannerRetries: 3,
+		PreExecutionCheckpoint: "warn", TestsRequired: true, IntegrationCheckTimeout: 900 * s,
+		AlertCheckpointStale: 1800 * s, AlertCheckpointStuck: 7200 * s, AlertCheckpointAbandoned: 28800 * s,
+		AlertStalled: 1800 * s, AlertStaleDraft: 1800 * s, AlertOrphanedRejected: 1800 * s,
+		AlertPauseStale: 1800 * s, AlertPauseForgotten: 7200 * s,
+	}
+}
+
+func defaultLimits() Limits {
+	const m = time.Minute
+	return Limits{
+		MaxIterations: 10, MaxAgentRuns: 50, MaxReviewCycles: 5, MaxReviewRetries: 2,
+		MaxPlanRetries: 2, MaxReplanDepth: 3, MaxParseRetries: 3, OnReviewDepth: "escalate",
+		CostCents: 1000, Time: 60 * m,
+		Timeout: Timeouts{Planner: 30 * m, Coder: 30 * m, CodeReviewer: 15 * m, Messenger: 2 * m, Summarizer: 5 * m},
+		Stall:   10 * m, ExecTimeout: 120 * time.Second, CheckTimeout: 300 * time.Second,
+		MaxOutputBytes: 1 << 20, MaxPlanTasks: 20, MaxFacts: 50, SummarizeThreshold: 30,
+		MaxNoteBytes: 65536, WarnPercent: 75,
+	}
+}
+
+func defaultChecks() map[string]Check {
+	return map[string]Check{
+		"build_passes":   {Enabled: true, Severity: "error"},
+		"lint_passes":    {Enabled: true, Severity: "warning"},
+		"tests_pass":     {Enabled: true, Severity: "error"},
+		"test_coverage":  {Enabled: true},
+		"e2e_tests":      {Enabled: true, Severity: "warning"},
+		"security":       {Enabled: true, Severity: "error"},
+		"scope":          {Enabled: true, Severity: "warning"},
+		"tests_weakened": {Enabled: true, Severity: "warning"},
+		"merge_preview":  {Enabled: true, Severity: "info"},
+		"spec_currency":  {Enabled: true, Severity: "info"},
+		"code_quality":   {Enabled: true, Severity: "warning"},
+	}
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// reserved are variables of the protocol, which are no configuration; a name that
+// ends in _ stands for all that begin with it (roles-and-knowledge 10.2, D26).
+var reserved = []string{
+	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_ROOT",
+	"LIZA_PROMPT_FILE", "LIZA_BIN", "LIZA_RUN_ID", "LIZA_SECRET_", "LIZA_SKILL_",
+}
+
+func isReserved(name string) bool {
+	return slices.ContainsFunc(reserved, func(r string) bool {
+		return name == r || strings.HasSuffix(r, "_") && strings.HasPrefix(name, r)
+	})
+}
+
+// variable is the environment variable that sets a key.
+func variable(key string) string {
+	return "LIZA_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// environ applies the variables LIZA_… to cfg. Lists are separated by commas; maps
+// cannot be set, but the entries that a default map has can. An empty variable is
+// the same as none. A value that cannot be used leaves the key as it is.
+func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warning) {
+	given := map[string]string{}
+	for _, e := range environ {
+		if name, v, ok := strings.Cut(e, "="); ok && strings.HasPrefix(name, "LIZA_") && v != "" && !isReserved(name) {
+			given[name] = v
+		}
+	}
+	if len(given) == 0 {
+		return nil, nil
+	}
+	settable := map[string]bool{}
+	for _, l := range leaves(Default()) {
+		settable[l.key] = true
+	}
+	var known []string
+	for _, l := range leaves(cfg) {
+		if !settable[l.key] {
+			continue
+		}
+		name := variable(l.key)
+		known = append(known, name)
+		text, ok := given[name]
+		if !ok {
+			continue
+		}
+		delete(given, name)
+		v, expected, at := value(nodeOf(text, l.kind), l.kind)
+		if at != nil {
+			errs = append(errs, &ValueError{Key: l.key, Variable: name, Expected: expected, Found: l.kind.shown(at)})
+			continue
+		}
+		l.set(v)
+		cfg.origins[l.key] = Origin{Variable: name}
+	}
+	return errs, strangers(given, known)
+}
+
+// strangers warns about variables that look like a setting but are none. Others
+// that begin with LIZA_ may belong to somebody else.
+func strangers(given map[string]string, known []string) []Warning {
+	var out []Warning
+	for name := range given {
+		for _, m := range []string{"LIZA_MODELS", "LIZA_PRICES", "LIZA_POLICY_CALLERS", "LIZA_ROLES_TYPE_MAPPING", "LIZA_ROLES_BY_KIND", "LIZA_REVIEW_CHECKS"} {
+			if name == m {
+				out = append(out, Warning{Variable: name, Text: "ignored: a map cannot be set by a variable"})
+			}
+		}
+		if near := nearest(name, known); near != "" && distance(name, near) <= 2 {
+			out = append(out, Warning{Variable: name, Text: "no such setting; nearest: " + near})
+		}
+	}
+	slices.SortFunc(out, func(a, b Warning) int { return strings.Compare(a.Variable+a.Text, b.Variable+b.Text) })
+	return out
+}
+
+// nodeOf makes of a variable's text the node that the file would have in its place.
+func nodeOf(text string, k kind) *yaml.Node {
+	str := func(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
+	switch {
+	case k.typ.Kind() == reflect.Slice || k.typ == fallbackType:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for item := range strings.SplitSeq(text, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				n.Content = append(n.Content, str(item))
+			}
+		}
+		return n
+	case k.typ.Kind() == reflect.String:
+		return str(text)
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(text)}
+}

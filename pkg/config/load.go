@@ -1,0 +1,261 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Load reads the settings from the folder .liza (config.yaml, else config.json,
+// else only defaults) and the environment. The error joins a *FileError or every
+// *ValueError there is; then there is no Config (roles-and-knowledge 10.3).
+func Load(liza string, environment []string) (*Config, []Warning, error) {
+	cfg, warnings, problems, err := load(liza, environment)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(problems) == 0 {
+		return cfg, warnings, nil
+	}
+	errs := make([]error, len(problems))
+	for i, p := range problems {
+		errs[i] = p
+	}
+	return nil, warnings, errors.Join(errs...)
+}
+
+// LoadTolerant is Load for commands that only read: what cannot be used has its
+// default, and a warning says so.
+func LoadTolerant(liza string, environment []string) (*Config, []Warning) {
+	cfg, warnings, problems, err := load(liza, environment)
+	if err != nil {
+		warnings = append(warnings, Warning{Text: err.Error() + "; the defaults are used"})
+		if bad := (*FileError)(nil); errors.As(err, &bad) {
+			warnings[len(warnings)-1] = Warning{File: bad.File, Line: bad.Line, Text: bad.Reason + "; the defaults are used"}
+		}
+	}
+	for _, p := range problems {
+		instead := "it is left out"
+		if p.again {
+			instead = "the later one is used"
+		}
+		warnings = append(warnings, Warning{
+			Key: p.Key, File: p.File, Line: p.Line, Variable: p.Variable,
+			Text: fmt.Sprintf("%s: expected %s, found %s; %s", p.Key, p.Expected, p.Found, instead),
+		})
+	}
+	return cfg, warnings
+}
+
+// load always gives a Config in which every value is a good one.
+func load(liza string, environment []string) (*Config, []Warning, []*ValueError, error) {
+	d := decoder{cfg: Default()}
+	root, file, err := read(liza)
+	if err == nil && root != nil {
+		d.file = file
+		d.structure(root, reflect.ValueOf(d.cfg).Elem(), "")
+	}
+	d.cfg.shorthands(func(o Origin) bool { return o.File != "" })
+	d.errs = append(d.errs, d.cfg.together()...)
+	d.cfg.initial = d.cfg.initialSettings()
+
+	errs, warnings := environ(d.cfg, environment)
+	d.cfg.shorthands(func(o Origin) bool { return o.Variable != "" })
+	d.errs = append(d.errs, errs...)
+	d.errs = append(d.errs, d.cfg.together()...)
+	return d.cfg, append(d.warnings, warnings...), d.errs, err
+}
+
+// shorthands puts the two of section orchestration into the keys that they stand
+// for, except where such a key is set itself in the same place (file, environment).
+func (c *Config) shorthands(here func(Origin) bool) {
+	spread := func(key string, d time.Duration, targets map[string]*time.Duration) {
+		if d == 0 || !here(c.origins[key]) {
+			return
+		}
+		for target, v := range targets {
+			if !here(c.origins[target]) {
+				*v = d
+				c.origins[target] = c.origins[key]
+			}
+		}
+	}
+	spread("orchestration.agent_timeout_minutes", c.Orchestration.AgentTimeout, map[string]*time.Duration{
+		"limits.timeout_minutes.planner": &c.Limits.Timeout.Planner,
+		"limits.timeout_minutes.coder":   &c.Limits.Timeout.Coder,
+	})
+	spread("orchestration.poll_interval_seconds", c.Orchestration.PollInterval, map[string]*time.Duration{
+		"protocol.coder_poll_interval":    &c.Protocol.CoderPollInterval,
+		"protocol.planner_poll_interval":  &c.Protocol.PlannerPollInterval,
+		"protocol.reviewer_poll_interval": &c.Protocol.ReviewerPollInterval,
+	})
+}
+
+// together checks values that must fit each other and puts back the default of
+// those that do not.
+func (c *Config) together() []*ValueError {
+	var errs []*ValueError
+	wrong := func(key, other, expected, found string) {
+		o := c.origins[key]
+		if o == (Origin{}) {
+			o = c.origins[other]
+		}
+		errs = append(errs, &ValueError{Key: key, File: o.File, Line: o.Line, Variable: o.Variable, Expected: expected, Found: found})
+		delete(c.origins, key)
+	}
+	p, builtin := &c.Protocol, defaultProtocol()
+	if 3*p.HeartbeatInterval > p.LeaseDuration {
+		wrong("protocol.heartbeat_interval", "protocol.lease_duration",
+			fmt.Sprintf("at most a third of protocol.lease_duration (%d)", p.LeaseDuration/time.Second), strconv.Itoa(int(p.HeartbeatInterval/time.Second)))
+		p.HeartbeatInterval = builtin.HeartbeatInterval
+		if 3*p.HeartbeatInterval > p.LeaseDuration {
+			p.LeaseDuration = builtin.LeaseDuration
+			delete(c.origins, "protocol.lease_duration")
+		}
+	}
+	if r := &c.Review; r.AutoMerge && (r.Mode == "strict" || r.Mode == "disabled") {
+		wrong("review.auto_merge", "review.mode", "false in review.mode "+r.Mode, "true")
+		r.AutoMerge = false
+	}
+	return errs
+}
+
+// read finds and parses the file; root is nil when there is none or it is empty.
+func read(liza string) (root *yaml.Node, file string, err error) {
+	shown := func(name string) string { return filepath.Base(liza) + "/" + name }
+	asYAML, errYAML := os.ReadFile(filepath.Join(liza, "config.yaml"))
+	asJSON, errJSON := os.ReadFile(filepath.Join(liza, "config.json"))
+	switch {
+	case errYAML == nil && errJSON == nil:
+		return nil, "", &FileError{File: shown("config.yaml"), Reason: "config.json is there too; keep one of them"}
+	case errYAML != nil && !errors.Is(errYAML, fs.ErrNotExist):
+		return nil, "", &FileError{File: shown("config.yaml"), Reason: cause(errYAML)}
+	case errJSON != nil && !errors.Is(errJSON, fs.ErrNotExist):
+		return nil, "", &FileError{File: shown("config.json"), Reason: cause(errJSON)}
+	case errYAML == nil:
+		root, err = parseYAML(asYAML, shown("config.yaml"))
+		return root, shown("config.yaml"), err
+	case errJSON == nil:
+		root, err = parseJSON(asJSON, shown("config.json"))
+		return root, shown("config.json"), err
+	}
+	return nil, "", nil
+}
+
+// cause is an error of the file system without the path, which is named already.
+func cause(err error) string {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+func parseYAML(data []byte, file string) (*yaml.Node, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, more yaml.Node
+	err := dec.Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err == nil {
+		switch second := dec.Decode(&more); {
+		case second == nil:
+			return nil, &FileError{File: file, Line: more.Line, Reason: "the file has more than one document"}
+		case !errors.Is(second, io.EOF):
+			err = second
+		}
+	}
+	if err != nil {
+		m := yamlLine.FindStringSubmatch(err.Error())
+		line := 0
+		if m != nil {
+			line, _ = strconv.Atoi(m[1])
+		}
+		return nil, &FileError{File: file, Line: line, Reason: "not YAML: " + yamlLine.ReplaceAllString(err.Error(), "")}
+	}
+	if len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null" {
+		return nil, nil
+	}
+	return doc.Content[0], nil
+}
+
+// parseJSON gives a JSON text as the node tree that the same YAML would have. (YAML
+// readers do not take all of JSON: tabs and surrogate pairs are trouble.)
+func parseJSON(data []byte, file string) (*yaml.Node, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	var whole any
+	if err := json.Unmarshal(data, &whole); err != nil {
+		line := 0
+		if se := (*json.SyntaxError)(nil); errors.As(err, &se) {
+			line = 1 + bytes.Count(data[:min(int(se.Offset), len(data))], []byte("\n"))
+		}
+		return nil, &FileError{File: file, Line: line, Reason: "not JSON: " + err.Error()}
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	r := jsonReader{dec: dec, data: data, line: 1}
+	return r.node()
+}
+
+type jsonReader struct {
+	dec    *json.Decoder
+	data   []byte
+	offset int64
+	line   int
+}
+
+func (r *jsonReader) token() (json.Token, error) {
+	t, err := r.dec.Token()
+	r.line += bytes.Count(r.data[r.offset:r.dec.InputOffset()], []byte("\n"))
+	r.offset = r.dec.InputOffset()
+	return t, err
+}
+
+func (r *jsonReader) node() (*yaml.Node, error) {
+	t, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	n := &yaml.Node{Kind: yaml.ScalarNode, Line: r.line}
+	switch t := t.(type) {
+	case nil:
+		n.Tag, n.Value = "!!null", "null"
+	case bool:
+		n.Tag, n.Value = "!!bool", strconv.FormatBool(t)
+	case string:
+		n.Tag, n.Value = "!!str", t
+	case json.Number:
+		n.Tag, n.Value = "!!int", t.String()
+		if strings.ContainsAny(n.Value, ".eE") {
+			n.Tag = "!!float"
+		}
+	case json.Delim:
+		n.Kind, n.Tag = yaml.MappingNode, "!!map"
+		if t == '[' {
+			n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
+		}
+		for r.dec.More() { // keys and values of an object come one after the other
+			child, err := r.node()
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, child)
+		}
+		_, err = r.token()
+	}
+	return n, err
+}

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"time"
+)
+
+// renamed are the keys of state.yaml's section config that have another name here;
+// every other one is protocol.<same name> (protocol 2.8).
+var renamed = []struct{ setting, key string }{
+	{"max_coder_iterations", "limits.max_iterations"},
+	{"max_review_cycles", "limits.max_review_cycles"},
+	{"max_agent_runs", "limits.max_agent_runs"},
+	{"max_review_retries", "limits.max_review_retries"},
+	{"max_parse_retries", "limits.max_parse_retries"},
+	{"cost_cents", "limits.cost_cents"},
+	{"time_minutes", "limits.time_minutes"},
+	{"tokens", "limits.tokens"},
+	{"sprint_cost_cents", "limits.sprint_cost_cents"},
+	{"sprint_time_minutes", "limits.sprint_time_minutes"},
+	{"sprint_tokens", "limits.sprint_tokens"},
+	{"day_cost_cents", "limits.day_cost_cents"},
+	{"coder_run_timeout", "limits.timeout_minutes.coder"},
+	{"planner_run_timeout", "limits.timeout_minutes.planner"},
+	{"reviewer_run_timeout", "limits.timeout_minutes.code_reviewer"},
+	{"stall_timeout", "limits.stall_minutes"},
+	{"escalation_webhook", "notify.webhook_url"},
+}
+
+// atInit are the keys that init writes into the state.
+var atInit = []string{
+	"max_coder_iterations", "max_review_cycles", "heartbeat_interval", "lease_duration", "lease_grace",
+	"coder_poll_interval", "planner_poll_interval", "reviewer_poll_interval",
+	"coder_max_wait", "planner_max_wait", "reviewer_max_wait", "integration_branch",
+}
+
+// Settings gives, under their names in state.yaml's section config, the values that
+// the file or the environment sets: the defaults of a state (int, string or bool;
+// durations in seconds, time_minutes and sprint_time_minutes in minutes).
+func (c *Config) Settings() map[string]any {
+	return c.settings(func(o Origin) bool { return o != Origin{} })
+}
+
+// Overrides is the part of Settings that the environment sets. These values win
+// over the state's section config too (roles-and-knowledge 10.2).
+func (c *Config) Overrides() map[string]any {
+	return c.settings(func(o Origin) bool { return o.Variable != "" })
+}
+
+// Initial gives what init writes into the state's section config: the keys that
+// protocol 2.8 names with the values of the file, or their defaults. Init itself
+// adds base_ref. The environment does not count, because it is not lasting.
+func (c *Config) Initial() map[string]any {
+	out := make(map[string]any, len(c.initial))
+	for k, v := range c.initial {
+		out[k] = v
+	}
+	return out
+}
+
+func (c *Config) initialSettings() map[string]any {
+	all := c.settings(func(Origin) bool { return true })
+	out := map[string]any{}
+	for _, key := range atInit {
+		out[key] = all[key]
+	}
+	return out
+}
+
+func (c *Config) settings(wanted func(Origin) bool) map[string]any {
+	names := map[string]string{}
+	for _, r := range renamed {
+		names[r.key] = r.setting
+	}
+	out := map[string]any{}
+	for _, l := range leaves(c) {
+		name, ok := names[l.key]
+		if same, found := strings.CutPrefix(l.key, "protocol."); found {
+			name, ok = same, true
+		}
+		if ok && wanted(c.origins[l.key]) {
+			out[name] = plain(name, l.get())
+		}
+	}
+	return out
+}
+
+// plain is a value as the state's section config has it.
+func plain(setting string, v reflect.Value) any {
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		if strings.HasSuffix(setting, "_minutes") {
+			return int(x / time.Minute)
+		}
+		return int(x / time.Second)
+	default:
+		return x
+	}
+}

@@ -1,0 +1,229 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// anyLarge is the upper bound of numbers that have none of their own: as seconds
+// or minutes it still fits into a time.Duration.
+const anyLarge = 100_000_000
+
+// kind is what a value must be: the Go type and the tags of its field.
+type kind struct {
+	typ    reflect.Type
+	is     string
+	unit   string
+	closed bool
+}
+
+func kindOf(f reflect.StructField) kind {
+	return kind{typ: f.Type, is: f.Tag.Get("is"), unit: f.Tag.Get("unit"), closed: f.Tag.Get("closed") == "true"}
+}
+
+// of is the same demand on an element of a list or map.
+func (k kind) of(elem reflect.Type) kind { return kind{typ: elem, is: k.is, unit: k.unit} }
+
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	fallbackType = reflect.TypeFor[Fallback]()
+)
+
+// value reads a node as a value of the kind. When it is none, expected says what
+// would be one and at is the node that is wrong.
+func value(n *yaml.Node, k kind) (v reflect.Value, expected string, at *yaml.Node) {
+	n = deref(n)
+	v = reflect.New(k.typ).Elem()
+	switch {
+	case k.typ == fallbackType:
+		return fallback(n, k)
+	case k.typ.Kind() == reflect.Slice:
+		return list(n, k)
+	case k.typ.Kind() == reflect.String:
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+			return v, "a string (in quotes)", n
+		}
+		if expected := k.text(n.Value); expected != "" {
+			return v, expected, n
+		}
+		v.SetString(n.Value)
+	case k.typ.Kind() == reflect.Bool:
+		var b bool
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(&b) != nil {
+			return v, "true or false", n
+		}
+		v.SetBool(b)
+	case k.typ.Kind() == reflect.Float64:
+		var f float64
+		if n.Kind != yaml.ScalarNode || (n.ShortTag() != "!!int" && n.ShortTag() != "!!float") || n.Decode(&f) != nil || !(f >= 0 && f <= anyLarge) {
+			return v, "a number, 0 or more", n
+		}
+		v.SetFloat(f)
+	default:
+		return number(n, k)
+	}
+	return v, "", nil
+}
+
+// number reads an integer, or a duration written as one.
+func number(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
+	v := reflect.New(k.typ).Elem()
+	low, high := bounds(k.is)
+	var i int64
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(&i) != nil || i < low || i > high {
+		return v, numberExpected(low, high, k), n
+	}
+	if k.typ == durationType {
+		i *= int64(unitOf(k.unit))
+	}
+	v.SetInt(i)
+	return v, "", nil
+}
+
+func numberExpected(low, high int64, k kind) string {
+	unit := map[string]string{"s": " of seconds", "m": " of minutes"}[k.unit]
+	if low == high {
+		return strconv.FormatInt(low, 10)
+	}
+	return fmt.Sprintf("a whole number%s from %d to %d", unit, low, high)
+}
+
+// bounds reads "30..86400" or "0..".
+func bounds(is string) (low, high int64) {
+	from, to, _ := strings.Cut(is, "..")
+	low, _ = strconv.ParseInt(from, 10, 64)
+	high, err := strconv.ParseInt(to, 10, 64)
+	if err != nil {
+		high = anyLarge
+	}
+	return low, high
+}
+
+func unitOf(unit string) time.Duration {
+	if unit == "m" {
+		return time.Minute
+	}
+	return time.Second
+}
+
+func list(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
+	v := reflect.MakeSlice(k.typ, 0, len(n.Content))
+	if n.Kind != yaml.SequenceNode {
+		return v, "a list of strings", n
+	}
+	for _, item := range n.Content {
+		e, expected, at := value(item, k.of(k.typ.Elem()))
+		if at != nil {
+			return v, expected + " in the list", at
+		}
+		v = reflect.Append(v, e)
+	}
+	return v, "", nil
+}
+
+func fallback(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
+	var f Fallback
+	names := k.of(reflect.TypeFor[[]string]())
+	if n.Kind == yaml.SequenceNode {
+		v, expected, at := list(n, names)
+		f.All = v.Interface().([]string)
+		return reflect.ValueOf(f), expected, at
+	}
+	if n.Kind != yaml.MappingNode {
+		return reflect.ValueOf(f), "a list of agent programs, or a map of role to such a list", n
+	}
+	f.ByRole = map[string][]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		v, expected, at := list(deref(n.Content[i+1]), names)
+		if at != nil {
+			return reflect.ValueOf(f), expected, at
+		}
+		f.ByRole[n.Content[i].Value] = v.Interface().([]string)
+	}
+	return reflect.ValueOf(f), "", nil
+}
+
+// text checks a string; the answer is empty when it is good, else what is expected.
+func (k kind) text(s string) string {
+	switch {
+	case k.is == "name" && strings.TrimSpace(s) == "":
+		return "a name"
+	case k.is == "branch" && !branchName(s):
+		return "the name of a branch"
+	case k.is == "url" && s != "" && !webURL(s):
+		return "a URL that begins with https:// or http:// and has no user name"
+	case k.is == "regexp":
+		if _, err := regexp.Compile(s); err != nil {
+			return "a regular expression (RE2)"
+		}
+	case strings.Contains(k.is, "|"):
+		return oneOf(s, strings.Split(k.is, "|"))
+	}
+	return ""
+}
+
+func oneOf(s string, options []string) string {
+	for _, o := range options {
+		if s == o {
+			return ""
+		}
+	}
+	if options[0] == "" {
+		return "nothing or one of " + strings.Join(options[1:], ", ")
+	}
+	return "one of " + strings.Join(options, ", ")
+}
+
+var badInBranch = regexp.MustCompile(`[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^[-/.]|[/.]$|^@?$`)
+
+func branchName(s string) bool { return !badInBranch.MatchString(s) }
+
+func webURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil
+}
+
+// shown is a node as an error message quotes it. The address of a webhook is often
+// a secret and is not quoted.
+func (k kind) shown(n *yaml.Node) string {
+	if k.is == "url" && n.Kind == yaml.ScalarNode {
+		return "something else"
+	}
+	return shown(n)
+}
+
+func shown(n *yaml.Node) string {
+	switch n = deref(n); {
+	case n.Kind == yaml.MappingNode:
+		return "a map"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.ShortTag() == "!!null":
+		return "nothing"
+	case n.ShortTag() == "!!str":
+		return strconv.Quote(short(n.Value))
+	}
+	return short(n.Value)
+}
+
+func short(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}
+
+// deref follows an alias (*name) to what it stands for.
+func deref(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}

@@ -1,0 +1,102 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// ModeGitlink is the mode of a submodule's entry in a tree.
+const ModeGitlink = "160000"
+
+// A Change is one file that differs between two commits.
+type Change struct {
+	Status  string // A added, M modified (also its mode or kind), D deleted, R renamed
+	Path    string
+	OldPath string // of a renamed file
+	Mode    string // as in a tree: 100644, 100755, 120000, 160000; of a deleted file the old one
+}
+
+// ChangedFiles lists what differs between the commits base and commit, submodules by commit.
+func (r *Repo) ChangedFiles(ctx context.Context, base, commit string) ([]Change, error) {
+	out, err := r.diffTree(ctx, base, commit, nil, "--raw", "-z")
+	if err != nil {
+		return nil, err
+	}
+	return parseRaw(out)
+}
+
+// parseRaw reads ":oldmode newmode oldhash newhash status NUL path NUL", with two paths when renamed.
+func parseRaw(out string) ([]Change, error) {
+	var changes []Change
+	parts := fields(out)
+	for len(parts) > 0 {
+		head := strings.Fields(strings.TrimPrefix(parts[0], ":"))
+		if len(head) != 5 || len(parts) < 2 {
+			return nil, fmt.Errorf("cannot read git's list of changes: %q", parts[0])
+		}
+		change := Change{Status: head[4][:1], Path: parts[1], Mode: head[1]}
+		parts = parts[2:]
+		switch change.Status {
+		case "D":
+			change.Mode = head[0]
+		case "T":
+			change.Status = "M"
+		case "R":
+			if len(parts) == 0 {
+				return nil, fmt.Errorf("cannot read git's list of changes: %q has no new path", change.Path)
+			}
+			change.OldPath, change.Path, parts = change.Path, parts[0], parts[1:]
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
+}
+
+// DiffStat is the summary that git diff --stat prints for two commits.
+func (r *Repo) DiffStat(ctx context.Context, base, commit string) (string, error) {
+	return r.diffTree(ctx, base, commit, nil, "--stat=120")
+}
+
+// Diff is the patch from base to commit, of the given files and folders or of all.
+func (r *Repo) Diff(ctx context.Context, base, commit string, paths ...string) (string, error) {
+	return r.diffTree(ctx, base, commit, paths, "--patch", "--src-prefix=a/", "--dst-prefix=b/")
+}
+
+func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string, format ...string) (string, error) {
+	args := append([]string{"diff-tree", "-r", "--find-renames", "--no-color", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=none"}, format...)
+	if err := plainRevs(base, commit); err != nil {
+		return "", err
+	}
+	args = append(args, base, commit, "--")
+	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
+	out, err := r.run(ctx, call{dir: r.place.Root, args: append(args, paths...), env: literal})
+	if err != nil {
+		return "", fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
+	}
+	return out, nil
+}
+
+// ReadFile is the content of a file in a commit; path is relative to the top of the tree. Of a symbolic link it is the
+// target. ErrNotFound when the commit has no such file.
+func (r *Repo) ReadFile(ctx context.Context, commit, file string) ([]byte, error) {
+	fail := func(err error) ([]byte, error) { return nil, about(fmt.Sprintf("file %q in %s", file, commit), err) }
+	if !plainRev(commit) || strings.ContainsRune(file, 0) {
+		return fail(ErrNotFound)
+	}
+	object := commit + ":" + path.Clean(file)
+	out, err := r.run(ctx, call{dir: r.place.Root, args: []string{"cat-file", "--batch", "-z"}, stdin: object + "\x00"})
+	if err != nil {
+		return fail(err)
+	}
+	if strings.HasSuffix(out, " missing\n") && strings.HasPrefix(out, object) {
+		return fail(ErrNotFound)
+	}
+	head, content, _ := strings.Cut(out, "\n")
+	if kind := strings.Fields(head); len(kind) != 3 || kind[1] != "blob" {
+		return fail(ErrNotFound)
+	}
+	return []byte(strings.TrimSuffix(content, "\n")), nil
+}

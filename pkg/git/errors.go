@@ -1,0 +1,115 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors of Open and Locate.
+var (
+	ErrNoRepository = errors.New("not a git repository")
+	ErrBare         = errors.New("a bare repository has no checkout, and Liza needs one")
+	ErrVersion      = errors.New("git 2.38 or newer is needed")
+)
+
+// Errors of later calls.
+var (
+	// ErrNotFound: the ref, commit or file named in the message does not exist.
+	ErrNotFound = errors.New("does not exist")
+	// ErrRefMoved: a ref has not the value that the caller expected, so it was not changed.
+	ErrRefMoved = errors.New("moved in the meantime")
+	// ErrLocked: the context ended while another process held git.lock.
+	ErrLocked = errors.New("held by another process")
+)
+
+// Error is a git command that failed.
+type Error struct {
+	Args     []string // without the options that every command gets
+	Dir      string
+	ExitCode int // -1 when a signal ended it
+	Stderr   string
+}
+
+func (e *Error) Error() string {
+	name := strings.Join(e.Args[:min(2, len(e.Args))], " ")
+	if len(e.Args) > 1 && (e.Args[0] != "worktree" && e.Args[0] != "submodule") {
+		name = e.Args[0]
+	}
+	return fmt.Sprintf("git %s: %s (exit %d)", name, e.reason(), e.ExitCode)
+}
+
+// reason is the part of stderr that says what is wrong: the fatal and error lines, or all of it, on one line.
+func (e *Error) reason() string {
+	var lines []string
+	for line := range strings.Lines(e.Stderr) {
+		line = strings.TrimSpace(line)
+		for _, mark := range []string{"fatal: ", "error: "} {
+			if text, found := strings.CutPrefix(line, mark); found {
+				lines = append(lines, text)
+			}
+		}
+	}
+	text := strings.Join(lines, "; ")
+	if text == "" {
+		text = strings.Join(strings.Fields(e.Stderr), " ")
+	}
+	if text == "" {
+		text = "failed without a message"
+	}
+	const most = 600
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// exitCode is 0 for no error, the exit code of a git command that failed, and -1 for any other error.
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return failed.ExitCode
+	}
+	return -1
+}
+
+// stopped says why a call did not go on when its context ended.
+func stopped(ctx context.Context, what string) error {
+	return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+}
+
+// about names the thing that an error is about: "branch x does not exist", or "cannot read branch x: …".
+func about(thing string, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%s %w", thing, err)
+	}
+	return fmt.Errorf("cannot read %s: %w", thing, err)
+}
+
+// UnsavedError says that something was not removed or not saved because it would be lost (D21).
+type UnsavedError struct {
+	ID   string
+	Lost []string // commits of the branch, files, submodules
+}
+
+func (e *UnsavedError) Error() string {
+	const most = 10
+	shown := e.Lost[:min(most, len(e.Lost))]
+	text := strings.Join(shown, ", ")
+	if more := len(e.Lost) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("cannot let go of the work of %s, which is saved nowhere else: %s", e.ID, text)
+}
+
+// ConflictError lists the files that two commits changed in ways that cannot be merged.
+type ConflictError struct {
+	Files []string
+}
+
+func (e *ConflictError) Error() string {
+	return "conflict in " + strings.Join(e.Files, ", ")
+}

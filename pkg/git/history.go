@@ -1,0 +1,144 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+)
+
+// walkLimit is how many commits are read without a process. Past it git is faster: it has the commit graph.
+const walkLimit = 200
+
+var errFar = errors.New("not found among the nearest commits")
+
+// IsAncestor tells whether commit a is b or an ancestor of b.
+func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+	if yes, err := r.walkTo(ctx, a, b); err == nil {
+		return yes, nil
+	}
+	if err := plainRevs(a, b); err != nil {
+		return false, err
+	}
+	_, err := r.read(ctx, r.place.Root, "merge-base", "--is-ancestor", a, b)
+	switch exitCode(err) {
+	case 0:
+		return true, nil
+	case 1:
+		return false, nil
+	}
+	return false, fmt.Errorf("cannot compare commits %s and %s: %w", a, b, err)
+}
+
+// walkTo looks for a among b and the newest of its ancestors. An error means that git has to be asked.
+func (r *Repo) walkTo(ctx context.Context, a, b string) (bool, error) {
+	if !isFullHash(a) || !isFullHash(b) {
+		return false, errFar
+	}
+	repo, err := r.goGit()
+	if err != nil {
+		return false, err
+	}
+	if _, err := repo.CommitObject(plumbing.NewHash(a)); err != nil {
+		return false, err
+	}
+	from, err := repo.CommitObject(plumbing.NewHash(b))
+	if err != nil {
+		return false, err
+	}
+	found, seen := false, 0
+	err = object.NewCommitIterCTime(from, nil, nil).ForEach(func(commit *object.Commit) error {
+		if commit.Hash == plumbing.NewHash(a) {
+			found = true
+			return storer.ErrStop
+		}
+		if seen++; seen > walkLimit || ctx.Err() != nil {
+			return errFar
+		}
+		return nil
+	})
+	return found, err
+}
+
+// MergeBase is the best common ancestor of two commits; ErrNotFound when they have none.
+// It asks git: go-git reads the whole history for it, and cannot be cancelled.
+func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+	if err := plainRevs(a, b); err != nil {
+		return "", err
+	}
+	out, err := r.read(ctx, r.place.Root, "merge-base", a, b)
+	if exitCode(err) == 1 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return "", about(fmt.Sprintf("a merge base of %s and %s", a, b), err)
+	}
+	return strings.TrimSpace(out), nil
+}
+
+// CountBetween is the number of commits that b has and a has not (a..b).
+func (r *Repo) CountBetween(ctx context.Context, a, b string) (int, error) {
+	if err := plainRevs(a, b); err != nil {
+		return 0, err
+	}
+	out, err := r.read(ctx, r.place.Root, "rev-list", "--count", b, "^"+a, "--")
+	if err != nil {
+		return 0, fmt.Errorf("cannot count the commits between %s and %s: %w", a, b, err)
+	}
+	return strconv.Atoi(strings.TrimSpace(out))
+}
+
+// FirstParentContaining is the oldest commit on the first-parent line of head that contains commit: the one that
+// brought it in (protocol 8.2, M1). ErrNotFound when head does not contain it.
+func (r *Repo) FirstParentContaining(ctx context.Context, head, commit string) (string, error) {
+	head, err := r.Resolve(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	if commit, err = r.Resolve(ctx, commit); err != nil {
+		return "", err
+	}
+	contained, err := r.IsAncestor(ctx, commit, head)
+	if err != nil {
+		return "", err
+	}
+	if !contained {
+		return "", fmt.Errorf("commit %s in %s %w", commit, head, ErrNotFound)
+	}
+	line, err := r.read(ctx, r.place.Root, "rev-list", "--first-parent", head, "^"+commit, "--")
+	if err != nil {
+		return "", fmt.Errorf("cannot read the history of %s: %w", head, err)
+	}
+	descendants, err := r.read(ctx, r.place.Root, "rev-list", "--ancestry-path", head, "^"+commit, "--")
+	if err != nil {
+		return "", fmt.Errorf("cannot read the history of %s: %w", head, err)
+	}
+	contains := map[string]bool{}
+	for hash := range strings.FieldsSeq(descendants) {
+		contains[hash] = true
+	}
+	oldest := ""
+	for hash := range strings.FieldsSeq(line) { // newest first: those that contain commit come before those that do not
+		if !contains[hash] {
+			return oldest, nil
+		}
+		oldest = hash
+	}
+	// The whole line contains commit, so it reaches commit itself, unless commit is a root beside it.
+	if oldest == "" {
+		return commit, nil
+	}
+	parent, err := r.Resolve(ctx, oldest+"^1")
+	if err == nil && parent == commit {
+		return commit, nil
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return "", err
+	}
+	return oldest, nil
+}

@@ -1,0 +1,183 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A holding is what a task's branch and worktree hold.
+type holding struct {
+	tip      string    // of the branch; "" when there is none
+	entry    *Worktree // git's entry of the worktree; nil when there is none
+	head     string    // HEAD of the worktree; "" without worktree or commit
+	headTree string
+	tree     string   // of all its files that are not ignored; headTree when they are as in HEAD
+	dirty    []string // what git status reports
+	nested   []string // submodules and nested repositories with work that cannot be saved from here
+}
+
+// changed tells whether the files differ from HEAD.
+func (h holding) changed() bool { return h.tree != h.headTree }
+
+// commits are the commits that removal would let go, without doubles.
+func (h holding) commits() []string {
+	var commits []string
+	for _, commit := range []string{h.head, h.tip} {
+		if commit != "" && !slices.Contains(commits, commit) {
+			commits = append(commits, commit)
+		}
+	}
+	return commits
+}
+
+// savedIn finds the attic entry that holds exactly these files on top of the same HEAD.
+func (h holding) savedIn(all []Attic) (Attic, bool) {
+	for _, one := range all {
+		if one.tree == h.tree && one.parent == h.head {
+			return one, true
+		}
+	}
+	return Attic{}, false
+}
+
+// holding looks at branch task/<id> and, when path is set and something is there, at the worktree.
+func (s *session) holding(ctx context.Context, id, path string) (h holding, err error) {
+	if h.tip, err = s.tip(ctx, TaskBranch(id)); err != nil || path == "" {
+		return h, err
+	}
+	if err := linkAt(path); err != nil {
+		return h, err
+	}
+	if h.entry, err = s.registered(ctx, path); err != nil {
+		return h, err
+	}
+	admin := s.adminDir(path)
+	if admin == "" && exists(path) {
+		return h, fmt.Errorf("%s is no worktree of this repository", path)
+	}
+	if admin == "" {
+		return h, nil
+	}
+	facts, err := s.Inspect(ctx, path)
+	if err != nil {
+		return h, err
+	}
+	h.head, h.dirty = facts.Head, facts.Dirty
+	if h.head != "" {
+		if h.headTree, err = s.treeOf(ctx, h.head); err != nil {
+			return h, err
+		}
+	}
+	h.tree = h.headTree
+	return h, s.lookInto(ctx, id, path, admin, &h)
+}
+
+// lookInto finds what the files hold. A worktree that still carries the lock of a claim has had no agent in it: when it
+// only lacks files, a killed git left it half checked out, and it holds nothing of its own (protocol 7.4).
+func (s *session) lookInto(ctx context.Context, id, path, admin string, h *holding) error {
+	fresh := h.entry != nil && claimOf(h.entry.LockReason, id) != ""
+	if len(h.dirty) > 0 {
+		tree, err := s.snapshot(ctx, path, admin, h.head)
+		if err != nil {
+			return err
+		}
+		added := true
+		if fresh && h.headTree != "" {
+			out, err := s.read(ctx, s.place.Root, "diff-tree", "-r", "--name-only", "-z", "--diff-filter=d", "--no-renames", h.headTree, tree)
+			if err != nil {
+				return err
+			}
+			added = out != ""
+		}
+		if added {
+			h.tree = tree
+		}
+	}
+	if fresh {
+		return nil
+	}
+	var err error
+	h.nested, err = s.nestedWork(ctx, path, h.tree)
+	return err
+}
+
+func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
+	out, err := r.read(ctx, r.place.Root, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
+	return strings.TrimSpace(out), err
+}
+
+// nestedWork lists the repositories inside a worktree (submodules, and clones that an agent made) with changes that are
+// not committed or commits that no remote has: they go with the worktree, and the attic cannot hold them.
+func (s *session) nestedWork(ctx context.Context, path, tree string) ([]string, error) {
+	if tree == "" {
+		return nil, nil
+	}
+	out, err := s.read(ctx, s.place.Root, "ls-tree", "-r", "-z", "--full-tree", tree)
+	if err != nil {
+		return nil, err
+	}
+	var work []string
+	for _, line := range fields(out) {
+		about, name, _ := strings.Cut(line, "\t")
+		sub := filepath.Join(path, name)
+		if !strings.HasPrefix(about, ModeGitlink) || !exists(filepath.Join(sub, ".git")) {
+			continue
+		}
+		what, err := s.unsharedIn(ctx, sub)
+		if err != nil {
+			what = "cannot be looked at: " + err.Error()
+		}
+		if what != "" {
+			work = append(work, fmt.Sprintf("%s (submodule: %s)", showPath(name), what))
+		}
+	}
+	return work, nil
+}
+
+// unsharedIn says what a nested repository holds that cannot be had from its remotes again.
+func (s *session) unsharedIn(ctx context.Context, dir string) (string, error) {
+	out, err := s.read(ctx, dir, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none")
+	if err != nil {
+		return "", err
+	}
+	if out != "" {
+		return "changes that are not committed", nil
+	}
+	known := []string{"--not", "--remotes", "--tags"}
+	if fetched, err := s.read(ctx, dir, "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}"); err == nil {
+		known = append(known, strings.TrimSpace(fetched))
+	}
+	args := append([]string{"rev-list", "--max-count=1", "HEAD", "--branches", "--glob=refs/stash"}, known...)
+	if out, err = s.read(ctx, dir, args...); err != nil {
+		return "", err
+	}
+	if out != "" {
+		return "commits that no remote has", nil
+	}
+	return "", nil
+}
+
+// copyIndex copies an index; a missing one is no error.
+func copyIndex(from, to string) error {
+	removeIndex(to)
+	data, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o600)
+}
+
+// removeIndex removes a temporary index, and the lock of a killed git on it: only the holder of git.lock uses it.
+func removeIndex(path string) {
+	_ = os.Remove(path)
+	_ = os.Remove(path + ".lock")
+}

@@ -1,0 +1,98 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// WorktreeFacts are what the guards of submit and approve look at (protocol 4.2, G33 to G35, G55, G56).
+type WorktreeFacts struct {
+	Exists bool   // path is a linked worktree of this repository; the rest is empty otherwise
+	Branch string // "" when detached
+	Head   string // "" when the branch has no commit
+	// Dirty lists what git status reports, untracked files included, one text per path. A submodule is named as such
+	// with what changed in it. A path with control characters is quoted.
+	Dirty []string
+}
+
+// Inspect looks at a worktree, named by its absolute path or relative to the main checkout.
+func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) {
+	path = absolute(r.place.Root, path)
+	if r.adminDir(path) == "" {
+		return WorktreeFacts{}, nil
+	}
+	out, err := r.read(ctx, path, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
+		"--ignore-submodules=none", "--no-renames")
+	if err != nil {
+		return WorktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
+	}
+	return parseStatus(out)
+}
+
+// parseStatus reads git's format "porcelain v2". Renames are switched off, so every entry is one field.
+func parseStatus(out string) (WorktreeFacts, error) {
+	facts := WorktreeFacts{Exists: true}
+	for _, line := range fields(out) {
+		kind, rest, _ := strings.Cut(line, " ")
+		switch kind {
+		case "#":
+			facts.header(rest)
+		case "?":
+			facts.Dirty = append(facts.Dirty, showPath(rest))
+		case "1", "u":
+			count := 7 // fields before the path: XY sub mH mI mW hH hI
+			if kind == "u" {
+				count = 9 // XY sub m1 m2 m3 mW h1 h2 h3
+			}
+			parts := strings.SplitN(rest, " ", count+1)
+			if len(parts) <= count {
+				return WorktreeFacts{}, fmt.Errorf("cannot read git's status: %q", line)
+			}
+			facts.Dirty = append(facts.Dirty, showPath(parts[count])+submoduleText(parts[1]))
+		default:
+			return WorktreeFacts{}, fmt.Errorf("cannot read git's status: %q", line)
+		}
+	}
+	return facts, nil
+}
+
+func (f *WorktreeFacts) header(text string) {
+	key, value, _ := strings.Cut(text, " ")
+	switch {
+	case key == "branch.oid" && value != "(initial)":
+		f.Head = value
+	case key == "branch.head" && value != "(detached)":
+		f.Branch = value
+	}
+}
+
+// submoduleText explains the field "S<c><m><u>" of a submodule; other files have "N...".
+func submoduleText(field string) string {
+	if !strings.HasPrefix(field, "S") {
+		return ""
+	}
+	var changes []string
+	for _, mark := range []struct{ letter, text string }{
+		{"C", "another commit"}, {"M", "modified content"}, {"U", "untracked files"},
+	} {
+		if strings.Contains(field[1:], mark.letter) {
+			changes = append(changes, mark.text)
+		}
+	}
+	if len(changes) == 0 {
+		return " (submodule)"
+	}
+	return " (submodule: " + strings.Join(changes, ", ") + ")"
+}
+
+// showPath is a path as people and agents may read it: control characters never reach a terminal or split a line.
+func showPath(path string) string {
+	if strings.ContainsFunc(path, unicode.IsControl) {
+		return strconv.Quote(path)
+	}
+	return path
+}

@@ -1,0 +1,146 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// MergeTree merges theirs into ours without a checkout and returns the tree (protocol 8.2, M3). A *ConflictError lists
+// the files that do not merge.
+func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, err error) {
+	if err := plainRevs(ours, theirs); err != nil {
+		return "", err
+	}
+	out, err := r.run(ctx, call{
+		dir:   r.place.Root,
+		args:  []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs},
+		write: true,
+	})
+	parts := fields(out)
+	if exitCode(err) == 1 && len(parts) > 0 && isFullHash(parts[0]) {
+		return "", &ConflictError{Files: parts[1:]}
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot merge %s into %s: %w", theirs, ours, err)
+	}
+	if len(parts) == 0 {
+		return "", fmt.Errorf("cannot merge %s into %s: git named no tree", theirs, ours)
+	}
+	return strings.TrimSpace(parts[0]), nil
+}
+
+// CommitTree makes a commit that no ref names yet. Author and committer come from git's configuration, and are
+// Liza <liza@localhost> when it names nobody.
+func (r *Repo) CommitTree(ctx context.Context, tree string, parents []string, message string) (string, error) {
+	if err := plainRevs(append([]string{tree}, parents...)...); err != nil {
+		return "", err
+	}
+	args := []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-F", "-"}
+	for _, parent := range parents {
+		args = append(args, "-p", parent)
+	}
+	out, err := r.named(ctx, call{dir: r.place.Root, args: args, stdin: message, write: true}, r.run)
+	if err != nil {
+		return "", fmt.Errorf("cannot make a commit: %w", err)
+	}
+	return strings.TrimSpace(out), nil
+}
+
+// named runs a call that makes a commit, as the configured person or else as Liza. Git must not guess a person from the
+// names of the user and the machine.
+func (r *Repo) named(ctx context.Context, c call, run func(context.Context, call) (string, error)) (string, error) {
+	args := c.args
+	c.args = append([]string{"-c", "user.useConfigOnly=true"}, args...)
+	out, err := run(ctx, c)
+	failed, ok := errors.AsType[*Error](err)
+	if !ok || !strings.Contains(failed.Stderr, "Please tell me who you are") {
+		return out, err
+	}
+	c.args = append([]string{"-c", "user.name=Liza", "-c", "user.email=liza@localhost"}, args...)
+	return run(ctx, c)
+}
+
+// UpdateRef moves a ref from old to new by compare-and-swap, under git.lock; ErrRefMoved when it is not at old. With
+// old "" the ref must not exist.
+func (r *Repo) UpdateRef(ctx context.Context, ref, new, old string) error {
+	s, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	return s.setRef(ctx, ref, new, old)
+}
+
+// CreateBranch makes a local branch; ErrRefMoved when it exists.
+func (r *Repo) CreateBranch(ctx context.Context, name, commit string) error {
+	if !ValidBranchName(name) {
+		return fmt.Errorf("cannot create branch %q: the name is not allowed", name)
+	}
+	return r.UpdateRef(ctx, branches+name, commit, "")
+}
+
+// DeleteRef deletes a ref that is at old; ErrRefMoved when it is elsewhere. A ref that does not exist is no error.
+func (r *Repo) DeleteRef(ctx context.Context, ref, old string) error {
+	s, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	return s.deleteRef(ctx, ref, old)
+}
+
+// setRef is UpdateRef under the lock. Git's own lock decides; a look at the ref afterwards tells why it refused.
+func (s *session) setRef(ctx context.Context, ref, new, old string) error {
+	if err := refName(ref); err != nil {
+		return err
+	}
+	if strings.Trim(old, "0") == "" {
+		old = "" // "must not exist", in a repository of any kind of hash
+	}
+	_, err := s.git(ctx, "update-ref", "-m", "liza", ref, new, old)
+	return s.explainRef(ctx, "update", ref, old, err)
+}
+
+func (s *session) deleteRef(ctx context.Context, ref, old string) error {
+	if err := refName(ref); err != nil {
+		return err
+	}
+	if strings.Trim(old, "0") == "" {
+		return fmt.Errorf("cannot delete %s: its value is not given", ref)
+	}
+	if _, err := s.refValue(ctx, ref); errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	_, err := s.git(ctx, "update-ref", "-d", ref, old)
+	return s.explainRef(ctx, "delete", ref, old, err)
+}
+
+func (s *session) explainRef(ctx context.Context, verb, ref, old string, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	now, lookErr := s.refValue(ctx, ref)
+	if errors.Is(lookErr, ErrNotFound) {
+		now, lookErr = "", nil
+	}
+	if lookErr == nil && now != old {
+		return fmt.Errorf("cannot %s %s: it is at %.9s, not at %.9s: %w", verb, ref, orNone(now), orNone(old), ErrRefMoved)
+	}
+	return fmt.Errorf("cannot %s %s: %w", verb, ref, err)
+}
+
+func orNone(hash string) string {
+	if hash == "" {
+		return "no commit"
+	}
+	return hash
+}
+
+func refName(ref string) error {
+	if !strings.HasPrefix(ref, "refs/") || !ValidBranchName(strings.TrimPrefix(ref, "refs/")) {
+		return fmt.Errorf("%q is no name of a ref", ref)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	gogit "github.com/go-git/go-git/v5"
+)
+
+// Repo is one repository with its main checkout. It holds nothing that goes stale and may be used by many goroutines.
+type Repo struct {
+	// OnLockRemoved, when set, is called with the path of each stale lock file of git that was removed (alert
+	// GIT_LOCK_REMOVED). It is called under git.lock and must not call back. Set it before the first use.
+	OnLockRemoved func(path string)
+
+	place Place
+	env   []string
+}
+
+// Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides
+// the process's environment. Errors: ErrNoRepository, ErrBare, ErrVersion, or *Error when git refuses the repository.
+func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
+	r := &Repo{env: environment(env)}
+	if err := r.checkVersion(ctx); err != nil {
+		return nil, err
+	}
+	place, err := Locate(dir)
+	if err != nil {
+		return nil, err
+	}
+	r.place = place
+	out, err := r.read(ctx, place.CommonDir, "rev-parse", "--is-bare-repository")
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the repository %s: %w", place.Root, err)
+	}
+	if out == "true\n" {
+		return nil, fmt.Errorf("cannot use %s: %w", place.CommonDir, ErrBare)
+	}
+	return r, nil
+}
+
+// Root is the main checkout.
+func (r *Repo) Root() string { return r.place.Root }
+
+// CommonDir is git's common dir: .git of the main checkout.
+func (r *Repo) CommonDir() string { return r.place.CommonDir }
+
+// WorktreePath is where the worktree of id is, whether it exists or not.
+func (r *Repo) WorktreePath(id string) string {
+	return filepath.Join(r.place.Root, worktreesDir, id)
+}
+
+func (r *Repo) checkVersion(ctx context.Context) error {
+	out, err := r.read(ctx, "", "version")
+	if err != nil {
+		return err
+	}
+	version := strings.TrimSpace(strings.TrimPrefix(out, "git version "))
+	if !recentEnough(version) {
+		return fmt.Errorf("cannot use git %s: %w", version, ErrVersion)
+	}
+	return nil
+}
+
+var versionPattern = regexp.MustCompile(`^(\d+)\.(\d+)`)
+
+// recentEnough tells whether git merges without a checkout (merge-tree --write-tree, since 2.38). A version that cannot
+// be read is not.
+func recentEnough(version string) bool {
+	numbers := versionPattern.FindStringSubmatch(version)
+	if numbers == nil {
+		return false
+	}
+	major, err := strconv.Atoi(numbers[1])
+	minor, err2 := strconv.Atoi(numbers[2])
+	return errors.Join(err, err2) == nil && (major > 2 || major == 2 && minor >= 38)
+}
+
+// goGit opens the repository for reading without a process. It is opened anew for each question (0.1 ms), because
+// go-git lists the packs once. Opened at the common dir, it sees all refs and the HEAD of the main checkout.
+func (r *Repo) goGit() (*gogit.Repository, error) {
+	return gogit.PlainOpenWithOptions(r.place.CommonDir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
+}

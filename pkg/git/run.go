@@ -1,0 +1,133 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// killGrace is how long a cancelled git may take to remove its lock files.
+const killGrace = 5 * time.Second
+
+// A call is one run of the git command.
+type call struct {
+	dir   string // "": the current folder, for commands that need no repository
+	args  []string
+	env   []string
+	stdin string
+	write bool // may take git's optional locks, and waits for the disk
+}
+
+// everywhere keeps the user's hooks, collectors and watchers out of what Liza does.
+var everywhere = []string{
+	"-c", "core.hooksPath=/dev/null",
+	"-c", "core.fsmonitor=false",
+	"-c", "core.quotePath=false",
+	"-c", "gc.auto=0",
+	"-c", "maintenance.auto=false",
+	"-c", "submodule.recurse=false",
+}
+
+// durable makes git wait for the disk: attic commits must survive a crash of the machine.
+var durable = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=batch"}
+
+// foreign are variables that would point git at another repository or change what its commands print.
+var foreign = []string{
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
+	"GIT_DIFF_OPTS", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_GLOB_PATHSPECS", "GIT_GRAFT_FILE", "GIT_ICASE_PATHSPECS",
+	"GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INDEX_VERSION", "GIT_INTERNAL_SUPER_PREFIX", "GIT_LITERAL_PATHSPECS",
+	"GIT_NAMESPACE", "GIT_NOGLOB_PATHSPECS", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
+	"GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
+}
+
+// environment is what git commands get: the process's environment without foreign variables, then extra, then ours.
+func environment(extra []string) []string {
+	var env []string
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if !slices.Contains(foreign, name) {
+			env = append(env, variable)
+		}
+	}
+	env = append(env, extra...)
+	return append(env, "LC_ALL=C", "LANGUAGE=C", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat")
+}
+
+// read runs a git command that changes nothing and returns its output.
+func (r *Repo) read(ctx context.Context, dir string, args ...string) (string, error) {
+	return r.run(ctx, call{dir: dir, args: args})
+}
+
+// run runs one git command. It ends with ctx: TERM to its process group, which lets git remove its lock files, then KILL.
+func (r *Repo) run(ctx context.Context, c call) (string, error) {
+	if ctx.Err() != nil {
+		return "", stopped(ctx, "git "+c.args[0])
+	}
+	var args []string
+	if c.dir != "" {
+		args = append(args, "-C", c.dir)
+	}
+	args = append(args, everywhere...)
+	if c.write {
+		args = append(args, durable...)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
+	cmd.Env = slices.Concat(r.env, r.ownEnv(c), c.env)
+	cmd.Stdin = strings.NewReader(c.stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = killGrace
+	err := cmd.Run()
+	if cmd.Process != nil && ctx.Err() != nil && err != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the sweep: filters that ignored TERM
+	}
+	return stdout.String(), explain(ctx, c, err, stderr.String())
+}
+
+// ownEnv keeps git from finding a repository above the folder it was sent to: a folder that has lost its .git must be
+// an error, never a command in the checkout around it.
+func (r *Repo) ownEnv(c call) []string {
+	var env []string
+	if c.dir != "" {
+		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir))
+	}
+	if !c.write {
+		env = append(env, "GIT_OPTIONAL_LOCKS=0")
+	}
+	return env
+}
+
+func explain(ctx context.Context, c call, err error, stderr string) error {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // the latter: git was done, a filter kept its output open
+		return nil
+	}
+	if ctx.Err() != nil {
+		return stopped(ctx, "git "+c.args[0])
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("cannot find the git command: %w", ErrVersion)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return &Error{Args: c.args, Dir: c.dir, ExitCode: exit.ExitCode(), Stderr: stderr}
+	}
+	return fmt.Errorf("cannot run git %s: %v", c.args[0], err)
+}
+
+// fields splits output that git ended or separated with NUL.
+func fields(output string) []string {
+	output = strings.TrimSuffix(output, "\x00")
+	if output == "" {
+		return nil
+	}
+	return strings.Split(output, "\x00")
+}

@@ -1,0 +1,119 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	busyWait = time.Second // how long a lock file of a living git is waited for
+	busyPoll = 50 * time.Millisecond
+)
+
+// lockFilePattern finds the lock file in git's message; git prints its absolute path.
+var lockFilePattern = regexp.MustCompile(`Unable to create '((?s:.+?)\.lock)': File exists`)
+
+func isReadOnlyFS(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// change is git for a call of any kind.
+func (s *session) change(ctx context.Context, c call) (string, error) {
+	c.write = true
+	giveUp := time.NewTimer(busyWait)
+	defer giveUp.Stop()
+	again := time.NewTicker(busyPoll)
+	defer again.Stop()
+	for {
+		out, err := s.run(ctx, c)
+		path := blockingLock(err)
+		if path == "" || slices.Contains(s.removed, path) {
+			return out, err
+		}
+		busy := s.clearStale(ctx, path)
+		if busy == nil {
+			continue
+		}
+		select {
+		case <-again.C:
+		case <-giveUp.C:
+			return out, fmt.Errorf("%w; the lock file stays: %v", err, busy)
+		case <-ctx.Done():
+			return out, stopped(ctx, "git "+c.args[0])
+		}
+	}
+}
+
+// blockingLock is the lock file that made a git command fail, or "".
+func blockingLock(err error) string {
+	failed, ok := errors.AsType[*Error](err)
+	if !ok {
+		return ""
+	}
+	found := lockFilePattern.FindStringSubmatch(failed.Stderr)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// clearStale removes a lock file of git whose owner is dead (protocol 7.3), and answers nil when the file is gone. It
+// is removed only when no git process of this repository lives, or when that cannot be found out on this system and
+// the file is old; and only if it is still the file that was there before the processes were counted.
+func (s *session) clearStale(ctx context.Context, path string) error {
+	before, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !before.Mode().IsRegular() || !within(path, s.place.CommonDir) {
+		return fmt.Errorf("%s is no lock file of this repository", path)
+	}
+	folders, err := s.folders(ctx)
+	if err != nil {
+		return err
+	}
+	if err := ownerGone(before, folders); err != nil {
+		return err
+	}
+	after, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+		return fmt.Errorf("%s is in use", path)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("cannot remove the stale lock file: %v", err)
+	}
+	s.removed = append(s.removed, path)
+	if s.OnLockRemoved != nil {
+		s.OnLockRemoved(path)
+	}
+	return nil
+}
+
+// folders are all places where a git process of this repository may be at work.
+func (s *session) folders(ctx context.Context) ([]string, error) {
+	all, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folders := []string{s.place.Root, s.place.CommonDir}
+	for _, one := range all {
+		folders = append(folders, one.Path)
+	}
+	return folders, nil
+}
+
+// within tells whether path is dir or below it.
+func within(path, dir string) bool {
+	path, dir = filepath.Clean(path), filepath.Clean(dir)
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}

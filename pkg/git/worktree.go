@@ -1,0 +1,177 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+const worktreesDir = ".worktrees"
+
+// A Worktree is one line of git's own list, the main checkout included.
+type Worktree struct {
+	Path       string
+	Head       string // "" when its branch has no commit
+	Branch     string // "" when detached
+	Main       bool
+	Locked     bool
+	LockReason string
+	Prunable   bool // its folder is gone
+}
+
+// Worktrees lists the worktrees that git knows. It waits for git.lock, because a worktree that is just being added makes
+// the list fail; where nothing can be written it reads without.
+func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
+	s, err := r.lock(ctx)
+	if unwritable(err) {
+		return r.list(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	return s.list(ctx)
+}
+
+func (r *Repo) list(ctx context.Context) ([]Worktree, error) {
+	out, err := r.read(ctx, r.place.Root, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the worktrees: %w", err)
+	}
+	var all []Worktree
+	for _, line := range strings.Split(out, "\x00") {
+		key, value, _ := strings.Cut(line, " ")
+		if key == "worktree" {
+			all = append(all, Worktree{Path: value, Main: len(all) == 0})
+			continue
+		}
+		if len(all) == 0 {
+			continue
+		}
+		one := &all[len(all)-1]
+		switch key {
+		case "HEAD":
+			if strings.Trim(value, "0") != "" {
+				one.Head = value
+			}
+		case "branch":
+			one.Branch = strings.TrimPrefix(value, branches)
+		case "locked":
+			one.Locked, one.LockReason = true, value
+		case "prunable":
+			one.Prunable = true
+		}
+	}
+	return all, nil
+}
+
+// CheckedOutAt tells in which checkout, the main one included, a branch is checked out. Worktrees whose folder is gone
+// do not count.
+func (r *Repo) CheckedOutAt(ctx context.Context, branch string) (path string, found bool, err error) {
+	all, err := r.Worktrees(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for _, one := range all {
+		if one.Branch == branch && !one.Prunable {
+			return one.Path, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// registered is git's entry for the worktree at path, nil when it has none.
+func (r *Repo) registered(ctx context.Context, path string) (*Worktree, error) {
+	all, err := r.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	real := realPath(path)
+	for _, one := range all {
+		if !one.Main && (one.Path == path || one.Path == real) {
+			return &one, nil
+		}
+	}
+	return nil, nil
+}
+
+// realPath resolves the symbolic links above a folder that need not exist.
+func realPath(path string) string {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+// adminDir is the folder that git keeps for the linked worktree at path (<common dir>/worktrees/NAME), or "" when path
+// is not a linked worktree of this repository. Both must name each other: a copied folder is not a worktree.
+func (r *Repo) adminDir(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return ""
+	}
+	gitFile := filepath.Join(path, ".git")
+	if info, err := os.Lstat(gitFile); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	target, err := readGitFile(gitFile)
+	if err == nil {
+		target, err = filepath.EvalSymlinks(target)
+	}
+	if err != nil || filepath.Dir(target) != filepath.Join(r.place.CommonDir, "worktrees") || !isGitDir(target) {
+		return ""
+	}
+	back, err := os.ReadFile(filepath.Join(target, "gitdir"))
+	if err != nil {
+		return ""
+	}
+	if !sameFile(absolute(target, strings.TrimRight(string(back), "\n")), gitFile) {
+		return ""
+	}
+	return target
+}
+
+func sameFile(a, b string) bool {
+	infoA, errA := os.Lstat(a)
+	infoB, errB := os.Lstat(b)
+	return errors.Join(errA, errB) == nil && os.SameFile(infoA, infoB)
+}
+
+// linkAt tells whether a symbolic link stands at path, which is refused everywhere (protocol 14, B28).
+func linkAt(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot use %s: %v", path, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("cannot use %s: it is a symbolic link; remove it", path)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// checkID refuses an id that cannot be a folder and a part of a branch name (protocol 0).
+func checkID(id string) error {
+	if !idPattern.MatchString(id) || !ValidBranchName(TaskBranch(id)) {
+		return fmt.Errorf("%q cannot name a worktree and a branch", id)
+	}
+	return nil
+}
+
+// TaskBranch is the branch that belongs to id.
+func TaskBranch(id string) string { return "task/" + id }

@@ -1,0 +1,137 @@
+package project
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// The paths of protocol 1.1. Names of tasks and agents have been checked by the caller.
+
+func (p *Project) in(elem ...string) string {
+	return filepath.Join(append([]string{p.Liza}, elem...)...)
+}
+
+func (p *Project) inGit(elem ...string) string {
+	return filepath.Join(append([]string{p.GitDir, "liza"}, elem...)...)
+}
+
+// State is the blackboard.
+func (p *Project) State() string { return p.in("state.yaml") }
+
+// Lock is the file whose lock guards writes of the state.
+func (p *Project) Lock() string { return p.in("state.yaml.lock") }
+
+// Journal is the log of every transition.
+func (p *Project) Journal() string { return p.in("log.yaml") }
+
+// Alerts is the log of alerts raised and cleared.
+func (p *Project) Alerts() string { return p.in("alerts.log") }
+
+// OpenAlerts has the alerts that are open, a cache.
+func (p *Project) OpenAlerts() string { return p.in("alerts.json") }
+
+// AlertsLock guards OpenAlerts.
+func (p *Project) AlertsLock() string { return p.in("alerts.lock") }
+
+// Escalation tells people that a checkpoint waits for too long.
+func (p *Project) Escalation() string { return p.in("ESCALATION") }
+
+// Roles is the folder of the project's role files.
+func (p *Project) Roles() string { return p.in("roles") }
+
+// Skills is the folder of the project's skills.
+func (p *Project) Skills() string { return p.in("skills") }
+
+// Instructions is a person's text for every prompt.
+func (p *Project) Instructions() string { return p.in("instructions.md") }
+
+// ArchiveDir holds what left the state and the journal.
+func (p *Project) ArchiveDir() string { return p.in("archive") }
+
+// Archive has the terminal tasks of a sprint.
+func (p *Project) Archive(sprint string) string { return p.in("archive", sprint+".yaml") }
+
+// HistoryDir holds the interactions of a task, of _planner or of _summarizer.
+func (p *Project) HistoryDir(task string) string { return p.in("history", task) }
+
+// Prompt is the exact text that an agent program got.
+func (p *Project) Prompt(task string, seq int) string {
+	return p.in("prompts", task, fmt.Sprintf("%d.txt", seq))
+}
+
+// Output is the raw output of the programs that worked on a task.
+func (p *Project) Output(task string) string { return p.in("output", task+".log") }
+
+// OutputAgent is the raw output of an agent's programs that had no task (planner).
+func (p *Project) OutputAgent(agent string) string { return p.in("output", agent+".log") }
+
+// CheckLog is the output of a review check.
+func (p *Project) CheckLog(task, check string) string {
+	return p.in("output", fmt.Sprintf("%s.check-%s.log", task, check))
+}
+
+// SetupLog is the output of the commands that prepare a worktree.
+func (p *Project) SetupLog(task string) string { return p.in("output", task+".setup.log") }
+
+// IntegrationLog is the output of the n-th run of a task's integration checks.
+func (p *Project) IntegrationLog(task string, n int) string {
+	return p.in("output", fmt.Sprintf("integration-%s-%d.log", task, n))
+}
+
+// Checkpoints is the folder of the checkpoints' summaries.
+func (p *Project) Checkpoints() string { return p.in("checkpoints") }
+
+// SprintSummary is a copy of the newest summary.
+func (p *Project) SprintSummary() string { return p.in("sprint_summary.md") }
+
+// BreakerReport says why the circuit breaker tripped.
+func (p *Project) BreakerReport() string { return p.in("circuit_breaker_report.md") }
+
+// Usage has one line for each run.
+func (p *Project) Usage() string { return p.in("usage.jsonl") }
+
+// Notifications is the outbox.
+func (p *Project) Notifications() string { return p.in("notifications.jsonl") }
+
+// NotifyLock guards the delivery of the outbox.
+func (p *Project) NotifyLock() string { return p.in("notify.lock") }
+
+// SummarizeLock lets one summarizer run at a time.
+func (p *Project) SummarizeLock() string { return p.in("summarize.lock") }
+
+// Tmp holds scratch folders.
+func (p *Project) Tmp() string { return p.in("tmp") }
+
+// Secrets is the folder of secrets (mode 0700).
+func (p *Project) Secrets() string { return p.in("secrets") }
+
+// Worktrees is the folder of the tasks' worktrees.
+func (p *Project) Worktrees() string { return filepath.Join(p.Root, ".worktrees") }
+
+// Worktree is where a task is worked on.
+func (p *Project) Worktree(task string) string { return filepath.Join(p.Worktrees(), task) }
+
+// CheckWorktree is where the merge candidate of a task is checked.
+func (p *Project) CheckWorktree(task string) string {
+	return filepath.Join(p.Worktrees(), ".check-"+task)
+}
+
+// ReviewWorktree is where a submission is checked before its review.
+func (p *Project) ReviewWorktree(task string) string {
+	return filepath.Join(p.Worktrees(), ".review-"+task)
+}
+
+// Snapshots holds the last states; it survives `git clean`.
+func (p *Project) Snapshots() string { return p.inGit("snapshots") }
+
+// Committed names the last state that Liza itself wrote.
+func (p *Project) Committed() string { return p.inGit("committed") }
+
+// GitLock serialises worktree commands and changes of refs.
+func (p *Project) GitLock() string { return p.inGit("git.lock") }
+
+// MergeLock serialises merges. It is taken before GitLock, and that before Lock.
+func (p *Project) MergeLock() string { return p.inGit("merge.lock") }
+
+// RunLock lets one exec or skill command of a task run at a time.
+func (p *Project) RunLock(task string) string { return p.inGit("run-" + task + ".lock") }

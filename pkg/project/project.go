@@ -1,0 +1,152 @@
+// Package project says where things are: the project root, every path of protocol
+// 1.1, the control files PAUSE, ABORT and CHECKPOINT, and the free space on the disk.
+//
+// Find is for all commands but init; At is for init, which comes before there is a
+// project, and Create makes the folder .liza whole or not at all. The package starts
+// no process, so commands that only read find their project without git.
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"liza/pkg/git"
+)
+
+// Why there is no project; each stands in an *Error.
+var (
+	ErrNoRepository   = git.ErrNoRepository
+	ErrBare           = git.ErrBare
+	ErrNotInitialised = errors.New("not initialised")
+	ErrInitialised    = errors.New("already initialised")
+)
+
+// Error is a refusal of Find, At or Create: a sentence and the command that helps.
+type Error struct {
+	Message string
+	Next    string
+	Reason  error // one of the errors above, or nil
+}
+
+func (e *Error) Error() string { return e.Message }
+func (e *Error) Unwrap() error { return e.Reason }
+
+// Project is one repository with the folder .liza in its main checkout.
+type Project struct {
+	Root   string // the main checkout, without symbolic links
+	GitDir string // git's common dir, also seen from a linked worktree
+	Liza   string // Root/.liza; it may be a link to a folder elsewhere
+}
+
+// Find gives the project that the folder start belongs to: that of the nearest
+// repository around it that has .liza in its main checkout (protocol 14, B29). With
+// root (-C or LIZA_ROOT) only the repository of that folder counts. The error is an
+// *Error.
+func Find(ctx context.Context, start, root string) (*Project, error) {
+	if root != "" {
+		p, err := At(root)
+		if err != nil {
+			return nil, err
+		}
+		return p.usable()
+	}
+	at, err := filepath.Abs(start)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return nil, &Error{Message: fmt.Sprintf("cannot find a project: %v", err), Next: "cd PROJECT"}
+	}
+	nearest, problem := At(at)
+	for ; ctx.Err() == nil; at = filepath.Dir(at) {
+		p, err := At(at)
+		if err == nil && p.exists() {
+			return p.usable()
+		}
+		if nearest == nil && err == nil {
+			nearest = p
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case nearest != nil:
+		return nearest.usable()
+	}
+	return nil, problem
+}
+
+// At gives the project of the repository that dir belongs to, whether Liza was
+// initialised in it or not. The error is an *Error.
+func At(dir string) (*Project, error) {
+	place, err := git.Locate(dir)
+	switch {
+	case errors.Is(err, ErrBare):
+		return nil, &Error{Message: err.Error(), Next: "git clone " + dir, Reason: ErrBare}
+	case errors.Is(err, ErrNoRepository):
+		return nil, &Error{Message: err.Error(), Next: "git init", Reason: ErrNoRepository}
+	case err != nil:
+		return nil, &Error{Message: err.Error(), Next: "cd PROJECT"}
+	}
+	return &Project{Root: place.Root, GitDir: place.CommonDir, Liza: filepath.Join(place.Root, ".liza")}, nil
+}
+
+// exists tells whether there is a .liza of any kind.
+func (p *Project) exists() bool {
+	_, err := os.Lstat(p.Liza)
+	return err == nil
+}
+
+// usable gives the project, or says why it cannot be used.
+func (p *Project) usable() (*Project, error) {
+	if err := p.folder(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if !p.begun() {
+		return nil, &Error{
+			Message: fmt.Sprintf("cannot find a project: Liza is not initialised in %s", p.Root),
+			Next:    "liza init GOAL", Reason: ErrNotInitialised,
+		}
+	}
+	return p, nil
+}
+
+// begun tells whether init has been at work: a .liza with nothing but what people
+// write is no project yet. A project that has lost its state.yaml is one all the same.
+func (p *Project) begun() bool {
+	for _, path := range []string{p.State(), p.Lock(), p.Journal()} {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// folder checks that .liza is a folder or a link to one (protocol 14, B28). Its
+// absence is fs.ErrNotExist.
+func (p *Project) folder() error {
+	info, err := os.Lstat(p.Liza)
+	if err != nil {
+		return err
+	}
+	link := info.Mode()&fs.ModeSymlink != 0
+	if link {
+		info, err = os.Stat(p.Liza)
+	}
+	switch {
+	case err != nil && link:
+		return &Error{Message: fmt.Sprintf("cannot use %s: it is a link to a folder that is not there", p.Liza), Next: "ls -ld " + p.Liza}
+	case err != nil:
+		return &Error{Message: fmt.Sprintf("cannot use %s: %v", p.Liza, err), Next: "ls -ld " + p.Liza}
+	case !info.IsDir():
+		return &Error{Message: fmt.Sprintf("cannot use %s: it is no folder", p.Liza), Next: "ls -ld " + p.Liza}
+	}
+	return nil
+}

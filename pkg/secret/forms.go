@@ -1,0 +1,87 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// formsOf lists the ways in which a value may be printed: as it is, base64, hex,
+// URL-encoded and JSON-escaped. The lines of a value that has several count as
+// well, because an indented or wrapped text no longer holds the value as a whole.
+func formsOf(value string) []string {
+	raw := []byte(value)
+	out := []string{
+		value,
+		base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
+		base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
+		hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)),
+	}
+	for _, u := range []string{url.QueryEscape(value), url.PathEscape(value), component(value)} {
+		out = append(out, u, lowerEscapes(u))
+	}
+	for _, html := range []bool{false, true} {
+		j := jsonEscape(value, html)
+		out = append(out, j, strings.ReplaceAll(j, "/", `\/`), asciiEscape(j))
+	}
+	if strings.Contains(value, "\n") {
+		for line := range strings.Lines(value) {
+			if line = strings.TrimSpace(line); utf8.RuneCountInString(line) >= minEnvRunes {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+// component is what JavaScript's encodeURIComponent makes of the value.
+func component(value string) string {
+	return strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(value))
+}
+
+// lowerEscapes writes %2F as %2f.
+func lowerEscapes(s string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			out.WriteString(strings.ToLower(s[i : i+3]))
+			i += 2
+			continue
+		}
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}
+
+func jsonEscape(value string, html bool) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if err := enc.Encode(value); err != nil {
+		return value
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
+}
+
+// asciiEscape writes characters beyond ASCII as \uXXXX, as many JSON writers do.
+func asciiEscape(s string) string {
+	var out strings.Builder
+	for _, r := range s {
+		switch {
+		case r < utf8.RuneSelf:
+			out.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
+}
