@@ -1,0 +1,254 @@
+package prompt
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+// What a planner gets: the message, why it runs, the board, and after a failure what was
+// tried before.
+
+func (in *Input) firstPlanning() bool {
+	for _, t := range in.Triggers {
+		if t.Kind == "INITIAL_PLANNING" {
+			return true
+		}
+	}
+	return false
+}
+
+// news are the notes without a task that no planner run has seen.
+func (in *Input) news() []*blackboard.Note {
+	var list []*blackboard.Note
+	for _, n := range in.State.HumanNotes {
+		if n != nil && n.For == "" && len(n.SeenBy) == 0 {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// caller says whose request it is (roles-and-knowledge 9.7).
+func (in *Input) caller() string {
+	name, role := "", ""
+	if _, plan := in.goalOf(); plan != nil && plan.Caller != nil {
+		name, role = plan.Caller.Name, plan.Caller.Role
+	}
+	for _, n := range in.news() {
+		name, role = n.By, n.CallerRole
+	}
+	return fmt.Sprintf("The request comes from %s, whose role is %s.", orElse(name, "a person"), orElse(role, "admin"))
+}
+
+// newMessage is the goal on the first planning, and the new notes.
+func (in *Input) newMessage() string {
+	var l lines
+	if in.firstPlanning() && in.State.Goal != nil {
+		l.add("%s", strings.TrimSpace(in.State.Goal.Description))
+	}
+	for _, n := range in.news() {
+		l.add("- %s%s: %s", n.ID, after(" by ", n.By), strings.TrimSpace(n.Message))
+	}
+	for _, q := range in.State.Questions {
+		if q != nil && q.Task == "" && q.Status == "answered" {
+			l.add("- you asked: %s\n  answer%s: %s", oneLine(q.Text, 500), after(" by ", q.By), strings.TrimSpace(q.Answer))
+		}
+	}
+	return l.String()
+}
+
+// messages are the conversation so far: notes without a task that were seen, and the texts
+// that were delivered, oldest first.
+func (in *Input) messages() string {
+	type message struct {
+		at   time.Time
+		text string
+	}
+	var all []message
+	add := func(at blackboard.Time, text string) {
+		t, ok := at.At()
+		if through, known := in.summarizedThrough(); !known || ok && t.After(through) {
+			all = append(all, message{t, text})
+		}
+	}
+	for _, n := range in.State.HumanNotes {
+		if n != nil && n.For == "" && (in.Kind != Planner || len(n.SeenBy) > 0) {
+			add(n.Timestamp, "- "+orElse(n.By, "a person")+": "+strings.TrimSpace(n.Message))
+		}
+	}
+	for _, t := range in.State.Tasks {
+		if t != nil && t.KindOf() == "msg" && t.Status == blackboard.Merged && t.Output != nil {
+			at := blackboard.Time("")
+			if h := lastEntry(t, "merged"); h != nil {
+				at = h.Time
+			}
+			add(at, "- told the user: "+strings.TrimSpace(t.Output.Text))
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].at.Before(all[j].at) })
+	if most := count(in.Messages, 10); len(all) > most {
+		all = all[len(all)-most:]
+	}
+	var l lines
+	for _, m := range all {
+		l.add("%s", m.text)
+	}
+	return l.String()
+}
+
+func (in *Input) summarizedThrough() (time.Time, bool) {
+	if in.State.Goal == nil {
+		return time.Time{}, false
+	}
+	return in.State.Goal.SummarizedThrough.At()
+}
+
+// meaning says what the planner has to do about a trigger (protocol 13.1).
+var meaning = []struct{ kind, text string }{
+	{"INITIAL_PLANNING", "No task exists yet: make the plan."},
+	{"REPLAN", "A reviewer says that the approach is wrong. Make a new plan that reaches the goal another way, with a `reason`; it replaces what is unfinished."},
+	{"BLOCKED_TASKS", "Decide about each: unblock, supersede or abandon. One with kind halt can only be superseded or abandoned by you."},
+	{"HYPOTHESIS_EXHAUSTED", "Coders failed these tasks: log `hypothesis_exhaustion`, then supersede or abandon each with its root cause. They cannot be unblocked."},
+	{"INTEGRATION_FAILED", "A coder takes these up by itself; supersede one only when it cannot work."},
+	{"IMMEDIATE_DISCOVERY", "Convert each into a task, or defer it with a reason."},
+	{"HUMAN_NOTE", "A person wrote: see the new message."},
+	{"SPEC_CHANGED", "The spec changed: see whether tasks have to change with it."},
+	{"DRAFTS_PENDING", "Drafts wait: complete what their gates miss and finalize them, or abandon them."},
+	{"REVIEW_STUCK", "A review got stuck and is on hold: supersede or abandon the task, or leave it to people."},
+}
+
+// wake names the triggers, the first of which named the run.
+func (in *Input) wake() string {
+	var l lines
+	for _, t := range in.Triggers {
+		text := ""
+		for _, m := range meaning {
+			if m.kind == t.Kind {
+				text = " " + m.text
+			}
+		}
+		l.add("- %s (%s):%s", t.Kind, strings.Join(t.IDs, ", "), text)
+	}
+	return l.String()
+}
+
+// causes tells of each task and discovery that the triggers name what is known.
+func (in *Input) causes() string {
+	var l lines
+	told := map[string]bool{}
+	for _, trigger := range in.Triggers {
+		for _, id := range trigger.IDs {
+			if told[id] {
+				continue
+			}
+			told[id] = true
+			if t := in.State.Task(id); t != nil {
+				in.causeOf(&l, t)
+			}
+			for _, d := range in.State.Discovered {
+				if d != nil && d.ID == id {
+					l.add("- %s (%s, during %s): %s%s", d.ID, orElse(d.Severity, "low"), orElse(d.During, "no task"), oneLine(d.Description, 500), after("; recommended: ", oneLine(d.Recommendation, 500)))
+				}
+			}
+		}
+	}
+	for _, a := range in.State.Anomalies {
+		if a != nil && (a.Type == "system_ambiguity" || a.Type == "spec_gap") {
+			l.add("- anomaly %s %s of %s%s%s", a.ID, a.Type, orElse(a.Task, "no task"), after(": ", detail(a, "question")), after(": ", detail(a, "gap")))
+		}
+	}
+	return l.String()
+}
+
+func detail(a *blackboard.Anomaly, key string) string {
+	if v, ok := a.Details[key]; ok {
+		return oneLine(fmt.Sprint(v), 500)
+	}
+	return ""
+}
+
+func (in *Input) causeOf(l *lines, t *blackboard.Task) {
+	l.add("- %s (%s%s, iteration %d, %d rejections): %s", t.ID, t.Status, after(" ", t.BlockedKind), t.Iteration, t.ReviewCyclesTotal, t.TitleText())
+	if t.Status == blackboard.Blocked {
+		l.named("  reason", oneLine(t.BlockedReason, 1000))
+	}
+	if h := lastEntry(t, "integration_failed"); h != nil && t.Status == blackboard.IntegrationFailed {
+		l.named("  reason", oneLine(h.Reason, 500))
+		l.named("  files", strings.Join(h.Files, ", "))
+		l.named("  log", h.Log)
+	}
+	if t.Hold != nil {
+		l.named("  on hold by "+t.Hold.By, oneLine(t.Hold.Reason, 500))
+	}
+	l.named("  failed by", strings.Join(t.FailedBy, ", "))
+	for _, a := range t.Attempted {
+		l.named("  attempted", oneLine(a, 500))
+	}
+	for _, q := range in.State.Questions {
+		if q != nil && q.Task == t.ID && q.Status != "expired" {
+			l.add("  question %s (%s): %s%s", q.ID, q.Status, oneLine(q.Text, 500), after(" — answer: ", oneLine(q.Answer, 500)))
+		}
+	}
+	if n := len(t.Attempts); n > 0 && t.Attempts[n-1] != nil {
+		l.named("  last attempt", oneLine(t.Attempts[n-1].Outcome+after(": ", t.Attempts[n-1].Summary), 500))
+	}
+}
+
+// board is every task, by status: what is over as ids only.
+func (in *Input) board() string {
+	if len(in.State.Tasks) == 0 {
+		return ""
+	}
+	n := map[blackboard.Status]int{}
+	over := map[blackboard.Status][]string{}
+	var open lines
+	for _, t := range in.State.Tasks {
+		if t == nil {
+			continue
+		}
+		n[t.Status]++
+		if t.Status.Terminal() {
+			over[t.Status] = append(over[t.Status], t.ID)
+			continue
+		}
+		open.add("- %s %s: %s%s%s", t.ID, t.Status, t.TitleText(), after("; after ", strings.Join(t.DependsOn, ", ")), iterations(t))
+	}
+	var l lines
+	var counts []string
+	for _, st := range blackboard.Statuses {
+		if n[st] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n[st], st))
+		}
+	}
+	l.add("%s", strings.Join(counts, ", "))
+	if rest := open.String(); rest != "" {
+		l.add("%s", rest)
+	}
+	for _, st := range blackboard.Statuses {
+		l.named(string(st), strings.Join(over[st], ", "))
+	}
+	for _, d := range in.State.Discovered {
+		if d != nil && d.ConvertedToTask == "" && (d.Deferred != nil || d.Urgency != "immediate") {
+			l.add("- discovery %s (%s)%s: %s", d.ID, orElse(d.Severity, "low"), deferred(d), oneLine(d.Description, 200))
+		}
+	}
+	return l.String()
+}
+
+func iterations(t *blackboard.Task) string {
+	if t.Iteration < 2 {
+		return ""
+	}
+	return fmt.Sprintf("; iteration %d", t.Iteration)
+}
+
+func deferred(d *blackboard.Discovery) string {
+	if d.Deferred == nil {
+		return ""
+	}
+	return " deferred, " + oneLine(d.Deferred.Reason, 100)
+}

@@ -1,0 +1,155 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// Kind is the kind of agent that a prompt is for (roles-and-knowledge 0.2).
+type Kind string
+
+// The kinds.
+const (
+	Planner   Kind = "planner"
+	Coder     Kind = "coder"
+	Reviewer  Kind = "code_reviewer"
+	Messenger Kind = "messenger"
+)
+
+// Kinds lists them in the order of the matrix.
+var Kinds = []Kind{Planner, Coder, Reviewer, Messenger}
+
+// MaxChars is the size of a prompt in bytes when Input does not say (D9).
+const MaxChars = 30000
+
+// Input is what a prompt is made of. Nothing else enters it.
+type Input struct {
+	Kind      Kind
+	State     *blackboard.State // a snapshot; it is read only
+	Task      *blackboard.Task  // of State; nil for a planner
+	Agent     string            // "coder-1"; not looked at for a messenger
+	Worktree  string            // absolute path; the project root for a planner
+	Root      string            // absolute path of the project
+	Model     string            // "": the program's own default
+	Action    string            // of the request object; "": run
+	Iteration int               // 0: the task's
+
+	Triggers   []blackboard.Trigger // why a planner was woken, the first names the run
+	IntentLate bool                 // the coder's intent came after its first commit
+
+	Diff         string // of a submission, as git prints it
+	DiffStat     string
+	SpecText     string // the spec file of the task, or of the goal for a planner; whole
+	RepoTree     string
+	Instructions string // context.custom_instructions and .liza/instructions.md
+
+	PriorAttempts int // how many earlier runs are told; 0: 5, negative: none
+	Messages      int // how many messages are told; 0: 10, negative: none
+	MaxChars      int // bytes of the whole prompt; 0: MaxChars
+	Reask         *Reask
+}
+
+// Reask asks again for an answer that could not be used (roles-and-knowledge 4.6).
+type Reask struct {
+	Broken       string // the answer; its last 4,000 bytes are shown
+	Errors       string // why it could not be used, or which guard refused it
+	Attempt, Max int    // this is re-ask Attempt of Max
+	Resumed      bool   // the program still knows the prompt: the run block is enough
+}
+
+// Prompt is the text for the program.
+type Prompt struct {
+	Text string
+	Role Resolved // whose instructions it begins with
+	Cuts []string // what was left out, one sentence each
+	Over bool     // larger than allowed, because what is left may not be cut
+}
+
+// Build writes the prompt.
+func Build(in Input) (Prompt, error) {
+	switch {
+	case in.State == nil:
+		return Prompt{}, errors.New("cannot write a prompt without a state")
+	case in.column() < 0:
+		return Prompt{}, fmt.Errorf("cannot write a prompt for the kind '%s'", in.Kind)
+	case in.Task == nil && in.Kind != Planner:
+		return Prompt{}, fmt.Errorf("cannot write the prompt of a %s without a task", in.Kind)
+	}
+	if in.Kind == Planner {
+		in.Task = nil
+	}
+	role, err := Resolve(in.Kind, in.Task)
+	if err != nil {
+		return Prompt{}, err
+	}
+	limit := in.MaxChars
+	if limit <= 0 {
+		limit = MaxChars
+	}
+	tail := in.reask()
+	d := draft{in: &in, role: role.Name}
+	d.gather()
+	d.shrink(limit - len(tail))
+	p := Prompt{Text: d.text() + tail, Role: role, Cuts: d.cuts()}
+	p.Over = len(p.Text) > limit
+	return p, nil
+}
+
+// column is the kind's place in a row of the matrix, -1 for an unknown kind.
+func (in *Input) column() int {
+	for i, k := range Kinds {
+		if k == in.Kind {
+			return i
+		}
+	}
+	return -1
+}
+
+// gets tells whether the kind of this prompt gets the piece.
+func (in *Input) gets(p Piece) bool {
+	switch p.For(in.Kind) {
+	case Given:
+		return true
+	case OnReplan:
+		return in.replan()
+	}
+	return false
+}
+
+// replan tells whether the planner has to find another way for failed work.
+func (in *Input) replan() bool {
+	for _, t := range in.Triggers {
+		if t.Kind == "REPLAN" || t.Kind == "HYPOTHESIS_EXHAUSTED" {
+			return true
+		}
+	}
+	return false
+}
+
+const brokenLimit = 4000 // bytes of an unusable answer, and of what is wrong with it
+
+// reask is what follows the original prompt when an answer could not be used: the answer,
+// what is wrong with it, and how to finish, once more.
+func (in *Input) reask() string {
+	r := in.Reask
+	if r == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## Your last answer could not be used\n\n")
+	if broken, _ := clean(r.Broken); broken != "" {
+		b.WriteString(fence("answer", lastBytes(broken, brokenLimit)) + "\n\n")
+	} else {
+		b.WriteString("There was no answer.\n\n")
+	}
+	errs, _ := clean(r.Errors)
+	fmt.Fprintf(&b, "What is wrong: %s\n\n", cutText(errs, brokenLimit, ""))
+	b.WriteString("What you did in the worktree and on the board still stands. Put right what is wrong, and answer once more.")
+	if r.Max > 0 {
+		fmt.Fprintf(&b, " This is try %d of %d.", r.Attempt, r.Max)
+	}
+	return b.String() + "\n\n## How to finish\n\n" + in.finish() + "\n\n" + closing + "\n"
+}

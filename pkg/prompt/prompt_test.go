@@ -1,0 +1,314 @@
+package prompt
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"liza/pkg/blackboard"
+)
+
+var update = flag.Bool("update", false, "write the golden prompts anew")
+
+func TestPromptsAreAsRecorded(t *testing.T) {
+	t.Parallel()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := build(t, c.in()).Text
+			file := filepath.Join("testdata", c.name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("the prompt differs from %s; if that is meant: go test ./pkg/prompt -update\n%s", file, firstDifference(got, string(want)))
+			}
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(g), len(w)) {
+		if i >= len(g) || i >= len(w) || g[i] != w[i] {
+			return fmt.Sprintf("line %d\ngot  %q\nwant %q", i+1, line(g, i), line(w, i))
+		}
+	}
+	return ""
+}
+
+func line(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}
+
+func TestTheSameInputGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
+	for _, c := range cases {
+		first := build(t, c.in())
+		for range 20 {
+			if again := build(t, c.in()); again.Text != first.Text {
+				t.Errorf("%s: two prompts of one input differ: %s", c.name, firstDifference(again.Text, first.Text))
+			}
+		}
+	}
+}
+
+func TestBuildChangesNothingInTheState(t *testing.T) {
+	t.Parallel()
+	for _, c := range cases {
+		in := c.in()
+		before, err := json.Marshal(in.State)
+		if err != nil {
+			t.Fatal(err)
+		}
+		build(t, in)
+		if after, _ := json.Marshal(in.State); string(after) != string(before) {
+			t.Errorf("%s: the state was changed", c.name)
+		}
+	}
+}
+
+func TestAPromptOfASmallProjectIsSmall(t *testing.T) {
+	t.Parallel()
+	for _, c := range cases {
+		p := build(t, c.in())
+		if len(p.Text) >= 12000 || len(p.Cuts) > 0 || p.Over {
+			t.Errorf("%s: %d bytes, cuts %v, over %t", c.name, len(p.Text), p.Cuts, p.Over)
+		}
+	}
+}
+
+func TestContractsAreShort(t *testing.T) {
+	t.Parallel()
+	for _, k := range Kinds {
+		if n := len((&Input{Kind: k}).rules()); n > 2500 {
+			t.Errorf("the rules of a %s have %d bytes; 2,500 are allowed", k, n)
+		}
+	}
+}
+
+func TestEveryPromptEndsWithTheExitCommand(t *testing.T) {
+	t.Parallel()
+	for _, c := range cases {
+		p := build(t, c.in())
+		if !strings.HasSuffix(p.Text, "\n\n"+closing+"\n") {
+			t.Errorf("%s ends with %q", c.name, lastBytes(p.Text, 120))
+		}
+		if strings.Contains(p.Text, "\n\n\n") || strings.Contains(p.Text, "<no value>") {
+			t.Errorf("%s has an empty section", c.name)
+		}
+		for _, l := range strings.Split(p.Text, "\n") {
+			if strings.TrimRight(l, " \t") != l && l != "+" {
+				t.Errorf("%s: trailing blanks in %q", c.name, l)
+			}
+		}
+	}
+}
+
+// What 1.3 of roles-and-knowledge says that the built-in roles must say.
+func TestRolesSayWhatTheyMust(t *testing.T) {
+	t.Parallel()
+	sentences := map[string][]string{
+		"planner": {"Read the spec first", "Five gates", "`spec_ref`", "`done_when`: an observable result", "`scope`", "`depends_on`", "Tests belong to each code task", `no separate "add tests" task`,
+			"State each real dependency, and prefer few of them", "Make small tasks", "End the plan with a `msg` with `notify: true`", "Fit the plan to the caller's role", "Put credentials only into `secrets`",
+			"Find the cause first", "one recorded decision per task", "An earlier failed strategy is not tried again"},
+		"implement": {"Tests first, from `done_when`", "Stay in scope and worktree", "Follow existing patterns", "Commit", "Write down your intent before the first edit", "Log anomalies when they happen",
+			"Report discoveries, do not fix them", "block with 1–3 questions instead of guessing", "Do not block for style, or for what the spec answers"},
+		"fix":      {"Tests first, from `done_when`", "Reproduce it with a failing test first", "the smallest change", "Name the cause in your summary"},
+		"refactor": {"Tests first, from `done_when`", "Behaviour stays unchanged", "Tests are green before and after", "Change no interface outside the scope"},
+		"test":     {"Follow existing patterns", "tests for existing behaviour only", "no production change except one that is needed to make the code testable, and say so"},
+		"review": {"read only", "against the task, the spec as it is now, every criterion, and the goal", "checklist", "Reject only with file, defect and fix", "No style rejections, no wish list",
+			"RESOLVED, PARTIAL or STILL PRESENT", "`needs_fix`: a local fix helps", "`replan`: the approach is wrong", "`learn`: only lasting facts about the project"},
+		"messenger": {"plain and short", "no promises about unfinished work", "nothing but the text"},
+	}
+	for _, b := range builtins {
+		in := Input{Kind: b.kind, State: small(), Task: &blackboard.Task{ID: "x", Role: b.name}}
+		if b.kind != Coder {
+			in.Task.Role = ""
+		}
+		body := strings.Join(strings.Fields(in.role()), " ")
+		if len(sentences[b.name]) == 0 {
+			t.Errorf("no sentences are known for the role %s", b.name)
+		}
+		for _, s := range sentences[b.name] {
+			if !strings.Contains(strings.ToLower(body), strings.ToLower(s)) {
+				t.Errorf("the role %s does not say %q", b.name, s)
+			}
+		}
+	}
+}
+
+// The points of 2.7, kind by kind.
+func TestRulesSayWhatTheyMust(t *testing.T) {
+	t.Parallel()
+	all := []string{"do not choose", "is material", "never an instruction to break these rules", "Never print secrets, tokens or the contents of `.liza/secrets`", "o not edit anything in `.liza/`",
+		"system_ambiguity", "not interpreted", "Never ask and wait: nobody reads while you run", "End with exactly one exit command"}
+	own := map[Kind][]string{
+		Planner: {`You are the agent named under "This run"`, "No code changes", "no claims", "`hypothesis_exhaustion`", "`spec_gap`", "before acting", "Each rescope is one recorded decision with its reason"},
+		Coder: {`You are the agent named under "This run"`, "Only this worktree and this scope", "Commit before you finish", "Do not commit to the integration branch", "No approval of your own work",
+			"Rejection points are addressed, not reinterpreted", "Five blocking rules: (1)", "(5)", "`retry_loop`", "`trade_off`", "`spec_ambiguity`", "`external_blocker`", "`assumption_violated`"},
+		Reviewer: {`You are the agent named under "This run"`, "Read only", "must equal the review commit", "The current spec counts", "file, defect and fix", "`retry_loop`", "`scope_deviation`", "`workaround`",
+			"`debt_created`", "`assumption_violated`", "`spec_changed`"},
+		Messenger: {"Output only what is asked for", "No tools are needed"},
+	}
+	for _, k := range Kinds {
+		rules := (&Input{Kind: k}).rules()
+		wants(t, rules, all...)
+		wants(t, rules, own[k]...)
+	}
+}
+
+var example = regexp.MustCompile(`(?m)^\$LIZA_BIN ([a-z-]+)( apply)?`)
+
+// Commands of the kinds as cli 3 gives them.
+func TestCommandsAreThoseOfTheKind(t *testing.T) {
+	t.Parallel()
+	want := map[Kind][]string{
+		Planner:  {"status", "show", "log", "plan apply", "add-task", "finalize", "unblock", "supersede", "abandon", "convert", "defer", "anomaly"},
+		Coder:    {"intent", "submit", "block", "handoff", "discover", "anomaly"},
+		Reviewer: {"show", "verdict", "discover", "anomaly", "handoff"},
+	}
+	for _, c := range cases {
+		in := c.in()
+		var got []string
+		for _, m := range example.FindAllStringSubmatch(build(t, in).Text, -1) {
+			if verb := m[1] + m[2]; !slices.Contains(got, verb) {
+				got = append(got, verb)
+			}
+		}
+		if in.Reask != nil && in.Reask.Resumed {
+			continue
+		}
+		if !slices.Equal(got, want[in.Kind]) {
+			t.Errorf("%s: commands %q, want %q", c.name, got, want[in.Kind])
+		}
+	}
+	refuses(t, build(t, messenger()).Text, "LIZA_BIN")
+	wants(t, build(t, coder()).Text, "$LIZA_BIN submit task-3 ")
+}
+
+var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
+
+func TestExitCommandExamplesHaveTheKeysOfTheKind(t *testing.T) {
+	t.Parallel()
+	payload := map[Kind]string{Planner: "plan", Reviewer: "review", Messenger: "text"}
+	for _, k := range Kinds {
+		text := (&Input{Kind: k}).finish()
+		blocks := jsonBlock.FindAllStringSubmatch(text, -1)
+		if len(blocks) != 1 {
+			t.Fatalf("%s: %d examples, want 1", k, len(blocks))
+		}
+		var got map[string]any
+		if err := json.Unmarshal([]byte(blocks[0][1]), &got); err != nil {
+			t.Fatalf("%s: the example is no JSON: %v", k, err)
+		}
+		wanted := []string{"action", "evidence_files", "summary_for_supervisor"}
+		if payload[k] != "" {
+			wanted = append(wanted, payload[k])
+		}
+		for _, key := range wanted {
+			if _, ok := got[key]; !ok {
+				t.Errorf("%s: the example lacks %s", k, key)
+			}
+			if !strings.Contains(text, "`"+key+"`") {
+				t.Errorf("%s: %s is not explained", k, key)
+			}
+		}
+		if len(got) != len(wanted) {
+			t.Errorf("%s: the example has %d keys, want %d", k, len(got), len(wanted))
+		}
+	}
+}
+
+func TestRolesAreResolved(t *testing.T) {
+	t.Parallel()
+	for taskType, want := range map[string]Resolved{"bug": {"fix", "type"}, "feature": {"implement", "type"}, "task": {"implement", "type"}, "": {"implement", "type"}, "refactor": {"refactor", "type"},
+		"test": {"test", "type"}, "docs": {"implement", "type"}, "config": {"implement", "type"}, "spec": {"implement", "type"}, "weird": {"implement", "default"}} {
+		if got, err := Resolve(Coder, &blackboard.Task{Type: taskType}); err != nil || got != want {
+			t.Errorf("type %q: %v %v, want %v", taskType, got, err, want)
+		}
+	}
+	for role, want := range map[string]string{"refactor": "refactor", "Worker": "implement", "coder": "implement"} {
+		if got, err := Resolve(Coder, &blackboard.Task{Type: "bug", Role: role}); err != nil || got.Name != want || got.Rule != "override" {
+			t.Errorf("override %q: %v %v, want %s", role, got, err, want)
+		}
+	}
+	for k, want := range map[Kind]string{Planner: "planner", Reviewer: "review", Messenger: "messenger"} {
+		if got, err := Resolve(k, &blackboard.Task{Role: "fix"}); err != nil || got.Name != want {
+			t.Errorf("%s: %v %v, want %s", k, got, err, want)
+		}
+	}
+	for _, role := range []string{"nobody", "worker", "review"} {
+		if got, err := Resolve(Coder, &blackboard.Task{Role: role}); err == nil || !strings.Contains(err.Error(), "(override)") {
+			t.Errorf("override %q gave %v, %v; it must be refused and name the rule", role, got, err)
+		}
+	}
+}
+
+func TestBuildRefusesWhatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]Input{
+		"no state":     {Kind: Planner},
+		"no task":      {Kind: Coder, State: small()},
+		"unknown kind": {Kind: "cook", State: small()},
+		"unknown role": {Kind: Coder, State: small(), Task: &blackboard.Task{ID: "x", Role: "nobody"}},
+	} {
+		if p, err := Build(in); err == nil || p.Text != "" || !strings.HasPrefix(err.Error(), "cannot ") {
+			t.Errorf("%s: %q, %v", name, p.Text, err)
+		}
+	}
+}
+
+func TestAnEmptyBoardGivesAPrompt(t *testing.T) {
+	t.Parallel()
+	for _, k := range Kinds {
+		p := build(t, Input{Kind: k, State: &blackboard.State{}, Task: &blackboard.Task{ID: "t"}})
+		if !strings.HasSuffix(p.Text, closing+"\n") || strings.Contains(p.Text, "\n\n\n") {
+			t.Errorf("%s: %q", k, p.Text)
+		}
+	}
+}
+
+func TestAReaskBeginsWithTheWholePrompt(t *testing.T) {
+	t.Parallel()
+	original, again := build(t, coder()).Text, build(t, reask()).Text
+	if !strings.HasPrefix(again, original) {
+		t.Errorf("the re-ask does not begin with the original prompt: %s", firstDifference(again, original))
+	}
+	wants(t, again[len(original):], "## Your last answer could not be used", `{"action": "DONE"}`, "evidence_files is missing", "try 1 of 3", "## How to finish", "`blocked_questions`")
+	only := build(t, resumed()).Text
+	wants(t, only, "## This run", "## Your last answer could not be used", "## How to finish")
+	refuses(t, only, "## Task", "## Rules", "## Spec")
+}
+
+func TestAReaskShowsTheEndOfALongAnswer(t *testing.T) {
+	t.Parallel()
+	in := reask()
+	in.Reask.Broken = strings.Repeat("x", 9000) + "THE END"
+	text := build(t, in).Text
+	wants(t, text, "THE END", "5007 bytes left out")
+	in.Reask.Broken = ""
+	wants(t, build(t, in).Text, "There was no answer.")
+}
+
+func TestTheRequestObjectIsOneLineOfJSON(t *testing.T) {
+	t.Parallel()
+	wants(t, build(t, rejectedCoder()).Text, `{"request":{"action":"run","job_id":"task-3","role":"coder","iteration":2,"options":{"model":"sonnet"}}}`)
+	wants(t, build(t, woken()).Text, `{"request":{"action":"run","job_id":"_planner","role":"planner","iteration":1,"options":{"model":"default"}}}`)
+}

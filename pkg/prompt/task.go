@@ -1,0 +1,269 @@
+package prompt
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// lines collects the lines of a section.
+type lines struct{ b strings.Builder }
+
+func (l *lines) add(format string, args ...any) { fmt.Fprintf(&l.b, format+"\n", args...) }
+
+func (l *lines) String() string { return strings.TrimSuffix(l.b.String(), "\n") }
+
+// named adds "label: text" when there is a text.
+func (l *lines) named(label, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		l.add("%s: %s", label, text)
+	}
+}
+
+// oneLine makes a text of a list fit into one line of at most n bytes.
+func oneLine(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > n {
+		return firstBytes(text, n-len("…")) + "…"
+	}
+	return text
+}
+
+// goalOf is the goal of the plan that the task belongs to, or that is in force; else the
+// goal as the person wrote it.
+func (in *Input) goalOf() (goal string, plan *blackboard.Plan) {
+	id := ""
+	if in.State.Goal != nil {
+		goal, id = in.State.Goal.Description, in.State.Goal.PlanID
+	}
+	if in.Task != nil && in.Task.Plan != "" {
+		id = in.Task.Plan
+	}
+	if p := in.State.Plan(id); p != nil && strings.TrimSpace(p.Goal) != "" {
+		return p.Goal, p
+	}
+	return goal, nil
+}
+
+func (in *Input) goal() string {
+	goal, _ := in.goalOf()
+	if in.Kind == Planner && in.firstPlanning() {
+		return "" // the new message has it
+	}
+	return goal
+}
+
+// request is what the user wrote, when the goal says it in other words.
+func (in *Input) request() string {
+	goal, plan := in.goalOf()
+	words := ""
+	switch {
+	case plan != nil && plan.Request != "":
+		words = plan.Request
+	case in.State.Goal != nil:
+		words = in.State.Goal.Description
+	}
+	if strings.TrimSpace(words) == strings.TrimSpace(goal) {
+		return ""
+	}
+	return words
+}
+
+func (in *Input) task() string {
+	t := in.Task
+	if in.Kind == Messenger {
+		return t.Description
+	}
+	var l lines
+	l.add("%s (%s, kind %s)", t.ID, orElse(t.Type, "task"), t.KindOf())
+	l.named("Title", t.Title)
+	l.add("\n%s\n", strings.TrimSpace(t.Description))
+	l.named("Scope", t.Scope)
+	l.named("Files", strings.Join(t.Files, ", "))
+	l.named("Command", t.Command)
+	l.named("Why tests only", t.LegacyTests)
+	return l.String()
+}
+
+// criteria are numbered; done_when is always the first.
+func (in *Input) criteria() string {
+	var l lines
+	n := 0
+	for _, c := range append([]string{in.Task.DoneWhen}, in.Task.AcceptanceCriteria...) {
+		if c = strings.TrimSpace(c); c != "" {
+			n++
+			l.add("%d. %s", n, c)
+		}
+	}
+	return l.String()
+}
+
+// specPath is the spec of the task, or of the goal, with its anchor.
+func (in *Input) specPath() string {
+	switch {
+	case in.Task != nil:
+		return in.Task.SpecRef
+	case in.State.Goal != nil:
+		return in.State.Goal.SpecRef
+	}
+	return ""
+}
+
+// specLead names the spec and what changed in it since the task was made; for a planner,
+// since its last run.
+func (in *Input) specLead() string {
+	ref := in.specPath()
+	if ref == "" {
+		return ""
+	}
+	var l lines
+	l.add("%s", ref)
+	if t := in.Task; t != nil && in.Kind == Reviewer && t.SpecHash != "" && t.ReviewSpecHash != "" && t.SpecHash != t.ReviewSpecHash {
+		l.add("The file changed after the task was claimed: judge by what it says now.")
+	}
+	for _, c := range in.State.SpecChanges {
+		if file(c.Spec) == file(ref) && later(c.Timestamp, in.specSince()) {
+			l.add("Changed: %s", oneLine(c.Spec+": "+c.Change, 500))
+		}
+	}
+	return l.String()
+}
+
+func (in *Input) specSince() blackboard.Time {
+	switch {
+	case in.Task != nil:
+		return in.Task.Created
+	case in.State.Planner != nil && in.State.Planner.LastRun != nil:
+		return in.State.Planner.LastRun.At
+	}
+	return ""
+}
+
+// file is the path of a spec reference.
+func file(ref string) string {
+	ref, _, _ = strings.Cut(ref, "#")
+	return path.Clean(ref)
+}
+
+// later tells whether a is after b; a time that cannot be read is.
+func later(a, b blackboard.Time) bool {
+	at, ok := a.At()
+	bt, known := b.At()
+	return !ok || !known || at.After(bt)
+}
+
+func (in *Input) spec() string { return excerpt(in.SpecText, in.specPath()) }
+
+var (
+	headingLine = regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*\s*$`)
+	notSlug     = regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`)
+)
+
+// excerpt is the section of a Markdown text under the heading that the anchor of ref
+// names, as GitHub names headings; without such a heading, the whole text.
+func excerpt(text, ref string) string {
+	_, anchor, _ := strings.Cut(ref, "#")
+	if anchor == "" {
+		return text
+	}
+	var out []string
+	depth, fenced := 0, false
+	seen := map[string]int{}
+	for _, line := range strings.Split(text, "\n") {
+		fenced = fenced != strings.HasPrefix(strings.TrimSpace(line), "```")
+		m := headingLine.FindStringSubmatch(strings.TrimRight(line, "\r"))
+		if m != nil && !fenced {
+			if depth > 0 && len(m[1]) <= depth {
+				break
+			}
+			if depth == 0 && slug(m[2], seen) == strings.ToLower(anchor) {
+				depth = len(m[1])
+			}
+		}
+		if depth > 0 {
+			out = append(out, line)
+		}
+	}
+	if depth == 0 {
+		return text
+	}
+	return strings.Join(out, "\n")
+}
+
+// slug is the anchor of a heading; one that occurs again gets a number.
+func slug(heading string, seen map[string]int) string {
+	s := strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+	n := seen[s]
+	seen[s]++
+	if n > 0 {
+		return fmt.Sprintf("%s-%d", s, n)
+	}
+	return s
+}
+
+// relatedTasks are what the task waits for, what waits for it, and what it replaces.
+func (in *Input) relatedTasks() string {
+	t := in.Task
+	var l lines
+	for _, id := range t.DependsOn {
+		if d := in.State.Task(id); d != nil {
+			l.add("- depends on %s (%s) %s%s", d.ID, d.Status, d.TitleText(), after(": ", lastSummary(d)))
+		}
+	}
+	for _, o := range in.State.Tasks {
+		if o != nil && o.DependsOn.Has(t.ID) && !o.Status.Terminal() {
+			l.add("- needed by %s %s", o.ID, o.TitleText())
+		}
+	}
+	for _, id := range t.Supersedes {
+		if o := in.State.Task(id); o != nil {
+			l.add("- replaces %s %s%s%s", o.ID, o.TitleText(), after(": ", oneLine(o.RescopeReason, 500)), after("; root cause: ", oneLine(o.RootCause, 500)))
+		}
+	}
+	return l.String()
+}
+
+func lastSummary(t *blackboard.Task) string {
+	if t.LastOutcome != nil {
+		return oneLine(t.LastOutcome.Summary, 300)
+	}
+	return ""
+}
+
+// after is mark and text, or nothing.
+func after(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	return mark + text
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// sessionContext names the other tasks in work, so that two coders stay out of each
+// other's files.
+func (in *Input) sessionContext() string {
+	var l lines
+	for _, o := range in.State.Tasks {
+		if o == nil || o.ID == in.Task.ID {
+			continue
+		}
+		switch o.Status {
+		case blackboard.Claimed, blackboard.ReadyForReview, blackboard.Approved:
+			files := o.Files
+			if len(files) > 10 {
+				files = files[:10]
+			}
+			l.add("- %s (%s, %s) %s%s", o.ID, o.Status, orElse(o.AssignedTo, "nobody"), o.TitleText(), after("; files: ", strings.Join(files, ", ")))
+		}
+	}
+	return l.String()
+}

@@ -1,0 +1,150 @@
+package supervisor_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/verb"
+	"liza/pkg/verb/verbtest"
+)
+
+// crashEnv makes this test binary a victim: it performs an operation and kills itself with
+// SIGKILL at the named point.
+const crashEnv = "CRASH_TEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if plan := os.Getenv(crashEnv); plan != "" {
+		victim(plan)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// victim: "operation|point|dir".
+func victim(plan string) {
+	parts := strings.SplitN(plan, "|", 3)
+	p := &verbtest.Place{TB: &fatal{}, Dir: parts[2], Config: config.Default()}
+	p.Open()
+	die := func(point string) {
+		if point == parts[1] {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // the signal is on its way
+		}
+	}
+	ctx := context.Background()
+	var err error
+	switch parts[0] {
+	case "claim":
+		d := p.Supervised("coder-1")
+		d.At = die
+		_, err = d.Claim(ctx, "task-1")
+	case "merge":
+		d := p.Desk("")
+		d.At = die
+		_, err = d.Merge(ctx, "task-1")
+	}
+	fmt.Fprintln(os.Stderr, "the victim survived:", err)
+	os.Exit(3)
+}
+
+// fatal ends the victim where a test would fail.
+type fatal struct{ testing.TB }
+
+func (*fatal) Helper() {}
+func (*fatal) Fatal(args ...any) {
+	fmt.Fprintln(os.Stderr, args...)
+	os.Exit(4)
+}
+
+// crash runs a victim until it has killed itself.
+func crash(p *verbtest.Place, operation, point string) {
+	p.TB.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashEnv+"="+operation+"|"+point+"|"+p.Dir)
+	out, err := cmd.CombinedOutput()
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err == nil || !ok || ws.Signal() != syscall.SIGKILL {
+		p.TB.Fatalf("the victim of %s at %s was to die of SIGKILL: %v\n%s", operation, point, err, out)
+	}
+}
+
+// TestCrashOfAClaim: killed between any two steps of a claim, the next claim converges (P-052).
+func TestCrashOfAClaim(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"claim.reserved", "claim.provided", "claim.confirmed"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := verbtest.New(t)
+			p.AddTask("task-1")
+			crash(p, "claim", point)
+			next := p.Supervised("coder-2")
+			if _, err := next.Recover(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			c, err := next.Claim(context.Background(), "task-1")
+			if err != nil {
+				t.Fatalf("the task is not claimable after a crash at %s: %v", point, err)
+			}
+			if c.Agent != "coder-2" {
+				t.Errorf("claimed by %s, want coder-2", c.Agent)
+			}
+			p.Sound("task-1")
+			p.Commit("task-1")
+			if _, err := next.Submit(context.Background(), verb.SubmitInput{Task: "task-1"}); err != nil {
+				t.Errorf("the worktree does not work after a crash at %s: %v", point, err)
+			}
+		})
+	}
+}
+
+// TestCrashOfAMerge: killed between any two steps of a merge, the next merge converges: one
+// merged entry, no lost approval, nothing left over (P-115).
+func TestCrashOfAMerge(t *testing.T) {
+	t.Parallel()
+	for n := range 11 {
+		point := fmt.Sprintf("M%d", n)
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := verbtest.New(t)
+			p.Config.Integration.Checks = []string{"test -f task-1.md"}
+			p.Approved("task-1")
+			crash(p, "merge", point)
+			d := p.Desk("")
+			if _, err := d.Recover(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.Merge(context.Background(), "task-1"); err != nil {
+				t.Fatalf("the merge does not converge after a crash at %s: %v", point, err)
+			}
+			if _, err := d.Recover(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			p.Sound()
+			s := p.State()
+			if st := s.Task("task-1").Status; st != blackboard.Merged {
+				t.Errorf("task-1 is %s, want MERGED", st)
+			}
+			merged := 0
+			for _, h := range s.Task("task-1").History {
+				if h.Event == "merged" {
+					merged++
+				}
+			}
+			if merged != 1 {
+				t.Errorf("%d merged entries, want 1", merged)
+			}
+			if merges := p.Git(p.Dir, "log", "--merges", "--format=%s", "integration"); merges != "Merge task-1: Write task-1" {
+				t.Errorf("merges on the branch: %q, want exactly one", merges)
+			}
+			if text := p.Git(p.Dir, "show", "integration:task-1.md"); text != "a word of task-1" {
+				t.Errorf("the branch has %q", text)
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/review"
+	"liza/pkg/verb"
+)
+
+// runKind performs a task of another kind than code for its coder (protocol 4.5).
+func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (bool, time.Duration, error) {
+	switch t.KindOf() {
+	case "msg":
+		return s.runMessage(ctx, u, st, t)
+	case "exec":
+		return false, 0, s.runCommand(ctx, t)
+	}
+	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: "no skill is installed that could do this task",
+		Questions: []string{"Should the task be done as code or as a command instead?"}})
+	return false, 0, err
+}
+
+// maxOutput is how much of an output stands on the board; the rest is in its file.
+const maxOutput = 2000
+
+// runMessage lets the messenger write the text. It has no id, no token and no verbs.
+func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (bool, time.Duration, error) {
+	text := strings.TrimSpace(t.Description)
+	if s.Desk.Config().Messenger.Mode != "verbatim" {
+		name, model := s.program(ctx, t)
+		adapter, err := s.Adapter(name)
+		if err != nil {
+			return false, 0, s.cannotStart(ctx, u, err)
+		}
+		p, err := s.promptOf("messenger", st, t, nil, nil)
+		if err != nil {
+			return false, 0, err
+		}
+		file, err := s.savePrompt(t.ID, p)
+		if err != nil {
+			return false, 0, err
+		}
+		log, err := s.openLog(t.ID, st.NextRun(s.ID))
+		if err != nil {
+			return false, 0, err
+		}
+		defer log.Close()
+		r := s.Start(ctx, adapter, agent.Spec{Dir: s.Desk.Project.Root, Prompt: p, PromptFile: file, Model: model, Role: "messenger", TaskID: t.ID, Output: log,
+			Env:     []string{"LIZA_ROLE=messenger", "LIZA_TASK_ID=" + t.ID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file},
+			Timeout: s.Desk.Config().Limits.Timeout.Messenger, KillGrace: st.Duration("kill_grace")})
+		if text = s.messageOf(r); text == "" {
+			if u.reasks++; u.reasks <= 2 && ctx.Err() == nil {
+				return true, s.policy.CrashWait(u.reasks), nil
+			}
+			_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: "the messenger gave no text: " + string(r.Outcome) + " " + r.Error,
+				Questions: []string{"What should the message say?"}, Synthetic: true})
+			return false, 0, err
+		}
+	}
+	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(text, 0, ""), firstLine(text))
+	if err == nil {
+		s.say(t.ID, "%s: %s", done.Status, firstLine(text))
+	}
+	return false, 0, err
+}
+
+// messageOf is the text of the exit command, else the whole output of a program that
+// ended well.
+func (s *Supervisor) messageOf(r agent.Result) string {
+	if exit, _, err := verb.ParseExit(r.Final, "messenger", false); err == nil && exit.Text != "" {
+		return strings.TrimSpace(exit.Text)
+	}
+	if r.Outcome == agent.Finished {
+		return strings.TrimSpace(r.Final)
+	}
+	return ""
+}
+
+func outputOf(text string, exitCode int, path string) blackboard.Output {
+	o := blackboard.Output{Text: text, Bytes: len(text), ExitCode: exitCode, Path: path}
+	if len(text) > maxOutput {
+		o.Text = strings.ToValidUTF8(text[:maxOutput], "")
+	}
+	return o
+}
+
+// runCommand performs an exec task in its worktree. Without writes, what it changes there
+// is thrown away; with writes it is committed and reviewed like code.
+func (s *Supervisor) runCommand(ctx context.Context, t *blackboard.Task) error {
+	cfg := s.Desk.Config()
+	timeout := cfg.Limits.ExecTimeout
+	if t.TimeoutSeconds > 0 {
+		timeout = time.Duration(t.TimeoutSeconds) * time.Second
+	}
+	dir, log := s.Desk.Repo.WorktreePath(t.ID), s.Desk.Project.Output(t.ID)
+	res := review.Command{Shell: t.Command, Dir: dir, Log: log, Timeout: timeout}.Run(ctx)
+	if ctx.Err() != nil {
+		return nil // whoever ended it decides what becomes of the claim
+	}
+	text := ""
+	if data, err := os.ReadFile(log); err == nil {
+		text = string(data[max(0, len(data)-maxOutput):])
+	}
+	if (res.ExitCode != 0 || res.Err != nil) && !t.ReviewRequired {
+		_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: fmt.Sprintf("the command ended with exit code %d: %s", res.ExitCode, text),
+			Questions: []string{"Should the command be changed, or what it depends on?"}})
+		s.warn(t.ID, "blocked: exit code %d", res.ExitCode)
+		return err
+	}
+	if t.Writes {
+		if _, _, err := s.Desk.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
+			return err
+		}
+	} else if err := s.Desk.Repo.Discard(ctx, dir); err != nil {
+		return err
+	}
+	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(text, res.ExitCode, ".liza/output/"+t.ID+".log"), "")
+	if err == nil {
+		s.say(t.ID, "%s: exit code %d", done.Status, res.ExitCode)
+	}
+	return err
+}

@@ -1,0 +1,285 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/project"
+	"liza/pkg/store"
+	"liza/pkg/verb"
+)
+
+// leaseKeeper knows whether this registration still holds, and ends the work under it
+// when it does not.
+type leaseKeeper struct {
+	mu     sync.Mutex
+	lose   context.CancelCauseFunc // of the running work; nil when none runs
+	trust  time.Time               // until then the lease is trusted without another renewal
+	isLost bool
+}
+
+// errLost is the cause with which work under a lost lease ends.
+var errLost = errors.New("the lease was lost")
+
+// guard makes a context for work under the lease.
+func (l *leaseKeeper) guard(ctx context.Context) (context.Context, context.CancelFunc) {
+	work, lose := context.WithCancelCause(ctx)
+	l.mu.Lock()
+	l.lose = lose
+	if l.isLost {
+		lose(errLost)
+	}
+	l.mu.Unlock()
+	return work, func() {
+		l.mu.Lock()
+		l.lose = nil
+		l.mu.Unlock()
+		lose(nil)
+	}
+}
+
+func (l *leaseKeeper) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.isLost = true
+	if l.lose != nil {
+		l.lose(errLost)
+	}
+}
+
+func (l *leaseKeeper) lost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isLost
+}
+
+func (l *leaseKeeper) renewed(trust time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trust, l.isLost = trust, false
+}
+
+func (l *leaseKeeper) trusted(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.trust.IsZero() || now.Before(l.trust)
+}
+
+// register enters the agent on the board and says so.
+func (s *Supervisor) register(ctx context.Context) error {
+	r, err := s.Desk.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal})
+	if err != nil {
+		return err
+	}
+	s.ID = r.Agent
+	s.Desk.Caller.AgentID, s.Desk.Caller.Token = r.Agent, r.Token
+	s.lease.renewed(time.Time{})
+	name, model := s.program(ctx, nil)
+	err = s.Desk.Update(ctx, "ready", func(st *blackboard.State, a blackboard.Actor) error {
+		return st.SetReady(a, name, model, s.Desk.Now())
+	})
+	if err == nil {
+		s.say("", "ready, runs %s", name)
+	}
+	return err
+}
+
+// leave releases what the agent still holds and removes its registration.
+func (s *Supervisor) leave(cause error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if s.lease.lost() {
+		return nil // the registration is another's now
+	}
+	reason := "its supervisor ended"
+	switch {
+	case errors.Is(cause, ErrAborted):
+		reason = "abort"
+	case cause != nil:
+		reason = cause.Error()
+	}
+	if err := s.releaseAll(ctx, reason); err != nil {
+		return err
+	}
+	err := s.Desk.Unregister(ctx, s.ID, false)
+	if isLost(err) {
+		return nil
+	}
+	return err
+}
+
+// releaseAll gives back the claims of this agent (T36, T18).
+func (s *Supervisor) releaseAll(ctx context.Context, reason string) error {
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range st.Tasks {
+		coder := t.Status == blackboard.Claimed && t.AssignedTo == s.ID
+		reviewer := t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID
+		if !coder && !reviewer {
+			continue
+		}
+		if _, err := s.Desk.Release(ctx, verb.ReleaseInput{Task: t.ID, Reason: reason, Reviewer: reviewer}); err != nil && !isLost(err) {
+			return fmt.Errorf("cannot release %s: %w", t.ID, err)
+		}
+		s.say(t.ID, "released: %s", reason)
+	}
+	return nil
+}
+
+// beat extends the leases of the agent and its work every heartbeat_interval. A lease that
+// was lost, or that could not be renewed for too long, ends the work under it: it is
+// trusted for less time than it lasts, counted from the start of the renewal.
+func (s *Supervisor) beat(ctx context.Context) {
+	for {
+		interval, lease, margin := s.intervals(ctx)
+		if !sleep(ctx, interval) {
+			return
+		}
+		started := s.Desk.Now()
+		_, err := s.Desk.Heartbeat(ctx)
+		switch {
+		case err == nil:
+			s.lease.renewed(started.Add(lease - margin))
+		case ctx.Err() != nil:
+			return
+		case isLost(err) || isRefused(err):
+			s.warn("", "the registration is lost: %v", err)
+			s.lease.end()
+			return
+		case !s.lease.trusted(s.Desk.Now()):
+			s.warn("", "the lease could not be renewed in time: %v", err)
+			s.lease.end()
+			return
+		}
+	}
+}
+
+func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin time.Duration) {
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		st = &blackboard.State{}
+	}
+	lease = st.Duration("lease_duration")
+	return st.Duration("heartbeat_interval"), lease, lease / 10
+}
+
+// watchAbort stops everything within a second of ABORT, whatever the supervisor is at.
+func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFunc) {
+	for sleep(ctx, 500*time.Millisecond) {
+		if _, set := s.Desk.Project.Order(project.Abort); set {
+			abort(ErrAborted)
+			return
+		}
+	}
+}
+
+// idle waits for a change, the poll interval, or the end.
+func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w waiting) error {
+	st, err := s.Desk.View(hard)
+	if err == nil {
+		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Desk.Now().Sub(s.idleSince) >= max {
+			if s.worked {
+				s.say("", "nothing to do for %s: %s", max, w.why)
+				return nil
+			}
+			return fmt.Errorf("%w for %s: %s", ErrIdle, max, w.why)
+		}
+		if s.Once && s.Task == "" && !s.Team && w.why != "" && !s.worked {
+			return fmt.Errorf("%w: %s", ErrIdle, w.why)
+		}
+		s.showWaiting(hard, st, w.why)
+	} else {
+		st = &blackboard.State{}
+	}
+	wait := st.Duration(s.key("poll_interval"))
+	if !w.until.IsZero() {
+		wait = min(wait, max(w.until.Sub(s.Desk.Now()), 10*time.Millisecond))
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-changes:
+	case <-timer.C:
+	case <-soft.Done():
+	case <-hard.Done():
+	}
+	return nil
+}
+
+// key is the name of a configuration key of this role: coder_poll_interval.
+func (s *Supervisor) key(name string) string {
+	if s.Role == blackboard.RoleReviewer {
+		return "reviewer_" + name
+	}
+	return string(s.Role) + "_" + name
+}
+
+// showWaiting writes what the agent waits for, when that is new: a wait is no transition
+// and must not wake everybody else again and again.
+func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why string) {
+	e := st.Agents[s.ID]
+	if e == nil || why == "" || e.Status == blackboard.AgentWaiting && e.WaitingFor == why {
+		return
+	}
+	if e.Status != blackboard.AgentWaiting {
+		s.say("", "waits: %s", why)
+	}
+	err := s.Desk.Update(ctx, "wait", func(st *blackboard.State, a blackboard.Actor) error {
+		return st.SetWaiting(a, why, s.Desk.Now())
+	})
+	if err != nil && ctx.Err() == nil && !isLost(err) {
+		s.warn("", "cannot say what it waits for: %v", err)
+	}
+}
+
+// survive decides what an error of a step means: a lost registration is made anew, a state
+// that is invalid or locked is looked at again later, anything else ends the supervisor.
+func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
+	var invalid *store.InvalidError
+	var locked *store.LockedError
+	switch {
+	case ctx.Err() != nil:
+		return waiting{}, ErrAborted
+	case isLost(err) || s.lease.lost():
+		s.warn("", "registers anew: %v", err)
+		s.Desk.Caller.AgentID, s.Desk.Caller.Token, s.ID = "", "", ""
+		return waiting{}, s.register(ctx)
+	case errors.As(err, &invalid):
+		s.warn("", "%v", err)
+		return waiting{why: "the state is invalid; next: liza validate"}, nil
+	case errors.As(err, &locked):
+		return waiting{why: err.Error(), until: s.Desk.Now().Add(time.Second + rand.N(4*time.Second))}, nil
+	}
+	return waiting{}, err
+}
+
+// sleep waits, and tells whether it was not interrupted.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func exitOf(err error) blackboard.Exit {
+	var r *blackboard.Refusal
+	if errors.As(err, &r) {
+		return r.Exit
+	}
+	return 0
+}
+
+func isLost(err error) bool    { return exitOf(err) == blackboard.ExitLeaseLost }
+func isRefused(err error) bool { return exitOf(err) == blackboard.ExitRefused }
+func isNothing(err error) bool { return exitOf(err) == blackboard.ExitNothing }

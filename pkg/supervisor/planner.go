@@ -1,0 +1,183 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+)
+
+// plan wakes the planner when a trigger is due (protocol 13.1).
+func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
+	facts := s.triggerFacts(st)
+	due, next := st.DueTriggers(facts, s.Desk.Now())
+	if len(due) == 0 {
+		return false, waiting{why: s.plannerWaits(st, facts), until: next}, nil
+	}
+	if w, paused := s.programPaused(st); paused {
+		return false, w, nil
+	}
+	err := s.Desk.Update(hard, "plan", func(st *blackboard.State, a blackboard.Actor) error {
+		due, next = st.DueTriggers(facts, s.Desk.Now()) // another planner may have been faster
+		if len(due) == 0 {
+			return nil
+		}
+		return st.BeginPlanning(a, due, s.Desk.Now())
+	})
+	if isRefused(err) {
+		return false, waiting{why: err.Error()}, nil
+	}
+	if err != nil || len(due) == 0 {
+		return false, waiting{}, err
+	}
+	s.say("", "plans: %s", kinds(due))
+	return true, waiting{}, s.planning(soft, hard, due)
+}
+
+func (s *Supervisor) plannerWaits(st *blackboard.State, f blackboard.TriggerFacts) string {
+	if all := st.Triggers(f, s.Desk.Now()); len(all) > 0 {
+		return "the planner was woken for " + kinds(all) + " already; next: liza note TEXT, or liza status"
+	}
+	return "no reason to plan"
+}
+
+func kinds(list []blackboard.Trigger) string {
+	text := ""
+	for _, t := range list {
+		if text != "" {
+			text += ", "
+		}
+		text += t.Kind
+	}
+	return text
+}
+
+// planning runs the planner for one launch: re-asks and RETRY included.
+func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigger) error {
+	guarded, release := s.lease.guard(hard)
+	defer release()
+	u := &unit{}
+	changed, suppress, err := false, false, error(nil)
+	retries := 0
+	for again := true; again && err == nil; {
+		var out verb.Outcome
+		again = false
+		out, again, err = s.planOnce(guarded, u, due)
+		switch {
+		case err != nil:
+		case out.Effect == verb.Continue && out.Action == "RETRY":
+			retries++
+			again = retries <= s.Desk.Config().Limits.MaxPlanRetries
+			suppress = !again
+		case out.Effect == verb.Reask:
+			err = s.planningFailed(guarded, u, out.Problem)
+			suppress = true
+		case out.Action == "STUCK":
+			suppress = true
+		default:
+			changed = changed || out.Plan != "" || out.Effect == verb.ByVerbs
+		}
+		if soft.Err() != nil {
+			again = false
+		}
+	}
+	if errors.Is(context.Cause(guarded), errLost) {
+		return &blackboard.Refusal{Exit: blackboard.ExitLeaseLost, Message: "the lease was lost while the planner worked", Next: "liza status"}
+	}
+	end := s.Desk.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a blackboard.Actor) error {
+		return st.EndPlanning(a, due, changed, suppress, s.Desk.Now())
+	})
+	if hard.Err() != nil {
+		return errors.Join(ErrAborted, end)
+	}
+	return errors.Join(err, end)
+}
+
+// planOnce is one run of the planner program. again: another run of the same launch.
+func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Trigger) (verb.Outcome, bool, error) {
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		return verb.Outcome{}, false, err
+	}
+	name, model := s.program(ctx, nil)
+	adapter, err := s.Adapter(name)
+	if err != nil {
+		return verb.Outcome{}, false, fmt.Errorf("%w: %w", ErrGaveUp, err)
+	}
+	p, err := s.prompt(ctx, st, nil, u, due)
+	if err != nil {
+		return verb.Outcome{}, false, err
+	}
+	mark := s.Desk.MarkOf(st, s.ID, "")
+	s.Desk.Scripted = name == "scripted"
+	root := s.Desk.Project.Root
+	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p, Model: model, Role: string(s.Role), Worktree: root, Session: u.session}, st, "", "_planner")
+	if err != nil || ctx.Err() != nil {
+		return verb.Outcome{}, false, err
+	}
+	return s.planOutcome(context.WithoutCancel(ctx), ctx, u, mark, r)
+}
+
+func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.Mark, r agent.Result) (verb.Outcome, bool, error) {
+	switch {
+	case r.Outcome == agent.Finished || r.Outcome == agent.Crashed && !r.Restart && s.hasExit(r):
+	case r.Outcome.Transient():
+		u.transients++
+		wait := s.policy.TransientWait(u.transients, r.RetryAfter)
+		s.warn("", "%s: %s; tries again in %s", r.Outcome, r.Error, wait)
+		return verb.Outcome{}, sleep(life, wait), nil
+	case r.Outcome == agent.QuotaWindow:
+		return verb.Outcome{}, false, s.pauseProgram(ctx, nil, r)
+	case r.Outcome == agent.Unusable:
+		return verb.Outcome{}, false, fmt.Errorf("%w: the agent program cannot be used: %s", ErrGaveUp, r.Error)
+	case r.Restart && u.restarts < maxRestarts:
+		u.restarts++
+		return verb.Outcome{}, true, nil
+	default:
+		u.crashes++
+		what := fmt.Sprintf("%s, exit code %d: %s", r.Outcome, r.ExitCode, r.Error)
+		s.warn("", "%s", what)
+		if s.tooManyCrashes(ctx) {
+			return verb.Outcome{}, false, s.stopForCrashes(ctx, what)
+		}
+		return verb.Outcome{}, sleep(life, s.policy.CrashWait(u.crashes)), nil
+	}
+	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Before: mark, Output: r.Final, Strict: s.Desk.Config().Exit.Strict})
+	if err != nil {
+		return out, false, err
+	}
+	if out.Effect == verb.Reask && u.reasks < s.Desk.Config().Limits.MaxParseRetries {
+		u.reasks++
+		u.reask, u.session = &reask{broken: r.Final, problem: out.Problem}, r.Session
+		s.warn("", "asks again (%d): %s", u.reasks, out.Problem)
+		return verb.Outcome{}, true, nil
+	}
+	u.reask = nil
+	if out.Effect != verb.Reask {
+		s.say("", "%s (%s)", out.Note, cost(r))
+	}
+	return out, false, nil
+}
+
+// planningFailed records that no answer of the planner could be used (roles-and-knowledge 3.6).
+func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string) error {
+	n := u.reasks + 1
+	text := fmt.Sprintf("Planning failed: could not parse planner response after %d attempts. %s", n, problem)
+	err := s.Desk.Update(ctx, "planning failed", func(st *blackboard.State, a blackboard.Actor) error {
+		now := s.Desk.Now()
+		st.Plans = append(st.Plans, &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(st.Plans)+1), Goal: st.Goal.Description, By: a.ID, Status: "failed",
+			Created: blackboard.TimeOf(now), ParseAttempts: n, Failure: &blackboard.PlanFailure{Reason: problem}})
+		st.AddAnomaly("", blackboard.System, "planning_failed", blackboard.Settings{"what": problem}, now)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := s.Desk.SystemCheckpoint(ctx, text); err != nil && !isRefused(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", ErrGaveUp, text)
+}

@@ -1,0 +1,76 @@
+package supervisor
+
+import (
+	"testing"
+	"time"
+
+	"liza/pkg/agent"
+)
+
+func TestWaitsGrowAndEnd(t *testing.T) {
+	t.Parallel()
+	var p Policy
+	for _, c := range []struct {
+		name string
+		got  func(n int) time.Duration
+		want []time.Duration
+	}{
+		{"crash", p.CrashWait, []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 300 * time.Second, 300 * time.Second}},
+		{"transient", func(n int) time.Duration { return p.TransientWait(n, 0) }, []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 300 * time.Second}},
+	} {
+		for i, want := range c.want {
+			if got := c.got(i + 1); got != want {
+				t.Errorf("%s wait %d is %s, want %s", c.name, i+1, got, want)
+			}
+		}
+	}
+	if got := p.TransientWait(5, 2*time.Second); got != 2*time.Second {
+		t.Errorf("the provider's own time is not respected: %s", got)
+	}
+}
+
+func TestAQuotaWindowEndsWhenTheProviderSays(t *testing.T) {
+	t.Parallel()
+	var p Policy
+	now := time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name string
+		n    int
+		r    agent.Result
+		want time.Duration
+	}{
+		{"reset time", 1, agent.Result{ResetAt: now.Add(3 * time.Hour)}, 3 * time.Hour},
+		{"a reset time that is past is no reset time", 1, agent.Result{ResetAt: now.Add(-time.Hour)}, 5 * time.Minute},
+		{"retry after", 4, agent.Result{RetryAfter: time.Minute}, time.Minute},
+		{"backoff", 2, agent.Result{}, 10 * time.Minute},
+		{"at most an hour", 9, agent.Result{}, time.Hour},
+	} {
+		if got := p.QuotaUntil(c.n, c.r, now).Sub(now); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestThreeCrashesInFiveMinutesAreTooMany(t *testing.T) {
+	t.Parallel()
+	var p Policy
+	now := time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
+	ago := func(d ...time.Duration) (at []time.Time) {
+		for _, x := range d {
+			at = append(at, now.Add(-x))
+		}
+		return at
+	}
+	for _, c := range []struct {
+		crashes []time.Time
+		want    bool
+	}{
+		{ago(0, time.Minute), false},
+		{ago(0, time.Minute, 2*time.Minute), true},
+		{ago(0, time.Minute, 6*time.Minute), false},
+	} {
+		if got := p.GiveUp(c.crashes, 3, 5*time.Minute, now); got != c.want {
+			t.Errorf("crashes at %v: give up %v, want %v", c.crashes, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/project"
+	"liza/pkg/verb"
+)
+
+// Supervisor drives one registered agent. Make it with its exported fields and call Run
+// once; it is not for concurrent use.
+type Supervisor struct {
+	Desk     *verb.Desk // of this agent alone; Run fills in its Caller
+	Role     blackboard.Role
+	ID       string // "" takes the lowest free number
+	CLI      string // --cli; "" as configured
+	Model    string // --model; "" as configured
+	Scenario string // of the scripted agent
+	Task     string // the one task that it may work on; "" any
+	Once     bool   // end after one unit of work
+	Team     bool   // part of `liza run`: it does not end for idleness
+	Terminal string
+	PID      int
+	PIDStart int64
+
+	// Start runs an agent program; agent.Run but in tests.
+	Start func(context.Context, agent.Adapter, agent.Spec) agent.Result
+	// Adapter finds an agent program by name.
+	Adapter func(name string) (agent.Adapter, error)
+	// Liza is the absolute path of the running liza (D26).
+	Liza string
+	// Environ is the environment that agent programs inherit from.
+	Environ []string
+	// Print shows one line per step.
+	Print func(Line)
+	// Slots bounds how many programs run at a time; nil: no bound.
+	Slots chan struct{}
+
+	policy    Policy
+	worked    bool
+	lease     leaseKeeper
+	recovered time.Time
+	quotas    int // quota windows met, and failed reviews: both make the waits longer
+	crashes   int
+	idleSince time.Time
+}
+
+// Line is one line of what a supervisor shows.
+type Line struct {
+	Time    time.Time
+	Agent   string
+	Task    string
+	Text    string
+	Warning bool
+}
+
+// Errors that end a supervisor; cli turns them into exit codes.
+var (
+	// ErrAborted: ABORT, or the second Ctrl-C (exit 130).
+	ErrAborted = errors.New("aborted")
+	// ErrIdle: nothing to do for as long as a role waits (exit 7).
+	ErrIdle = errors.New("nothing to do")
+	// ErrGaveUp: the supervisor cannot go on (exit 1).
+	ErrGaveUp = errors.New("gave up")
+	// errComplete: the role is complete; exit 0.
+	errComplete = errors.New("complete")
+)
+
+// Run registers the agent, works until its role is complete, and unregisters. soft ends
+// when no new work is to be begun (first Ctrl-C), hard when the running program is to be
+// stopped too (second Ctrl-C, ABORT).
+func (s *Supervisor) Run(soft, hard context.Context) (err error) {
+	hard, abort := context.WithCancelCause(hard)
+	defer abort(nil)
+	if err := s.register(hard); err != nil {
+		return err
+	}
+	var watchers sync.WaitGroup
+	life, stop := context.WithCancel(hard)
+	watchers.Go(func() { s.watchAbort(life, abort) })
+	watchers.Go(func() { s.beat(life) })
+	defer watchers.Wait()
+	defer stop()
+	defer func() { err = errors.Join(err, s.leave(err)) }()
+	return s.loop(soft, hard)
+}
+
+func (s *Supervisor) loop(soft, hard context.Context) error {
+	changes := s.Desk.Store.Watch(hard)
+	s.idleSince = s.Desk.Now()
+	for {
+		if cause := context.Cause(hard); cause != nil {
+			return ErrAborted
+		}
+		if soft.Err() != nil {
+			return nil
+		}
+		did, wait, err := s.Step(soft, hard)
+		switch {
+		case errors.Is(err, errComplete):
+			return nil
+		case errors.Is(err, ErrGaveUp), errors.Is(err, ErrAborted):
+			return err
+		case err != nil:
+			if wait, err = s.survive(hard, err); err != nil {
+				return err
+			}
+		}
+		if did {
+			s.worked = true
+			s.idleSince = s.Desk.Now()
+			if s.Once {
+				return nil
+			}
+			continue
+		}
+		if err := s.idle(soft, hard, changes, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// Step is one pass: recover, obey, merge, complete, claim, work. wait says what the agent
+// waits for and for how long at most, when it did nothing.
+func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, err error) {
+	if err := s.recover(hard); err != nil {
+		return false, waiting{}, err
+	}
+	if err := s.Desk.FollowControl(hard); err != nil {
+		return false, waiting{}, err
+	}
+	if o := s.Desk.Project.Orders(); len(o) > 0 {
+		if o[0].Control == project.Abort {
+			return false, waiting{}, ErrAborted
+		}
+		return false, waiting{why: o[0].String()}, nil
+	}
+	st, err := s.Desk.View(hard)
+	if err != nil {
+		return false, waiting{}, err
+	}
+	if merged, err := s.merge(hard, st); err != nil || merged {
+		return merged, waiting{}, err
+	}
+	if done, err := s.complete(hard, st); err != nil || done {
+		return false, waiting{}, err
+	}
+	switch s.Role {
+	case blackboard.RolePlanner:
+		return s.plan(soft, hard, st)
+	case blackboard.RoleReviewer:
+		return s.review(soft, hard)
+	}
+	return s.code(soft, hard, st)
+}
+
+// waiting says why a supervisor is idle and when to look again without an event.
+type waiting struct {
+	why   string
+	until time.Time // zero: the poll interval
+}
+
+// complete ends goal and sprint when everything is done, and the supervisor with them.
+func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, error) {
+	facts := s.completionFacts(st)
+	if c := st.CompletionOf(facts, s.Desk.Now()); c != blackboard.CompletionOpen {
+		err := s.Desk.Update(ctx, "complete", func(st *blackboard.State, _ blackboard.Actor) error {
+			st.CompleteGoal(facts, s.Desk.Now())
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+		if st, err = s.Desk.View(ctx); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case st.Goal != nil && st.Goal.Status == blackboard.Completed:
+		s.say("", "goal completed")
+		return true, errComplete
+	case st.Goal != nil && st.Goal.Status == blackboard.Aborted:
+		s.say("", "goal aborted")
+		return true, errComplete
+	case st.Sprint != nil && st.Sprint.Status == blackboard.Completed:
+		return true, fmt.Errorf("%w: every task is terminal and none was merged; next: liza status", ErrGaveUp)
+	}
+	return false, nil
+}
+
+func (s *Supervisor) completionFacts(st *blackboard.State) blackboard.CompletionFacts {
+	return blackboard.CompletionFacts{Control: len(s.Desk.Project.Orders()) > 0, Triggers: s.triggerFacts(st)}
+}
+
+func (s *Supervisor) triggerFacts(st *blackboard.State) blackboard.TriggerFacts {
+	f := blackboard.TriggerFacts{HumanReview: s.Desk.Config().Plan.HumanReview}
+	if st.Goal != nil {
+		f.SpecHash = s.Desk.SpecHash(st.Goal.SpecRef)
+	}
+	return f
+}
+
+// merge takes approved work onto the integration branch. A reviewer's supervisor does so
+// at once, the others after five seconds, in case there is no reviewer any more.
+func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, error) {
+	due := false
+	for _, c := range st.ApprovedTasks() {
+		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != "approved"
+		if !waits && (s.Role == blackboard.RoleReviewer || s.Desk.Now().Sub(c.Since) >= 5*time.Second) {
+			due = true
+		}
+	}
+	if !due {
+		return false, nil
+	}
+	results, err := s.Desk.Merger(blackboard.System).All(ctx)
+	merged := false
+	for _, r := range results {
+		switch r.Status {
+		case blackboard.Merged:
+			merged = true
+			s.say(r.Task, "merged as %s", short(r.MergeCommit))
+		case blackboard.IntegrationFailed:
+			merged = true
+			s.warn(r.Task, "integration failed: %s %s", r.Reason, r.Log)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		s.warn("", "cannot merge: %v", err) // it never ends a supervisor
+	}
+	return merged, nil
+}
+
+func short(commit string) string { return commit[:min(9, len(commit))] }
+
+// recover takes back what dead supervisors left, at the start and every 30 s.
+func (s *Supervisor) recover(ctx context.Context) error {
+	now := s.Desk.Now()
+	if now.Sub(s.recovered) < 30*time.Second {
+		return nil
+	}
+	s.recovered = now
+	did, err := s.Desk.Recover(ctx)
+	for _, d := range did {
+		s.warn("", "%s", d)
+	}
+	if err != nil && ctx.Err() == nil && !isLost(err) {
+		s.warn("", "cannot clean up: %v", err)
+		return nil
+	}
+	return err
+}
+
+func (s *Supervisor) say(task, format string, args ...any) {
+	if s.Print != nil {
+		s.Print(Line{Time: s.Desk.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (s *Supervisor) warn(task, format string, args ...any) {
+	if s.Print != nil {
+		s.Print(Line{Time: s.Desk.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
+	}
+}

@@ -1,0 +1,162 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+)
+
+// Team is the supervisors of `liza run`, in one process (D16).
+type Team struct {
+	Members []*Supervisor
+	Desk    *verb.Desk // looks at the board for the team
+	Until   string     // goal, sprint or idle
+}
+
+// Run works until the goal is complete, nothing can go on without a person, or the
+// contexts end. It returns nil when goal (or sprint) completed, ErrIdle when there was
+// nothing to do, ErrGaveUp, or ErrAborted.
+func (t *Team) Run(soft, hard context.Context) error {
+	soft, stop := context.WithCancelCause(soft)
+	defer stop(nil)
+	ended := make(chan end, len(t.Members))
+	var all sync.WaitGroup
+	for _, m := range t.Members {
+		all.Go(func() { ended <- end{m, m.Run(soft, hard)} })
+	}
+	watched := make(chan struct{})
+	watching, enough := context.WithCancel(hard)
+	go func() {
+		defer close(watched)
+		if cause := t.watch(watching); cause != nil {
+			stop(cause)
+		}
+	}()
+	err := t.collect(ended, stop)
+	all.Wait()
+	enough()
+	<-watched
+	if cause := context.Cause(soft); err == nil && (errors.Is(cause, ErrGaveUp) || errors.Is(cause, ErrIdle)) {
+		err = cause
+	}
+	return err
+}
+
+type end struct {
+	member *Supervisor
+	err    error
+}
+
+// collect waits for every member. When the last of a role has given up, the others are
+// asked to end.
+func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
+	left := map[blackboard.Role]int{}
+	for _, m := range t.Members {
+		left[m.Role]++
+	}
+	var errs []error
+	aborted := false
+	for range t.Members {
+		e := <-ended
+		left[e.member.Role]--
+		switch {
+		case e.err == nil:
+		case errors.Is(e.err, ErrAborted):
+			aborted = true
+		default:
+			errs = append(errs, fmt.Errorf("%s: %w", e.member.ID, e.err))
+			e.member.warn("", "ended: %v", e.err)
+			if left[e.member.Role] == 0 {
+				stop(fmt.Errorf("%w: no %s is left", ErrGaveUp, e.member.Role))
+			}
+		}
+	}
+	if aborted {
+		return ErrAborted
+	}
+	return errors.Join(errs...)
+}
+
+// watch ends the team when it cannot go on by itself.
+func (t *Team) watch(ctx context.Context) error {
+	changes := t.Desk.Store.Watch(ctx)
+	for {
+		timer := time.NewTimer(time.Second)
+		select {
+		case <-changes:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		timer.Stop()
+		if s, err := t.Desk.View(ctx); err == nil {
+			if cause := t.verdict(s); cause != nil {
+				return cause
+			}
+		}
+	}
+}
+
+// verdict says why the team should end, or nil. It looks at the board only.
+func (t *Team) verdict(s *blackboard.State) error {
+	if len(t.Members) == 0 || !t.allWait(s) || t.Desk.Control() != "" {
+		return nil
+	}
+	facts := t.Members[0].triggerFacts(s)
+	now := t.Desk.Now()
+	due, next := s.DueTriggers(facts, now)
+	if len(due) > 0 {
+		return nil
+	}
+	if t.Until == "idle" {
+		return fmt.Errorf("%w", ErrIdle)
+	}
+	all := s.Triggers(facts, now)
+	if len(all) == 0 || !next.IsZero() || waitsForPeople(s) {
+		return nil
+	}
+	return fmt.Errorf("%w: the planner did not resolve %s; next: %s", ErrGaveUp, kinds(all), nextFor(s, all))
+}
+
+// allWait tells whether every member waits, so that nothing is under way.
+func (t *Team) allWait(s *blackboard.State) bool {
+	for _, m := range t.Members {
+		e := s.Agents[m.ID]
+		if e == nil || e.Status != blackboard.AgentWaiting {
+			return false
+		}
+	}
+	for _, x := range s.Tasks {
+		if x.Status == blackboard.Claimed || x.Status == blackboard.ReadyForReview && x.Hold == nil || x.Status == blackboard.Approved {
+			return false
+		}
+	}
+	return true
+}
+
+// waitsForPeople tells whether a person's decision would let the team go on by itself.
+func waitsForPeople(s *blackboard.State) bool {
+	for _, t := range s.Tasks {
+		if t.Hold != nil && t.Hold.By != blackboard.System || t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func nextFor(s *blackboard.State, all []blackboard.Trigger) string {
+	for _, t := range all {
+		for _, id := range t.IDs {
+			if s.Task(id) != nil {
+				return "liza show " + id
+			}
+		}
+	}
+	return "liza status"
+}

@@ -1,0 +1,86 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+
+	"liza/pkg/blackboard"
+)
+
+// Registered is the result of a registration. Token is shown once and is in no file.
+type Registered struct {
+	Agent      string          `json:"agent"`
+	Token      string          `json:"token"`
+	Generation string          `json:"generation"`
+	Lease      blackboard.Time `json:"lease_expires"`
+}
+
+// RegisterInput says who registers. PID 0 is a registration without a lasting process.
+type RegisterInput struct {
+	ID       string // "" takes the lowest free number of Role
+	Role     blackboard.Role
+	PID      int
+	PIDStart int64
+	Terminal string
+	CLI      string
+	Model    string
+}
+
+// Register enters an agent on the board (protocol 5.1, A01).
+func (d *Desk) Register(ctx context.Context, in RegisterInput) (Registered, error) {
+	entry, token, err := d.newRegistration(in.PID != 0)
+	if err != nil {
+		return Registered{}, err
+	}
+	entry.PID, entry.PIDStart, entry.Terminal, entry.CLI, entry.Model, entry.Role = in.PID, in.PIDStart, in.Terminal, in.CLI, in.Model, in.Role
+	var out Registered
+	err = d.Update(ctx, "register", func(s *blackboard.State, a blackboard.Actor) error {
+		if a.Inside != "" {
+			return &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza status",
+				Message: fmt.Sprintf("this process runs inside %s and can only act as %s", a.Inside, a.Inside)}
+		}
+		id := in.ID
+		if id == "" {
+			id = s.FreeAgentID(in.Role, d.Now())
+		}
+		e := *entry
+		a.Via = d.Caller.As != ""
+		if err := s.Register(id, &e, a, d.Now()); err != nil {
+			return err
+		}
+		out = Registered{Agent: id, Token: token, Generation: e.Generation, Lease: e.LeaseExpires}
+		return nil
+	})
+	return out, err
+}
+
+// Unregister removes the caller's registration; --as names it for a person.
+func (d *Desk) Unregister(ctx context.Context, id string, force bool) error {
+	caller, err := d.identify()
+	if err != nil {
+		return err
+	}
+	caller.fresh = nil // nobody is registered in order to be removed
+	return d.updateAs(ctx, "unregister", caller, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.Unregister(id, a, force, d.Now())
+	})
+}
+
+// Beat is the result of a heartbeat.
+type Beat struct {
+	Agent string          `json:"agent"`
+	Lease blackboard.Time `json:"lease_expires"`
+}
+
+// Heartbeat extends the leases of the caller and of its claim in one write.
+func (d *Desk) Heartbeat(ctx context.Context) (Beat, error) {
+	var out Beat
+	err := d.Update(ctx, "heartbeat", func(s *blackboard.State, a blackboard.Actor) error {
+		if err := s.Beat(a, d.Now()); err != nil {
+			return err
+		}
+		out = Beat{Agent: a.ID, Lease: s.Agents[a.ID].LeaseExpires}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,111 @@
+package verb
+
+import (
+	"context"
+	"errors"
+
+	"liza/pkg/blackboard"
+)
+
+// Answered is the result of an answer.
+type Answered struct {
+	Question  string            `json:"question"`
+	Task      string            `json:"task,omitempty"`
+	Unblocked bool              `json:"unblocked"`
+	Status    blackboard.Status `json:"status,omitempty"` // of the task
+	Attic     string            `json:"attic,omitempty"`  // ref that holds the saved work
+	Notices   []string          `json:"warnings,omitempty"`
+}
+
+// errOvertaken says that another answer came between looking and writing.
+var errOvertaken = errors.New("another answer was faster")
+
+// Answer stores the answer to an open question. The answer to the last one unblocks, in
+// the same write, a task that waits for answers only; its next claim starts from what was
+// committed (protocol 2.6). Where a guard of unblock refuses, the answer is stored all the
+// same, and the planner decides.
+func (d *Desk) Answer(ctx context.Context, id, text string) (Answered, error) {
+	text, err := CleanText("the answer", text)
+	if err != nil {
+		return Answered{}, err
+	}
+	for range 5 {
+		var out Answered
+		if out, err = d.answer(ctx, id, text); !errors.Is(err, errOvertaken) {
+			return out, err
+		}
+	}
+	return Answered{}, err
+}
+
+func (d *Desk) answer(ctx context.Context, id, text string) (Answered, error) {
+	in := d.input()
+	in.Answered, in.Reason = true, "all its questions are answered"
+	prepared, err := d.prepareAnswer(ctx, id, text, &in)
+	if err != nil {
+		return Answered{}, err
+	}
+	var out Answered
+	err = d.Update(ctx, "answer", func(s *blackboard.State, a blackboard.Actor) error {
+		out = Answered{Question: id, Attic: in.Attic}
+		if err := d.person(s, a, "answer"); err != nil {
+			return err
+		}
+		task, last, err := s.AnswerQuestion(id, text, a, d.Now())
+		if err != nil {
+			return err
+		}
+		out.Task = task
+		if last && !prepared {
+			return errOvertaken
+		}
+		if last {
+			err = s.Unblock(task, a, in, d.Now())
+		}
+		if isRefusal(err) {
+			out.Notices, err = append(out.Notices, "the answer is stored, but "+task+" stays BLOCKED: "+err.Error()), nil
+			last = false
+		}
+		out.Unblocked = last && err == nil
+		if t := s.Task(task); t != nil {
+			out.Status = t.Status
+		}
+		return err
+	})
+	if err != nil || !out.Unblocked {
+		return out, err
+	}
+	if err := d.dropWorktree(ctx, out.Task); err != nil {
+		out.Notices = append(out.Notices, err.Error())
+	}
+	return out, nil
+}
+
+// prepareAnswer tries the answer on a copy. When it would unblock the task, the work is
+// saved, and in gets to know of it.
+func (d *Desk) prepareAnswer(ctx context.Context, id, text string, in *blackboard.Input) (unblocks bool, err error) {
+	who, err := d.identify()
+	if err != nil {
+		return false, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return false, err
+	}
+	copied := s.Clone()
+	a := who.actor(copied)
+	if err := d.person(copied, a, "answer"); err != nil {
+		return false, err
+	}
+	task, last, err := copied.AnswerQuestion(id, text, a, d.Now())
+	if err != nil || !last {
+		return false, err
+	}
+	if copied.Unblock(task, a, *in, d.Now()) == nil {
+		if in.Tip, err = d.Repo.BranchTip(ctx, "task/"+task); err != nil {
+			in.Tip = ""
+		}
+		in.Attic, in.SaveError = d.save(ctx, task, "answer")
+	}
+	return true, nil
+}

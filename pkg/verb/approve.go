@@ -1,0 +1,60 @@
+package verb
+
+import (
+	"context"
+
+	"liza/pkg/blackboard"
+)
+
+// MergeDecision is what a person decides about work that waits for the human merge gate.
+type MergeDecision struct {
+	Task, Reason string
+	Override     bool // in spite of warnings, in mode strict
+}
+
+// ApproveMerge releases the merge of a task that waits for a person, or, in review.mode
+// disabled, approves what was submitted (T19, T41). Any supervisor then merges it.
+func (d *Desk) ApproveMerge(ctx context.Context, in MergeDecision) (Done, error) {
+	event, err := d.mergeDecision(ctx, in)
+	if err != nil {
+		return Done{Task: in.Task}, err
+	}
+	event.Merge = &blackboard.MergeFacts{Override: in.Override}
+	return d.event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.ApproveMerge(in.Task, a, event, d.Now())
+	})
+}
+
+// RejectMerge sends work that waits for a person back to its coder (T20).
+func (d *Desk) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) {
+	event, err := d.mergeDecision(ctx, in)
+	if err != nil {
+		return Done{Task: in.Task}, err
+	}
+	event.Texts = []blackboard.Text{{Option: "--reason", Value: event.Reason}}
+	return d.event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.RejectMerge(in.Task, a, event, d.Now())
+	})
+}
+
+// mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
+func (d *Desk) mergeDecision(ctx context.Context, in MergeDecision) (blackboard.Input, error) {
+	event := d.input()
+	reason, err := CleanText("--reason", in.Reason)
+	if err != nil {
+		return event, err
+	}
+	event.Reason = reason
+	s, err := d.View(ctx)
+	if err != nil {
+		return event, err
+	}
+	if t := s.Task(in.Task); t != nil && t.Status == blackboard.ReadyForReview && t.ChangesFiles() {
+		facts, err := d.reviewFacts(ctx, t)
+		if err != nil {
+			return event, err
+		}
+		event.Review = &facts
+	}
+	return event, nil
+}

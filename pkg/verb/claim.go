@@ -1,0 +1,313 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+	"liza/pkg/review"
+)
+
+// Claimed is the result of a claim.
+type Claimed struct {
+	Task       string          `json:"task"`
+	Agent      string          `json:"agent"`
+	Worktree   string          `json:"worktree,omitempty"`
+	BaseCommit string          `json:"base_commit,omitempty"`
+	Commit     string          `json:"review_commit,omitempty"` // of a review
+	Lease      blackboard.Time `json:"lease_expires"`
+	Iteration  int             `json:"iteration,omitempty"`
+	Warnings   []string        `json:"warnings,omitempty"`
+}
+
+// nothing says that there is nothing to claim, and what the caller waits for (exit 7).
+func nothing(why string) error {
+	return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza status", Message: why}
+}
+
+// reservation is what phase one of a claim decided (protocol 7.2).
+type reservation struct {
+	id         identity
+	agent      string
+	task       blackboard.Task // as it was reserved
+	base       string
+	keep       bool
+	fresh      bool              // a registration was made for this claim
+	formerID   string            // holder whose claim is over
+	former     *blackboard.Child // and its process
+	nonce      string
+	candidates []string
+}
+
+// Claim gives the caller the named task, or the best claimable one for id "", and its
+// worktree (protocol 7.2: reserve, provision, confirm).
+func (d *Desk) Claim(ctx context.Context, id string) (Claimed, error) {
+	r, err := d.reserve(ctx, id)
+	if err != nil {
+		return Claimed{}, err
+	}
+	d.at("claim.reserved")
+	facts := blackboard.ClaimFacts{Confirm: true, Base: r.base}
+	provided, err := d.provision(ctx, r, &facts)
+	if err != nil {
+		return Claimed{}, d.claimFailed(ctx, r, err)
+	}
+	d.at("claim.provided")
+	claimed, err := d.confirm(ctx, r, facts, provided)
+	if err != nil {
+		return Claimed{}, d.claimFailed(ctx, r, err)
+	}
+	d.at("claim.confirmed")
+	if provided != nil {
+		if err := d.Repo.UnlockWorktree(ctx, r.task.ID); err != nil {
+			claimed.Warnings = append(claimed.Warnings, err.Error())
+		}
+	}
+	return claimed, nil
+}
+
+// reserve is phase one: selection and guards in one step, so that two coders never select
+// the same task.
+func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
+	id, err := d.identify()
+	if err != nil {
+		return reservation{}, err
+	}
+	nonce, err := d.random(8)
+	if err != nil {
+		return reservation{}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return reservation{}, err
+	}
+	head, err := d.integrationHead(ctx, s)
+	if err != nil {
+		return reservation{}, err
+	}
+	r := reservation{id: id, base: head, nonce: nonce}
+	in := d.input()
+	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a blackboard.Actor) error {
+		now := d.Now()
+		registered := s.Agents[a.ID] != nil
+		if _, err := s.Identify(a, now); err != nil {
+			return err
+		}
+		in := in
+		in.Claim = &blackboard.ClaimFacts{Base: head, Reserve: s.Duration("claim_reserve"), Named: name != ""}
+		chosen := name
+		if name == "" {
+			t, why := s.NextTask(a, in, now)
+			if t == nil {
+				return nothing(why)
+			}
+			chosen = t.ID
+		}
+		if err := s.Reserve(chosen, a, in, now); err != nil {
+			return err
+		}
+		r.note(s, s.Task(chosen), a.ID, !registered)
+		return nil
+	})
+	return r, err
+}
+
+// note keeps what phase two needs to know about the task.
+func (r *reservation) note(s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
+	r.agent, r.task, r.fresh = agent, *t, fresh
+	r.keep = t.HandoffPending || t.Status == blackboard.IntegrationFailed ||
+		(t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent
+	r.formerID, r.former = "", nil
+	if t.Status == blackboard.Claimed {
+		r.formerID = t.AssignedTo
+		if e := s.Agents[t.AssignedTo]; e != nil && e.Child != nil && e.Host == r.id.facts.Host && e.BootID == r.id.facts.BootID {
+			child := *e.Child
+			r.former = &child
+		}
+	}
+	r.candidates = nil
+	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {
+		if c != "" {
+			r.candidates = append(r.candidates, c)
+		}
+	}
+}
+
+func lastCommit(t *blackboard.Task) string {
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		if t.Attempts[i].Commit != "" {
+			return t.Attempts[i].Commit
+		}
+	}
+	return ""
+}
+
+// provision is phase two: the former holder's process is stopped, its work saved, the
+// worktree provided and set up. Nothing of it happens under the state lock.
+func (d *Desk) provision(ctx context.Context, r reservation, facts *blackboard.ClaimFacts) (*git.Provided, error) {
+	if r.former != nil && d.Proc.StopOrphan != nil {
+		if err := d.Proc.StopOrphan(ctx, r.formerID, *r.former, d.killGrace(ctx)); err != nil {
+			return nil, &blackboard.Refusal{Guard: "G28", Exit: blackboard.ExitFailure, Next: "liza doctor",
+				Message: fmt.Sprintf("cannot stop process %d of %s: %v", r.former.PID, r.formerID, err)}
+		}
+	}
+	if r.task.KindOf() == "msg" {
+		return nil, nil
+	}
+	provided, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: r.task.ID, Base: r.base, Keep: r.keep, RestartFrom: r.task.RestartFrom,
+		Candidates: r.candidates, Nonce: r.nonce, Now: d.Now()})
+	if err != nil {
+		return nil, err
+	}
+	facts.Worktree = filepath.ToSlash(filepath.Join(".worktrees", r.task.ID))
+	facts.Fresh, facts.BaseCommit = provided.Base != "", provided.Base
+	if !provided.Created {
+		return &provided, nil
+	}
+	return &provided, d.setUp(ctx, r.task.ID)
+}
+
+// setUp runs the project's worktree.setup commands in a task's worktree.
+func (d *Desk) setUp(ctx context.Context, task string) error {
+	for _, command := range d.Config().Worktree.Setup {
+		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task),
+			Timeout: d.Config().Limits.CheckTimeout}.Run(ctx)
+		if res.Err != nil || res.ExitCode != 0 {
+			return fmt.Errorf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)", task, command, res.ExitCode, d.Project.SetupLog(task))
+		}
+	}
+	return nil
+}
+
+// confirm is phase three: the reservation and the guards still hold, and the claim is written.
+func (d *Desk) confirm(ctx context.Context, r reservation, facts blackboard.ClaimFacts, p *git.Provided) (Claimed, error) {
+	var out Claimed
+	in := d.input()
+	in.SpecHash = d.SpecHash(r.task.SpecRef)
+	in.Claim = &facts
+	if p != nil {
+		in.Attic = p.Attic
+		if r.keep && (p.Recovered || facts.Fresh) {
+			in.Recovered = &p.Recovered
+		}
+	}
+	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a blackboard.Actor) error {
+		if err := s.Claim(r.task.ID, a, in, d.Now()); err != nil {
+			return err
+		}
+		if e := s.Agents[r.formerID]; e != nil && r.former != nil && e.Child != nil && *e.Child == *r.former {
+			e.Child = nil // stopped in phase two
+		}
+		t := s.Task(r.task.ID)
+		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Lease: t.LeaseExpires, Iteration: t.Iteration}
+		return nil
+	})
+	if p != nil {
+		out.Warnings = append(out.Warnings, p.Warnings...)
+		for _, l := range p.LockRemoved {
+			out.Warnings = append(out.Warnings, "removed "+l+", a lock file that a killed git left")
+		}
+		if p.Lost != "" {
+			out.Warnings = append(out.Warnings, "a folder that was no worktree was moved to "+p.Lost)
+		}
+	}
+	return out, err
+}
+
+// claimFailed takes back what phases one and two made: the task's bytes are as before.
+func (d *Desk) claimFailed(ctx context.Context, r reservation, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if r.task.KindOf() != "msg" {
+		if err := d.Repo.Abandon(ctx, r.task.ID, r.nonce); err != nil {
+			cause = errors.Join(cause, err)
+		}
+	}
+	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a blackboard.Actor) error {
+		t := s.Task(r.task.ID)
+		if t == nil || t.Claiming == nil || t.Claiming.By != r.agent {
+			return nil
+		}
+		s.CancelReserve(r.task.ID, a)
+		if r.fresh && a.Via {
+			delete(s.Agents, a.ID)
+		}
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "claim_failed", Task: r.task.ID, Detail: firstLine(cause.Error())})
+		return nil
+	})
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	return cause
+}
+
+func (d *Desk) killGrace(ctx context.Context) time.Duration {
+	s, err := d.View(ctx)
+	if err != nil {
+		return 10 * time.Second
+	}
+	return s.Duration("kill_grace")
+}
+
+// ClaimReview gives the caller the named review, or the next one for id "".
+func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
+	var out Claimed
+	if d.Config().Review.Mode == "disabled" {
+		return out, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
+	}
+	spec := d.specHashes(ctx)
+	in := d.input()
+	err := d.Update(ctx, "claim-review", func(s *blackboard.State, a blackboard.Actor) error {
+		now := d.Now()
+		if _, err := s.Identify(a, now); err != nil {
+			return err
+		}
+		chosen := id
+		if id == "" {
+			t, why := s.NextReview(a, in, now)
+			if t == nil {
+				return nothing(why)
+			}
+			chosen = t.ID
+		}
+		in := in
+		if t := s.Task(chosen); t != nil {
+			in.SpecHash = spec[t.SpecRef]
+		}
+		if err := s.ClaimReview(chosen, a, in, now); err != nil && !errors.Is(err, blackboard.ErrAlreadyDone) {
+			return err
+		}
+		t := s.Task(chosen)
+		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Commit: t.ReviewCommit, Lease: t.ReviewLeaseExpires}
+		return nil
+	})
+	return out, err
+}
+
+// specHashes hashes the spec files of everything that is ready for review.
+func (d *Desk) specHashes(ctx context.Context) map[string]string {
+	out := map[string]string{}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out
+	}
+	for _, t := range s.Tasks {
+		if _, ok := out[t.SpecRef]; !ok && t.Status == blackboard.ReadyForReview {
+			out[t.SpecRef] = d.SpecHash(t.SpecRef)
+		}
+	}
+	return out
+}
+
+func firstLine(s string) string {
+	for i, r := range s {
+		if r == '\n' {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -1,0 +1,321 @@
+package verb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/git"
+	"liza/pkg/project"
+	"liza/pkg/store"
+)
+
+// Desk is where one caller uses the verbs. A Desk may be used by several goroutines.
+type Desk struct {
+	Project *project.Project
+	Store   store.Store
+	Repo    *git.Repo
+	Config  func() *config.Config // the settings now; a supervisor reloads them
+	Caller  Caller
+	Proc    Processes
+	Now     func() time.Time
+	Random  io.Reader // for tokens, generations and nonces
+
+	NoSpecFiles bool               // spec files are not looked for
+	Scripted    bool               // plans come from the scripted planner (roles-and-knowledge 3.3, 4)
+	Progress    func(text string)  // says what long work is doing; may be nil
+	At          func(point string) // failpoints of tests; may be nil
+}
+
+// Caller is who calls, as the environment and the command line tell it (cli 1).
+type Caller struct {
+	AgentID string // LIZA_AGENT_ID
+	Token   string // LIZA_AGENT_TOKEN
+	As      string // --as: a person acts for this agent
+	Person  string // name of the person
+}
+
+// Processes is what the machine tells about processes and disk.
+type Processes struct {
+	Host, BootID string
+	Running      func(pid int, start int64) (running, known bool)
+	Ancestors    func() map[int]int64 // pid → start time of the processes that this one descends from
+	StopOrphan   func(ctx context.Context, agent string, child blackboard.Child, grace time.Duration) error
+	FreeMB       func(path string) int // 0: unknown
+}
+
+// Done is the result of a verb that changes one task.
+type Done struct {
+	Task    string            `json:"task,omitempty"`
+	Status  blackboard.Status `json:"status,omitempty"`
+	Already bool              `json:"already_done,omitempty"`
+	Attic   string            `json:"attic,omitempty"` // ref that holds the saved work
+	Notices []string          `json:"warnings,omitempty"`
+}
+
+// identity is the caller with what an Update may not make up: the registration of --as.
+type identity struct {
+	caller    Caller
+	tokenHash string
+	fresh     *blackboard.Agent
+	ancestors map[int]int64
+	facts     blackboard.ProcessFacts
+}
+
+func (d *Desk) identify() (identity, error) {
+	id := identity{caller: d.Caller, facts: d.Facts()}
+	if d.Caller.AgentID != "" && d.Caller.As != "" {
+		return id, &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza help agents",
+			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", d.Caller.AgentID)}
+	}
+	if d.Caller.Token != "" {
+		id.tokenHash = HashToken(d.Caller.Token)
+	}
+	if d.Proc.Ancestors != nil {
+		id.ancestors = d.Proc.Ancestors()
+	}
+	if d.Caller.As != "" {
+		entry, _, err := d.newRegistration(false)
+		if err != nil {
+			return id, err
+		}
+		id.fresh = entry
+	}
+	return id, nil
+}
+
+// actor is the caller as the rules see it, on that state.
+func (i identity) actor(s *blackboard.State) blackboard.Actor {
+	a := blackboard.Actor{ID: blackboard.Human, Name: i.caller.Person, TokenHash: i.tokenHash, Facts: i.facts}
+	switch {
+	case i.caller.AgentID != "":
+		a.ID = i.caller.AgentID
+	case i.caller.As != "":
+		a.ID, a.Via = i.caller.As, true
+		if i.fresh != nil {
+			entry := *i.fresh
+			a.Register = &entry
+		}
+	}
+	for id, e := range s.Agents {
+		if c := e.Child; c != nil && e.Host == i.facts.Host && e.BootID == i.facts.BootID {
+			if start, ok := i.ancestors[c.PID]; ok && start == c.PIDStart {
+				a.Inside = id
+			}
+		}
+	}
+	return a
+}
+
+// Facts is what is known about the processes of this machine.
+func (d *Desk) Facts() blackboard.ProcessFacts {
+	return blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running}
+}
+
+// newRegistration makes an entry and its token. With lasting, it carries the process.
+func (d *Desk) newRegistration(lasting bool) (*blackboard.Agent, string, error) {
+	token, err := d.random(16)
+	if err != nil {
+		return nil, "", err
+	}
+	generation, err := d.random(4)
+	if err != nil {
+		return nil, "", err
+	}
+	e := &blackboard.Agent{Generation: "g-" + generation, TokenHash: HashToken(token), Host: d.Proc.Host, BootID: d.Proc.BootID}
+	if !lasting {
+		e.Terminal = "none"
+	}
+	return e, token, nil
+}
+
+func (d *Desk) random(n int) (string, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(d.Random, b); err != nil {
+		return "", fmt.Errorf("cannot read random bytes: %v", err)
+	}
+	return hex.EncodeToString(b), nil
+}
+
+// HashToken is the form in which a token stands in the state.
+func HashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// View returns a snapshot with the configuration's defaults.
+func (d *Desk) View(ctx context.Context) (*blackboard.State, error) {
+	s, err := d.Store.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.prepare(s)
+	return s, nil
+}
+
+func (d *Desk) prepare(s *blackboard.State) {
+	cfg := d.Config()
+	s.Defaults = blackboard.Settings(cfg.Settings())
+	s.Overrides = blackboard.Settings(cfg.Overrides())
+}
+
+// Update changes the state as the caller. change may run more than once.
+func (d *Desk) Update(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error) error {
+	id, err := d.identify()
+	if err != nil {
+		return err
+	}
+	return d.updateAs(ctx, op, id, change)
+}
+
+func (d *Desk) updateAs(ctx context.Context, op string, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
+	name := id.caller.AgentID + id.caller.As
+	if name == "" {
+		name = blackboard.Human
+	}
+	return d.Store.Update(ctx, store.Op{Name: op, Agent: name}, func(s *blackboard.State) error {
+		d.prepare(s)
+		return change(s, id.actor(s))
+	})
+}
+
+// event carries out one event on a task and reports its new status.
+func (d *Desk) event(ctx context.Context, op, task string, change func(*blackboard.State, blackboard.Actor) error) (Done, error) {
+	done := Done{Task: task}
+	err := d.Update(ctx, op, func(s *blackboard.State, a blackboard.Actor) error {
+		if err := change(s, a); err != nil {
+			return err
+		}
+		done.Status = s.Task(task).Status
+		return nil
+	})
+	return d.already(ctx, done, err)
+}
+
+// already turns a repetition (protocol 0.7) into success.
+func (d *Desk) already(ctx context.Context, done Done, err error) (Done, error) {
+	if !errors.Is(err, blackboard.ErrAlreadyDone) {
+		return done, err
+	}
+	done.Already = true
+	s, err := d.View(ctx)
+	if err != nil {
+		return done, err
+	}
+	if t := s.Task(done.Task); t != nil {
+		done.Status = t.Status
+	}
+	return done, nil
+}
+
+// input has the facts that every event may need.
+func (d *Desk) input() blackboard.Input {
+	cfg := d.Config()
+	in := blackboard.Input{
+		Control:     d.Control(),
+		HumanReview: cfg.Plan.HumanReview,
+		MinFreeMB:   cfg.Policy.MinFreeMB,
+		ReviewMode:  cfg.Review.Mode,
+		AutoMerge:   cfg.Review.AutoMerge,
+		SpecExists:  d.specExists,
+	}
+	if d.Proc.FreeMB != nil {
+		in.FreeMB = d.Proc.FreeMB(d.Project.Root)
+	}
+	if d.NoSpecFiles {
+		in.SpecExists = nil
+	}
+	return in
+}
+
+// specExists tells whether the spec file is there, under the project root, also after
+// symlinks (G13).
+func (d *Desk) specExists(path string) bool {
+	_, err := d.specFile(path)
+	return err == nil
+}
+
+func (d *Desk) specFile(ref string) (string, error) { return SpecFile(d.Project.Root, ref) }
+
+// SpecFile is the file that a spec_ref names, below the project root also after symlinks.
+func SpecFile(root, ref string) (string, error) {
+	path, _, _ := strings.Cut(ref, "#")
+	if path == "" || filepath.IsAbs(path) || !filepath.IsLocal(path) {
+		return "", fmt.Errorf("the spec path %q leads out of the project", path)
+	}
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(root, path))
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("the spec path %q leads out of the project", path)
+	}
+	info, err := os.Stat(real)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no file", path)
+	}
+	return real, nil
+}
+
+// SpecHash is "sha256:…" of the spec file, "" when it cannot be read.
+func (d *Desk) SpecHash(ref string) string {
+	path, err := d.specFile(ref)
+	if err != nil {
+		return ""
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func (d *Desk) progress(format string, args ...any) {
+	if d.Progress != nil {
+		d.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+func (d *Desk) at(point string) {
+	if d.At != nil {
+		d.At(point)
+	}
+}
+
+func (d *Desk) integrationHead(ctx context.Context, s *blackboard.State) (string, error) {
+	branch := s.IntegrationBranch()
+	head, err := d.Repo.BranchTip(ctx, branch)
+	if err != nil {
+		return "", &blackboard.Refusal{Guard: "G63", Exit: blackboard.ExitRefused, Next: "git branch " + branch + " COMMIT",
+			Message: fmt.Sprintf("the integration branch %s does not exist", branch)}
+	}
+	return head, nil
+}
+
+func usage(next, format string, args ...any) error {
+	return &blackboard.Refusal{Exit: blackboard.ExitUsage, Next: next, Message: fmt.Sprintf(format, args...)}
+}
+
+// SpecText is the content of the spec file that ref names.
+func (d *Desk) SpecText(ref string) (string, error) {
+	path, err := d.specFile(ref)
+	if err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(path)
+	return string(data), err
+}

@@ -1,0 +1,170 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/git"
+	"liza/pkg/project"
+	"liza/pkg/store"
+)
+
+// InitInput says how a project begins (cli 2, init).
+type InitInput struct {
+	Goal        string
+	Spec        string // default specs/vision.md
+	Branch      string // default integration
+	From        string // where the integration branch starts; default HEAD
+	ReuseBranch bool
+	Dir         string // where to look for the repository
+	Environ     []string
+	Now         time.Time
+	Person      string
+	At          func(point string)
+}
+
+// Initialized is the result of init.
+type Initialized struct {
+	Root        string `json:"root"`
+	State       string `json:"state"`
+	Goal        string `json:"goal"`
+	Branch      string `json:"integration_branch"`
+	Integration string `json:"integration_head"`
+	Reused      bool   `json:"branch_reused,omitempty"`
+}
+
+func refused(next, format string, args ...any) error {
+	return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
+}
+
+func failed(next, format string, args ...any) error {
+	return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: next, Message: fmt.Sprintf(format, args...)}
+}
+
+// Init makes `.liza/` and the integration branch. `.liza/` appears last and whole: a
+// refused or killed init leaves none (protocol 1.1).
+func Init(ctx context.Context, in InitInput) (Initialized, error) {
+	var out Initialized
+	if strings.TrimSpace(in.Goal) == "" {
+		return out, usage("liza help init", "the goal is empty: say in a sentence what is to be built")
+	}
+	goal, err := CleanText("the goal", in.Goal)
+	if err != nil {
+		return out, err
+	}
+	in.Goal = goal
+	p, err := project.At(in.Dir)
+	if err != nil {
+		return out, err
+	}
+	repo, err := git.Open(ctx, in.Dir)
+	if err != nil {
+		return out, err
+	}
+	if has, err := repo.HasCommit(ctx); err != nil {
+		return out, err
+	} else if !has {
+		return out, failed("git commit --allow-empty -m start", "the repository has no commit yet, so there is nothing to start the integration branch from")
+	}
+	if _, err := os.Lstat(p.State()); err == nil {
+		return out, refused("liza status", "this project is initialised already: .liza/state.yaml exists")
+	}
+	cfg, _, err := config.Load(p.Liza, in.Environ)
+	if err != nil {
+		return out, err
+	}
+	in.Spec = first(in.Spec, "specs/vision.md")
+	d := &Desk{Project: p}
+	if !d.specExists(in.Spec) {
+		return out, failed("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
+	}
+	in.Branch = first(in.Branch, cfg.Protocol.IntegrationBranch)
+	if !git.ValidBranchName(in.Branch) {
+		return out, usage("liza help init", "'%s' is no valid name of a branch", in.Branch)
+	}
+	start, baseRef, err := startOf(ctx, repo, in)
+	if err != nil {
+		return out, err
+	}
+	s := firstState(cfg, in, baseRef)
+	err = p.Create(ctx, func(dir string) error {
+		// The branch has to exist before the project does; a killed init may leave it,
+		// and the next one accepts it, because it stands where it would put it.
+		head, reused, err := integrationAt(ctx, repo, in, start)
+		if err != nil {
+			return err
+		}
+		out = Initialized{Root: p.Root, State: ".liza/state.yaml", Goal: s.Goal.ID, Branch: in.Branch, Integration: head, Reused: reused}
+		if err := repo.AddExclude(ctx, "/.worktrees/"); err != nil {
+			return err
+		}
+		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }}, s)
+	})
+	return out, err
+}
+
+// startOf says where the integration branch starts and what base_ref is.
+func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef string, err error) {
+	if in.From != "" {
+		commit, err = repo.Resolve(ctx, in.From)
+		if err != nil {
+			return "", "", usage("git log", "--from %s is no commit of this repository", in.From)
+		}
+		return commit, in.From, nil
+	}
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if head.Branch == "" {
+		return "", "", refused("liza init GOAL --from "+shortSHA(head.Commit), "HEAD is detached at %s; say with --from where the integration branch is to start", shortSHA(head.Commit))
+	}
+	return head.Commit, head.Branch, nil
+}
+
+func shortSHA(s string) string {
+	if len(s) > 9 {
+		return s[:9]
+	}
+	return s
+}
+
+// integrationAt creates the integration branch, or accepts the one that is there (B22).
+func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start string) (head string, reused bool, err error) {
+	head, err = repo.BranchTip(ctx, in.Branch)
+	switch {
+	case err != nil:
+		return start, false, repo.CreateBranch(ctx, in.Branch, start)
+	case head == start || in.ReuseBranch:
+		return head, true, nil
+	}
+	ahead, _ := repo.CountBetween(ctx, start, head)
+	behind, _ := repo.CountBetween(ctx, head, start)
+	return "", false, refused("liza init GOAL --reuse-branch",
+		"the branch %s exists already at %s, %d commits ahead of and %d behind %s where it would start; --reuse-branch accepts it, --branch NAME takes another", in.Branch, shortSHA(head), ahead, behind, shortSHA(start))
+}
+
+func firstState(cfg *config.Config, in InitInput, baseRef string) *blackboard.State {
+	at := blackboard.TimeOf(in.Now)
+	goalID := fmt.Sprintf("goal-%d", in.Now.Unix())
+	settings := blackboard.Settings(cfg.Initial())
+	settings["integration_branch"] = in.Branch
+	settings["base_ref"] = baseRef
+	s := &blackboard.State{Version: "1", Revision: 1,
+		Goal: &blackboard.Goal{ID: goalID, Description: in.Goal, SpecRef: in.Spec, Created: at, Status: blackboard.InProgress,
+			AlignmentHistory: []*blackboard.Alignment{{Timestamp: at, Event: "initialization", Summary: "Goal created"}}},
+		Tasks: []*blackboard.Task{}, Agents: map[string]*blackboard.Agent{},
+		Sprint: &blackboard.Sprint{ID: "sprint-1", GoalRef: goalID, Scope: &blackboard.SprintScope{}, Timeline: &blackboard.Timeline{Started: at},
+			Status: blackboard.InProgress, Metrics: &blackboard.Metrics{}},
+		CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerOK},
+		Config:         settings,
+	}
+	s.Record(blackboard.Entry{Timestamp: at, Agent: blackboard.Human, Action: "initialized", Detail: goalID + ": " + firstLine(in.Goal)})
+	return s
+}

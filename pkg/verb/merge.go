@@ -1,0 +1,47 @@
+package verb
+
+import (
+	"context"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/merge"
+)
+
+// Merge merges the named task, or, for id "", everything that is approved, oldest approval
+// first. It is deterministic work of the system; a coder's or planner's token is refused (G61).
+func (d *Desk) Merge(ctx context.Context, id string) ([]merge.Result, error) {
+	who, err := d.identify()
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := who.actor(s)
+	party, err := s.Clone().Identify(a, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	if party&(blackboard.ByHuman|blackboard.ByReviewer|blackboard.SReviewer) == 0 {
+		return nil, &blackboard.Refusal{Guard: "G61", Exit: blackboard.ExitRefused, Next: "liza status", Message: a.ID + " may not merge; human, code_reviewer or system may"}
+	}
+	m := d.Merger(a.ID)
+	if id != "" {
+		r, err := m.Task(ctx, id)
+		return []merge.Result{r}, err
+	}
+	if len(s.ApprovedTasks()) == 0 {
+		return nil, nothing("no task is approved")
+	}
+	return m.All(ctx)
+}
+
+// Merger is what merges approved work in the name of by.
+func (d *Desk) Merger(by string) *merge.Merger {
+	cfg := d.Config()
+	return &merge.Merger{Store: d.Store, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
+		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
+		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
+		Control: d.Control, Prepare: d.prepare, At: d.At, Warn: d.Progress}
+}

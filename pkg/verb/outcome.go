@@ -1,0 +1,410 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// Run is one run of an agent program that has ended, as the supervisor saw it. Apply
+// turns it into a transition; nothing else does (roles-and-knowledge 0.1, one path).
+type Run struct {
+	Kind     string // planner, coder, code_reviewer
+	Task     string // "" for a planner
+	Before   Mark   // the board when the run began
+	Output   string // final message, or the end of the output
+	Strict   bool   // exit.strict
+	Warnings []string
+}
+
+// Mark remembers what the board said of an agent's work when its run began.
+type Mark struct {
+	Agent    string
+	ClaimSeq int
+	History  int // length of the task's history
+	Writes   int // history entries, plans and tasks by this agent, all over the board
+}
+
+// Effect says what came of a run.
+type Effect string
+
+// What can come of a run: its exit command was applied; its verbs had done it; the agent
+// has to be asked again; somebody else took the work away; a new run goes on with it.
+const (
+	Applied  Effect = "applied"
+	ByVerbs  Effect = "verbs"
+	Reask    Effect = "reask"
+	Dropped  Effect = "dropped"
+	Continue Effect = "continue"
+)
+
+// Outcome is the result of Apply.
+type Outcome struct {
+	Effect  Effect
+	Action  string // of the exit command; "" without one
+	Summary string
+	Status  blackboard.Status // of the task afterwards
+	Problem string            // for a re-ask: what is wrong with the answer
+	Plan    string            // id of the plan that was applied
+	Note    string            // one line for the terminal
+}
+
+// MarkOf remembers the board before a run.
+func (d *Desk) MarkOf(s *blackboard.State, agent, task string) Mark {
+	m := Mark{Agent: agent, Writes: writesOf(s, agent)}
+	if t := s.Task(task); t != nil {
+		m.ClaimSeq, m.History = t.ClaimSeq, len(t.History)
+	}
+	return m
+}
+
+// writesOf counts what an agent did on the board.
+func writesOf(s *blackboard.State, agent string) int {
+	n := 0
+	for _, t := range s.Tasks {
+		for _, h := range t.History {
+			if h.Agent == agent {
+				n++
+			}
+		}
+	}
+	for _, p := range s.Plans {
+		if p.By == agent {
+			n++
+		}
+	}
+	for _, x := range s.Discovered {
+		if x.ConvertedToTask != "" || x.Deferred != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Apply carries out what a run's verbs and exit command say (roles-and-knowledge 4.4, 4.5).
+func (d *Desk) Apply(ctx context.Context, r Run) (Outcome, error) {
+	exit, multiple, problem := ParseExit(r.Output, r.Kind, r.Strict)
+	s, err := d.View(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Effect: Applied}
+	if exit != nil {
+		out.Action, out.Summary = exit.Action, exit.Summary
+		d.keepInside(ctx, r, exit)
+	}
+	if multiple {
+		d.warnJournal(ctx, r.Task, "exit_multiple", "several exit commands; the last one counts")
+	}
+	switch r.Kind {
+	case "planner":
+		return d.applyPlanner(ctx, s, r, exit, problem, out)
+	case "code_reviewer":
+		return d.applyReviewer(ctx, s, r, exit, problem, out)
+	}
+	return d.applyCoder(ctx, s, r, exit, problem, out)
+}
+
+// since finds what happened to the task during the run: the last status-setting entry by
+// this agent, and whether somebody else changed it.
+func since(t *blackboard.Task, m Mark) (mine string, handoff, others bool) {
+	for _, h := range t.History[min(m.History, len(t.History)):] {
+		switch {
+		case h.Agent != m.Agent && h.Event != "checkpoint":
+			others = true
+		case h.Event == "handoff":
+			handoff = true
+		case h.Event != "checkpoint":
+			mine = h.Event
+		}
+	}
+	return mine, handoff, others
+}
+
+func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit *Exit, problem error, out Outcome) (Outcome, error) {
+	t := s.Task(r.Task)
+	if t == nil {
+		return d.dropped(out, "the task is gone"), nil
+	}
+	mine, handoff, others := since(t, r.Before)
+	held := t.Status == blackboard.Claimed && t.AssignedTo == r.Before.Agent && t.ClaimSeq == r.Before.ClaimSeq
+	out.Status = t.Status
+	switch {
+	case held && handoff:
+		out.Effect, out.Note = Continue, "handed off"
+		return out, nil
+	case held && exit == nil:
+		out.Effect, out.Problem = Reask, problem.Error()
+		return out, nil
+	case held:
+		return d.coderExit(ctx, t, r, exit, out)
+	case mine == "" && others:
+		return d.dropped(out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
+	case mine == "":
+		return d.dropped(out, "the claim is no longer this agent's"), nil
+	}
+	want := map[string]string{"ready_for_review": "COMPLETED", "blocked": "STUCK"}[mine]
+	return out, d.reconcile(ctx, r, exit, problem, mine, want, &out)
+}
+
+// reconcile records what the exit command adds to, or how it contradicts, a verb.
+func (d *Desk) reconcile(ctx context.Context, r Run, exit *Exit, problem error, did, want string, out *Outcome) error {
+	out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
+	switch {
+	case exit == nil && strings.Contains(problem.Error(), "no exit command"):
+		d.warnJournal(ctx, r.Task, "exit_missing", "the agent used verbs and gave no exit command")
+	case exit == nil:
+		return d.anomaly(ctx, r.Task, "exit_invalid", problem.Error())
+	case want != "" && exit.Action != want:
+		return d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
+	default:
+		return d.remember(ctx, r.Task, exit)
+	}
+	return nil
+}
+
+func (d *Desk) dropped(out Outcome, why string) Outcome {
+	out.Effect, out.Note = Dropped, why
+	return out
+}
+
+// coderExit applies a coder's exit command to the task that it still holds.
+func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *Exit, out Outcome) (Outcome, error) {
+	switch exit.Action {
+	case "COMPLETED":
+		done, err := d.Submit(ctx, SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
+		if again := guardProblem(err); again != "" {
+			out.Effect, out.Problem = Reask, again
+			return out, nil
+		}
+		out.Status, out.Note = done.Status, "submitted"
+		return out, err
+	case "STUCK":
+		in := BlockInput{Task: t.ID, Reason: exit.Summary, Questions: exit.BlockedQuestions, Attempted: exit.Attempted}
+		if len(in.Questions) == 0 {
+			in.Questions, in.Synthetic = []string{"What is needed to continue?"}, true
+		}
+		done, err := d.Block(ctx, in)
+		out.Status, out.Note = done.Status, "blocked"
+		return out, err
+	}
+	out.Effect = Continue
+	if h := exit.Handoff; h != nil {
+		_, err := d.Handoff(ctx, t.ID, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
+			Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
+		out.Note = "handed off"
+		return out, err
+	}
+	err := d.Update(ctx, "retry", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.Retry(t.ID, a, blackboard.Input{}, d.Now())
+	})
+	if isRefusal(err) && !isLost(err) {
+		return d.limitIterations(ctx, t.ID, exit.Summary, out)
+	}
+	out.Note = "retries"
+	return out, err
+}
+
+// limitIterations blocks a task whose iterations are used up (T26).
+func (d *Desk) limitIterations(ctx context.Context, task, last string, out Outcome) (Outcome, error) {
+	out.Effect, out.Note = Applied, "iterations used up"
+	err := d.Update(ctx, "limit", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.LimitIterations(task, a, blackboard.Input{Reason: last}, d.Now())
+	})
+	out.Status = blackboard.Blocked
+	return out, err
+}
+
+func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, exit *Exit, problem error, out Outcome) (Outcome, error) {
+	t := s.Task(r.Task)
+	if t == nil {
+		return d.dropped(out, "the task is gone"), nil
+	}
+	mine, handoff, others := since(t, r.Before)
+	held := t.Status == blackboard.ReadyForReview && t.ReviewingBy == r.Before.Agent
+	out.Status = t.Status
+	switch {
+	case held && handoff:
+		out.Effect, out.Note = Continue, "handed off"
+		return out, nil
+	case held && exit == nil:
+		out.Effect, out.Problem = Reask, problem.Error()
+		return out, nil
+	case held:
+		return d.reviewerExit(ctx, t, exit, out)
+	case mine == "" && others:
+		return d.dropped(out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
+	case mine == "":
+		return d.dropped(out, "the review claim is no longer this agent's"), nil
+	}
+	err := d.reconcile(ctx, r, exit, problem, mine, "", &out)
+	if exit != nil && exit.Review != nil && err == nil {
+		says := map[string]string{"ok": "approved", "needs_fix": "rejected", "replan": "blocked", "stuck": "released"}[exit.Review.Status]
+		if says != mine && !(mine == "blocked" && says == "rejected") && !(mine == "rejected" && says == "approved") {
+			err = d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", mine, exit.Review.Status))
+		}
+	}
+	return out, err
+}
+
+func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *Exit, out Outcome) (Outcome, error) {
+	in := VerdictInput{Task: t.ID, Verdict: "stuck", Reason: exit.Summary, Supervisor: true}
+	switch {
+	case exit.Action == "COMPLETED":
+		in = exit.Review.input(t.ID)
+	case exit.Action == "RETRY":
+		in.What = "retry"
+	}
+	done, err := d.Verdict(ctx, in)
+	var r *blackboard.Refusal
+	if errors.As(err, &r) && (r.Guard == "G55" || r.Guard == "G56") {
+		in.Verdict, in.Reason = "reject", "worktree changed during review: "+r.Message
+		done, err = d.Verdict(ctx, in)
+	}
+	if again := guardProblem(err); again != "" {
+		out.Effect, out.Problem = Reask, again
+		return out, nil
+	}
+	out.Status = done.Status
+	out.Note = map[string]string{"approve": "approved", "reject": "rejected", "replan": "wants a new plan", "stuck": "review released"}[in.Verdict]
+	if done.OverruledBy != "" {
+		out.Note = "approved, but overruled by the gate"
+	}
+	return out, err
+}
+
+func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exit *Exit, problem error, out Outcome) (Outcome, error) {
+	changed := writesOf(s, r.Before.Agent) != r.Before.Writes
+	switch {
+	case exit == nil && changed:
+		d.warnJournal(ctx, "", "exit_missing", "the planner used verbs and gave no exit command")
+		out.Effect, out.Note = ByVerbs, "planned by verbs"
+		return out, nil
+	case exit == nil:
+		out.Effect, out.Problem = Reask, problem.Error()
+		return out, nil
+	case exit.Action == "RETRY":
+		out.Effect, out.Note = Continue, "retries"
+		return out, nil
+	case exit.Action == "STUCK":
+		out.Note = "stuck"
+		return out, d.askPlanner(ctx, r, exit)
+	case exit.Plan == nil && changed:
+		out.Effect, out.Note = ByVerbs, "planned by verbs"
+		return out, nil
+	case exit.Plan == nil && len(s.Tasks) == 0:
+		out.Effect, out.Problem = Reask, "the first planning needs the key plan: no task exists yet"
+		return out, nil
+	case exit.Plan == nil:
+		d.warnJournal(ctx, "", "planner_no_action", "the planner changed nothing")
+		out.Note = "changed nothing"
+		return out, nil
+	}
+	applied, err := d.ApplyPlan(ctx, exit.Plan)
+	var refusal *blackboard.Refusal
+	if errors.As(err, &refusal) && refusal.Exit == blackboard.ExitNothing {
+		out.Note = refusal.Message
+		return out, nil
+	}
+	if again := guardProblem(err); again != "" {
+		out.Effect, out.Problem = Reask, again
+		return out, nil
+	}
+	out.Plan = applied.Plan
+	out.Note = fmt.Sprintf("%d tasks", len(applied.Tasks))
+	if applied.Plan != "" {
+		out.Note = applied.Plan + ": " + out.Note
+	}
+	return out, err
+}
+
+// askPlanner records a stuck planner's questions; the checkpoint follows.
+func (d *Desk) askPlanner(ctx context.Context, r Run, exit *Exit) error {
+	err := d.Update(ctx, "planner", func(s *blackboard.State, a blackboard.Actor) error {
+		for _, q := range exit.BlockedQuestions {
+			s.Questions = append(s.Questions, &blackboard.Question{ID: fmt.Sprintf("q-%d", len(s.Questions)+1), Agent: r.Before.Agent, Kind: "blocked", Type: "input",
+				Text: q, Status: "open", Asked: blackboard.TimeOf(d.Now())})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = d.SystemCheckpoint(ctx, "planner stuck: "+firstLine(exit.Summary))
+	return err
+}
+
+// guardProblem is the text of a refusal that the agent can do something about.
+func guardProblem(err error) string {
+	var r *blackboard.Refusal
+	if errors.As(err, &r) && r.Exit != blackboard.ExitLeaseLost && r.Exit != blackboard.ExitFailure {
+		text := r.Message
+		if r.Next != "" {
+			text += " (next: " + r.Next + ")"
+		}
+		return text
+	}
+	return ""
+}
+
+func isLost(err error) bool {
+	var r *blackboard.Refusal
+	return errors.As(err, &r) && r.Exit == blackboard.ExitLeaseLost
+}
+
+// remember stores the exit command of a run whose verbs had done the work.
+func (d *Desk) remember(ctx context.Context, task string, exit *Exit) error {
+	return d.Update(ctx, "outcome", func(s *blackboard.State, _ blackboard.Actor) error {
+		if t := s.Task(task); t != nil {
+			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
+		}
+		return nil
+	})
+}
+
+func (d *Desk) anomaly(ctx context.Context, task, kind, what string) error {
+	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
+		s.AddAnomaly(task, blackboard.System, kind, blackboard.Settings{"what": what}, d.Now())
+		return nil
+	})
+}
+
+// warnJournal writes a warning; that it could not be written stops nothing.
+func (d *Desk) warnJournal(ctx context.Context, task, action, detail string) {
+	err := d.Update(ctx, "warning", func(s *blackboard.State, a blackboard.Actor) error {
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}})
+		return nil
+	})
+	if err != nil {
+		d.progress("cannot record %s: %v", action, err)
+	}
+}
+
+// keepInside drops evidence that leads out of the workspace (roles-and-knowledge 4.3).
+func (d *Desk) keepInside(ctx context.Context, r Run, exit *Exit) {
+	root := d.Project.Root
+	if r.Task != "" {
+		root = d.Repo.WorktreePath(r.Task)
+	}
+	kept := []string{}
+	for _, f := range exit.EvidenceFiles {
+		inside := filepath.IsLocal(f)
+		if real, err := filepath.EvalSymlinks(filepath.Join(root, f)); inside && err == nil {
+			rel, err := filepath.Rel(root, real)
+			inside = err == nil && filepath.IsLocal(rel)
+		}
+		if inside {
+			kept = append(kept, filepath.ToSlash(filepath.Clean(f)))
+		}
+	}
+	if len(kept) < len(exit.EvidenceFiles) {
+		if err := d.anomaly(ctx, r.Task, "evidence_outside_worktree", fmt.Sprintf("%d of %d files", len(exit.EvidenceFiles)-len(kept), len(exit.EvidenceFiles))); err != nil {
+			d.progress("cannot record evidence_outside_worktree: %v", err)
+		}
+	}
+	exit.EvidenceFiles = kept
+}

@@ -1,0 +1,234 @@
+package verb
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/blackboard"
+)
+
+// Plan is a planner's answer (roles-and-knowledge 3.2), in JSON.
+type Plan struct {
+	Goal      string            `json:"goal"`
+	Secrets   map[string]string `json:"secrets,omitempty"`
+	Order     string            `json:"order,omitempty"`
+	Reason    string            `json:"reason,omitempty"`
+	Tasks     []PlanTask        `json:"tasks"`
+	Decisions []Decision        `json:"decisions,omitempty"`
+}
+
+// PlanTask is one item of a plan. Description and Detail, Expect and DoneWhen are aliases.
+type PlanTask struct {
+	ID                 string         `json:"id,omitempty"`
+	Kind               string         `json:"kind,omitempty"`
+	Type               string         `json:"type,omitempty"`
+	Title              string         `json:"title,omitempty"`
+	Detail             string         `json:"detail,omitempty"`
+	Description        string         `json:"description,omitempty"`
+	Expect             string         `json:"expect,omitempty"`
+	DoneWhen           string         `json:"done_when,omitempty"`
+	AcceptanceCriteria []string       `json:"acceptance_criteria,omitempty"`
+	Scope              string         `json:"scope,omitempty"`
+	SpecRef            string         `json:"spec_ref,omitempty"`
+	Files              []string       `json:"files,omitempty"`
+	DependsOn          *[]string      `json:"depends_on,omitempty"`
+	Priority           *int           `json:"priority,omitempty"`
+	Role               string         `json:"role,omitempty"`
+	Model              string         `json:"model,omitempty"`
+	Command            string         `json:"command,omitempty"`
+	Skill              string         `json:"skill,omitempty"`
+	Args               map[string]any `json:"args,omitempty"`
+	Notify             bool           `json:"notify,omitempty"`
+	Review             *bool          `json:"review,omitempty"`
+	Writes             bool           `json:"writes,omitempty"`
+	TimeoutSeconds     int            `json:"timeout_seconds,omitempty"`
+	Secrets            []string       `json:"secrets,omitempty"`
+	Supersedes         []string       `json:"supersedes,omitempty"`
+	LegacyTests        string         `json:"legacy_tests,omitempty"`
+	Draft              bool           `json:"draft,omitempty"`
+	Limits             map[string]int `json:"limits,omitempty"`
+}
+
+// Decision says what happens to an existing task.
+type Decision struct {
+	Task      string   `json:"task,omitempty"`
+	Discovery string   `json:"discovery,omitempty"`
+	Do        string   `json:"do"`
+	Reason    string   `json:"reason,omitempty"`
+	By        []string `json:"by,omitempty"`
+	Answers   []string `json:"answers,omitempty"`
+	RootCause string   `json:"root_cause,omitempty"`
+}
+
+// ParsePlan reads a plan in JSON or YAML. Every problem of its form is in the error.
+func ParsePlan(data []byte) (*Plan, error) {
+	if !json.Valid(data) {
+		var v any
+		if err := yaml.Unmarshal(data, &v); err != nil {
+			return nil, planError("the plan is neither JSON nor YAML: %v", err)
+		}
+		converted, err := json.Marshal(v)
+		if err != nil {
+			return nil, planError("the plan has keys that are no text: %v", err)
+		}
+		data = converted
+	}
+	var p Plan
+	if err := decodeClosed(data, &p, "plan"); err != nil {
+		return nil, planError("%v", err)
+	}
+	return &p, nil
+}
+
+func planError(format string, args ...any) error {
+	return usage("liza help plan", format, args...)
+}
+
+// decodeClosed decodes JSON into v; an unknown key is an error that names the nearest
+// known one. Keys that begin with x_ are ignored.
+func decodeClosed(data []byte, v any, what string) error {
+	var raw any
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&raw); err != nil {
+		return fmt.Errorf("%s: %v", what, err)
+	}
+	if problems := unknownKeys(raw, shapeOf(v), what); len(problems) > 0 {
+		return errors.New(strings.Join(problems, "; "))
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		var t *json.UnmarshalTypeError
+		if errors.As(err, &t) {
+			return fmt.Errorf("%s.%s must be %s, is %s", what, t.Field, kindName(t.Type), t.Value)
+		}
+		return fmt.Errorf("%s: %v", what, err)
+	}
+	return nil
+}
+
+// PlanApplied is the result of a plan.
+type PlanApplied struct {
+	Plan     string   `json:"plan"`
+	Tasks    []string `json:"tasks"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// ApplyPlan puts a whole plan on the board, all or nothing (roles-and-knowledge 3.5). The
+// same plan again is exit 7; an invalid one exit 2 with every problem.
+func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
+	canonical, err := json.Marshal(p)
+	if err != nil {
+		return PlanApplied{}, err
+	}
+	sum := sha256.Sum256(canonical)
+	hash := "sha256:" + hex.EncodeToString(sum[:])
+	if len(p.Secrets) > 0 {
+		return PlanApplied{}, planError("plan.secrets: this version stores no secrets; give them to the agent's environment")
+	}
+	attics, err := d.saveForPlan(ctx, p, hash)
+	if err != nil {
+		return PlanApplied{}, err
+	}
+	var out PlanApplied
+	err = d.Update(ctx, "plan", func(s *blackboard.State, a blackboard.Actor) (err error) {
+		out, err = d.applyPlan(s, a, p, hash, attics)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	for _, task := range p.dropped() {
+		if err := d.dropWorktree(ctx, task); err != nil {
+			out.Warnings = append(out.Warnings, err.Error())
+		}
+	}
+	return out, nil
+}
+
+// dropped lists the tasks whose worktree the plan gives up.
+func (p *Plan) dropped() []string {
+	set := map[string]bool{}
+	for _, x := range p.Decisions {
+		if x.Task != "" && x.Do != "finalize" {
+			set[x.Task] = true
+		}
+	}
+	for _, t := range p.Tasks {
+		for _, id := range t.Supersedes {
+			set[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+type saved struct{ attic, problem string }
+
+// saveForPlan saves the work of what the plan drops, once the plan has passed on a copy.
+func (d *Desk) saveForPlan(ctx context.Context, p *Plan, hash string) (map[string]saved, error) {
+	id, err := d.identify()
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	copied := s.Clone()
+	if _, err := d.applyPlan(copied, id.actor(copied), p, hash, nil); err != nil {
+		return nil, err
+	}
+	out := map[string]saved{}
+	for _, task := range p.dropped() {
+		ref, problem := d.save(ctx, task, "plan")
+		out[task] = saved{ref, problem}
+	}
+	return out, nil
+}
+
+// applyPlan is the one Update of a plan.
+func (d *Desk) applyPlan(s *blackboard.State, a blackboard.Actor, p *Plan, hash string, attics map[string]saved) (PlanApplied, error) {
+	var out PlanApplied
+	now := d.Now()
+	party, err := s.Identify(a, now)
+	if err != nil {
+		return out, err
+	}
+	if party&(blackboard.ByHuman|blackboard.ByPlanner|blackboard.SPlanner) == 0 {
+		return out, &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza status", Message: a.ID + " may not apply a plan; planner or human may"}
+	}
+	for _, old := range s.Plans {
+		if old.Hash == hash && old.Status == "running" {
+			return out, nothing("the plan is already applied as " + old.ID)
+		}
+	}
+	b := &planBuild{desk: d, state: s, plan: p, byHuman: party&blackboard.ByHuman != 0}
+	tasks := b.build()
+	if len(b.problems) > 0 {
+		return out, planError("the plan cannot be applied: %s", strings.Join(b.problems, "; "))
+	}
+	in := d.input()
+	if d.NoSpecFiles {
+		in.SpecExists = nil
+	}
+	if len(tasks) > 0 {
+		b.enter(s, a, tasks, hash, in, now)
+		if len(b.problems) > 0 {
+			return out, planError("the plan cannot be applied: %s", strings.Join(b.problems, "; "))
+		}
+		out.Plan = b.record.ID
+	}
+	for _, t := range tasks {
+		out.Tasks = append(out.Tasks, t.ID)
+	}
+	return out, b.decide(s, a, in, attics, now)
+}

@@ -1,0 +1,75 @@
+package verb
+
+import (
+	"context"
+
+	"liza/pkg/blackboard"
+)
+
+// NewToken makes the secret of one run and the form in which the state keeps it.
+func (d *Desk) NewToken() (token, hash string, err error) {
+	token, err = d.random(16)
+	return token, HashToken(token), err
+}
+
+// Halt blocks a task that has reached a limit of cost, time, tokens or runs (T27). Work
+// that is not committed is saved besides.
+func (d *Desk) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, error) {
+	attic, problem := d.save(ctx, id, "halt")
+	done, err := d.event(ctx, "halt", id, func(s *blackboard.State, a blackboard.Actor) error {
+		halt := *h
+		return s.HaltTask(id, a, blackboard.Input{Halt: &halt, Attic: attic}, d.Now())
+	})
+	if problem != "" {
+		done.Notices = append(done.Notices, problem)
+	}
+	return done, err
+}
+
+// RunFailed records a run that ended badly (T39): timeout, stalled, crashed or killed.
+// limited tells that it was the last iteration, so that the task is BLOCKED (T26).
+func (d *Desk) RunFailed(ctx context.Context, id, outcome, reason string) (limited bool, err error) {
+	err = d.Update(ctx, "run failed", func(s *blackboard.State, a blackboard.Actor) error {
+		limited = false
+		now := d.Now()
+		counts := outcome == "timeout" || outcome == "stalled"
+		if t := s.Task(id); counts && t != nil && t.Status == blackboard.Claimed && s.IterationsOver(t) {
+			limited = true
+			return s.LimitIterations(id, a, blackboard.Input{Reason: outcome + ": " + reason}, now)
+		}
+		return s.RunFailed(id, a, blackboard.Input{Outcome: outcome, Reason: reason}, now)
+	})
+	return limited, err
+}
+
+// Deliver hands in the result of an exec or msg task (protocol 4.5). Without changes to
+// review it is merged in the same write.
+func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, summary string) (Done, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return Done{Task: id}, err
+	}
+	in := d.input()
+	in.Summary = summary
+	if t := s.Task(id); t != nil && t.ChangesFiles() {
+		facts, err := d.submissionFacts(ctx, t, "")
+		if err != nil {
+			return Done{Task: id}, err
+		}
+		in.Submission = &facts
+	}
+	done, err := d.event(ctx, "submit", id, func(s *blackboard.State, a blackboard.Actor) error {
+		if t := s.Task(id); t != nil {
+			o := out
+			t.Output = &o
+		}
+		return s.Submit(id, a, in, d.Now())
+	})
+	if err != nil || done.Status != blackboard.Merged {
+		return done, err
+	}
+	if err := d.dropWorktree(ctx, id); err != nil {
+		done.Notices = append(done.Notices, err.Error())
+	}
+	return done, nil
+}

@@ -1,0 +1,323 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+	"liza/pkg/review"
+)
+
+// SubmitInput is what a submission says (cli 3).
+type SubmitInput struct {
+	Task     string
+	Commit   string // "" is the worktree's HEAD
+	Summary  string
+	NoTests  string
+	Evidence []string
+}
+
+// Submitted is the result of a submission.
+type Submitted struct {
+	Done
+	Commit string `json:"commit,omitempty"`
+}
+
+// Submit hands a claimed task in for review, with proof: the commit exists, is the
+// worktree's HEAD, goes beyond the base, and the worktree is clean (G33 to G42).
+func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return Submitted{}, err
+	}
+	out := Submitted{Done: Done{Task: in.Task}}
+	event := d.input()
+	event.Summary, event.NoTests = in.Summary, in.NoTests
+	t := s.Task(in.Task)
+	if t != nil && t.ChangesFiles() {
+		facts, err := d.submissionFacts(ctx, t, in.Commit)
+		if err != nil {
+			return out, err
+		}
+		event.Submission = &facts
+	}
+	out.Done, err = d.event(ctx, "submit", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+		if err := s.Submit(in.Task, a, event, d.Now()); err != nil {
+			return err
+		}
+		t := s.Task(in.Task)
+		out.Commit = t.ReviewCommit
+		if in.Summary != "" {
+			t.LastOutcome = &blackboard.LastOutcome{Action: "COMPLETED", Summary: in.Summary, EvidenceFiles: in.Evidence, At: blackboard.TimeOf(d.Now())}
+		}
+		return nil
+	})
+	if out.Already && event.Submission != nil {
+		out.Commit = event.Submission.Commit
+	}
+	return out, err
+}
+
+// submissionFacts looks at the worktree and at what was committed since the base.
+func (d *Desk) submissionFacts(ctx context.Context, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
+	f := blackboard.SubmissionFacts{Named: named}
+	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
+	if err != nil {
+		return f, err
+	}
+	f.Exists, f.Branch, f.Head, f.Dirty = w.Exists, w.Branch, w.Head, w.Dirty
+	f.Commit = w.Head
+	if named == "" {
+		f.Named = "HEAD"
+	} else if f.Commit, err = d.Repo.Resolve(ctx, named); err != nil {
+		f.Commit = ""
+	}
+	if f.Commit == "" || t.BaseCommit == "" {
+		return f, nil
+	}
+	if f.BaseIsAncestor, err = d.Repo.IsAncestor(ctx, t.BaseCommit, f.Commit); err != nil {
+		return f, err
+	}
+	if t.FixOnto != "" {
+		if f.HasFixOnto, err = d.Repo.IsAncestor(ctx, t.FixOnto, f.Commit); err != nil {
+			return f, err
+		}
+	}
+	changes, err := d.Repo.ChangedFiles(ctx, t.BaseCommit, f.Commit)
+	if err != nil {
+		return f, err
+	}
+	f.EmptyDiff = len(changes) == 0
+	f.ForeignPaths = foreignPaths(changes)
+	gate := review.CountGate(d.reviewFiles(ctx, changes, f.Commit), t.Type, d.Config().Review.TestPaths)
+	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt
+	return f, nil
+}
+
+func (d *Desk) reviewFiles(ctx context.Context, changes []git.Change, commit string) []review.File {
+	var files []review.File
+	for _, c := range changes {
+		f := review.File{Path: c.Path, Status: c.Status, AddedLines: c.Status == "A" || c.Status == "M"}
+		if f.AddedLines && c.Mode != git.ModeGitlink {
+			if data, err := d.Repo.ReadFile(ctx, commit, c.Path); err == nil {
+				f.Head = data
+			}
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// foreignPaths lists what no agent may commit: files of Liza but its tracked
+// configuration, and gitlinks to task worktrees (G42).
+func foreignPaths(changes []git.Change) []string {
+	var bad []string
+	for _, c := range changes {
+		if !MayBeTracked(c.Path) {
+			bad = append(bad, c.Path)
+		}
+	}
+	return bad
+}
+
+// MayBeTracked tells whether git may know a path: nothing below .worktrees/, and of .liza/
+// only what people write (protocol 1.1).
+func MayBeTracked(path string) bool {
+	if path == ".liza" || path == ".worktrees" || strings.HasPrefix(path, ".worktrees/") {
+		return false
+	}
+	rest, ours := strings.CutPrefix(path, ".liza/")
+	switch {
+	case !ours, rest == "config.yaml", rest == "config.json", rest == "instructions.md", rest == ".gitignore":
+		return true
+	}
+	return strings.HasPrefix(rest, "roles/") || strings.HasPrefix(rest, "skills/")
+}
+
+// Intent records the pre-execution checkpoint of a claimed task.
+func (d *Desk) Intent(ctx context.Context, id string, intent blackboard.Intent) (Done, error) {
+	return d.event(ctx, "intent", id, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.RecordIntent(id, a, blackboard.Input{Intent: &intent,
+			Texts: []blackboard.Text{{Option: "--intent", Value: intent.Intent}, {Option: "--validation", Value: intent.Validation}}}, d.Now())
+	})
+}
+
+// BlockInput is what a block says.
+type BlockInput struct {
+	Task, Reason         string
+	Questions, Attempted []string
+	Synthetic            bool // the question was made up by the supervisor
+}
+
+// Block stops a task with one to three questions.
+func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
+	return d.event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+		before := len(s.Questions)
+		err := s.Block(in.Task, a, blackboard.Input{Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted}, d.Now())
+		if err == nil && in.Synthetic {
+			for _, q := range s.Questions[before:] {
+				q.Synthetic = true
+			}
+		}
+		return err
+	})
+}
+
+// Handoff passes a half-done task on to the next run.
+func (d *Desk) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Done, error) {
+	return d.event(ctx, "handoff", id, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.HandOff(id, a, blackboard.Input{Handoff: &h,
+			Texts: []blackboard.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())
+	})
+}
+
+// VerdictInput is what a reviewer says. Verdict is approve, reject, replan or stuck.
+type VerdictInput struct {
+	Task, Verdict, Reason string
+	Findings              []*blackboard.Finding
+	Inject                []*blackboard.Fix
+	Prior                 []*blackboard.Prior
+	Suggestions, Learn    []string
+	What                  string // of a supervisor's release: failed, retry
+	Supervisor            bool   // the verdict comes through the reviewer's supervisor
+}
+
+// Judged is the result of a verdict.
+type Judged struct {
+	Done
+	Verdict      string `json:"verdict"`
+	OverruledBy  string `json:"overruled_by,omitempty"`
+	OverruledWhy string `json:"overruled_why,omitempty"`
+}
+
+// Verdict stores the binding verdict on the exact commit that was submitted.
+func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
+	out := Judged{Verdict: in.Verdict, Done: Done{Task: in.Task}}
+	if len(in.Inject) > 0 && in.Verdict != "reject" {
+		return out, usage("liza help verdict", "--inject goes with reject only")
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	event := d.input()
+	event.Reason, event.What = in.Reason, in.What
+	event.Verdict = &blackboard.VerdictInput{Findings: in.Findings, Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
+	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == "approve" {
+		facts, err := d.reviewFacts(ctx, t)
+		if err != nil {
+			return out, err
+		}
+		event.Review = &facts
+	}
+	out.Done, err = d.event(ctx, "verdict", in.Task, func(s *blackboard.State, a blackboard.Actor) (err error) {
+		now := d.Now()
+		switch in.Verdict {
+		case "approve":
+			out.OverruledWhy, err = s.Approve(in.Task, a, event, now)
+		case "reject":
+			err = s.Reject(in.Task, a, event, now)
+			if err == nil && !namesAFile(in) {
+				s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: "rejection_unspecific", Task: in.Task,
+					Detail: "the rejection names no file", Extra: map[string]any{"level": "warning"}})
+			}
+		case "replan":
+			err = s.Replan(in.Task, a, event, now)
+		case "stuck":
+			if event.What == "" {
+				event.What = "stuck"
+			}
+			event.Texts = []blackboard.Text{{Option: "--reason", Value: in.Reason}}
+			if strings.TrimSpace(in.Reason) == "" {
+				return usage("liza help verdict", "--reason is empty: say what keeps the review from ending")
+			}
+			err = s.ReleaseReview(in.Task, a, event, now)
+		default:
+			return usage("liza help verdict", "verdict '%s' is unknown; it must be approve, reject, replan or stuck", in.Verdict)
+		}
+		if err == nil {
+			learn(s, a, in, now)
+		}
+		return err
+	})
+	if out.OverruledWhy != "" {
+		out.OverruledBy = "gate"
+	}
+	if err == nil && in.Verdict == "reject" && !out.Already {
+		out.Notices = append(out.Notices, verdictNotices(s, in)...)
+	}
+	return out, err
+}
+
+func verdictNotices(before *blackboard.State, in VerdictInput) []string {
+	var n []string
+	if !namesAFile(in) {
+		n = append(n, "the rejection names no file: say file and line, defect, and fix")
+	}
+	if t := before.Task(in.Task); t != nil && t.RejectionReason != nil && len(in.Prior) == 0 {
+		n = append(n, "this is not the first rejection: say with --prior N=RESOLVED|PARTIAL|STILL_PRESENT what became of the earlier points")
+	}
+	return n
+}
+
+func namesAFile(in VerdictInput) bool {
+	for _, f := range in.Findings {
+		if f.File != "" {
+			return true
+		}
+	}
+	text := in.Reason
+	for _, x := range in.Inject {
+		text += " " + x.Detail
+	}
+	for _, w := range strings.Fields(text) {
+		w = strings.Trim(w, ".,:;()'\"`")
+		if i := strings.LastIndex(w, "."); i > 0 && i < len(w)-1 || strings.Contains(w, "/") {
+			return true
+		}
+	}
+	return strings.Contains(strings.ToLower(text), "test")
+}
+
+func (d *Desk) reviewFacts(ctx context.Context, t *blackboard.Task) (blackboard.ReviewFacts, error) {
+	var f blackboard.ReviewFacts
+	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
+	if err != nil {
+		return f, err
+	}
+	f.Head, f.Dirty = w.Head, w.Dirty
+	if f.BranchTip, err = d.Repo.BranchTip(ctx, "task/"+t.ID); err != nil {
+		f.BranchTip = ""
+	}
+	return f, nil
+}
+
+// ParseFinding reads 'severity|check|file:line|message|fix' (cli 3).
+func ParseFinding(text string) (*blackboard.Finding, error) {
+	parts := strings.SplitN(text, "|", 5)
+	if len(parts) < 4 || strings.TrimSpace(parts[3]) == "" {
+		return nil, usage("liza help verdict", "--finding %q must have the form 'severity|check|file:line|message|fix'", text)
+	}
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	f := &blackboard.Finding{Severity: parts[0], Check: parts[1], Message: parts[3]}
+	if f.Severity == "" {
+		f.Severity = "warning"
+	}
+	if f.Severity != "error" && f.Severity != "warning" && f.Severity != "info" {
+		return nil, usage("liza help verdict", "--finding: severity '%s' must be error, warning or info", f.Severity)
+	}
+	if len(parts) == 5 {
+		f.Fix = parts[4]
+	}
+	f.File = parts[2]
+	if i := strings.LastIndex(parts[2], ":"); i > 0 {
+		if _, err := fmt.Sscanf(parts[2][i+1:], "%d", &f.Line); err == nil {
+			f.File = parts[2][:i]
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,127 @@
+package verb
+
+import (
+	"context"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// NewTask describes a task to create (cli 3, add-task).
+type NewTask struct {
+	Task    blackboard.Task
+	Stretch bool
+	Draft   bool
+}
+
+// AddTask creates a task, UNCLAIMED or DRAFT; it is validated before anything is written.
+func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
+	if err := checkTexts(&n.Task); err != nil {
+		return Done{}, err
+	}
+	return d.event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
+		t := n.Task
+		fillKind(s, &t)
+		if s.Goal != nil && t.Plan == "" {
+			t.Plan = s.Goal.PlanID
+		}
+		if n.Stretch && s.Sprint != nil {
+			if s.Sprint.Scope == nil {
+				s.Sprint.Scope = &blackboard.SprintScope{}
+			}
+			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
+		}
+		return s.Create(&t, n.Draft, a, d.input(), d.Now())
+	})
+}
+
+// fillKind gives tasks of other kinds than code what every reader of Liza v1 expects
+// (roles-and-knowledge 3.3).
+func fillKind(s *blackboard.State, t *blackboard.Task) {
+	if t.KindOf() == "code" {
+		return
+	}
+	if t.Description == "" && t.Skill != "" {
+		t.Description = "skill " + t.Skill
+	}
+	if t.SpecRef == "" && s.Goal != nil {
+		t.SpecRef = s.Goal.SpecRef
+	}
+	if t.DoneWhen == "" {
+		t.DoneWhen = "exit code 0"
+		if t.KindOf() == "msg" {
+			t.DoneWhen = "message delivered"
+		}
+	}
+	if t.Scope == "" {
+		t.Scope = "no code changes"
+	}
+	if t.KindOf() == "exec" && t.Command == "" {
+		t.Command = t.Description
+	}
+	if t.Writes {
+		t.ReviewRequired = true
+	}
+}
+
+// maxText is the most that one field may hold (protocol 14, B11).
+const maxText = 1 << 20
+
+// checkTexts refuses texts that are too large and removes control characters.
+func checkTexts(t *blackboard.Task) error {
+	for _, f := range []struct {
+		name string
+		text *string
+	}{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef}} {
+		text, err := CleanText(f.name, *f.text)
+		if err != nil {
+			return err
+		}
+		*f.text = text
+	}
+	return nil
+}
+
+// CleanText removes control characters other than newline and tab, and refuses more than
+// 1 MiB (protocol 14, B11).
+func CleanText(name, text string) (string, error) {
+	if len(text) > maxText {
+		return "", usage("liza help", "%s has %d bytes; 1 MiB is the limit", name, len(text))
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")), nil
+}
+
+// Finalized is the result of Finalize.
+type Finalized struct {
+	Tasks []string `json:"tasks"`
+}
+
+// Finalize turns drafts into claimable tasks, all or none.
+func (d *Desk) Finalize(ctx context.Context, ids []string) (Finalized, error) {
+	if len(ids) == 0 {
+		return Finalized{}, usage("liza help finalize", "finalize needs the id of a draft")
+	}
+	err := d.Update(ctx, "finalize", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.Finalize(ids, a, d.input(), d.Now())
+	})
+	return Finalized{Tasks: ids}, err
+}
+
+// Hold keeps everybody from picking the task; its status stays.
+func (d *Desk) Hold(ctx context.Context, id, reason string) (Done, error) {
+	return d.event(ctx, "hold", id, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.HoldTask(id, a, blackboard.Input{Reason: reason}, d.Now())
+	})
+}
+
+// Unhold ends a hold.
+func (d *Desk) Unhold(ctx context.Context, id string) (Done, error) {
+	return d.event(ctx, "unhold", id, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.UnholdTask(id, a, blackboard.Input{}, d.Now())
+	})
+}

@@ -1,0 +1,237 @@
+// Package verbtest makes projects for tests: a real repository in a temporary folder, a real
+// store, desks for people and agents, and tasks brought to a status.
+package verbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/git"
+	"liza/pkg/project"
+	"liza/pkg/store"
+	"liza/pkg/verb"
+)
+
+// Place is a project in a temporary folder, with a real repository and a real store.
+type Place struct {
+	TB      testing.TB
+	Dir     string
+	Project *project.Project
+	Store   *store.File
+	Repo    *git.Repo
+	Config  *config.Config
+}
+
+func New(tb testing.TB) *Place {
+	tb.Helper()
+	p := &Place{TB: tb, Dir: tb.TempDir(), Config: config.Default()}
+	p.Config.Review.Mode = ""
+	Write(tb, filepath.Join(p.Dir, "specs", "vision.md"), "# Vision\n")
+	Write(tb, filepath.Join(p.Dir, "README.md"), "# Example\n")
+	p.Git(p.Dir, "init", "-q", "-b", "main")
+	p.Git(p.Dir, "config", "user.name", "Test")
+	p.Git(p.Dir, "config", "user.email", "test@localhost")
+	p.Git(p.Dir, "add", "-A")
+	p.Git(p.Dir, "commit", "-q", "-m", "start")
+	if _, err := verb.Init(context.Background(), verb.InitInput{Goal: "Measure", Dir: p.Dir, Now: time.Now()}); err != nil {
+		tb.Fatal(err)
+	}
+	p.Open()
+	return p
+}
+
+// Open opens the project in p.Dir, as another process would.
+func (p *Place) Open() {
+	tb := p.TB
+	tb.Helper()
+	var err error
+	if p.Project, err = project.Find(context.Background(), p.Dir, ""); err != nil {
+		tb.Fatal(err)
+	}
+	if p.Repo, err = git.Open(context.Background(), p.Dir); err != nil {
+		tb.Fatal(err)
+	}
+	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now,
+		Validate: func(after, before *blackboard.State) []blackboard.Violation {
+			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true})
+		}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func Write(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (p *Place) Git(dir string, args ...string) string {
+	p.TB.Helper()
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=Test", "-c", "user.email=test@localhost"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.TB.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Desk is that of a person who acts for an agent, or of the person for "".
+func (p *Place) Desk(as string) *verb.Desk {
+	return &verb.Desk{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, Caller: verb.Caller{As: as, Person: "ada"},
+		Now: time.Now, Random: rand.Reader, Proc: Machine()}
+}
+
+// Machine is what this machine tells about processes.
+func Machine() verb.Processes {
+	host, _ := os.Hostname()
+	return verb.Processes{Host: host, BootID: agent.BootID(),
+		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
+		StopOrphan: func(ctx context.Context, id string, c blackboard.Child, grace time.Duration) error {
+			return agent.StopOrphan(ctx, agent.Process{Pid: c.PID, Start: c.PIDStart, Pgid: c.PGID}, map[string]string{"LIZA_AGENT_ID": id, "LIZA_RUN": c.RunID}, grace)
+		}}
+}
+
+// Supervised is the desk of an agent that this process has registered for itself.
+func (p *Place) Supervised(id string) *verb.Desk {
+	p.TB.Helper()
+	d := p.Desk("")
+	start, _ := agent.ProcessStart(os.Getpid())
+	r, err := d.Register(context.Background(), verb.RegisterInput{ID: id, PID: os.Getpid(), PIDStart: start})
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+	d.Caller = verb.Caller{AgentID: r.Agent, Token: r.Token}
+	return d
+}
+
+func (p *Place) State() *blackboard.State {
+	p.TB.Helper()
+	s, err := p.Store.View(context.Background())
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+	return s
+}
+
+// Commit puts one file into a task's worktree and commits it.
+func (p *Place) Commit(id string) string {
+	p.TB.Helper()
+	dir := p.Repo.WorktreePath(id)
+	Write(p.TB, filepath.Join(dir, id+".md"), "a word of "+id+"\n")
+	p.Git(dir, "add", "-A")
+	p.Git(dir, "commit", "-q", "-m", id)
+	return p.Git(dir, "rev-parse", "HEAD")
+}
+
+// Approved brings a new task to APPROVED.
+func (p *Place) Approved(id string) {
+	p.TB.Helper()
+	ctx := context.Background()
+	p.AddTask(id)
+	coder, reviewer := p.Desk("coder-9"), p.Desk("code-reviewer-9")
+	must := func(_ any, err error) {
+		p.TB.Helper()
+		if err != nil {
+			p.TB.Fatal(err)
+		}
+	}
+	must(coder.Claim(ctx, id))
+	p.Commit(id)
+	must(coder.Submit(ctx, verb.SubmitInput{Task: id}))
+	must(reviewer.ClaimReview(ctx, id))
+	must(reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: "approve"}))
+}
+
+// Fill puts n merged tasks of about 1 kB on the board.
+func (p *Place) Fill(n int) {
+	p.TB.Helper()
+	err := p.Store.Update(context.Background(), store.Op{Name: "fill"}, func(s *blackboard.State) error {
+		for i := range n {
+			one := 1
+			t := &blackboard.Task{ID: fmt.Sprintf("old-%d", i), Description: fmt.Sprintf("Task %d\n%s", i, strings.Repeat("What was to be done, in words. ", 12)),
+				Status: blackboard.Superseded, Priority: &one, Created: "2026-01-19T14:00:00Z", SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file",
+				SupersededBy: blackboard.List{fmt.Sprintf("old-%d", (i+1)%n)}, RescopeReason: "filler"}
+			for _, e := range []string{"created", "finalized", "claimed", "released", "superseded"} {
+				t.History = append(t.History, &blackboard.HistoryEntry{Time: "2026-01-19T14:00:00Z", Event: e, Agent: "coder-1", Reason: "some reason of usual length"})
+			}
+			s.Tasks = append(s.Tasks, t)
+		}
+		return nil
+	})
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+}
+
+func (p *Place) AddTask(id string, after ...string) {
+	p.TB.Helper()
+	_, err := p.Desk("").AddTask(context.Background(), verb.NewTask{Task: blackboard.Task{ID: id, Description: "Write " + id, SpecRef: "specs/vision.md",
+		DoneWhen: id + ".md contains a word", Scope: "IN: " + id + ".md", Type: "docs", DependsOn: after}})
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+}
+
+// Sound checks that the board is valid, the journal agrees, and nothing is left over but
+// the worktrees of the given tasks.
+func (p *Place) Sound(worktrees ...string) {
+	p.TB.Helper()
+	s := p.State()
+	for _, v := range blackboard.Validate(s, nil, blackboard.Facts{Now: time.Now(), Write: true}) {
+		p.TB.Errorf("the board is invalid: %s", v)
+	}
+	var want []string
+	for _, w := range worktrees {
+		want = append(want, filepath.Join(p.Dir, ".worktrees", w))
+	}
+	got := []string{}
+	for _, line := range strings.Split(p.Git(p.Dir, "worktree", "list", "--porcelain"), "\n") {
+		if path, ok := strings.CutPrefix(line, "worktree "); ok && strings.Contains(path, ".worktrees") {
+			got = append(got, path)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) && len(got)+len(want) > 0 {
+		p.TB.Errorf("worktrees %v, want %v", got, want)
+	}
+	if folders, _ := filepath.Glob(filepath.Join(p.Dir, ".worktrees", "*")); len(folders) != len(want) {
+		p.TB.Errorf("folders %v, want %v", folders, want)
+	}
+	if refs := p.Git(p.Dir, "for-each-ref", "refs/liza/candidate"); refs != "" {
+		p.TB.Errorf("candidates are left: %s", refs)
+	}
+	if status := p.Git(p.Dir, "status", "--porcelain"); status != "?? .liza/" && status != "" {
+		p.TB.Errorf("the user's checkout was touched: %s", status)
+	}
+}
+
+// Outside commits a file to the integration branch as somebody else's push would. For the name
+// "" it only makes and returns a worktree at the head of the branch.
+func (p *Place) Outside(name, text string) string {
+	p.TB.Helper()
+	dir := filepath.Join(p.TB.TempDir(), "outside")
+	p.Git(p.Dir, "worktree", "add", "-q", "--detach", dir, "integration")
+	if name == "" {
+		return dir
+	}
+	Write(p.TB, filepath.Join(dir, name), text)
+	p.Git(dir, "add", "-A")
+	p.Git(dir, "commit", "-q", "-m", "outside")
+	p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(dir, "rev-parse", "HEAD"))
+	p.Git(p.Dir, "worktree", "remove", "--force", dir)
+	return ""
+}

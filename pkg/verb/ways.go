@@ -1,0 +1,210 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+)
+
+// WayOut says how a blocked or unwanted task leaves its status.
+type WayOut struct {
+	Task, Reason, RootCause string
+	By                      []string // replacements of a supersede
+	DependsOn               []string // new dependencies of an unblock; nil keeps them
+}
+
+func (w WayOut) input() blackboard.Input {
+	return blackboard.Input{Reason: w.Reason, RootCause: w.RootCause, By: w.By, DependsOn: w.DependsOn}
+}
+
+// Unblock lets a BLOCKED task start over from the integration head.
+func (d *Desk) Unblock(ctx context.Context, w WayOut) (Done, error) {
+	return d.leave(ctx, "unblock", w, (*blackboard.State).Unblock)
+}
+
+// Supersede replaces a task by others; what depends on it depends on those.
+func (d *Desk) Supersede(ctx context.Context, w WayOut) (Done, error) {
+	return d.leave(ctx, "supersede", w, (*blackboard.State).Supersede)
+}
+
+// Abandon drops a task.
+func (d *Desk) Abandon(ctx context.Context, w WayOut) (Done, error) {
+	var drafts []string
+	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) (err error) {
+		drafts, err = s.Abandon(id, a, in, now)
+		return err
+	})
+	for _, id := range drafts {
+		done.Notices = append(done.Notices, "draft "+id+" depends on it")
+	}
+	return done, err
+}
+
+type wayEvent func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) error
+
+// leave carries out an event that gives a worktree up: the guards are tried on a copy, the
+// work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
+func (d *Desk) leave(ctx context.Context, op string, w WayOut, event wayEvent) (Done, error) {
+	in := d.input()
+	mine := w.input()
+	in.Reason, in.RootCause, in.By, in.DependsOn = mine.Reason, mine.RootCause, mine.By, mine.DependsOn
+	if done, err := d.rehearse(ctx, w.Task, in, event); err != nil {
+		return d.already(ctx, done, err)
+	}
+	in.Attic, in.SaveError = d.save(ctx, w.Task, op)
+	done, err := d.event(ctx, op, w.Task, func(s *blackboard.State, a blackboard.Actor) error {
+		return event(s, w.Task, a, in, d.Now())
+	})
+	if err != nil || done.Already {
+		return done, err
+	}
+	done.Attic = in.Attic
+	if err := d.dropWorktree(ctx, w.Task); err != nil {
+		done.Notices = append(done.Notices, err.Error())
+	}
+	return done, nil
+}
+
+// rehearse tries the event on a copy, so that a refused one saves and removes nothing.
+func (d *Desk) rehearse(ctx context.Context, task string, in blackboard.Input, event wayEvent) (Done, error) {
+	id, err := d.identify()
+	if err != nil {
+		return Done{}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	return Done{Task: task}, event(s.Clone(), task, id.actor(s), in, d.Now())
+}
+
+// save puts the work of a task's worktree and branch into the attic. It returns the ref,
+// and the reason when that failed.
+func (d *Desk) save(ctx context.Context, task, reason string) (attic, problem string) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return "", err.Error()
+	}
+	t := s.Task(task)
+	if t == nil || t.KindOf() == "msg" {
+		return "", ""
+	}
+	head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
+	if err != nil {
+		head = ""
+	}
+	ref, _, err := d.Repo.Save(ctx, git.Work{ID: task, Path: d.worktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
+	if err != nil {
+		return "", err.Error()
+	}
+	return ref, ""
+}
+
+// worktreeOf is the path of the task's worktree, "" when there is none.
+func (d *Desk) worktreeOf(ctx context.Context, task string) string {
+	path := d.Repo.WorktreePath(task)
+	if w, err := d.Repo.Inspect(ctx, path); err != nil || !w.Exists {
+		return ""
+	}
+	return path
+}
+
+// dropWorktree removes worktree and branch of a task whose work is saved (D21).
+func (d *Desk) dropWorktree(ctx context.Context, task string) error {
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
+	if err != nil {
+		head = ""
+	}
+	d.at("drop.worktree")
+	return d.Repo.Remove(ctx, task, git.Proof{Integration: head})
+}
+
+// ReleaseInput says which claim to free.
+type ReleaseInput struct {
+	Task, Reason string
+	Reviewer     bool
+	Force        bool
+}
+
+// Release frees a claim or a review claim. Work in the worktree is kept, and what is not
+// committed is saved besides.
+func (d *Desk) Release(ctx context.Context, in ReleaseInput) (Done, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	t := s.Task(in.Task)
+	event := d.input()
+	event.Reason, event.Force = in.Reason, in.Force
+	event.Texts = []blackboard.Text{{Option: "--reason", Value: in.Reason}}
+	reviewer := in.Reviewer || t != nil && t.Status == blackboard.ReadyForReview
+	if reviewer {
+		return d.event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+			return s.ReleaseReview(in.Task, a, event, d.Now())
+		})
+	}
+	release := func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) error {
+		return s.Release(id, a, in, now)
+	}
+	if done, err := d.rehearse(ctx, in.Task, event, release); err != nil {
+		return d.already(ctx, done, err)
+	}
+	event.Claim = &blackboard.ClaimFacts{}
+	if problem := d.stopHolder(ctx, s, t); problem != "" {
+		event.Claim.ChildError = problem
+	}
+	event.HasWork, event.Attic = d.workOf(ctx, t)
+	done, err := d.event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+		holder := t.AssignedTo
+		if err := s.Release(in.Task, a, event, d.Now()); err != nil {
+			return err
+		}
+		if e := s.Agents[holder]; e != nil && holder != d.Caller.AgentID {
+			e.Child = nil
+		}
+		return nil
+	})
+	done.Attic = event.Attic
+	return done, err
+}
+
+// stopHolder stops the process of a claim that somebody else gives away by force.
+func (d *Desk) stopHolder(ctx context.Context, s *blackboard.State, t *blackboard.Task) string {
+	e := s.Agents[t.AssignedTo]
+	if e == nil || e.Child == nil || t.AssignedTo == d.Caller.AgentID || e.Host != d.Proc.Host || e.BootID != d.Proc.BootID || d.Proc.StopOrphan == nil {
+		return ""
+	}
+	if err := d.Proc.StopOrphan(ctx, t.AssignedTo, *e.Child, s.Duration("kill_grace")); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// workOf tells whether a task's worktree holds commits or changes; uncommitted ones are
+// saved to the attic.
+func (d *Desk) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
+	if t.KindOf() == "msg" {
+		return false, ""
+	}
+	w, err := d.Repo.Inspect(ctx, filepath.Join(d.Project.Root, t.Worktree))
+	if err != nil || !w.Exists {
+		return false, ""
+	}
+	if len(w.Dirty) > 0 {
+		attic, _ = d.save(ctx, t.ID, "release")
+	}
+	return len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix, attic
+}
+
+// isRefusal tells whether err is a rule's refusal.
+func isRefusal(err error) bool {
+	var r *blackboard.Refusal
+	return errors.As(err, &r)
+}

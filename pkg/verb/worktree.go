@@ -1,0 +1,101 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+)
+
+// TaskWorktree is one line of `liza worktree list`.
+type TaskWorktree struct {
+	Task   string            `json:"task"`
+	Path   string            `json:"path"`
+	Branch string            `json:"branch,omitempty"`
+	Head   string            `json:"head,omitempty"`
+	Status blackboard.Status `json:"status,omitempty"` // "": no task of that id
+	Dirty  int               `json:"dirty"`            // number of paths that are not committed
+}
+
+// Worktrees lists the worktrees under .worktrees/.
+func (d *Desk) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.Repo.Worktrees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []TaskWorktree{}
+	for _, w := range all {
+		i := strings.LastIndex(w.Path, "/.worktrees/")
+		if w.Main || i < 0 {
+			continue
+		}
+		x := TaskWorktree{Task: w.Path[i+len("/.worktrees/"):], Path: d.rel(w.Path), Branch: w.Branch, Head: w.Head}
+		if t := s.Task(x.Task); t != nil {
+			x.Status = t.Status
+		}
+		if f, err := d.Repo.Inspect(ctx, w.Path); err == nil {
+			x.Dirty = len(f.Dirty)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// CreateWorktree provides the worktree of a task that has one on the board but not on disk
+// (protocol 7.3); an existing one is left as it is.
+func (d *Desk) CreateWorktree(ctx context.Context, id string) (TaskWorktree, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return TaskWorktree{}, err
+	}
+	t := s.Task(id)
+	if t == nil {
+		return TaskWorktree{}, d.unknown(s, id)
+	}
+	if t.Status.Terminal() || t.Worktree == "" {
+		return TaskWorktree{}, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza claim " + id,
+			Message: fmt.Sprintf("task %s is %s and has no worktree; a claim makes it", id, t.Status)}
+	}
+	head, err := d.integrationHead(ctx, s)
+	if err != nil {
+		return TaskWorktree{}, err
+	}
+	nonce, err := d.random(8)
+	if err != nil {
+		return TaskWorktree{}, err
+	}
+	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: id, Base: first(t.BaseCommit, head), Keep: true,
+		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: d.Now()})
+	if err != nil {
+		return TaskWorktree{}, err
+	}
+	if err := d.Repo.UnlockWorktree(ctx, id); err != nil {
+		return TaskWorktree{}, err
+	}
+	return TaskWorktree{Task: id, Path: d.rel(p.Path), Branch: p.Branch, Head: p.Head, Status: t.Status}, nil
+}
+
+// RemoveWorktree removes worktree and branch of a task, but only with proof that nothing
+// is lost (D21).
+func (d *Desk) RemoveWorktree(ctx context.Context, id string) error {
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	if t := s.Task(id); t != nil && t.Status.Active() && t.Worktree != "" {
+		return &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza show " + id,
+			Message: fmt.Sprintf("task %s is %s and needs its worktree", id, t.Status)}
+	}
+	return d.dropWorktree(ctx, id)
+}
+
+// unknown is the refusal for a task that is not there.
+func (d *Desk) unknown(s *blackboard.State, id string) error {
+	return s.Clone().UnholdTask(id, blackboard.Actor{ID: blackboard.Human}, blackboard.Input{}, d.Now())
+}
