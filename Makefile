@@ -15,8 +15,9 @@ BENCHTIME ?= 1s
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## a whole sprint on a fresh example repository, with the built-in scripted agent
-	@go run ./cmd/liza demo
+demo: ## a whole sprint on a fresh example repository, with scripted agents (DEMO_DIR=folder)
+	@go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent
+	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## all tests, with the race detector and in random order
 	go test -race -shuffle=on ./...

@@ -64,7 +64,7 @@ var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode 
 		return m.no("G65", ExitRefused, "no merge approval is waiting for %s, which is %s", t.ID, t.Status)
 	}
 	if n := t.warnings(); m.rule.Event == EvApproveMerge && n > 0 && t.Review.Mode == "strict" && (!m.merge().Override || blank(m.in.Reason)) {
-		return m.noBut("liza approve-merge "+t.ID+" --override --reason T", "G65", ExitRefused, "%d warnings stand against %s; --override --reason T accepts them", n, t.ID)
+		return m.noBut("liza approve-merge "+t.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts what stands", plural(n, "warning"), t.ID)
 	}
 	return nil
 }}

@@ -85,7 +85,7 @@ var testsIncluded = Guard{"G40", "changed code comes with changed tests, or with
 		return nil
 	}
 	return refuse("G40", ExitRefused, fmt.Sprintf("liza submit %s --no-tests REASON", m.task.ID),
-		"%d code files changed, no test file; add tests or give --no-tests REASON", f.SourcesChanged)
+		"%s changed, no test file; add tests or give --no-tests REASON", plural(f.SourcesChanged, "code file"))
 })}
 
 var intentGiven = Guard{"G41", "with pre_execution_checkpoint required, an intent was recorded after the claim", onlyCode(func(m *move) error {

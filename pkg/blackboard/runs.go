@@ -81,6 +81,11 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 		}
 		t.Usage.add(r)
 		r.Attempt.Ended, r.Attempt.Agent, r.Attempt.ClaimSeq = TimeOf(now), a.ID, t.claimSeqOf(a.ID)
+		r.Attempt.Seconds, r.Attempt.CostCents = r.Seconds, nil
+		if r.Cost != nil {
+			cost := *r.Cost
+			r.Attempt.CostCents = &cost
+		}
 		t.addAttempt(&r.Attempt)
 		if r.Outcome != nil {
 			last := *r.Outcome

@@ -86,6 +86,14 @@ func article(a Actor, p Party) string {
 	return "the supervisor of a " + string(role)
 }
 
+// plural is "1 warning", "2 warnings".
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return itoa(n) + " " + noun
+}
+
 func orList(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

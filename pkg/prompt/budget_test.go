@@ -59,7 +59,7 @@ func TestUnderPressureOnlyTheRestGivesWay(t *testing.T) {
 			if len(p.Text) > limit != p.Over {
 				t.Errorf("%s, limit %d: %d bytes, over %t", c.name, limit, len(p.Text), p.Over)
 			}
-			if limit >= 12000 && p.Over {
+			if limit >= 14000 && p.Over {
 				t.Errorf("%s, limit %d: %d bytes", c.name, limit, len(p.Text))
 			}
 			if len(p.Cuts) == 0 {

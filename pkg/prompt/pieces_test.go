@@ -136,8 +136,10 @@ func TestSectionsStandInTheirOrder(t *testing.T) {
 			return c.name == name
 		})
 		var got []string
+		fenced := false
 		for _, l := range strings.Split(build(t, cases[i].in()).Text, "\n") {
-			if h, ok := strings.CutPrefix(l, "## "); ok {
+			fenced = strings.HasPrefix(l, "<<<liza ") || fenced && !strings.HasSuffix(l, " liza>>>")
+			if h, ok := strings.CutPrefix(l, "## "); ok && !fenced {
 				got = append(got, h)
 			}
 		}

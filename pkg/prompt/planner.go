@@ -39,7 +39,9 @@ func (in *Input) caller() string {
 		name, role = plan.Caller.Name, plan.Caller.Role
 	}
 	for _, n := range in.news() {
-		name, role = n.By, n.CallerRole
+		if n.By != "" {
+			name, role = n.By, n.CallerRole
+		}
 	}
 	return fmt.Sprintf("The request comes from %s, whose role is %s.", orElse(name, "a person"), orElse(role, "admin"))
 }

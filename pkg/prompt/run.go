@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"liza/pkg/blackboard"
 )
@@ -98,9 +99,7 @@ func (in *Input) integrationFix(l *lines) {
 	l.add("This is an integration fix: the work was approved, but could not be merged into `%s`.", branch)
 	if h := lastEntry(t, "integration_failed"); h != nil {
 		l.named("Reason", oneLine(h.Reason, 500))
-		if len(h.Files) > 0 {
-			l.add("Files in conflict: %s", oneLine(fmt.Sprint([]string(h.Files)), 1000))
-		}
+		l.named("Files in conflict", oneLine(strings.Join(h.Files, ", "), 1000))
 		if h.Log != "" {
 			l.add("Log: %s in the project root", h.Log)
 		}

@@ -1,0 +1,617 @@
+package blackboard
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The cases of protocol 15 about limits and ways out.
+
+func TestP100TheIterationsAreLimited(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]int{"P-100 ten by default": 10, "P-100 three of the task's own": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := team(t)
+			x := b.add("x")
+			if limit != 10 {
+				x.MaxIterations = limit
+			}
+			b.claim("x", "coder-1")
+			for n := 2; n <= limit; n++ {
+				b.refused("G23", ExitRefused, "task x has used", func() error { return b.LimitIterations("x", supervisorOf("coder-1"), Input{}, b.now) })
+				b.must(b.Retry("x", supervisorOf("coder-1"), Input{}, b.now))
+			}
+			want(t, "iteration", x.Iteration, limit)
+			used := itoa(limit) + " of " + itoa(limit) + " iterations of x are used"
+			b.refused("G23", ExitRefused, used, func() error { return b.Retry("x", supervisorOf("coder-1"), Input{}, b.now) })
+			b.refused("G31", ExitRefused, "assigned to coder-1", func() error { return b.LimitIterations("x", supervisorOf("coder-2"), Input{}, b.now) })
+			b.must(b.LimitIterations("x", supervisorOf("coder-1"), Input{Reason: "undefined: Foo."}, b.now))
+			b.status("x", Blocked)
+			want(t, "blocked_kind", x.BlockedKind, "max_iterations")
+			want(t, "halt", *x.Halt, Halt{Kind: "iteration", Value: limit, Limit: limit, At: TimeOf(b.now)})
+			want(t, "the halt in the history", *x.last().Halt, *x.Halt)
+			wantList(t, "question", x.BlockedQuestions, []string{"What makes " + itoa(limit) + " iterations fail: undefined: Foo?"})
+			wantList(t, "failed_by", x.FailedBy, []string{"coder-1"})
+			b.valid()
+
+			c := board{t: t, now: b.now, State: b.State.Clone()}
+			c.must(c.Unblock("x", supervisorOf("planner-1"), Input{Reason: "use Bar"}, c.now))
+			want(t, "iteration after an unblock", c.Task("x").Iteration, 0)
+			c.valid()
+
+			more := itoa(limit) + " of " + itoa(limit) + " iterations; --limit max_iterations=" + itoa(2*limit)
+			r := b.refused("G78", ExitRefused, more, func() error { return b.Resubmit("x", person, Input{}, b.now) })
+			want(t, "next", r.Next, "liza resubmit x --limit max_iterations="+itoa(2*limit))
+			b.must(b.Resubmit("x", person, Input{Limits: Settings{"max_iterations": limit + 2}}, b.now))
+			want(t, "iteration after a resubmit", x.Iteration, limit)
+			b.must(b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now))
+			want(t, "iteration of the same coder", x.Iteration, limit+1)
+			b.valid()
+		})
+	}
+	t.Run("another coder begins with 1", func(t *testing.T) {
+		t.Parallel()
+		b := team(t)
+		b.rejected("x", 2).MaxIterations = 1
+		b.refused("G23", ExitRefused, "1 of 1 iterations of x are used", func() error { return b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now) })
+		b.after(time.Hour)
+		b.must(b.Claim("x", supervisorOf("coder-2"), claimed("x"), b.now))
+	})
+}
+
+func TestIterationsAreCountedAsProtocol44Says(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		name   string
+		before func(*board) // x is claimed by coder-1, iteration 3
+		coder  string
+		want   int
+	}{
+		{"a release and the same coder", func(b *board) { b.releaseX() }, "coder-1", 4},
+		{"a release and another coder", func(b *board) { b.releaseX() }, "coder-2", 1},
+		{"an unblock and the same coder", func(b *board) { b.blockX(); b.must(b.Unblock("x", person, Input{Reason: "r"}, b.now)) }, "coder-1", 1},
+		{"an unblock and another coder", func(b *board) { b.blockX(); b.must(b.Unblock("x", person, Input{Reason: "r"}, b.now)) }, "coder-2", 1},
+		{"a halt, a resubmit and the same coder", func(b *board) { b.haltX() }, "coder-1", 4},
+		{"a halt, a resubmit and another coder", func(b *board) { b.haltX() }, "coder-2", 1},
+		{"an expiry and the same coder", func(b *board) { b.after(2 * time.Hour) }, "coder-1", 4},
+		{"an expiry and another coder", func(b *board) { b.after(2 * time.Hour) }, "coder-2", 1},
+		{"a rejection and the same coder", func(b *board) { b.rejectX() }, "coder-1", 4},
+		{"a rejection and another coder", func(b *board) { b.rejectX(); b.after(time.Hour) }, "coder-2", 1},
+		{"an integration failure and the same coder", func(b *board) { b.failX() }, "coder-1", 4},
+		{"an integration failure and another coder", func(b *board) { b.failX() }, "coder-2", 1},
+		{"a rerun and the same coder", func(b *board) { b.releaseX(); b.must(b.Rerun("x", person, Input{CleanGit: true}, b.now)) }, "coder-1", 1},
+		{"a restep and the same coder", func(b *board) {
+			b.releaseX()
+			b.must(b.Restep("x", person, Input{Tip: commitOf(2)}, b.now))
+		}, "coder-1", 4},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			b := team(t)
+			b.add("x")
+			b.claim("x", "coder-1")
+			b.must(b.Retry("x", supervisorOf("coder-1"), Input{}, b.now))
+			b.must(b.RunFailed("x", supervisorOf("coder-1"), Input{Outcome: "timeout"}, b.now))
+			b.must(b.RunFailed("x", supervisorOf("coder-1"), Input{Outcome: "crashed"}, b.now))
+			want(t, "iteration before", b.Task("x").Iteration, 3)
+			x.before(b)
+			b.must(b.Claim("x", supervisorOf(x.coder), kept("x"), b.now))
+			want(t, "iteration", b.Task("x").Iteration, x.want)
+			b.valid()
+		})
+	}
+}
+
+func (b *board) releaseX() {
+	b.must(b.Release("x", supervisorOf("coder-1"), Input{Reason: "quota", HasWork: true}, b.now))
+}
+
+func (b *board) blockX() {
+	b.must(b.Block("x", programOf("coder-1"), Input{Reason: "r", Questions: List{"q?"}}, b.now))
+}
+
+func (b *board) haltX() {
+	b.must(b.HaltTask("x", supervisorOf("coder-1"), Input{Halt: &Halt{Kind: "cost", Value: 3, Limit: 2}}, b.now))
+	b.must(b.Resubmit("x", person, Input{}, b.now))
+}
+
+func (b *board) rejectX() {
+	b.submit("x", 5)
+	b.claimReview("x", "code-reviewer-1")
+	b.reject("x", "a.go:1")
+}
+
+func (b *board) failX() {
+	b.submit("x", 5)
+	b.claimReview("x", "code-reviewer-1")
+	b.approve("x")
+	b.must(b.FailIntegration("x", system, Input{Merge: &MergeFacts{Reason: "conflict"}}, b.now))
+}
+
+func TestATimeoutOfTheLastIterationBlocks(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("x").MaxIterations = 1
+	b.claim("x", "coder-1")
+	b.ClearEntries()
+	b.must(b.RunFailed("x", supervisorOf("coder-1"), Input{Outcome: "crashed", Reason: "exit code 2"}, b.now))
+	b.status("x", Claimed)
+	b.must(b.RunFailed("x", supervisorOf("coder-1"), Input{Outcome: "stalled", Reason: "600 s without output"}, b.now))
+	x := b.status("x", Blocked)
+	want(t, "the halt", x.Halt.Value, 1)
+	wantList(t, "journal", actions(b.State, "x"), []string{"run_failed", "run_failed", "blocked"})
+	want(t, "the first line", b.Entries()[0].Detail, "crashed: exit code 2")
+	want(t, "iterations_total: one claim and one stalled run", b.Sprint.Metrics.IterationsTotal, 2)
+	b.valid()
+}
+
+func TestP101TwoCodersExhaustATask(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("other")
+	x := b.add("x")
+	for _, coder := range []string{"coder-1", "coder-2"} {
+		b.claim("x", coder)
+		b.ClearEntries()
+		b.must(b.Block("x", programOf(coder), Input{Reason: "nothing works", Questions: List{"What else?"}, Attempted: List{"this"}}, b.now))
+		want(t, "blocked_kind", x.BlockedKind, "stuck")
+		if coder == "coder-1" {
+			b.must(b.Unblock("x", person, Input{Reason: "try that"}, b.now))
+		}
+	}
+	want(t, "exhausted", x.Exhausted(), true)
+	wantList(t, "journal", actions(b.State, "x"), []string{"blocked", "anomaly"})
+	a := b.Anomalies[len(b.Anomalies)-1]
+	want(t, "the anomaly", a.Type, "hypothesis_exhaustion")
+	want(t, "its reporter", a.Reporter, "planner-1")
+	want(t, "its journal line", b.Entries()[1].Detail, "hypothesis_exhaustion: coder-1, coder-2")
+	kinds := []string{}
+	for _, tr := range b.Triggers(TriggerFacts{}, b.now) {
+		kinds = append(kinds, tr.Kind)
+	}
+	wantList(t, "the triggers", kinds, []string{"BLOCKED_TASKS", "HYPOTHESIS_EXHAUSTED"})
+
+	b.refused("G71", ExitRefused, "x is exhausted: failed by coder-1, coder-2; supersede or abandon it", func() error {
+		return b.Unblock("x", supervisorOf("planner-1"), Input{Reason: "once more"}, b.now)
+	})
+	cut := Input{Reason: "the API is gone", By: List{"other"}}
+	b.refused("G72", ExitUsage, "--root-cause is required", func() error { return b.Supersede("x", supervisorOf("planner-1"), cut, b.now) })
+	b.refused("G72", ExitUsage, "--root-cause is required", func() error { _, err := b.Abandon("x", person, cut, b.now); return err })
+	cut.RootCause = "the vendor removed it"
+	b.ClearEntries()
+	b.must(b.Supersede("x", supervisorOf("planner-1"), cut, b.now))
+	b.status("x", Superseded)
+	want(t, "root_cause", x.RootCause, "the vendor removed it")
+	want(t, "the journal", b.Entries()[0].Detail, "by other: the API is gone; root cause: the vendor removed it")
+	last := b.Goal.AlignmentHistory[len(b.Goal.AlignmentHistory)-1]
+	want(t, "the alignment history", last.Summary, "x superseded by other: the API is gone; root cause: the vendor removed it")
+	b.valid()
+}
+
+func TestP102OneCoderExhaustsATaskByThreeFailures(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t, "coder-1")
+	b.must(b.Create(codeTask("x"), false, person, Input{}, b.now))
+	x := b.Task("x")
+	for n := 1; n <= 3; n++ {
+		want(t, "exhausted before failure "+itoa(n), x.Exhausted(), false)
+		b.must(b.Claim("x", supervisorOf("coder-1"), claimed("x"), b.now))
+		b.must(b.Block("x", programOf("coder-1"), Input{Reason: "nothing works", Questions: List{"What else?"}, Attempted: List{"this"}}, b.now))
+		if n < 3 {
+			b.must(b.Unblock("x", person, Input{Reason: "try that"}, b.now))
+		}
+	}
+	want(t, "exhausted", x.Exhausted(), true)
+	want(t, "the reporter", b.Anomalies[0].Reporter, System)
+	b.refused("G71", ExitRefused, "failed by coder-1 3 times", func() error { return b.Unblock("x", person, Input{Reason: "once more"}, b.now) })
+}
+
+func TestAQuestionIsNoFailure(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	x := b.blocked("x")
+	want(t, "failures", x.Failures, 0)
+	want(t, "blocked_kind", x.BlockedKind, "question")
+	b.must(b.Unblock("x", person, Input{Reason: "no"}, b.now))
+	b.claim("x", "coder-1")
+	b.must(b.Block("x", person, Input{Reason: "stop", Questions: List{"Is it wanted?"}, Attempted: List{"this"}}, b.now))
+	want(t, "failures", x.Failures, 0)
+	want(t, "blocked_kind of a person", x.BlockedKind, "human")
+	want(t, "the coder is free", b.Agents["coder-1"].CurrentTask, "")
+}
+
+func TestP103TheCostIsLimited(t *testing.T) {
+	t.Parallel()
+	spent := func(t *testing.T, limit int, costs ...int) (*board, *Task) {
+		b := team(t)
+		x := b.add("x")
+		x.Limits = Settings{"cost_cents": limit}
+		b.claim("x", "coder-1")
+		for _, c := range costs {
+			b.must(b.EndRun(supervisorOf("coder-1"), RunResult{Task: "x", Cost: &c, Seconds: 10, Attempt: Attempt{Kind: "coder"}}, b.now))
+		}
+		return b, x
+	}
+	t.Run("100 of 100 cents", func(t *testing.T) {
+		t.Parallel()
+		b, x := spent(t, 100, 60, 40)
+		h := b.Reached(x, b.now)
+		want(t, "what is reached", *h, Halt{Kind: "cost", Value: 100, Limit: 100, At: TimeOf(b.now)})
+		b.must(b.HaltTask("x", system, Input{Halt: h, Attic: "refs/liza/attic/x/1"}, b.now))
+		b.status("x", Blocked)
+		want(t, "blocked_reason", x.BlockedReason, "cost limit reached: 100 of 100 cents")
+		want(t, "blocked_kind", x.BlockedKind, "halt")
+		want(t, "the worktree", x.Worktree, ".worktrees/x")
+		want(t, "handoff_pending", x.HandoffPending, true)
+		want(t, "attic", x.last().Attic, "refs/liza/attic/x/1")
+		if x.Halt == h || x.Halt == x.last().Halt {
+			t.Error("the halt is shared")
+		}
+		b.valid()
+		b.refused("G80", ExitRefused, "task x is halted: cost 100 of 100 cents", func() error { return b.Unblock("x", person, Input{Reason: "r"}, b.now) })
+		r := b.refused("G78", ExitRefused, "cost 100 of 100 cents; --limit cost_cents=200", func() error { return b.Resubmit("x", person, Input{}, b.now) })
+		want(t, "next", r.Next, "liza resubmit x --limit cost_cents=200")
+		b.must(b.Resubmit("x", person, Input{Limits: Settings{"cost_cents": 200}}, b.now))
+		want(t, "the stored limit", b.LimitOf(x, "cost_cents"), 200)
+		want(t, "the worktree", x.Worktree, ".worktrees/x")
+		want(t, "handoff_pending", x.HandoffPending, true)
+		b.must(b.Claim("x", supervisorOf("coder-2"), kept("x"), b.now))
+		want(t, "the base", x.BaseCommit, integrationHead)
+		b.valid()
+	})
+	t.Run("80 of 100 after two runs of 40", func(t *testing.T) {
+		t.Parallel()
+		b, x := spent(t, 100, 40, 40)
+		want(t, "what is reached", b.Reached(x, b.now).Value, 80)
+		b.releaseX()
+		b.refused("G23", ExitRefused, "task x has reached a limit: cost 80 of 100 cents", func() error { return b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now) })
+	})
+	t.Run("a review is reserved as a review", func(t *testing.T) {
+		t.Parallel()
+		b, x := spent(t, 100, 40, 40)
+		b.must(b.Submit("x", supervisorOf("coder-1"), submitted("x", commitOf(2)), b.now))
+		if h := b.Reached(x, b.now); h != nil {
+			t.Errorf("%v is reached before the first review", h)
+		}
+	})
+	t.Run("unknown cost adds nothing", func(t *testing.T) {
+		t.Parallel()
+		b, x := spent(t, 100)
+		b.must(b.EndRun(supervisorOf("coder-1"), RunResult{Task: "x", Attempt: Attempt{Kind: "coder"}}, b.now))
+		want(t, "unknown_cost_runs", x.Usage.UnknownCostRuns, 1)
+		if h := b.Reached(x, b.now); h != nil {
+			t.Errorf("%v is reached", h)
+		}
+	})
+	t.Run("the other limits", func(t *testing.T) {
+		t.Parallel()
+		for _, x := range []struct {
+			key    string
+			usage  Usage
+			kind   string
+			reason string
+		}{
+			{"time_minutes", Usage{Seconds: 600}, "time", "time limit reached: 10 of 10 minutes"},
+			{"tokens", Usage{TokensIn: 4, TokensOut: 6}, "cost", "cost limit reached: 10 of 10 tokens"},
+			{"max_agent_runs", Usage{AgentRuns: 10}, "iteration", "iteration limit reached: 10 of 10 runs"},
+		} {
+			b := team(t)
+			task := b.add("x")
+			task.Limits, task.Usage = Settings{x.key: 10}, &x.usage
+			h := b.Reached(task, b.now)
+			want(t, "the kind of "+x.key, h.Kind, x.kind)
+			b.must(b.HaltTask("x", supervisorOf("planner-1"), Input{Halt: h}, b.now))
+			want(t, "blocked_reason", task.BlockedReason, x.reason)
+			b.valid()
+			r := b.refused("G78", ExitRefused, "10 of 10", func() error { return b.Resubmit("x", person, Input{}, b.now) })
+			want(t, "next", r.Next, "liza resubmit x --limit "+x.key+"=20")
+		}
+	})
+	t.Run("what is no limit halts nothing", func(t *testing.T) {
+		t.Parallel()
+		b, _ := spent(t, 100)
+		b.refused("G23", ExitRefused, "no limit of task x is reached", func() error { return b.HaltTask("x", system, Input{}, b.now) })
+		b.refused("G23", ExitRefused, "patience 2 of 1 is no limit", func() error { return b.HaltTask("x", system, Input{Halt: &Halt{Kind: "patience", Value: 2, Limit: 1}}, b.now) })
+		b.blockX()
+		b.refused("G78", ExitRefused, "task x is not halted by a limit", func() error { return b.Resubmit("x", person, Input{}, b.now) })
+	})
+	t.Run("without a worktree the next claim starts at the last commit", func(t *testing.T) {
+		t.Parallel()
+		b, x := spent(t, 100, 100)
+		x.Attempts[0].Commit = commitOf(5)
+		b.releaseX()
+		x.Worktree = ""
+		b.must(b.HaltTask("x", system, Input{Halt: b.Reached(x, b.now)}, b.now))
+		b.must(b.Resubmit("x", person, Input{Limits: Settings{"cost_cents": 300}}, b.now))
+		want(t, "restart_from", x.RestartFrom, commitOf(5))
+		want(t, "handoff_pending", x.HandoffPending, false)
+		b.must(b.Claim("x", supervisorOf("coder-1"), claimed("x"), b.now))
+		want(t, "restart_from after the claim", x.RestartFrom, "")
+	})
+}
+
+func TestP104ABlockNeedsOneToThreeQuestions(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("x")
+	b.claim("x", "coder-1")
+	for _, x := range []struct {
+		text string
+		in   Input
+	}{
+		{"--reason is empty", Input{Questions: List{"a?"}}},
+		{"give 1 to 3 questions with --question, not 0", Input{Reason: "r"}},
+		{"give 1 to 3 questions with --question, not 4", Input{Reason: "r", Questions: List{"a?", "b?", "c?", "d?"}}},
+		{"a --question is empty", Input{Reason: "r", Questions: List{"a?", " "}}},
+	} {
+		b.refused("G70", ExitUsage, x.text, func() error { return b.Block("x", programOf("coder-1"), x.in, b.now) })
+	}
+	b.must(b.Block("x", programOf("coder-1"), Input{Reason: "r", Questions: List{"a?", "b?", "c?"}}, b.now))
+	x := b.status("x", Blocked)
+	want(t, "the open questions", len(b.Questions), 3)
+	want(t, "the second one", b.Questions[1].ID+" "+b.Questions[1].Text+" "+b.Questions[1].Status, "q-2 b? open")
+	want(t, "assigned_to", x.AssignedTo, "coder-1")
+	want(t, "the worktree", x.Worktree, ".worktrees/x")
+	b.valid()
+}
+
+func TestP105AnUnblockedTaskStartsOver(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.rejected("x", 2)
+	b.must(b.Block("x", person, Input{Reason: "r", Questions: List{"a?"}}, b.now))
+	b.refused("G75", ExitFailure, "cannot save the work of x: no space", func() error {
+		return b.Unblock("x", person, Input{Reason: "go on", SaveError: "no space"}, b.now)
+	})
+	b.refused("G09", ExitUsage, "--reason is empty", func() error { return b.Unblock("x", person, Input{}, b.now) })
+	b.must(b.Unblock("x", person, Input{Reason: "go on", Attic: "refs/liza/attic/x/1"}, b.now))
+	x := b.status("x", Unclaimed)
+	want(t, "worktree", x.Worktree, "")
+	want(t, "base_commit", x.BaseCommit, "")
+	want(t, "review_commit", x.ReviewCommit, "")
+	want(t, "assigned_to", x.AssignedTo, "")
+	want(t, "review_cycles_current", x.ReviewCyclesCurrent, 0)
+	want(t, "review_cycles_total", x.ReviewCyclesTotal, 1)
+	want(t, "iteration", x.Iteration, 0)
+	want(t, "blocked_reason", x.BlockedReason, "")
+	want(t, "the attic in the history", x.last().Attic, "refs/liza/attic/x/1")
+	want(t, "restart_from", x.RestartFrom, "")
+	b.valid()
+	for _, event := range []func(in Input) error{
+		func(in Input) error { return b.Supersede("x", person, in, b.now) },
+		func(in Input) error { _, err := b.Abandon("x", person, in, b.now); return err },
+		func(in Input) error { return b.Rerun("x", person, in, b.now) },
+	} {
+		b.State.Tasks = append(b.State.Tasks[:1:1], codeTask("other"))
+		b.Task("other").Status = Unclaimed
+		b.refused("G75", ExitFailure, "cannot save the work of x: no space", func() error {
+			return event(Input{Reason: "r", By: List{"other"}, SaveError: "no space"})
+		})
+	}
+}
+
+func TestTheLastAnswerUnblocks(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("x")
+	b.claim("x", "coder-1")
+	b.must(b.Block("x", programOf("coder-1"), Input{Reason: "r", Questions: List{"a?", "b?"}}, b.now))
+	b.refused("G05", ExitRefused, "no question 'q-9'", func() error { _, _, err := b.AnswerQuestion("q-9", "yes", person, b.now); return err })
+	b.refused("G09", ExitUsage, "the answer is empty", func() error { _, _, err := b.AnswerQuestion("q-1", " ", person, b.now); return err })
+	b.refused("G03", ExitRefused, "a coder may not answer", func() error { _, _, err := b.AnswerQuestion("q-1", "yes", programOf("coder-1"), b.now); return err })
+	b.refused("G04", ExitRefused, "runs inside coder-1", func() error {
+		_, _, err := b.AnswerQuestion("q-1", "yes", Actor{ID: Human, Inside: "coder-1"}, b.now)
+		return err
+	})
+	_, unblock, err := b.AnswerQuestion("q-1", "yes", person, b.now)
+	b.must(err)
+	want(t, "unblock after the first", unblock, false)
+	b.refused("G06", ExitRefused, "question q-1 is answered", func() error { _, _, err := b.AnswerQuestion("q-1", "no", person, b.now); return err })
+	task, unblock, err := b.AnswerQuestion("q-2", "no", person, b.now)
+	b.must(err)
+	want(t, "unblock after the last", unblock, true)
+	want(t, "the task", task, "x")
+	b.must(b.Unblock(task, person, Input{Reason: "answered", Answered: true, Tip: commitOf(6)}, b.now))
+	want(t, "restart_from", b.Task("x").RestartFrom, commitOf(6))
+	want(t, "the question", b.Questions[0].Status, "answered")
+
+	t.Run("not of a task that waits for more than answers", func(t *testing.T) {
+		b := team(t)
+		b.add("x")
+		b.claim("x", "coder-1")
+		b.must(b.HaltTask("x", system, Input{Halt: &Halt{Kind: "cost", Value: 2, Limit: 1}}, b.now))
+		_, unblock, err := b.AnswerQuestion("q-1", "drop it", person, b.now)
+		b.must(err)
+		want(t, "unblock", unblock, false)
+	})
+	t.Run("questions of a task that goes on are withdrawn", func(t *testing.T) {
+		b := team(t)
+		b.blocked("x")
+		b.Questions = append(b.Questions, &Question{ID: "q-7", Task: "x", Kind: "prompted", Text: "Proceed?", Status: "open"})
+		_, err := b.Abandon("x", person, Input{Reason: "r"}, b.now)
+		b.must(err)
+		want(t, "the block's question", b.Questions[0].Status, "expired")
+		want(t, "the prompted one", b.Questions[1].Status, "expired")
+		want(t, "blocked_reason is kept", b.Task("x").BlockedReason, "the spec is silent")
+	})
+}
+
+func TestP107AHoldChangesNoStatus(t *testing.T) {
+	t.Parallel()
+	for _, s := range free {
+		if s.status == "" || s.status.Terminal() {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			b := situated(t, s)
+			if b.Task("x").Hold != nil {
+				b.refused("G77", ExitRefused, "task x is on hold already, by system", func() error { return b.HoldTask("x", person, Input{Reason: "r"}, b.now) })
+				return
+			}
+			b.refused("G09", ExitUsage, "--reason is empty", func() error { return b.HoldTask("x", person, Input{}, b.now) })
+			b.must(b.HoldTask("x", person, Input{Reason: "wait"}, b.now))
+			b.status("x", s.status)
+			b.valid()
+			for _, id := range []string{"coder-1", "coder-2"} {
+				if task, _ := b.NextTask(supervisorOf(id), Input{}, b.now); task != nil && task.ID == "x" {
+					t.Error("it is given to " + id)
+				}
+			}
+			if task, _ := b.NextReview(supervisorOf("code-reviewer-2"), Input{}, b.now); task != nil {
+				t.Error("its review is given out")
+			}
+			if s.status == Approved {
+				b.refused("G08", ExitRefused, "on hold by ada: wait", func() error { return b.run(EvMergeIntent, "x", system, mergeable(commitOf(9)), b.now) })
+			}
+			b.must(b.UnholdTask("x", person, Input{}, b.now))
+			b.status("x", s.status)
+			wantList(t, "the end of the history", events(b.Task("x"))[len(b.Task("x").History)-2:], []string{"held", "unheld"})
+		})
+	}
+}
+
+func TestP108ALiveClaimIsReleasedByForceOnly(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("x")
+	b.claim("x", "coder-1")
+	r := b.refused("G76", ExitRefused, "the lease of coder-1 is alive until", func() error { return b.Release("x", person, Input{Reason: "r"}, b.now) })
+	want(t, "next", r.Next, "liza release x --force --reason T")
+	b.refused("G09", ExitUsage, "--reason is empty", func() error { return b.Release("x", person, Input{Force: true}, b.now) })
+	b.refused("G31", ExitRefused, "assigned to coder-1", func() error { return b.Release("x", supervisorOf("coder-2"), Input{Reason: "r", Force: true}, b.now) })
+	b.refused("G03", ExitRefused, "a coder may not release", func() error { return b.Release("x", programOf("coder-1"), Input{Reason: "r"}, b.now) })
+	b.refused("G28", ExitFailure, "could not stop", func() error {
+		return b.Release("x", person, Input{Reason: "r", Force: true, Claim: &ClaimFacts{ChildError: "could not stop process 4711"}}, b.now)
+	})
+	b.must(b.Release("x", person, Input{Reason: "on holiday", Force: true, HasWork: true, Attic: "refs/liza/attic/x/1"}, b.now))
+	x := b.status("x", Unclaimed)
+	want(t, "assigned_to", x.AssignedTo, "")
+	want(t, "worktree", x.Worktree, ".worktrees/x")
+	want(t, "handoff_pending", x.HandoffPending, true)
+	want(t, "iteration", x.Iteration, 1)
+	h := x.last()
+	want(t, "the entry", strings.Join([]string{h.Event, h.What, h.Reason, h.Holder, h.Attic}, "|"), "released|claim|on holiday|coder-1|refs/liza/attic/x/1")
+	want(t, "the attempt", x.Attempts[0].Outcome, "released")
+	b.refused("G06", ExitLeaseLost, "released by human: on holiday", func() error { return b.Submit("x", programOf("coder-1"), submitted("x", commitOf(2)), b.now) })
+	b.must(b.Claim("x", supervisorOf("coder-2"), kept("x"), b.now))
+	want(t, "base_commit", x.BaseCommit, integrationHead)
+	b.valid()
+
+	t.Run("an expired one without force", func(t *testing.T) {
+		b := team(t)
+		b.add("x")
+		b.claim("x", "coder-1")
+		b.after(2 * time.Hour)
+		b.must(b.Release("x", person, Input{Reason: "gone"}, b.now))
+		want(t, "handoff_pending without work", b.Task("x").HandoffPending, false)
+	})
+	t.Run("unknown is not expired", func(t *testing.T) {
+		b := team(t)
+		b.add("x")
+		b.claim("x", "coder-1")
+		b.Agents["coder-1"].LeaseExpires = ""
+		b.refused("G76", ExitRefused, "the liveness of coder-1 is unknown", func() error { return b.Release("x", person, Input{Reason: "gone"}, b.now) })
+	})
+	t.Run("its own supervisor any time", func(t *testing.T) {
+		b := team(t)
+		b.add("x")
+		b.claim("x", "coder-1")
+		b.must(b.Release("x", supervisorOf("coder-1"), Input{Reason: "its supervisor ended"}, b.now))
+		want(t, "the number of attempts: the run told of it", len(b.Task("x").Attempts), 0)
+		b.refused("G06", ExitRefused, "x is UNCLAIMED", func() error { return b.Submit("x", programOf("coder-1"), submitted("x", commitOf(2)), b.now) })
+	})
+}
+
+func TestP109ARetryIsAnIterationOfTheSameClaim(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("x")
+	b.claim("x", "coder-1")
+	b.must(b.Retry("x", supervisorOf("coder-1"), Input{}, b.now))
+	b.must(b.Retry("x", supervisorOf("coder-1"), Input{}, b.now))
+	x := b.submit("x", 2)
+	want(t, "iteration", x.Iteration, 3)
+	want(t, "claim_seq", x.ClaimSeq, 1)
+	want(t, "iterations_total", b.Sprint.Metrics.IterationsTotal, 3)
+	b.refused("G03", ExitRefused, "may not retry", func() error { return b.Retry("x", programOf("coder-1"), Input{}, b.now) })
+}
+
+func TestRerunAndRestep(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	x := b.rejected("x", 2)
+	cost := 5
+	x.Attempts, x.Usage = []*Attempt{{Seq: 1, CostCents: &cost}}, &Usage{CostCents: 5}
+	x.FailedBy, x.Failures = List{"coder-2"}, 1
+	b.ClearEntries()
+	c := board{t: t, now: b.now, State: b.State.Clone()}
+	b.must(b.Rerun("x", person, Input{Attic: "refs/liza/attic/x/1"}, b.now))
+	b.status("x", Unclaimed)
+	want(t, "worktree", x.Worktree, ".worktrees/x")
+	want(t, "handoff_pending", x.HandoffPending, true)
+	want(t, "epoch", x.Epoch, 2)
+	if x.Iteration+x.ReviewCyclesCurrent+x.Failures+len(x.FailedBy)+len(x.Attempts)+len(x.Fixes) != 0 || x.RejectionReason != nil || x.Usage != nil {
+		t.Errorf("something of the first try is left: %+v", x)
+	}
+	want(t, "review_cycles_total", x.ReviewCyclesTotal, 1)
+	want(t, "the entry", x.last().Event+" "+x.last().What, "released rerun")
+	wantList(t, "journal", actions(b.State, "x"), []string{"rerun"})
+	b.valid()
+	b.must(b.Rerun("x", person, Input{CleanGit: true}, b.now))
+	want(t, "worktree with --clean-git", x.Worktree, "")
+	want(t, "epoch", x.Epoch, 3)
+	b.valid()
+
+	c.must(c.Restep("x", person, Input{Tip: commitOf(4)}, c.now))
+	y := c.status("x", Unclaimed)
+	want(t, "iteration", y.Iteration, 1)
+	want(t, "handoff_pending", y.HandoffPending, true)
+	want(t, "restart_from with a worktree", y.RestartFrom, "")
+	want(t, "the entry", y.last().Event+" "+y.last().What, "released restep")
+	y.Worktree = ""
+	c.must(c.Restep("x", person, Input{Tip: commitOf(4)}, c.now))
+	want(t, "restart_from without a worktree", y.RestartFrom, commitOf(4))
+	c.valid()
+}
+
+func TestHandoffs(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("x")
+	x := b.claim("x", "coder-1")
+	say := func(n int) Input {
+		return Input{Handoff: &Handoff{Summary: "part " + itoa(n), NextAction: "part " + itoa(n+1)}}
+	}
+	b.refused("G09", ExitUsage, "--next-action is empty", func() error {
+		return b.HandOff("x", programOf("coder-1"), Input{Handoff: &Handoff{Summary: "half"}}, b.now)
+	})
+	b.refused("G09", ExitUsage, "--summary is empty", func() error { return b.HandOff("x", programOf("coder-1"), Input{}, b.now) })
+	for n := 1; n <= 6; n++ {
+		b.must(b.HandOff("x", programOf("coder-1"), say(n), b.now))
+		want(t, "the agent", b.Agents["coder-1"].Status, AgentHandoff)
+		want(t, "handoff_pending", x.HandoffPending, true)
+		b.valid()
+		b.must(b.Spawned(supervisorOf("coder-1"), Child{PID: 5, Run: n + 1, TokenHash: "sha256:run-coder-1", Task: "x"}, b.now))
+		want(t, "the agent of the next run", b.Agents["coder-1"].Status, AgentWorking)
+		want(t, "handoff_pending of the next run", x.HandoffPending, false)
+		want(t, "consumed_by", b.Handoff["x"].ConsumedBy, "coder-1")
+		iteration := 1
+		if n > 5 { // more than max_handoffs
+			iteration = 2
+		}
+		want(t, "iteration after handoff "+itoa(n), x.Iteration, iteration)
+	}
+	t.Run("of a reviewer", func(t *testing.T) {
+		b := team(t)
+		b.ready("x", 2)
+		b.claimReview("x", "code-reviewer-1")
+		b.must(b.HandOff("x", programOf("code-reviewer-1"), say(1), b.now))
+		b.status("x", ReadyForReview)
+		b.must(b.Spawned(supervisorOf("code-reviewer-1"), Child{PID: 5, Run: 2, Task: "x"}, b.now))
+		want(t, "the agent of the next run", b.Agents["code-reviewer-1"].Status, AgentReviewing)
+		b.valid()
+	})
+}

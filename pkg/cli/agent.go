@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/supervisor"
+)
+
+type agentOptions struct {
+	env                      *Env
+	cli, model, id, scenario string
+	role, task               string
+	once, interactive        bool
+}
+
+// Agent is the program liza-agent: the supervisor of one agent terminal (cli 5).
+func Agent(args []string, env *Env) int {
+	o := &agentOptions{env: env}
+	app := &urfave.Command{
+		Name: "liza-agent", Usage: "supervise one agent: planner, coder or code-reviewer", ArgsUsage: "ROLE [TASK]",
+		Description: "Registers, waits for work, claims it, prepares worktree and prompt, runs the agent program, keeps the lease, applies the outcome,\n" +
+			"and goes on until the role has no more work. Start one in each terminal, in any order." +
+			examples("liza-agent coder", "liza-agent --cli claude --once code-reviewer") + exitsText(0, 1, 2, 3, 4, 5, 7, 130),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "C", Usage: "project folder", Destination: &env.Root},
+			&urfave.StringFlag{Name: "cli", Usage: "agent program", DefaultText: "agents.default", Destination: &o.cli},
+			&urfave.StringFlag{Name: "id", Usage: "agent id", DefaultText: "LIZA_AGENT_ID, else the lowest free number", Destination: &o.id},
+			&urfave.StringFlag{Name: "model", Usage: "model of the agent program", Destination: &o.model},
+			&urfave.BoolFlag{Name: "once", Usage: "one unit of work", Destination: &o.once},
+			&urfave.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "open the agent program interactively with the prompt ready", Destination: &o.interactive},
+			&urfave.StringFlag{Name: "scenario", Usage: "scenario of the scripted agent (sets --cli scripted)", Destination: &o.scenario},
+			&urfave.BoolFlag{Name: "json", Usage: "print the result as JSON; steps go to stderr", Destination: &env.JSON},
+			&urfave.StringFlag{Name: "log-format", Usage: "diagnostics on stderr: text or json", Destination: &env.LogFormat},
+		},
+		Action: func(ctx context.Context, c *urfave.Command) error {
+			o.role, o.task = c.Args().Get(0), c.Args().Get(1)
+			if c.Args().Len() > 2 {
+				return usagef("liza-agent --help", "liza-agent takes a role and at most one task, not %d arguments", c.Args().Len())
+			}
+			return o.run(ctx)
+		},
+	}
+	return env.serve(context.Background(), app, append([]string{"liza-agent"}, args...))
+}
+
+func (o *agentOptions) run(ctx context.Context) error {
+	role, ok := blackboard.ParseRole(o.role)
+	if !ok {
+		return usagef("liza-agent --help", "role '%s' is unknown: it must be planner, coder or code-reviewer", o.role)
+	}
+	if o.interactive {
+		return usagef("liza preview TASK", "-i is not possible with this agent program: it has no interactive start; run it without -i")
+	}
+	id, err := o.agentID(role)
+	if err != nil {
+		return err
+	}
+	c, err := o.env.hire(ctx, o.cli, o.model, o.scenario)
+	if err != nil {
+		return err
+	}
+	c.screen = o.env.newScreen()
+	s := c.supervisor(role)
+	s.ID, s.Task, s.Once = id, o.task, o.once
+	if o.task != "" {
+		s.Once = true
+	}
+	began := o.env.Now()
+	soft, hard, done := o.env.interrupts(ctx, func(text string) {
+		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
+	})
+	err = s.Run(soft, hard)
+	done()
+	if err != nil {
+		return err
+	}
+	if soft.Err() != nil && !errors.Is(ctx.Err(), context.Canceled) && o.env.JSON {
+		return o.env.Print(c.summary(ctx, began), "")
+	}
+	if o.env.JSON {
+		return o.env.Print(c.summary(ctx, began), "")
+	}
+	return nil
+}
+
+// agentID is the id that was asked for; a malformed or contradicting one ends the program
+// before anything is written (D4).
+func (o *agentOptions) agentID(role blackboard.Role) (string, error) {
+	id, from := o.id, "--id"
+	if id == "" {
+		id, from = o.env.Get("LIZA_AGENT_ID"), "LIZA_AGENT_ID"
+	}
+	if id == "" {
+		return "", nil
+	}
+	has, _, ok := blackboard.ParseAgentID(id)
+	switch {
+	case !ok:
+		return "", usagef("unset LIZA_AGENT_ID", "%s '%s' is malformed: it must match ^(coder|code-reviewer|planner)-[0-9]+$", from, id)
+	case has != role:
+		return "", usagef(fmt.Sprintf("liza-agent %s", strings.TrimSuffix(has.IDPrefix(), "-")), "%s '%s' is that of a %s, not of a %s", from, id, has, role)
+	}
+	return id, nil
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/verb"
+)
+
+type controlOptions struct {
+	env              *Env
+	reason, decision string
+	goal             bool
+}
+
+func newPause(env *Env) *urfave.Command {
+	o := &controlOptions{env: env}
+	return &urfave.Command{
+		Name: "pause", Category: "people", Usage: "let nothing new start; what runs goes on",
+		Description: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on." +
+			examples("liza pause --reason 'lunch'", "liza resume") + exitsText(0, 4),
+		Flags:  []urfave.Flag{text("reason", "`T` why, for those who wait", &o.reason)},
+		Action: env.do(o.pause),
+	}
+}
+
+func newResume(env *Env) *urfave.Command {
+	o := &controlOptions{env: env}
+	return &urfave.Command{
+		Name: "resume", Category: "people", Usage: "end a pause, a checkpoint or an abort",
+		Description: "Removes the control files and sets the sprint IN_PROGRESS. At a checkpoint the decision is stored; REPLAN and PIVOT wake the planner\n" +
+			"with the note, STOP gives the goal up." +
+			examples("liza resume", "liza resume --decision REPLAN --note 'Drop Windows'") + exitsText(0, 2, 4, 7),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "decision", Value: "CONTINUE", Usage: "`D`: " + strings.Join(decisions, ", "), Destination: &o.decision},
+			text("note", "`T` for the planner and the log", &o.reason),
+		},
+		Action: env.do(o.resume),
+	}
+}
+
+func newAbort(env *Env) *urfave.Command {
+	o := &controlOptions{env: env}
+	return &urfave.Command{
+		Name: "abort", Category: "people", Usage: "stop all agents now",
+		Description: "Makes .liza/ABORT: within a second agents are stopped, claims released, supervisors end. Work is kept. With --goal the goal is given up too." +
+			examples("liza abort --reason 'wrong spec'", "liza abort --goal --reason 'not needed any more'") + exitsText(0, 4),
+		Flags: []urfave.Flag{
+			flag("goal", "give the goal up as well", &o.goal),
+			text("reason", "`T` why", &o.reason),
+		},
+		Action: env.do(o.abort),
+	}
+}
+
+func newCheckpoint(env *Env) *urfave.Command {
+	o := &controlOptions{env: env}
+	return &urfave.Command{
+		Name: "checkpoint", Category: "people", Usage: "stop for people to look and decide",
+		Description: "Like pause, and the sprint is at a CHECKPOINT: a summary is written to .liza/sprint_summary.md. `liza resume` goes on." +
+			examples("liza checkpoint --message 'half time'", "liza resume --decision CONTINUE") + exitsText(0, 4),
+		Flags:  []urfave.Flag{text("message", "`T` what it is about", &o.reason)},
+		Action: env.do(o.checkpoint),
+	}
+}
+
+var decisions = []string{"CONTINUE", "ADJUST_SPECS", "ADJUST_CONTRACTS", "REPLAN", "PIVOT", "STOP"}
+
+func (o *controlOptions) pause(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.Pause(ctx, o.reason)
+	return o.show(done, err, "paused: nothing new starts\nnext: liza resume\n")
+}
+
+func (o *controlOptions) resume(ctx context.Context, _ []string) error {
+	if !slices.Contains(decisions, o.decision) {
+		return usagef("liza help resume", "--decision '%s' must be one of %s", o.decision, strings.Join(decisions, ", "))
+	}
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.Resume(ctx, o.decision, o.reason)
+	if o.decision == "STOP" {
+		return o.show(done, err, "the goal is given up\n")
+	}
+	return o.show(done, err, "resumed\n")
+}
+
+func (o *controlOptions) abort(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.Abort(ctx, o.reason, o.goal)
+	return o.show(done, err, "aborted: agents are stopped, claims released, work is kept\nnext: liza resume\n")
+}
+
+func (o *controlOptions) checkpoint(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.Checkpoint(ctx, o.reason)
+	return o.show(done, err, "at a checkpoint; the summary is "+done.File+"\nnext: liza resume --decision CONTINUE\n")
+}
+
+func (o *controlOptions) show(done verb.Sprint, err error, text string) error {
+	if err != nil {
+		return err
+	}
+	return o.env.Print(done, "%s", text)
+}

@@ -1,0 +1,296 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/git"
+	"liza/pkg/project"
+	"liza/pkg/store"
+	"liza/pkg/verb"
+)
+
+// Env is everything that comes from outside: streams, environment, clock, place. Each
+// command gets it; nothing below this package reads the environment or the clock.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        []string
+	Dir            string // working folder
+	Now            func() time.Time
+	Executable     func() (string, error) // path of the running program
+	Terminal       bool                   // stdout is a terminal
+	StdinTerminal  bool
+	Signals        func() (<-chan os.Signal, func())
+
+	// Set by the global options.
+	JSON      bool
+	Root      string // -C or LIZA_ROOT
+	As        string
+	LogFormat string
+
+	ancestors func() map[int]int64
+}
+
+// Std is the environment of a real process.
+func Std() *Env {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "."
+	}
+	return &Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: time.Now,
+		Executable: os.Executable, Terminal: isTerminal(os.Stdout), StdinTerminal: isTerminal(os.Stdin),
+		Signals: func() (<-chan os.Signal, func()) {
+			c := make(chan os.Signal, 4)
+			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+			return c, func() { signal.Stop(c) }
+		},
+		ancestors: sync.OnceValue(func() map[int]int64 {
+			up := map[int]int64{os.Getpid(): 0}
+			for _, p := range agent.Ancestors(os.Getpid()) {
+				up[p.Pid] = p.Start
+			}
+			return up
+		}),
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
+	return err == nil
+}
+
+// Get is the value of an environment variable.
+func (e *Env) Get(name string) string {
+	for i := len(e.Environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(e.Environ[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// Find is the project that the command is about.
+func (e *Env) Find(ctx context.Context) (*project.Project, error) {
+	root := e.Root
+	if root == "" {
+		root = e.Get("LIZA_ROOT")
+	}
+	if root != "" && !filepath.IsAbs(root) {
+		root = filepath.Join(e.Dir, root)
+	}
+	return project.Find(ctx, e.Dir, root)
+}
+
+// Desk opens the project for a command that may change it. Broken configuration refuses.
+func (e *Env) Desk(ctx context.Context) (*verb.Desk, error) { return e.open(ctx, false) }
+
+// Reader opens the project for a command that only reads: broken configuration is a
+// warning, and git need not be there.
+func (e *Env) Reader(ctx context.Context) (*verb.Desk, error) { return e.open(ctx, true) }
+
+func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Desk, error) {
+	p, err := e.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := e.config(p, tolerant)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.store(p, cfg)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := git.Open(ctx, p.Root)
+	if err != nil && !tolerant {
+		return nil, err
+	}
+	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader,
+		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }}, nil
+}
+
+// settings is the configuration now: read again when its file changed.
+type settings struct {
+	mu      sync.Mutex
+	env     *Env
+	project *project.Project
+	current *config.Config
+	stamp   string
+}
+
+func (e *Env) config(p *project.Project, tolerant bool) (*settings, error) {
+	s := &settings{env: e, project: p}
+	s.stamp = s.look()
+	if tolerant {
+		cfg, warnings := config.LoadTolerant(p.Liza, e.Environ)
+		e.warnings(warnings)
+		s.current = cfg
+		return s, nil
+	}
+	cfg, warnings, err := config.Load(p.Liza, e.Environ)
+	e.warnings(warnings)
+	s.current = cfg
+	return s, err
+}
+
+func (e *Env) warnings(list []config.Warning) {
+	for _, w := range list {
+		e.Log().Warn(w.String())
+	}
+}
+
+func (s *settings) look() string {
+	text := ""
+	for _, name := range []string{"config.yaml", "config.json"} {
+		if info, err := os.Stat(filepath.Join(s.project.Liza, name)); err == nil {
+			text += fmt.Sprint(name, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return text
+}
+
+// get is the configuration; a changed file acts on the next decision, a broken one not at all.
+func (s *settings) get() *config.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.look(); now != s.stamp {
+		s.stamp = now
+		if cfg, _, err := config.Load(s.project.Liza, s.env.Environ); err != nil {
+			s.env.Log().Warn("the configuration is broken; the last good one stays: " + err.Error())
+		} else {
+			s.current = cfg
+		}
+	}
+	return s.current
+}
+
+func (e *Env) store(p *project.Project, cfg *settings) (*store.File, error) {
+	host, _ := os.Hostname()
+	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host,
+		Validate: func(after, before *blackboard.State) []blackboard.Violation {
+			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true})
+		},
+		Alert: func(kind, text string) { e.Log().Warn(kind + ": " + text) }})
+}
+
+func (e *Env) caller() verb.Caller {
+	c := verb.Caller{AgentID: e.Get("LIZA_AGENT_ID"), Token: e.Get("LIZA_AGENT_TOKEN"), As: e.As, Person: e.Get("USER")}
+	if c.Person == "" {
+		if u, err := user.Current(); err == nil {
+			c.Person = u.Username
+		}
+	}
+	return c
+}
+
+func (e *Env) processes() verb.Processes {
+	host, _ := os.Hostname()
+	return verb.Processes{Host: host, BootID: agent.BootID(),
+		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
+		Ancestors: func() map[int]int64 {
+			if e.ancestors == nil {
+				return nil
+			}
+			return e.ancestors()
+		},
+		StopOrphan: func(ctx context.Context, id string, c blackboard.Child, grace time.Duration) error {
+			p := agent.Process{Pid: c.PID, Start: c.PIDStart, Pgid: c.PGID}
+			return agent.StopOrphan(ctx, p, map[string]string{"LIZA_AGENT_ID": id, "LIZA_RUN": c.RunID}, grace)
+		},
+		FreeMB: func(path string) int {
+			mb, known := project.FreeMB(path)
+			if known && mb == 0 {
+				return 1 // full; 0 would mean "unknown"
+			}
+			return mb
+		}}
+}
+
+// Log is for diagnostics on stderr.
+func (e *Env) Log() *slog.Logger {
+	if e.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(e.Stderr, nil))
+	}
+	return slog.New(&plainHandler{out: e.Stderr})
+}
+
+// plainHandler writes one line per message: level and text, for people.
+type plainHandler struct {
+	slog.Handler
+	out io.Writer
+}
+
+func (h *plainHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h *plainHandler) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h *plainHandler) WithGroup(string) slog.Handler            { return h }
+func (h *plainHandler) Handle(_ context.Context, r slog.Record) error {
+	level := ""
+	if r.Level >= slog.LevelWarn {
+		level = strings.ToLower(r.Level.String()) + ": "
+	}
+	_, err := fmt.Fprintf(h.out, "%s%s\n", level, r.Message)
+	return err
+}
+
+// Print shows the result of a command: one JSON object with --json, else the text.
+func (e *Env) Print(result any, format string, args ...any) error {
+	if e.JSON {
+		return e.printJSON(map[string]any{"ok": true, "result": result})
+	}
+	_, err := fmt.Fprintf(e.Stdout, format, args...)
+	return err
+}
+
+func (e *Env) printJSON(v any) error {
+	enc := json.NewEncoder(e.Stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Notices shows warnings that belong to a result, on stderr.
+func (e *Env) Notices(list []string) {
+	for _, n := range list {
+		e.Log().Warn(n)
+	}
+}
+
+// errDone ends a command whose exit code is not 0 although its output is complete.
+type errDone struct{ code int }
+
+func (e *errDone) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// usageError is a mistake on the command line.
+type usageError struct{ message, next string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(next, format string, args ...any) error {
+	return &usageError{message: fmt.Sprintf(format, args...), next: next}
+}
+
+// asError is errors.As for one type.
+func asError[T error](err error) (T, bool) {
+	var t T
+	ok := errors.As(err, &t)
+	return t, ok
+}

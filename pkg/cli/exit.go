@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/git"
+	"liza/pkg/merge"
+	"liza/pkg/project"
+	"liza/pkg/store"
+	"liza/pkg/supervisor"
+)
+
+// exitKind is one line of the table of exit codes (D19).
+type exitKind struct {
+	Code  int
+	Name  string // error.code in JSON
+	Means string
+}
+
+// exits is the table behind help texts and specs/exit-codes.md.
+var exits = []exitKind{
+	{0, "ok", "done"},
+	{1, "failure", "failure: git, a file, a program, a check or a merge conflict"},
+	{2, "usage", "usage: a wrong or missing option or text"},
+	{3, "invalid", "the state is invalid, or would become so"},
+	{4, "refused", "refused: wrong status, role or identity"},
+	{5, "locked", "locked by another process for too long; the message says by whom"},
+	{6, "lease_lost", "the claim or registration was lost to somebody else"},
+	{7, "nothing", "nothing to do; the message says what it waits for"},
+	{130, "interrupted", "interrupted by a person, or by ABORT"},
+}
+
+func exitName(code int) string {
+	for _, x := range exits {
+		if x.Code == code {
+			return x.Name
+		}
+	}
+	return "failure"
+}
+
+// report is what a failed command says: exit code, sentence, and the command that helps.
+type report struct {
+	code          int
+	message, next string
+}
+
+// explain turns an error into its report. It is the one place that does (guideline 20).
+func explain(err error) report {
+	r := report{code: 1, message: strings.TrimSpace(err.Error())}
+	if x, ok := asError[*blackboard.Refusal](err); ok {
+		r.code, r.next = int(x.Exit), x.Next
+	} else if x, ok := asError[*usageError](err); ok {
+		r.code, r.next = 2, x.next
+	} else if x, ok := asError[*project.Error](err); ok {
+		r.next = x.Next
+		if errors.Is(err, project.ErrInitialised) {
+			r.code = 4
+		}
+	} else if _, ok := asError[*store.LockedError](err); ok {
+		r.code, r.next = 5, "liza status"
+	} else if _, ok := asError[*store.WentBackError](err); ok {
+		r.code, r.next = 3, "liza restore --list"
+	} else if _, ok := asError[*store.InvalidError](err); ok {
+		r.code, r.next = 3, "liza validate"
+	} else if _, ok := asError[*store.VersionError](err); ok {
+		r.code, r.next = 3, "liza version"
+	} else if _, ok := asError[*config.ValueError](err); ok {
+		r.code, r.next = 3, "edit .liza/config.yaml"
+	} else if _, ok := asError[*config.FileError](err); ok {
+		r.code, r.next = 3, "edit .liza/config.yaml"
+	} else if x, ok := asError[*merge.FailedError](err); ok {
+		r.next = "liza show " + x.Result.Task
+	} else if _, ok := asError[*git.UnsavedError](err); ok {
+		r.next = "git status"
+	}
+	switch {
+	case errors.Is(err, supervisor.ErrAborted) || errors.Is(err, context.Canceled):
+		r.code = 130
+		r.next = first(r.next, "liza resume")
+	case errors.Is(err, supervisor.ErrIdle):
+		r.code = 7
+	case errors.Is(err, git.ErrLocked):
+		r.code = 5
+	case errors.Is(err, git.ErrVersion):
+		r.next = "git --version"
+	}
+	r.next = first(r.next, "liza status")
+	if _, after, ok := strings.Cut(r.message, "next: "); ok && !strings.ContainsRune(after, '\n') {
+		r.message, r.next = strings.TrimRight(strings.TrimSuffix(r.message, "next: "+after), "; \n"), after
+	}
+	return r
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// fail shows an error and returns the exit code.
+func (e *Env) fail(err error) int {
+	if x, ok := asError[*errDone](err); ok {
+		return x.code
+	}
+	r := explain(err)
+	if e.JSON {
+		_ = e.printJSON(map[string]any{"ok": false, "error": map[string]any{"code": exitName(r.code), "message": r.message, "next": r.next}})
+		return r.code
+	}
+	fmt.Fprintf(e.Stderr, "error: %s\nnext: %s\n", r.message, r.next)
+	return r.code
+}
+
+// exitsText is the part of a help text that lists the exit codes of a command.
+func exitsText(codes ...int) string {
+	var parts []string
+	for _, c := range codes {
+		parts = append(parts, fmt.Sprintf("%d %s", c, exitName(c)))
+	}
+	return "\n\nExit codes: " + strings.Join(parts, " · ")
+}
+
+// examples is the part of a help text that shows calls.
+func examples(lines ...string) string {
+	return "\n\nExamples:\n   " + strings.Join(lines, "\n   ")
+}

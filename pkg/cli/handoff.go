@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+)
+
+type handoffOptions struct {
+	env          *Env
+	h            blackboard.Handoff
+	files, steps []string
+}
+
+func newHandoff(env *Env) *urfave.Command {
+	o := &handoffOptions{env: env}
+	return &urfave.Command{
+		Name: "handoff", Category: "agents", ArgsUsage: "ID", Usage: "pass half-done work on to the next run (coder, code_reviewer)",
+		Description: "For an agent whose context is nearly full: commit, hand off, end. The next run on the same claim begins with the handoff in its prompt." +
+			examples("liza handoff task-3 --summary 'parser done' --next-action 'write writer.go'",
+				"liza handoff task-3 --summary 'half reviewed' --next-action 'look at cli.py' --file cli.py") + exitsText(0, 2, 4, 5, 6),
+		Flags: []urfave.Flag{
+			text("summary", "`T`: what is done (required)", &o.h.Summary),
+			text("next-action", "`T`: what comes next (required)", &o.h.NextAction),
+			text("approach", "`T`: how", &o.h.Approach),
+			text("blockers", "`T`: what is in the way", &o.h.Blockers),
+			texts("file", "`P`: file that was changed", &o.files),
+			texts("step", "`T`: next steps, in order", &o.steps),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *handoffOptions) run(ctx context.Context, args []string) error {
+	o.h.FilesModified, o.h.NextSteps = o.files, o.steps
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.Handoff(ctx, args[0], o.h)
+	return o.env.showDone(done, err, "%s is handed off; end this run now", done.Task)
+}

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/protocols"
+)
+
+func newHelp(env *Env, app *urfave.Command) *urfave.Command {
+	return &urfave.Command{
+		Name: "help", Category: "people", ArgsUsage: "[TOPIC] [NAME…]",
+		Usage: "explain a command, a protocol, or the exit command's schema",
+		Description: "Without a topic: all commands, grouped by who uses them. TOPIC is a command, a group (people, agents, plumbing), `protocol NAME` for a\n" +
+			"text about how the team works, or `schema` for the JSON Schema of the exit command. Changes nothing." +
+			examples("liza help add-task", "liza help protocol task-lifecycle") + exitsText(0, 2),
+		Action: func(_ context.Context, c *urfave.Command) error { return env.topic(app, c.Args().Slice()) },
+	}
+}
+
+func (e *Env) topic(app *urfave.Command, words []string) error {
+	if len(words) == 0 {
+		return e.overview(app)
+	}
+	switch words[0] {
+	case "protocol", "protocols":
+		return e.protocol(words[1:])
+	case "schema":
+		return e.printRaw("schema", exitSchema())
+	}
+	for _, a := range audiences {
+		if a.name == words[0] && len(words) == 1 {
+			return e.printText("help", groupText(app, a))
+		}
+	}
+	c := app
+	for _, w := range words {
+		sub := c.Command(w)
+		if sub == nil {
+			return unknownCommand(c, w)
+		}
+		c = sub
+	}
+	return e.helpOf(c)
+}
+
+func (e *Env) protocol(words []string) error {
+	names := protocols.Names()
+	if len(words) == 0 {
+		return e.printText("help", "The protocols are:\n\n  "+strings.Join(names, "\n  ")+"\n\nliza help protocol NAME prints one.\n")
+	}
+	body, ok := protocols.Text(strings.TrimSuffix(words[0], ".md"))
+	if !ok {
+		hint := strings.Join(names, ", ")
+		if near := blackboard.Nearest(words[0], names); near != "" {
+			hint = "did you mean '" + near + "'?"
+		}
+		return usagef("liza help protocol", "no protocol '%s': %s", words[0], hint)
+	}
+	return e.printText("text", body)
+}
+
+// printText prints a text, or with --json an object with the text under key.
+func (e *Env) printText(key, body string) error {
+	return e.Print(map[string]string{key: body}, "%s", body)
+}
+
+func (e *Env) helpOf(c *urfave.Command) error {
+	return e.printText("help", helpText(c.FullName(), c))
+}
+
+func (e *Env) overview(app *urfave.Command) error { return e.printText("help", overviewText(app)) }
+
+// overviewText lists all commands by who uses them.
+func overviewText(app *urfave.Command) string {
+	if len(app.Commands) == 0 {
+		return helpText(app.Name, app)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s - %s\n\nUsage: %s [global options] COMMAND [options] [arguments]\n", app.Name, app.Usage, app.Name)
+	for _, a := range audiences {
+		b.WriteString("\n" + groupText(app, a))
+	}
+	fmt.Fprintf(&b, "\nGlobal options, before or behind the command\n%s", optionsText(globals(app)))
+	b.WriteString("\nliza help COMMAND explains one. Start with: liza demo\n")
+	return b.String()
+}
+
+func groupText(app *urfave.Command, a audience) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", a.title)
+	for _, c := range app.Commands {
+		if c.Category == a.name && !c.Hidden {
+			fmt.Fprintf(&b, "  %-15s %s\n", c.Name, c.Usage)
+		}
+	}
+	return b.String()
+}
+
+// helpText is the whole help of a command, or of a group of commands.
+func helpText(path string, c *urfave.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s - %s\n\n", path, c.Usage)
+	body, tail, found := strings.Cut(c.Description, "\n\nExamples:")
+	if len(c.Commands) > 0 {
+		fmt.Fprintf(&b, "Usage: %s COMMAND\n", path)
+	} else {
+		fmt.Fprintf(&b, "Usage: %s\n", strings.TrimSpace(path+" [options] "+c.ArgsUsage))
+	}
+	if len(c.Aliases) > 0 {
+		fmt.Fprintf(&b, "Also:  liza %s\n", strings.Join(c.Aliases, ", "))
+	}
+	if body != "" {
+		fmt.Fprintf(&b, "\n%s\n", wrap(body))
+	}
+	for _, sub := range c.Commands {
+		fmt.Fprintf(&b, "\n  %s %s\n     %s\n", sub.Name, sub.ArgsUsage, sub.Usage)
+	}
+	if options := optionsText(visible(c.Flags)); options != "" {
+		b.WriteString("\nOptions:\n" + options)
+	}
+	if found {
+		b.WriteString("\nExamples:" + tail + "\n")
+	}
+	return b.String()
+}
+
+// wrap breaks a text into lines of at most 90 characters.
+func wrap(text string) string {
+	var b strings.Builder
+	length := 0
+	for i, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+		case length+1+n > 90:
+			b.WriteByte('\n')
+			length = 0
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += n
+	}
+	return b.String()
+}
+
+// globals are the options that stand before or behind every command.
+func globals(app *urfave.Command) []urfave.Flag { return visible(app.Flags) }
+
+func visible(flags []urfave.Flag) []urfave.Flag {
+	return slices.DeleteFunc(slices.Clone(flags), func(f urfave.Flag) bool {
+		v, ok := f.(urfave.VisibleFlag)
+		return ok && !v.IsVisible()
+	})
+}
+
+// optionsText describes options in two columns.
+func optionsText(flags []urfave.Flag) string {
+	var left, right []string
+	width := 0
+	for _, f := range flags {
+		l, r := optionText(f)
+		left, right = append(left, l), append(right, r)
+		width = max(width, min(len(l), 30))
+	}
+	var b strings.Builder
+	for i := range left {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, left[i], right[i])
+	}
+	return b.String()
+}
+
+func optionText(f urfave.Flag) (left, right string) {
+	doc, ok := f.(urfave.DocGenerationFlag)
+	if !ok {
+		return f.String(), ""
+	}
+	var names []string
+	for _, n := range f.Names() {
+		names = append(names, dashed(n))
+	}
+	left, right = strings.Join(names, ", "), doc.GetUsage()
+	if rest, cut := strings.CutPrefix(right, "`"); cut && doc.TakesValue() {
+		word, usage, _ := strings.Cut(rest, "`")
+		left, right = left+" "+word, strings.TrimLeft(usage, ": ")
+	} else if doc.TakesValue() {
+		left += " " + valueWord(f)
+	}
+	if m, ok := f.(urfave.DocGenerationMultiValueFlag); ok && m.IsMultiValueFlag() {
+		right += " (may be repeated)"
+	}
+	if standard := standardOf(doc); standard != "" {
+		right += " (default: " + standard + ")"
+	}
+	return left, right
+}
+
+// standardOf is the default of an option; none is said of what is empty or off.
+func standardOf(f urfave.DocGenerationFlag) string {
+	if t := f.GetDefaultText(); t != "" {
+		return t
+	}
+	switch v := strings.Trim(f.GetValue(), `"`); v {
+	case "false", "0", "0s", "[]":
+		return ""
+	default:
+		return v
+	}
+}
+
+func valueWord(f urfave.Flag) string {
+	switch f.(type) {
+	case *urfave.IntFlag:
+		return "N"
+	case *urfave.DurationFlag:
+		return "TIME"
+	}
+	return "TEXT"
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/verb"
+)
+
+type initOptions struct {
+	env *Env
+	in  verb.InitInput
+}
+
+func newInit(env *Env) *urfave.Command {
+	o := &initOptions{env: env}
+	return &urfave.Command{
+		Name: "init", Category: "people", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
+		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
+			"spec file is missing, when there is a project already, and when a branch of that name stands elsewhere." +
+			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main") + exitsText(0, 1, 2, 3, 4),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "spec", Usage: "`FILE` that says what is wanted", DefaultText: "specs/vision.md", Destination: &o.in.Spec},
+			&urfave.StringFlag{Name: "branch", Usage: "`NAME` of the integration branch", DefaultText: "integration", Destination: &o.in.Branch},
+			&urfave.StringFlag{Name: "from", Usage: "`REF` where the integration branch starts", DefaultText: "HEAD", Destination: &o.in.From},
+			flag("reuse-branch", "accept an integration branch that exists, wherever it stands", &o.in.ReuseBranch),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *initOptions) run(ctx context.Context, args []string) error {
+	env := o.env
+	o.in.Goal, o.in.Environ, o.in.Now, o.in.Person = args[0], env.Environ, env.Now(), env.caller().Person
+	o.in.Dir = first(first(env.Root, env.Get("LIZA_ROOT")), env.Dir)
+	if !filepath.IsAbs(o.in.Dir) {
+		o.in.Dir = filepath.Join(env.Dir, o.in.Dir)
+	}
+	done, err := verb.Init(ctx, o.in)
+	if err != nil {
+		return err
+	}
+	return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\nnext: liza run --cli NAME, or liza add-task\n",
+		done.Root, done.State, done.Goal, done.Branch, done.Integration)
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/store"
+	"liza/pkg/verb"
+)
+
+// look reads the state for a command that only shows it. When the file cannot be read the
+// last valid one is shown, and stale says what is wrong (protocol 14, B01).
+func (e *Env) look(ctx context.Context) (s *blackboard.State, stale error, err error) {
+	_, s, stale, err = e.lookAt(ctx)
+	return s, stale, err
+}
+
+func (e *Env) lookAt(ctx context.Context) (d *verb.Desk, s *blackboard.State, stale error, err error) {
+	d, err = e.Reader(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, err = d.View(ctx)
+	if _, damaged := asError[*store.InvalidError](err); !damaged {
+		return d, s, nil, err
+	}
+	file, ok := d.Store.(*store.File)
+	if !ok {
+		return d, nil, nil, err
+	}
+	last, lost := file.LastValid(ctx)
+	if lost != nil {
+		return d, nil, nil, err
+	}
+	return d, last, err, nil
+}
+
+// showStale prints what a reading command found. When it comes from the last valid state,
+// that is said, and the exit code is that of an invalid one.
+func (e *Env) showStale(stale error, result any, body string) error {
+	if stale == nil {
+		return e.Print(result, "%s", body)
+	}
+	r := explain(stale)
+	if e.JSON {
+		return e.failWith(r, result)
+	}
+	fmt.Fprint(e.Stdout, body)
+	fmt.Fprintf(e.Stderr, "error: %s; the last valid state is shown\nnext: %s\n", r.message, r.next)
+	return &errDone{r.code}
+}
+
+// failWith prints an error together with what was found all the same.
+func (e *Env) failWith(r report, result any) error {
+	err := e.printJSON(map[string]any{"ok": false, "result": result,
+		"error": map[string]any{"code": exitName(r.code), "message": r.message, "next": r.next}})
+	if err != nil {
+		return err
+	}
+	return &errDone{r.code}
+}
+
+// oneLine is a text for a list.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 200 {
+		return string(r[:199]) + "…"
+	}
+	return s
+}

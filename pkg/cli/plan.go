@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+	"liza/pkg/verb"
+)
+
+type planOptions struct {
+	env         *Env
+	noSpecFiles bool
+}
+
+func newPlan(env *Env) *urfave.Command {
+	o := &planOptions{env: env}
+	return &urfave.Command{
+		Name: "plan", Category: "agents", Usage: "apply a whole plan, or show one (planner, human)",
+		Commands: []*urfave.Command{
+			{
+				Name: "apply", ArgsUsage: "FILE|-", Usage: "put a whole plan on the board, all or nothing",
+				Description: "FILE is JSON or YAML: {goal, tasks: [{id, description, done_when, scope, spec_ref, depends_on …}], decisions}. All problems are named at once.\n" +
+					"A person's plan that does not end with a notifying msg task gets one. The same plan again is exit 7." +
+					examples("liza plan apply plan.yaml", "liza plan apply - < plan.json") + exitsText(0, 2, 4, 5, 6, 7),
+				Flags:  []urfave.Flag{flag("no-spec-files", "do not look for spec files", &o.noSpecFiles)},
+				Action: env.do(o.apply),
+			},
+			{
+				Name: "show", ArgsUsage: "[ID]", Usage: "show the plan in force, or the one named",
+				Description: "Goal, request, status, tasks with their statuses, and the plans before it. Changes nothing." +
+					examples("liza plan show", "liza plan show plan-1 --json") + exitsText(0, 1, 3, 4, 7),
+				Action: env.do(o.show),
+			},
+		},
+	}
+}
+
+func (o *planOptions) apply(ctx context.Context, args []string) error {
+	data, err := o.env.readText(args[0])
+	if err != nil {
+		return err
+	}
+	p, err := verb.ParsePlan(data)
+	if err != nil {
+		return err
+	}
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	d.NoSpecFiles = d.NoSpecFiles || o.noSpecFiles
+	done, err := d.ApplyPlan(ctx, p)
+	if err != nil {
+		return err
+	}
+	if !o.env.JSON {
+		o.env.Notices(done.Warnings)
+	}
+	line := "the decisions are carried out"
+	if done.Plan != "" {
+		line = done.Plan + " is on the board: " + strings.Join(done.Tasks, ", ")
+	}
+	return o.env.Print(done, "%s\n", line)
+}
+
+func (o *planOptions) show(ctx context.Context, args []string) error {
+	s, stale, err := o.env.look(ctx)
+	if err != nil {
+		return err
+	}
+	id := ""
+	if len(args) > 0 {
+		id = args[0]
+	}
+	body := dashboard.PlanText(s, id)
+	switch {
+	case body == "" && id != "":
+		return notThere(s, id)
+	case body == "":
+		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza plan apply FILE", Message: "there is no plan yet"}
+	}
+	return o.env.showStale(stale, planResult(s, id), body)
+}
+
+func planResult(s *blackboard.State, id string) map[string]any {
+	if id == "" && s.Goal != nil {
+		id = s.Goal.PlanID
+	}
+	result := map[string]any{"plan": dashboard.Plain(s.Plan(id))}
+	tasks := []any{}
+	for _, t := range s.Tasks {
+		if t != nil && t.Plan == id {
+			tasks = append(tasks, map[string]any{"id": t.ID, "title": t.TitleText(), "status": t.Status})
+		}
+	}
+	result["tasks"] = tasks
+	return result
+}
+
+// maxInput is the most that is read from a file or from stdin.
+const maxInput = 8 << 20
+
+// readText reads a file, or stdin for "-".
+func (e *Env) readText(name string) ([]byte, error) {
+	var from io.Reader = e.Stdin
+	if name != "-" {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(e.Dir, path)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, usagef("ls "+filepath.Dir(path), "cannot read %s: %v", name, errText(err))
+		}
+		defer f.Close()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, maxInput+1))
+	switch {
+	case err != nil:
+		return nil, usagef("liza help", "cannot read %s: %v", name, errText(err))
+	case len(data) > maxInput:
+		return nil, usagef("liza help", "%s has more than %d MB", name, maxInput>>20)
+	}
+	return data, nil
+}
+
+// errText is what an error of the file system says, without the path.
+func errText(err error) string {
+	if p, ok := asError[*os.PathError](err); ok {
+		return p.Err.Error()
+	}
+	return fmt.Sprint(err)
+}

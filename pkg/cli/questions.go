@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+)
+
+type questionsOptions struct {
+	env *Env
+	all bool
+}
+
+func newQuestions(env *Env) *urfave.Command {
+	o := &questionsOptions{env: env}
+	return &urfave.Command{
+		Name: "questions", Category: "people", Usage: "list the questions that agents ask",
+		Description: "Open questions, oldest first. Changes nothing." +
+			examples("liza questions", "liza questions --all --json") + exitsText(0, 1, 3),
+		Flags:  []urfave.Flag{flag("all", "answered and expired ones too", &o.all)},
+		Action: env.do(o.run),
+	}
+}
+
+func newAnswer(env *Env) *urfave.Command {
+	return &urfave.Command{
+		Name: "answer", Category: "people", ArgsUsage: "ID TEXT", Usage: "answer a question",
+		Description: "The answer stands in the task's next prompt. The answer to the last open question of a task that waits for answers only unblocks it." +
+			examples("liza answer q-1 'Linux and macOS'", "liza questions") + exitsText(0, 2, 4),
+		Action: env.do(func(ctx context.Context, args []string) error {
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := d.Answer(ctx, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if !env.JSON {
+				env.Notices(done.Notices)
+			}
+			line := "answered " + done.Question
+			if done.Unblocked {
+				line += fmt.Sprintf("; %s is %s again", done.Task, done.Status)
+			}
+			return env.Print(done, "%s\n", line)
+		}),
+	}
+}
+
+func (o *questionsOptions) run(ctx context.Context, _ []string) error {
+	s, stale, err := o.env.look(ctx)
+	if err != nil {
+		return err
+	}
+	found := []*blackboard.Question{}
+	var b strings.Builder
+	for _, q := range s.Questions {
+		if q == nil || q.Status != "open" && !o.all {
+			continue
+		}
+		found = append(found, q)
+		fmt.Fprintf(&b, "%-5s %-9s %-12s %s\n", q.ID, q.Status, first(q.Task, "-"), oneLine(q.Text))
+		if q.Answer != "" {
+			fmt.Fprintf(&b, "      answer by %s: %s\n", q.By, oneLine(q.Answer))
+		}
+	}
+	if len(found) == 0 {
+		b.WriteString("no open question\n")
+	}
+	return o.env.showStale(stale, map[string]any{"questions": dashboard.Plain(found)}, b.String())
+}

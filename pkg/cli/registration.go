@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+)
+
+type registrationOptions struct {
+	env   *Env
+	force bool
+}
+
+func newRegister(env *Env) *urfave.Command {
+	o := &registrationOptions{env: env}
+	return &urfave.Command{
+		Name: "register", Category: "plumbing", Usage: "enter an agent on the board and print its token",
+		Description: "Adds agents.ID with a lease of 300 s, which heartbeats extend. What is printed can be evaluated by a shell; the token is in no file." +
+			examples("liza --as coder-1 register", "eval \"$(liza --as coder-1 register)\"") + exitsText(0, 2, 4, 5),
+		Action: env.do(o.register),
+	}
+}
+
+func newUnregister(env *Env) *urfave.Command {
+	o := &registrationOptions{env: env}
+	return &urfave.Command{
+		Name: "unregister", Category: "plumbing", Usage: "remove an agent from the board",
+		Description: "Removes agents.ID; its claims are released first, work is kept. A live registration is refused without --force." +
+			examples("liza --as coder-1 unregister", "liza --as coder-1 unregister --force") + exitsText(0, 4, 5, 6),
+		Flags:  []urfave.Flag{flag("force", "in spite of a live lease", &o.force)},
+		Action: env.do(o.unregister),
+	}
+}
+
+func newHeartbeat(env *Env) *urfave.Command {
+	o := &registrationOptions{env: env}
+	return &urfave.Command{
+		Name: "heartbeat", Category: "plumbing", Usage: "extend the caller's leases",
+		Description: "Moves the lease of the agent, and of what it has claimed, to lease_duration from now. No log entry." +
+			examples("liza heartbeat", "liza --as coder-1 heartbeat") + exitsText(0, 4, 5, 6),
+		Action: env.do(o.heartbeat),
+	}
+}
+
+// agentID is the agent that the command is about.
+func (o *registrationOptions) agentID(c verb.Caller, command string) (string, error) {
+	if id := first(c.As, c.AgentID); id != "" {
+		return id, nil
+	}
+	return "", usagef("liza --as coder-1 "+command, "%s needs to know for which agent: give --as AGENT_ID", command)
+}
+
+func (o *registrationOptions) register(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := o.agentID(d.Caller, "register")
+	if err != nil {
+		return err
+	}
+	r, err := d.Register(ctx, verb.RegisterInput{ID: id})
+	if err != nil {
+		return err
+	}
+	return o.env.Print(r, "export LIZA_AGENT_ID=%s\nexport LIZA_AGENT_TOKEN=%s\n# registered until %s\n", r.Agent, r.Token, r.Lease)
+}
+
+func (o *registrationOptions) unregister(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := o.agentID(d.Caller, "unregister")
+	if err != nil {
+		return err
+	}
+	if err := d.Unregister(ctx, id, o.force); err != nil {
+		return err
+	}
+	return o.env.Print(map[string]string{"agent": id}, "%s is no longer registered\n", id)
+}
+
+func (o *registrationOptions) heartbeat(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	beat, err := d.Heartbeat(ctx)
+	if err != nil {
+		return o.env.forAnAgent(err, d.Caller, "coder-1")
+	}
+	return o.env.Print(beat, "%s has its lease until %s\n", beat.Agent, beat.Lease)
+}
+
+// forAnAgent helps a person who forgot to say for which agent: a refusal of human gets
+// the command that would do.
+func (e *Env) forAnAgent(err error, c verb.Caller, who string) error {
+	r, ok := asError[*blackboard.Refusal](err)
+	if !ok || c.As != "" || c.AgentID != "" || r.Guard != "G03" && r.Guard != "G01" {
+		return err
+	}
+	helped := *r
+	helped.Next = "liza --as " + who + " claim"
+	if who == "code-reviewer-1" {
+		helped.Next += "-review"
+	}
+	helped.Message += "; a person acts for an agent with --as"
+	return &helped
+}

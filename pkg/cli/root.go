@@ -1,0 +1,160 @@
+// Package cli has the commands of `liza` and `liza-agent`: what they are called, how they
+// read their arguments, how they print, and with which exit code they end. A command is an
+// options struct, a constructor and a run function in one file; it calls one verb (or
+// reads one view) and shows what came of it. Rules of the board live elsewhere.
+//
+// Everything from outside comes in through Env. Errors return to one place, Env.fail.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+)
+
+// version is stamped by the linker (-X liza/pkg/cli.version=…).
+var version = "dev"
+
+// audience is a category of commands: who uses them.
+type audience struct{ name, title string }
+
+var audiences = []audience{
+	{"people", "For people"},
+	{"agents", "For agents, and for people with --as AGENT_ID"},
+	{"plumbing", "Plumbing, for supervisors and scripts"},
+}
+
+// Liza is the program liza.
+func Liza(args []string, env *Env) int {
+	return env.serve(context.Background(), lizaCommand(env), append([]string{"liza"}, args...))
+}
+
+// lizaCommand is the tree of all commands.
+func lizaCommand(env *Env) *urfave.Command {
+	app := &urfave.Command{
+		Name: "liza", Usage: "a supervisor of coding agents that work on one git repository",
+		Flags: []urfave.Flag{
+			text("C", "`DIR` project folder instead of the current one", &env.Root),
+			flag("json", "print exactly one JSON object on stdout", &env.JSON),
+			text("as", "`AGENT_ID` a person acts for this agent", &env.As),
+			&urfave.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of diagnostics on stderr: text or json", Destination: &env.LogFormat},
+			&urfave.BoolFlag{Name: "version", Usage: "print the version", Local: true},
+		},
+		Commands: []*urfave.Command{
+			newInit(env), newRun(env), newStatus(env), newShow(env), newLog(env), newValidate(env), newGraph(env),
+			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newNote(env), newQuestions(env), newAnswer(env),
+			newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env),
+			newDemo(env), newVersion(env), newCompletion(env), newComplete(env),
+
+			newAddTask(env), newFinalize(env), newPlan(env), newIntent(env), newSubmit(env), newVerdict(env),
+			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env),
+
+			newClaim(env), newClaimReview(env), newMerge(env), newHeartbeat(env), newRegister(env), newUnregister(env),
+			newWorktree(env), newScriptedAgent(env),
+		},
+	}
+	app.Commands = append(app.Commands, newWorktreeAliases(env)...)
+	app.Commands = append(app.Commands, newHelp(env, app))
+	app.Action = func(_ context.Context, c *urfave.Command) error {
+		if c.Bool("version") {
+			return env.printVersion()
+		}
+		if name := c.Args().First(); name != "" {
+			return unknownCommand(c, name)
+		}
+		return env.overview(app)
+	}
+	return app
+}
+
+// serve runs a tree of commands and returns the exit code.
+func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			code = e.fail(bug(r))
+		}
+	}()
+	help := false
+	app.Flags = append(app.Flags, &urfave.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command", Destination: &help})
+	app.Reader, app.Writer, app.ErrWriter = e.Stdin, e.Stdout, e.Stderr
+	app.HideHelp, app.HideVersion, app.DisableSliceFlagSeparator = true, true, true
+	app.ExitErrHandler = func(context.Context, *urfave.Command, error) {}
+	err := app.Walk(func(c *urfave.Command) error {
+		e.wrap(c, &help)
+		return nil
+	})
+	if err == nil {
+		err = app.Run(ctx, args)
+	}
+	if err == nil {
+		return 0
+	}
+	if _, ok := asError[*usageError](err); ok && wantsJSON(args) {
+		e.JSON = true // the option may stand behind the one that was wrong
+	}
+	return e.fail(err)
+}
+
+// wrap gives a command what all have in common: --help, checks of the arguments and of the
+// global options, and usage errors in our words.
+func (e *Env) wrap(c *urfave.Command, help *bool) {
+	action := c.Action
+	c.OnUsageError = func(_ context.Context, c *urfave.Command, err error, _ bool) error { return usageErrorOf(c, err) }
+	c.Action = func(ctx context.Context, c *urfave.Command) error {
+		switch {
+		case *help && c.Root() == c:
+			if name := c.Args().First(); name != "" {
+				return unknownCommand(c, name)
+			}
+			return e.overview(c)
+		case *help:
+			return e.helpOf(c)
+		case e.LogFormat != "" && e.LogFormat != "text" && e.LogFormat != "json":
+			return usagef(helpCommand(c), "--log-format '%s' must be text or json", e.LogFormat)
+		case action == nil && c.Args().Present():
+			return unknownCommand(c, c.Args().First())
+		case action == nil:
+			return usagef(helpCommand(c), "%s needs one of its commands: %s", c.FullName(), strings.Join(names(c.Commands), ", "))
+		}
+		if len(c.Commands) == 0 {
+			if err := checkArguments(c); err != nil {
+				return err
+			}
+		}
+		return action(ctx, c)
+	}
+}
+
+// do makes the action of a command from its run function, which gets the positional
+// arguments. A signal ends its context.
+func (e *Env) do(run func(ctx context.Context, args []string) error) urfave.ActionFunc {
+	return func(ctx context.Context, c *urfave.Command) error {
+		ctx, _, done := e.interrupts(ctx, func(string) {})
+		defer done()
+		return run(ctx, c.Args().Slice())
+	}
+}
+
+// bug turns a panic into an error that says where it came from.
+func bug(r any) error {
+	where := "an unknown place"
+	lines := strings.Split(string(debug.Stack()), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic(") {
+			for _, l := range lines[i+1:] {
+				if strings.HasPrefix(l, "\t") && !strings.Contains(l, "/runtime/") {
+					where, _, _ = strings.Cut(strings.TrimSpace(l), " ")
+					break
+				}
+			}
+			break
+		}
+	}
+	return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza validate",
+		Message: fmt.Sprintf("this is a bug in liza %s: %v at %s; nothing half done is left on the board", version, r, where)}
+}

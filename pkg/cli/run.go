@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/supervisor"
+)
+
+type runOptions struct {
+	env                         *Env
+	cli, model, scenario, until string
+	planners, coders, reviewers int
+	timeout                     time.Duration
+	plain                       bool
+}
+
+func newRun(env *Env) *urfave.Command {
+	o := &runOptions{env: env}
+	return &urfave.Command{
+		Name: "run", Category: "people",
+		Usage: "run the whole team until the goal is complete",
+		Description: "Starts planners, coders and reviewers in one process. They claim tasks, work in worktrees under .worktrees/, review, and merge approved\n" +
+			"work into the integration branch. Your checkout is not touched. The first Ctrl-C lets running agents finish, the second stops them." +
+			examples("liza run --cli claude", "liza run --coders 3 --until sprint --timeout 2h") + exitsText(0, 1, 2, 3, 5, 7, 130),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "cli", Usage: "agent program", DefaultText: "agents.default", Destination: &o.cli},
+			&urfave.StringFlag{Name: "model", Usage: "model of the agent program", Destination: &o.model},
+			&urfave.IntFlag{Name: "planners", Value: 1, Usage: "number of planners", Destination: &o.planners},
+			&urfave.IntFlag{Name: "coders", Value: 2, Usage: "number of coders", Destination: &o.coders},
+			&urfave.IntFlag{Name: "reviewers", Value: 1, Usage: "number of reviewers", Destination: &o.reviewers},
+			&urfave.StringFlag{Name: "until", Value: "goal", Usage: "goal, sprint or idle", Destination: &o.until},
+			&urfave.DurationFlag{Name: "timeout", Usage: "end after this time; 0 is no limit", Destination: &o.timeout},
+			&urfave.BoolFlag{Name: "plain", Usage: "plain lines without colour", Destination: &o.plain},
+			&urfave.StringFlag{Name: "scenario", Usage: "scenario of the scripted agent (sets --cli scripted)", Destination: &o.scenario},
+		},
+		Action: func(ctx context.Context, c *urfave.Command) error { return o.run(ctx, c.IsSet) },
+	}
+}
+
+func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
+	if o.until != "goal" && o.until != "sprint" && o.until != "idle" {
+		return usagef("liza help run", "--until '%s' must be goal, sprint or idle", o.until)
+	}
+	if o.planners < 0 || o.coders < 0 || o.reviewers < 0 || o.planners+o.coders+o.reviewers == 0 {
+		return usagef("liza help run", "the team is empty: give at least one planner, coder or reviewer")
+	}
+	c, err := o.env.hire(ctx, o.cli, o.model, o.scenario)
+	if err != nil {
+		return err
+	}
+	s, err := c.desk.View(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Goal == nil || s.Goal.Status != blackboard.InProgress {
+		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza add-task, or liza note TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
+	}
+	c.screen = o.env.newScreen()
+	c.screen.colour = c.screen.colour && !o.plain
+	began := o.env.Now()
+	team := o.team(c, given)
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimeout)
+		defer cancel()
+	}
+	soft, hard, done := o.env.interrupts(ctx, func(text string) {
+		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: "liza", Text: text, Warning: true})
+	})
+	err = team.Run(soft, hard)
+	done()
+	return o.finish(context.WithoutCancel(ctx), ctx, c, began, err)
+}
+
+func goalStatus(s *blackboard.State) string {
+	if s.Goal == nil {
+		return "missing"
+	}
+	return s.Goal.Status
+}
+
+func (o *runOptions) team(c *crew, given func(string) bool) *supervisor.Team {
+	team := &supervisor.Team{Desk: c.desk, Until: o.until}
+	for role, n := range map[blackboard.Role]int{blackboard.RolePlanner: o.planners, blackboard.RoleCoder: o.coders, blackboard.RoleReviewer: o.reviewers} {
+		for range n {
+			m := c.supervisor(role)
+			m.Team = true
+			team.Members = append(team.Members, m)
+		}
+	}
+	slots := c.desk.Config().Orchestration.MaxConcurrentAgents
+	if !c.desk.Config().IsSet("orchestration.max_concurrent_agents") && (given("planners") || given("coders") || given("reviewers")) {
+		slots = max(slots, len(team.Members))
+	}
+	gate := make(chan struct{}, max(1, slots))
+	for _, m := range team.Members {
+		m.Slots = gate
+	}
+	return team
+}
+
+// finish turns the end of the team into exit code and last line.
+func (o *runOptions) finish(ctx, limited context.Context, c *crew, began time.Time, err error) error {
+	r := c.summary(ctx, began)
+	done := r.Status == blackboard.Completed
+	switch {
+	case errors.Is(context.Cause(limited), errTimeout):
+		err = fmt.Errorf("the goal is not complete: %w", errTimeout)
+	case errors.Is(err, supervisor.ErrIdle) && o.until == "idle":
+		err = nil
+		done = true
+	case err == nil && !done:
+		err = &blackboard.Refusal{Exit: 130, Next: "liza run", Message: "stopped before the goal was complete"}
+	}
+	if err != nil {
+		if !o.env.JSON {
+			fmt.Fprintln(o.env.Stdout, r)
+		}
+		return err
+	}
+	return o.env.Print(r, "%s\n", r)
+}

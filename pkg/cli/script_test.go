@@ -1,0 +1,160 @@
+package cli_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"liza/pkg/cli"
+)
+
+// The scripts of testdata/script run the real mains of both programs. Each begins in a
+// git repository with one commit on main: the files of the script.
+//
+// Besides testscript's own there are these commands; the last five are in
+// script_commands_test.go:
+//
+//	exits CODE CMD…      runs CMD and wants exactly that exit code
+//	race N CMD…          runs CMD N times at once, with %d replaced by 1 to N, and prints
+//	                     one line "exit CODE: COUNT" for each code
+//	commit ID FILE…      writes each FILE in the worktree of task ID and commits
+//	state PATH=VALUE…    looks into .liza/state.yaml: tasks.task-1.status=CLAIMED
+//	json PATH=VALUE…     the same for the one JSON object on stdout
+//	remember, unchanged  the board and its log are byte for byte what they were
+//	approved ID FILE…    claims, commits, submits, reviews and approves a task
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:   filepath.Join("..", "..", "testdata", "script"),
+		Setup: setUp,
+		Cmds:  scriptCommands,
+	})
+}
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"liza":       func() { os.Exit(cli.Liza(os.Args[1:], cli.Std())) },
+		"liza-agent": func() { os.Exit(cli.Agent(os.Args[1:], cli.Std())) },
+		"race":       func() { os.Exit(race(os.Args[1:])) },
+	})
+}
+
+// setUp makes the repository. Nothing of the machine's or the user's git configuration,
+// and of an agent that may be running the tests, gets in.
+func setUp(env *testscript.Env) error {
+	tmp := filepath.Join(env.WorkDir, ".tmp")
+	home := filepath.Join(tmp, "home")
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return err
+	}
+	gitconfig := "[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n"
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitconfig), 0o644); err != nil {
+		return err
+	}
+	demo, err := filepath.Abs("demo")
+	if err != nil {
+		return err
+	}
+	env.Setenv("HOME", home)
+	env.Setenv("XDG_CONFIG_HOME", home)
+	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
+	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	env.Setenv("USER", "ada")
+	env.Setenv("DEMO", demo)
+	env.Setenv("UNIQUE", filepath.Base(filepath.Dir(env.WorkDir))+"-"+filepath.Base(env.WorkDir))
+	env.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
+	env.Setenv("WORK", env.WorkDir)
+	if os.Getenv("TERM") == "" {
+		env.Setenv("TERM", "dumb")
+	}
+	return repository(env, tmp)
+}
+
+func repository(env *testscript.Env, tmp string) error {
+	spec := filepath.Join(env.WorkDir, "specs", "vision.md")
+	if _, err := os.Stat(spec); errors.Is(err, os.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(spec), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(spec, []byte("# Vision\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	scripts, err := filepath.Glob(filepath.Join(env.WorkDir, "scripts", "*.sh"))
+	if err != nil {
+		return err
+	}
+	for _, s := range scripts {
+		if err := os.Chmod(s, 0o755); err != nil {
+			return err
+		}
+	}
+	git := func(args ...string) error {
+		cmd := exec.Command("git", append([]string{"-C", env.WorkDir}, args...)...)
+		cmd.Env = env.Vars
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %v: %s", args[0], err, out)
+		}
+		return nil
+	}
+	if err := git("init", "--quiet", "--initial-branch=main"); err != nil {
+		return err
+	}
+	exclude := filepath.Join(env.WorkDir, ".git", "info", "exclude")
+	if err := os.WriteFile(exclude, []byte("/"+filepath.Base(tmp)+"/\n"), 0o644); err != nil {
+		return err
+	}
+	return errors.Join(git("add", "--all"), git("commit", "--quiet", "--message", "Start"))
+}
+
+// race is the program behind the command of that name.
+func race(args []string) int {
+	n, err := strconv.Atoi(args[0])
+	if err != nil || len(args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: race N CMD…")
+		return 2
+	}
+	var mu sync.Mutex
+	counts := map[int]int{}
+	var all sync.WaitGroup
+	for i := 1; i <= n; i++ {
+		var argv []string
+		for _, a := range args[1:] {
+			argv = append(argv, strings.ReplaceAll(a, "%d", strconv.Itoa(i)))
+		}
+		cmd := exec.Command(argv[0], argv[1:]...)
+		all.Go(func() {
+			out, err := cmd.CombinedOutput()
+			mu.Lock()
+			defer mu.Unlock()
+			code := 0
+			if err != nil {
+				code = -1
+				if x, ok := errors.AsType[*exec.ExitError](err); ok {
+					code = x.ExitCode()
+				}
+			}
+			counts[code]++
+			fmt.Fprintf(os.Stderr, "%d: %s", i, out)
+		})
+	}
+	all.Wait()
+	codes := make([]int, 0, len(counts))
+	for code := range counts {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	for _, code := range codes {
+		fmt.Printf("exit %d: %d\n", code, counts[code])
+	}
+	return 0
+}

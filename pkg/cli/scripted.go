@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/agent/scripted"
+)
+
+type scriptedOptions struct {
+	env      *Env
+	scenario string
+}
+
+func newScriptedAgent(env *Env) *urfave.Command {
+	o := &scriptedOptions{env: env}
+	return &urfave.Command{
+		Name: "scripted-agent", Category: "plumbing", Usage: "act as an agent program that follows a scenario file",
+		Description: "Reads role and task from LIZA_ROLE and LIZA_TASK_ID and does what the scenario says for this attempt: shell commands, a commit,\n" +
+			"a delay, and the exit command, or a way to fail. It is what `liza demo` runs; use it to try a team without a model." +
+			examples("liza run --scenario scenario.yaml", "liza scripted-agent --scenario scenario.yaml < prompt.txt") + exitsText(0, 1, 2),
+		Flags:  []urfave.Flag{&urfave.StringFlag{Name: "scenario", Usage: "scenario file (YAML)", Destination: &o.scenario}},
+		Action: func(ctx context.Context, _ *urfave.Command) error { return o.run(ctx) },
+	}
+}
+
+func (o *scriptedOptions) run(ctx context.Context) error {
+	if o.scenario == "" {
+		return usagef("liza help scripted-agent", "--scenario is missing")
+	}
+	scenario, err := scripted.Load(o.scenario)
+	if err != nil {
+		return usagef("liza help scripted-agent", "%v", err)
+	}
+	p, err := o.env.Find(ctx)
+	if err != nil {
+		return err
+	}
+	worktree := first(o.env.Get("LIZA_WORKTREE"), o.env.Dir)
+	task := o.env.Get("LIZA_TASK_ID")
+	ctx, _, done := o.env.interrupts(ctx, func(string) {})
+	defer done()
+	code := scripted.Run(ctx, scripted.Options{Scenario: scenario, Role: o.env.Get("LIZA_ROLE"), TaskID: task, Worktree: worktree,
+		StateDir: filepath.Join(p.Tmp(), "scripted"), Stdout: o.env.Stdout, Stderr: o.env.Stderr, Env: os.Environ(),
+		Describe: func() (string, error) {
+			d, err := o.env.Reader(ctx)
+			if err != nil {
+				return "", err
+			}
+			s, err := d.View(ctx)
+			if err != nil {
+				return "", err
+			}
+			if t := s.Task(task); t != nil {
+				return t.Description, nil
+			}
+			return "", nil
+		}})
+	if code != 0 {
+		return &errDone{code}
+	}
+	return nil
+}

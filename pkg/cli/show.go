@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+)
+
+type showOptions struct {
+	env  *Env
+	view string
+}
+
+func newShow(env *Env) *urfave.Command {
+	o := &showOptions{env: env}
+	return &urfave.Command{
+		Name: "show", Category: "people", ArgsUsage: "[ID]", Usage: "show one task, agent, question, plan or discovery, whole",
+		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. Changes nothing." +
+			examples("liza show task-3", "liza show --view logist") + exitsText(0, 1, 2, 3, 4),
+		Flags:  []urfave.Flag{viewFlag(&o.view)},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *showOptions) run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return (&statusOptions{env: o.env, view: o.view}).run(ctx, nil)
+	}
+	if err := checkView(o.view); err != nil {
+		return err
+	}
+	s, stale, err := o.env.look(ctx)
+	if err != nil {
+		return err
+	}
+	entry, what, ok := dashboard.Find(s, args[0])
+	if !ok {
+		return notThere(s, args[0])
+	}
+	result := map[string]any{"kind": what, what: dashboard.Plain(entry)}
+	body := dashboard.TaskText(s, args[0])
+	if t, ok := entry.(*blackboard.Task); ok && o.view != "liza" {
+		translated := dashboard.ViewStatus(t, o.view)
+		result["view_status"] = translated
+		body += "\nin the words of " + o.view + ": " + translated + "\n"
+	}
+	return o.env.showStale(stale, result, body)
+}
+
+func notThere(s *blackboard.State, id string) error {
+	known := append(taskIDs(s), slices.Sorted(maps.Keys(s.Agents))...)
+	for _, q := range s.Questions {
+		if q != nil {
+			known = append(known, q.ID)
+		}
+	}
+	for _, p := range s.Plans {
+		if p != nil {
+			known = append(known, p.ID)
+		}
+	}
+	message := "nothing on the board has the id '" + id + "'"
+	if near := blackboard.Nearest(id, known); near != "" {
+		message += "; did you mean '" + near + "'?"
+	}
+	return &blackboard.Refusal{Guard: "G05", Exit: blackboard.ExitRefused, Next: "liza status", Message: message}
+}

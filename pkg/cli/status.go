@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+	"golang.org/x/sys/unix"
+
+	"liza/pkg/dashboard"
+	"liza/pkg/verb"
+)
+
+type statusOptions struct {
+	env  *Env
+	view string
+}
+
+func newStatus(env *Env) *urfave.Command {
+	o := &statusOptions{env: env}
+	return &urfave.Command{
+		Name: "status", Category: "people", Usage: "show the board on one screen",
+		Description: "Goal, sprint, counts, tasks, agents, and what waits for a person. Changes nothing. When state.yaml is damaged, the last valid state is\n" +
+			"shown and the exit code is 3." +
+			examples("liza status", "liza status --view kiso --json") + exitsText(0, 1, 2, 3),
+		Flags:  []urfave.Flag{viewFlag(&o.view)},
+		Action: env.do(o.run),
+	}
+}
+
+func viewFlag(to *string) urfave.Flag {
+	return &urfave.StringFlag{Name: "view", Value: "liza", Usage: "`NAMES` to use: " + strings.Join(dashboard.Views, ", "), Destination: to}
+}
+
+func checkView(view string) error {
+	if !slices.Contains(dashboard.Views, view) {
+		return usagef("liza help status", "--view '%s' must be one of %s", view, strings.Join(dashboard.Views, ", "))
+	}
+	return nil
+}
+
+func (o *statusOptions) run(ctx context.Context, _ []string) error {
+	env := o.env
+	if err := checkView(o.view); err != nil {
+		return err
+	}
+	d, s, stale, err := env.lookAt(ctx)
+	if err != nil {
+		return err
+	}
+	v := dashboard.Build(s, env.viewFacts(d, o.view))
+	return env.showStale(stale, v, dashboard.Text(v, env.width(), env.colour()))
+}
+
+// viewFacts is what a view shows besides the state.
+func (e *Env) viewFacts(d *verb.Desk, view string) dashboard.Facts {
+	cfg := d.Config()
+	f := dashboard.Facts{Now: e.Now(), Process: d.Facts(), ReviewMode: cfg.Review.Mode, HumanReview: cfg.Plan.HumanReview, Vocabulary: view}
+	for _, o := range d.Project.Orders() {
+		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
+	}
+	return f
+}
+
+func (e *Env) colour() bool { return e.Terminal && !e.JSON && e.Get("NO_COLOR") == "" }
+
+// width of the terminal; a pipe gets whole lines.
+func (e *Env) width() int {
+	if n, err := strconv.Atoi(e.Get("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if f, ok := e.Stdout.(*os.File); ok && e.Terminal {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+			return int(size.Col)
+		}
+	}
+	return 120
+}
+
+type graphOptions struct {
+	env    *Env
+	format string
+}
+
+func newGraph(env *Env) *urfave.Command {
+	o := &graphOptions{env: env}
+	return &urfave.Command{
+		Name: "graph", Category: "people", Usage: "draw the task graph",
+		Description: "Tasks with their dependencies and statuses. Changes nothing." +
+			examples("liza graph", "liza graph --format mermaid > graph.mmd") + exitsText(0, 1, 2, 3),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "format", Value: "text", Usage: "`F`: " + strings.Join(dashboard.GraphFormats, ", "), Destination: &o.format},
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *graphOptions) run(ctx context.Context, _ []string) error {
+	if !slices.Contains(dashboard.GraphFormats, o.format) {
+		return usagef("liza help graph", "--format '%s' must be one of %s", o.format, strings.Join(dashboard.GraphFormats, ", "))
+	}
+	s, stale, err := o.env.look(ctx)
+	if err != nil {
+		return err
+	}
+	drawn := dashboard.Graph(s, o.format)
+	if !strings.HasSuffix(drawn, "\n") {
+		drawn = fmt.Sprintln(drawn)
+	}
+	return o.env.showStale(stale, map[string]string{"format": o.format, "graph": drawn}, drawn)
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"liza/pkg/agent"
+	"liza/pkg/agent/scripted"
+	"liza/pkg/blackboard"
+	"liza/pkg/supervisor"
+	"liza/pkg/verb"
+)
+
+// crew makes the supervisors of one process.
+type crew struct {
+	env      *Env
+	desk     *verb.Desk
+	liza     string
+	cli      string
+	model    string
+	scenario string
+	screen   *screen
+}
+
+// hire checks what the supervisors will need: the program that they run, and the scenario
+// of the scripted agent, which would otherwise show itself only as a crash.
+func (e *Env) hire(ctx context.Context, cliName, model, scenario string) (*crew, error) {
+	desk, err := e.Desk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	desk.Caller.As = ""
+	liza, err := e.liza()
+	if err != nil {
+		return nil, err
+	}
+	if scenario != "" {
+		if !filepath.IsAbs(scenario) {
+			scenario = filepath.Join(e.Dir, scenario)
+		}
+		if _, err := scripted.Load(scenario); err != nil {
+			return nil, usagef("liza help scripted-agent", "%v", err)
+		}
+		cliName = first(cliName, "scripted")
+	}
+	c := &crew{env: e, desk: desk, liza: liza, cli: cliName, model: model, scenario: scenario}
+	if _, err := c.adapter(first(cliName, desk.Config().Agents.Default)); err != nil {
+		return nil, usagef("liza help run", "%v", err)
+	}
+	return c, nil
+}
+
+// liza is the absolute path of the liza program: this one, or the one beside liza-agent.
+func (e *Env) liza() (string, error) {
+	path, err := e.Executable()
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		beside := filepath.Join(filepath.Dir(real), "liza")
+		if filepath.Base(real) == "liza-agent" {
+			path = beside
+		}
+	}
+	if beside := filepath.Join(filepath.Dir(path), "liza"); filepath.Base(path) != "liza" {
+		if _, err := os.Stat(beside); err == nil {
+			path = beside
+		}
+	}
+	return filepath.Abs(path)
+}
+
+func (c *crew) adapter(name string) (agent.Adapter, error) {
+	custom := map[string]agent.Custom{}
+	for n, a := range c.desk.Config().Agents.Custom {
+		custom[n] = agent.Custom{Command: a.Command, Prompt: a.Prompt, Output: a.Output, Env: a.Env}
+	}
+	return agent.Lookup(name, agent.Options{Custom: custom, Liza: c.liza, Scenario: c.scenario})
+}
+
+// supervisor makes one of a role; each has a desk of its own, because each is a caller.
+func (c *crew) supervisor(role blackboard.Role) *supervisor.Supervisor {
+	desk := *c.desk
+	desk.Caller = verb.Caller{Person: c.desk.Caller.Person}
+	start, _ := agent.ProcessStart(os.Getpid())
+	return &supervisor.Supervisor{Desk: &desk, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
+		Terminal: terminalName(), Start: agent.Run, Adapter: c.adapter, Liza: c.liza, Environ: c.env.Environ, Print: c.screen.line}
+}
+
+func terminalName() string {
+	if name, err := os.Readlink("/proc/self/fd/0"); err == nil && strings.HasPrefix(name, "/dev/") && name != "/dev/null" {
+		return name
+	}
+	return "unknown"
+}
+
+// screen prints the lines of supervisors, one at a time.
+type screen struct {
+	mu     sync.Mutex
+	out    io.Writer
+	colour bool
+}
+
+func (s *screen) line(l supervisor.Line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	task := l.Task
+	if task == "" {
+		task = "-"
+	}
+	text := l.Text
+	if l.Warning && s.colour {
+		text = "\x1b[33m" + text + "\x1b[0m"
+	} else if l.Warning {
+		text = "! " + text
+	}
+	fmt.Fprintf(s.out, "%s  %-15s %-12s %s\n", l.Time.Local().Format("15:04:05"), l.Agent, task, text)
+}
+
+// newScreen writes steps where they do not mix with a JSON result.
+func (e *Env) newScreen() *screen {
+	out := e.Stdout
+	if e.JSON {
+		out = e.Stderr
+	}
+	return &screen{out: out, colour: e.Terminal && e.Get("NO_COLOR") == "" && !e.JSON}
+}
+
+// interrupts turns signals into contexts: soft ends with the first one (no new work),
+// hard with the second (what runs is stopped).
+func (e *Env) interrupts(ctx context.Context, say func(string)) (soft, hard context.Context, done func()) {
+	soft, stopSoft := context.WithCancel(ctx)
+	hard, stopHard := context.WithCancel(ctx)
+	if e.Signals == nil {
+		return soft, hard, func() { stopSoft(); stopHard() }
+	}
+	signals, forget := e.Signals()
+	ended := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-signals:
+			case <-ended:
+				return
+			}
+			if n == 0 {
+				say("no new work is begun; running agents may finish. Interrupt again to stop them now.")
+				stopSoft()
+				continue
+			}
+			say("stopping the agents; their claims are released.")
+			stopHard()
+			return
+		}
+	}()
+	return soft, hard, func() { close(ended); forget(); stopSoft(); stopHard() }
+}
+
+// ran is the result of `liza run` and `liza-agent`.
+type ran struct {
+	Goal   string         `json:"goal"`
+	Status string         `json:"status"`
+	Counts map[string]int `json:"tasks"`
+	Time   string         `json:"time"`
+}
+
+// summary says how the board stands at the end of a run.
+func (c *crew) summary(ctx context.Context, began time.Time) ran {
+	r := ran{Counts: map[string]int{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
+	s, err := c.desk.View(ctx)
+	if err != nil || s.Goal == nil {
+		return r
+	}
+	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
+	for _, t := range s.Tasks {
+		r.Counts[string(t.Status)]++
+	}
+	return r
+}
+
+func (r ran) String() string {
+	var parts []string
+	for _, st := range blackboard.Statuses {
+		if n := r.Counts[string(st)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, st))
+		}
+	}
+	return fmt.Sprintf("goal %s: %s after %s", r.Status, first(strings.Join(parts, ", "), "no tasks"), r.Time)
+}
+
+// errTimeout is the cause with which --timeout ends a run.
+var errTimeout = errors.New("the time given with --timeout is over")

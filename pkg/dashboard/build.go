@@ -1,0 +1,257 @@
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+// Build makes the view of a state. Sections that are missing are empty.
+func Build(s *blackboard.State, f Facts) View {
+	b := builder{s: s, f: f}
+	if s == nil {
+		b.s = &blackboard.State{}
+	}
+	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, View: orElse(f.Vocabulary, "liza"),
+		Control: append([]Control{}, f.Control...), Tasks: []Task{}, Warnings: append([]string{}, f.Warnings...)}
+	v.Goal, v.Sprint = b.goal(), b.sprint()
+	v.Completed = v.Goal.Status == blackboard.Completed
+	for _, t := range b.s.Tasks {
+		if t != nil {
+			v.Tasks = append(v.Tasks, b.task(t))
+		}
+	}
+	v.Counts = b.counts(v.Tasks)
+	v.Cost = cost(b.s.Usage)
+	v.Agents = b.agents()
+	v.Waiting = b.waiting()
+	v.Warnings = append(v.Warnings, b.warnings()...)
+	return v
+}
+
+type builder struct {
+	s *blackboard.State
+	f Facts
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+func (b builder) goal() Goal {
+	g := b.s.Goal
+	if g == nil {
+		return Goal{}
+	}
+	return Goal{ID: g.ID, Description: g.Description, Status: g.Status, SpecRef: g.SpecRef, Plan: g.PlanID}
+}
+
+func (b builder) sprint() Sprint {
+	sp := b.s.Sprint
+	if sp == nil {
+		return Sprint{}
+	}
+	out := Sprint{ID: sp.ID, Status: sp.Status}
+	if tl := sp.Timeline; tl != nil {
+		out.Started, out.Deadline, out.Ended = tl.Started, tl.Deadline, tl.Ended
+		end := b.f.Now
+		if at, ok := tl.Ended.At(); ok {
+			end = at
+		}
+		out.AgeSeconds = seconds(tl.Started, end)
+	}
+	return out
+}
+
+// seconds from a time of the file until now, never below 0.
+func seconds(from blackboard.Time, now time.Time) int {
+	at, ok := from.At()
+	if !ok || now.Before(at) {
+		return 0
+	}
+	return int(now.Sub(at) / time.Second)
+}
+
+func cost(u *blackboard.Usage) Cost {
+	if u == nil {
+		return Cost{}
+	}
+	return Cost{Cents: u.CostCents, Runs: u.AgentRuns, UnknownRuns: u.UnknownCostRuns}
+}
+
+// counts are in the order of a task's life; a status that people invented comes last.
+func (b builder) counts(tasks []Task) []Count {
+	n := map[blackboard.Status]int{}
+	order := slices.Clone(blackboard.Statuses)
+	for _, t := range tasks {
+		if n[t.Status]++; !slices.Contains(order, t.Status) {
+			order = append(order, t.Status)
+		}
+	}
+	out := []Count{}
+	for _, st := range order {
+		if n[st] > 0 {
+			out = append(out, Count{Status: st, N: n[st]})
+		}
+	}
+	return out
+}
+
+func (b builder) task(t *blackboard.Task) Task {
+	row := Task{ID: t.ID, Title: t.TitleText(), Status: t.Status, Kind: t.KindOf(), Priority: t.PriorityOf(), Who: who(t), Iteration: t.Iteration,
+		Rejections: t.ReviewCyclesTotal, AgeSeconds: seconds(lastChange(t), b.f.Now), Cost: cost(t.Usage)}
+	if b.foreign() {
+		row.ViewStatus = viewStatus(t, b.f.Vocabulary, b.reviewIsLive(t))
+	}
+	if t.Status == blackboard.Unclaimed || t.Status == blackboard.Draft {
+		row.WaitsFor = b.waitsFor(t)
+	}
+	if t.Hold != nil {
+		row.Hold = fmt.Sprintf("on hold by %s: %s", orElse(t.Hold.By, "somebody"), t.Hold.Reason)
+	}
+	if t.Status == blackboard.Blocked {
+		row.BlockedKind, row.BlockedReason = orElse(t.BlockedKind, "question"), t.BlockedReason
+	}
+	row.Note = note(t, row)
+	return row
+}
+
+// foreign tells whether another vocabulary than Liza's own is asked for.
+func (b builder) foreign() bool { return b.f.Vocabulary != "" && b.f.Vocabulary != "liza" }
+
+// reviewIsLive tells whether somebody is reviewing the task now.
+func (b builder) reviewIsLive(t *blackboard.Task) bool {
+	if t.ReviewingBy == "" {
+		return false
+	}
+	live, _ := b.s.ReviewLiveness(t, b.f.Now, b.f.Process)
+	return live == blackboard.Alive || live == blackboard.Unknown
+}
+
+// who works on the task, or did last.
+func who(t *blackboard.Task) string {
+	switch {
+	case t.Status == blackboard.ReadyForReview:
+		return t.ReviewingBy
+	case t.Status == blackboard.Unclaimed && t.Claiming != nil:
+		return t.Claiming.By
+	}
+	return t.AssignedTo
+}
+
+// lastChange is the time of the last entry of the task's history.
+func lastChange(t *blackboard.Task) blackboard.Time {
+	for i := len(t.History) - 1; i >= 0; i-- {
+		if h := t.History[i]; h != nil && !h.Time.None() {
+			return h.Time
+		}
+	}
+	return t.Created
+}
+
+// waitsFor lists what keeps the task from being claimable: "task-1 (CLAIMED)".
+func (b builder) waitsFor(t *blackboard.Task) []string {
+	var list []string
+	for _, id := range t.DependsOn {
+		status := b.f.Archived[id]
+		if d := b.s.Task(id); d != nil {
+			status = d.Status
+		}
+		if status != blackboard.Merged {
+			list = append(list, fmt.Sprintf("%s (%s)", id, orElse(string(status), "missing")))
+		}
+	}
+	if len(list) > 0 || !t.AfterPlan || t.Plan == "" {
+		return list
+	}
+	for _, o := range b.s.Tasks {
+		if o != nil && o != t && o.Plan == t.Plan && !o.Status.Terminal() {
+			list = append(list, fmt.Sprintf("%s (%s)", o.ID, o.Status))
+		}
+	}
+	return list
+}
+
+// note says in one line why the task does not go on.
+func note(t *blackboard.Task, row Task) string {
+	switch {
+	case t.Status == blackboard.Blocked:
+		return "blocked, " + strings.ReplaceAll(row.BlockedKind, "_", " ") + ": " + t.BlockedReason
+	case row.Hold != "" && !t.Status.Terminal():
+		return row.Hold
+	case len(row.WaitsFor) > 3:
+		return fmt.Sprintf("waits for %s and %d more", strings.Join(row.WaitsFor[:3], ", "), len(row.WaitsFor)-3)
+	case len(row.WaitsFor) > 0:
+		return "waits for " + strings.Join(row.WaitsFor, ", ")
+	case waitsForMerge(t):
+		return "waits for a person's approval of the merge"
+	case t.Status == blackboard.IntegrationFailed:
+		if h := lastEntry(t, "integration_failed"); h != nil {
+			return "not merged: " + h.Reason
+		}
+	case t.Status == blackboard.Rejected && t.RejectionReason != nil:
+		return "rejected: " + t.RejectionReason.Summary
+	case t.Status == blackboard.Superseded && len(t.SupersededBy) > 0:
+		return "replaced by " + strings.Join(t.SupersededBy, ", ")
+	}
+	return ""
+}
+
+func lastEntry(t *blackboard.Task, event string) *blackboard.HistoryEntry {
+	for i := len(t.History) - 1; i >= 0; i-- {
+		if h := t.History[i]; h != nil && h.Event == event {
+			return h
+		}
+	}
+	return nil
+}
+
+func waitsForMerge(t *blackboard.Task) bool {
+	return t.Status == blackboard.Approved && t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == ""
+}
+
+// agentIDs are sorted by role, then number.
+func (b builder) agentIDs() []string {
+	var ids []string
+	for id, a := range b.s.Agents {
+		if a != nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(x, y string) int {
+		rx, nx, _ := blackboard.ParseAgentID(x)
+		ry, ny, _ := blackboard.ParseAgentID(y)
+		switch {
+		case rx != ry:
+			return strings.Compare(string(rx), string(ry))
+		case nx != ny:
+			return nx - ny
+		}
+		return strings.Compare(x, y)
+	})
+	return ids
+}
+
+func (b builder) agents() []Agent {
+	list := []Agent{}
+	for _, id := range b.agentIDs() {
+		a := b.s.Agents[id]
+		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
+		row := Agent{ID: id, Role: string(a.Role), Status: a.Status, Liveness: string(live), Why: why, Task: a.CurrentTask, CLI: a.CLI, WaitsFor: a.WaitingFor,
+			ContextPercent: a.ContextPercent}
+		if at, ok := a.LeaseExpires.At(); ok && at.After(b.f.Now) {
+			row.LeaseLeftSeconds = int(at.Sub(b.f.Now) / time.Second)
+		}
+		if b.foreign() {
+			row.ViewRole = Word(string(a.Role), b.f.Vocabulary)
+		}
+		list = append(list, row)
+	}
+	return list
+}

@@ -1,0 +1,269 @@
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// GraphFormats are the formats of Graph.
+var GraphFormats = []string{"text", "mermaid", "dot"}
+
+// Graph draws the tasks with their dependencies and statuses. An unknown format is text.
+func Graph(s *blackboard.State, format string) string {
+	g := newGraph(s)
+	switch format {
+	case "mermaid":
+		return g.mermaid()
+	case "dot":
+		return g.dot()
+	}
+	return g.tree()
+}
+
+// graph is the tasks of a state as nodes, in the order of the board.
+type graph struct {
+	tasks []*blackboard.Task
+	index map[string]int
+	depth []int // longest way from a task without dependencies; -1: on a cycle
+}
+
+func newGraph(s *blackboard.State) *graph {
+	g := &graph{index: map[string]int{}}
+	if s != nil {
+		for _, t := range s.Tasks {
+			if t == nil {
+				continue
+			}
+			if _, twice := g.index[t.ID]; !twice {
+				g.index[t.ID] = len(g.tasks)
+				g.tasks = append(g.tasks, t)
+			}
+		}
+	}
+	g.measure()
+	return g
+}
+
+// deps are the dependencies of a task that are on the board, each once.
+func (g *graph) deps(i int) []int {
+	var list []int
+	for _, id := range g.tasks[i].DependsOn {
+		if d, ok := g.index[id]; ok && d != i && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// measure finds the depth of every task: those without dependencies first, then what
+// depends on them. What is left over lies on a cycle or behind one.
+func (g *graph) measure() {
+	n := len(g.tasks)
+	g.depth = make([]int, n)
+	open := make([]int, n)
+	after := make([][]int, n)
+	var ready []int
+	for i := range g.tasks {
+		deps := g.deps(i)
+		open[i] = len(deps)
+		g.depth[i] = -1
+		for _, d := range deps {
+			after[d] = append(after[d], i)
+		}
+		if open[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	for len(ready) > 0 {
+		i := ready[0]
+		ready = ready[1:]
+		g.depth[i] = 0
+		for _, d := range g.deps(i) {
+			g.depth[i] = max(g.depth[i], g.depth[d]+1)
+		}
+		for _, a := range after[i] {
+			if open[a]--; open[a] == 0 {
+				ready = append(ready, a)
+			}
+		}
+	}
+}
+
+// symbols stand for statuses in the text form.
+var symbols = []struct {
+	status blackboard.Status
+	sign   string
+}{
+	{blackboard.Draft, "·"}, {blackboard.Unclaimed, "○"}, {blackboard.Claimed, "▶"}, {blackboard.ReadyForReview, "◆"}, {blackboard.Rejected, "↺"},
+	{blackboard.Approved, "●"}, {blackboard.IntegrationFailed, "!"}, {blackboard.Blocked, "✗"}, {blackboard.Merged, "✓"}, {blackboard.Abandoned, "–"}, {blackboard.Superseded, "»"},
+}
+
+func sign(s blackboard.Status) string {
+	for _, x := range symbols {
+		if x.status == s {
+			return x.sign
+		}
+	}
+	return "?"
+}
+
+// tree draws each task once, under the dependency that is deepest: below it stands what
+// can begin when it is merged. Further dependencies are named in the line.
+func (g *graph) tree() string {
+	if len(g.tasks) == 0 {
+		return "no tasks yet\n"
+	}
+	children := make([][]int, len(g.tasks))
+	var roots, cyclic []int
+	for i := range g.tasks {
+		switch parent := g.parent(i); {
+		case g.depth[i] < 0:
+			cyclic = append(cyclic, i)
+		case parent < 0:
+			roots = append(roots, i)
+		default:
+			children[parent] = append(children[parent], i)
+		}
+	}
+	var b strings.Builder
+	var walk func(i int, first, rest string)
+	walk = func(i int, first, rest string) {
+		b.WriteString(first + g.label(i) + "\n")
+		for k, c := range children[i] {
+			if k == len(children[i])-1 {
+				walk(c, rest+"└─ ", rest+"   ")
+			} else {
+				walk(c, rest+"├─ ", rest+"│  ")
+			}
+		}
+	}
+	for _, r := range roots {
+		walk(r, "", "")
+	}
+	for _, c := range cyclic {
+		b.WriteString(g.label(c) + " (dependency cycle)\n")
+	}
+	return b.String() + "\n" + g.legend() + "\n"
+}
+
+// parent is the deepest dependency of a task, -1 without one.
+func (g *graph) parent(i int) int {
+	parent := -1
+	for _, d := range g.deps(i) {
+		if parent < 0 || g.depth[d] > g.depth[parent] {
+			parent = d
+		}
+	}
+	return parent
+}
+
+func (g *graph) label(i int) string {
+	t := g.tasks[i]
+	text := fmt.Sprintf("%s %s %s  %s", sign(t.Status), plain(t.ID), t.Status, fit(plain(t.TitleText()), 60))
+	if len(t.SupersededBy) > 0 {
+		text += " → " + plain(strings.Join(t.SupersededBy, ", "))
+	}
+	parent := g.parent(i)
+	var more []string
+	for _, id := range t.DependsOn {
+		d, known := g.index[id]
+		switch {
+		case !known:
+			more = append(more, id+" (not on the board)")
+		case d != parent || g.depth[i] < 0:
+			more = append(more, id)
+		}
+	}
+	if len(more) > 0 {
+		text += " [after " + plain(strings.Join(more, ", ")) + "]"
+	}
+	return text
+}
+
+// legend explains the signs of the statuses that occur.
+func (g *graph) legend() string {
+	var list []string
+	for _, x := range symbols {
+		n := 0
+		for _, t := range g.tasks {
+			if t.Status == x.status {
+				n++
+			}
+		}
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%s %s (%d)", x.sign, x.status, n))
+		}
+	}
+	return strings.Join(list, "  ")
+}
+
+// fills are the colours of statuses in mermaid and dot.
+var fills = map[blackboard.Status]string{
+	blackboard.Draft: "#eeeeee", blackboard.Unclaimed: "#ffffff", blackboard.Claimed: "#cfe2ff", blackboard.ReadyForReview: "#cff4fc", blackboard.Rejected: "#fff3cd",
+	blackboard.Approved: "#d1e7dd", blackboard.IntegrationFailed: "#f8d7da", blackboard.Blocked: "#f8d7da", blackboard.Merged: "#a3cfbb", blackboard.Abandoned: "#dddddd",
+	blackboard.Superseded: "#dddddd",
+}
+
+func (g *graph) mermaid() string {
+	var b strings.Builder
+	b.WriteString("graph TD\n")
+	escape := strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;", "&", "#amp;")
+	used := map[blackboard.Status]bool{}
+	for i, t := range g.tasks {
+		class := strings.ToLower(strings.ReplaceAll(plain(string(t.Status)), " ", "_"))
+		fmt.Fprintf(&b, "  t%d[\"%s: %s<br/>%s\"]", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)), escape.Replace(plain(string(t.Status))))
+		if fills[t.Status] != "" {
+			used[t.Status] = true
+			b.WriteString(":::" + class)
+		}
+		b.WriteString("\n")
+	}
+	g.edges(func(from, to int, superseded bool) {
+		if superseded {
+			fmt.Fprintf(&b, "  t%d -. superseded by .-> t%d\n", from, to)
+			return
+		}
+		fmt.Fprintf(&b, "  t%d --> t%d\n", from, to)
+	})
+	for _, st := range blackboard.Statuses {
+		if used[st] {
+			fmt.Fprintf(&b, "  classDef %s fill:%s,stroke:#555,color:#000\n", strings.ToLower(string(st)), fills[st])
+		}
+	}
+	return b.String()
+}
+
+func (g *graph) dot() string {
+	var b strings.Builder
+	b.WriteString("digraph tasks {\n  rankdir=TB;\n  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\"];\n")
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	for i, t := range g.tasks {
+		fmt.Fprintf(&b, "  t%d [label=\"%s\\n%s\\n%s\", fillcolor=\"%s\"];\n", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)),
+			escape.Replace(plain(string(t.Status))), orElse(fills[t.Status], "#ffffff"))
+	}
+	g.edges(func(from, to int, superseded bool) {
+		if superseded {
+			fmt.Fprintf(&b, "  t%d -> t%d [style=dashed, label=\"superseded by\"];\n", from, to)
+			return
+		}
+		fmt.Fprintf(&b, "  t%d -> t%d;\n", from, to)
+	})
+	return b.String() + "}\n"
+}
+
+// edges calls draw for each dependency, from what comes first, and for each replacement.
+func (g *graph) edges(draw func(from, to int, superseded bool)) {
+	for i, t := range g.tasks {
+		for _, d := range g.deps(i) {
+			draw(d, i, false)
+		}
+		for _, id := range t.SupersededBy {
+			if n, ok := g.index[id]; ok && n != i {
+				draw(i, n, true)
+			}
+		}
+	}
+}

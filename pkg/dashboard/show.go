@@ -1,0 +1,349 @@
+package dashboard
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// Find looks for a task, agent, question, plan, discovery, note, anomaly or fact by its
+// id, in that order, and says what it is.
+func Find(s *blackboard.State, id string) (entry any, what string, ok bool) {
+	if s == nil || id == "" {
+		return nil, "", false
+	}
+	if t := s.Task(id); t != nil {
+		return t, "task", true
+	}
+	if a := s.Agents[id]; a != nil {
+		return a, "agent", true
+	}
+	for _, q := range s.Questions {
+		if q != nil && q.ID == id {
+			return q, "question", true
+		}
+	}
+	for _, p := range s.Plans {
+		if p != nil && p.ID == id {
+			return p, "plan", true
+		}
+	}
+	for _, d := range s.Discovered {
+		if d != nil && d.ID == id {
+			return d, "discovery", true
+		}
+	}
+	for _, n := range s.HumanNotes {
+		if n != nil && n.ID == id {
+			return n, "note", true
+		}
+	}
+	for _, a := range s.Anomalies {
+		if a != nil && a.ID == id {
+			return a, "anomaly", true
+		}
+	}
+	for _, f := range s.Facts {
+		if f != nil && f.ID == id {
+			return f, "fact", true
+		}
+	}
+	return nil, "", false
+}
+
+// TaskText shows one task, agent, question, plan, discovery, note, anomaly or fact whole,
+// "" when nothing has that id.
+func TaskText(s *blackboard.State, id string) string {
+	entry, what, ok := Find(s, id)
+	if !ok {
+		return ""
+	}
+	p := &page{width: 100}
+	switch x := entry.(type) {
+	case *blackboard.Task:
+		p.showTask(s, x)
+	case *blackboard.Plan:
+		return PlanText(s, id)
+	default:
+		p.line(fmt.Sprintf("%s %s", what, plain(id)))
+		p.fields(fieldsOf(entry), 2, "id")
+	}
+	return p.b.String()
+}
+
+// apart are the fields of a task that showTask tells in its own words.
+var apart = []string{"id", "title", "description", "status", "acceptance_criteria", "done_when", "scope", "depends_on", "superseded_by", "supersedes", "history", "attempts",
+	"blocked_reason", "blocked_kind", "blocked_questions", "rejection_reason", "fixes"}
+
+func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
+	p.line(fmt.Sprintf("%s  %s", plain(t.ID), t.Status))
+	if t.Title != "" {
+		p.wrap(0, none, t.Title)
+	}
+	p.line("")
+	p.text(2, t.Description)
+	p.part("Done when", append([]string{t.DoneWhen}, t.AcceptanceCriteria...))
+	p.part("Scope", []string{t.Scope})
+	p.part("Dependencies", links(s, t))
+	if t.Status == blackboard.Blocked {
+		p.part("Blocked: "+strings.ReplaceAll(orElse(t.BlockedKind, "question"), "_", " "), append([]string{t.BlockedReason}, t.BlockedQuestions...))
+	}
+	p.part("Questions", questions(s, t))
+	p.part("Rejection", rejection(t))
+	p.title("Fields")
+	p.fields(fieldsOf(t), 2, apart...)
+	p.part("Attempts", attempts(t))
+	if len(t.History) > 0 {
+		p.title("History")
+		for _, h := range t.History {
+			if h != nil {
+				p.line("  " + historyLine(h))
+			}
+		}
+	}
+}
+
+// part is a heading with lines, left out without any.
+func (p *page) part(title string, list []string) {
+	list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return strings.TrimSpace(s) == "" })
+	if len(list) == 0 {
+		return
+	}
+	p.title(title)
+	for _, text := range list {
+		p.text(2, text)
+	}
+}
+
+// text writes a text with its own line breaks.
+func (p *page) text(indent int, text string) {
+	for _, line := range block(text) {
+		p.line(strings.TrimRight(strings.Repeat(" ", indent)+line, " "))
+	}
+}
+
+// fields writes key and value of each field but those named.
+func (p *page) fields(list []field, indent int, but ...string) {
+	widest := 0
+	for _, f := range list {
+		if !slices.Contains(but, f.key) {
+			widest = max(widest, len(f.key))
+		}
+	}
+	for _, f := range list {
+		if slices.Contains(but, f.key) {
+			continue
+		}
+		values := strings.Split(valueText(f.value), "\n")
+		p.line(strings.TrimRight(strings.Repeat(" ", indent)+pad(f.key, widest)+"  "+values[0], " "))
+		for _, v := range values[1:] {
+			p.line(strings.TrimRight(strings.Repeat(" ", indent+widest+2)+v, " "))
+		}
+	}
+}
+
+// valueText is a value on one line, or one line for each item of a list of entries.
+func valueText(v reflect.Value) string {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return "null"
+		}
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		return inline(fieldsOf(v.Interface()))
+	case reflect.Map:
+		var parts []string
+		plainMap, _ := plainValue(v).(map[string]any)
+		for _, k := range sortedKeys(plainMap) {
+			parts = append(parts, plain(k)+": "+valueText(reflect.ValueOf(plainMap[k])))
+		}
+		return strings.Join(parts, ", ")
+	case reflect.Slice:
+		var parts []string
+		sep := ", "
+		for i := range v.Len() {
+			item := v.Index(i)
+			if item.Kind() == reflect.Pointer || item.Kind() == reflect.Struct {
+				sep = "\n"
+			}
+			parts = append(parts, valueText(item))
+		}
+		return strings.Join(parts, sep)
+	case reflect.Invalid:
+		return "null"
+	}
+	return plain(fmt.Sprint(v.Interface()))
+}
+
+// inline is an entry on one line.
+func inline(list []field) string {
+	var parts []string
+	for _, f := range list {
+		parts = append(parts, f.key+": "+strings.ReplaceAll(valueText(f.value), "\n", "; "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func links(s *blackboard.State, t *blackboard.Task) []string {
+	var list []string
+	add := func(label string, ids []string) {
+		for _, id := range ids {
+			text := label + " " + id
+			if o := s.Task(id); o != nil {
+				text += fmt.Sprintf(" (%s) %s", o.Status, o.TitleText())
+			}
+			list = append(list, plain(text))
+		}
+	}
+	add("depends on", t.DependsOn)
+	for _, o := range s.Tasks {
+		if o != nil && o.DependsOn.Has(t.ID) {
+			add("needed by", []string{o.ID})
+		}
+	}
+	add("supersedes", t.Supersedes)
+	add("superseded by", t.SupersededBy)
+	return list
+}
+
+func questions(s *blackboard.State, t *blackboard.Task) []string {
+	var list []string
+	for _, q := range s.Questions {
+		if q != nil && q.Task == t.ID {
+			list = append(list, fmt.Sprintf("%s (%s) %s%s", q.ID, q.Status, plain(q.Text), after(" → ", plain(q.Answer))))
+		}
+	}
+	return list
+}
+
+func rejection(t *blackboard.Task) []string {
+	r := t.RejectionReason
+	if r == nil {
+		return nil
+	}
+	list := []string{r.Summary}
+	for _, f := range t.Fixes {
+		if f != nil {
+			list = append(list, fmt.Sprintf("%d. %s%s", f.N, f.Detail, after("; expected: ", f.Expect)))
+		}
+	}
+	for _, f := range r.Findings {
+		if f != nil {
+			list = append(list, fmt.Sprintf("[%s] %s:%d %s%s", f.Severity, f.File, f.Line, f.Message, after("; fix: ", f.Fix)))
+		}
+	}
+	for _, p := range r.Prior {
+		if p != nil {
+			list = append(list, fmt.Sprintf("earlier point %d: %s", p.N, p.State))
+		}
+	}
+	return list
+}
+
+func attempts(t *blackboard.Task) []string {
+	var list []string
+	for _, a := range t.Attempts {
+		if a == nil {
+			continue
+		}
+		cost := "?"
+		if a.CostCents != nil {
+			cost = fmt.Sprintf("$%d.%02d", *a.CostCents/100, *a.CostCents%100)
+		}
+		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s", a.Seq, a.Agent, orElse(a.Role, a.Kind), orElse(a.Outcome, a.Action), age(a.Seconds), cost,
+			after(": ", a.Summary), after(" (saved: ", a.Attic)+closing(a.Attic))))
+	}
+	return list
+}
+
+func closing(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ")"
+}
+
+func historyLine(h *blackboard.HistoryEntry) string {
+	rest := slices.DeleteFunc(fieldsOf(h), func(f field) bool { return f.key == "time" || f.key == "event" || f.key == "agent" })
+	return strings.TrimRight(fmt.Sprintf("%s  %s %s %s", h.Time, pad(plain(h.Event), 26), pad(plain(h.Agent), 16), inline(rest)), " ")
+}
+
+// PlanText shows a plan, "" the one in force, with its tasks and the plans before it. It
+// is "" when there is none.
+func PlanText(s *blackboard.State, id string) string {
+	if s == nil {
+		return ""
+	}
+	if id == "" && s.Goal != nil {
+		id = s.Goal.PlanID
+	}
+	plan := planOf(s, id)
+	if plan == nil {
+		return ""
+	}
+	p := &page{width: 100}
+	p.line(fmt.Sprintf("%s  %s", plain(plan.ID), plan.Status))
+	p.fields(fieldsOf(plan), 2, "id", "status", "tasks", "failure", "tried", "hash")
+	if ids := planTasks(s, plan); len(ids) > 0 {
+		p.title("Tasks")
+		for _, id := range ids {
+			status, title := blackboard.Status("archived"), ""
+			if t := s.Task(id); t != nil {
+				status, title = t.Status, t.TitleText()
+			}
+			p.line(strings.TrimRight(fmt.Sprintf("  %s %s %s", pad(plain(id), 16), pad(string(status), 18), plain(title)), " "))
+		}
+	}
+	p.part("Failure", failureOf(plan))
+	seen := map[string]bool{plan.ID: true}
+	for parent := planOf(s, plan.Parent); parent != nil && !seen[parent.ID]; parent = planOf(s, parent.Parent) {
+		seen[parent.ID] = true
+		p.part(fmt.Sprintf("Before: %s  %s", plain(parent.ID), parent.Status), append([]string{parent.Goal}, failureOf(parent)...))
+	}
+	return p.b.String()
+}
+
+func planOf(s *blackboard.State, id string) *blackboard.Plan {
+	i := slices.IndexFunc(s.Plans, func(p *blackboard.Plan) bool { return p != nil && p.ID == id && id != "" })
+	if i < 0 {
+		return nil
+	}
+	return s.Plans[i]
+}
+
+// planTasks are the tasks that the plan lists, and those that say that they are its.
+func planTasks(s *blackboard.State, plan *blackboard.Plan) []string {
+	ids := slices.Clone([]string(plan.Tasks))
+	for _, t := range s.Tasks {
+		if t != nil && t.Plan == plan.ID && !slices.Contains(ids, t.ID) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+func failureOf(p *blackboard.Plan) []string {
+	var list []string
+	if p.Failure != nil {
+		list = append(list, strings.TrimSpace(orElse(p.Failure.Task, "planning")+": "+p.Failure.Reason))
+	}
+	for _, t := range p.Tried {
+		list = append(list, "tried: "+t)
+	}
+	return list
+}
+
+// LogLine is an entry of the journal on one line.
+func LogLine(e blackboard.Entry) string {
+	var extra []string
+	for _, k := range sortedKeys(e.Extra) {
+		extra = append(extra, plain(k)+"="+plain(fmt.Sprint(e.Extra[k])))
+	}
+	line := fmt.Sprintf("%s %s %s %s %s", pad(string(e.Timestamp), 20), pad(plain(e.Agent), 15), pad(plain(e.Action), 18), pad(orElse(plain(e.Task), "-"), 10), plain(e.Detail))
+	return strings.TrimRight(line+after("  ", strings.Join(extra, " ")), " ")
+}

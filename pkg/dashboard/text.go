@@ -1,0 +1,288 @@
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// colour is an ANSI colour; "" is none.
+type colour string
+
+const (
+	none   colour = ""
+	faint  colour = "2"
+	red    colour = "31"
+	green  colour = "32"
+	yellow colour = "33"
+	blue   colour = "34"
+	cyan   colour = "36"
+	bold   colour = "1"
+)
+
+var statusColours = map[string]colour{
+	"CLAIMED": blue, "READY_FOR_REVIEW": cyan, "REJECTED": yellow, "APPROVED": green, "MERGED": green, "BLOCKED": red,
+	"INTEGRATION_FAILED": red, "ABANDONED": faint, "SUPERSEDED": faint, "DRAFT": faint,
+	blackboard.AtCheckpoint: yellow, blackboard.Aborted: red, blackboard.Completed: green,
+}
+
+// page collects lines of at most width columns.
+type page struct {
+	b      strings.Builder
+	width  int
+	colour bool
+}
+
+func (p *page) line(text string) { p.b.WriteString(text + "\n") }
+
+func (p *page) paint(c colour, text string) string {
+	if !p.colour || c == none || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// title opens a part of the page.
+func (p *page) title(text string) {
+	if p.b.Len() > 0 {
+		p.line("")
+	}
+	p.line(p.paint(bold, text))
+}
+
+// cut writes a line that is cut at the edge of the page.
+func (p *page) cut(indent int, c colour, text string) {
+	p.line(strings.Repeat(" ", indent) + p.paint(c, fit(plain(text), max(minTitle, p.width-indent))))
+}
+
+// wrap writes a text over as many lines as it takes.
+func (p *page) wrap(indent int, c colour, text string) {
+	for _, l := range wrapText(plain(text), max(minTitle, p.width-indent)) {
+		p.line(strings.Repeat(" ", indent) + p.paint(c, l))
+	}
+}
+
+func wrapText(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case widthOf(line)+1+widthOf(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+		for widthOf(line) > width { // a word that is longer than a line
+			head := strings.TrimSuffix(fit(line, width+1), "…")
+			if head == "" {
+				break
+			}
+			lines = append(lines, head)
+			line = line[len(head):]
+		}
+	}
+	return append(lines, line)
+}
+
+// Widths that a page may have, and how many rows of tasks fit one screen.
+const (
+	minWidth = 40
+	maxRows  = 20
+)
+
+// Text draws the view for a terminal of that width.
+func Text(v View, width int, colour bool) string {
+	p := &page{width: max(minWidth, width), colour: colour}
+	p.top(v)
+	p.tasks(v)
+	p.agents(v)
+	p.waiting(v)
+	if len(v.Warnings) > 0 {
+		p.title("Warnings")
+		for _, w := range v.Warnings {
+			p.wrap(2, yellow, w)
+		}
+	}
+	return p.b.String()
+}
+
+func (p *page) top(v View) {
+	field := func(name, text, status string) {
+		room := p.width - 8 - widthOf(status) - 2
+		p.line(p.paint(bold, pad(name, 8)) + pad(fit(plain(text), room), room) + "  " + p.paint(statusColours[status], status))
+	}
+	goal, _, _ := strings.Cut(strings.TrimSpace(v.Goal.Description), "\n")
+	field("Goal", orElse(goal, "none"), v.Goal.Status)
+	var parts []string
+	if v.Sprint.AgeSeconds > 0 {
+		parts = append(parts, age(v.Sprint.AgeSeconds))
+	}
+	if text := money(v.Cost); text != "" {
+		parts = append(parts, "cost "+text)
+	}
+	if v.Cost.UnknownRuns > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d runs of unknown cost", v.Cost.UnknownRuns, v.Cost.Runs))
+	}
+	field("Sprint", strings.Join(append([]string{orElse(v.Sprint.ID, "none")}, parts...), ", "), v.Sprint.Status)
+	var counts []string
+	for _, c := range v.Counts {
+		counts = append(counts, fmt.Sprintf("%d %s", c.N, c.Status))
+	}
+	label := pad(capital(Word("task", v.View))+"s", 8)
+	for i, l := range wrapText(orElse(strings.Join(counts, ", "), "none yet"), p.width-8) {
+		if i > 0 {
+			label = strings.Repeat(" ", 8)
+		}
+		p.line(p.paint(bold, label) + l)
+	}
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// rank orders statuses by how much a person wants to see them when not all fit.
+func rank(s blackboard.Status) int {
+	order := []blackboard.Status{blackboard.Blocked, blackboard.IntegrationFailed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected,
+		blackboard.Approved, blackboard.Unclaimed, blackboard.Draft}
+	if i := slices.Index(order, s); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// shown are the rows that fit one screen, in the order of the board.
+func shown(tasks []Task) []Task {
+	if len(tasks) <= maxRows {
+		return tasks
+	}
+	index := make([]int, len(tasks))
+	for i := range index {
+		index[i] = i
+	}
+	slices.SortStableFunc(index, func(a, b int) int {
+		ra, rb := rank(tasks[a].Status), rank(tasks[b].Status)
+		if ra == rb && tasks[a].Status.Terminal() {
+			return tasks[a].AgeSeconds - tasks[b].AgeSeconds // what ended last
+		}
+		return ra - rb
+	})
+	index = index[:maxRows]
+	slices.Sort(index)
+	rows := make([]Task, 0, maxRows)
+	for _, i := range index {
+		rows = append(rows, tasks[i])
+	}
+	return rows
+}
+
+func (p *page) tasks(v View) {
+	if len(v.Tasks) == 0 {
+		return
+	}
+	p.line("")
+	rows := shown(v.Tasks)
+	heads := []head{{name: strings.ToUpper(Word("task", v.View)), most: 20}, {name: "STATUS"}, {name: "WHO", most: 18}, {name: "IT", right: true}, {name: "AGE", right: true},
+		{name: "COST", right: true}, {name: "TITLE", rest: true}}
+	var cells [][]cell
+	for _, t := range rows {
+		status := orElse(t.ViewStatus, string(t.Status))
+		it := ""
+		if t.Iteration > 0 {
+			it = fmt.Sprint(t.Iteration)
+		}
+		cells = append(cells, []cell{{plain(t.ID), none}, {status, statusColours[string(t.Status)]}, {plain(t.Who), none}, {it, none}, {age(t.AgeSeconds), none},
+			{money(t.Cost), none}, {plain(t.Title), none}})
+	}
+	p.table(heads, cells)
+	p.notes(rows)
+	if hidden := len(v.Tasks) - len(rows); hidden > 0 {
+		p.cut(2, faint, fmt.Sprintf("… and %d more; liza graph shows all", hidden))
+	}
+}
+
+// notes say below the table why tasks do not go on, but for what waits for a person: that
+// has a part of its own.
+func (p *page) notes(rows []Task) {
+	first := true
+	for _, t := range rows {
+		if t.Note == "" || t.Status == blackboard.Blocked || t.Hold != "" || t.Status.Terminal() {
+			continue
+		}
+		if first {
+			p.line("")
+			first = false
+		}
+		p.cut(2, faint, t.ID+" "+t.Note)
+	}
+}
+
+func (p *page) agents(v View) {
+	if len(v.Agents) == 0 {
+		return
+	}
+	p.line("")
+	heads := []head{{name: "AGENT", most: 20}, {name: "ROLE"}, {name: "STATUS"}, {name: strings.ToUpper(Word("task", v.View)), most: 20}, {name: "LEASE", right: true}, {name: "CLI", most: 12},
+		{name: "WAITS FOR", rest: true}}
+	var cells [][]cell
+	for _, a := range v.Agents {
+		status, c, lease := a.Status, none, age(a.LeaseLeftSeconds)
+		switch a.Liveness {
+		case string(blackboard.Dead), string(blackboard.Expired):
+			status, c = strings.ToUpper(a.Liveness), red
+			lease = ""
+		case string(blackboard.Unknown):
+			status, c = a.Status+"?", yellow
+		}
+		cells = append(cells, []cell{{plain(a.ID), none}, {a.ViewRole, none}, {status, c}, {plain(a.Task), none}, {lease, none}, {plain(a.CLI), none}, {plain(a.WaitsFor), faint}})
+	}
+	p.table(heads, cells)
+}
+
+func (p *page) waiting(v View) {
+	if len(v.Waiting) == 0 {
+		return
+	}
+	p.title("Waits for a person")
+	for i, w := range v.Waiting {
+		if i == maxRows {
+			p.cut(2, faint, fmt.Sprintf("… and %d more; liza status --json lists all", len(v.Waiting)-i))
+			return
+		}
+		p.wrap(2, red, strings.TrimSpace(w.Task+" "+w.Text))
+		for _, q := range w.Questions {
+			p.wrap(4, none, strings.TrimSpace(q.ID+" "+q.Text))
+		}
+		p.line("    " + p.paint(cyan, plain(w.Next)))
+	}
+}
+
+// age is a duration for people: 45s, 12m, 3h, 2d.
+func age(seconds int) string {
+	switch {
+	case seconds < 60:
+		return fmt.Sprintf("%ds", seconds)
+	case seconds < 3600:
+		return fmt.Sprintf("%dm", seconds/60)
+	case seconds < 48*3600:
+		return fmt.Sprintf("%dh", seconds/3600)
+	}
+	return fmt.Sprintf("%dd", seconds/86400)
+}
+
+// money is a cost for people: "$1.23", "≥ $1.23 ?" when some runs are of unknown cost, and
+// "?" when all are. Where nothing ran there is none.
+func money(c Cost) string {
+	switch {
+	case c.Runs == 0 && c.Cents == 0:
+		return ""
+	case c.UnknownRuns > 0 && c.Cents == 0:
+		return "?"
+	case c.UnknownRuns > 0:
+		return fmt.Sprintf("≥ $%d.%02d ?", c.Cents/100, c.Cents%100)
+	}
+	return fmt.Sprintf("$%d.%02d", c.Cents/100, c.Cents%100)
+}

@@ -1,0 +1,128 @@
+package dashboard
+
+import (
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+// Facts is what a view shows besides the state.
+type Facts struct {
+	Now         time.Time
+	Control     []Control                    // the control files that are there, the one that wins first
+	Process     blackboard.ProcessFacts      // what is known about processes of this machine
+	Archived    map[string]blackboard.Status // archived tasks that others may depend on
+	ReviewMode  string                       // review.mode of the configuration
+	HumanReview bool                         // plan.human_review of the configuration
+	Vocabulary  string                       // one of Views; "": liza
+	Warnings    []string                     // of the caller, for example about the configuration
+}
+
+// Control is a control file: PAUSE, CHECKPOINT or ABORT (protocol 13.5).
+type Control struct {
+	Name   string    `json:"name"`
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// View is the board as a person sees it.
+type View struct {
+	At        blackboard.Time `json:"at"`
+	Revision  int             `json:"revision"`
+	View      string          `json:"view"`
+	Goal      Goal            `json:"goal"`
+	Sprint    Sprint          `json:"sprint"`
+	Control   []Control       `json:"control"`
+	Counts    []Count         `json:"counts"`
+	Tasks     []Task          `json:"tasks"`
+	Agents    []Agent         `json:"agents"`
+	Waiting   []Waiting       `json:"waits_for_person"`
+	Warnings  []string        `json:"warnings"`
+	Cost      Cost            `json:"cost"`
+	Completed bool            `json:"completed"` // the goal is reached
+}
+
+// Goal of the project.
+type Goal struct {
+	ID          string `json:"id"`
+	Description string `json:"description"`
+	Status      string `json:"status"`
+	SpecRef     string `json:"spec_ref,omitempty"`
+	Plan        string `json:"plan,omitempty"`
+}
+
+// Sprint that is under way.
+type Sprint struct {
+	ID         string          `json:"id"`
+	Status     string          `json:"status"`
+	Started    blackboard.Time `json:"started,omitempty"`
+	Deadline   blackboard.Time `json:"deadline,omitempty"`
+	Ended      blackboard.Time `json:"ended,omitempty"`
+	AgeSeconds int             `json:"age_seconds,omitempty"`
+}
+
+// Count says how many tasks have a status.
+type Count struct {
+	Status     blackboard.Status `json:"status"`
+	ViewStatus string            `json:"view_status,omitempty"`
+	N          int               `json:"n"`
+}
+
+// Cost is what runs cost. Runs whose cost nobody knows are counted, never taken as zero.
+type Cost struct {
+	Cents       int `json:"cents"`
+	Runs        int `json:"runs"`
+	UnknownRuns int `json:"unknown_runs"`
+}
+
+// Task is one row. Status is always Liza's own; ViewStatus is that of another vocabulary.
+type Task struct {
+	ID            string            `json:"id"`
+	Title         string            `json:"title"`
+	Status        blackboard.Status `json:"status"`
+	ViewStatus    string            `json:"view_status,omitempty"`
+	Kind          string            `json:"kind"`
+	Priority      int               `json:"priority"`
+	Who           string            `json:"who,omitempty"`
+	Iteration     int               `json:"iteration"`
+	Rejections    int               `json:"rejections"`
+	AgeSeconds    int               `json:"age_seconds"` // since the last entry of its history
+	Cost          Cost              `json:"cost"`
+	WaitsFor      []string          `json:"waits_for,omitempty"`
+	Hold          string            `json:"hold,omitempty"`
+	BlockedKind   string            `json:"blocked_kind,omitempty"`
+	BlockedReason string            `json:"blocked_reason,omitempty"`
+	Note          string            `json:"note,omitempty"` // one line that says why it does not go on
+}
+
+// Agent is one row.
+type Agent struct {
+	ID               string `json:"id"`
+	Role             string `json:"role"`
+	ViewRole         string `json:"view_role,omitempty"`
+	Status           string `json:"status"`
+	Liveness         string `json:"liveness"`
+	Why              string `json:"liveness_reason,omitempty"`
+	Task             string `json:"task,omitempty"`
+	LeaseLeftSeconds int    `json:"lease_left_seconds"`
+	CLI              string `json:"cli,omitempty"`
+	WaitsFor         string `json:"waits_for,omitempty"`
+	ContextPercent   int    `json:"context_percent,omitempty"`
+}
+
+// Waiting is something that only a person can move, with the command that does it. Kind is
+// control, breaker, question, blocked, merge_approval, hold or draft.
+type Waiting struct {
+	Kind      string     `json:"kind"`
+	Task      string     `json:"task,omitempty"`
+	Text      string     `json:"text"`
+	Questions []Question `json:"questions,omitempty"`
+	Next      string     `json:"next"`
+}
+
+// Question is an open question of an agent.
+type Question struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	Next string `json:"next"`
+}

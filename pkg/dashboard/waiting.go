@@ -1,0 +1,211 @@
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// waiting lists what only a person can move: what stops everything first, then by task.
+func (b builder) waiting() []Waiting {
+	list := b.stops()
+	for _, q := range b.s.Questions {
+		if q != nil && q.Task == "" && q.Status == "open" {
+			list = append(list, Waiting{Kind: "question", Text: orElse(q.Agent, "the planner") + " asks", Questions: []Question{question(q)}, Next: answer(q.ID)})
+		}
+	}
+	var drafts []string
+	for _, t := range b.s.Tasks {
+		if t == nil || t.Status.Terminal() {
+			continue
+		}
+		if t.Status == blackboard.Draft {
+			drafts = append(drafts, t.ID)
+		}
+		if w, ok := b.waitingTask(t); ok {
+			list = append(list, w)
+		}
+	}
+	if b.f.HumanReview && len(drafts) > 0 {
+		list = append(list, Waiting{Kind: "draft", Text: fmt.Sprintf("%d planned tasks wait for your review: %s", len(drafts), strings.Join(drafts, ", ")),
+			Next: "liza finalize " + strings.Join(drafts, " ")})
+	}
+	return list
+}
+
+// stops are the control files, the circuit breaker, and a sprint that is not under way.
+func (b builder) stops() []Waiting {
+	list := []Waiting{}
+	for _, c := range b.f.Control {
+		what := map[string]string{"PAUSE": "paused", "CHECKPOINT": "at a checkpoint", "ABORT": "aborted"}[c.Name]
+		text := orElse(what, c.Name)
+		if !c.Since.IsZero() {
+			text += " since " + string(blackboard.TimeOf(c.Since))
+		}
+		if c.Reason != "" {
+			text += ": " + c.Reason
+		}
+		list = append(list, Waiting{Kind: "control", Text: text, Next: "liza resume"})
+	}
+	if sp := b.s.Sprint; sp != nil && len(b.f.Control) == 0 && (sp.Status == blackboard.AtCheckpoint || sp.Status == blackboard.Aborted) {
+		list = append(list, Waiting{Kind: "control", Text: "the sprint is " + sp.Status, Next: "liza resume"})
+	}
+	if cb := b.s.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped {
+		text := "the circuit breaker was triggered"
+		if cb.CurrentTrigger != nil {
+			text += ": " + cb.CurrentTrigger.Pattern
+		}
+		list = append(list, Waiting{Kind: "breaker", Text: text, Next: "liza ack"})
+	}
+	return list
+}
+
+// waitingTask is what a person can do about one task.
+func (b builder) waitingTask(t *blackboard.Task) (Waiting, bool) {
+	w := Waiting{Task: t.ID}
+	switch {
+	case t.Status == blackboard.Blocked:
+		w.Kind, w.Text = "blocked", fmt.Sprintf("blocked (%s): %s", strings.ReplaceAll(orElse(t.BlockedKind, "question"), "_", " "), t.BlockedReason)
+		w.Questions = b.questionsOf(t)
+		w.Next = unblocks(t, w.Questions)
+	case waitsForMerge(t):
+		w.Kind, w.Text, w.Next = "merge_approval", "approved by "+orElse(t.ApprovedBy, "a reviewer")+", waits for your approval of the merge", "liza approve-merge "+t.ID
+	case t.Status == blackboard.ReadyForReview && b.f.ReviewMode == "disabled":
+		w.Kind, w.Text, w.Next = "merge_approval", "submitted; review.mode is disabled, so you decide", "liza approve-merge "+t.ID
+	case t.Hold != nil:
+		w.Kind, w.Text, w.Next = "hold", fmt.Sprintf("on hold by %s: %s", orElse(t.Hold.By, "somebody"), t.Hold.Reason), "liza unhold "+t.ID
+	default:
+		return w, false
+	}
+	return w, true
+}
+
+// questionsOf are the open questions of a task; those of a state that has no section
+// questions stand on the task.
+func (b builder) questionsOf(t *blackboard.Task) []Question {
+	var list []Question
+	known := false
+	for _, q := range b.s.Questions {
+		if q == nil || q.Task != t.ID {
+			continue
+		}
+		known = true
+		if q.Status == "open" {
+			list = append(list, question(q))
+		}
+	}
+	if !known {
+		for _, text := range t.BlockedQuestions {
+			list = append(list, Question{Text: text, Next: unblock(t.ID)})
+		}
+	}
+	return list
+}
+
+func question(q *blackboard.Question) Question {
+	text := q.Text
+	if len(q.Options) > 0 {
+		text += " [" + strings.Join(q.Options, " / ") + "]"
+	}
+	return Question{ID: q.ID, Text: text, Next: answer(q.ID)}
+}
+
+func answer(id string) string { return fmt.Sprintf("liza answer %s \"TEXT\"", id) }
+
+func unblock(id string) string { return fmt.Sprintf("liza unblock %s --reason \"TEXT\"", id) }
+
+// unblocks is the one command that helps a blocked task most.
+func unblocks(t *blackboard.Task, open []Question) string {
+	switch {
+	case t.Exhausted():
+		return fmt.Sprintf("liza supersede %s --by ID --reason \"TEXT\" --root-cause \"TEXT\"", t.ID)
+	case t.Halt != nil && t.BlockedKind != "max_iterations":
+		return "liza resubmit " + t.ID + " --limit " + limitOf(t.Halt)
+	case len(open) > 0 && open[0].ID != "" && (t.BlockedKind == "question" || t.BlockedKind == "stuck" || t.BlockedKind == ""):
+		return open[0].Next
+	}
+	return unblock(t.ID)
+}
+
+func limitOf(h *blackboard.Halt) string {
+	switch h.Kind {
+	case "cost":
+		return fmt.Sprintf("cost_cents=%d", 2*max(h.Limit, h.Value))
+	case "time":
+		return fmt.Sprintf("time_minutes=%d", 2*max(h.Limit, h.Value))
+	}
+	return fmt.Sprintf("max_agent_runs=%d", 2*max(h.Limit, h.Value))
+}
+
+// warnings are what is odd but stops nothing.
+func (b builder) warnings() []string {
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for _, id := range b.agentIDs() {
+		a := b.s.Agents[id]
+		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
+		if live != blackboard.Alive {
+			add("%s is %s: %s%s", id, live, why, after("; it holds ", a.CurrentTask))
+		}
+	}
+	for _, name := range sortedKeys(b.s.Programs) {
+		p := b.s.Programs[name]
+		if p == nil {
+			continue
+		}
+		if until, ok := p.PausedUntil.At(); ok && until.After(b.f.Now) {
+			add("%s is not started before %s%s", name, p.PausedUntil, after(": ", p.Reason))
+		}
+	}
+	for _, kind := range b.suppressed() {
+		add("the planner was woken for %s again and again without effect; liza note TEXT wakes it once more", kind)
+	}
+	if sp := b.s.Sprint; sp != nil {
+		if m := sp.Metrics; m != nil && m.ReviewVerdictCount >= 5 && m.ReviewVerdictApprovalRatePercent != nil && *m.ReviewVerdictApprovalRatePercent > 95 {
+			add("reviewers approved %d %% of %d submissions: look whether they read", *m.ReviewVerdictApprovalRatePercent, m.ReviewVerdictCount)
+		}
+		if tl := sp.Timeline; tl != nil && sp.Status == blackboard.InProgress {
+			if at, ok := tl.Deadline.At(); ok && b.f.Now.After(at) {
+				add("the sprint's deadline %s has passed", tl.Deadline)
+			}
+		}
+	}
+	if len(b.s.Agents) == 0 && b.s.Goal != nil && b.s.Goal.Status == blackboard.InProgress {
+		add("no agent is at work; liza run, or liza-agent ROLE")
+	}
+	return list
+}
+
+// suppressed are the kinds of true triggers that do not wake the planner any more.
+func (b builder) suppressed() []string {
+	if b.s.Planner == nil || slices.Contains(b.s.Tasks, nil) {
+		return nil
+	}
+	var list []string
+	for _, t := range b.s.Triggers(blackboard.TriggerFacts{HumanReview: b.f.HumanReview}, b.f.Now) {
+		r := b.s.Planner.Triggers[t.Kind]
+		if r != nil && r.Suppressed && (r.Fingerprint == t.Fingerprint || t.Kind == "INITIAL_PLANNING") {
+			list = append(list, t.Kind)
+		}
+	}
+	return list
+}
+
+// after is mark and text, or nothing.
+func after(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	return mark + text
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

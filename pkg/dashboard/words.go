@@ -1,0 +1,87 @@
+package dashboard
+
+import "liza/pkg/blackboard"
+
+// Views are the vocabularies that status and show know (roles-and-knowledge 11). Liza's
+// own status is the truth; the others are for reading only.
+var Views = []string{"liza", "logist", "coven", "kiso"}
+
+// ViewStatus is the task's status in a vocabulary. A review claim counts as live; Build
+// looks closer.
+func ViewStatus(t *blackboard.Task, view string) string {
+	return viewStatus(t, view, t.ReviewingBy != "")
+}
+
+// viewWords are the statuses without a qualifier, in the order logist, coven, kiso.
+var viewWords = map[blackboard.Status][3]string{
+	blackboard.Draft:             {"DRAFT", "draft", "draft"},
+	blackboard.Unclaimed:         {"PENDING", "open", "pending"},
+	blackboard.Claimed:           {"RUNNING", "in_progress", "running"},
+	blackboard.ReadyForReview:    {"REVIEW_REQUIRED", "in_review", "reviewing"},
+	blackboard.Rejected:          {"PENDING", "in_progress", "needs_fix"},
+	blackboard.Approved:          {"RUNNING", "merging", "running"},
+	blackboard.Merged:            {"SUCCESS", "closed", "done"},
+	blackboard.Blocked:           {"INTERVENTION_REQUIRED", "blocked", "failed"},
+	blackboard.IntegrationFailed: {"INTERVENTION_REQUIRED", "conflict", "failed"},
+	blackboard.Superseded:        {"CANCELED", "closed", "superseded"},
+	blackboard.Abandoned:         {"CANCELED", "cancelled", "cancelled"},
+}
+
+func viewStatus(t *blackboard.Task, view string, liveReview bool) string {
+	col := column(view)
+	words, known := viewWords[t.Status]
+	if col < 0 || !known {
+		return string(t.Status)
+	}
+	switch {
+	case t.Hold != nil && !t.Status.Terminal():
+		words = [3]string{"SUSPENDED", "paused", "pending"}
+	case t.Status == blackboard.ReadyForReview && liveReview:
+		words[0] = "REVIEWING"
+	case waitsForMerge(t):
+		words = [3]string{"APPROVAL_REQUIRED", "pending_merge", "running"}
+	case t.Status == blackboard.Blocked && t.Halt != nil:
+		words[0] = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}[t.Halt.Kind]
+		if words[0] == "" {
+			words[0] = "INTERVENTION_REQUIRED"
+		}
+	case t.Status == blackboard.Blocked && t.BlockedKind == "replan":
+		words[2] = "replan"
+	}
+	return words[col]
+}
+
+// column is the vocabulary's place in the tables, -1 for Liza's own and unknown ones.
+func column(view string) int {
+	for i, v := range Views[1:] {
+		if v == view {
+			return i
+		}
+	}
+	return -1
+}
+
+// words are the other names, in the order logist, coven, kiso.
+var words = map[string][3]string{
+	"task":          {"job", "task", "task"},
+	"coder":         {"Worker", "agent", "worker"},
+	"code_reviewer": {"Supervisor", "review agent", "reviewer"},
+	"planner":       {"Planner", "planner", "planner"},
+	"human":         {"Steward", "developer", "user"},
+	"messenger":     {"-", "-", "worker"},
+	"summarizer":    {"-", "-", "summarizer"},
+	"done_when":     {"acceptance", "acceptance criteria", "expect"},
+	"description":   {"objective", "description", "detail"},
+	"ok":            {"COMPLETED", "PASS", "ok"},
+	"needs_fix":     {"RETRY", "FAIL", "needs_fix"},
+}
+
+// Word is a name of Liza in a vocabulary; one that it has no other name for stays.
+func Word(name, view string) string {
+	if col := column(view); col >= 0 {
+		if w, ok := words[name]; ok {
+			return w[col]
+		}
+	}
+	return name
+}
