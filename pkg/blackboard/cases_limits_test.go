@@ -46,6 +46,8 @@ func TestP100TheIterationsAreLimited(t *testing.T) {
 			want(t, "next", r.Next, "liza resubmit x --limit max_iterations="+itoa(2*limit))
 			b.must(b.Resubmit("x", person, Input{Limits: Settings{"max_iterations": limit + 2}}, b.now))
 			want(t, "iteration after a resubmit", x.Iteration, limit)
+			b.refused("G25", ExitRefused, "coder-1 failed task x; coder-2 takes it", func() error { return b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now) })
+			b.must(b.Unregister("coder-2", supervisorOf("coder-2"), false, b.now))
 			b.must(b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now))
 			want(t, "iteration of the same coder", x.Iteration, limit+1)
 			b.valid()

@@ -91,8 +91,8 @@ func explain(err error) report {
 		r.next = "git --version"
 	}
 	r.next = first(r.next, "liza status")
-	if _, after, ok := strings.Cut(r.message, "next: "); ok && !strings.ContainsRune(after, '\n') {
-		r.message, r.next = strings.TrimRight(strings.TrimSuffix(r.message, "next: "+after), "; \n"), after
+	if i := strings.LastIndex(r.message, "; next: "); i >= 0 && !strings.ContainsRune(r.message[i:], '\n') {
+		r.message, r.next = r.message[:i], r.message[i+len("; next: "):]
 	}
 	return r
 }

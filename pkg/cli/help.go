@@ -74,13 +74,16 @@ func (e *Env) helpOf(c *urfave.Command) error {
 	return e.printText("help", helpText(c.FullName(), c))
 }
 
-func (e *Env) overview(app *urfave.Command) error { return e.printText("help", overviewText(app)) }
+// overview is the help of a program: of liza its list of commands.
+func (e *Env) overview(app *urfave.Command) error {
+	if len(app.Commands) == 0 {
+		return e.helpOf(app)
+	}
+	return e.printText("help", overviewText(app))
+}
 
 // overviewText lists all commands by who uses them.
 func overviewText(app *urfave.Command) string {
-	if len(app.Commands) == 0 {
-		return helpText(app.Name, app)
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s - %s\n\nUsage: %s [global options] COMMAND [options] [arguments]\n", app.Name, app.Usage, app.Name)
 	for _, a := range audiences {
@@ -118,8 +121,11 @@ func helpText(path string, c *urfave.Command) string {
 	if body != "" {
 		fmt.Fprintf(&b, "\n%s\n", wrap(body))
 	}
-	for _, sub := range c.Commands {
-		fmt.Fprintf(&b, "\n  %s %s\n     %s\n", sub.Name, sub.ArgsUsage, sub.Usage)
+	for i, sub := range c.Commands {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "  %-14s %s\n", strings.TrimSpace(sub.Name+" "+sub.ArgsUsage), sub.Usage)
 	}
 	if options := optionsText(visible(c.Flags)); options != "" {
 		b.WriteString("\nOptions:\n" + options)
@@ -187,6 +193,9 @@ func optionText(f urfave.Flag) (left, right string) {
 		names = append(names, dashed(n))
 	}
 	left, right = strings.Join(names, ", "), doc.GetUsage()
+	if _, isSwitch := f.(*urfave.GenericFlag); isSwitch {
+		return left, right
+	}
 	if rest, cut := strings.CutPrefix(right, "`"); cut && doc.TakesValue() {
 		word, usage, _ := strings.Cut(rest, "`")
 		left, right = left+" "+word, strings.TrimLeft(usage, ": ")

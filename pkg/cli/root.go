@@ -79,8 +79,8 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 			code = e.fail(bug(r))
 		}
 	}()
-	help := false
-	app.Flags = append(app.Flags, &urfave.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command", Destination: &help})
+	var help helpSwitch
+	app.Flags = append(app.Flags, &urfave.GenericFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command", Value: &help})
 	app.Reader, app.Writer, app.ErrWriter = e.Stdin, e.Stdout, e.Stderr
 	app.HideHelp, app.HideVersion, app.DisableSliceFlagSeparator = true, true, true
 	app.ExitErrHandler = func(context.Context, *urfave.Command, error) {}
@@ -100,19 +100,34 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 	return e.fail(err)
 }
 
+// helpSwitch is the option --help. It is no bool, because the library would print its own
+// help for one of that name.
+type helpSwitch struct{ on bool }
+
+// IsBoolFlag tells the parser that no value follows.
+func (h *helpSwitch) IsBoolFlag() bool { return true }
+
+// Set is called when the option is given.
+func (h *helpSwitch) Set(string) error { h.on = true; return nil }
+
+// Get is for the library, which must not find a bool.
+func (h *helpSwitch) Get() any { return "" }
+
+func (h *helpSwitch) String() string { return "" }
+
 // wrap gives a command what all have in common: --help, checks of the arguments and of the
 // global options, and usage errors in our words.
-func (e *Env) wrap(c *urfave.Command, help *bool) {
+func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 	action := c.Action
 	c.OnUsageError = func(_ context.Context, c *urfave.Command, err error, _ bool) error { return usageErrorOf(c, err) }
 	c.Action = func(ctx context.Context, c *urfave.Command) error {
 		switch {
-		case *help && c.Root() == c:
+		case help.on && c.Root() == c:
 			if name := c.Args().First(); name != "" {
 				return unknownCommand(c, name)
 			}
 			return e.overview(c)
-		case *help:
+		case help.on:
 			return e.helpOf(c)
 		case e.LogFormat != "" && e.LogFormat != "text" && e.LogFormat != "json":
 			return usagef(helpCommand(c), "--log-format '%s' must be text or json", e.LogFormat)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -51,10 +52,24 @@ func (e *Env) hire(ctx context.Context, cliName, model, scenario string) (*crew,
 		cliName = first(cliName, "scripted")
 	}
 	c := &crew{env: e, desk: desk, liza: liza, cli: cliName, model: model, scenario: scenario}
-	if _, err := c.adapter(first(cliName, desk.Config().Agents.Default)); err != nil {
-		return nil, usagef("liza help run", "%v", err)
+	return c, c.installed(first(cliName, desk.Config().Agents.Default))
+}
+
+// installed checks that the agent program is known and can be started at all (A02).
+func (c *crew) installed(name string) error {
+	adapter, err := c.adapter(name)
+	if err != nil {
+		return usagef("liza help run", "%v", err)
 	}
-	return c, nil
+	cmd, err := adapter.Command(agent.Spec{PromptFile: "prompt"})
+	if err != nil || len(cmd.Argv) == 0 {
+		return usagef("liza help run", "the agent program %s cannot be started: %v", name, err)
+	}
+	if _, err := exec.LookPath(cmd.Argv[0]); err != nil {
+		return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza run --cli NAME, with a program that is installed",
+			Message: fmt.Sprintf("the agent program %s is not installed: %s is not found on PATH", name, cmd.Argv[0])}
+	}
+	return nil
 }
 
 // liza is the absolute path of the liza program: this one, or the one beside liza-agent.

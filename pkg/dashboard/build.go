@@ -17,6 +17,9 @@ func Build(s *blackboard.State, f Facts) View {
 	}
 	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, View: orElse(f.Vocabulary, "liza"),
 		Control: append([]Control{}, f.Control...), Tasks: []Task{}, Warnings: append([]string{}, f.Warnings...)}
+	for i := range v.Control {
+		v.Control[i].Since = v.Control[i].Since.UTC().Truncate(time.Second)
+	}
 	v.Goal, v.Sprint = b.goal(), b.sprint()
 	v.Completed = v.Goal.Status == blackboard.Completed
 	for _, t := range b.s.Tasks {

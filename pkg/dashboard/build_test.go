@@ -124,7 +124,7 @@ func TestAgentsAreJudgedByLeaseAndProcessNotByTheirWord(t *testing.T) {
 	if want := []string{"code-reviewer-1 alive", "coder-1 alive", "coder-2 expired", "coder-10 alive", "planner-1 alive"}; !slices.Equal(ids, want) {
 		t.Errorf("agents %v, want %v", ids, want)
 	}
-	if !slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.HasPrefix(w, "coder-2 is expired: ") }) {
+	if !slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.HasPrefix(w, "coder-2 (expired): ") }) {
 		t.Errorf("warnings %v", v.Warnings)
 	}
 	if v.Agents[1].LeaseLeftSeconds != 28*60 || v.Agents[2].LeaseLeftSeconds != 0 {

@@ -83,8 +83,10 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	if t.Title != "" {
 		p.wrap(0, none, t.Title)
 	}
-	p.line("")
-	p.text(2, t.Description)
+	if strings.TrimSpace(t.Description) != "" {
+		p.line("")
+		p.text(2, t.Description)
+	}
 	p.part("Done when", append([]string{t.DoneWhen}, t.AcceptanceCriteria...))
 	p.part("Scope", []string{t.Scope})
 	p.part("Dependencies", links(s, t))

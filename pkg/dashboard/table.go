@@ -16,56 +16,67 @@ type head struct {
 	most  int  // widest; 0: no limit
 }
 
-// table draws rows in aligned columns of at most width columns. A column that is empty in
-// every row is left out.
+const (
+	minRest  = 8  // columns that the rest of a line has at least
+	goodRest = 24 // below that, columns move closer together
+)
+
+// table draws rows in aligned columns. A column that is empty in every row is left out.
 func (p *page) table(heads []head, rows [][]cell) {
 	widths := make([]int, len(heads))
 	for _, row := range rows {
-		for i, c := range row {
-			if c.text != "" {
-				widths[i] = max(widths[i], widthOf(c.text), widthOf(heads[i].name))
+		for i := range row {
+			row[i].text = plain(row[i].text)
+			if row[i].text != "" {
+				widths[i] = max(widths[i], widthOf(row[i].text), widthOf(heads[i].name))
 			}
 		}
 	}
-	used := len("  ")
+	used, shown, rest := 0, 0, -1
 	for i, h := range heads {
 		if h.most > 0 {
 			widths[i] = min(widths[i], h.most)
 		}
-		if widths[i] > 0 && !h.rest {
-			used += widths[i] + len("  ")
+		switch {
+		case h.rest:
+			rest = i
+		case widths[i] > 0:
+			used += widths[i]
+			shown++
 		}
 	}
-	for i, h := range heads {
-		if h.rest {
-			widths[i] = min(widths[i], max(minTitle, p.width-used))
-		}
+	gap := 2
+	if p.width-used-gap*shown < goodRest {
+		gap = 1
+	}
+	if rest >= 0 {
+		widths[rest] = min(widths[rest], max(minRest, p.width-used-gap*shown))
 	}
 	titles := make([]cell, len(heads))
 	for i, h := range heads {
 		titles[i] = cell{h.name, faint}
 	}
-	p.row(heads, widths, titles)
-	for _, row := range rows {
-		p.row(heads, widths, row)
+	for _, row := range append([][]cell{titles}, rows...) {
+		p.row(heads, widths, gap, row)
 	}
 }
 
-// minTitle is how narrow the last column may get; below that the line grows too long.
-const minTitle = 12
-
-func (p *page) row(heads []head, widths []int, row []cell) {
+func (p *page) row(heads []head, widths []int, gap int, row []cell) {
 	var b strings.Builder
 	for i, c := range row {
 		if widths[i] == 0 {
 			continue
 		}
-		text := fit(c.text, widths[i])
-		padded := pad(text, widths[i])
-		if heads[i].right {
-			padded = padLeft(text, widths[i])
+		if b.Len() > 0 {
+			b.WriteString(strings.Repeat(" ", gap))
 		}
-		b.WriteString("  " + strings.Replace(padded, text, p.paint(c.paint, text), 1))
+		text := fit(c.text, widths[i])
+		space := strings.Repeat(" ", max(0, widths[i]-widthOf(text)))
+		if heads[i].right {
+			b.WriteString(space + p.paint(c.paint, text))
+		} else {
+			b.WriteString(p.paint(c.paint, text) + space)
+		}
 	}
 	p.line(strings.TrimRight(b.String(), " "))
 }

@@ -54,12 +54,12 @@ func (p *page) title(text string) {
 
 // cut writes a line that is cut at the edge of the page.
 func (p *page) cut(indent int, c colour, text string) {
-	p.line(strings.Repeat(" ", indent) + p.paint(c, fit(plain(text), max(minTitle, p.width-indent))))
+	p.line(strings.Repeat(" ", indent) + p.paint(c, fit(plain(text), max(minWidth/2, p.width-indent))))
 }
 
 // wrap writes a text over as many lines as it takes.
 func (p *page) wrap(indent int, c colour, text string) {
-	for _, l := range wrapText(plain(text), max(minTitle, p.width-indent)) {
+	for _, l := range wrapText(plain(text), max(minWidth/2, p.width-indent)) {
 		p.line(strings.Repeat(" ", indent) + p.paint(c, l))
 	}
 }
@@ -89,6 +89,24 @@ func wrapText(text string, width int) []string {
 	return append(lines, line)
 }
 
+// wrapItems writes a list over as many lines as it takes; no item is broken.
+func wrapItems(items []string, width int) []string {
+	if len(items) == 0 {
+		return []string{"none yet"}
+	}
+	lines := []string{items[0]}
+	for _, item := range items[1:] {
+		last := &lines[len(lines)-1]
+		*last += ","
+		if widthOf(*last)+1+widthOf(item)+1 <= width {
+			*last += " " + item
+		} else {
+			lines = append(lines, item)
+		}
+	}
+	return lines
+}
+
 // Widths that a page may have, and how many rows of tasks fit one screen.
 const (
 	minWidth = 40
@@ -114,7 +132,11 @@ func Text(v View, width int, colour bool) string {
 func (p *page) top(v View) {
 	field := func(name, text, status string) {
 		room := p.width - 8 - widthOf(status) - 2
-		p.line(p.paint(bold, pad(name, 8)) + pad(fit(plain(text), room), room) + "  " + p.paint(statusColours[status], status))
+		left := fit(plain(text), room)
+		if status != "" {
+			left = pad(left, room) + "  " + p.paint(statusColours[status], plain(status))
+		}
+		p.line(p.paint(bold, pad(name, 8)) + left)
 	}
 	goal, _, _ := strings.Cut(strings.TrimSpace(v.Goal.Description), "\n")
 	field("Goal", orElse(goal, "none"), v.Goal.Status)
@@ -129,17 +151,35 @@ func (p *page) top(v View) {
 		parts = append(parts, fmt.Sprintf("%d of %d runs of unknown cost", v.Cost.UnknownRuns, v.Cost.Runs))
 	}
 	field("Sprint", strings.Join(append([]string{orElse(v.Sprint.ID, "none")}, parts...), ", "), v.Sprint.Status)
-	var counts []string
-	for _, c := range v.Counts {
-		counts = append(counts, fmt.Sprintf("%d %s", c.N, c.Status))
-	}
+	counts := countTexts(v)
 	label := pad(capital(Word("task", v.View))+"s", 8)
-	for i, l := range wrapText(orElse(strings.Join(counts, ", "), "none yet"), p.width-8) {
+	for i, l := range wrapItems(counts, p.width-8) {
 		if i > 0 {
 			label = strings.Repeat(" ", 8)
 		}
 		p.line(p.paint(bold, label) + l)
 	}
+}
+
+// countTexts are the counts in the vocabulary of the view.
+func countTexts(v View) []string {
+	var names []string
+	n := map[string]int{}
+	for _, c := range v.Counts { // for their order
+		for _, t := range v.Tasks {
+			if t.Status != c.Status {
+				continue
+			}
+			name := orElse(t.ViewStatus, string(t.Status))
+			if n[name]++; n[name] == 1 {
+				names = append(names, name)
+			}
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d %s", n[name], plain(name))
+	}
+	return names
 }
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
@@ -179,13 +219,21 @@ func shown(tasks []Task) []Task {
 	return rows
 }
 
+// idWidth is how wide the ids of tasks may get.
+func (p *page) idWidth() int {
+	if p.width < 100 {
+		return 14
+	}
+	return 24
+}
+
 func (p *page) tasks(v View) {
 	if len(v.Tasks) == 0 {
 		return
 	}
 	p.line("")
 	rows := shown(v.Tasks)
-	heads := []head{{name: strings.ToUpper(Word("task", v.View)), most: 20}, {name: "STATUS"}, {name: "WHO", most: 18}, {name: "IT", right: true}, {name: "AGE", right: true},
+	heads := []head{{name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "STATUS", most: 21}, {name: "WHO", most: 18}, {name: "IT", right: true}, {name: "AGE", right: true},
 		{name: "COST", right: true}, {name: "TITLE", rest: true}}
 	var cells [][]cell
 	for _, t := range rows {
@@ -194,14 +242,13 @@ func (p *page) tasks(v View) {
 		if t.Iteration > 0 {
 			it = fmt.Sprint(t.Iteration)
 		}
-		cells = append(cells, []cell{{plain(t.ID), none}, {status, statusColours[string(t.Status)]}, {plain(t.Who), none}, {it, none}, {age(t.AgeSeconds), none},
-			{money(t.Cost), none}, {plain(t.Title), none}})
+		cells = append(cells, []cell{{t.ID, none}, {status, statusColours[string(t.Status)]}, {t.Who, none}, {it, none}, {age(t.AgeSeconds), none}, {money(t.Cost), none}, {t.Title, none}})
 	}
 	p.table(heads, cells)
-	p.notes(rows)
 	if hidden := len(v.Tasks) - len(rows); hidden > 0 {
-		p.cut(2, faint, fmt.Sprintf("… and %d more; liza graph shows all", hidden))
+		p.cut(0, faint, fmt.Sprintf("… and %d more; liza graph shows all", hidden))
 	}
+	p.notes(rows)
 }
 
 // notes say below the table why tasks do not go on, but for what waits for a person: that
@@ -209,7 +256,7 @@ func (p *page) tasks(v View) {
 func (p *page) notes(rows []Task) {
 	first := true
 	for _, t := range rows {
-		if t.Note == "" || t.Status == blackboard.Blocked || t.Hold != "" || t.Status.Terminal() {
+		if t.Note == "" || t.Status == blackboard.Blocked || t.Status == blackboard.Approved || t.Hold != "" || t.Status.Terminal() {
 			continue
 		}
 		if first {
@@ -225,7 +272,7 @@ func (p *page) agents(v View) {
 		return
 	}
 	p.line("")
-	heads := []head{{name: "AGENT", most: 20}, {name: "ROLE"}, {name: "STATUS"}, {name: strings.ToUpper(Word("task", v.View)), most: 20}, {name: "LEASE", right: true}, {name: "CLI", most: 12},
+	heads := []head{{name: "AGENT", most: 18}, {name: "ROLE", most: 12}, {name: "STATUS", most: 12}, {name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "LEASE", right: true}, {name: "CLI", most: 12},
 		{name: "WAITS FOR", rest: true}}
 	var cells [][]cell
 	for _, a := range v.Agents {
@@ -237,7 +284,7 @@ func (p *page) agents(v View) {
 		case string(blackboard.Unknown):
 			status, c = a.Status+"?", yellow
 		}
-		cells = append(cells, []cell{{plain(a.ID), none}, {a.ViewRole, none}, {status, c}, {plain(a.Task), none}, {lease, none}, {plain(a.CLI), none}, {plain(a.WaitsFor), faint}})
+		cells = append(cells, []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI, none}, {a.WaitsFor, faint}})
 	}
 	p.table(heads, cells)
 }

@@ -73,9 +73,13 @@ func TestNoLineIsWiderThanThePage(t *testing.T) {
 	s.Goal.Description = strings.Repeat("Ziel ", 100)
 	s.Agents["coder-1"].CurrentTask = strings.Repeat("i", 64)
 	for _, width := range []int{80, 100, 133, 200} {
-		for _, l := range strings.Split(Text(Build(s, facts()), width, false), "\n") {
-			if widthOf(l) > width && !strings.Contains(l, "liza ") {
-				t.Errorf("width %d: %d columns in %q", width, widthOf(l), l)
+		for _, view := range Views {
+			f := facts()
+			f.Vocabulary = view
+			for _, l := range strings.Split(Text(Build(s, f), width, false), "\n") {
+				if command := strings.HasPrefix(l, "    liza "); widthOf(l) > width && !command {
+					t.Errorf("width %d, %s: %d columns in %q", width, view, widthOf(l), l)
+				}
 			}
 		}
 	}

@@ -63,9 +63,8 @@ type Sprint struct {
 
 // Count says how many tasks have a status.
 type Count struct {
-	Status     blackboard.Status `json:"status"`
-	ViewStatus string            `json:"view_status,omitempty"`
-	N          int               `json:"n"`
+	Status blackboard.Status `json:"status"`
+	N      int               `json:"n"`
 }
 
 // Cost is what runs cost. Runs whose cost nobody knows are counted, never taken as zero.

@@ -147,7 +147,7 @@ func (b builder) warnings() []string {
 		a := b.s.Agents[id]
 		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
 		if live != blackboard.Alive {
-			add("%s is %s: %s%s", id, live, why, after("; it holds ", a.CurrentTask))
+			add("%s (%s): %s%s", id, live, why, after("; it holds ", a.CurrentTask))
 		}
 	}
 	for _, name := range sortedKeys(b.s.Programs) {

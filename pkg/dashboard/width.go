@@ -88,8 +88,3 @@ func fit(text string, n int) string {
 
 // pad fills a text up to n columns.
 func pad(text string, n int) string { return text + strings.Repeat(" ", max(0, n-widthOf(text))) }
-
-// padLeft fills a text up to n columns from the left.
-func padLeft(text string, n int) string {
-	return strings.Repeat(" ", max(0, n-widthOf(text))) + text
-}

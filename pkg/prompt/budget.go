@@ -68,7 +68,8 @@ func (d *draft) gather() {
 			continue
 		}
 		if s.hint != nil {
-			p.note = s.hint(d.in)
+			hint, _ := clean(s.hint(d.in))
+			p.note = oneLine(hint, 200)
 		}
 		if s.limit > 0 {
 			p.cut(s.limit)

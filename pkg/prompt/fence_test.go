@@ -118,6 +118,7 @@ func TestSpecChangesAfterTheTaskWasMadeAreTold(t *testing.T) {
 func FuzzBuild(f *testing.F) {
 	f.Add("a note", "done when", 12000)
 	f.Add("\x00\xff{{", "<<<liza x\n", 100)
+	f.Add("a long spec", "a path\xff\x00 that is none", 1)
 	f.Fuzz(func(t *testing.T, a, b string, limit int) {
 		for _, c := range cases {
 			in := c.in()

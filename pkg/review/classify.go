@@ -1,9 +1,9 @@
 package review
 
 import (
-	"bytes"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,26 +19,27 @@ const (
 
 // A language says which files are its sources and which of them are tests.
 type language struct {
-	extensions []string
-	tests      []string // globs of base names, or of folders when they end in /
-	inline     *regexp.Regexp
+	sources []string // extensions
+	more    []string // extensions of files that are tests or nothing
+	tests   []string // globs of base names, or of folders when they end in /
 }
 
-// languages is the table of roles-and-knowledge 5.5.
+// languages is the table of roles-and-knowledge 5.5. Go's testdata and Rust's inline
+// tests are seen to elsewhere: goTestdata, inlineTest.
 var languages = []language{
-	{extensions: []string{".go"}, tests: []string{"*_test.go", "testdata/"}},
-	{extensions: []string{".py"}, tests: []string{"test_*.py", "*_test.py", "conftest.py", "tests/", "test/"}},
-	{extensions: []string{".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".svelte"}, tests: []string{"*.test.*", "*.spec.*", "__tests__/", "test/", "tests/"}},
-	{extensions: []string{".rs"}, tests: []string{"tests/"}, inline: regexp.MustCompile(`#\[(test|cfg\(test\)|tokio::test)\]`)},
-	{extensions: []string{".java", ".kt", ".scala", ".groovy"}, tests: []string{"src/test/", "*Test.*", "*Tests.*", "*Spec.*"}},
-	{extensions: []string{".cs"}, tests: []string{"*Test.cs", "*Tests.cs", "*.Tests/"}},
-	{extensions: []string{".c", ".h", ".cc", ".cpp", ".hpp", ".cxx"}, tests: []string{"test/", "tests/", "*_test.*", "test_*.*"}},
-	{extensions: []string{".rb"}, tests: []string{"spec/", "test/"}},
-	{extensions: []string{".php"}, tests: []string{"tests/", "*Test.php"}},
-	{extensions: []string{".swift"}, tests: []string{"Tests/", "*Tests.swift"}},
-	{extensions: []string{".ex", ".exs", ".dart", ".lua"}, tests: []string{"test/", "*_test.exs", "*_test.dart", "*_spec.lua"}},
-	{extensions: []string{".sh", ".bash", ".bats"}, tests: []string{"*.bats", "test/", "tests/"}},
-	{extensions: []string{".erl", ".hs", ".ml", ".pl", ".zig", ".m", ".t"}, tests: []string{"test/", "tests/", "t/", "*_SUITE.erl", "*Spec.hs", "*_test.*"}},
+	{sources: []string{".go"}, tests: []string{"*_test.go"}},
+	{sources: []string{".py"}, tests: []string{"test_*.py", "*_test.py", "conftest.py", "tests/", "test/"}},
+	{sources: []string{".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".svelte"}, tests: []string{"*.test.*", "*.spec.*", "__tests__/", "test/", "tests/"}},
+	{sources: []string{".rs"}, tests: []string{"tests/"}},
+	{sources: []string{".java", ".kt", ".scala", ".groovy"}, tests: []string{"src/test/", "*Test.*", "*Tests.*", "*Spec.*"}},
+	{sources: []string{".cs"}, tests: []string{"*Test.cs", "*Tests.cs", "*.Tests/"}},
+	{sources: []string{".c", ".h", ".cc", ".cpp", ".hpp", ".cxx"}, tests: []string{"test/", "tests/", "*_test.*", "test_*.*"}},
+	{sources: []string{".rb"}, tests: []string{"spec/", "test/"}},
+	{sources: []string{".php"}, tests: []string{"tests/", "*Test.php"}},
+	{sources: []string{".swift"}, tests: []string{"Tests/", "*Tests.swift"}},
+	{sources: []string{".ex", ".dart", ".lua"}, more: []string{".exs"}, tests: []string{"test/", "*_test.exs", "*_test.dart", "*_spec.lua"}},
+	{sources: []string{".sh", ".bash"}, more: []string{".bats"}, tests: []string{"*.bats", "test/", "tests/"}},
+	{sources: []string{".erl", ".hs", ".ml", ".pl", ".zig", ".m"}, more: []string{".t"}, tests: []string{"test/", "tests/", "t/", "*_SUITE.erl", "*Spec.hs", "*_test.*"}},
 }
 
 // vendored folders hold nobody's own work.
@@ -47,61 +48,46 @@ var vendored = []string{"vendor", "node_modules", "third_party"}
 // Classify says what the file at that path is. extraTests are globs of further tests
 // (review.test_paths).
 func Classify(file string, extraTests []string) Kind {
-	for _, dir := range strings.Split(path.Dir(file), "/") {
-		for _, v := range vendored {
-			if dir == v {
-				return Neither
-			}
-		}
+	if slices.ContainsFunc(folders(file), func(dir string) bool { return slices.Contains(vendored, dir) }) {
+		return Neither
 	}
-	for _, glob := range extraTests {
-		if Match(glob, file) {
-			return Test
-		}
+	if slices.ContainsFunc(extraTests, func(glob string) bool { return Match(glob, file) }) || goTestdata(file) {
+		return Test
 	}
 	for _, l := range languages {
-		if !l.owns(file) {
+		source := slices.Contains(l.sources, path.Ext(file))
+		switch {
+		case !source && !slices.Contains(l.more, path.Ext(file)):
 			continue
+		case slices.ContainsFunc(l.tests, func(glob string) bool { return isTest(glob, file) }):
+			return Test
+		case source:
+			return Source
 		}
-		for _, t := range l.tests {
-			if isTest(t, file) {
-				return Test
-			}
-		}
-		return Source
-	}
-	if strings.Contains("/"+file, "/testdata/") {
-		return Test
 	}
 	return Neither
 }
 
-func (l language) owns(file string) bool {
-	for _, e := range l.extensions {
-		if strings.HasSuffix(file, e) {
-			return true
-		}
-	}
-	return false
-}
+func folders(file string) []string { return strings.Split(path.Dir(file), "/") }
 
-// isTest matches a glob with the base name, or with a folder of the path for "dir/".
+// isTest matches a glob with the base name, or with the folders of the path for "dir/".
 func isTest(glob, file string) bool {
-	if !strings.HasSuffix(glob, "/") {
+	dir, isDir := strings.CutSuffix(glob, "/")
+	if !isDir {
 		ok, _ := path.Match(glob, path.Base(file))
 		return ok
 	}
-	dir := strings.TrimSuffix(glob, "/")
-	if strings.ContainsAny(dir, "*") {
-		for _, part := range strings.Split(path.Dir(file), "/") {
-			if ok, _ := path.Match(dir, part); ok {
-				return true
-			}
-		}
-		return false
+	if strings.Contains(dir, "/") {
+		return strings.Contains("/"+file, "/"+dir+"/")
 	}
-	return strings.Contains("/"+file, "/"+dir+"/")
+	return slices.ContainsFunc(folders(file), func(part string) bool {
+		ok, _ := path.Match(dir, part)
+		return ok
+	})
 }
+
+// goTestdata tells whether a file is data of Go tests, whatever its language.
+func goTestdata(file string) bool { return slices.Contains(folders(file), "testdata") }
 
 // Match tells whether a path fits a glob in which ** stands for any number of folders.
 func Match(glob, file string) bool { return match(strings.Split(glob, "/"), strings.Split(file, "/")) }
@@ -111,7 +97,7 @@ func match(glob, file []string) bool {
 	case len(glob) == 0:
 		return len(file) == 0
 	case glob[0] == "**":
-		for i := 0; i <= len(file); i++ {
+		for i := range len(file) + 1 {
 			if match(glob[1:], file[i:]) {
 				return true
 			}
@@ -124,88 +110,5 @@ func match(glob, file []string) bool {
 	return err == nil && ok && match(glob[1:], file[1:])
 }
 
-// File is one changed file of a submission.
-type File struct {
-	Path       string
-	Status     string // A added, M modified, D deleted, R renamed
-	AddedLines bool
-	Head       []byte // its text, or the beginning of it
-}
-
-// Gate is what the test gate sees of a submission (protocol 4.7).
-type Gate struct {
-	Sources []string // changed sources
-	Tests   []string // added or modified tests
-	Exempt  bool
-}
-
-// Passes tells whether changed sources come with changed tests.
-func (g Gate) Passes() bool { return g.Exempt || len(g.Sources) == 0 || len(g.Tests) > 0 }
-
-// CountGate sorts the changed files. Generated and vendored files, pure deletions and
-// renames are no sources. Go's testdata counts only beside a test of the package.
-func CountGate(files []File, taskType string, extraTests []string) Gate {
-	var g Gate
-	var data []string
-	for _, f := range files {
-		if f.Status == "D" || f.Status == "R" && !f.AddedLines {
-			continue
-		}
-		switch Classify(f.Path, extraTests) {
-		case Test:
-			if goTestdata(f.Path) {
-				data = append(data, f.Path)
-				continue
-			}
-			g.Tests = append(g.Tests, f.Path)
-		case Source:
-			if !f.AddedLines || generated(f.Head) {
-				continue
-			}
-			g.Sources = append(g.Sources, f.Path)
-			if strings.HasSuffix(f.Path, ".rs") && languages[3].inline.Match(f.Head) {
-				g.Tests = append(g.Tests, f.Path)
-			}
-		}
-	}
-	if len(g.Tests) > 0 {
-		g.Tests = append(g.Tests, data...)
-	}
-	g.Exempt = exempt(files, taskType, g)
-	return g
-}
-
-func goTestdata(file string) bool { return strings.Contains("/"+file, "/testdata/") }
-
-var generatedMark = regexp.MustCompile(`Code generated .* DO NOT EDIT|@generated`)
-
-func generated(head []byte) bool {
-	lines := bytes.SplitN(head, []byte("\n"), 6)
-	return generatedMark.Match(bytes.Join(lines[:min(5, len(lines))], []byte("\n")))
-}
-
-// documents are what a change may consist of without any test.
-var documents = []string{"*.md", "*.rst", "*.adoc", "*.txt", "LICENSE*", "*.yaml", "*.yml", "*.toml", "*.ini", "*.json", "*.editorconfig", ".editorconfig", ".gitignore"}
-
-// exempt applies the exemptions of roles-and-knowledge 5.5: a type without code, unless a
-// source changed, or nothing but documents and configuration.
-func exempt(files []File, taskType string, g Gate) bool {
-	if taskType == "docs" || taskType == "config" || taskType == "spec" {
-		return len(g.Sources) == 0
-	}
-	for _, f := range files {
-		if strings.HasPrefix(f.Path, "docs/") || strings.HasPrefix(f.Path, "specs/") {
-			continue
-		}
-		known := false
-		for _, d := range documents {
-			if ok, _ := path.Match(d, path.Base(f.Path)); ok {
-				known = true
-			}
-		}
-		if !known {
-			return false
-		}
-	}
-	return true
-}
+// inlineTest is how a Rust source carries its own tests.
+var inlineTest = regexp.MustCompile(`#\[(test|cfg\(test\)|tokio::test)\]`)

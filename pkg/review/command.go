@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -27,7 +28,7 @@ type Ran struct {
 	ExitCode int // -1 when it was killed or never started
 	TimedOut bool
 	Seconds  int
-	Err      error // it could not be started, or ctx ended
+	Err      error // it could not be started, or ctx ended it
 }
 
 // Failed tells whether the command did not end well.
@@ -39,46 +40,102 @@ const (
 )
 
 // Run runs the command in a process group of its own, with an empty stdin. At the time
-// limit the group gets TERM and, after a grace, KILL; whatever is left of the group is
-// killed after a normal end too, so that nothing runs on in the background.
+// limit, or when ctx ends, the group gets TERM and, after a grace, KILL. Whatever is left
+// of the group is killed after a normal end too: nothing runs on in the background.
 func (c Command) Run(ctx context.Context) Ran {
-	began := time.Now()
 	log, err := c.open()
 	if err != nil {
 		return Ran{ExitCode: -1, Err: err}
 	}
 	defer log.Close()
+	began := time.Now()
+	r := c.run(ctx, log)
+	r.Seconds = int(time.Since(began).Seconds())
+	if r.TimedOut {
+		fmt.Fprintf(log, "\nstopped: the time limit of %s is over\n", c.Timeout)
+	}
+	return r
+}
+
+func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	work := ctx
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		work, cancel = context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
-	out := &capped{out: log, left: maxLog}
+	out, err := newOutput(log)
+	if err != nil {
+		return Ran{ExitCode: -1, Err: err}
+	}
+	stopped := false // written before Wait returns
 	cmd := exec.CommandContext(work, "sh", "-c", c.Shell)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.environment(), out, out
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.environment(), out.write, out.write
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.Cancel = func() error {
+		stopped = true
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
 	cmd.WaitDelay = commandGrace
-	err = cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what stayed in the background
+	if err := cmd.Start(); err != nil {
+		out.close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return Ran{ExitCode: -1, Err: err}
 	}
-	r := Ran{ExitCode: -1, Seconds: int(time.Since(began).Seconds())}
-	if cmd.ProcessState != nil {
-		r.ExitCode = cmd.ProcessState.ExitCode()
-	}
+	err = cmd.Wait()
+	endGroup(cmd.Process.Pid, stopped)
+	out.close()
+
+	r := Ran{ExitCode: cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() != nil:
+	case stopped && ctx.Err() != nil:
 		r.Err = context.Cause(ctx)
-	case work.Err() != nil:
+	case stopped:
 		r.TimedOut = true
-		fmt.Fprintf(log, "\nstopped: the time limit of %s is over\n", c.Timeout)
-	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
+	case err != nil && !errors.As(err, &exit):
 		r.Err = err
 	}
 	return r
+}
+
+// endGroup kills what a command left in its group; what was asked to stop gets the grace.
+func endGroup(pgid int, asked bool) {
+	if asked {
+		for end := time.Now().Add(commandGrace); time.Now().Before(end) && syscall.Kill(-pgid, 0) == nil; {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	_ = syscall.Kill(-pgid, syscall.SIGKILL)
+}
+
+// output is a pipe whose content goes to the log. The command's end closes it, unless a
+// process that left the group holds it open: that one is not waited for.
+type output struct {
+	read, write *os.File
+	done        chan struct{}
+}
+
+func newOutput(log io.Writer) (*output, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a pipe: %v", err)
+	}
+	o := &output{read: read, write: write, done: make(chan struct{})}
+	go func() {
+		defer close(o.done)
+		_, _ = io.Copy(&capped{out: log, left: maxLog}, o.read)
+	}()
+	return o, nil
+}
+
+func (o *output) close() {
+	_ = o.write.Close()
+	_ = o.read.SetReadDeadline(time.Now().Add(time.Second))
+	<-o.done
+	_ = o.read.Close()
 }
 
 func (c Command) open() (*os.File, error) {
@@ -90,40 +147,42 @@ func (c Command) open() (*os.File, error) {
 		return nil, fmt.Errorf("cannot open the log of %q: %v", c.Shell, err)
 	}
 	_, err = fmt.Fprintf(f, "$ %s\n", c.Shell)
-	return f, err
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("cannot write the log of %q: %v", c.Shell, err)
+	}
+	return f, nil
 }
 
+// ofGit are variables that would point git at another repository.
+var ofGit = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_NAMESPACE"}
+
 // environment is that of this process without identity, tokens and secrets of Liza, and
-// without variables that would point git at another repository.
+// without what would point git at another repository.
 func (c Command) environment() []string {
-	var env []string
-	for _, v := range os.Environ() {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		hidden := strings.HasPrefix(name, "LIZA_") || name == "GIT_DIR" || name == "GIT_WORK_TREE" || name == "GIT_INDEX_FILE"
-		for _, h := range c.Hide {
-			hidden = hidden || h == name
-		}
-		if !hidden {
-			env = append(env, v)
-		}
-	}
-	return env
+		return strings.HasPrefix(name, "LIZA_") || slices.Contains(ofGit, name) || slices.Contains(c.Hide, name)
+	})
 }
 
 // capped passes so many bytes on and drops the rest, so that no output fills the disk.
 type capped struct {
 	out  io.Writer
 	left int
+	over bool
 }
 
 func (c *capped) Write(p []byte) (int, error) {
 	keep := p[:min(len(p), c.left)]
+	c.left -= len(keep)
 	if len(keep) > 0 {
 		if _, err := c.out.Write(keep); err != nil {
 			return 0, err
 		}
 	}
-	if c.left -= len(keep); c.left == 0 && len(keep) > 0 {
+	if len(keep) < len(p) && !c.over {
+		c.over = true
 		fmt.Fprintf(c.out, "\n[… the rest of the output is left out]\n")
 	}
 	return len(p), nil

@@ -51,7 +51,7 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 			return false, 0, err
 		}
 		defer log.Close()
-		r := s.Start(ctx, adapter, agent.Spec{Dir: s.Desk.Project.Root, Prompt: p, PromptFile: file, Model: model, Role: "messenger", TaskID: t.ID, Output: log,
+		r := s.Start(ctx, adapter, agent.Spec{Dir: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Prompt: p, PromptFile: file, Model: model, Role: "messenger", TaskID: t.ID, Output: log,
 			Env:     []string{"LIZA_ROLE=messenger", "LIZA_TASK_ID=" + t.ID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file},
 			Timeout: s.Desk.Config().Limits.Timeout.Messenger, KillGrace: st.Duration("kill_grace")})
 		if text = s.messageOf(r); text == "" {

@@ -138,7 +138,7 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 		return verb.Outcome{}, true, nil
 	default:
 		u.crashes++
-		what := fmt.Sprintf("%s, exit code %d: %s", r.Outcome, r.ExitCode, r.Error)
+		what := string(r.Outcome) + ": " + r.Error
 		s.warn("", "%s", what)
 		if s.tooManyCrashes(ctx) {
 			return verb.Outcome{}, false, s.stopForCrashes(ctx, what)

@@ -364,7 +364,7 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, r agent.Result) (boo
 // crashed records a crash; too many within the window end the supervisor.
 func (s *Supervisor) crashed(ctx context.Context, u *unit, r agent.Result) (bool, time.Duration, error) {
 	u.crashes++
-	what := fmt.Sprintf("crashed with exit code %d: %s", r.ExitCode, r.Error)
+	what := "crashed: " + r.Error
 	s.warn(u.task, "%s", what)
 	if s.Role == blackboard.RoleReviewer { // a review that failed is counted and given back
 		if _, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: "stuck", What: "failed", Reason: what}); err != nil {
