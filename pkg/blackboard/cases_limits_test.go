@@ -315,7 +315,9 @@ func TestP103TheCostIsLimited(t *testing.T) {
 		t.Parallel()
 		b, _ := spent(t, 100)
 		b.refused("G23", ExitRefused, "no limit of task x is reached", func() error { return b.HaltTask("x", system, Input{}, b.now) })
-		b.refused("G23", ExitRefused, "patience 2 of 1 is no limit", func() error { return b.HaltTask("x", system, Input{Halt: &Halt{Kind: "patience", Value: 2, Limit: 1}}, b.now) })
+		b.refused("G23", ExitRefused, "patience 2 of 1 is no limit", func() error {
+			return b.HaltTask("x", system, Input{Halt: &Halt{Kind: "patience", Value: 2, Limit: 1}}, b.now)
+		})
 		b.blockX()
 		b.refused("G78", ExitRefused, "task x is not halted by a limit", func() error { return b.Resubmit("x", person, Input{}, b.now) })
 	})

@@ -63,10 +63,10 @@ func TestP141P142ARegistrationIsExclusive(t *testing.T) {
 func TestP147AHeartbeatExtendsAgentAndClaim(t *testing.T) {
 	t.Parallel()
 	b := team(t)
+	b.ready("y", 2)
+	b.claimReview("y", "code-reviewer-1")
 	b.add("x")
 	b.claim("x", "coder-1")
-	b.ready("y", 2).AssignedTo = "coder-9"
-	b.claimReview("y", "code-reviewer-1")
 	b.after(10 * time.Minute)
 	b.ClearEntries()
 	b.must(b.Beat(supervisorOf("coder-1"), b.now))
@@ -112,12 +112,8 @@ func TestAPersonActsForAnAgent(t *testing.T) {
 	want(t, "via in the history", b.Task("x").last().Via, Human)
 	want(t, "the agent in the history", b.Task("x").last().Agent, "coder-1")
 	b.valid()
-	b.refused("G21", ExitRefused, "coder-1 already works on x", func() error {
-		b.must(nil)
-		y := codeTask("y")
-		_ = y
-		return b.Claim("x2", personAs("coder-1"), claimed("x2"), b.now)
-	})
+	b.must(b.Create(codeTask("y"), false, person, Input{}, b.now))
+	b.refused("G21", ExitRefused, "coder-1 already works on x", func() error { return b.Claim("y", a, claimed("y"), b.now) })
 }
 
 func TestAPersonsOwnRegistrationThatRanOutKeepsItsClaim(t *testing.T) {

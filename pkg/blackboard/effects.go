@@ -9,7 +9,7 @@ import (
 // The effects of protocol 4.1 and 4.3. What an event is given is copied: the state shares
 // nothing with its input, so that an Update may run again.
 
-var enterScope = Effect{"the fields given, created; sprint.scope.planned + the task", func(m *move) {
+var enterScope = Effect{"the fields given, created; sprint.scope.planned gets the task, unless it replaces others or is stretch", func(m *move) {
 	t := m.task
 	t.Created = TimeOf(m.now)
 	m.state.Tasks = append(m.state.Tasks, t)
@@ -20,7 +20,7 @@ var enterScope = Effect{"the fields given, created; sprint.scope.planned + the t
 	}
 }}
 
-var nameTitle = Effect{"goal.alignment_history planning, one entry a call", func(m *move) { m.detail = m.task.TitleText() }}
+var nameTitle = Effect{"goal.alignment_history gets planning, one entry for all tasks of a call", func(m *move) { m.detail = m.task.TitleText() }}
 
 var reserve = Effect{"claiming = {by, generation, at, expires, base_commit}", func(m *move) {
 	f := m.claim()
@@ -188,7 +188,7 @@ var releaseClaim = Effect{"worktree kept; handoff_pending true when it holds wor
 	t.HandoffPending = m.in.HasWork
 }}
 
-var storeHandoff = Effect{"handoff.<id>; handoff_pending true; agent HANDOFF; one more than max_handoffs in an attempt counts as an iteration", func(m *move) {
+var storeHandoff = Effect{"handoff.ID; handoff_pending true; agent HANDOFF; one more than max_handoffs in an attempt counts as an iteration", func(m *move) {
 	h := *m.in.Handoff
 	h.Agent, h.Timestamp, h.ConsumedBy, h.ConsumedAt = m.actor.ID, TimeOf(m.now), "", ""
 	h.FilesModified, h.NextSteps = clone(h.FilesModified), clone(h.NextSteps)

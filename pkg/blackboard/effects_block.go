@@ -151,7 +151,7 @@ var retarget = Effect{"depends_on: the superseded id is replaced in its place by
 	m.detail = m.in.What + " → " + strings.Join(m.in.By, ", ")
 }}
 
-var closeTask = Effect{"E-DROP-WT; rescope_reason, root_cause; hold, integration_fix, approved_by, merge_approval null; goal.alignment_history rescope_<id>", func(m *move) {
+var closeTask = Effect{"E-DROP-WT; rescope_reason, root_cause; hold, integration_fix, approved_by, merge_approval null; goal.alignment_history gets rescope_ID", func(m *move) {
 	t := m.task
 	m.dropWorktree()
 	t.forgetApproval()
@@ -169,7 +169,7 @@ var closeTask = Effect{"E-DROP-WT; rescope_reason, root_cause; hold, integration
 	m.state.align("rescope_"+t.ID, summary, m.now)
 }}
 
-var nameReplacements = Effect{"superseded_by; supersedes of the replacements + the task; then T31 for its dependents", func(m *move) {
+var nameReplacements = Effect{"superseded_by; the replacements' supersedes gets the task; then T31 for its dependents", func(m *move) {
 	t := m.task
 	t.SupersededBy, m.h.By = nil, nil
 	for _, id := range m.in.By {

@@ -63,7 +63,7 @@ func (t *Task) testsOnly() bool {
 	return false
 }
 
-var titleWord = regexp.MustCompile(`[\pL\pN]+`)
+var titleWord = regexp.MustCompile(`[\pL\pN]+(-[\pL\pN]+)*`)
 
 var (
 	openText  = regexp.MustCompile(`\btbd\b|\btodo\b|\?\?\?|to be decided`)

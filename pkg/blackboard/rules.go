@@ -192,7 +192,7 @@ var Rules = []Rule{
 		Does:    does(clearBlock, endClaim, unassign, restep),
 		History: names("released"), Log: names("restepped")},
 	{ID: "T41", Event: EvApproveMerge, From: from(ReadyForReview), To: Approved, Who: ByHuman, When: modeDisabled,
-		Needs:   needs(notHeld, headUnmoved, cleanForApproval),
+		Needs:   needs(notHeld, headUnmoved, cleanForApproval, reviewDisabled),
 		Does:    does(approveByPerson, endReview),
 		History: names("approved"), Log: names("merge_approved")},
 }

@@ -185,7 +185,9 @@ var trials = []trial{
 	{"block after attempts", EvBlock, func(b *board, a Actor) error {
 		return b.Block("x", a, Input{Reason: "nothing works", Questions: List{"What else?"}, Attempted: List{"this", "that"}}, b.now)
 	}},
-	{"limit", EvLimit, func(b *board, a Actor) error { return b.LimitIterations("x", a, Input{Reason: "undefined: Foo"}, b.now) }},
+	{"limit", EvLimit, func(b *board, a Actor) error {
+		return b.LimitIterations("x", a, Input{Reason: "undefined: Foo"}, b.now)
+	}},
 	{"halt", EvHalt, func(b *board, a Actor) error {
 		return b.HaltTask("x", a, Input{Halt: &Halt{Kind: "time", Value: 61, Limit: 60}}, b.now)
 	}},
@@ -206,7 +208,9 @@ var trials = []trial{
 		_, err := b.Abandon("x", a, Input{Reason: "not wanted"}, b.now)
 		return err
 	}},
-	{"hold", EvHold, func(b *board, a Actor) error { return b.HoldTask("x", a, Input{Reason: "wait for the customer"}, b.now) }},
+	{"hold", EvHold, func(b *board, a Actor) error {
+		return b.HoldTask("x", a, Input{Reason: "wait for the customer"}, b.now)
+	}},
 	{"unhold", EvUnhold, func(b *board, a Actor) error { return b.UnholdTask("x", a, Input{}, b.now) }},
 	{"release", EvRelease, func(b *board, a Actor) error {
 		return b.Release("x", a, Input{Reason: "the coder is ill", Force: true, HasWork: true}, b.now)

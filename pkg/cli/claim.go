@@ -34,14 +34,14 @@ func newClaimReview(env *Env) *urfave.Command {
 }
 
 func (o *claimOptions) claim(ctx context.Context, args []string) error {
-	return o.do(ctx, args, "coder-1", (*verb.Desk).Claim)
+	return o.do(ctx, args, "claim", "coder-1", (*verb.Desk).Claim)
 }
 
 func (o *claimOptions) review(ctx context.Context, args []string) error {
-	return o.do(ctx, args, "code-reviewer-1", (*verb.Desk).ClaimReview)
+	return o.do(ctx, args, "claim-review", "code-reviewer-1", (*verb.Desk).ClaimReview)
 }
 
-func (o *claimOptions) do(ctx context.Context, args []string, who string, claim func(*verb.Desk, context.Context, string) (verb.Claimed, error)) error {
+func (o *claimOptions) do(ctx context.Context, args []string, command, who string, claim func(*verb.Desk, context.Context, string) (verb.Claimed, error)) error {
 	id := strings.Join(args, "")
 	d, err := o.env.Desk(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *claimOptions) do(ctx context.Context, args []string, who string, claim 
 	}
 	c, err := claim(d, ctx, id)
 	if err != nil {
-		return o.env.forAnAgent(err, d.Caller, who)
+		return o.env.forAnAgent(err, d.Caller, command, who)
 	}
 	if !o.env.JSON {
 		o.env.Notices(c.Warnings)

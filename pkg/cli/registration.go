@@ -28,7 +28,7 @@ func newUnregister(env *Env) *urfave.Command {
 	o := &registrationOptions{env: env}
 	return &urfave.Command{
 		Name: "unregister", Category: "plumbing", Usage: "remove an agent from the board",
-		Description: "Removes agents.ID; its claims are released first, work is kept. A live registration is refused without --force." +
+		Description: "Removes agents.ID. An agent that holds a task or a review has to release it first. A live supervisor's entry is refused without --force." +
 			examples("liza --as coder-1 unregister", "liza --as coder-1 unregister --force") + exitsText(0, 4, 5, 6),
 		Flags:  []urfave.Flag{flag("force", "in spite of a live lease", &o.force)},
 		Action: env.do(o.unregister),
@@ -91,23 +91,18 @@ func (o *registrationOptions) heartbeat(ctx context.Context, _ []string) error {
 	}
 	beat, err := d.Heartbeat(ctx)
 	if err != nil {
-		return o.env.forAnAgent(err, d.Caller, "coder-1")
+		return o.env.forAnAgent(err, d.Caller, "heartbeat", "coder-1")
 	}
 	return o.env.Print(beat, "%s has its lease until %s\n", beat.Agent, beat.Lease)
 }
 
-// forAnAgent helps a person who forgot to say for which agent: a refusal of human gets
-// the command that would do.
-func (e *Env) forAnAgent(err error, c verb.Caller, who string) error {
+// forAnAgent helps a person who forgot to say for which agent: whatever refused, the
+// command that would do is named. A process inside of an agent is told so (G04).
+func (e *Env) forAnAgent(err error, c verb.Caller, command, who string) error {
 	r, ok := asError[*blackboard.Refusal](err)
-	if !ok || c.As != "" || c.AgentID != "" || r.Guard != "G03" && r.Guard != "G01" {
+	if !ok || c.As != "" || c.AgentID != "" || r.Guard == "G04" {
 		return err
 	}
-	helped := *r
-	helped.Next = "liza --as " + who + " claim"
-	if who == "code-reviewer-1" {
-		helped.Next += "-review"
-	}
-	helped.Message += "; a person acts for an agent with --as"
-	return &helped
+	return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza --as " + who + " " + command,
+		Message: command + " is for agents; a person says with --as for which one"}
 }

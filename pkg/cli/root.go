@@ -82,7 +82,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 	var help helpSwitch
 	app.Flags = append(app.Flags, &urfave.GenericFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command", Value: &help})
 	app.Reader, app.Writer, app.ErrWriter = e.Stdin, e.Stdout, e.Stderr
-	app.HideHelp, app.HideVersion, app.DisableSliceFlagSeparator = true, true, true
+	app.HideHelp, app.HideVersion = true, true
 	app.ExitErrHandler = func(context.Context, *urfave.Command, error) {}
 	err := app.Walk(func(c *urfave.Command) error {
 		e.wrap(c, &help)
@@ -119,6 +119,7 @@ func (h *helpSwitch) String() string { return "" }
 // global options, and usage errors in our words.
 func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 	action := c.Action
+	c.DisableSliceFlagSeparator = true // texts have commas
 	c.OnUsageError = func(_ context.Context, c *urfave.Command, err error, _ bool) error { return usageErrorOf(c, err) }
 	c.Action = func(ctx context.Context, c *urfave.Command) error {
 		switch {

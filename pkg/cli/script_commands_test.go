@@ -115,7 +115,7 @@ func expect(ts *testscript.TestScript, neg bool, doc any, args []string) {
 }
 
 // look follows a path of keys; an entry of a list is named by its id or its position from
-// 0, and # is the length of a list. Keys may contain dots.
+// 0, and count is the length of a list. Keys may contain dots.
 func look(v any, path string) any {
 	if path == "" {
 		return v
@@ -128,7 +128,7 @@ func look(v any, path string) any {
 			}
 		}
 	case []any:
-		if path == "#" {
+		if path == "count" {
 			return len(v)
 		}
 		for i, x := range v {

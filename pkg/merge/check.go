@@ -7,74 +7,74 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"liza/pkg/git"
 	"liza/pkg/review"
 )
 
-// check runs the integration checks on the candidate in a throw-away worktree (8.4). log
-// is where their output is; ok is false when one failed.
-func (j *job) check(ctx context.Context, candidate string) (log string, ok bool, err error) {
+const script = "scripts/integration-test.sh"
+
+// check runs the integration checks on the candidate in a throw-away worktree (8.4). failed
+// names the command that failed, and how, "" when all is well; log is where the output is.
+func (j *job) check(ctx context.Context, candidate string) (failed, log string, err error) {
 	path := filepath.Join(j.Repo.Root(), ".worktrees", ".check-"+j.task.ID)
+	if err := j.clearCheck(ctx, path); err != nil {
+		return "", "", err
+	}
 	if len(j.Checks)+len(j.Setup)+len(j.Hooks) == 0 {
 		// The script is looked up in the candidate itself; without it nothing is checked out.
-		if _, err := j.Repo.ReadFile(ctx, candidate, script); err != nil {
-			return "", true, nil
+		if _, err := j.Repo.ReadFile(ctx, candidate, script); errors.Is(err, git.ErrNotFound) {
+			return "", "", nil
+		} else if err != nil {
+			return "", "", err
 		}
 	}
-	if err := j.clearCheck(ctx, path); err != nil {
-		return "", false, err
-	}
-	if _, err := j.Repo.CheckoutDetached(ctx, path, candidate); err != nil {
-		return "", false, err
-	}
-	defer func() {
-		if e := j.Repo.RemoveDetached(context.WithoutCancel(ctx), path); e != nil {
+	defer func() { // also what left its process group, and what a failed checkout left
+		if e := j.clearCheck(context.WithoutCancel(ctx), path); e != nil {
 			j.warn("cannot remove %s: %v", j.rel(path), e)
 		}
 	}()
+	warnings, err := j.Repo.CheckoutDetached(ctx, path, candidate)
+	if err != nil {
+		return "", "", err
+	}
+	for _, w := range warnings {
+		j.warn("the checks of %s: %s", j.task.ID, w)
+	}
 	file, err := j.nextLog()
 	if err != nil {
-		return "", false, err
+		return "", "", err
 	}
-	ok, err = j.runAll(ctx, path, file)
-	return j.rel(file), ok, err
+	failed, err = j.runAll(ctx, path, file)
+	return failed, j.rel(file), err
 }
 
-const script = "scripts/integration-test.sh"
-
 // runAll runs setup, checks and hooks one after the other within one time limit.
-func (j *job) runAll(ctx context.Context, path, log string) (bool, error) {
+func (j *job) runAll(ctx context.Context, path, log string) (failed string, err error) {
 	limit := j.Timeout
 	if limit <= 0 {
-		s, err := j.view(ctx)
-		if err != nil {
-			return false, err
-		}
-		limit = s.Duration("integration_check_timeout")
+		limit = j.state.Duration("integration_check_timeout")
 	}
 	checks := j.Checks
 	if info, err := os.Stat(filepath.Join(path, script)); len(checks) == 0 && err == nil && info.Mode()&0o111 != 0 {
 		checks = []string{"./" + script}
 	}
 	end := time.Now().Add(limit)
-	for _, list := range [][]string{j.Setup, checks, j.Hooks} {
-		for _, shell := range list {
-			left := time.Until(end)
-			if left <= 0 {
-				return false, nil
-			}
-			r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left}.Run(ctx)
-			if ctx.Err() != nil {
-				return false, context.Cause(ctx)
-			}
-			if r.Failed() {
-				j.warn("the check %q of %s failed with exit code %d, see %s", shell, j.task.ID, r.ExitCode, j.rel(log))
-				return false, nil
-			}
+	for _, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
+		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
+		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets}.Run(ctx)
+		switch {
+		case r.TimedOut:
+			return fmt.Sprintf("%q did not end within %s", shell, limit), nil
+		case r.Err != nil:
+			return "", fmt.Errorf("cannot run the check %q of %s: %w", shell, j.task.ID, r.Err)
+		case r.ExitCode != 0:
+			return fmt.Sprintf("%q ended with exit code %d", shell, r.ExitCode), nil
 		}
 	}
-	return true, nil
+	return "", nil
 }
 
 // nextLog names a log that is not there yet.

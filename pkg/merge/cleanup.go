@@ -3,25 +3,39 @@ package merge
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/safefile"
 )
 
-// CleanUp ends what interrupted merges and removals left: check worktrees, worktrees and
-// branches of tasks that need them no more (M10). Somebody else's running merge is left
-// alone. What is not proven to be saved stays, with a warning.
+// cleanUpWait is how long CleanUp waits for a merge that is under way. Its checks may take
+// minutes, and what it holds is in use, not left over.
+const cleanUpWait = 100 * time.Millisecond
+
+// CleanUp ends what interrupted merges and removals left: check worktrees, and worktrees,
+// branches and candidates of terminal tasks (M10). It may be called at any time: while a merge
+// is under way it does nothing. What is not proven to be saved stays, with a warning.
+//
+// Tasks that were unblocked are not looked at: they can be claimed at any moment, and the next
+// claim finds and replaces what is left of them (7.3).
 func (m *Merger) CleanUp(ctx context.Context) error {
 	left, err := m.leftovers(ctx)
-	if err != nil || len(left.checks)+len(left.tasks) == 0 {
+	if err != nil || left.none() {
 		return err
 	}
-	unlock, err := m.lock(ctx)
+	unlock, err := m.lock(ctx, cleanUpWait)
+	var held *safefile.HeldError
+	if errors.As(err, &held) {
+		return nil
+	}
 	if err != nil {
-		return nil // a merge is under way; the next look finds what it leaves
+		return err
 	}
 	defer func() { _ = unlock() }()
 	if left, err = m.leftovers(ctx); err != nil { // again, now that nobody else merges
@@ -31,8 +45,8 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 	for _, path := range left.checks {
 		errs = append(errs, m.clearCheck(ctx, path))
 	}
-	for _, id := range left.tasks {
-		err := m.remove(ctx, id, left.branch)
+	for _, t := range left.tasks {
+		err := m.remove(ctx, t, left.branch, t.Status == blackboard.Merged)
 		var unsaved *git.UnsavedError
 		if errors.As(err, &unsaved) {
 			m.warn("%v", err)
@@ -44,10 +58,12 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 }
 
 type leftovers struct {
-	checks []string // paths of check worktrees
-	tasks  []string // terminal tasks that still have a folder
+	checks []string           // paths of check worktrees
+	tasks  []*blackboard.Task // terminal tasks of which something is left
 	branch string
 }
+
+func (l leftovers) none() bool { return len(l.checks)+len(l.tasks) == 0 }
 
 func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 	s, err := m.view(ctx)
@@ -56,7 +72,7 @@ func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 	}
 	l := leftovers{branch: s.IntegrationBranch()}
 	entries, err := os.ReadDir(filepath.Join(m.Repo.Root(), ".worktrees"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return l, err
 	}
 	found := map[string]bool{}
@@ -64,15 +80,31 @@ func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 		if strings.HasPrefix(e.Name(), ".check-") {
 			l.checks = append(l.checks, filepath.Join(m.Repo.Root(), ".worktrees", e.Name()))
 		}
-		found[e.Name()] = true
+		found[git.TaskBranch(e.Name())] = true
+	}
+	branches, err := m.Repo.Branches(ctx, strings.TrimSuffix(git.TaskBranch(""), "/"))
+	if err != nil {
+		return l, err
+	}
+	for _, name := range branches {
+		found[name] = true
 	}
 	for _, t := range s.Tasks {
-		if t.Status.Terminal() && t.ClaimSeq > 0 && found[t.ID] && m.usable(t) {
-			l.tasks = append(l.tasks, t.ID)
+		if t == nil || !t.Status.Terminal() || t.ClaimSeq == 0 || t.Worktree != "" {
+			continue // Worktree: the removal was not decided yet
+		}
+		left := found[git.TaskBranch(t.ID)]
+		if !left && t.Status != blackboard.Merged && t.ApprovedCommit != "" {
+			// Once approved, then given up: a merge of it may have been killed in between.
+			_, err := m.Repo.Ref(ctx, candidateRef(t.ID))
+			if err != nil && !errors.Is(err, git.ErrNotFound) {
+				return l, err
+			}
+			left = err == nil
+		}
+		if left {
+			l.tasks = append(l.tasks, t)
 		}
 	}
 	return l, nil
 }
-
-// usable tells whether a terminal task's folder may be judged: its work is merged or saved.
-func (m *Merger) usable(t *blackboard.Task) bool { return t.Worktree == "" }

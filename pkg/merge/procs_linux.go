@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,27 +11,19 @@ import (
 	"time"
 )
 
-// stopInside kills every process whose working folder lies in path: the checks of a merge
-// whose process is gone.
+// stopInside kills every process whose working folder lies in path: checks of a merge whose
+// process is gone, and what left the group of a check.
 func stopInside(ctx context.Context, path string) error {
-	for range 50 {
-		inside := 0
-		dirs, err := filepath.Glob("/proc/[0-9]*")
-		if err != nil {
+	for end := time.Now().Add(5 * time.Second); ; {
+		inside, err := processesInside(path)
+		if err != nil || len(inside) == 0 {
 			return err
 		}
-		for _, d := range dirs {
-			cwd, err := os.Readlink(filepath.Join(d, "cwd"))
-			if err != nil || cwd != path && !strings.HasPrefix(cwd, path+"/") {
-				continue
-			}
-			if pid, err := strconv.Atoi(filepath.Base(d)); err == nil && pid != os.Getpid() {
-				inside++
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
+		if time.Now().After(end) {
+			return fmt.Errorf("cannot stop the processes %v in %s", inside, path)
 		}
-		if inside == 0 {
-			return nil
+		for _, pid := range inside {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		select {
 		case <-ctx.Done():
@@ -38,5 +31,25 @@ func stopInside(ctx context.Context, path string) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return nil
+}
+
+// processesInside lists them without this one. Processes of other users cannot be looked at
+// and are not ours.
+func processesInside(path string) ([]int, error) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	var inside []int
+	for _, d := range dirs {
+		cwd, err := os.Readlink(filepath.Join(d, "cwd"))
+		cwd = strings.TrimSuffix(cwd, " (deleted)")
+		if err != nil || cwd != path && !strings.HasPrefix(cwd, path+"/") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(d)); err == nil && pid != os.Getpid() {
+			inside = append(inside, pid)
+		}
+	}
+	return inside, nil
 }

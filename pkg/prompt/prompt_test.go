@@ -180,9 +180,9 @@ var example = regexp.MustCompile(`(?m)^\$LIZA_BIN ([a-z-]+)( apply)?`)
 func TestCommandsAreThoseOfTheKind(t *testing.T) {
 	t.Parallel()
 	want := map[Kind][]string{
-		Planner:  {"status", "show", "log", "plan apply", "add-task", "finalize", "unblock", "supersede", "abandon", "convert", "defer", "anomaly"},
-		Coder:    {"intent", "submit", "block", "handoff", "discover", "anomaly"},
-		Reviewer: {"show", "verdict", "discover", "anomaly", "handoff"},
+		Planner:  {"status", "show", "log", "plan apply", "add-task", "finalize", "unblock", "supersede", "abandon"},
+		Coder:    {"intent", "submit", "block", "handoff"},
+		Reviewer: {"show", "verdict", "handoff"},
 	}
 	for _, c := range cases {
 		in := c.in()

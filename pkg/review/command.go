@@ -68,19 +68,22 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	if err != nil {
 		return Ran{ExitCode: -1, Err: err}
 	}
-	stopped := false // written before Wait returns
+	var stopped time.Time // when TERM was sent; Wait returns after that was written
 	cmd := exec.CommandContext(work, "sh", "-c", c.Shell)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.environment(), out.write, out.write
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
-		stopped = true
+		stopped = time.Now()
 		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	}
 	cmd.WaitDelay = commandGrace
 	if err := cmd.Start(); err != nil {
 		out.close()
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			err = context.Cause(ctx)
+		case work.Err() != nil:
+			return Ran{ExitCode: -1, TimedOut: true}
 		}
 		return Ran{ExitCode: -1, Err: err}
 	}
@@ -91,9 +94,9 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	r := Ran{ExitCode: cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
 	switch {
-	case stopped && ctx.Err() != nil:
+	case !stopped.IsZero() && ctx.Err() != nil:
 		r.Err = context.Cause(ctx)
-	case stopped:
+	case !stopped.IsZero():
 		r.TimedOut = true
 	case err != nil && !errors.As(err, &exit):
 		r.Err = err
@@ -101,12 +104,11 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	return r
 }
 
-// endGroup kills what a command left in its group; what was asked to stop gets the grace.
-func endGroup(pgid int, asked bool) {
-	if asked {
-		for end := time.Now().Add(commandGrace); time.Now().Before(end) && syscall.Kill(-pgid, 0) == nil; {
-			time.Sleep(20 * time.Millisecond)
-		}
+// endGroup kills what a command left in its group. What was asked to stop at that time,
+// if any, gets the rest of the grace.
+func endGroup(pgid int, asked time.Time) {
+	for !asked.IsZero() && time.Since(asked) < commandGrace && syscall.Kill(-pgid, 0) == nil {
+		time.Sleep(20 * time.Millisecond)
 	}
 	_ = syscall.Kill(-pgid, syscall.SIGKILL)
 }
@@ -166,7 +168,8 @@ func (c Command) environment() []string {
 	})
 }
 
-// capped passes so many bytes on and drops the rest, so that no output fills the disk.
+// capped passes so many bytes on and drops the rest, so that no output fills the disk. It
+// never fails: a command must not stand still because its log cannot be written.
 type capped struct {
 	out  io.Writer
 	left int
@@ -176,10 +179,8 @@ type capped struct {
 func (c *capped) Write(p []byte) (int, error) {
 	keep := p[:min(len(p), c.left)]
 	c.left -= len(keep)
-	if len(keep) > 0 {
-		if _, err := c.out.Write(keep); err != nil {
-			return 0, err
-		}
+	if _, err := c.out.Write(keep); err != nil {
+		c.left, c.over = 0, true
 	}
 	if len(keep) < len(p) && !c.over {
 		c.over = true

@@ -3,7 +3,6 @@ package review
 import (
 	"bytes"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,11 +110,11 @@ func (f File) hasInlineTest() bool {
 
 // countsAsTest is true of every test file but testdata of a package without tests.
 func (f File) countsAsTest(all []File, extraTests []string) bool {
-	dir, _, inside := strings.Cut("/"+f.Path, "/testdata/")
+	pkg, _, inside := strings.Cut("/"+f.Path, "/testdata/")
 	if !inside || f.Tested || slices.ContainsFunc(extraTests, func(glob string) bool { return Match(glob, f.Path) }) {
 		return true
 	}
 	return slices.ContainsFunc(all, func(o File) bool {
-		return !o.gone() && strings.HasSuffix(o.Path, "_test.go") && filepath.ToSlash(path.Dir("/"+o.Path)) == path.Clean("/"+dir)
+		return !o.gone() && strings.HasSuffix(o.Path, "_test.go") && path.Dir("/"+o.Path) == path.Clean("/"+pkg)
 	})
 }

@@ -68,7 +68,7 @@ func shown(lock string) string {
 // tries once, then waits in the kernel's queue until ctx ends: with a *HeldError when
 // ctx had a deadline, with ctx's error when it was cancelled. Polling instead would
 // starve under load. A symbolic link is refused. The lock ends with unlock, with the
-// process, and in no other way.
+// process, or when nobody holds on to unlock any more.
 func Lock(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)

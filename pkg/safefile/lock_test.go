@@ -20,9 +20,12 @@ const holdMark = "SAFEFILE_TEST_HOLD"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(holdMark); path != "" {
-		_, err := Lock(context.Background(), path, Holder{PID: os.Getpid(), Host: "mac", Agent: "coder-2", Op: "submit"})
+		unlock, err := Lock(context.Background(), path, Holder{PID: os.Getpid(), Host: "mac", Agent: "coder-2", Op: "submit"})
 		fmt.Println("held", err)
-		select {}
+		if err == nil {
+			defer unlock() // a lock that nobody holds on to is collected
+		}
+		<-time.After(time.Hour)
 	}
 	os.Exit(m.Run())
 }

@@ -102,6 +102,7 @@ func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, aft
 		for len(strays) > 0 && strays[0] < known[from] {
 			items, strays = append(items, yamldoc.Item{From: strays[0]}), strays[1:]
 		}
+		next := known[from] + 1
 		item := yamldoc.Item{From: known[from]}
 		if !unchanged(before.Index(from), elem) {
 			c.touch(sec, name(idOf(elem), i))
@@ -109,6 +110,9 @@ func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, aft
 			c.checks = append(c.checks, check{sec: sec, pos: len(items), want: elem})
 		}
 		items = append(items, item)
+		for ; len(strays) > 0 && strays[0] == next; next++ {
+			items, strays = append(items, yamldoc.Item{From: strays[0]}), strays[1:]
+		}
 	}
 	for _, stray := range strays {
 		items = append(items, yamldoc.Item{From: stray})

@@ -32,9 +32,12 @@ type Options struct {
 	// W). before is the state as it was before the change, or before a person's edit.
 	Validate func(after, before *blackboard.State) []blackboard.Violation
 
-	Mask  func(string) string     // hides secrets in the journal
-	Alert func(kind, text string) // JOURNAL_REPAIRED, STATE_WENT_BACK, HAND_EDIT
-	At    func(point string)      // failpoints W1 to W10, for tests
+	Mask func(string) string // hides secrets in the journal
+	At   func(point string)  // failpoints W1 to W10, for tests
+
+	// Alert is told of one of the kinds below. It is called under the lock, so it must not
+	// wait for anything and must not use the store.
+	Alert func(kind, text string)
 }
 
 // Kinds of what Options.Alert is told.

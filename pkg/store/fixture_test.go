@@ -102,7 +102,7 @@ func firstState(n int) *blackboard.State {
 func task(id string) *blackboard.Task {
 	one := 1
 	t := &blackboard.Task{
-		ID: id, Description: "Greeting honours --name\nThe CLI prints \"Hello, X!\" for --name X.\n" + strings.Repeat("Some more words about it. ", 10) + "\n",
+		ID: id, Description: "Greeting honours --name\nThe CLI prints \"Hello, X!\" for --name X.\n" + strings.Repeat(" And some more words about it.", 10) + "\nThe end.\n",
 		Status: blackboard.Unclaimed, Priority: &one, Created: "2026-01-19T14:01:00Z", Kind: "code", Type: "feature", SpecRef: "specs/vision.md#name",
 		DoneWhen: "hello --name Bob prints 'Hello, Bob!' and exits 0", Scope: "IN: flag parsing, greeting. OUT: localisation.",
 		Files: blackboard.List{"hello/**", "tests/**"},

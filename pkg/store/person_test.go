@@ -168,12 +168,10 @@ func TestABrokenEntryOfAListDoesNotStopNewOnes(t *testing.T) {
 
 func TestATextInThePlaceOfASectionIsNotOverwritten(t *testing.T) {
 	t.Parallel()
-	for old, new := range map[string]string{
-		"agents: {}\n": "agents: to be decided\n", "agents: {} \n": "agents: [coder-1]\n", "agents: {}  \n": "agents:\n  - coder-1\n",
-	} {
+	for _, new := range []string{"agents: to be decided", "agents: [coder-1]", "agents:\n  - coder-1"} {
 		p := newProject(t)
 		p.create(1)
-		p.edit(strings.TrimRight(old, " \n"), strings.TrimRight(new, "\n"))
+		p.edit("agents: {}", new)
 		before := p.read(p.path())
 		err := p.open().Update(t.Context(), op, func(s *blackboard.State) error {
 			if s.Agents == nil {
@@ -278,7 +276,7 @@ func TestAnEditUnderAWriteIsNotLost(t *testing.T) {
 			must(t, f.Update(t.Context(), op, note("note-1", "x")))
 			s, err := f.View(t.Context())
 			must(t, err)
-			if s.Goal.Description != "Greeting CLI ++" || len(s.HumanNotes) != 1 || s.Revision != 2 {
+			if s.Goal.Description != "Greeting CLI + +" || len(s.HumanNotes) != 1 || s.Revision != 2 {
 				t.Errorf("the state is %+v, %q", s, s.Goal.Description)
 			}
 			if log := p.read(p.journal()); strings.Count(log, "note-1") != 1 || strings.Count(log, "edited_by_hand") != 1 {

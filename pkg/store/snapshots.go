@@ -57,10 +57,10 @@ func (f *File) Snapshots() ([]Snapshot, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Snapshot) int {
-		if a.Revision != b.Revision {
-			return b.Revision - a.Revision
+		if !a.At.Equal(b.At) { // first: a project may have been initialised anew
+			return b.At.Compare(a.At)
 		}
-		return b.At.Compare(a.At)
+		return b.Revision - a.Revision
 	})
 	return all, nil
 }

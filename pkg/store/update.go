@@ -110,6 +110,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot write %s: %w", short(f.o.Path), err)
 	}
+	after.Version, after.Revision = before.base.Version, before.base.Revision // not theirs to change
 	f.o.At("W4")
 	changes := compare(before.doc, before.base, after)
 	entries := f.complete(op, after.Entries())
@@ -171,18 +172,20 @@ func (f *File) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
 // validated makes the next version of the file and refuses it if it has a violation in
 // what the change touches, or one that the change creates elsewhere (W5).
 func (f *File) validated(before *version, previous, after *blackboard.State, changes *changes) (*version, error) {
-	revision := before.base.Revision
-	after.Version, after.Revision = before.base.Version, revision+1
-	doc, err := changes.apply(before.doc, revision)
-	if err != nil {
-		return nil, err
-	}
-	after.ClearEntries()
 	var refused []blackboard.Violation
 	for _, v := range decoding(before.doc, false) {
 		if v.Rule == "V03" && changes.edited[v.Subjects[0]] {
 			refused = append(refused, v) // a person's text stands where the section should be
 		}
+	}
+	if len(refused) > 0 {
+		return nil, &InvalidError{Path: f.o.Path, Violations: refused}
+	}
+	after.Revision++
+	after.ClearEntries()
+	doc, err := changes.apply(before.doc, before.base.Revision)
+	if err != nil {
+		return nil, err
 	}
 	for _, v := range decoding(doc, false) {
 		if changes.concerns(v) {

@@ -180,14 +180,15 @@ func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFu
 	}
 }
 
-// idle waits for a change, the poll interval, or the end.
+// idle waits for a change, the poll interval, or the end. A supervisor that was idle for
+// too long is complete when it has worked, and ErrIdle otherwise.
 func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w waiting) error {
 	st, err := s.Desk.View(hard)
 	if err == nil {
 		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Desk.Now().Sub(s.idleSince) >= max {
 			if s.worked {
 				s.say("", "nothing to do for %s: %s", max, w.why)
-				return nil
+				return errComplete
 			}
 			return fmt.Errorf("%w for %s: %s", ErrIdle, max, w.why)
 		}

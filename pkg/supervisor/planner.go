@@ -12,7 +12,7 @@ import (
 
 // plan wakes the planner when a trigger is due (protocol 13.1).
 func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
-	facts := s.triggerFacts(st)
+	facts := triggerFacts(s.Desk, st)
 	due, next := st.DueTriggers(facts, s.Desk.Now())
 	if len(due) == 0 {
 		return false, waiting{why: s.plannerWaits(st, facts), until: next}, nil

@@ -120,7 +120,9 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 			}
 			continue
 		}
-		if err := s.idle(soft, hard, changes, wait); err != nil {
+		if err := s.idle(soft, hard, changes, wait); errors.Is(err, errComplete) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
@@ -195,13 +197,14 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 }
 
 func (s *Supervisor) completionFacts(st *blackboard.State) blackboard.CompletionFacts {
-	return blackboard.CompletionFacts{Control: len(s.Desk.Project.Orders()) > 0, Triggers: s.triggerFacts(st)}
+	return blackboard.CompletionFacts{Control: len(s.Desk.Project.Orders()) > 0, Triggers: triggerFacts(s.Desk, st)}
 }
 
-func (s *Supervisor) triggerFacts(st *blackboard.State) blackboard.TriggerFacts {
-	f := blackboard.TriggerFacts{HumanReview: s.Desk.Config().Plan.HumanReview}
+// triggerFacts are what wake triggers depend on besides the board.
+func triggerFacts(d *verb.Desk, st *blackboard.State) blackboard.TriggerFacts {
+	f := blackboard.TriggerFacts{HumanReview: d.Config().Plan.HumanReview}
 	if st.Goal != nil {
-		f.SpecHash = s.Desk.SpecHash(st.Goal.SpecRef)
+		f.SpecHash = d.SpecHash(st.Goal.SpecRef)
 	}
 	return f
 }

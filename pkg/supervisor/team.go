@@ -108,7 +108,7 @@ func (t *Team) verdict(s *blackboard.State) error {
 	if len(t.Members) == 0 || !t.allWait(s) || t.Desk.Control() != "" {
 		return nil
 	}
-	facts := t.Members[0].triggerFacts(s)
+	facts := triggerFacts(t.Desk, s)
 	now := t.Desk.Now()
 	due, next := s.DueTriggers(facts, now)
 	if len(due) > 0 {
@@ -124,13 +124,17 @@ func (t *Team) verdict(s *blackboard.State) error {
 	return fmt.Errorf("%w: the planner did not resolve %s; next: %s", ErrGaveUp, kinds(all), nextFor(s, all))
 }
 
-// allWait tells whether every member waits, so that nothing is under way.
+// allWait tells whether every member waits, so that nothing is under way. Members are
+// known by their process: what they do is on the board.
 func (t *Team) allWait(s *blackboard.State) bool {
-	for _, m := range t.Members {
-		e := s.Agents[m.ID]
-		if e == nil || e.Status != blackboard.AgentWaiting {
-			return false
+	waiting := 0
+	for _, e := range s.Agents {
+		if e.PID == t.Members[0].PID && e.Host == t.Desk.Proc.Host && e.Status == blackboard.AgentWaiting {
+			waiting++
 		}
+	}
+	if waiting < len(t.Members) {
+		return false
 	}
 	for _, x := range s.Tasks {
 		if x.Status == blackboard.Claimed || x.Status == blackboard.ReadyForReview && x.Hold == nil || x.Status == blackboard.Approved {

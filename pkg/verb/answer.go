@@ -24,24 +24,24 @@ var errOvertaken = errors.New("another answer was faster")
 // the same write, a task that waits for answers only; its next claim starts from what was
 // committed (protocol 2.6). Where a guard of unblock refuses, the answer is stored all the
 // same, and the planner decides.
-func (d *Desk) Answer(ctx context.Context, id, text string) (Answered, error) {
-	text, err := CleanText("the answer", text)
+func (d *Desk) Answer(ctx context.Context, id, answer string) (Answered, error) {
+	err := d.clean(text{"the answer", &answer})
 	if err != nil {
 		return Answered{}, err
 	}
 	for range 5 {
 		var out Answered
-		if out, err = d.answer(ctx, id, text); !errors.Is(err, errOvertaken) {
+		if out, err = d.answer(ctx, id, answer); !errors.Is(err, errOvertaken) {
 			return out, err
 		}
 	}
 	return Answered{}, err
 }
 
-func (d *Desk) answer(ctx context.Context, id, text string) (Answered, error) {
+func (d *Desk) answer(ctx context.Context, id, answer string) (Answered, error) {
 	in := d.input()
 	in.Answered, in.Reason = true, "all its questions are answered"
-	prepared, err := d.prepareAnswer(ctx, id, text, &in)
+	prepared, err := d.prepareAnswer(ctx, id, answer, &in)
 	if err != nil {
 		return Answered{}, err
 	}
@@ -51,7 +51,7 @@ func (d *Desk) answer(ctx context.Context, id, text string) (Answered, error) {
 		if err := d.person(s, a, "answer"); err != nil {
 			return err
 		}
-		task, last, err := s.AnswerQuestion(id, text, a, d.Now())
+		task, last, err := s.AnswerQuestion(id, answer, a, d.Now())
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (d *Desk) answer(ctx context.Context, id, text string) (Answered, error) {
 
 // prepareAnswer tries the answer on a copy. When it would unblock the task, the work is
 // saved, and in gets to know of it.
-func (d *Desk) prepareAnswer(ctx context.Context, id, text string, in *blackboard.Input) (unblocks bool, err error) {
+func (d *Desk) prepareAnswer(ctx context.Context, id, answer string, in *blackboard.Input) (unblocks bool, err error) {
 	who, err := d.identify()
 	if err != nil {
 		return false, err
@@ -97,7 +97,7 @@ func (d *Desk) prepareAnswer(ctx context.Context, id, text string, in *blackboar
 	if err := d.person(copied, a, "answer"); err != nil {
 		return false, err
 	}
-	task, last, err := copied.AnswerQuestion(id, text, a, d.Now())
+	task, last, err := copied.AnswerQuestion(id, answer, a, d.Now())
 	if err != nil || !last {
 		return false, err
 	}

@@ -40,11 +40,10 @@ func (d *Desk) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) 
 // mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
 func (d *Desk) mergeDecision(ctx context.Context, in MergeDecision) (blackboard.Input, error) {
 	event := d.input()
-	reason, err := CleanText("--reason", in.Reason)
-	if err != nil {
+	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
 		return event, err
 	}
-	event.Reason = reason
+	event.Reason = in.Reason
 	s, err := d.View(ctx)
 	if err != nil {
 		return event, err

@@ -34,22 +34,21 @@ type Noted struct {
 
 // Note leaves a note for the planner, or for a task's next run.
 func (d *Desk) Note(ctx context.Context, in NoteInput) (Noted, error) {
-	text, err := CleanText("the note", in.Text)
-	if err != nil {
+	if err := d.clean(text{"the note", &in.Text}); err != nil {
 		return Noted{}, err
 	}
-	if most := d.Config().Limits.MaxNoteBytes; most > 0 && len(text) > most {
-		return Noted{}, usage("liza help note", "the note has %d bytes; %d is the limit (limits.max_note_bytes)", len(text), most)
+	if most := d.Config().Limits.MaxNoteBytes; most > 0 && len(in.Text) > most {
+		return Noted{}, usage("liza help note", "the note has %d bytes; %d is the limit (limits.max_note_bytes)", len(in.Text), most)
 	}
 	var out Noted
-	err = d.Update(ctx, "note", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "note", func(s *blackboard.State, a blackboard.Actor) error {
 		if a.ID != blackboard.Human || a.Inside != "" {
 			if _, err := s.Identify(a, d.Now()); err != nil {
 				return err
 			}
 			return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza discover TEXT --task ID", Message: "notes are for people; an agent uses discover or anomaly"}
 		}
-		n := &blackboard.Note{ID: in.ID, Message: text, For: in.Task, By: d.Caller.Person, CallerRole: d.callerRole()}
+		n := &blackboard.Note{ID: in.ID, Message: in.Text, For: in.Task, By: d.Caller.Person, CallerRole: d.callerRole()}
 		if err := s.AddNote(n, a, d.Now()); err != nil {
 			return err
 		}
@@ -89,6 +88,9 @@ type Sprint struct {
 
 // Pause lets nothing new start; what runs goes on.
 func (d *Desk) Pause(ctx context.Context, reason string) (Sprint, error) {
+	if err := d.clean(text{"--reason", &reason}); err != nil {
+		return Sprint{}, err
+	}
 	return d.control(ctx, "pause", func(s *blackboard.State, a blackboard.Actor) error {
 		if _, set := d.Project.Order(project.Pause); set {
 			return &blackboard.Refusal{Guard: "G07", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
@@ -100,6 +102,9 @@ func (d *Desk) Pause(ctx context.Context, reason string) (Sprint, error) {
 
 // Abort stops everything that runs; with goal, the goal is given up too.
 func (d *Desk) Abort(ctx context.Context, reason string, goal bool) (Sprint, error) {
+	if err := d.clean(text{"--reason", &reason}); err != nil {
+		return Sprint{}, err
+	}
 	return d.control(ctx, "abort", func(s *blackboard.State, a blackboard.Actor) error {
 		if goal {
 			return s.AbortGoal(reason, a, d.Now())
@@ -124,6 +129,9 @@ func (d *Desk) SystemCheckpoint(ctx context.Context, message string) (Sprint, er
 
 func (d *Desk) checkpoint(ctx context.Context, message string, who func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error)) (Sprint, error) {
 	var out Sprint
+	if err := d.clean(text{"--message", &message}); err != nil {
+		return out, err
+	}
 	if _, set := d.Project.Order(project.Checkpoint); set {
 		return out, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
 	}
@@ -194,6 +202,9 @@ func (d *Desk) FollowControl(ctx context.Context) error {
 
 // Resume ends a pause, a checkpoint or an abort.
 func (d *Desk) Resume(ctx context.Context, decision, note string) (Sprint, error) {
+	if err := d.clean(text{"--note", &note}); err != nil {
+		return Sprint{}, err
+	}
 	set := len(d.Project.Orders()) > 0
 	return d.control(ctx, "resume", func(s *blackboard.State, a blackboard.Actor) error {
 		if !set && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {

@@ -28,6 +28,9 @@ type Submitted struct {
 // Submit hands a claimed task in for review, with proof: the commit exists, is the
 // worktree's HEAD, goes beyond the base, and the worktree is clean (G33 to G42).
 func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
+	if err := d.clean(append(all("--evidence", in.Evidence), text{"--summary", &in.Summary}, text{"--no-tests", &in.NoTests})...); err != nil {
+		return Submitted{Done: Done{Task: in.Task}}, err
+	}
 	s, err := d.View(ctx)
 	if err != nil {
 		return Submitted{}, err
@@ -138,6 +141,11 @@ func MayBeTracked(path string) bool {
 
 // Intent records the pre-execution checkpoint of a claimed task.
 func (d *Desk) Intent(ctx context.Context, id string, intent blackboard.Intent) (Done, error) {
+	texts := append(all("--assumption", intent.Assumptions), all("--risk", intent.Risks)...)
+	texts = append(append(texts, all("--file", intent.FilesToModify)...), text{"--intent", &intent.Intent}, text{"--validation", &intent.Validation})
+	if err := d.clean(texts...); err != nil {
+		return Done{Task: id}, err
+	}
 	return d.event(ctx, "intent", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.RecordIntent(id, a, blackboard.Input{Intent: &intent,
 			Texts: []blackboard.Text{{Option: "--intent", Value: intent.Intent}, {Option: "--validation", Value: intent.Validation}}}, d.Now())
@@ -153,6 +161,10 @@ type BlockInput struct {
 
 // Block stops a task with one to three questions.
 func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
+	texts := append(all("--question", in.Questions), all("--attempted", in.Attempted)...)
+	if err := d.clean(append(texts, text{"--reason", &in.Reason})...); err != nil {
+		return Done{Task: in.Task}, err
+	}
 	return d.event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		before := len(s.Questions)
 		err := s.Block(in.Task, a, blackboard.Input{Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted}, d.Now())
@@ -167,6 +179,11 @@ func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
 
 // Handoff passes a half-done task on to the next run.
 func (d *Desk) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Done, error) {
+	texts := append(all("--file", h.FilesModified), all("--step", h.NextSteps)...)
+	texts = append(texts, text{"--summary", &h.Summary}, text{"--next-action", &h.NextAction}, text{"--approach", &h.Approach}, text{"--blockers", &h.Blockers})
+	if err := d.clean(texts...); err != nil {
+		return Done{Task: id}, err
+	}
 	return d.event(ctx, "handoff", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.HandOff(id, a, blackboard.Input{Handoff: &h,
 			Texts: []blackboard.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())
@@ -195,6 +212,9 @@ type Judged struct {
 // Verdict stores the binding verdict on the exact commit that was submitted.
 func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	out := Judged{Verdict: in.Verdict, Done: Done{Task: in.Task}}
+	if err := d.cleanVerdict(&in); err != nil {
+		return out, err
+	}
 	if len(in.Inject) > 0 && in.Verdict != "reject" {
 		return out, usage("liza help verdict", "--inject goes with reject only")
 	}

@@ -2,7 +2,6 @@ package verb
 
 import (
 	"context"
-	"strings"
 
 	"liza/pkg/blackboard"
 )
@@ -16,7 +15,7 @@ type NewTask struct {
 
 // AddTask creates a task, UNCLAIMED or DRAFT; it is validated before anything is written.
 func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
-	if err := checkTexts(&n.Task); err != nil {
+	if err := d.cleanTask(&n.Task); err != nil {
 		return Done{}, err
 	}
 	return d.event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
@@ -64,38 +63,6 @@ func fillKind(s *blackboard.State, t *blackboard.Task) {
 	}
 }
 
-// maxText is the most that one field may hold (protocol 14, B11).
-const maxText = 1 << 20
-
-// checkTexts refuses texts that are too large and removes control characters.
-func checkTexts(t *blackboard.Task) error {
-	for _, f := range []struct {
-		name string
-		text *string
-	}{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef}} {
-		text, err := CleanText(f.name, *f.text)
-		if err != nil {
-			return err
-		}
-		*f.text = text
-	}
-	return nil
-}
-
-// CleanText removes control characters other than newline and tab, and refuses more than
-// 1 MiB (protocol 14, B11).
-func CleanText(name, text string) (string, error) {
-	if len(text) > maxText {
-		return "", usage("liza help", "%s has %d bytes; 1 MiB is the limit", name, len(text))
-	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")), nil
-}
-
 // Finalized is the result of Finalize.
 type Finalized struct {
 	Tasks []string `json:"tasks"`
@@ -114,6 +81,9 @@ func (d *Desk) Finalize(ctx context.Context, ids []string) (Finalized, error) {
 
 // Hold keeps everybody from picking the task; its status stays.
 func (d *Desk) Hold(ctx context.Context, id, reason string) (Done, error) {
+	if err := d.clean(text{"--reason", &reason}); err != nil {
+		return Done{Task: id}, err
+	}
 	return d.event(ctx, "hold", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.HoldTask(id, a, blackboard.Input{Reason: reason}, d.Now())
 	})

@@ -48,6 +48,9 @@ type wayEvent func(s *blackboard.State, id string, a blackboard.Actor, in blackb
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
 func (d *Desk) leave(ctx context.Context, op string, w WayOut, event wayEvent) (Done, error) {
+	if err := d.clean(text{"--reason", &w.Reason}, text{"--root-cause", &w.RootCause}); err != nil {
+		return Done{Task: w.Task}, err
+	}
 	in := d.input()
 	mine := w.input()
 	in.Reason, in.RootCause, in.By, in.DependsOn = mine.Reason, mine.RootCause, mine.By, mine.DependsOn
@@ -136,6 +139,9 @@ type ReleaseInput struct {
 // Release frees a claim or a review claim. Work in the worktree is kept, and what is not
 // committed is saved besides.
 func (d *Desk) Release(ctx context.Context, in ReleaseInput) (Done, error) {
+	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
+		return Done{Task: in.Task}, err
+	}
 	s, err := d.View(ctx)
 	if err != nil {
 		return Done{}, err

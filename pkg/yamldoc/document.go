@@ -163,21 +163,30 @@ func (d *Document) unique() bool {
 	return true
 }
 
-// takeOver puts what last knows about the same texts into d.
+// takeOver puts what last knows about the same texts into d. A text that is new gets
+// memory of its own: else each entry would hold on to the whole file that it came with.
 func (d *Document) takeOver(last *Document) {
 	if last == nil {
 		return
 	}
 	for i, s := range d.sections {
 		old := last.find(s.key)
-		switch {
-		case old == nil || old.apart != s.apart || last.whole != "":
-		case !s.apart && old.text == s.text:
-			d.sections[i] = old
-		case s.apart && old.list == s.list && old.indent == s.indent:
+		if !s.apart {
+			if old != nil && !old.apart && last.whole == "" && old.text == s.text {
+				d.sections[i] = old
+			} else {
+				s.text = strings.Clone(s.text)
+			}
+			continue
+		}
+		s.head = strings.Clone(s.head)
+		if old != nil && old.apart && old.list == s.list && old.indent == s.indent {
 			s.takeEntries(old.entries)
+		} else {
+			s.takeEntries(nil)
 		}
 	}
+	d.tail = strings.Clone(d.tail)
 }
 
 func (s *section) takeEntries(old []*Entry) {
@@ -198,7 +207,9 @@ func (s *section) takeEntries(old []*Entry) {
 		if o := known[e.text]; o != nil {
 			s.entries[i] = o
 			next++
+			continue
 		}
+		e.text, e.name = strings.Clone(e.text), strings.Clone(e.name)
 	}
 }
 

@@ -190,7 +190,15 @@ func changeAtRandom(t *testing.T, doc *Document, rng *rand.Rand) {
 	if err != nil {
 		t.Fatalf("%v\nwas:\n%s\nis:\n%s", err, doc.Bytes(), next.Bytes())
 	}
-	for _, got := range []map[string]any{open(next), open(whole)} {
+	second := openReader() // one that takes over what did not change
+	if _, err = second.Parse(doc.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := second.Parse(next.Bytes())
+	if err != nil || string(again.Bytes()) != string(next.Bytes()) {
+		t.Fatalf("%v\n%s", err, next.Bytes())
+	}
+	for _, got := range []map[string]any{open(next), open(whole), open(again)} {
 		if !Alike(tidy(got), tidy(want)) {
 			t.Fatalf("was:\n%s\nis:\n%s\nsays: %v\nwant: %v", doc.Bytes(), next.Bytes(), got, want)
 		}

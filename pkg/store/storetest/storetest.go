@@ -138,6 +138,7 @@ func concurrency(t *testing.T, st store.Store) {
 	var wait sync.WaitGroup
 	for w := range writers {
 		wait.Go(func() {
+			last := 0
 			for range each {
 				err := st.Update(t.Context(), op, Pure(t, func(s *blackboard.State) error {
 					s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: fmt.Sprintf("note-%d", len(s.HumanNotes)+1), Message: fmt.Sprint(w)})
@@ -147,28 +148,24 @@ func concurrency(t *testing.T, st store.Store) {
 				}))
 				if err != nil {
 					t.Errorf("writer %d: %v", w, err)
+					return
 				}
+				s, err := st.View(t.Context())
+				if err != nil {
+					t.Errorf("reader %d: %v", w, err)
+					return
+				}
+				if s.Revision <= last || len(s.HumanNotes) != s.Revision-1 || s.Tasks[0].Iteration+s.Tasks[1].Iteration != s.Revision-1 {
+					t.Errorf("after revision %d a reader saw revision %d with %d notes and %d+%d iterations",
+						last, s.Revision, len(s.HumanNotes), s.Tasks[0].Iteration, s.Tasks[1].Iteration)
+				}
+				last = s.Revision
 			}
 		})
 	}
-	last := 0
-	done := make(chan struct{})
-	go func() { wait.Wait(); close(done) }()
-	for reading := true; reading; {
-		select {
-		case <-done:
-			reading = false
-		default:
-		}
-		s := view(t, st)
-		if s.Revision < last || len(s.HumanNotes) != s.Revision-1 || s.Tasks[0].Iteration+s.Tasks[1].Iteration != s.Revision-1 {
-			t.Fatalf("after revision %d a reader saw revision %d with %d notes and %d+%d iterations",
-				last, s.Revision, len(s.HumanNotes), s.Tasks[0].Iteration, s.Tasks[1].Iteration)
-		}
-		last = s.Revision
-	}
-	if last != 1+writers*each {
-		t.Errorf("the revision is %d, want %d", last, 1+writers*each)
+	wait.Wait()
+	if s := view(t, st); s.Revision != 1+writers*each {
+		t.Errorf("the revision is %d, want %d", s.Revision, 1+writers*each)
 	}
 }
 

@@ -1,0 +1,111 @@
+package blackboard
+
+import (
+	"testing"
+	"time"
+)
+
+// Protocol 0.7: an event repeated by the same actor with the same arguments, which is the
+// latest of its task and still stands, is done already; anything else is a new event.
+
+func TestP070RepeatedEventsAreDoneAlready(t *testing.T) {
+	t.Parallel()
+	reviewer, coder := programOf("code-reviewer-1"), programOf("coder-1")
+	claimX := func(b *board) { b.add("x"); b.claim("x", "coder-1") }
+	reviewX := func(b *board) { b.ready("x", 2); b.claimReview("x", "code-reviewer-1") }
+	verdict := func(say string) Input {
+		return Input{Reason: say, Verdict: &VerdictInput{Findings: []*Finding{{Severity: "error", Message: say}}, Suggestions: List{"shorter"},
+			Inject: []*Fix{{Kind: "exec", Detail: say}}, Prior: []*Prior{{N: 1, State: "PARTIAL"}}}}
+	}
+	for _, x := range []struct {
+		name   string
+		before func(*board)
+		event  func(b *board, say string, a Actor) error
+		actor  Actor
+		other  Actor // somebody else; none when nobody else could
+	}{
+		{"submit", claimX, func(b *board, say string, a Actor) error {
+			in := submitted("x", commitOf(2))
+			in.NoTests = say
+			return b.Submit("x", a, in, b.now)
+		}, coder, programOf("coder-2")},
+		{"submit of a result", func(b *board) {
+			task := plainTask("x", "exec")
+			task.ReviewRequired = true
+			b.create(task)
+			b.claim("x", "coder-1")
+		}, func(b *board, say string, a Actor) error { return b.Submit("x", a, Input{NoTests: say}, b.now) }, coder, programOf("coder-2")},
+		{"approve", reviewX, func(b *board, say string, a Actor) error {
+			in := b.reviewed("x")
+			in.Verdict = &VerdictInput{Suggestions: List{say}}
+			_, err := b.Approve("x", a, in, b.now)
+			return err
+		}, reviewer, programOf("code-reviewer-2")},
+		{"approve, overruled", reviewX, func(b *board, say string, a Actor) error {
+			in := b.reviewed("x")
+			in.Verdict = &VerdictInput{Findings: []*Finding{{Severity: "error", Message: say}}}
+			_, err := b.Approve("x", a, in, b.now)
+			return err
+		}, reviewer, programOf("code-reviewer-2")},
+		{"reject", reviewX, func(b *board, say string, a Actor) error { return b.Reject("x", a, verdict(say), b.now) }, reviewer, programOf("code-reviewer-2")},
+		{"reject at the limit", func(b *board) { reviewX(b); b.Task("x").MaxReviewCycles = 1 },
+			func(b *board, say string, a Actor) error { return b.Reject("x", a, verdict(say), b.now) }, reviewer, programOf("code-reviewer-2")},
+		{"replan", reviewX, func(b *board, say string, a Actor) error { return b.Replan("x", a, Input{Reason: say}, b.now) }, reviewer, programOf("code-reviewer-2")},
+		{"stuck", reviewX, func(b *board, say string, a Actor) error {
+			return b.ReleaseReview("x", a, Input{What: "stuck", Reason: say}, b.now)
+		}, reviewer, programOf("code-reviewer-2")},
+		{"block", claimX, func(b *board, say string, a Actor) error {
+			return b.Block("x", a, Input{Reason: "r", Questions: List{say}, Attempted: List{say}}, b.now)
+		}, coder, person},
+		{"intent", claimX, func(b *board, say string, a Actor) error {
+			return b.RecordIntent("x", a, Input{Intent: &Intent{Intent: "i", Validation: "v", Risks: List{say}}}, b.now)
+		}, coder, Actor{}},
+		{"handoff", claimX, func(b *board, say string, a Actor) error {
+			return b.HandOff("x", a, Input{Handoff: &Handoff{Summary: "s", NextAction: "n", NextSteps: List{say}}}, b.now)
+		}, coder, Actor{}},
+		{"hold", claimX, func(b *board, say string, a Actor) error { return b.HoldTask("x", a, Input{Reason: say}, b.now) }, person, Actor{ID: Human, Name: "bob"}},
+		{"unhold", func(b *board) { claimX(b); b.must(b.HoldTask("x", person, Input{Reason: "r"}, b.now)) },
+			func(b *board, _ string, a Actor) error { return b.UnholdTask("x", a, Input{}, b.now) }, person, Actor{}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			b := team(t)
+			x.before(b)
+			b.must(x.event(b, "this", x.actor))
+			b.after(time.Second)
+			b.already(x.name, func() error { return x.event(b, "this", x.actor) })
+			if x.name != "unhold" {
+				if err := x.event(&board{t: t, now: b.now, State: b.State.Clone()}, "that", x.actor); IsAlreadyDone(err) {
+					t.Error("with other arguments it is done already")
+				}
+			}
+			if x.other.ID != "" {
+				if err := x.event(&board{t: t, now: b.now, State: b.State.Clone()}, "this", x.other); err == nil || IsAlreadyDone(err) {
+					t.Errorf("by somebody else it gives %v", err)
+				}
+			}
+			b.Task("x").History = append(b.Task("x").History, &HistoryEntry{Event: "note", Agent: "planner-1"})
+			if err := x.event(b, "this", x.actor); IsAlreadyDone(err) {
+				t.Error("after another event it is done already")
+			}
+		})
+	}
+	t.Run("a handoff that a run continues is over", func(t *testing.T) {
+		t.Parallel()
+		b := team(t)
+		claimX(b)
+		say := Input{Handoff: &Handoff{Summary: "s", NextAction: "n"}}
+		b.must(b.HandOff("x", coder, say, b.now))
+		b.must(b.Spawned(supervisorOf("coder-1"), Child{PID: 5, Run: 2, TokenHash: "sha256:run-coder-1", Task: "x"}, b.now))
+		b.must(b.HandOff("x", coder, say, b.now))
+		wantList(t, "the end of the history", events(b.Task("x"))[3:], []string{"handoff", "handoff"})
+	})
+	t.Run("claims and releases are not answered so", func(t *testing.T) {
+		t.Parallel()
+		b := team(t)
+		claimX(b)
+		b.refused("G27", ExitRefused, "held by coder-1", func() error { return b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now) })
+		b.must(b.Release("x", person, Input{Reason: "r", Force: true}, b.now))
+		b.refused("G06", ExitRefused, "x is UNCLAIMED", func() error { return b.Release("x", person, Input{Reason: "r", Force: true}, b.now) })
+	})
+}

@@ -1,0 +1,174 @@
+package blackboard
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// known lets the actors of the tests be the agents of any state.
+func known(s *State) {
+	for id, a := range s.Agents {
+		if a == nil {
+			continue
+		}
+		a.TokenHash = "sha256:registration-" + id
+		if a.Child == nil {
+			a.Child = &Child{PID: 1}
+		}
+		a.Child.TokenHash = "sha256:run-" + id
+	}
+}
+
+// callX gives the nth task of the state the id "x", which the trials ask for. The task
+// is known by it everywhere.
+func callX(s *State, n int) {
+	if len(s.Tasks) == 0 || s.Tasks[n%len(s.Tasks)] == nil {
+		return
+	}
+	t := s.Tasks[n%len(s.Tasks)]
+	was := t.ID
+	t.ID = "x"
+	if t.Worktree != "" {
+		t.Worktree = ".worktrees/x"
+	}
+	rename := func(list List) {
+		for i := range list {
+			if list[i] == was {
+				list[i] = "x"
+			}
+		}
+	}
+	for o := range s.each() {
+		rename(o.DependsOn)
+		rename(o.SupersededBy)
+		rename(o.Supersedes)
+	}
+	for _, a := range s.Agents {
+		if a != nil && a.CurrentTask == was {
+			a.CurrentTask = "x"
+		}
+	}
+	for d := range present(s.Discovered) {
+		if d.ConvertedToTask == was {
+			d.ConvertedToTask = "x"
+		}
+	}
+	if h := s.Handoff[was]; h != nil {
+		s.Handoff["x"] = h
+		delete(s.Handoff, was)
+	}
+	if s.Sprint != nil && s.Sprint.Scope != nil {
+		rename(s.Sprint.Scope.Planned)
+		rename(s.Sprint.Scope.Stretch)
+	}
+	for q := range present(s.Questions) {
+		if q.Task == was {
+			q.Task = "x"
+		}
+	}
+}
+
+func TestRandomEventsOverDamagedStatesNeverPanic(t *testing.T) {
+	t.Parallel()
+	texts := []string{"", "null", "coder-1", "coder-2", "CLAIMED", "READY_FOR_REVIEW", "tomorrow", "claimed", "x", "system"}
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 11))
+		s := validState()
+		callX(s, random.IntN(len(s.Tasks)))
+		damage(random, s, texts)
+		s.Tasks = append(s.Tasks, nil, &Task{})
+		known(s)
+		if s.Agents != nil {
+			s.Agents["coder-7"] = nil
+		}
+		s.HumanNotes, s.Questions, s.Plans, s.Anomalies = append(s.HumanNotes, nil), append(s.Questions, nil), append(s.Plans, nil), append(s.Anomalies, nil)
+		b := &board{t: t, State: s, now: validNow}
+		for range 40 {
+			shake(random, b)
+		}
+	}
+}
+
+// shake lets one thing be tried, whatever comes of it.
+func shake(random *rand.Rand, b *board) {
+	try := trials[random.IntN(len(trials))]
+	who := everybody[random.IntN(len(everybody))]
+	_ = try.do(b, who.actor(b))
+	b.after(time.Duration(random.IntN(900)) * time.Second)
+	a := supervisorOf([]string{"coder-1", "coder-2", "code-reviewer-1", "planner-1", "coder-7"}[random.IntN(5)])
+	facts := TriggerFacts{SpecHash: "sha256:1"}
+	switch random.IntN(16) {
+	case 0:
+		b.NextTask(a, Input{}, b.now)
+	case 1:
+		b.NextReview(a, Input{}, b.now)
+	case 2:
+		b.ApprovedTasks()
+	case 3:
+		due, _ := b.DueTriggers(facts, b.now)
+		_ = b.BeginPlanning(supervisorOf("planner-1"), due, b.now)
+	case 4:
+		_ = b.EndPlanning(supervisorOf("planner-1"), b.Triggers(facts, b.now), random.IntN(2) == 0, random.IntN(2) == 0, b.now)
+	case 5:
+		b.CompleteGoal(CompletionFacts{Triggers: facts}, b.now)
+	case 6:
+		_ = b.CheckpointSprint("m", "f", person, b.now)
+	case 7:
+		_ = b.ResumeSprint([]string{"", "REPLAN", "STOP", "MAYBE"}[random.IntN(4)], "n", person, b.now)
+	case 8:
+		_ = b.AddNote(&Note{Message: "m"}, person, b.now)
+	case 9:
+		_, _, _ = b.AnswerQuestion("q-1", "yes", person, b.now)
+	case 10:
+		_ = b.Beat(a, b.now)
+	case 11:
+		b.Lapse(a.ID, ProcessFacts{Host: "devbox", BootID: "another"}, b.now)
+		b.Forget(b.now)
+	case 12:
+		_ = b.Unregister(a.ID, person, true, b.now)
+	case 13:
+		_ = b.Register(a.ID, &Agent{Generation: "g-x", TokenHash: a.TokenHash}, person, b.now)
+		_ = b.SetReady(a, "claude", "", b.now)
+		_ = b.SetWaiting(a, "nothing", b.now)
+	case 14:
+		_ = b.Spawned(a, Child{PID: 2, Run: 1, TokenHash: "sha256:run-" + a.ID, Task: "x"}, b.now)
+		_ = b.EndRun(a, RunResult{Task: "x", Seconds: 5}, b.now)
+	case 15:
+		b.CancelReserve("x", a)
+		_ = b.AbortSprint("r", person, b.now)
+	}
+}
+
+// Whatever happens to any task of a valid state, a writer would accept what comes of it.
+func TestRandomEventsOverValidStatesLeaveThemValid(t *testing.T) {
+	t.Parallel()
+	tasks := len(validState().Tasks)
+	for n := range tasks {
+		for seed := range uint64(8) {
+			random := rand.New(rand.NewPCG(seed, uint64(n)))
+			s := validState()
+			callX(s, n)
+			known(s)
+			s.Tasks = append(s.Tasks, validTask("aside", Unclaimed))
+			s.CircuitBreaker.Status = BreakerOK
+			b := &board{t: t, State: s, now: validNow}
+			if v := writeErrors(s, b.now); len(v) > 0 {
+				t.Fatalf("the beginning is not valid: %v", v)
+			}
+			for range 60 {
+				before := s.Clone()
+				try, who := trials[random.IntN(len(trials))], everybody[random.IntN(len(everybody))]
+				if try.do(b, who.actor(b)) != nil {
+					continue
+				}
+				for _, v := range Validate(s, before, Facts{Now: b.now, Write: true}) {
+					if v.Severity == SeverityError && v.OnWrite {
+						t.Fatalf("seed %d, task %d: %s by %s on %s leaves %s: %s", seed, n, try.name, who.kind, before.Tasks[n].Status, v.Rule, v.Message)
+					}
+				}
+				b.after(time.Duration(random.IntN(1200)) * time.Second)
+			}
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+)
+
+// job is one round: what is merged, onto what.
+type job struct {
+	*Merger
+	state  *blackboard.State // as it was when the round began
+	task   *blackboard.Task
+	branch string
+	old    string // head of the integration branch
+	drift  int
+	result Result
+}
+
+func (m *Merger) round(ctx context.Context, id string) (Result, error) {
+	s, err := m.view(ctx)
+	if err != nil {
+		return Result{Task: id}, err
+	}
+	j := &job{Merger: m, state: s, task: s.Task(id), branch: s.IntegrationBranch(), result: Result{Task: id}}
+	if j.task != nil {
+		j.result.Status = j.task.Status
+	}
+	if j.task != nil && j.task.Status == blackboard.Merged {
+		j.result.MergeCommit, j.result.Already = j.task.MergeCommit, true
+		return j.result, nil
+	}
+	facts, err := j.facts(ctx)
+	if err != nil {
+		return j.result, err
+	}
+	if err := j.allowed(facts); err != nil {
+		return j.result, err
+	}
+	if !j.task.ChangesFiles() { // nothing to merge, no branch moves (4.5)
+		return j.finish(ctx, j.task.BaseCommit)
+	}
+	if commit, contained, err := j.contained(ctx); err != nil || contained {
+		if err != nil {
+			return j.result, err
+		}
+		return j.finish(ctx, commit)
+	}
+	return j.merge(ctx, facts)
+}
+
+// facts are those of G62 to G64.
+func (j *job) facts(ctx context.Context) (blackboard.MergeFacts, error) {
+	f := blackboard.MergeFacts{By: j.By}
+	head, err := j.Repo.BranchTip(ctx, j.branch)
+	switch {
+	case err == nil:
+		f.IntegrationExists, j.old = true, head
+	case !errors.Is(err, git.ErrNotFound):
+		return f, err
+	}
+	f.CheckedOutAt, _, err = j.Repo.CheckedOutAt(ctx, j.branch)
+	return f, err
+}
+
+// allowed tries the guards of T21 on a copy.
+func (j *job) allowed(f blackboard.MergeFacts) error {
+	f.Candidate, f.Old = j.old, j.old
+	return j.state.Clone().IntendMerge(j.result.Task, blackboard.SystemActor(j.Facts), j.input(f), j.Now())
+}
+
+func (j *job) input(f blackboard.MergeFacts) blackboard.Input {
+	in := blackboard.Input{Merge: &f}
+	if j.Control != nil {
+		in.Control = j.Control()
+	}
+	return in
+}
+
+// contained looks whether the branch has the work already: an interrupted merge, or one
+// that a person made by hand (M1).
+func (j *job) contained(ctx context.Context) (commit string, yes bool, err error) {
+	t := j.task
+	j.at("M1")
+	if i := t.MergeIntent; i != nil && i.Commit != "" {
+		if has, err := j.reachable(ctx, i.Commit); err != nil || has {
+			j.countDrift(ctx, i.Old)
+			return i.Commit, has, err
+		}
+	}
+	has, err := j.reachable(ctx, t.ReviewCommit)
+	if err != nil || !has {
+		return "", false, err
+	}
+	commit, err = j.Repo.FirstParentContaining(ctx, j.old, t.ReviewCommit)
+	return commit, err == nil, err
+}
+
+func (j *job) reachable(ctx context.Context, commit string) (bool, error) {
+	if commit == "" {
+		return false, nil
+	}
+	if there, err := j.Repo.CommitExists(ctx, commit); err != nil || !there {
+		return false, err
+	}
+	return j.Repo.IsAncestor(ctx, commit, j.old)
+}
+
+// countDrift counts what came onto the branch between the task's base and the merge. It is
+// for people only: a base that is gone is no reason to stop.
+func (j *job) countDrift(ctx context.Context, old string) {
+	if j.task.BaseCommit == "" || old == "" {
+		return
+	}
+	if n, err := j.Repo.CountBetween(ctx, j.task.BaseCommit, old); err == nil {
+		j.drift = n
+	}
+}
+
+// merge is M2 to M9.
+func (j *job) merge(ctx context.Context, f blackboard.MergeFacts) (Result, error) {
+	t := j.task
+	if there, err := j.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
+		return j.result, err
+	} else if !there {
+		return j.fail(ctx, Result{Reason: "commit_lost"})
+	}
+	j.countDrift(ctx, j.old)
+	j.at("M2")
+	tree, err := j.Repo.MergeTree(ctx, j.old, t.ReviewCommit)
+	var conflict *git.ConflictError
+	if errors.As(err, &conflict) {
+		return j.fail(ctx, Result{Reason: "conflict", Files: conflict.Files})
+	}
+	if err != nil {
+		return j.result, err
+	}
+	j.at("M3")
+	candidate, err := j.Repo.CommitTree(ctx, tree, []string{j.old, t.ReviewCommit}, j.message())
+	if err != nil {
+		return j.result, err
+	}
+	j.at("M4")
+	if err := j.setCandidate(ctx, candidate); err != nil {
+		return j.result, err
+	}
+	j.at("M5")
+	if failed, log, err := j.check(ctx, candidate); err != nil {
+		return j.result, err
+	} else if failed != "" {
+		return j.fail(ctx, Result{Reason: "checks", Check: failed, Log: log})
+	}
+	j.at("M6")
+	return j.move(ctx, candidate, f)
+}
+
+// move announces the candidate and lets the branch move to it (M7 to M9).
+func (j *job) move(ctx context.Context, candidate string, f blackboard.MergeFacts) (Result, error) {
+	f.Candidate, f.Old = candidate, j.old
+	in := j.input(f)
+	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.IntendMerge(j.task.ID, a, in, j.Now())
+	})
+	if err != nil {
+		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.task.ID))
+	}
+	j.at("M7")
+	if err := j.Repo.UpdateRef(ctx, "refs/heads/"+j.branch, candidate, j.old); err != nil {
+		return j.result, err
+	}
+	j.at("M8")
+	return j.finish(ctx, candidate)
+}
+
+func (j *job) message() string {
+	t := j.task
+	return fmt.Sprintf("Merge %s: %s\n\nLiza-Task: %s\nLiza-Attempt: %d\nLiza-Approved-By: %s\n", t.ID, t.TitleText(), t.ID, t.ClaimSeq, t.ApprovedBy)
+}
+
+func candidateRef(id string) string { return "refs/liza/candidate/" + id }
+
+func (j *job) setCandidate(ctx context.Context, commit string) error {
+	ref := candidateRef(j.task.ID)
+	old, err := j.Repo.Ref(ctx, ref)
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
+		return err
+	}
+	return j.Repo.UpdateRef(ctx, ref, commit, old)
+}
+
+func (m *Merger) deleteCandidate(ctx context.Context, id string) error {
+	old, err := m.Repo.Ref(ctx, candidateRef(id))
+	if errors.Is(err, git.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return m.Repo.DeleteRef(ctx, candidateRef(id), old)
+}
+
+// fail records INTEGRATION_FAILED (T23); the branch stands where it was. The candidate goes
+// first: whatever becomes of the task, no ref of it is forgotten.
+func (j *job) fail(ctx context.Context, why Result) (Result, error) {
+	if err := j.deleteCandidate(ctx, j.task.ID); err != nil {
+		return j.result, err
+	}
+	f := blackboard.MergeFacts{Reason: why.cause(), Files: why.Files, Log: why.Log}
+	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.FailIntegration(j.task.ID, a, blackboard.Input{Merge: &f}, j.Now())
+	})
+	if err != nil {
+		return j.result, err
+	}
+	why.Task, why.Status, why.Drift = j.task.ID, blackboard.IntegrationFailed, j.drift
+	j.result = why
+	return j.result, &FailedError{why}
+}

@@ -1,0 +1,261 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/store"
+	"liza/pkg/supervisor"
+	"liza/pkg/verb/verbtest"
+)
+
+// clockwork is a supervisor in a bubble with a fake clock: a real repository, a store in
+// memory, and an agent program that is a function.
+type clockwork struct {
+	*verbtest.Place
+	memory *store.Memory
+	lines  []string
+	start  time.Time
+}
+
+// inBubble runs do with a project whose clock is fake. The repository is made outside,
+// because a process holds a bubble's clock still only while it runs.
+func inBubble(t *testing.T, do func(c *clockwork)) {
+	t.Parallel()
+	p := verbtest.New(t)
+	state := p.State()
+	synctest.Test(t, func(t *testing.T) {
+		now := blackboard.TimeOf(time.Now())
+		state.Goal.Created, state.Sprint.Timeline.Started = now, now
+		do(&clockwork{Place: p, memory: store.NewMemory(state), start: time.Now()})
+	})
+}
+
+func (c *clockwork) supervisor(role blackboard.Role, run func(context.Context, agent.Spec) agent.Result) *supervisor.Supervisor {
+	d := c.Desk("")
+	d.Store = c.memory
+	return &supervisor.Supervisor{Desk: d, Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true",
+		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
+		Start: func(ctx context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
+			if s.Started != nil {
+				if err := s.Started(agent.Process{Pid: os.Getpid()}); err != nil {
+					return agent.Result{Outcome: agent.Killed, Error: err.Error()}
+				}
+			}
+			return run(ctx, s)
+		},
+		Print: func(l supervisor.Line) { c.lines = append(c.lines, l.Text) }}
+}
+
+func (c *clockwork) task(id string) {
+	c.TB.Helper()
+	err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
+		return s.Create(&blackboard.Task{ID: id, Description: "Do " + id, SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file", Type: "docs"}, false,
+			blackboard.Actor{ID: blackboard.Human}, blackboard.Input{}, time.Now())
+	})
+	if err != nil {
+		c.TB.Fatal(err)
+	}
+}
+
+func (c *clockwork) state() *blackboard.State {
+	s, err := c.memory.View(context.Background())
+	if err != nil {
+		c.TB.Fatal(err)
+	}
+	return s
+}
+
+func (c *clockwork) actions(action string) (at []time.Duration) {
+	for _, e := range c.memory.Journal() {
+		if e.Action == action {
+			when, _ := e.Timestamp.At()
+			at = append(at, when.Sub(c.start))
+		}
+	}
+	return at
+}
+
+func (c *clockwork) wants(t *testing.T, action string, want ...time.Duration) {
+	t.Helper()
+	got := c.actions(action)
+	ok := len(got) == len(want)
+	for i := range want {
+		ok = ok && got[i] >= want[i] && got[i] <= want[i]+2*time.Second
+	}
+	if !ok {
+		t.Errorf("%s at %v, want about %v\n%s", action, got, want, strings.Join(c.lines, "\n"))
+	}
+}
+
+// P-138: three crashes in five minutes, 5 and 10 seconds apart, are a give-up: the claim is released.
+func TestThreeCrashesEndASupervisor(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			return agent.Result{Outcome: agent.Crashed, ExitCode: 3, Error: "exit code 3: segmentation fault"}
+		})
+		err := s.Run(context.Background(), context.Background())
+		if !errors.Is(err, supervisor.ErrGaveUp) || !strings.Contains(err.Error(), "segmentation fault") {
+			t.Errorf("ended with %v, want a give-up that names the last error", err)
+		}
+		c.wants(t, "run_failed", 0, 5*time.Second, 15*time.Second)
+		c.wants(t, "agent_gave_up", 15*time.Second)
+		c.wants(t, "released", 15*time.Second)
+		st := c.state()
+		if len(st.Agents) != 0 || st.Task("task-1").Status != blackboard.Unclaimed || st.Task("task-1").Iteration != 1 {
+			t.Errorf("left: %d agents, task %s, iteration %d", len(st.Agents), st.Task("task-1").Status, st.Task("task-1").Iteration)
+		}
+	})
+}
+
+// P-132: two runs in a row that hang are counted, then the claim is given back.
+func TestTwoTimeoutsReleaseTheClaim(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			return agent.Result{Outcome: agent.Stalled, ExitCode: -1, Error: "no sign of life"}
+		})
+		s.Once = true
+		if err := s.Run(context.Background(), context.Background()); err != nil {
+			t.Error(err)
+		}
+		c.wants(t, "run_failed", 0, 5*time.Second)
+		c.wants(t, "released", 5*time.Second)
+		if it := c.state().Task("task-1").Iteration; it != 3 {
+			t.Errorf("iteration %d, want 3", it)
+		}
+	})
+}
+
+// A rate limit costs no iteration and no crash; the provider's own time is respected, else the waits double.
+func TestARateLimitIsWaitedOut(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		var at []time.Duration
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			at = append(at, time.Since(c.start).Round(time.Second))
+			switch len(at) {
+			case 1:
+				return agent.Result{Outcome: agent.RateLimited, RetryAfter: 7 * time.Second}
+			case 2, 3:
+				return agent.Result{Outcome: agent.Overloaded}
+			}
+			return agent.Result{Outcome: agent.Finished, Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"no idea"}`}
+		})
+		s.Once = true
+		if err := s.Run(context.Background(), context.Background()); err != nil {
+			t.Error(err)
+		}
+		want := []time.Duration{0, 7 * time.Second, 27 * time.Second, 67 * time.Second}
+		if len(at) != len(want) {
+			t.Fatalf("runs at %v, want %v", at, want)
+		}
+		for i := range want {
+			if at[i] != want[i] {
+				t.Errorf("run %d at %s, want %s", i+1, at[i], want[i])
+			}
+		}
+		task := c.state().Task("task-1")
+		if task.Status != blackboard.Blocked || task.Iteration != 1 {
+			t.Errorf("task-1 is %s, iteration %d", task.Status, task.Iteration)
+		}
+	})
+}
+
+// P-131: a planner that changes nothing is launched at 0, 60 and 300 seconds later, then no more.
+func TestAnUnchangedReasonLaunchesThePlannerThreeTimes(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
+			return s.Block("task-1", blackboard.Actor{ID: blackboard.Human}, blackboard.Input{Reason: "unclear", Questions: blackboard.List{"What now?"}}, time.Now())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := c.supervisor(blackboard.RolePlanner, func(context.Context, agent.Spec) agent.Result {
+			return agent.Result{Outcome: agent.Finished, Final: `{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"nothing to do"}`}
+		})
+		err = s.Run(context.Background(), context.Background())
+		c.wants(t, "planner_launched", 0, 60*time.Second, 360*time.Second)
+		c.wants(t, "planner_suppressed", 360*time.Second)
+		if err != nil || time.Since(c.start) < 30*time.Minute {
+			t.Errorf("ended after %s with %v; an idle planner that has worked ends well after planner_max_wait", time.Since(c.start), err)
+		}
+	})
+}
+
+// A supervisor that has had nothing to do for coder_max_wait ends and says what it waited for.
+func TestAnIdleSupervisorEnds(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		s := c.supervisor(blackboard.RoleCoder, nil)
+		err := s.Run(context.Background(), context.Background())
+		if !errors.Is(err, supervisor.ErrIdle) || !strings.Contains(err.Error(), "no task exists yet") {
+			t.Errorf("ended with %v", err)
+		}
+		if d := time.Since(c.start); d < 30*time.Minute || d > 31*time.Minute {
+			t.Errorf("ended after %s, want coder_max_wait", d)
+		}
+	})
+}
+
+// P-147: while the child lives, the supervisor's heartbeat extends the leases of agent and task together.
+func TestHeartbeatsKeepTheLeases(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		var agentLease, taskLease blackboard.Time
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			time.Sleep(90 * time.Minute) // three leases long
+			st := c.state()
+			agentLease, taskLease = st.Agents["coder-1"].LeaseExpires, st.Task("task-1").LeaseExpires
+			return agent.Result{Outcome: agent.Finished, Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"no idea"}`}
+		})
+		s.Once = true
+		if err := s.Run(context.Background(), context.Background()); err != nil {
+			t.Error(err)
+		}
+		until, _ := agentLease.At()
+		if agentLease != taskLease || until.Sub(c.start) < 118*time.Minute {
+			t.Errorf("leases %s and %s after 90 minutes, started %s", agentLease, taskLease, c.start)
+		}
+	})
+}
+
+// A claim that was given away while the agent worked ends the work: the child is stopped, and nothing is written for it.
+func TestALostRegistrationStopsTheChild(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		stopped := false
+		s := c.supervisor(blackboard.RoleCoder, func(ctx context.Context, _ agent.Spec) agent.Result {
+			err := c.memory.Update(ctx, store.Op{Name: "test"}, func(s *blackboard.State) error {
+				s.Agents["coder-1"].TokenHash, s.Agents["coder-1"].Generation = "sha256:other", "g-other"
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			<-ctx.Done()
+			stopped = true
+			return agent.Result{Outcome: agent.Killed}
+		})
+		s.Once = true
+		soft, stop := context.WithTimeout(context.Background(), 10*time.Minute)
+		defer stop()
+		if err := s.Run(soft, context.Background()); err != nil {
+			t.Error(err)
+		}
+		if !stopped {
+			t.Error("the child was not stopped")
+		}
+		if st := c.state().Task("task-1"); len(st.Attempts) != 0 || st.Status != blackboard.Claimed {
+			t.Errorf("something was written for the lost claim: %s, %d attempts", st.Status, len(st.Attempts))
+		}
+	})
+}

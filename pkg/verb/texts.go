@@ -1,0 +1,75 @@
+package verb
+
+import (
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// maxText is the most that one field may hold (protocol 14, B11).
+const maxText = 1 << 20
+
+// CleanText removes control characters other than newline and tab, and refuses more than
+// 1 MiB (protocol 14, B11).
+func CleanText(name, text string) (string, error) {
+	if len(text) > maxText {
+		return "", usage("liza help", "%s has %d bytes; 1 MiB is the limit", name, len(text))
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")), nil
+}
+
+// text is something that a caller said, and the option that says it.
+type text struct {
+	name string
+	is   *string
+}
+
+// clean applies CleanText to each of the texts, and says what it removed.
+func (d *Desk) clean(texts ...text) error {
+	for _, t := range texts {
+		cleaned, err := CleanText(t.name, *t.is)
+		if err != nil {
+			return err
+		}
+		if len(cleaned) < len(strings.ReplaceAll(*t.is, "\r\n", "\n")) {
+			d.progress("control characters were removed from %s", t.name)
+		}
+		*t.is = cleaned
+	}
+	return nil
+}
+
+// all are the texts of a list.
+func all(name string, list []string) []text {
+	out := make([]text, len(list))
+	for i := range list {
+		out[i] = text{name, &list[i]}
+	}
+	return out
+}
+
+// cleanTask cleans what a new task says.
+func (d *Desk) cleanTask(t *blackboard.Task) error {
+	texts := []text{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef},
+		{"--command", &t.Command}, {"--legacy-tests", &t.LegacyTests}}
+	texts = append(texts, all("--criteria", t.AcceptanceCriteria)...)
+	return d.clean(append(texts, all("--file", t.Files)...)...)
+}
+
+// cleanVerdict cleans what a reviewer says.
+func (d *Desk) cleanVerdict(in *VerdictInput) error {
+	texts := append([]text{{"--reason", &in.Reason}}, all("--suggest", in.Suggestions)...)
+	texts = append(texts, all("--learn", in.Learn)...)
+	for _, f := range in.Findings {
+		texts = append(texts, text{"--finding", &f.Message}, text{"--finding", &f.Fix}, text{"--finding", &f.File}, text{"--finding", &f.Check})
+	}
+	for _, f := range in.Inject {
+		texts = append(texts, text{"--inject", &f.Detail}, text{"--inject", &f.Expect})
+	}
+	return d.clean(texts...)
+}
