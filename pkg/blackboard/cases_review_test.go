@@ -427,7 +427,7 @@ func TestP091AStuckReviewIsHeld(t *testing.T) {
 		b := team(t)
 		b.add("y")
 		b.ready("x", 2)
-		b.refused("G06", ExitRefused, "supersede needs: from READY_FOR_REVIEW only with a hold by system", func() error {
+		b.refused("G06", ExitRefused, "task x is READY_FOR_REVIEW: it can be dropped only when its review got stuck", func() error {
 			return b.Supersede("x", supervisorOf("planner-1"), Input{Reason: "r", By: List{"y"}}, b.now)
 		})
 		b.claimReview("x", "code-reviewer-1")

@@ -168,7 +168,7 @@ func TestP032WaitingRaisesThePriority(t *testing.T) {
 		urgent := codeTask("urgent")
 		urgent.Priority = &none
 		b.create(urgent)
-		want(t, "the effective priority of old", b.effectivePriority(old, b.now), 1)
+		want(t, "the effective priority of old", b.effectivePriority(old, b.indexed(Input{}), b.now), 1)
 		task, _ := b.NextTask(supervisorOf("coder-1"), Input{}, b.now)
 		want(t, "the task", task.ID, "urgent")
 	})

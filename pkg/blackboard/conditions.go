@@ -5,7 +5,7 @@ var sameCoder = &Condition{Text: "the caller is the last coder", Holds: func(m *
 // Without a last coder (a person removed it by hand) the claim counts as another coder's.
 var otherCoder = &Condition{Text: "the caller is another coder", Holds: func(m *move) bool { return m.task.AssignedTo != m.actor.ID }}
 
-var needsNoReviewer = &Condition{Text: "a kind other than code, without writes, that asks for no review",
+var needsNoReviewer = &Condition{Text: "its kind is not code, it writes nothing, and it asks for no review",
 	Holds: func(m *move) bool { return m.task.reviewsItself() }}
 
 var nobodyReviews = &Condition{Text: "nobody reviews it", Holds: func(m *move) bool { return m.task.ReviewingBy == "" }}
@@ -37,8 +37,12 @@ var onlySupervisor = Guard{"G03", "only the supervisor releases a review without
 var modeDisabled = &Condition{Text: "review.mode is disabled", Holds: func(m *move) bool { return m.in.ReviewMode == "disabled" }, Else: &reviewDisabled}
 
 // A task under review is nobody's to drop, unless the review got stuck.
-var notUnderReview = &Condition{Text: "from READY_FOR_REVIEW only with a hold by system", Holds: func(m *move) bool {
+var notUnderReview = &Condition{Text: "it is not READY_FOR_REVIEW, or its review got stuck (hold by system)", Holds: func(m *move) bool {
 	return m.task.Status != ReadyForReview || m.task.Hold != nil && m.task.Hold.By == System
+}, Else: &reviewStuck}
+
+var reviewStuck = Guard{"G06", "its review got stuck", func(m *move) error {
+	return m.no("G06", ExitRefused, "task %s is %s: it can be dropped only when its review got stuck", m.task.ID, m.task.Status)
 }}
 
 var isIntegrationFix = &Condition{Text: "the claim is an integration fix", Holds: func(m *move) bool { return m.task.IntegrationFix }}

@@ -71,7 +71,7 @@ var textsGiven = Guard{"G09", "required texts are not empty", func(m *move) erro
 }}
 
 var dependenciesMerged = Guard{"G20", "all dependencies are MERGED; with after_plan, every other task of the plan is terminal", func(m *move) error {
-	if waits := m.state.waitsFor(m.task, m.in.Archived); len(waits) > 0 {
+	if waits := m.state.waitsFor(m.task, m.in); len(waits) > 0 {
 		return m.no("G20", ExitRefused, "task %s waits for %s", m.task.ID, strings.Join(waits, ", "))
 	}
 	return nil

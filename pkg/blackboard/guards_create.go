@@ -51,7 +51,7 @@ var specExists = Guard{"G13", "the spec file exists", func(m *move) error {
 
 var dependenciesExist = Guard{"G14", "every dependency exists, and they make no cycle", func(m *move) error {
 	for _, d := range m.task.DependsOn {
-		if _, ok := m.state.statusOf(d, m.in.Archived); !ok && d != m.task.ID {
+		if _, ok := m.state.statusOf(d, m.in); !ok && d != m.task.ID {
 			return refuse("G14", ExitInvalid, "liza status", "depends_on of %s: no task '%s'", m.task.ID, d)
 		}
 	}
@@ -63,7 +63,7 @@ var dependenciesExist = Guard{"G14", "every dependency exists, and they make no 
 
 var dependenciesWanted = Guard{"G15", "no dependency is ABANDONED or SUPERSEDED", func(m *move) error {
 	for _, d := range m.task.DependsOn {
-		st, _ := m.state.statusOf(d, m.in.Archived)
+		st, _ := m.state.statusOf(d, m.in)
 		if st == Superseded {
 			by := "another task"
 			if t := m.state.Task(d); t != nil && len(t.SupersededBy) > 0 {

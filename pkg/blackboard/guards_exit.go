@@ -41,7 +41,7 @@ var replacementsExist = Guard{"G73", "the replacements exist, and none is the ta
 		return m.no("G73", ExitInvalid, "--by names no replacement of %s", m.task.ID)
 	}
 	for _, id := range m.in.By {
-		st, ok := m.state.statusOf(id, m.in.Archived)
+		st, ok := m.state.statusOf(id, m.in)
 		switch {
 		case !ok:
 			return m.no("G73", ExitInvalid, "no task '%s' to replace %s", id, m.task.ID)
@@ -151,7 +151,7 @@ var dependenciesLeft = Guard{"G79", "no dependency is ABANDONED or SUPERSEDED", 
 		deps = m.in.DependsOn
 	}
 	for _, d := range deps {
-		st, ok := m.state.statusOf(d, m.in.Archived)
+		st, ok := m.state.statusOf(d, m.in)
 		if !ok {
 			return m.no("G14", ExitInvalid, "depends_on of %s: no task '%s'", m.task.ID, d)
 		}

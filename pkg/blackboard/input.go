@@ -47,6 +47,8 @@ type Input struct {
 	Outcome     string // of a failed run: timeout, stalled, crashed, killed
 	Halt        *Halt
 	Recovered   *bool
+
+	index map[string]*Task // the tasks by id, where many are looked at; nil: they are searched
 }
 
 // Text is a text that must not be empty, and the option that gives it.

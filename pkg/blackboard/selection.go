@@ -14,7 +14,7 @@ type Candidate struct {
 	Class    int // 0: work that the caller began
 	Priority int // effective, after aging
 	Overlap  bool
-	Since    time.Time
+	Since    time.Time // of the submission, or of the approval
 	index    int
 }
 
@@ -22,32 +22,25 @@ type Candidate struct {
 // coder waits for. in carries the facts that the guards need (control, archive, disk).
 // That the coder has a task already (G21) is left to the claim, which says so.
 func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why string) {
+	in = s.indexed(in)
+	busy := s.filesInWork(a.ID)
 	var list []Candidate
 	var refusals []string
 	for i, t := range s.Tasks {
-		if t == nil || !claimableFrom(t.Status) {
+		if t == nil || !whoMay(EvClaim, SCoder, t.Status) {
 			continue
 		}
 		if err := s.claimable(t, a, in, now); err != nil {
 			refusals = append(refusals, err.Error())
 			continue
 		}
-		list = append(list, Candidate{Task: t, Class: t.classFor(a.ID), Priority: s.effectivePriority(t, now),
-			Overlap: s.overlaps(t, a.ID), Since: s.claimableSince(t), index: i})
+		list = append(list, Candidate{Task: t, Class: t.classFor(a.ID), Priority: s.effectivePriority(t, in, now),
+			Overlap: t.overlaps(busy), index: i})
 	}
 	if len(list) == 0 {
 		return nil, s.waitReason(in, refusals)
 	}
 	return slices.MinFunc(list, Candidate.compare).Task, ""
-}
-
-func claimableFrom(st Status) bool {
-	for _, r := range Rules {
-		if r.Event == EvClaim && hasStatus(r.From, st) {
-			return true
-		}
-	}
-	return false
 }
 
 // compare is the order of protocol 7.1: the smaller one is chosen.
@@ -103,7 +96,7 @@ func (t *Task) classFor(agent string) int {
 
 // claimableSince is when the task became claimable: its last history entry, or the merge
 // of its last dependency.
-func (s *State) claimableSince(t *Task) time.Time {
+func (s *State) claimableSince(t *Task, in Input) time.Time {
 	since, _ := t.Created.At()
 	later := func(h *HistoryEntry) {
 		if at, ok := h.Time.At(); ok && at.After(since) {
@@ -114,7 +107,7 @@ func (s *State) claimableSince(t *Task) time.Time {
 		later(h)
 	}
 	for _, d := range t.DependsOn {
-		dep := s.Task(d)
+		dep := in.index[d]
 		if dep == nil {
 			continue
 		}
@@ -125,33 +118,35 @@ func (s *State) claimableSince(t *Task) time.Time {
 	return since
 }
 
-func (s *State) effectivePriority(t *Task, now time.Time) int {
+func (s *State) effectivePriority(t *Task, in Input, now time.Time) int {
 	p := t.PriorityOf()
 	step := s.Duration("aging_step")
 	if p <= 1 || step <= 0 {
 		return p
 	}
-	waited := now.Sub(s.claimableSince(t))
+	waited := now.Sub(s.claimableSince(t, in))
 	return max(1, p-int(waited/step))
 }
 
-// overlaps tells whether the task names files that another agent's claimed task names.
-func (s *State) overlaps(t *Task, agent string) bool {
-	mine := t.fileHints()
-	if len(mine) == 0 {
+// filesInWork are the files that the claimed tasks of other agents name.
+func (s *State) filesInWork(agent string) List {
+	var files List
+	for t := range s.each() {
+		if t.Status == Claimed && t.AssignedTo != agent {
+			files = append(files, t.fileHints()...)
+		}
+	}
+	return files
+}
+
+// overlaps tells whether the task names files that are in work.
+func (t *Task) overlaps(busy List) bool {
+	if len(busy) == 0 || t.Status == Claimed {
 		return false
 	}
-	for o := range s.each() {
-		if o == t || o.Status != Claimed || o.AssignedTo == agent {
-			continue
-		}
-		for _, b := range o.fileHints() {
-			if slices.ContainsFunc(mine, func(a string) bool { return globsMeet(a, b) }) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.fileHints(), func(a string) bool {
+		return slices.ContainsFunc(busy, func(b string) bool { return globsMeet(a, b) })
+	})
 }
 
 // fileHints are the task's files, else what its attempts meant to change.
@@ -205,7 +200,7 @@ func (s *State) waitReason(in Input, refusals []string) string {
 			}
 		}
 		if t.Status == Unclaimed && t.Hold == nil {
-			if w := s.waitsFor(t, in.Archived); len(w) > 0 && len(waits) < 3 {
+			if w := s.waitsFor(t, in); len(w) > 0 && len(waits) < 3 {
 				waits = append(waits, t.ID+" waits for "+strings.Join(w, ", "))
 			}
 		}
@@ -245,6 +240,7 @@ func (s *State) NextReview(a Actor, in Input, now time.Time) (task *Task, why st
 	if in.ReviewMode == "disabled" {
 		return nil, "review.mode is disabled; people decide with liza approve-merge"
 	}
+	in = s.indexed(in)
 	var list []Candidate
 	var refusals []string
 	for i, t := range s.Tasks {
@@ -255,7 +251,7 @@ func (s *State) NextReview(a Actor, in Input, now time.Time) (task *Task, why st
 			refusals = append(refusals, err.Error())
 			continue
 		}
-		c := Candidate{Task: t, Class: 1, Priority: s.effectivePriority(t, now), index: i}
+		c := Candidate{Task: t, Class: 1, Priority: s.effectivePriority(t, in, now), index: i}
 		c.Since, _ = t.timeOf("ready_for_review", "submitted_for_review").At()
 		if t.lastReviewer() == a.ID {
 			c.Class = 0

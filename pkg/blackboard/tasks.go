@@ -196,19 +196,34 @@ func (t *Task) addAttempt(a *Attempt) {
 }
 
 // statusOf is the status of a task on the board or in the archive.
-func (s *State) statusOf(id string, archived map[string]Status) (Status, bool) {
-	if t := s.Task(id); t != nil {
+func (s *State) statusOf(id string, in Input) (Status, bool) {
+	t := in.index[id]
+	if in.index == nil {
+		t = s.Task(id)
+	}
+	if t != nil {
 		return t.Status, true
 	}
-	st, ok := archived[id]
+	st, ok := in.Archived[id]
 	return st, ok
 }
 
+// indexed is the input for looking at many tasks.
+func (s *State) indexed(in Input) Input {
+	in.index = make(map[string]*Task, len(s.Tasks))
+	for t := range s.each() {
+		if in.index[t.ID] == nil {
+			in.index[t.ID] = t
+		}
+	}
+	return in
+}
+
 // waitsFor lists what keeps the task from being claimable: "a (CLAIMED)".
-func (s *State) waitsFor(t *Task, archived map[string]Status) []string {
+func (s *State) waitsFor(t *Task, in Input) []string {
 	var waits []string
 	for _, d := range t.DependsOn {
-		if st, ok := s.statusOf(d, archived); !ok || st != Merged {
+		if st, ok := s.statusOf(d, in); !ok || st != Merged {
 			if !ok {
 				st = "missing"
 			}

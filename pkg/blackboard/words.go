@@ -22,8 +22,8 @@ func partiesOf(event Event) Party {
 
 // whoMay tells whether the actor may cause the event, from one status or, for "", at all.
 func whoMay(event Event, p Party, from Status) bool {
-	for _, r := range Rules {
-		if r.Event == event && r.Who&p != 0 && (from == "" || hasStatus(r.From, from)) {
+	for i := range Rules {
+		if r := &Rules[i]; r.Event == event && r.Who&p != 0 && (from == "" || hasStatus(r.From, from)) {
 			return true
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 		if err != nil {
 			return false, 0, s.cannotStart(ctx, u, err)
 		}
-		p, err := s.promptOf("messenger", st, t, nil, nil)
+		p, err := s.promptOf(ctx, "messenger", st, t)
 		if err != nil {
 			return false, 0, err
 		}

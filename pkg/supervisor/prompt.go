@@ -21,9 +21,13 @@ func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackb
 		in.SpecText = s.specText(st.Goal.SpecRef)
 	}
 	if t != nil && s.Role == blackboard.RoleReviewer && t.ChangesFiles() {
+		base := t.BaseCommit
+		if t.FixOnto != "" { // what others merged meanwhile is not this task's (protocol 8.5)
+			base = t.FixOnto
+		}
 		var err error
-		if in.DiffStat, err = s.Desk.Repo.DiffStat(ctx, t.BaseCommit, t.ReviewCommit); err == nil {
-			in.Diff, err = s.Desk.Repo.Diff(ctx, t.BaseCommit, t.ReviewCommit)
+		if in.DiffStat, err = s.Desk.Repo.DiffStat(ctx, base, t.ReviewCommit); err == nil {
+			in.Diff, err = s.Desk.Repo.Diff(ctx, base, t.ReviewCommit)
 		}
 		if err != nil {
 			return "", fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
@@ -32,21 +36,32 @@ func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackb
 	if u != nil && u.reask != nil {
 		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: s.Desk.Config().Limits.MaxParseRetries}
 	}
-	return s.build(in, t)
+	return s.build(ctx, in, t)
 }
 
 // promptOf is the prompt of a helper kind (messenger).
-func (s *Supervisor) promptOf(kind string, st *blackboard.State, t *blackboard.Task, _ *unit, _ []blackboard.Trigger) (string, error) {
-	return s.build(prompt.Input{Kind: prompt.Kind(kind), State: st, Task: t, Root: s.Desk.Project.Root, Action: "run"}, t)
+func (s *Supervisor) promptOf(ctx context.Context, kind string, st *blackboard.State, t *blackboard.Task) (string, error) {
+	return s.build(ctx, prompt.Input{Kind: prompt.Kind(kind), State: st, Task: t, Root: s.Desk.Project.Root, Action: "run"}, t)
 }
 
-func (s *Supervisor) build(in prompt.Input, t *blackboard.Task) (string, error) {
+func (s *Supervisor) build(ctx context.Context, in prompt.Input, t *blackboard.Task) (string, error) {
 	cfg := s.Desk.Config()
 	_, in.Model = s.programIn(nil, t)
-	in.MaxChars = cfg.Context.MaxChars
+	in.MaxChars, in.PriorAttempts, in.Messages = cfg.Context.MaxChars, orNone(cfg.Context.PriorAttempts), orNone(cfg.Context.Messages)
 	in.Instructions = strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())
 	p, err := prompt.Build(in)
+	if p.Over && t != nil {
+		s.Desk.Warn(ctx, t.ID, "prompt_over_budget", fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(p.Text), in.MaxChars))
+	}
 	return p.Text, err
+}
+
+// orNone turns a configured 0 into what the prompt package calls none.
+func orNone(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 func (s *Supervisor) instructions() string {

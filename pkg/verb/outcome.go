@@ -98,7 +98,7 @@ func (d *Desk) Apply(ctx context.Context, r Run) (Outcome, error) {
 		d.keepInside(ctx, r, exit)
 	}
 	if multiple {
-		d.warnJournal(ctx, r.Task, "exit_multiple", "several exit commands; the last one counts")
+		d.Warn(ctx, r.Task, "exit_multiple", "several exit commands; the last one counts")
 	}
 	switch r.Kind {
 	case "planner":
@@ -156,7 +156,7 @@ func (d *Desk) reconcile(ctx context.Context, r Run, exit *Exit, problem error, 
 	out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
 	switch {
 	case exit == nil && strings.Contains(problem.Error(), "no exit command"):
-		d.warnJournal(ctx, r.Task, "exit_missing", "the agent used verbs and gave no exit command")
+		d.Warn(ctx, r.Task, "exit_missing", "the agent used verbs and gave no exit command")
 	case exit == nil:
 		return d.anomaly(ctx, r.Task, "exit_invalid", problem.Error())
 	case want != "" && exit.Action != want:
@@ -281,7 +281,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 	changed := writesOf(s, r.Before.Agent) != r.Before.Writes
 	switch {
 	case exit == nil && changed:
-		d.warnJournal(ctx, "", "exit_missing", "the planner used verbs and gave no exit command")
+		d.Warn(ctx, "", "exit_missing", "the planner used verbs and gave no exit command")
 		out.Effect, out.Note = ByVerbs, "planned by verbs"
 		return out, nil
 	case exit == nil:
@@ -300,7 +300,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Effect, out.Problem = Reask, "the first planning needs the key plan: no task exists yet"
 		return out, nil
 	case exit.Plan == nil:
-		d.warnJournal(ctx, "", "planner_no_action", "the planner changed nothing")
+		d.Warn(ctx, "", "planner_no_action", "the planner changed nothing")
 		out.Note = "changed nothing"
 		return out, nil
 	}
@@ -373,8 +373,8 @@ func (d *Desk) anomaly(ctx context.Context, task, kind, what string) error {
 	})
 }
 
-// warnJournal writes a warning; that it could not be written stops nothing.
-func (d *Desk) warnJournal(ctx context.Context, task, action, detail string) {
+// Warn writes a warning; that it could not be written stops nothing.
+func (d *Desk) Warn(ctx context.Context, task, action, detail string) {
 	err := d.Update(ctx, "warning", func(s *blackboard.State, a blackboard.Actor) error {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}})
 		return nil
