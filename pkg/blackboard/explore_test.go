@@ -17,7 +17,7 @@ type step struct {
 }
 
 // explored is how many different boards the exploration finds from each beginning.
-const explored = 250
+const explored = 150
 
 // littleBoard has two coders, a reviewer, and the task "b" that waits for "a".
 func littleBoard(t testing.TB) *board {

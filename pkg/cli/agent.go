@@ -21,8 +21,11 @@ type agentOptions struct {
 
 // Agent is the program liza-agent: the supervisor of one agent terminal (cli 5).
 func Agent(args []string, env *Env) int {
-	o := &agentOptions{env: env}
-	app := &urfave.Command{
+	return env.serve(context.Background(), agentCommand(env, &agentOptions{env: env}), append([]string{"liza-agent"}, args...))
+}
+
+func agentCommand(env *Env, o *agentOptions) *urfave.Command {
+	return &urfave.Command{
 		Name: "liza-agent", Usage: "supervise one agent: planner, coder or code-reviewer", ArgsUsage: "ROLE [TASK]",
 		Description: "Registers, waits for work, claims it, prepares worktree and prompt, runs the agent program, keeps the lease, applies the outcome,\n" +
 			"and goes on until the role has no more work. Start one in each terminal, in any order." +
@@ -46,7 +49,6 @@ func Agent(args []string, env *Env) int {
 			return o.run(ctx)
 		},
 	}
-	return env.serve(context.Background(), app, append([]string{"liza-agent"}, args...))
 }
 
 func (o *agentOptions) run(ctx context.Context) error {

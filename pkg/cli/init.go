@@ -22,9 +22,9 @@ func newInit(env *Env) *urfave.Command {
 			"spec file is missing, when there is a project already, and when a branch of that name stands elsewhere." +
 			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main") + exitsText(0, 1, 2, 3, 4),
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "spec", Usage: "`FILE` that says what is wanted", DefaultText: "specs/vision.md", Destination: &o.in.Spec},
-			&urfave.StringFlag{Name: "branch", Usage: "`NAME` of the integration branch", DefaultText: "integration", Destination: &o.in.Branch},
-			&urfave.StringFlag{Name: "from", Usage: "`REF` where the integration branch starts", DefaultText: "HEAD", Destination: &o.in.From},
+			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &o.in.Spec},
+			&urfave.StringFlag{Name: "branch", Usage: "`NAME`: integration branch", DefaultText: "integration", Destination: &o.in.Branch},
+			&urfave.StringFlag{Name: "from", Usage: "`REF`: where the integration branch starts", DefaultText: "HEAD", Destination: &o.in.From},
 			flag("reuse-branch", "accept an integration branch that exists, wherever it stands", &o.in.ReuseBranch),
 		},
 		Action: env.do(o.run),

@@ -20,8 +20,8 @@ func newNote(env *Env) *urfave.Command {
 		Description: "Adds to human_notes. A note that names no task wakes the planner; one for a task stands in that task's next prompts." +
 			examples("liza note 'Keep the CLI flags stable'", "liza note 'Use argparse' --task task-3") + exitsText(0, 2, 4),
 		Flags: []urfave.Flag{
-			text("task", "`ID` of the task that it is for", &o.in.Task),
-			text("id", "`KEY` of the note: a second note with the same key changes nothing", &o.in.ID),
+			text("task", "`ID`: task that it is for", &o.in.Task),
+			text("id", "`KEY`: id of the note; a second note with the same key changes nothing", &o.in.ID),
 		},
 		Action: env.do(o.run),
 	}

@@ -48,7 +48,7 @@ func lizaCommand(env *Env) *urfave.Command {
 		Commands: []*urfave.Command{
 			newInit(env), newRun(env), newStatus(env), newShow(env), newLog(env), newValidate(env), newGraph(env),
 			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newNote(env), newQuestions(env), newAnswer(env),
-			newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env),
+			newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
 			newDemo(env), newVersion(env), newCompletion(env), newComplete(env),
 
 			newAddTask(env), newFinalize(env), newPlan(env), newIntent(env), newSubmit(env), newVerdict(env),
@@ -80,7 +80,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 		}
 	}()
 	var help helpSwitch
-	app.Flags = append(app.Flags, &urfave.GenericFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command", Value: &help})
+	app.Flags = append(app.Flags, helpFlag(&help))
 	app.Reader, app.Writer, app.ErrWriter = e.Stdin, e.Stdout, e.Stderr
 	app.HideHelp, app.HideVersion = true, true
 	app.ExitErrHandler = func(context.Context, *urfave.Command, error) {}
@@ -98,6 +98,10 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 		e.JSON = true // the option may stand behind the one that was wrong
 	}
 	return e.fail(err)
+}
+
+func helpFlag(help *helpSwitch) urfave.Flag {
+	return &urfave.GenericFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command", Value: help}
 }
 
 // helpSwitch is the option --help. It is no bool, because the library would print its own

@@ -73,3 +73,14 @@ func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, su
 	}
 	return done, nil
 }
+
+// Resubmit lets a task go on that a limit has stopped (T30).
+func (d *Desk) Resubmit(ctx context.Context, id string, limits blackboard.Settings) (Done, error) {
+	tip, err := d.Repo.BranchTip(ctx, "task/"+id)
+	if err != nil {
+		tip = "" // no branch is left: the next claim starts anew
+	}
+	return d.event(ctx, "resubmit", id, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.Resubmit(id, a, blackboard.Input{Limits: limits, Tip: tip}, d.Now())
+	})
+}
