@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
@@ -116,9 +117,13 @@ func TestProcessesOfAnInterruptedCheckAreEnded(t *testing.T) {
 			go func() { ended <- orphan.Wait() }()
 			if err := converge(merger(p)); err != nil {
 				t.Error(err)
-				_ = orphan.Process.Kill()
 			}
-			<-ended
+			select {
+			case <-ended:
+			case <-time.After(5 * time.Second):
+				_ = orphan.Process.Kill()
+				t.Fatal("the orphan still ran")
+			}
 			if ws, ok := orphan.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != syscall.SIGKILL {
 				t.Errorf("the orphan ended as %s", orphan.ProcessState)
 			}
