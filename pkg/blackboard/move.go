@@ -220,6 +220,10 @@ func (m *move) apply() {
 	}
 	for _, name := range m.rule.History {
 		m.note(name)
+		m.task.judgeAttempt(name)
+	}
+	if m.rule.Event == EvRetry {
+		m.task.judgeAttempt("retried")
 	}
 	m.state.addMetrics(before, m.task.contribution(), m.in.Archived)
 	if m.rule.To.Terminal() {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// start is when the boards of these tests begin.
+// boardStart is when the boards of these tests begin.
 var boardStart = time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
 
 // board is a state with registered agents, on which tests let events happen.

@@ -86,6 +86,9 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 			cost := *r.Cost
 			r.Attempt.CostCents = &cost
 		}
+		if r.Attempt.Outcome == finishedRun && r.Attempt.Kind == string(RoleCoder) {
+			r.Attempt.Outcome = t.outcomeSoFar()
+		}
 		t.addAttempt(&r.Attempt)
 		if r.Outcome != nil {
 			last := *r.Outcome

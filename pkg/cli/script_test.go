@@ -20,12 +20,12 @@ import (
 // The scripts of testdata/script run the real mains of both programs. Each begins in a
 // git repository with one commit on main: the files of the script.
 //
-// Besides testscript's own there are these commands; the last five are in
-// script_commands_test.go:
+// Besides testscript's own there are these commands:
 //
 //	exits CODE CMD…      runs CMD and wants exactly that exit code
 //	race N CMD…          runs CMD N times at once, with %d replaced by 1 to N, and prints
 //	                     one line "exit CODE: COUNT" for each code
+//	repeat N liza …      one process that runs liza's main N times, with %n replaced
 //	commit ID FILE…      writes each FILE in the worktree of task ID and commits
 //	state PATH=VALUE…    looks into .liza/state.yaml: tasks.task-1.status=CLAIMED
 //	json PATH=VALUE…     the same for the one JSON object on stdout
@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 		"liza":       func() { os.Exit(cli.Liza(os.Args[1:], cli.Std())) },
 		"liza-agent": func() { os.Exit(cli.Agent(os.Args[1:], cli.Std())) },
 		"race":       func() { os.Exit(race(os.Args[1:])) },
+		"repeat":     func() { os.Exit(repeat(os.Args[1:])) },
 	})
 }
 
@@ -114,6 +115,25 @@ func repository(env *testscript.Env, tmp string) error {
 		return err
 	}
 	return errors.Join(git("add", "--all"), git("commit", "--quiet", "--message", "Start"))
+}
+
+// repeat is the program behind the command of that name.
+func repeat(args []string) int {
+	n, err := strconv.Atoi(args[0])
+	if err != nil || len(args) < 2 || args[1] != "liza" {
+		fmt.Fprintln(os.Stderr, "usage: repeat N liza …")
+		return 2
+	}
+	for i := 1; i <= n; i++ {
+		var argv []string
+		for _, a := range args[2:] {
+			argv = append(argv, strings.ReplaceAll(a, "%n", strconv.Itoa(i)))
+		}
+		if code := cli.Liza(argv, cli.Std()); code != 0 {
+			return code
+		}
+	}
+	return 0
 }
 
 // race is the program behind the command of that name.

@@ -141,7 +141,8 @@ func TestABranchThatKeepsMoving(t *testing.T) {
 	mustMerge(t, p, "task-1")
 }
 
-// 4.5: a task without files that a reviewer approved is recorded; no ref moves.
+// 4.5: a task without files that a reviewer approved is recorded; no ref moves, also when a
+// person rewrote the branch meanwhile.
 func TestATaskWithoutFilesMovesNothing(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
@@ -152,7 +153,7 @@ func TestATaskWithoutFilesMovesNothing(t *testing.T) {
 	done(p.Desk("coder-9").Deliver(ctx, "task-1", blackboard.Output{Text: "42"}, ""))
 	done(p.Desk("code-reviewer-9").ClaimReview(ctx, "task-1"))
 	done(p.Desk("code-reviewer-9").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
-	p.Outside("outside.txt", "pushed\n")
+	p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(p.Dir, "commit-tree", "-m", "rewritten", "main^{tree}"))
 	before := head(p)
 	r := mustMerge(t, p, "task-1")
 	if task := p.State().Task("task-1"); head(p) != before || task.MergeCommit != task.BaseCommit || r.MergeCommit != task.BaseCommit {
@@ -176,4 +177,22 @@ func TestAWorktreeRemovedByHandStopsNothing(t *testing.T) {
 	if entries, _ := os.ReadDir(filepath.Join(p.Dir, ".worktrees")); len(entries) > 0 {
 		t.Errorf("folders are left: %v", entries)
 	}
+}
+
+// A branch that was set back after the approval holds nothing that the merge does not bring:
+// no late work.
+func TestABranchSetBackIsNoLateWork(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	approve(t, p, "task-1", "one.md", "two.md")
+	p.Git(p.Repo.WorktreePath("task-1"), "reset", "-q", "--hard", "HEAD~1")
+	mustMerge(t, p, "task-1")
+	if text := p.Git(p.Dir, "show", "integration:two.md"); text != "a word of task-1" {
+		t.Errorf("the reviewed commit was not merged whole: %q", text)
+	}
+	if list := p.State().Anomalies; len(list) != 0 {
+		t.Errorf("anomalies %+v, want none", list)
+	}
+	p.Sound()
 }

@@ -3,9 +3,12 @@ package merge_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"liza/pkg/blackboard"
@@ -120,8 +123,13 @@ func TestACheckLeavesNothingBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cwd, err := os.Readlink("/proc/" + strings.TrimSpace(string(pid)) + "/cwd"); err == nil && strings.Contains(cwd, ".check-task-1") {
-			t.Errorf("the process %s of a check is still there", strings.TrimSpace(string(pid)))
+		n, err := strconv.Atoi(strings.TrimSpace(string(pid)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", n)); err == nil && strings.Contains(cwd, ".check-task-1") {
+			t.Errorf("the process %d of a check is still there", n)
+			_ = syscall.Kill(n, syscall.SIGKILL)
 		}
 	}
 	p.Sound()

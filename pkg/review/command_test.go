@@ -129,7 +129,7 @@ func TestWhatACommandLeavesInTheBackgroundIsKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
 	began := time.Now()
-	r, _ := run(t, context.Background(), review.Command{Shell: "tail -f /dev/null & echo $! > " + file, Timeout: time.Minute})
+	r, _ := run(t, context.Background(), review.Command{Shell: "tail -f /dev/null > /dev/null 2>&1 & echo $! > " + file, Timeout: time.Minute})
 	if r.Failed() {
 		t.Errorf("ended as %+v, want success", r)
 	}
@@ -137,6 +137,7 @@ func TestWhatACommandLeavesInTheBackgroundIsKilled(t *testing.T) {
 		t.Errorf("the background process held the command up for %s", took)
 	}
 	pid := pidIn(t, file)
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
 	waitFor(t, "the background process ends", func() bool { return gone(pid) })
 }
 

@@ -30,14 +30,11 @@ func (d *Desk) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, e
 // limited tells that it was the last iteration, so that the task is BLOCKED (T26).
 func (d *Desk) RunFailed(ctx context.Context, id, outcome, reason string) (limited bool, err error) {
 	err = d.Update(ctx, "run failed", func(s *blackboard.State, a blackboard.Actor) error {
-		limited = false
-		now := d.Now()
-		counts := outcome == "timeout" || outcome == "stalled"
-		if t := s.Task(id); counts && t != nil && t.Status == blackboard.Claimed && s.IterationsOver(t) {
-			limited = true
-			return s.LimitIterations(id, a, blackboard.Input{Reason: outcome + ": " + reason}, now)
+		if err := s.RunFailed(id, a, blackboard.Input{Outcome: outcome, Reason: reason}, d.Now()); err != nil {
+			return err
 		}
-		return s.RunFailed(id, a, blackboard.Input{Outcome: outcome, Reason: reason}, now)
+		limited = s.Task(id).Status == blackboard.Blocked
+		return nil
 	})
 	return limited, err
 }
