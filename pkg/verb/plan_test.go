@@ -1,0 +1,141 @@
+package verb_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+	"liza/pkg/verb/verbtest"
+)
+
+func apply(t *testing.T, d *verb.Desk, text string) (verb.PlanApplied, error) {
+	t.Helper()
+	p, err := verb.ParsePlan([]byte(text))
+	if err != nil {
+		return verb.PlanApplied{}, err
+	}
+	return d.ApplyPlan(context.Background(), p)
+}
+
+const task = `{"id": "%s", "description": "Print a word", "done_when": "prints hello", "scope": "IN: one file", "spec_ref": "specs/vision.md"`
+
+func item(id, rest string) string { return strings.Replace(task, "%s", id, 1) + rest + "}" }
+
+func TestAPlanIsAppliedWhole(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	d := p.Desk("planner-1")
+	plan := `{"goal": "Words", "tasks": [` + item("b", `, "depends_on": ["a"]`) + "," + item("a", `, "depends_on": []`) +
+		`, {"id": "tell", "kind": "msg", "detail": "It is done", "notify": true}]}`
+	out, err := apply(t, d, plan)
+	if err != nil || out.Plan != "plan-1" || strings.Join(out.Tasks, " ") != "b a tell" {
+		t.Fatalf("applied %+v, %v", out, err)
+	}
+	s := p.State()
+	if s.Tasks[0].ID != "b" || s.Tasks[0].DependsOn[0] != "a" || !s.Tasks[2].AfterPlan || s.Tasks[2].SpecRef != "specs/vision.md" {
+		t.Errorf("the tasks are %+v, %+v, %+v", s.Tasks[0], s.Tasks[1], s.Tasks[2])
+	}
+	var refused *blackboard.Refusal
+	if _, err := apply(t, d, plan); !errors.As(err, &refused) || refused.Exit != blackboard.ExitNothing {
+		t.Errorf("the same plan again: %v, want exit 7", err)
+	}
+}
+
+func TestAPersonsPlanInYAMLGetsAClosingMessage(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	out, err := apply(t, p.Desk(""), "goal: Words\ntasks:\n  - detail: Print a word\n    expect: prints hello\n    scope: one file\n    spec_ref: specs/vision.md\n  - detail: Print another\n    expect: prints bye\n    scope: another file\n    spec_ref: specs/vision.md\n")
+	if err != nil || strings.Join(out.Tasks, " ") != "task-1 task-2 final-msg" {
+		t.Fatalf("applied %+v, %v", out, err)
+	}
+	if dep := p.State().Task("task-2").DependsOn; len(dep) != 1 || dep[0] != "task-1" {
+		t.Errorf("a plan without dependencies is sequential; task-2 depends on %v", dep)
+	}
+}
+
+func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	d := p.Desk("planner-1")
+	for _, c := range []struct {
+		name, plan string
+		want       []string
+	}{
+		{"no plan at all", "[1, 2", []string{"neither JSON nor YAML"}},
+		{"unknown key", `{"goal": "x", "tasks": [` + item("a", `, "depend_on": ["b"]`) + `]}`, []string{"tasks[0]", "unknown key 'depend_on'", "depends_on"}},
+		{"no closing message", `{"goal": "x", "tasks": [` + item("a", "") + `]}`, []string{"kind msg with notify"}},
+		{"several defects", `{"goal": "x", "tasks": [{"id": "a", "description": "d", "done_when": "works correctly", "spec_ref": "specs/vision.md"}, ` + item("a", `, "review": false`) + `]}`,
+			[]string{"done_when", "missing: scope", "tasks[1].review", "is that of tasks[0] too", "notify"}},
+		{"a cycle", `{"goal": "x", "order": "graph", "tasks": [` + item("a", `, "depends_on": ["b"]`) + "," + item("b", `, "depends_on": ["a"]`) + `, {"kind": "msg", "detail": "d", "notify": true}]}`, []string{"cycle"}},
+		{"unknown dependency", `{"goal": "x", "tasks": [` + item("a", `, "depends_on": ["zz"]`) + `, {"kind": "msg", "detail": "d", "notify": true}]}`, []string{"no task 'zz'"}},
+		{"a bad id", `{"goal": "x", "tasks": [` + item("../x", "") + `, {"kind": "msg", "detail": "d", "notify": true}]}`, []string{"'../x' is not allowed"}},
+		{"a missing spec", `{"goal": "x", "tasks": [` + strings.Replace(item("a", ""), "vision", "nope", 1) + `, {"kind": "msg", "detail": "d", "notify": true}]}`, []string{"specs/nope.md"}},
+		{"secrets", `{"goal": "x", "secrets": {"k": "hunter22"}, "tasks": [` + item("a", "") + `]}`, []string{"secrets"}},
+		{"nothing", `{"goal": "x", "tasks": []}`, []string{"tasks or decisions"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := read(t, p.Project.State())
+			_, err := apply(t, d, c.plan)
+			var refused *blackboard.Refusal
+			if !errors.As(err, &refused) || refused.Exit != blackboard.ExitUsage {
+				t.Fatalf("got %v, want exit 2", err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "hunter22") {
+				t.Error("the value of a secret is shown")
+			}
+			if read(t, p.Project.State()) != before {
+				t.Error("the board was changed")
+			}
+		})
+	}
+}
+
+func TestAPlanDecidesAboutExistingTasks(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	ctx := context.Background()
+	p.AddTask("task-1")
+	p.AddTask("task-2", "task-1")
+	coder := p.Desk("coder-1")
+	if _, err := coder.Claim(ctx, "task-1"); err != nil {
+		t.Fatal(err)
+	}
+	p.Commit("task-1")
+	if _, err := coder.Block(ctx, verb.BlockInput{Task: "task-1", Reason: "too large", Questions: []string{"Which half first?"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := apply(t, p.Desk("planner-1"), `{"goal": "Halves", "reason": "one task was two", "tasks": [`+item("half-1", `, "supersedes": ["task-1"], "depends_on": []`)+","+
+		item("half-2", `, "supersedes": ["task-1"], "depends_on": []`)+`, {"id": "tell", "kind": "msg", "detail": "d", "notify": true}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.State()
+	if st := s.Task("task-1"); st.Status != blackboard.Superseded || strings.Join(st.SupersededBy, " ") != "half-1 half-2" {
+		t.Errorf("task-1 is %s by %v", st.Status, st.SupersededBy)
+	}
+	if dep := strings.Join(s.Task("task-2").DependsOn, " "); dep != "half-1 half-2" {
+		t.Errorf("task-2 depends on %s", dep)
+	}
+	if text := p.Git(p.Dir, "show", "refs/liza/attic/task-1/1:task-1.md"); text != "a word of task-1" {
+		t.Errorf("the attic has %q", text)
+	}
+	p.Sound()
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
