@@ -30,8 +30,9 @@ func (o *mergeOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	results, err := d.Merge(ctx, strings.Join(args, ""))
-	if _, failed := asError[*merge.FailedError](err); err != nil && (len(args) > 0 || len(results) == 0 && !failed) {
-		return err
+	_, failed := asError[*merge.FailedError](err)
+	if err != nil && !failed && (len(args) > 0 || len(results) == 0) {
+		return err // nothing was merged that could be shown
 	}
 	list := map[string]any{"merges": results}
 	if err != nil && o.env.JSON {

@@ -9,9 +9,8 @@ import (
 )
 
 type releaseOptions struct {
-	env   *Env
-	in    verb.ReleaseInput
-	coder bool
+	env *Env
+	in  verb.ReleaseInput
 }
 
 func newRelease(env *Env) *urfave.Command {
@@ -22,7 +21,7 @@ func newRelease(env *Env) *urfave.Command {
 			"the next claimer goes on with it. A live lease is refused without --force; with it the holder's agent program is stopped first." +
 			examples("liza release task-3 --reason 'the terminal is gone'", "liza release task-3 --reviewer --force --reason 'wrong model'") + exitsText(0, 1, 2, 4),
 		Flags: []urfave.Flag{
-			flag("coder", "free the coder's claim (the default for a CLAIMED task)", &o.coder),
+			flag("coder", "free the coder's claim (the default for a CLAIMED task)", &o.in.Coder),
 			flag("reviewer", "free the review claim (the default for READY_FOR_REVIEW)", &o.in.Reviewer),
 			flag("force", "in spite of a live lease", &o.in.Force),
 			text("reason", "`T` why (required)", &o.in.Reason),
@@ -32,7 +31,7 @@ func newRelease(env *Env) *urfave.Command {
 }
 
 func (o *releaseOptions) run(ctx context.Context, args []string) error {
-	if o.coder && o.in.Reviewer {
+	if o.in.Coder && o.in.Reviewer {
 		return usagef("liza help release", "--coder and --reviewer exclude each other")
 	}
 	o.in.Task = args[0]

@@ -151,11 +151,23 @@ func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 }
 
 // do makes the action of a command from its run function, which gets the positional
-// arguments. A signal ends its context.
+// arguments. The first signal ends its context; the second one ends the program.
 func (e *Env) do(run func(ctx context.Context, args []string) error) urfave.ActionFunc {
 	return func(ctx context.Context, c *urfave.Command) error {
-		ctx, _, done := e.interrupts(ctx, func(string) {})
-		defer done()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if e.Signals != nil {
+			signals, forget := e.Signals()
+			defer forget()
+			go func() {
+				select {
+				case <-signals:
+					forget()
+					cancel()
+				case <-ctx.Done():
+				}
+			}()
+		}
 		return run(ctx, c.Args().Slice())
 	}
 }

@@ -106,10 +106,7 @@ func (o *validateOptions) repair(ctx context.Context, p *place, before validated
 }
 
 func (o *validateOptions) show(v validated) error {
-	next := "edit " + v.File + " and run: liza validate"
-	if len(v.Violations) > 0 && v.Violations[0].Rule == "V01" {
-		next = "liza restore --list"
-	}
+	next := "edit " + v.File
 	message := fmt.Sprintf("%s is not valid: %s", v.File, counts(v))
 	switch {
 	case o.env.JSON && v.Valid:

@@ -132,7 +132,8 @@ func (d *Desk) dropWorktree(ctx context.Context, task string) error {
 // ReleaseInput says which claim to free.
 type ReleaseInput struct {
 	Task, Reason string
-	Reviewer     bool
+	Coder        bool // the coder's claim; without either, what the status says
+	Reviewer     bool // the review claim
 	Force        bool
 }
 
@@ -150,7 +151,7 @@ func (d *Desk) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 	event := d.input()
 	event.Reason, event.Force = in.Reason, in.Force
 	event.Texts = []blackboard.Text{{Option: "--reason", Value: in.Reason}}
-	reviewer := in.Reviewer || t != nil && t.Status == blackboard.ReadyForReview
+	reviewer := in.Reviewer || !in.Coder && t != nil && t.Status == blackboard.ReadyForReview
 	if reviewer {
 		return d.event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 			return s.ReleaseReview(in.Task, a, event, d.Now())
