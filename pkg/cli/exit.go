@@ -11,6 +11,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/merge"
 	"liza/pkg/project"
+	"liza/pkg/safefile"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
 )
@@ -63,6 +64,8 @@ func explain(err error) report {
 			r.code = 4
 		}
 	} else if _, ok := asError[*store.LockedError](err); ok {
+		r.code, r.next = 5, "liza status"
+	} else if _, ok := asError[*safefile.HeldError](err); ok {
 		r.code, r.next = 5, "liza status"
 	} else if _, ok := asError[*store.WentBackError](err); ok {
 		r.code, r.next = 3, "liza restore --list"

@@ -94,12 +94,12 @@ func (d *Desk) submissionFacts(ctx context.Context, t *blackboard.Task, named st
 	}
 	f.EmptyDiff = len(changes) == 0
 	f.ForeignPaths = foreignPaths(changes)
-	gate := review.CountGate(d.reviewFiles(ctx, changes, f.Commit), t.Type, d.Config().Review.TestPaths)
+	gate := review.CountGate(d.reviewFiles(ctx, changes, t.BaseCommit, f.Commit), t.Type, d.Config().Review.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt
 	return f, nil
 }
 
-func (d *Desk) reviewFiles(ctx context.Context, changes []git.Change, commit string) []review.File {
+func (d *Desk) reviewFiles(ctx context.Context, changes []git.Change, base, commit string) []review.File {
 	var files []review.File
 	for _, c := range changes {
 		f := review.File{Path: c.Path, Status: c.Status, AddedLines: c.Status == "A" || c.Status == "M"}
@@ -108,9 +108,25 @@ func (d *Desk) reviewFiles(ctx context.Context, changes []git.Change, commit str
 				f.Head = data
 			}
 		}
+		if f.AddedLines && strings.HasSuffix(c.Path, ".rs") { // Rust's tests stand beside the code
+			if diff, err := d.Repo.Diff(ctx, base, commit, c.Path); err == nil {
+				f.Added = addedLines(diff)
+			}
+		}
 		files = append(files, f)
 	}
 	return files
+}
+
+// addedLines are the lines that a diff adds.
+func addedLines(diff string) []byte {
+	var out []byte
+	for line := range strings.Lines(diff) {
+		if added, ok := strings.CutPrefix(line, "+"); ok && !strings.HasPrefix(line, "+++") {
+			out = append(out, added...)
+		}
+	}
+	return out
 }
 
 // foreignPaths lists what no agent may commit: files of Liza but its tracked
