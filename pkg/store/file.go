@@ -206,15 +206,34 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	v, err := f.read()
+	v, rec, err := f.readBoth()
 	if err != nil {
 		return nil, err
 	}
 	i := &Inspection{State: v.base.Clone(), Decode: decoding(v.doc, true), Missing: missing(v.doc), doc: v.doc}
-	if rec, ok := f.committed(); ok && rec.SHA256 != hexSum(v.sum) {
+	if rec.SHA256 != "" && rec.SHA256 != hexSum(v.sum) {
 		i.Previous = f.snapshotOf(rec).state().Clone()
 	}
 	return i, nil
+}
+
+// readBoth reads the file and the record of the last write, without the lock. A record
+// that is newer than the file because somebody wrote between the two is read again.
+func (f *File) readBoth() (v *version, rec record, err error) {
+	for range maxMoves {
+		if v, err = f.read(); err != nil {
+			return nil, record{}, err
+		}
+		rec, _ = f.committed()
+		if rec.SHA256 == hexSum(v.sum) || rec.Revision <= v.base.Revision {
+			return v, rec, nil
+		}
+		now, err := f.read()
+		if err != nil || now.sum == v.sum {
+			return v, rec, err
+		}
+	}
+	return v, record{}, nil
 }
 
 // Line is the place of a violation's path in the file, 0 if it is not known.
