@@ -137,7 +137,7 @@ func (m *move) mayCause(event Event) error {
 	case EvDraft, EvCreate:
 		next = "liza discover TEXT --task ID"
 	}
-	return refuse(guard, ExitRefused, next, "%s may not %s; %s may", article(m.actor, m.party), verbOf(event), orList(partiesOf(event).Names()))
+	return refuse(guard, ExitRefused, next, "%s may not %s; %s may", article(m.actor, m.party), verbOf(event), orList(partiesOf(event).words()))
 }
 
 // pick finds the rule for the task's status, the actor and the condition.

@@ -86,6 +86,25 @@ func article(a Actor, p Party) string {
 	return "the supervisor of a " + string(role)
 }
 
+// words names the kinds of actors for people: a role stands for its supervisor too.
+func (p Party) words() []string {
+	var out []string
+	for _, x := range partyNames {
+		name := x.name
+		if role, ok := strings.CutPrefix(name, "S("); ok {
+			role = strings.TrimSuffix(role, ")")
+			if p&agentParty(Role(role)) != 0 {
+				continue
+			}
+			name = "the supervisor of a " + role
+		}
+		if p&x.party != 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // plural is "1 warning", "2 warnings".
 func plural(n int, noun string) string {
 	if n != 1 {
