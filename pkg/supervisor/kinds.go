@@ -90,6 +90,24 @@ func outputOf(text string, exitCode int, path string) blackboard.Output {
 	return o
 }
 
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// outputSince is the end of what a command wrote to its log, without the line that names it.
+func outputSince(log string, before int64) string {
+	data, err := os.ReadFile(log)
+	if err != nil || int64(len(data)) < before {
+		return ""
+	}
+	_, text, _ := strings.Cut(string(data[before:]), "\n")
+	return strings.ToValidUTF8(text[max(0, len(text)-maxOutput):], "")
+}
+
 // runCommand performs an exec task in its worktree. Without writes, what it changes there
 // is thrown away; with writes it is committed and reviewed like code.
 func (s *Supervisor) runCommand(ctx context.Context, t *blackboard.Task) error {
@@ -99,14 +117,12 @@ func (s *Supervisor) runCommand(ctx context.Context, t *blackboard.Task) error {
 		timeout = time.Duration(t.TimeoutSeconds) * time.Second
 	}
 	dir, log := s.Desk.Repo.WorktreePath(t.ID), s.Desk.Project.Output(t.ID)
+	before := size(log)
 	res := review.Command{Shell: t.Command, Dir: dir, Log: log, Timeout: timeout}.Run(ctx)
 	if ctx.Err() != nil {
 		return nil // whoever ended it decides what becomes of the claim
 	}
-	text := ""
-	if data, err := os.ReadFile(log); err == nil {
-		text = string(data[max(0, len(data)-maxOutput):])
-	}
+	text := outputSince(log, before)
 	if (res.ExitCode != 0 || res.Err != nil) && !t.ReviewRequired {
 		_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: fmt.Sprintf("the command ended with exit code %d: %s", res.ExitCode, text),
 			Questions: []string{"Should the command be changed, or what it depends on?"}})

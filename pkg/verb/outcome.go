@@ -315,9 +315,9 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		return out, nil
 	}
 	out.Plan = applied.Plan
-	out.Note = fmt.Sprintf("%d tasks", len(applied.Tasks))
+	out.Note = "decided about " + strings.Join(exit.Plan.dropped(), ", ")
 	if applied.Plan != "" {
-		out.Note = applied.Plan + ": " + out.Note
+		out.Note = fmt.Sprintf("%s: %d tasks", applied.Plan, len(applied.Tasks))
 	}
 	return out, err
 }
