@@ -130,7 +130,7 @@ func (s *State) identify(a Actor, now time.Time) (caller, error) {
 	}
 	entry := s.Agents[a.ID]
 	if entry == nil {
-		return caller{}, refuse("G01", ExitRefused, "liza register --as "+a.ID, "agent '%s' is not registered", a.ID)
+		return caller{}, refuse("G01", ExitRefused, "liza help register", "agent '%s' is not registered", a.ID)
 	}
 	party, err := authenticate(a, entry, role)
 	return caller{party: party, entry: entry}, err
@@ -139,7 +139,7 @@ func (s *State) identify(a Actor, now time.Time) (caller, error) {
 func authenticate(a Actor, entry *Agent, role Role) (Party, error) {
 	switch {
 	case a.TokenHash == "":
-		return 0, refuse("G02", ExitRefused, "liza register --as "+a.ID, "LIZA_AGENT_TOKEN is missing: it must be the token of %s", a.ID)
+		return 0, refuse("G02", ExitRefused, "liza help register", "LIZA_AGENT_TOKEN is missing: it must be the token of %s", a.ID)
 	case a.TokenHash == entry.TokenHash:
 		return agentParty(role) | supervisorParty(role), nil
 	case entry.Child != nil && a.TokenHash == entry.Child.TokenHash:

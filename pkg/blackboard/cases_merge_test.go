@@ -17,11 +17,11 @@ func TestMerges(t *testing.T) {
 		}
 		return func() error { return b.IntendMerge("x", a, in, b.now) }
 	}
-	b.refused("G06", ExitRefused, "x is READY_FOR_REVIEW; merge intent needs APPROVED", intend(system, nil))
+	b.refused("G06", ExitRefused, "x is READY_FOR_REVIEW; merge needs APPROVED", intend(system, nil))
 	b.claimReview("x", "code-reviewer-1")
 	b.approve("x")
 	for _, id := range []string{"coder-1", "planner-1"} { // P-119
-		b.refused("G61", ExitRefused, "may not merge intent; human, system or the supervisor of a code_reviewer may", intend(programOf(id), nil))
+		b.refused("G61", ExitRefused, "may not merge; human, system or the supervisor of a code_reviewer may", intend(programOf(id), nil))
 		b.refused("G61", ExitRefused, "may not merge", func() error { return b.FinishMerge("x", supervisorOf(id), mergeable(commitOf(901)), b.now) })
 	}
 	b.refused("G62", ExitFailure, "of task x is gone", intend(system, func(f *MergeFacts) { f.CommitGone = true }))

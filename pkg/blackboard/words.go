@@ -41,7 +41,12 @@ func fromOf(event Event, p Party) []string {
 	return names
 }
 
-func verbOf(event Event) string { return strings.ReplaceAll(string(event), "_", " ") }
+func verbOf(event Event) string {
+	if event == EvMergeIntent { // a step of the verb
+		event = EvMerge
+	}
+	return strings.ReplaceAll(string(event), "_", " ")
+}
 
 // commandOf is the command of `liza` that causes the event, or that explains it.
 func commandOf(event Event) string {

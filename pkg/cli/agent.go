@@ -94,9 +94,9 @@ func (o *agentOptions) run(ctx context.Context) error {
 // agentID is the id that was asked for; a malformed or contradicting one ends the program
 // before anything is written (D4).
 func (o *agentOptions) agentID(role blackboard.Role) (string, error) {
-	id, from := o.id, "--id"
+	id, from, fix := o.id, "--id", "liza-agent --help"
 	if id == "" {
-		id, from = o.env.Get("LIZA_AGENT_ID"), "LIZA_AGENT_ID"
+		id, from, fix = o.env.Get("LIZA_AGENT_ID"), "LIZA_AGENT_ID", "unset LIZA_AGENT_ID"
 	}
 	if id == "" {
 		return "", nil
@@ -104,7 +104,7 @@ func (o *agentOptions) agentID(role blackboard.Role) (string, error) {
 	has, _, ok := blackboard.ParseAgentID(id)
 	switch {
 	case !ok:
-		return "", usagef("unset LIZA_AGENT_ID", "%s '%s' is malformed: it must match ^(coder|code-reviewer|planner)-[0-9]+$", from, id)
+		return "", usagef(fix, "%s '%s' is malformed: it must match ^(coder|code-reviewer|planner)-[0-9]+$", from, id)
 	case has != role:
 		return "", usagef(fmt.Sprintf("liza-agent %s", strings.TrimSuffix(has.IDPrefix(), "-")), "%s '%s' is that of a %s, not of a %s", from, id, has, role)
 	}

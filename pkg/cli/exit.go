@@ -85,7 +85,7 @@ func explain(err error) report {
 	switch {
 	case errors.Is(err, supervisor.ErrAborted) || errors.Is(err, context.Canceled):
 		r.code = 130
-		r.next = first(r.next, "liza resume")
+		r.next = first(r.next, "liza status")
 	case errors.Is(err, supervisor.ErrIdle):
 		r.code = 7
 	case errors.Is(err, git.ErrLocked):

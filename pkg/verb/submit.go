@@ -74,7 +74,7 @@ func (d *Desk) submissionFacts(ctx context.Context, t *blackboard.Task, named st
 	f.Commit = w.Head
 	if named == "" {
 		f.Named = "HEAD"
-	} else if f.Commit, err = d.Repo.Resolve(ctx, named); err != nil {
+	} else if f.Commit, err = d.Repo.Resolve(ctx, inWorktree(named, w.Head)); err != nil {
 		f.Commit = ""
 	}
 	if f.Commit == "" || t.BaseCommit == "" {
@@ -97,6 +97,14 @@ func (d *Desk) submissionFacts(ctx context.Context, t *blackboard.Task, named st
 	gate := review.CountGate(d.reviewFiles(ctx, changes, t.BaseCommit, f.Commit), t.Type, d.Config().Review.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt
 	return f, nil
+}
+
+// inWorktree lets HEAD mean the worktree's HEAD, not that of the main checkout.
+func inWorktree(rev, head string) string {
+	if rest, ok := strings.CutPrefix(rev, "HEAD"); ok && head != "" && (rest == "" || strings.ContainsAny(rest[:1], "~^@")) {
+		return head + rest
+	}
+	return rev
 }
 
 func (d *Desk) reviewFiles(ctx context.Context, changes []git.Change, base, commit string) []review.File {

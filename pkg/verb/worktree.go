@@ -92,6 +92,10 @@ func (d *Desk) RemoveWorktree(ctx context.Context, id string) error {
 		return &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza show " + id,
 			Message: fmt.Sprintf("task %s is %s and needs its worktree", id, t.Status)}
 	}
+	_, branch := d.Repo.BranchTip(ctx, "task/"+id)
+	if d.worktreeOf(ctx, id) == "" && branch != nil {
+		return nothing(fmt.Sprintf("task %s has no worktree and no branch", id))
+	}
 	return d.dropWorktree(ctx, id)
 }
 
