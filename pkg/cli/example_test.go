@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+// state.example.yaml is valid at the time that it tells of, and shows every section.
+func TestTheExampleBlackboardIsValidAndComplete(t *testing.T) {
+	t.Parallel()
+	path, err := filepath.Abs(filepath.Join("..", "..", "state.example.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, diagnostics bytes.Buffer
+	env := &Env{Stdout: &out, Stderr: &diagnostics, Dir: t.TempDir(), Environ: []string{"PATH=" + os.Getenv("PATH")},
+		Now: func() time.Time { return time.Date(2026, 1, 19, 15, 0, 0, 0, time.UTC) }}
+	if code := Liza([]string{"validate", "--no-spec-files", path}, env); code != 0 || strings.TrimSpace(out.String()) != "VALID" {
+		t.Errorf("validate exits with %d and says\n%s%s", code, out.String(), diagnostics.String())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := reflect.TypeFor[blackboard.State]()
+	for i := range state.NumField() {
+		key, _, _ := strings.Cut(state.Field(i).Tag.Get("yaml"), ",")
+		if key != "" && key != "-" && !strings.Contains("\n"+string(data), "\n"+key+":") {
+			t.Errorf("the example lacks the section %s", key)
+		}
+	}
+}
