@@ -156,10 +156,10 @@ func (s *State) Beat(a Actor, now time.Time) error {
 	e.LeaseExpires = s.lease(now)
 	for t := range s.each() {
 		if t.Status == Claimed && t.AssignedTo == a.ID && registrationOf(e, t.ClaimGeneration) {
-			t.LeaseExpires = e.LeaseExpires
+			s.Own(t).LeaseExpires = e.LeaseExpires
 		}
 		if t.Status == ReadyForReview && t.ReviewingBy == a.ID && registrationOf(e, t.ReviewingGeneration) {
-			t.ReviewLeaseExpires = e.LeaseExpires
+			s.Own(t).ReviewLeaseExpires = e.LeaseExpires
 		}
 	}
 	return nil
@@ -224,13 +224,15 @@ func (s *State) Lapse(id string, facts ProcessFacts, now time.Time) bool {
 	e.LeaseExpires = over
 	for t := range s.each() {
 		if t.Status == Claimed && t.AssignedTo == id && registrationOf(e, t.ClaimGeneration) {
+			t = s.Own(t)
 			t.LeaseExpires = over
 		}
 		if t.Status == ReadyForReview && t.ReviewingBy == id && registrationOf(e, t.ReviewingGeneration) {
+			t = s.Own(t)
 			t.ReviewLeaseExpires = over
 		}
 		if c := t.Claiming; c != nil && c.By == id && c.Generation == e.Generation {
-			t.Claiming = nil
+			s.Own(t).Claiming = nil
 		}
 	}
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "agent_lapsed", Detail: fmt.Sprintf("%s: process %d is gone", id, e.PID)})

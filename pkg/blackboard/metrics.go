@@ -70,7 +70,7 @@ func (s *State) mergedInSprint(archived map[string]Status) int {
 	}
 	scope := s.Sprint.scope()
 	for id, st := range archived {
-		if st == Merged && s.Task(id) == nil && (scope.Planned.Has(id) || scope.Stretch.Has(id)) {
+		if st == Merged && s.find(id) == nil && (scope.Planned.Has(id) || scope.Stretch.Has(id)) {
 			merged++
 		}
 	}

@@ -32,6 +32,8 @@ type State struct {
 	Overrides Settings `yaml:"-"`
 
 	entries []Entry
+	owned   map[*Task]bool // of a fork: the tasks that it does not share; nil: all
+	index   map[string]int // places of tasks, perhaps outdated; see Index
 }
 
 // Raw is a scalar that is kept exactly as it is written in the file.

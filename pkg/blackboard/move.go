@@ -324,8 +324,37 @@ func (s *State) unknownTask(id string, archived map[string]Status) error {
 	return refuse("G05", ExitRefused, "liza status", "no task '%s'%s", id, hint)
 }
 
-// Task returns the task with that id, or nil.
+// Task returns the task with that id, or nil. It may be changed, unlike the tasks that are
+// reached through the list Tasks of a fork; see Own.
 func (s *State) Task(id string) *Task {
+	if t := s.find(id); t != nil {
+		return s.Own(t)
+	}
+	return nil
+}
+
+// Index makes finding tasks by id quick, in s and in its forks.
+func (s *State) Index() {
+	s.index = make(map[string]int, len(s.Tasks))
+	for i, t := range s.Tasks {
+		if t == nil {
+			continue
+		}
+		if _, twice := s.index[t.ID]; !twice {
+			s.index[t.ID] = i
+		}
+	}
+}
+
+// ShareIndex takes over the index of a state whose tasks stand in the same places.
+func (s *State) ShareIndex(of *State) { s.index = of.index }
+
+// find is Task for those who only look.
+func (s *State) find(id string) *Task {
+	// The index may be older than the list, so it only says where to look first.
+	if i, ok := s.index[id]; ok && i < len(s.Tasks) && s.Tasks[i] != nil && s.Tasks[i].ID == id {
+		return s.Tasks[i]
+	}
 	for _, t := range s.Tasks {
 		if t != nil && t.ID == id {
 			return t
@@ -334,8 +363,8 @@ func (s *State) Task(id string) *Task {
 	return nil
 }
 
-// each yields the tasks in the order of the file. A list that a person edited may have
-// empty entries.
+// each yields the tasks in the order of the file, for looking. A list that a person edited
+// may have empty entries.
 func (s *State) each() iter.Seq[*Task] { return present(s.Tasks) }
 
 // present yields the entries of a list that are not empty.

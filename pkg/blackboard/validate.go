@@ -20,6 +20,10 @@ type Facts struct {
 	// (column W = n): the fast path of writers.
 	Write bool
 
+	// Changed are the ids of the tasks and agents that a write changed since prev; then
+	// only rules about them, and about what they relate to, are checked. nil: all.
+	Changed map[string]bool
+
 	// SkipSpecFiles switches rule V30 and V31 off.
 	SkipSpecFiles bool
 
@@ -81,12 +85,15 @@ func HasErrors(violations []Violation) bool {
 type validation struct {
 	s, prev  *State
 	facts    Facts
-	tasks    []*Task  // without empty entries
+	all      []*Task  // without empty entries
+	tasks    []*Task  // those of all that are to be checked
 	agents   []string // ids, by role and number
 	byID     map[string]*Task
-	place    map[*Task]int // position in the file, from 1
+	places   map[*Task]int // position in the file, from 1
 	repeated map[string]bool
 	before   map[string]*Task // tasks of prev
+	newIDs   bool             // tasks came or went since prev
+	newLinks bool             // and dependencies may have changed
 	v1       bool
 	rule     *validationRule
 	found    []Violation
@@ -96,27 +103,31 @@ func newValidation(s, prev *State, facts Facts) *validation {
 	if s == nil {
 		s = &State{}
 	}
-	v := &validation{s: s, prev: prev, facts: facts, v1: writtenByV1(s)}
-	v.tasks = make([]*Task, 0, len(s.Tasks))
+	v := &validation{s: s, prev: prev, facts: facts, v1: writtenByV1(s), repeated: map[string]bool{}}
+	for id := range s.Agents {
+		v.agents = append(v.agents, id)
+	}
+	slices.SortFunc(v.agents, compareAgentIDs)
+	if facts.Changed != nil && prev != nil && v.narrow() {
+		return v
+	}
+	v.newIDs, v.newLinks = true, true
+	v.all = make([]*Task, 0, len(s.Tasks))
 	v.byID = make(map[string]*Task, len(s.Tasks))
-	v.place = make(map[*Task]int, len(s.Tasks))
-	v.repeated = map[string]bool{}
+	v.places = make(map[*Task]int, len(s.Tasks))
 	for i, t := range s.Tasks {
-		if t == nil || v.place[t] != 0 {
+		if t == nil || v.places[t] != 0 {
 			continue
 		}
-		v.place[t] = i + 1
-		v.tasks = append(v.tasks, t)
+		v.places[t] = i + 1
+		v.all = append(v.all, t)
 		if v.byID[t.ID] != nil {
 			v.repeated[t.ID] = true
 			continue
 		}
 		v.byID[t.ID] = t
 	}
-	for id := range s.Agents {
-		v.agents = append(v.agents, id)
-	}
-	slices.SortFunc(v.agents, compareAgentIDs)
+	v.tasks = v.all
 	if prev != nil {
 		v.before = make(map[string]*Task, len(prev.Tasks))
 		for _, t := range prev.Tasks {
@@ -126,6 +137,33 @@ func newValidation(s, prev *State, facts Facts) *validation {
 		}
 	}
 	return v
+}
+
+// find returns the task with that id, or nil.
+func (v *validation) find(id string) *Task {
+	if v.byID != nil {
+		return v.byID[id]
+	}
+	return v.s.find(id)
+}
+
+// old is what the task was before.
+func (v *validation) old(id string) *Task {
+	switch {
+	case v.before != nil:
+		return v.before[id]
+	case v.prev != nil:
+		return v.prev.find(id)
+	}
+	return nil
+}
+
+// place is the task's position in the file, from 1.
+func (v *validation) place(t *Task) int {
+	if v.places != nil {
+		return v.places[t]
+	}
+	return slices.Index(v.s.Tasks, t) + 1
 }
 
 // compareAgentIDs puts coder-2 before coder-10, and malformed ids last.
@@ -146,12 +184,12 @@ func compareAgentIDs(a, b string) int {
 // known tells whether an id names a task, archived ones included.
 func (v *validation) known(id string) bool {
 	_, archived := v.facts.ArchivedIDs[id]
-	return archived || v.byID[id] != nil
+	return archived || v.find(id) != nil
 }
 
 // status of a task, archived ones included; ok is false when there is none.
 func (v *validation) status(id string) (status Status, ok bool) {
-	if t := v.byID[id]; t != nil {
+	if t := v.find(id); t != nil {
 		return t.Status, true
 	}
 	status, ok = v.facts.ArchivedIDs[id]
@@ -183,7 +221,7 @@ func (v *validation) section(name, field, format string, args ...any) *Violation
 
 func (v *validation) taskName(t *Task) string {
 	if t.ID == "" {
-		return position(v.place[t] - 1)
+		return position(v.place(t) - 1)
 	}
 	return t.ID
 }
@@ -191,7 +229,7 @@ func (v *validation) taskName(t *Task) string {
 func (v *validation) taskPath(t *Task, field string) string {
 	name := v.taskName(t)
 	if v.repeated[t.ID] {
-		name = position(v.place[t] - 1)
+		name = position(v.place(t) - 1)
 	}
 	return entryPath("tasks", name, field)
 }
@@ -283,5 +321,5 @@ func (v *validation) placeOf(name string) int {
 		n, _ := strconv.Atoi(number)
 		return n
 	}
-	return v.place[v.byID[name]]
+	return v.place(v.find(name))
 }

@@ -66,7 +66,7 @@ func checkAgentLease(v *validation) {
 
 func checkCurrentTask(v *validation) {
 	for _, id := range v.agents {
-		if a := v.s.Agents[id]; a != nil && a.CurrentTask != "" && v.byID[a.CurrentTask] == nil {
+		if a := v.s.Agents[id]; a != nil && a.CurrentTask != "" && v.find(a.CurrentTask) == nil {
 			v.agent(id, "current_task", "current_task '%s' does not exist", a.CurrentTask).concerns(a.CurrentTask)
 		}
 	}

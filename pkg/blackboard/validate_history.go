@@ -8,7 +8,7 @@ import (
 // The rules V54, V55, V58 and V65: what must not go back, and what the history says.
 
 func checkHistoryKept(v *validation, t *Task) {
-	old := v.before[t.ID]
+	old := v.old(t.ID)
 	if old == nil || old == t {
 		return
 	}
@@ -133,7 +133,7 @@ func checkRevision(v *validation) {
 }
 
 func checkCountersGrow(v *validation, t *Task) {
-	old := v.before[t.ID]
+	old := v.old(t.ID)
 	if old == nil || old == t {
 		return
 	}

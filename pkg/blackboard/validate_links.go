@@ -58,10 +58,13 @@ func checkLostDependency(v *validation, t *Task) {
 // checkCycles reports cycles until every dependency that lies on one has been named;
 // each is reported once, from the task that stands first in the file.
 func checkCycles(v *validation) {
+	if !v.newLinks {
+		return
+	}
 	onCycle := v.entangled()
 	type edge struct{ from, to string }
 	named := map[edge]bool{}
-	for _, t := range v.tasks {
+	for _, t := range v.all {
 		if !onCycle[t.ID] {
 			continue
 		}
@@ -89,10 +92,14 @@ func (v *validation) entangled() map[string]bool {
 	waiting := map[string]int{}
 	dependents := map[string][]string{}
 	var free []string
-	for id, t := range v.byID {
+	for _, t := range v.all {
+		id := t.ID
+		if v.find(id) != t {
+			continue // the second of that name
+		}
 		left[id] = true
 		for _, d := range t.DependsOn {
-			if v.byID[d] != nil {
+			if v.find(d) != nil {
 				waiting[id]++
 				dependents[d] = append(dependents[d], id)
 			}
@@ -129,7 +136,7 @@ func (v *validation) shortestWay(start, goal string, within map[string]bool) []s
 			slices.Reverse(way)
 			return way
 		}
-		for _, next := range v.byID[at].DependsOn {
+		for _, next := range v.find(at).DependsOn {
 			if _, seen := cameFrom[next]; !seen && within[next] {
 				cameFrom[next] = at
 				queue = append(queue, next)
@@ -142,12 +149,12 @@ func (v *validation) shortestWay(start, goal string, within map[string]bool) []s
 func (v *validation) reportCycle(ids []string) {
 	first := 0
 	for i, id := range ids {
-		if v.place[v.byID[id]] < v.place[v.byID[ids[first]]] {
+		if v.place(v.find(id)) < v.place(v.find(ids[first])) {
 			first = i
 		}
 	}
 	ids = slices.Concat(ids[first:], ids[:first])
-	v.report(v.taskPath(v.byID[ids[0]], "depends_on"), "dependency cycle: %s",
+	v.report(v.taskPath(v.find(ids[0]), "depends_on"), "dependency cycle: %s",
 		strings.Join(append(slices.Clone(ids), ids[0]), " → ")).concerns(ids...)
 }
 

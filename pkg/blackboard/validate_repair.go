@@ -12,7 +12,7 @@ func Repair(s *State, facts Facts) []string {
 	r := &repairer{s: s, facts: facts}
 	for _, t := range s.Tasks {
 		if t != nil {
-			r.task(t)
+			r.task(s.Own(t))
 		}
 	}
 	for _, id := range sortedKeys(s.Agents) {

@@ -13,7 +13,7 @@ func checkSecrets(v *validation) {
 		return
 	}
 	for _, t := range v.tasks {
-		if v.facts.Write && reflect.DeepEqual(v.before[t.ID], t) {
+		if v.facts.Write && reflect.DeepEqual(v.old(t.ID), t) {
 			continue
 		}
 		v.secretsIn(reflect.ValueOf(t), func(field, name string) {

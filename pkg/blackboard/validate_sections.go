@@ -83,7 +83,7 @@ func checkSprint(v *validation) {
 }
 
 func checkSprintScope(v *validation) {
-	if v.s.Sprint == nil || v.s.Sprint.Scope == nil {
+	if v.s.Sprint == nil || v.s.Sprint.Scope == nil || !v.newIDs && v.sameScope() {
 		return
 	}
 	look := func(field string, ids List) {
@@ -180,7 +180,7 @@ func checkGoalDone(v *validation) {
 	if v.s.Goal == nil || v.s.Goal.Status != Completed {
 		return
 	}
-	for _, t := range v.tasks {
+	for _, t := range v.all {
 		if !t.Status.Terminal() {
 			v.section("goal", ".status", "goal COMPLETED but %s is %s", v.taskName(t), t.Status).concerns(v.taskName(t))
 		}

@@ -37,8 +37,11 @@ func checkTaskIDs(v *validation) {
 			v.report("tasks"+within("", i, ""), "task %s is empty", position(i)).concerns("tasks")
 		}
 	}
-	first := make(map[string]*Task, len(v.tasks))
-	for _, t := range v.tasks {
+	if !v.newIDs {
+		return
+	}
+	first := make(map[string]*Task, len(v.all))
+	for _, t := range v.all {
 		switch {
 		case t.ID == "":
 			v.report(v.taskPath(t, ""), "task %s has no id", v.taskName(t)).concerns("tasks")

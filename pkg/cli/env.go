@@ -40,6 +40,7 @@ type Env struct {
 	Terminal       bool                   // stdout is a terminal
 	StdinTerminal  bool
 	Signals        func() (<-chan os.Signal, func())
+	Strict         bool // the store proves its promises at each write; for tests
 
 	// Set by the global options.
 	JSON      bool
@@ -48,6 +49,8 @@ type Env struct {
 	LogFormat string
 
 	ancestors func() map[int]int64
+	shows     bool            // the live view of this process shows alerts
+	late      *sync.WaitGroup // what is still being written when a command ends
 }
 
 // Std is the environment of a real process.
@@ -125,6 +128,11 @@ func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Desk, error) {
 	if err != nil && !tolerant {
 		return nil, err
 	}
+	if repo != nil {
+		repo.OnLockRemoved = func(path string) {
+			e.notice(p, "GIT_LOCK_REMOVED", filepath.Base(path), path+" was left by a dead git process and is removed")
+		}
+	}
 	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader,
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }}, nil
 }
@@ -186,11 +194,11 @@ func (s *settings) get() *config.Config {
 
 func (e *Env) store(p *project.Project, cfg *settings) (*store.File, error) {
 	host, _ := os.Hostname()
-	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host,
-		Validate: func(after, before *blackboard.State) []blackboard.Violation {
-			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true})
+	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
+		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
+			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true, Changed: changed})
 		},
-		Alert: func(kind, text string) { e.Log().Warn(kind + ": " + text) }})
+		Alert: e.storeNotice(p)})
 }
 
 func (e *Env) caller() verb.Caller {

@@ -42,8 +42,8 @@ func TestScript(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"liza":       func() { os.Exit(cli.Liza(os.Args[1:], cli.Std())) },
-		"liza-agent": func() { os.Exit(cli.Agent(os.Args[1:], cli.Std())) },
+		"liza":       func() { os.Exit(cli.Liza(os.Args[1:], strict())) },
+		"liza-agent": func() { os.Exit(cli.Agent(os.Args[1:], strict())) },
 		"race":       func() { os.Exit(race(os.Args[1:])) },
 		"repeat":     func() { os.Exit(repeat(os.Args[1:])) },
 	})
@@ -177,4 +177,11 @@ func race(args []string) int {
 		fmt.Printf("exit %d: %d\n", code, counts[code])
 	}
 	return 0
+}
+
+// strict is the environment of the processes of the scripts.
+func strict() *cli.Env {
+	env := cli.Std()
+	env.Strict = true
+	return env
 }

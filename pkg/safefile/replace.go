@@ -1,8 +1,10 @@
 package safefile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,39 +24,41 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 }
 
 // Staged is new content on disk that waits to take the place of a file.
-type Staged struct{ temp, path string }
+type Staged struct {
+	temp, path string
+	file       *os.File
+}
 
 // Stage writes data to the temporary file .NAME.tmp-<pid> beside path, with mode and
 // the owner of the file that it will replace, and flushes it to disk. After an error
 // the temporary file is gone.
 func Stage(path string, data []byte, mode fs.FileMode) (*Staged, error) {
-	return stage(path, data, mode, (*os.File).Write)
+	return StageFrom(path, bytes.NewReader(data), len(data), mode)
 }
 
-func stage(path string, data []byte, mode fs.FileMode, write func(*os.File, []byte) (int, error)) (*Staged, error) {
+// StageFrom is Stage for content of a known size that writes itself.
+func StageFrom(path string, content io.WriterTo, size int, mode fs.FileMode) (*Staged, error) {
 	temp := tempPrefix(path) + strconv.Itoa(os.Getpid())
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm())
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, explain(err, path, len(data)))
+		return nil, fmt.Errorf("cannot write %s: %w", path, explain(err, path, size))
 	}
-	_, err = write(f, data)
+	_, err = content.WriteTo(f)
 	if err == nil {
 		err = adopt(f, path, mode)
 	}
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
 	if err != nil {
+		f.Close()
 		os.Remove(temp)
-		return nil, fmt.Errorf("cannot write %s: %w", path, explain(err, path, len(data)))
+		return nil, fmt.Errorf("cannot write %s: %w", path, explain(err, path, size))
 	}
-	return &Staged{temp: temp, path: path}, nil
+	return &Staged{temp: temp, path: path, file: f}, nil
 }
 
 // adopt gives the new file the mode wanted and, as far as this user may, the owner of
@@ -75,15 +79,30 @@ func adopt(f *os.File, path string, mode fs.FileMode) error {
 
 // Commit renames the staged content over the file and flushes the folder.
 func (s *Staged) Commit() error {
+	_, err := s.CommitStamp()
+	return err
+}
+
+// CommitStamp is Commit for those who will look whether the file is still theirs.
+func (s *Staged) CommitStamp() (Stamp, error) {
+	defer s.file.Close()
 	if err := os.Rename(s.temp, s.path); err != nil {
 		os.Remove(s.temp)
-		return fmt.Errorf("cannot replace %s: %w", s.path, err)
+		return Stamp{}, fmt.Errorf("cannot replace %s: %w", s.path, err)
 	}
-	return syncDir(filepath.Dir(s.path))
+	// Of the file that was written, not of whatever stands at path by now.
+	stamp, err := StampOfFile(s.file)
+	if synced := syncDir(filepath.Dir(s.path)); synced != nil {
+		err = synced
+	}
+	return stamp, err
 }
 
 // Discard removes the staged content; the file stays as it is.
-func (s *Staged) Discard() { os.Remove(s.temp) }
+func (s *Staged) Discard() {
+	s.file.Close()
+	os.Remove(s.temp)
+}
 
 // Append puts data at the end of the file in one write and flushes it to disk. A file
 // that does not exist is made. After an error the file is as long as before.

@@ -2,6 +2,7 @@ package safefile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -45,6 +46,14 @@ func names(t *testing.T, dir string) string {
 func full(f *os.File, data []byte) (int, error) {
 	n, _ := f.Write(data[:len(data)/2])
 	return n, &fs.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
+}
+
+// tooMuch is content that finds no room after half of it.
+type tooMuch struct{}
+
+func (tooMuch) WriteTo(w io.Writer) (int64, error) {
+	n, err := full(w.(*os.File), make([]byte, 50<<10))
+	return int64(n), err
 }
 
 func TestReplaceMakesAFileAndReplacesItWhole(t *testing.T) {
@@ -106,7 +115,7 @@ func TestAFullDiskKeepsTheOldFileAndSaysSo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.yaml")
 	write(t, path, "old")
-	_, err := stage(path, make([]byte, 50<<10), 0o644, full)
+	_, err := StageFrom(path, tooMuch{}, 50<<10, 0o644)
 	var e *DiskFullError
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want a *DiskFullError", err)

@@ -21,7 +21,7 @@ func BenchmarkUpdate(b *testing.B) {
 			for b.Loop() {
 				i++
 				err := f.Update(b.Context(), op, func(s *blackboard.State) error {
-					t := s.Tasks[i%len(s.Tasks)]
+					t := s.Own(s.Tasks[i%len(s.Tasks)])
 					t.Iteration++
 					t.LeaseExpires = "2026-01-19T15:20:00Z"
 					s.Record(blackboard.Entry{Action: "claimed", Task: t.ID})

@@ -14,6 +14,7 @@ import (
 type changes struct {
 	touched map[string]bool // ids of tasks and agents, sections, and section[entry] of the others
 	edited  map[string]bool // sections in which something was changed
+	places  bool            // tasks were added, removed or moved
 	edits   []func(*yamldoc.Edit)
 	checks  []check
 }
@@ -48,6 +49,8 @@ func compare(doc *yamldoc.Document, before, after *blackboard.State) *changes {
 		b, a := sec.of(before), sec.of(after)
 		entries, split := doc.Entries(sec.key)
 		switch {
+		case sec.key == "tasks" && slices.Equal(before.Tasks, after.Tasks):
+			// no fork has touched any
 		case sec.kind == list && (split || pieceIsEmpty(doc, sec.key)):
 			c.compareList(sec, entries, b, a)
 		case sec.kind == dict && (split || pieceIsEmpty(doc, sec.key)):
@@ -77,6 +80,9 @@ func (c *changes) compareWhole(sec section, doc *yamldoc.Document, after reflect
 }
 
 func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, after reflect.Value) {
+	if len(entries) > 0 && len(entries) == before.Len() && c.compareInPlace(sec, entries, before, after) {
+		return
+	}
 	var (
 		known  []int // of each element of before, its position among the entries
 		strays []int // entries that are none; they stay where they are
@@ -94,6 +100,7 @@ func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, aft
 	for i, from := range origins {
 		elem := after.Index(i)
 		if from < 0 {
+			c.places = c.places || sec.key == "tasks"
 			c.touch(sec, name(idOf(elem), i))
 			c.checks = append(c.checks, check{sec: sec, pos: len(items), want: elem})
 			items = append(items, yamldoc.Item{From: -1, After: elem.Interface(), Block: sec.key == "tasks"})
@@ -120,7 +127,49 @@ func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, aft
 	for _, i := range gone {
 		c.touch(sec, name(idOf(before.Index(i)), i))
 	}
+	c.places = c.places || sec.key == "tasks" && (len(gone) > 0 || moved)
 	c.entries(sec, items, len(gone) > 0 || moved)
+}
+
+// compareInPlace is compareList for the usual case, in which entries are only changed
+// and added at the end; else it does nothing. It costs what differs.
+func (c *changes) compareInPlace(sec section, entries []*yamldoc.Entry, before, after reflect.Value) bool {
+	if after.Len() < before.Len() {
+		return false
+	}
+	idOf := idField(after.Type().Elem().Elem())
+	var places []int
+	for i := range before.Len() {
+		if b, a := before.Index(i), after.Index(i); !shared(b, a) {
+			if idOf(b) != idOf(a) || !entries[i].Value().(*piece).norm.IsValid() {
+				return false
+			}
+			places = append(places, i)
+		}
+	}
+	changed := []yamldoc.Place{}
+	for _, i := range places {
+		b, a := before.Index(i), after.Index(i)
+		if yamldoc.Same(b.Interface(), a.Interface()) {
+			continue
+		}
+		c.touch(sec, name(idOf(a), i))
+		c.checks = append(c.checks, check{sec: sec, pos: i, want: a})
+		changed = append(changed, yamldoc.Place{At: i, Before: entries[i].Value().(*piece).raw.Interface(), After: a.Interface()})
+	}
+	var added []yamldoc.Item
+	for i := before.Len(); i < after.Len(); i++ {
+		a := after.Index(i)
+		c.touch(sec, name(idOf(a), i))
+		c.checks = append(c.checks, check{sec: sec, pos: i, want: a})
+		c.places = c.places || sec.key == "tasks"
+		added = append(added, yamldoc.Item{From: -1, After: a.Interface(), Block: sec.key == "tasks"})
+	}
+	if len(changed)+len(added) > 0 {
+		c.edited[sec.key] = true
+		c.edits = append(c.edits, func(e *yamldoc.Edit) { e.Change(sec.key, changed, added) })
+	}
+	return true
 }
 
 // pair finds for each element of a list which one of before has its id, or -1; gone are
@@ -129,7 +178,7 @@ func pair(before, after reflect.Value, idOf func(reflect.Value) string) (origins
 	n, m := before.Len(), after.Len()
 	origins = make([]int, m)
 	head := 0
-	for head < n && head < m && idOf(before.Index(head)) == idOf(after.Index(head)) {
+	for head < n && head < m && (shared(before.Index(head), after.Index(head)) || idOf(before.Index(head)) == idOf(after.Index(head))) {
 		origins[head] = head
 		head++
 	}
@@ -154,6 +203,13 @@ func pair(before, after reflect.Value, idOf func(reflect.Value) string) (origins
 	}
 	slices.Sort(gone)
 	return origins, gone, moved
+}
+
+// shared tells whether two entries are one.
+func shared(a, b reflect.Value) bool { return a.Pointer() == b.Pointer() }
+
+func unchanged(a, b reflect.Value) bool {
+	return shared(a, b) || yamldoc.Same(a.Interface(), b.Interface())
 }
 
 // name is how violations name an entry of a list: by its id, else by its position from 1.

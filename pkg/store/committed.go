@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 )
 
 // record is the file liza/committed in the git dir: the last state that Liza wrote.
@@ -18,6 +19,20 @@ type record struct {
 	Revision int             `json:"revision"`
 	SHA256   string          `json:"sha256"`
 	At       blackboard.Time `json:"at"`
+	Stamp    safefile.Stamp  `json:"stamp"` // of the file as it was written
+	Chain    chainEnd        `json:"chain"` // where the snapshots have it
+}
+
+// of tells whether v is what Liza wrote last. The stamp, where it can be trusted, says it
+// without reading all bytes.
+func (r record) of(v *version) bool {
+	if r.SHA256 == "" {
+		return false
+	}
+	if v.still && v.stamp == r.Stamp && r.Stamp.Mtime != r.Stamp.Ctime {
+		return true
+	}
+	return r.SHA256 == hexSum(v.sum())
 }
 
 func hexSum(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:]) }
@@ -38,15 +53,12 @@ func (f *File) committed() (record, bool) {
 // settle notes what was just written (W10). The state is safe on disk already, so that
 // this may fail, or get lost with the power, without harm: the next writer takes a state
 // whose revision is higher than the record's as it is.
-func (f *File) settle(v *version) {
-	v.sum = sha256.Sum256(v.data)
+func (f *File) settle(v *version, chain chainEnd) {
 	f.keep(v)
-	data, _ := json.Marshal(record{Revision: v.base.Revision, SHA256: hexSum(v.sum), At: blackboard.TimeOf(f.o.Now())})
-	if os.MkdirAll(f.snapshotDir(), 0o755) != nil {
-		return
+	data, _ := json.Marshal(record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain})
+	if os.MkdirAll(f.snapshotDir(), 0o755) == nil {
+		_ = put(f.committedPath(), append(data, '\n'))
 	}
-	_ = put(f.committedPath(), append(data, '\n'))
-	f.snapshot(v)
 }
 
 // put replaces a file that need not survive a power loss.
@@ -63,22 +75,23 @@ func put(path string, data []byte) error {
 }
 
 // compareCommitted looks whether a person changed the file since Liza wrote it (W2; B04,
-// B06). previous is what Liza wrote, if there is a snapshot of it.
-func (f *File) compareCommitted(v *version) (edited bool, previous *version, err error) {
+// B06). now is the state to go on from: the file's, or what became of an old copy and the
+// newer state. previous is what Liza wrote, if a person changed it and it is known.
+func (f *File) compareCommitted(v *version) (now, previous *version, edited bool, rec record, err error) {
 	rec, ok := f.committed()
-	if !ok || rec.SHA256 == hexSum(v.sum) || v.base.Revision > rec.Revision {
-		return false, nil, nil
+	if !ok || v.base.Revision > rec.Revision || rec.of(v) {
+		return v, nil, false, rec, nil
 	}
 	if v.base.Revision == rec.Revision {
-		return true, f.snapshotOf(rec), nil
+		return v, f.written(rec), true, rec, nil
 	}
-	back := &WentBackError{Path: f.o.Path, Revision: v.base.Revision, Committed: rec.Revision}
-	back.Person = f.keepConflict("person", v.data)
-	if last := f.snapshotOf(rec); last != nil {
-		back.Liza = f.keepConflict("liza", last.data)
+	m := f.mergeOld(v, rec)
+	if m.err == nil {
+		f.o.Alert(AlertStateWentBack, fmt.Sprintf("an edit of revision %d was put over revision %d; both were merged", v.base.Revision, rec.Revision))
+		return m.result, m.theirs, true, rec, nil
 	}
-	f.o.Alert(AlertStateWentBack, back.Error())
-	return false, nil, back
+	f.o.Alert(AlertStateWentBack, m.err.Error())
+	return nil, nil, false, rec, m.err
 }
 
 // keepConflict stores one side of a conflict, once, and returns its path; "" when it

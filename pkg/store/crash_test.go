@@ -67,7 +67,7 @@ func writeNotes(dir string) error {
 // changes a task, so that a state tells whether it is whole.
 func numberedNote(s *blackboard.State) error {
 	id := fmt.Sprintf("note-%d", s.Revision+1)
-	s.Tasks[s.Revision%len(s.Tasks)].Iteration++
+	s.Own(s.Tasks[s.Revision%len(s.Tasks)]).Iteration++
 	return note(id, "by a process")(s)
 }
 

@@ -37,7 +37,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if err != nil {
 		return fmt.Errorf("cannot create %s: %w", short(o.Path), err)
 	}
-	v := &version{doc: doc, data: doc.Bytes(), base: state(doc)}
+	v := &version{doc: doc, base: state(doc), made: true}
 	for _, sec := range sections {
 		if !yamldoc.Alike(sec.of(v.base).Interface(), sec.of(first).Interface()) {
 			return fmt.Errorf("cannot create %s: the file would not say what section %s is", short(o.Path), sec.key)
@@ -53,10 +53,14 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if err := journal.Append(1, f.complete(Op{Name: "init", Agent: blackboard.Human}, s.Entries())); err != nil {
 		return err
 	}
-	if err := safefile.Replace(o.Path, v.data, 0o644); err != nil {
+	staged, err := safefile.Stage(o.Path, doc.Bytes(), 0o644)
+	if err != nil {
 		return err
 	}
-	f.settle(v)
+	if v.stamp, err = staged.CommitStamp(); err != nil {
+		return err
+	}
+	f.settle(v, f.beginChain(v))
 	return nil
 }
 

@@ -65,12 +65,16 @@ func (e *VersionError) Error() string {
 // was written; both are kept.
 type WentBackError struct {
 	Path                string
-	Revision, Committed int    // what the file has, and what Liza wrote last
-	Person, Liza        string // copies of the file and of the last state; "" if there is none
+	Revision, Committed int      // what the file has, and what Liza wrote last
+	Person, Liza        string   // copies of the file and of the last state; "" if there is none
+	Conflicts           []string // what both changed, if that is known
 }
 
 func (e *WentBackError) Error() string {
 	text := fmt.Sprintf("%s went back: revision %d is older than %d", short(e.Path), e.Revision, e.Committed)
+	for _, c := range e.Conflicts {
+		text += "; " + c
+	}
 	switch {
 	case e.Person != "" && e.Liza != "":
 		return fmt.Sprintf("%s; both are kept as %s and %s", text, e.Person, e.Liza)

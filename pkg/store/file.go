@@ -14,6 +14,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/safefile"
 	"liza/pkg/yamldoc"
 )
 
@@ -30,10 +31,17 @@ type Options struct {
 
 	// Validate returns the violations of after that concern writers (protocol 9, column
 	// W). before is the state as it was before the change, or before a person's edit.
-	Validate func(after, before *blackboard.State) []blackboard.Violation
+	// changed are the ids of tasks and agents that differ: what has nothing to do with
+	// them need not be looked at. nil: everything.
+	Validate func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation
 
 	Mask func(string) string // hides secrets in the journal
 	At   func(point string)  // failpoints W1 to W10, for tests
+
+	// Strict proves at each write, for tests, that nobody changed a task that a state
+	// shares with others (blackboard.State.Own), and that looking only at what changed
+	// finds all violations.
+	Strict bool
 
 	// Alert is told of one of the kinds below. It is called under the lock, so it must not
 	// wait for anything and must not use the store.
@@ -61,17 +69,32 @@ type File struct {
 	reader  *yamldoc.Reader
 
 	mu       sync.Mutex
-	last     *version
-	previous *version // the snapshot that was read last
+	last     *version // what was read or written last
+	previous *version // the earlier state that was read last
+	merged   *merged  // what became of the old copy that was read last
 }
 
 // version is one content of the file, read. It never changes.
 type version struct {
-	data []byte
-	sum  [sha256.Size]byte
-	info fs.FileInfo
-	doc  *yamldoc.Document
-	base *blackboard.State // shared: clone it before anybody may change it
+	doc   *yamldoc.Document
+	stamp safefile.Stamp
+	mode  fs.FileMode
+	still bool              // the content is this as long as the stamp is
+	made  bool              // by this process: no file to link has this content
+	base  *blackboard.State // shared: fork it before anybody may change it
+
+	once   sync.Once
+	digest [sha256.Size]byte
+}
+
+// sum is the hash of the content.
+func (v *version) sum() [sha256.Size]byte {
+	v.once.Do(func() {
+		h := sha256.New()
+		_, _ = v.doc.WriteTo(h)
+		v.digest = [sha256.Size]byte(h.Sum(nil))
+	})
+	return v.digest
 }
 
 // Open gives the store of a project. It reads nothing yet.
@@ -103,42 +126,67 @@ func journalPath(statePath string) string {
 func (f *File) Journal() history.Journal { return f.journal }
 
 // View returns a copy of the state as it is now. It takes no lock. An unreadable file is
-// an *InvalidError; LastValid then has a state to look at.
+// an *InvalidError; LastValid then has a state to look at. When somebody put an old copy
+// over a newer state, it is what the next write will make of both, or else the newer one.
 func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	v, err := f.read()
+	v, rec, err := f.readBoth()
 	if err != nil {
 		return nil, err
 	}
-	return v.base.Clone(), nil
+	if rec.Revision > v.base.Revision {
+		if m := f.mergeOld(v, rec); m.err == nil {
+			v = m.result
+		} else if m.theirs != nil {
+			v = m.theirs
+		}
+	}
+	return v.base.Fork(), nil
 }
 
 // read reads the file and decodes what changed since the last time.
 func (f *File) read() (*version, error) {
-	data, info, err := readWhole(f.o.Path)
+	last := f.latest()
+	if last != nil && last.still {
+		if now, err := safefile.StampOf(f.o.Path); err == nil && now == last.stamp {
+			return last, nil
+		}
+	}
+	v, err := f.load(f.o.Path, f.reader, last)
 	if err != nil {
 		return nil, f.unreadable(err)
 	}
-	f.mu.Lock()
-	last := f.last
-	f.mu.Unlock()
-	if last != nil && string(last.data) == string(data) {
-		same := *last
-		same.info = info
-		return &same, nil
-	}
-	doc, err := f.reader.Parse(data)
-	if err != nil {
-		return nil, f.unreadable(err)
-	}
-	v := &version{data: data, sum: sha256.Sum256(data), info: info, doc: doc, base: state(doc)}
 	if v.base.Version != "1" {
 		return nil, &VersionError{Path: f.o.Path, Version: string(v.base.Version)}
 	}
 	f.keep(v)
 	return v, nil
+}
+
+// load reads a version. last, if there is one, is used again when the bytes are the same.
+func (f *File) load(path string, reader *yamldoc.Reader, last *version) (*version, error) {
+	v := &version{}
+	data, err := v.readBytes(path)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil && last.doc.Is(data) {
+		v.doc, v.base = last.doc, last.base
+		return v, nil
+	}
+	return v, v.parse(data, reader)
+}
+
+// parse decodes the bytes.
+func (v *version) parse(data []byte, reader *yamldoc.Reader) (err error) {
+	if v.doc, err = reader.Parse(data); err != nil {
+		return err
+	}
+	v.base = state(v.doc)
+	v.base.Index()
+	return nil
 }
 
 // state is the version's state, nil if there is no version.
@@ -155,26 +203,38 @@ func (f *File) keep(v *version) {
 	f.mu.Unlock()
 }
 
-// readWhole reads a file with the facts by which a later change of it is recognised.
-func readWhole(path string) ([]byte, fs.FileInfo, error) {
+func (f *File) latest() *version {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+// readBytes reads a file with the stamp by which a later change of it is recognised.
+func (v *version) readBytes(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	if v.stamp, err = safefile.StampOfFile(file); err != nil {
+		return nil, err
 	}
 	if info.Size() > yamldoc.MaxSize {
-		return nil, nil, &yamldoc.SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", info.Size()>>20, yamldoc.MaxSize>>20)}
+		return nil, &yamldoc.SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", info.Size()>>20, yamldoc.MaxSize>>20)}
 	}
 	data := make([]byte, info.Size(), info.Size()+1)
-	if _, err := io.ReadFull(file, data); err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return nil, nil, err
+	n, err := io.ReadFull(file, data)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, err
 	}
 	rest, err := io.ReadAll(file) // it may have grown meanwhile
-	return append(data, rest...), info, err
+	data, v.mode = append(data[:n], rest...), info.Mode()
+	v.still = len(data) == int(v.stamp.Size) && v.stamp.Settled(time.Now())
+	return data, err
 }
 
 // unreadable makes an *InvalidError (V01) of what keeps the file from being read.
@@ -211,8 +271,8 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 		return nil, err
 	}
 	i := &Inspection{State: v.base.Clone(), Decode: decoding(v.doc, true), Missing: missing(v.doc), doc: v.doc}
-	if rec.SHA256 != "" && rec.SHA256 != hexSum(v.sum) {
-		i.Previous = f.snapshotOf(rec).state().Clone()
+	if rec.SHA256 != "" && !rec.of(v) {
+		i.Previous = f.written(rec).state().Clone()
 	}
 	return i, nil
 }
@@ -225,11 +285,11 @@ func (f *File) readBoth() (v *version, rec record, err error) {
 			return nil, record{}, err
 		}
 		rec, _ = f.committed()
-		if rec.SHA256 == hexSum(v.sum) || rec.Revision <= v.base.Revision {
+		if rec.Revision <= v.base.Revision || rec.of(v) {
 			return v, rec, nil
 		}
 		now, err := f.read()
-		if err != nil || now.sum == v.sum {
+		if err != nil || now.doc == v.doc {
 			return v, rec, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // known is a rule for tests: a task's status must be one of the eleven, and the goal
 // must not be called bad.
-func known(after, _ *blackboard.State) []blackboard.Violation {
+func known(after, _ *blackboard.State, _ map[string]bool) []blackboard.Violation {
 	var found []blackboard.Violation
 	for _, t := range after.Tasks {
 		if !t.Status.Known() {
@@ -131,13 +131,13 @@ func TestAChangeThatBreaksSomethingElseIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	f := p.create(2)
-	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error { s.Tasks[1].DependsOn = blackboard.List{"task-1"}; return nil }))
+	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error { s.Own(s.Tasks[1]).DependsOn = blackboard.List{"task-1"}; return nil }))
 	f = p.open(checked)
 	err := f.Update(t.Context(), op, func(s *blackboard.State) error { s.Tasks = s.Tasks[1:]; return nil })
 	if err == nil || !strings.Contains(err.Error(), ".liza/state.yaml would not be valid: line ") || !strings.Contains(err.Error(), "V22 task task-2: depends_on: no task 'task-1'") {
 		t.Errorf("removing task-1 gives %v", err)
 	}
-	if err := f.Update(t.Context(), op, func(s *blackboard.State) error { s.Tasks[0].Status = "ODD"; return nil }); err == nil {
+	if err := f.Update(t.Context(), op, func(s *blackboard.State) error { s.Own(s.Tasks[0]).Status = "ODD"; return nil }); err == nil {
 		t.Error("an unknown status was written")
 	}
 }

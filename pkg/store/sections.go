@@ -155,6 +155,10 @@ func state(doc *yamldoc.Document) *blackboard.State {
 			}
 			continue
 		}
+		if sec.key == "tasks" {
+			s.Tasks = tasksOf(entries)
+			continue
+		}
 		if sec.kind == dict {
 			field.Set(reflect.MakeMapWithSize(field.Type(), len(entries)))
 		} else {
@@ -171,6 +175,17 @@ func state(doc *yamldoc.Document) *blackboard.State {
 		}
 	}
 	return &s
+}
+
+// tasksOf is what the other sections get by reflection, for the longest of them.
+func tasksOf(entries []*yamldoc.Entry) []*blackboard.Task {
+	tasks := make([]*blackboard.Task, 0, len(entries))
+	for _, e := range entries {
+		if p := e.Value().(*piece); p.norm.IsValid() {
+			tasks = append(tasks, p.norm.Interface().(*blackboard.Task))
+		}
+	}
+	return tasks
 }
 
 // pieceOf is what was read from a section that has no entries; nil when it is missing.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -16,8 +15,9 @@ import (
 	"liza/pkg/yamldoc"
 )
 
-// Snapshots are copies of states that Liza wrote. They are in the git dir, where
-// `git clean` does not remove them.
+// Snapshots are the states that were. They are in the git dir, where `git clean` does not
+// remove them. A copy of a state, which costs a hard link when the next state takes its
+// place, is followed by a chain of differences, so that every state is there for a while.
 
 // stampFormat is how times are written in names of files.
 const stampFormat = "20060102T150405Z"
@@ -29,17 +29,50 @@ const (
 	sparseSnapshots = 10
 )
 
-// Snapshot is one copy of a state.
+// Snapshot is a state that was.
 type Snapshot struct {
-	Path     string
+	Path     string // of the copy that has it or from which it follows
 	Revision int
-	At       time.Time
+	At       time.Time // when it became the state; of a copy, when it no longer was
 }
 
 func (f *File) snapshotDir() string { return filepath.Join(f.lizaDir(), "snapshots") }
 
-// Snapshots lists the copies, the newest first.
+// Snapshots lists some twenty of the states that were, the newest first: many of the last
+// hour, fewer of the time before.
 func (f *File) Snapshots() ([]Snapshot, error) {
+	copies, err := f.copies()
+	if err != nil {
+		return nil, err
+	}
+	var all []Snapshot
+	seen := map[string]bool{}
+	for _, c := range copies {
+		states := []link{{Revision: c.Revision, At: c.At}}
+		states = append(states, links(c.Path)...)
+		for _, l := range slices.Backward(states) {
+			if l.SHA256 == "" || !seen[l.SHA256] {
+				all, seen[l.SHA256] = append(all, Snapshot{Path: c.Path, Revision: l.Revision, At: l.At}), l.SHA256 != ""
+			}
+		}
+	}
+	slices.SortStableFunc(all, newest)
+	drop := map[Snapshot]bool{}
+	for _, s := range surplus(all, f.o.Now()) {
+		drop[s] = true
+	}
+	return slices.DeleteFunc(all, func(s Snapshot) bool { return drop[s] }), nil
+}
+
+func newest(a, b Snapshot) int {
+	if !a.At.Equal(b.At) { // first: a project may have been initialised anew
+		return b.At.Compare(a.At)
+	}
+	return b.Revision - a.Revision
+}
+
+// copies lists the whole copies, the newest first.
+func (f *File) copies() ([]Snapshot, error) {
 	entries, err := os.ReadDir(f.snapshotDir())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -56,29 +89,8 @@ func (f *File) Snapshots() ([]Snapshot, error) {
 			all = append(all, Snapshot{Path: filepath.Join(f.snapshotDir(), e.Name()), Revision: revision, At: at})
 		}
 	}
-	slices.SortFunc(all, func(a, b Snapshot) int {
-		if !a.At.Equal(b.At) { // first: a project may have been initialised anew
-			return b.At.Compare(a.At)
-		}
-		return b.Revision - a.Revision
-	})
+	slices.SortFunc(all, newest)
 	return all, nil
-}
-
-// snapshot keeps a copy of a state that was written and thins out the older ones.
-func (f *File) snapshot(v *version) {
-	now := f.o.Now().UTC()
-	name := fmt.Sprintf("%d-%s.yaml", v.base.Revision, now.Format(stampFormat))
-	if put(filepath.Join(f.snapshotDir(), name), v.data) != nil {
-		return
-	}
-	all, err := f.Snapshots()
-	if err != nil {
-		return
-	}
-	for _, old := range surplus(all, now) {
-		os.Remove(old.Path)
-	}
 }
 
 // surplus picks those to remove of a list that begins with the newest.
@@ -112,24 +124,17 @@ func interval(age time.Duration) int {
 	return n
 }
 
-// snapshotOf reads the copy of what Liza wrote last; nil when there is none.
-func (f *File) snapshotOf(rec record) *version {
+// written reads what Liza wrote last; nil when no snapshot has it.
+func (f *File) written(rec record) *version {
 	f.mu.Lock()
 	previous := f.previous
 	f.mu.Unlock()
-	if previous != nil && hexSum(previous.sum) == rec.SHA256 {
+	if previous != nil && hexSum(previous.sum()) == rec.SHA256 {
 		return previous
 	}
-	all, err := f.Snapshots()
-	if err != nil {
-		return nil
-	}
-	for _, s := range all {
-		if s.Revision != rec.Revision {
-			continue
-		}
-		v, err := load(s.Path)
-		if err == nil && hexSum(v.sum) == rec.SHA256 {
+	for _, data := range f.contents(rec.Revision) {
+		v := &version{}
+		if sumOf(data) == rec.SHA256 && v.parse(data, newReader()) == nil {
 			f.mu.Lock()
 			f.previous = v
 			f.mu.Unlock()
@@ -139,34 +144,29 @@ func (f *File) snapshotOf(rec record) *version {
 	return nil
 }
 
-// load reads a copy.
-func load(path string) (*version, error) {
-	data, info, err := readWhole(path)
-	if err != nil {
-		return nil, err
-	}
-	reader := yamldoc.Reader{Split: splitKeys(), Decode: decode}
-	doc, err := reader.Parse(data)
-	if err != nil {
-		return nil, err
-	}
-	v := &version{data: data, sum: sha256.Sum256(data), info: info, doc: doc, base: state(doc)}
-	return v, nil
-}
+func newReader() *yamldoc.Reader { return &yamldoc.Reader{Split: splitKeys(), Decode: decode} }
 
-// LastValid returns the newest snapshot that can be read, for those who only look while
-// the file itself cannot be read (B01).
+// LastValid returns the newest state that can be read, for those who only look while the
+// file itself cannot be read (B01).
 func (f *File) LastValid(ctx context.Context) (*blackboard.State, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	all, err := f.Snapshots()
+	if last := f.latest(); last != nil {
+		return last.base.Fork(), nil
+	}
+	if rec, ok := f.committed(); ok {
+		if v := f.written(rec); v != nil {
+			return v.base.Fork(), nil
+		}
+	}
+	all, err := f.copies()
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range all {
-		if v, err := load(s.Path); err == nil {
-			return v.base.Clone(), nil
+		if v, err := f.load(s.Path, newReader(), nil); err == nil {
+			return v.base.Fork(), nil
 		}
 	}
 	return nil, errors.New("cannot find a snapshot of the state that can be read")

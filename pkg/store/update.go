@@ -88,11 +88,11 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if info, err := os.Lstat(f.o.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("cannot write %s: it is a symbolic link", short(f.o.Path))
 	}
-	before, err := f.read()
+	read, err := f.read()
 	if err != nil {
 		return err
 	}
-	edited, previous, err := f.compareCommitted(before)
+	before, previous, edited, rec, err := f.compareCommitted(read)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 		return err
 	}
 	f.o.At("W3")
-	after := before.base.Clone()
+	after := before.base.Fork()
 	if err := change(after); errors.Is(err, ErrUnchanged) {
 		return nil
 	} else if err != nil {
@@ -111,6 +111,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 		return fmt.Errorf("cannot write %s: %w", short(f.o.Path), err)
 	}
 	after.Version, after.Revision = before.base.Version, before.base.Revision // not theirs to change
+	if f.o.Strict {
+		f.proveUntouched(before)
+	}
 	f.o.At("W4")
 	changes := compare(before.doc, before.base, after)
 	entries := f.complete(op, after.Entries())
@@ -124,15 +127,27 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if err != nil {
 		return err
 	}
+	return f.commit(before, next, rec, entries)
+}
+
+// commit makes a version the state, W5 to W10. before is what stands in the file.
+func (f *File) commit(before, next *version, rec record, entries []blackboard.Entry) error {
 	f.o.At("W5")
-	if err := f.journal.Append(after.Revision, entries); err != nil {
+	if err := f.journal.Append(next.base.Revision, entries); err != nil {
 		return err
 	}
 	f.o.At("W6")
-	if err := f.replace(before, next); err != nil {
+	summed := make(chan struct{})
+	go func() { // while the disk is busy
+		defer close(summed)
+		next.sum()
+	}()
+	chain, err := f.replace(before, next, rec)
+	<-summed
+	if err != nil {
 		return err
 	}
-	f.settle(next)
+	f.settle(next, f.extend(chain, before, next))
 	f.o.At("W10")
 	return nil
 }
@@ -192,23 +207,38 @@ func (f *File) validated(before *version, previous, after *blackboard.State, cha
 			refused = append(refused, v)
 		}
 	}
-	if f.o.Validate != nil {
-		refused = append(refused, f.newOrTouched(before.base, previous, after, changes)...)
-	}
+	refused = append(refused, f.newOrTouched(before.base, previous, after, changes)...)
 	if len(refused) > 0 {
 		return nil, &InvalidError{Path: f.o.Path, Violations: locate(before.doc, refused)}
 	}
-	return &version{doc: doc, data: doc.Bytes(), base: state(doc)}, nil
+	next := &version{doc: doc, base: state(doc)}
+	if changes.places {
+		next.base.Index()
+	} else {
+		next.base.ShareIndex(before.base)
+	}
+	return next, nil
 }
 
 // newOrTouched are the violations for which a write is refused. What was broken before,
 // elsewhere, does not stop it.
 func (f *File) newOrTouched(before, previous, after *blackboard.State, changes *changes) []blackboard.Violation {
-	if previous == nil {
-		previous = before
+	if f.o.Validate == nil {
+		return nil
 	}
+	if previous != nil { // a person may have changed anything
+		return f.refused(before, previous, after, changes, nil)
+	}
+	refused := f.refused(before, before, after, changes, changes.touched)
+	if f.o.Strict {
+		f.proveSame(refused, f.refused(before, before, after, changes, nil))
+	}
+	return refused
+}
+
+func (f *File) refused(before, previous, after *blackboard.State, changes *changes, changed map[string]bool) []blackboard.Violation {
 	var refused, elsewhere []blackboard.Violation
-	for _, v := range f.o.Validate(after, previous) {
+	for _, v := range f.o.Validate(after, previous, changed) {
 		switch {
 		case v.Severity != blackboard.SeverityError || !v.OnWrite:
 		case changes.concerns(v):
@@ -221,7 +251,7 @@ func (f *File) newOrTouched(before, previous, after *blackboard.State, changes *
 		return refused
 	}
 	old := map[string]bool{}
-	for _, v := range f.o.Validate(before, previous) {
+	for _, v := range f.o.Validate(before, previous, changed) {
 		old[v.Rule+" "+v.Path+" "+v.Message] = true
 	}
 	for _, v := range elsewhere {
@@ -233,22 +263,24 @@ func (f *File) newOrTouched(before, previous, after *blackboard.State, changes *
 }
 
 // replace puts the next version in the place of the one that was read, unless that is
-// no longer there (W7 to W9).
-func (f *File) replace(before, next *version) error {
-	staged, err := safefile.Stage(f.o.Path, next.data, before.info.Mode())
+// no longer there (W7 to W9), and gives the old one to the snapshots when they need it.
+func (f *File) replace(before, next *version, rec record) (chainEnd, error) {
+	staged, err := safefile.StageFrom(f.o.Path, next.doc, next.doc.Size(), before.mode)
 	if err != nil {
-		return err
+		return chainEnd{}, err
 	}
 	f.o.At("W7")
-	now, err := os.Stat(f.o.Path)
-	if err != nil || !os.SameFile(now, before.info) || now.Size() != before.info.Size() || !now.ModTime().Equal(before.info.ModTime()) {
+	if now, err := safefile.StampOf(f.o.Path); err != nil || now != before.stamp {
 		staged.Discard()
-		return errMoved
+		return chainEnd{}, errMoved
 	}
 	f.o.At("W8")
-	if err := staged.Commit(); err != nil {
-		return err
+	chain := f.chainFor(before, rec)
+	next.mode = before.mode
+	if next.stamp, err = staged.CommitStamp(); err != nil {
+		return chainEnd{}, err
 	}
+	next.still = next.stamp.Settled(time.Now())
 	f.o.At("W9")
-	return nil
+	return chain, nil
 }

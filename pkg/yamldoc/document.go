@@ -5,7 +5,7 @@ import "strings"
 // A Document is one version of a file. It does not change: Edit makes the next version.
 type Document struct {
 	reader   *Reader
-	data     []byte // as it stands in the file
+	data     []byte // as it stands in the file; nil: the pieces have all of it
 	marks    marks
 	whole    string // the text, when the file could not be cut; else ""
 	aliases  bool   // the file, which then is whole, has anchors, aliases or merge keys
@@ -56,9 +56,6 @@ func (s *section) texts() []string {
 	}
 	return texts
 }
-
-// Bytes is the file.
-func (d *Document) Bytes() []byte { return d.data }
 
 // Whole tells whether the file could not be cut into segments.
 func (d *Document) Whole() bool { return d.whole != "" }

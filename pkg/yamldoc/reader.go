@@ -1,7 +1,6 @@
 package yamldoc
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
@@ -34,7 +33,7 @@ func (r *Reader) Parse(data []byte) (*Document, error) {
 	r.mu.Lock()
 	last := r.last
 	r.mu.Unlock()
-	if last != nil && bytes.Equal(last.data, data) {
+	if last != nil && last.Is(data) {
 		return last, nil
 	}
 	doc, err := r.parse(data, last)

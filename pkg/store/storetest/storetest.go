@@ -47,7 +47,7 @@ func Pure(t testing.TB, change func(*blackboard.State) error) func(*blackboard.S
 		if fmt.Sprint(err) != fmt.Sprint(errTwin) {
 			t.Errorf("the change returns %v, and %v on a copy", err, errTwin)
 		}
-		if err == nil && !reflect.DeepEqual(s, twin) {
+		if err == nil && !reflect.DeepEqual(s.Clone(), twin.Clone()) {
 			t.Errorf("the change makes %+v, and %+v of a copy", s, twin)
 		}
 		return err
@@ -106,8 +106,9 @@ func theFirstState(t *testing.T, st store.Store) {
 
 func updates(t *testing.T, st store.Store) {
 	update(t, st, func(s *blackboard.State) error {
-		s.Tasks[0].Status, s.Tasks[0].AssignedTo = blackboard.Claimed, "coder-1"
-		s.Tasks[0].History = append(s.Tasks[0].History, &blackboard.HistoryEntry{Time: "2026-01-19T14:02:00Z", Event: "claimed", Agent: "coder-1"})
+		t := s.Task("task-1")
+		t.Status, t.AssignedTo = blackboard.Claimed, "coder-1"
+		t.History = append(t.History, &blackboard.HistoryEntry{Time: "2026-01-19T14:02:00Z", Event: "claimed", Agent: "coder-1"})
 		s.Agents["coder-1"].CurrentTask = "task-1"
 		s.Record(blackboard.Entry{Action: "claimed", Task: "task-1"})
 		s.Revision, s.Version = 77, "9" // not theirs to change
@@ -125,7 +126,8 @@ func updates(t *testing.T, st store.Store) {
 		t.Errorf("task-2 is %+v", s.Tasks[1])
 	}
 	update(t, st, func(s *blackboard.State) error {
-		s.Tasks[0].AssignedTo, s.Tasks[0].Files, s.Agents["coder-1"].CurrentTask = "", nil, ""
+		t := s.Task("task-1")
+		t.AssignedTo, t.Files, s.Agents["coder-1"].CurrentTask = "", nil, ""
 		return nil
 	})
 	if s = view(t, st); s.Revision != 3 || s.Tasks[0].AssignedTo != "" || len(s.Tasks[0].Files) != 0 {
@@ -142,7 +144,7 @@ func concurrency(t *testing.T, st store.Store) {
 			for range each {
 				err := st.Update(t.Context(), op, Pure(t, func(s *blackboard.State) error {
 					s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: fmt.Sprintf("note-%d", len(s.HumanNotes)+1), Message: fmt.Sprint(w)})
-					s.Tasks[w%2].Iteration++
+					s.Own(s.Tasks[w%2]).Iteration++
 					s.Record(blackboard.Entry{Action: "note"})
 					return nil
 				}))
@@ -173,7 +175,7 @@ func refusal(t *testing.T, st store.Store) {
 	before := view(t, st)
 	refused := errors.New("it is somebody else's")
 	err := st.Update(t.Context(), op, Pure(t, func(s *blackboard.State) error {
-		s.Tasks[0].Status = blackboard.Claimed
+		s.Task("task-1").Status = blackboard.Claimed
 		s.Agents = nil
 		s.Record(blackboard.Entry{Action: "claimed"})
 		return refused
@@ -181,7 +183,7 @@ func refusal(t *testing.T, st store.Store) {
 	if !errors.Is(err, refused) {
 		t.Errorf("got %v, want the change's own error", err)
 	}
-	if after := view(t, st); !reflect.DeepEqual(before, after) {
+	if after := view(t, st); !reflect.DeepEqual(before.Clone(), after.Clone()) {
 		t.Errorf("the state was\n%+v\nand is\n%+v", before, after)
 	}
 }
@@ -189,9 +191,9 @@ func refusal(t *testing.T, st store.Store) {
 func nothing(t *testing.T, st store.Store) {
 	for name, change := range map[string]func(*blackboard.State) error{
 		"no change":         func(s *blackboard.State) error { return nil },
-		"empty for nil":     func(s *blackboard.State) error { s.Tasks[1].Files = blackboard.List{}; return nil },
+		"empty for nil":     func(s *blackboard.State) error { s.Task("task-2").Files = blackboard.List{}; return nil },
 		"there and back":    func(s *blackboard.State) error { s.Goal.Summary += "x"; s.Goal.Summary = ""; return nil },
-		"ErrUnchanged":      func(s *blackboard.State) error { s.Tasks[0].ID = "x"; return store.ErrUnchanged },
+		"ErrUnchanged":      func(s *blackboard.State) error { s.Own(s.Tasks[0]).ID = "x"; return store.ErrUnchanged },
 		"ErrUnchanged, too": func(s *blackboard.State) error { return fmt.Errorf("held already: %w", store.ErrUnchanged) },
 	} {
 		update(t, st, func(s *blackboard.State) error {
@@ -212,9 +214,10 @@ func nothing(t *testing.T, st store.Store) {
 
 func aliasing(t *testing.T, st store.Store) {
 	spoil := func(s *blackboard.State) {
-		s.Tasks[0].Status = "SPOILT"
-		s.Tasks[0].Files[0] = "spoilt"
-		s.Tasks[0].History[0].Event = "spoilt"
+		t := s.Own(s.Tasks[0])
+		t.Status = "SPOILT"
+		t.Files[0] = "spoilt"
+		t.History[0].Event = "spoilt"
 		s.Agents["coder-1"].Status = "SPOILT"
 		s.Agents["spoilt"] = nil
 		s.Config["lease_duration"] = "spoilt"
@@ -223,13 +226,13 @@ func aliasing(t *testing.T, st store.Store) {
 	}
 	want := view(t, st)
 	spoil(view(t, st))
-	if got := view(t, st); !reflect.DeepEqual(got, want) {
+	if got := view(t, st); !reflect.DeepEqual(got.Clone(), want.Clone()) {
 		t.Fatalf("who changes what he viewed changes the store: %+v", got)
 	}
 	var kept *blackboard.State
 	change := func(s *blackboard.State) error {
 		kept = s
-		s.Tasks[0].Priority = new(int)
+		s.Task("task-1").Priority = new(int)
 		s.Goal.Summary = "kept"
 		return nil
 	}
@@ -239,12 +242,12 @@ func aliasing(t *testing.T, st store.Store) {
 	want = view(t, st)
 	spoil(kept)
 	*kept.Tasks[0].Priority = 5
-	if got := view(t, st); !reflect.DeepEqual(got, want) {
+	if got := view(t, st); !reflect.DeepEqual(got.Clone(), want.Clone()) {
 		t.Fatalf("who keeps what Update gave him changes the store: %+v", got)
 	}
 	update(t, st, func(s *blackboard.State) error { s.Goal.Summary = "again"; return nil })
 	want.Goal.Summary, want.Revision = "again", 3
-	if got := view(t, st); !reflect.DeepEqual(got, want) {
+	if got := view(t, st); !reflect.DeepEqual(got.Clone(), want.Clone()) {
 		t.Fatalf("the next update writes what was spoilt: %+v", got)
 	}
 }
@@ -264,7 +267,7 @@ func entries(t *testing.T, st store.Store) {
 		{func(s *blackboard.State) { s.Tasks = append([]*blackboard.Task{{ID: "task-0"}}, s.Tasks...) }, "task-0 task-1 task-2 task-3 "},
 		{func(s *blackboard.State) { s.Tasks[1], s.Tasks[2] = s.Tasks[2], s.Tasks[1] }, "task-0 task-2 task-1 task-3 "},
 		{func(s *blackboard.State) { s.Tasks = append(s.Tasks[:1:1], s.Tasks[2:]...) }, "task-0 task-1 task-3 "},
-		{func(s *blackboard.State) { s.Tasks[1].ID = "task-9" }, "task-0 task-9 task-3 "},
+		{func(s *blackboard.State) { s.Own(s.Tasks[1]).ID = "task-9" }, "task-0 task-9 task-3 "},
 		{func(s *blackboard.State) { s.Tasks = nil }, ""},
 		{func(s *blackboard.State) { s.Tasks = []*blackboard.Task{{ID: "task-5"}} }, "task-5 "},
 	} {

@@ -61,9 +61,9 @@ func (p *Place) Open() {
 	if p.Repo, err = git.Open(context.Background(), p.Dir); err != nil {
 		tb.Fatal(err)
 	}
-	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now,
-		Validate: func(after, before *blackboard.State) []blackboard.Violation {
-			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true})
+	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true,
+		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
+			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true, Changed: changed})
 		}})
 	if err != nil {
 		tb.Fatal(err)

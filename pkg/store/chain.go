@@ -1,0 +1,174 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"liza/pkg/yamldoc"
+)
+
+// A chain is the file beside a copy of a state that leads from it to later ones, change by
+// change: a link as one line of JSON, then the bytes that the change put in.
+
+const (
+	maxLinks   = 200       // of one chain
+	freeChain  = 256 << 10 // bytes that a chain may have however small the state is
+	chainLasts = 10 * time.Minute
+)
+
+// chainEnd says where the state that was written last is: at the end of a chain.
+type chainEnd struct {
+	Copy  string    `json:"copy"` // name of the copy, without its ending
+	Size  int64     `json:"size"` // of the chain
+	Links int       `json:"links"`
+	Since time.Time `json:"since"`
+}
+
+// link is one change of a chain.
+type link struct {
+	Revision int           `json:"revision"` // that it leads to
+	SHA256   string        `json:"sha256"`
+	At       time.Time     `json:"at"`
+	Cuts     []yamldoc.Cut `json:"cuts"`
+}
+
+func (f *File) copyPath(name string) string  { return filepath.Join(f.snapshotDir(), name+".yaml") }
+func (f *File) chainPath(name string) string { return chainOf(f.copyPath(name)) }
+
+func chainOf(copied string) string { return strings.TrimSuffix(copied, ".yaml") + ".chain" }
+
+// chainFor returns the chain that the next version of the file goes into. A new one begins
+// with the file that is about to be replaced, when that is not the end of the last one.
+func (f *File) chainFor(before *version, rec record) chainEnd {
+	now := f.o.Now().UTC()
+	c := rec.Chain
+	info, err := os.Stat(f.chainPath(c.Copy))
+	if c.Copy != "" && err == nil && info.Size() == c.Size && c.Links < maxLinks && c.Size < max(freeChain, before.stamp.Size/2) &&
+		now.Sub(c.Since) < chainLasts && rec.Revision == before.base.Revision && rec.of(before) {
+		return c
+	}
+	return f.beginChain(before)
+}
+
+// beginChain keeps a copy of a version, to which a chain may be added.
+func (f *File) beginChain(v *version) chainEnd {
+	now := f.o.Now().UTC()
+	if os.MkdirAll(f.snapshotDir(), 0o755) != nil {
+		return chainEnd{}
+	}
+	name := fmt.Sprintf("%d-%s", v.base.Revision, now.Format(stampFormat))
+	os.Remove(f.copyPath(name))
+	if put(f.chainPath(name), nil) != nil {
+		return chainEnd{}
+	}
+	if v.made || os.Link(f.o.Path, f.copyPath(name)) != nil { // not all file systems have links
+		if put(f.copyPath(name), v.doc.Bytes()) != nil {
+			return chainEnd{}
+		}
+	}
+	if all, err := f.copies(); err == nil {
+		for _, old := range surplus(all, now) {
+			os.Remove(chainOf(old.Path))
+			os.Remove(old.Path)
+		}
+	}
+	return chainEnd{Copy: name, Since: now}
+}
+
+// extend adds the way from one version to the next to a chain. Without it the next write
+// begins a new one.
+func (f *File) extend(c chainEnd, before, next *version) chainEnd {
+	cuts, text, ok := next.doc.CutsSince(before.doc)
+	if c.Copy == "" || !ok {
+		return chainEnd{}
+	}
+	line, _ := json.Marshal(link{Revision: next.base.Revision, SHA256: hexSum(next.sum()), At: f.o.Now().UTC(), Cuts: cuts})
+	line = append(append(append(line, '\n'), text...), '\n')
+	file, err := os.OpenFile(f.chainPath(c.Copy), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return chainEnd{}
+	}
+	_, err = file.Write(line)
+	if closed := file.Close(); err != nil || closed != nil {
+		return chainEnd{}
+	}
+	c.Size += int64(len(line))
+	c.Links++
+	return c
+}
+
+// links lists the changes that follow a copy.
+func links(copied string) []link {
+	var all []link
+	follow(copied, func(l link, _ []byte) bool {
+		all = append(all, l)
+		return true
+	})
+	return all
+}
+
+// follow goes along a chain; added are the bytes of a link.
+func follow(copied string, each func(l link, added []byte) bool) {
+	rest, err := os.ReadFile(chainOf(copied))
+	if err != nil {
+		return
+	}
+	for len(rest) > 0 {
+		line, more, ok := bytes.Cut(rest, []byte("\n"))
+		var l link
+		if !ok || json.Unmarshal(line, &l) != nil {
+			return // torn: the writer was killed
+		}
+		size := 0
+		for _, cut := range l.Cuts {
+			size += cut.Added
+		}
+		if size < 0 || size >= len(more) || !each(l, more[:size]) {
+			return
+		}
+		rest = more[size+1:]
+	}
+}
+
+// contents are the states that had a revision, the newest first. There are several when a
+// person changed one, or initialised the project anew.
+func (f *File) contents(revision int) [][]byte {
+	copies, err := f.copies()
+	if err != nil {
+		return nil
+	}
+	var found [][]byte
+	for _, c := range copies {
+		if c.Revision > revision {
+			continue
+		}
+		data, err := os.ReadFile(c.Path)
+		if err != nil {
+			continue
+		}
+		if c.Revision == revision {
+			found = append(found, data)
+			continue
+		}
+		follow(c.Path, func(l link, added []byte) bool {
+			next, ok := yamldoc.ApplyCuts(data, l.Cuts, added)
+			if !ok {
+				return false
+			}
+			data = next
+			if l.Revision == revision && sumOf(data) == l.SHA256 {
+				found = append(found, data)
+			}
+			return l.Revision < revision
+		})
+	}
+	return found
+}
+
+func sumOf(data []byte) string { return hexSum(sha256.Sum256(data)) }

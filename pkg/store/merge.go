@@ -1,0 +1,53 @@
+package store
+
+// merged is what becomes of an old copy of the state that a person edited and saved over
+// a newer one (B06).
+type merged struct {
+	of     *version // the file
+	rec    record   // the newer state
+	theirs *version // the newer state, if it is known
+	result *version // all changes of both, as if the person had edited the newer state
+	err    *WentBackError
+}
+
+// mergeOld merges the file with the state that Liza wrote last, from the revision that
+// the person started with. Both sides are kept when it fails.
+func (f *File) mergeOld(v *version, rec record) *merged {
+	f.mu.Lock()
+	known := f.merged
+	f.mu.Unlock()
+	if known != nil && known.rec == rec && known.of.doc == v.doc {
+		if known.result != nil && known.of != v { // the same content in another file
+			again := *known
+			again.of, again.result = v, known.result.in(v)
+			return &again
+		}
+		return known
+	}
+	m := &merged{of: v, rec: rec, theirs: f.written(rec)}
+	m.err = &WentBackError{Path: f.o.Path, Revision: v.base.Revision, Committed: rec.Revision}
+	if m.theirs != nil {
+		m.result, m.err.Conflicts = f.threeWay(v, m.theirs)
+	}
+	if m.result != nil {
+		m.err = nil
+	} else {
+		m.err.Person = f.keepConflict("person", v.doc.Bytes())
+		if m.theirs != nil {
+			m.err.Liza = f.keepConflict("liza", m.theirs.doc.Bytes())
+		}
+	}
+	f.mu.Lock()
+	f.merged = m
+	f.mu.Unlock()
+	return m
+}
+
+// in is the version as the content of another one's file.
+func (v *version) in(file *version) *version {
+	return &version{doc: v.doc, base: v.base, stamp: file.stamp, mode: file.mode, made: true}
+}
+
+func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []string) {
+	return nil, nil
+}
