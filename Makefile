@@ -7,10 +7,10 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X liza/pkg/cli.version=$(VERSION)
 FUZZTIME ?= 30s
-CRASHES ?= 20
+CRASHES ?= 5
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench fuzz crash generate install
+.PHONY: help demo test check build race bench bench-store fuzz crash generate install
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,8 +49,13 @@ race: ## all tests several times over with the race detector
 bench: ## benchmarks (BENCHTIME=1s)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
 
-crash: ## crash tests, each repeated (CRASHES=20)
-	go test -run Crash -count=$(CRASHES) -timeout 60m ./...
+bench-store: ## the store: changes, cold commands, lock, each beside its floor (BENCHTIME=1s)
+	go test -run '^$$' -bench 'Store' -benchmem -benchtime $(BENCHTIME) -timeout 30m ./pkg/store
+	go test -run '^$$' -bench 'Command' -benchtime 15x -timeout 30m ./pkg/cli
+	go test -run '^$$' -bench 'Lock' -benchtime 1x -timeout 10m ./pkg/safefile
+
+crash: ## crash tests in their long form: every step killed 50 times, 32 processes × 100 changes (CRASHES=5)
+	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
 
 fuzz: ## every fuzz target for a while (FUZZTIME=30s each)
 	@grep -rn --include='*_test.go' -o 'func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test\.go:[0-9]*:func | |' | sort -u | while read -r dir target; do \

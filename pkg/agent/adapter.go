@@ -2,7 +2,7 @@ package agent
 
 import (
 	"fmt"
-	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,10 +11,28 @@ import (
 
 // An Adapter knows one agent program: how to start it and how to read what it prints.
 type Adapter interface {
+	// Info says what is known of the program.
+	Info() Info
 	// Command says how to start the program for a run.
 	Command(Spec) (Command, error)
+	// Interactive says how to open the program in a person's terminal, with the prompt ready.
+	Interactive(Spec) (Command, error)
 	// Reader returns a fresh reader for one run.
-	Reader() Reader
+	Reader(Spec) Reader
+}
+
+// Info is what is known of a program.
+type Info struct {
+	Name        string
+	Binary      string
+	About       string
+	Provider    string // whose models it uses; "" = it depends on the model
+	Status      string // measured, documented, unverified; "" = the project's own
+	Checked     string // the version that was measured
+	Output      string // its reader
+	Resumes     bool   // Spec.Session is of use
+	Interactive bool   // it can be opened in a terminal with the prompt ready
+	Overridden  bool   // the project has changed keys of the built-in entry
 }
 
 // Command is how to start a program.
@@ -30,83 +48,55 @@ type Command struct {
 	EndGrace time.Duration
 }
 
-// A Reader follows the output of one run. Each adapter translates its program's events here,
-// once; nobody else searches output for words.
+// A Reader follows the output of one run. Each format translates its program's lines into
+// events, once; nobody else searches output for words.
 type Reader interface {
 	// Line takes one line of stdout without its newline; the bytes are valid during the call
 	// only. It tells whether the program has, as far as is known now, said its last word.
 	Line(line []byte) (ended bool)
-	// End is called once, after the last line. It fills in Outcome, Final, Error, Usage,
-	// Session, RetryAfter and ResetAt; the other fields are Run's.
+	// End is called once, after the last line. It fills in what the output tells; ExitCode,
+	// Signal, Tail, Seconds and what follows are Run's.
 	End(Exit) Result
 }
 
 // Exit is what a Reader is told about the end of a process.
 type Exit struct {
-	Code   int    // -1 when killed by a signal
-	Signal string // e.g. SIGKILL
-	Stdout []byte // the last MaxFinal bytes
-	Stderr []byte // the last 64 KiB
-	At     time.Time
-}
-
-// Custom is an agent program that the project defines (cli 6).
-type Custom struct {
-	Command []string          // argv; {{.PromptFile}}, {{.Model}}, {{.Worktree}}, {{.Role}}, {{.TaskID}} are replaced
-	Prompt  string            // stdin (default), file, argv
-	Output  string            // text (default) or the name of another built-in reader
-	Env     map[string]string //
+	Code    int    // -1 when killed by a signal
+	Signal  string // e.g. SIGKILL
+	Unknown bool   // neither is known: the output was recorded
+	Stdout  []byte // the last MaxFinal bytes
+	Stderr  []byte // the last 64 KiB
+	At      time.Time
 }
 
 // Options is what Lookup needs to know about this program.
 type Options struct {
-	Custom   map[string]Custom // the project's own programs; they win over built-in ones
-	Liza     string            // absolute path of the running liza, for the scripted agent
-	Scenario string            // scenario file of the scripted agent
+	Custom   map[string]Entry // agents: of the project: its own programs, and changes of built-in ones
+	Liza     string           // absolute path of the running liza, for the scripted agent
+	Scenario string           // scenario file of the scripted agent
 }
 
-// Names of the built-in adapters.
-const (
-	nameClaude   = "claude"
-	nameScripted = "scripted"
-)
+const nameScripted = "scripted"
 
-// Lookup returns the adapter of that name.
+// Lookup returns the adapter of that name: the catalogue's entry with the project's changes,
+// or the project's own.
 func Lookup(name string, o Options) (Adapter, error) {
-	if c, ok := o.Custom[name]; ok {
-		return newCommand(name, c)
-	}
-	switch name {
-	case nameClaude:
-		return newClaude(), nil
-	case nameScripted:
+	own, isOwn := o.Custom[name]
+	base, isBuiltin := builtin().Programs[name]
+	switch {
+	case isBuiltin:
+		return newProgram(name, own.over(base), isOwn)
+	case isOwn:
+		return newProgram(name, own.over(Entry{Prompt: promptStdin, Output: formatText, RestartCode: restartCode}), false)
+	case name == nameScripted:
 		return newScripted(o)
 	}
-	known := slices.Sorted(maps.Keys(o.Custom))
-	for _, n := range []string{nameClaude, nameScripted} {
-		if !slices.Contains(known, n) {
-			known = append(known, n)
-		}
+	known := Names()
+	for n := range o.Custom {
+		known = append(known, n)
 	}
 	slices.Sort(known)
-	return nil, fmt.Errorf("cannot find the agent program %q; known are %s", name, strings.Join(known, ", "))
-}
-
-// Names of the built-in readers.
-const (
-	readText   = "text"
-	readClaude = "claude-stream-json"
-)
-
-// NewReader returns a built-in reader by name; "" is text.
-func NewReader(name string) (Reader, error) {
-	switch name {
-	case "", readText:
-		return &textReader{}, nil
-	case readClaude:
-		return &claudeReader{}, nil
-	}
-	return nil, fmt.Errorf("cannot read output of the form %q; known are %s, %s", name, readClaude, readText)
+	return nil, fmt.Errorf("cannot find the agent program %q; known are %s", name, strings.Join(slices.Compact(known), ", "))
 }
 
 func newScripted(o Options) (Adapter, error) {
@@ -119,4 +109,19 @@ func newScripted(o Options) (Adapter, error) {
 		return nil, fmt.Errorf("cannot find the scenario file %s: %v", o.Scenario, err)
 	}
 	return scripted{liza: o.Liza, scenario: scenario}, nil
+}
+
+func newProgram(name string, e Entry, overridden bool) (Adapter, error) {
+	problems := e.problems()
+	if !programName.MatchString(name) {
+		problems = append(problems, fmt.Errorf("its name has other characters than letters, digits, dots and dashes"))
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("cannot use the agent program %q: agents.%s.%v", name, name, problems[0])
+	}
+	rules, err := newRules(e.ExitCodes, e.Signatures, builtin().common)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the agent program %q: agents.%s.%v", name, name, err)
+	}
+	return &entryProgram{name: name, entry: e, rules: rules, root: os.Geteuid() == 0, overridden: overridden}, nil
 }

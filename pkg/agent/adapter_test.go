@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAnUnknownProgramIsRefusedWithTheKnownOnes(t *testing.T) {
 	t.Parallel()
-	_, err := Lookup("clade", Options{Custom: map[string]Custom{"mine": {Command: []string{"x"}}}})
-	want := `cannot find the agent program "clade"; known are claude, mine, scripted`
+	_, err := Lookup("clade", Options{Custom: map[string]Entry{"mine": {Command: []string{"x"}}}})
+	want := `cannot find the agent program "clade"; known are aider, amp, claude, cline, codex, copilot, crush, cursor-agent, droid, gemini, goose, kimi, mine, opencode, pi, qwen, scripted, vibe`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -17,14 +18,14 @@ func TestAnUnknownProgramIsRefusedWithTheKnownOnes(t *testing.T) {
 
 func TestAProgramOfTheProjectIsCheckedWhenItIsLookedUp(t *testing.T) {
 	t.Parallel()
-	for want, c := range map[string]Custom{
-		"agents.mine.command is empty":                         {},
-		`agents.mine.prompt is "mail", not stdin`:              {Command: []string{"x"}, Prompt: "mail"},
-		"agents.mine.output":                                   {Command: []string{"x"}, Output: "csv"},
-		"known are claude-stream-json, text":                   {Command: []string{"x"}, Output: "csv"},
-		`cannot use the agent program "mine": agents.mine.out`: {Command: []string{"x"}, Output: "csv"},
+	for want, c := range map[string]Entry{
+		"agents.mine.command is empty":                          {},
+		`agents.mine.prompt is "mail", not stdin`:               {Command: []string{"x"}, Prompt: "mail"},
+		"agents.mine.output":                                    {Command: []string{"x"}, Output: "csv"},
+		"known are claude-stream-json, cline-json, codex-json,": {Command: []string{"x"}, Output: "csv"},
+		`cannot use the agent program "mine": agents.mine.out`:  {Command: []string{"x"}, Output: "csv"},
 	} {
-		if _, err := Lookup("mine", Options{Custom: map[string]Custom{"mine": c}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Lookup("mine", Options{Custom: map[string]Entry{"mine": c}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v gave %v, want %q", c, err, want)
 		}
 	}
@@ -35,12 +36,12 @@ func TestAProgramOfTheProjectIsCheckedWhenItIsLookedUp(t *testing.T) {
 
 func TestThePlaceholdersOfAProjectsProgram(t *testing.T) {
 	t.Parallel()
-	c := Custom{
+	c := Entry{
 		Command: []string{"bash", "x.sh", "--prompt={{.PromptFile}}", "{{.Model}}", "{{.Worktree}}/{{.Role}}", "{{.TaskID}}", "{{.Other}}"},
 		Prompt:  "argv",
 		Env:     map[string]string{"B": "2", "A": "1"},
 	}
-	a, err := Lookup("mine", Options{Custom: map[string]Custom{"mine": c}})
+	a, err := Lookup("mine", Options{Custom: map[string]Entry{"mine": c}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestThePromptIsHandedOverAsTheProjectSays(t *testing.T) {
 		"file":  "cat; cat \"$0\"",
 		"argv":  "cat; printf %s \"$1\"",
 	} {
-		a, err := newCommand("mine", Custom{Command: []string{"sh", "-c", script, "{{.PromptFile}}"}, Prompt: prompt})
+		a, err := newOwn("mine", Entry{Command: []string{"sh", "-c", script, "{{.PromptFile}}"}, Prompt: prompt})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,8 @@ func TestThePromptIsHandedOverAsTheProjectSays(t *testing.T) {
 
 func TestHowClaudeIsStarted(t *testing.T) {
 	t.Parallel()
-	cmd, err := claude{program: "claude", root: true}.Command(Spec{Model: "opus", Session: "s-1"})
+	claude := &entryProgram{name: "claude", entry: builtin().Programs["claude"], rules: builtin().common, root: true}
+	cmd, err := claude.Command(Spec{Model: "opus", Session: "s-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,10 +89,10 @@ func TestHowClaudeIsStarted(t *testing.T) {
 	if got := strings.Join(cmd.Argv, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if !cmd.Stdin || cmd.RestartCode != 0 {
-		t.Errorf("got %+v, want the prompt on stdin and no restart code", cmd)
+	if !cmd.Stdin || cmd.RestartCode != 0 || cmd.EndGrace != 5*time.Second {
+		t.Errorf("got %+v, want the prompt on stdin, no restart code, and 5 s to end", cmd)
 	}
-	env := "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_MAX_RETRIES=2 IS_SANDBOX=1"
+	env := "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_MAX_RETRIES=2 DISABLE_AUTOUPDATER=1 IS_SANDBOX=1"
 	if got := strings.Join(cmd.Env, " "); got != env {
 		t.Errorf("environment is %s, want %s", got, env)
 	}
@@ -99,7 +101,8 @@ func TestHowClaudeIsStarted(t *testing.T) {
 			t.Errorf("%s is passed on", name)
 		}
 	}
-	cmd, err = claude{program: "claude"}.Command(Spec{})
+	claude.root = false
+	cmd, err = claude.Command(Spec{})
 	if err != nil || slices.Contains(cmd.Env, "IS_SANDBOX=1") || slices.Contains(cmd.Argv, "--model") || slices.Contains(cmd.Argv, "--resume") {
 		t.Errorf("without root, model and session: %+v, %v", cmd, err)
 	}
@@ -107,7 +110,7 @@ func TestHowClaudeIsStarted(t *testing.T) {
 
 func TestAWrapperThatRanOutOfTimeIsTransient(t *testing.T) {
 	t.Parallel()
-	res, _ := read(&textReader{}, "", Exit{Code: 124})
+	res, _ := read(reader(formatText), "", Exit{Code: 124})
 	if !res.Outcome.Transient() {
 		t.Errorf("got %s, want a transient outcome", res.Outcome)
 	}

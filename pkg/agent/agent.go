@@ -31,6 +31,10 @@ type Spec struct {
 	// the worktree. It is asked only when the output has been silent for Stall. May be nil.
 	Activity func() time.Time
 
+	// Event is called for each thing that the program tells, in order, by one goroutine. Usage
+	// in it is the run's so far, so a budget can be watched. May be nil.
+	Event func(Event)
+
 	// Started is called once, right after the spawn and before the prompt is handed over. An
 	// error stops the program: Outcome Killed. May be nil.
 	Started func(Process) error
@@ -44,6 +48,8 @@ type Outcome string
 
 const (
 	Finished    Outcome = "finished"     // ended by itself and reports no failure
+	Reask       Outcome = "reask"        // ended by itself without a usable answer: cut off, or none at all
+	Stopped     Outcome = "stopped"      // the program's own limit of turns or money ended it
 	Crashed     Outcome = "crashed"      // ended with a failure of its own, or without its end event
 	TimedOut    Outcome = "timeout"      // stopped at Spec.Timeout
 	Stalled     Outcome = "stalled"      // stopped after Spec.Stall without a sign of life
@@ -74,6 +80,16 @@ type Result struct {
 	Usage   Usage
 	Session string // conversation that can be resumed; empty when there is none
 
+	NoSession bool // the conversation that was to be resumed is not known to the program
+	Tools     int  // calls of tools that were seen
+	Unknown   int  // lines that the reader does not know; they do no harm
+
+	// Signature says by what the outcome was recognised, e.g. "status 429", and Evidence is the
+	// line that showed it, shortened; EvidenceLine is its number in stdout, 0 = elsewhere.
+	Signature    string
+	Evidence     string
+	EvidenceLine int
+
 	RetryAfter time.Duration // as told by the provider; 0 = not told
 	ResetAt    time.Time     // end of a quota window; zero = not told
 
@@ -92,6 +108,10 @@ type Usage struct {
 	TokensIn     int // all of them, those read from a cache or written to it included
 	TokensOut    int
 	TokensCached int // the part of TokensIn that was read from a cache
+
+	// WholeSession: these are the figures of the resumed conversation from its beginning, not
+	// of this run. What was recorded for its earlier runs has to be taken off.
+	WholeSession bool
 }
 
 const (

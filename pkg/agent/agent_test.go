@@ -67,12 +67,24 @@ func (f fakeAdapter) Command(Spec) (Command, error) {
 	return c, nil
 }
 
-func (f fakeAdapter) Reader() Reader {
+func (f fakeAdapter) Info() Info { return Info{Name: "fake"} }
+
+func (f fakeAdapter) Interactive(s Spec) (Command, error) { return f.Command(s) }
+
+func (f fakeAdapter) Reader(Spec) Reader {
 	if f.reader != nil {
 		return f.reader()
 	}
-	return &textReader{}
+	return reader(formatText)
 }
+
+// newOwn returns the adapter of a project's own program.
+func newOwn(name string, e Entry) (Adapter, error) {
+	return Lookup(name, Options{Custom: map[string]Entry{name: e}})
+}
+
+// reader returns a reader with the common signatures.
+func reader(name string) Reader { return newReader(name, builtin().common, readerOptions{}) }
 
 func script(text string) fakeAdapter { return fakeAdapter{script: text} }
 

@@ -8,77 +8,9 @@ import (
 
 const helloSession = "f7e71b48-5c6c-4bdf-9bd9-fc7124d5898d"
 
-func TestRecordedRunsOfClaudeAreClassified(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]struct {
-		code    int
-		outcome Outcome
-		text    string // in the error, or in the final message of a finished run
-		cents   int    // -1 = not known
-		in, out int
-	}{
-		"hello":         {0, Finished, "DONE: hello.txt is committed.", 2, 5540, 92},
-		"err-429-ONCE":  {0, Finished, "RECOVERED.", 1, 1520, 40},
-		"resume":        {0, Finished, "RESUMED: appended.", 2, 3040, 80},
-		"err-401":       {1, Unusable, "Invalid API key", 0, 0, 0},
-		"err-404":       {1, Unusable, "issue with the selected model", 0, 0, 0},
-		"err-429":       {1, RateLimited, "Request rejected (429)", 0, 0, 0},
-		"err-QUOTA":     {1, Unusable, "check your plan and billing details", 0, 0, 0},
-		"err-500":       {1, Overloaded, "Internal server error", 0, 0, 0},
-		"err-MIDSTREAM": {1, Overloaded, "529 Overloaded", 0, 0, 0},
-		"err-RESET":     {1, Network, "Connection dropped", 0, 0, 0},
-		"err-TRUNCATE":  {1, Network, "Connection to the API was lost", 2, 3040, 8},
-		"err-CONTEXT":   {1, ContextFull, "Prompt is too long", 0, 0, 0},
-		"err-MALFORMED": {1, Crashed, "JSON Parse error", 0, 0, 0},
-		"err-MAXTOK":    {1, Crashed, "output token maximum", 3, 6080, 160},
-		"maxturns":      {1, Crashed, "Reached maximum number of turns (3)", 2, 4560, 120},
-		"int-tool":      {0, Crashed, "ede_diagnostic", 1, 1520, 40},
-		"resume-bad":    {1, Crashed, "No conversation found", 0, 0, 0},
-		"term-tool":     {143, Crashed, "exit code 143", -1, 0, 0},
-	} {
-		res, ended := read(&claudeReader{}, string(sample(t, "claude-"+name+".jsonl")), Exit{Code: want.code})
-		text := res.Error
-		if want.outcome == Finished {
-			text = res.Final
-		}
-		if res.Outcome != want.outcome || !strings.Contains(text, want.text) {
-			t.Errorf("%s: got %s %q, want %s %q", name, res.Outcome, text, want.outcome, want.text)
-		}
-		u := res.Usage
-		if u.CostKnown != (want.cents >= 0) || u.CostKnown && (u.CostCents != want.cents || u.TokensIn != want.in || u.TokensOut != want.out) {
-			t.Errorf("%s: usage is %+v, want %d cents, %d and %d tokens", name, u, want.cents, want.in, want.out)
-		}
-		if wantEnd := name != "term-tool"; ended != wantEnd {
-			t.Errorf("%s: it has said its last word: %v, want %v", name, ended, wantEnd)
-		}
-		if (res.Session == "") != (name == "resume-bad") {
-			t.Errorf("%s: session is %q", name, res.Session)
-		}
-	}
-}
-
-func TestASessionThatCanBeResumedIsTold(t *testing.T) {
-	t.Parallel()
-	res, _ := read(&claudeReader{}, string(sample(t, "claude-hello.jsonl")), Exit{})
-	if res.Session != helloSession {
-		t.Errorf("session is %q, want %s", res.Session, helloSession)
-	}
-}
-
-func TestClaudeThatRefusesToStart(t *testing.T) {
-	t.Parallel()
-	res, _ := read(&claudeReader{}, "", Exit{Code: 1, Stderr: sample(t, "claude-nosandbox.err")})
-	if res.Outcome != Unusable || !strings.Contains(res.Error, "root/sudo") {
-		t.Errorf("got %+v, want unusable", res)
-	}
-	if res, _ = read(&claudeReader{}, "", Exit{}); res.Outcome != Crashed {
-		t.Errorf("nothing at all with exit 0 got %+v, want crashed", res)
-	}
-}
-
 // hello returns the recorded run without its result line, and the last text before it.
 func hello(t *testing.T) string {
-	lines := strings.SplitAfter(strings.TrimSpace(string(sample(t, "claude-hello.jsonl"))), "\n")
+	lines := strings.SplitAfter(strings.TrimSpace(string(sample(t, "corpus/claude/hello.jsonl"))), "\n")
 	return strings.Join(lines[:len(lines)-1], "")
 }
 
@@ -103,7 +35,7 @@ func TestTheLimitOfAPlanIsAQuotaWindow(t *testing.T) {
 		"no credit":          {result("Your credit balance is too low"), Unusable, time.Time{}},
 		"talk about a limit": {rejected + `{"type":"result","is_error":false,"result":"usage limit reached"}` + "\n", Finished, time.Time{}},
 	} {
-		res, _ := read(&claudeReader{}, hello(t)+c.stdout, Exit{Code: 1, At: now})
+		res, _ := read(reader("claude-stream-json"), hello(t)+c.stdout, Exit{Code: 1, At: now})
 		if res.Outcome != c.want || !res.ResetAt.Equal(c.reset) {
 			t.Errorf("%s: got %s until %v, want %s until %v", name, res.Outcome, res.ResetAt, c.want, c.reset)
 		}
@@ -116,19 +48,19 @@ func TestLinesThatAreNotKnownDoNoHarm(t *testing.T) {
 		"plain words", "{", `{"type":"news"}`, `[1]`, `{"type":7}`, "", `{"type":"assistant","message":"words"}`,
 		`{"type":"assistant","message":{"content":"words"},"error":{"a":1}}`, `{"type":"system","subtype":"init","session_id":5}`, "\x00\xff",
 	}, "\n") + "\n"
-	res, _ := read(&claudeReader{}, noise+string(sample(t, "claude-hello.jsonl"))+noise, Exit{})
+	res, _ := read(reader("claude-stream-json"), noise+string(sample(t, "corpus/claude/hello.jsonl"))+noise, Exit{})
 	if res.Outcome != Finished || res.Session != helloSession || res.Usage.CostCents != 2 {
 		t.Errorf("got %+v, want finished", res)
 	}
 	odd := `{"type":"result","is_error":true,"api_error_status":"529","result":{"a":1},"errors":"x","usage":[],"total_cost_usd":"y"}` + "\n"
-	if res, _ = read(&claudeReader{}, odd, Exit{Code: 1}); res.Outcome != Crashed || res.Usage.CostKnown {
+	if res, _ = read(reader("claude-stream-json"), odd, Exit{Code: 1}); res.Outcome != Crashed || res.Usage.CostKnown {
 		t.Errorf("a result of other types got %+v, want crashed", res)
 	}
 }
 
 func TestAResultIsTheEndUnlessTheProgramGoesOn(t *testing.T) {
 	t.Parallel()
-	r := &claudeReader{}
+	r := reader("claude-stream-json")
 	result := `{"type":"result","is_error":false,"result":"%","queued_turn_count":0,"model_usage_since_last_result":{"m":{"inputTokens":10,"outputTokens":1,"costUSD":0.07}}}`
 	for _, c := range []struct {
 		line  string
@@ -153,7 +85,7 @@ func TestAResultIsTheEndUnlessTheProgramGoesOn(t *testing.T) {
 func TestOlderResultLinesTellCostAndTokensOnce(t *testing.T) {
 	t.Parallel()
 	line := `{"type":"result","is_error":false,"result":"ok","total_cost_usd":0.07,"usage":{"input_tokens":5,"output_tokens":6,"cache_read_input_tokens":7,"cache_creation_input_tokens":8}}`
-	res, _ := read(&claudeReader{}, line, Exit{})
+	res, _ := read(reader("claude-stream-json"), line, Exit{})
 	want := Usage{CostKnown: true, CostCents: 7, TokensKnown: true, TokensIn: 20, TokensOut: 6, TokensCached: 7}
 	if res.Usage != want {
 		t.Errorf("got %+v, want %+v", res.Usage, want)

@@ -16,7 +16,7 @@ func program(t *testing.T, name string) Adapter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := newCommand("test", Custom{Command: []string{self}, Env: map[string]string{programVariable: name}})
+	a, err := newOwn("test", Entry{Command: []string{self}, Env: map[string]string{programVariable: name}})
 	if err != nil {
 		t.Fatal(err)
 	}

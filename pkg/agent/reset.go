@@ -9,10 +9,12 @@ import (
 
 // Programs tell the end of a quota window in words at best (agents 5): as a clock time, with a
 // zone or in the local one ("resets 7pm (UTC)", "try again at 4:16 AM"), with a date ("resets
-// Nov 24, 5pm"), or as Unix seconds ("limit reached|1760000400").
+// Nov 24, 5pm", "try again at Nov 24th, 2026 5:00 PM"), as a time of RFC 3339, or as Unix
+// seconds ("limit reached|1760000400").
 var (
-	resetClock = regexp.MustCompile(`(?i)(?:resets?|try again)(?: at)? (?:([a-z]{3}) (\d{1,2})(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))? ?([ap])m(?: \(([A-Za-z_/+-]+)\))?`)
+	resetClock = regexp.MustCompile(`(?i)(?:resets?|try again)(?: (?:at|on))? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))? ?([ap])m(?: \(([A-Za-z_/+-]+)\))?`)
 	resetUnix  = regexp.MustCompile(`limit reached\|(\d{10})\b`)
+	resetStamp = regexp.MustCompile(`(?i)(?:resets?|try again|retry|until|available)[a-z ]{0,12}[ :=]{1,3}(\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(?:\.\d+)?(?:z|[+-]\d\d:\d\d))`)
 )
 
 // justPassed is how long after a clock time a message that names it still means today.
@@ -25,23 +27,27 @@ func parseReset(text string, now time.Time) (time.Time, bool) {
 		seconds, err := strconv.ParseInt(m[1], 10, 64)
 		return time.Unix(seconds, 0), err == nil
 	}
+	if m := resetStamp.FindStringSubmatch(text); m != nil {
+		at, err := time.Parse(time.RFC3339, strings.ToUpper(m[1]))
+		return at, err == nil
+	}
 	m := resetClock.FindStringSubmatch(text)
 	if m == nil {
 		return time.Time{}, false
 	}
-	hour, _ := strconv.Atoi(m[3])
-	minute, _ := strconv.Atoi(m[4])
+	hour, _ := strconv.Atoi(m[4])
+	minute, _ := strconv.Atoi(m[5])
 	if hour < 1 || hour > 12 || minute > 59 {
 		return time.Time{}, false
 	}
 	hour %= 12
-	if strings.EqualFold(m[5], "p") {
+	if strings.EqualFold(m[6], "p") {
 		hour += 12
 	}
 	zone := now.Location()
-	if m[6] != "" {
+	if m[7] != "" {
 		var err error
-		if zone, err = time.LoadLocation(m[6]); err != nil {
+		if zone, err = time.LoadLocation(m[7]); err != nil {
 			return time.Time{}, false
 		}
 	}
@@ -58,9 +64,68 @@ func parseReset(text string, now time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	day, _ := strconv.Atoi(m[2])
+	if year, err := strconv.Atoi(m[3]); err == nil {
+		return time.Date(year, month.Month(), day, hour, minute, 0, 0, zone), true
+	}
 	at := time.Date(here.Year(), month.Month(), day, hour, minute, 0, 0, zone)
 	if at.Before(now.AddDate(0, -1, 0)) { // in December a window may end in January
 		at = at.AddDate(1, 0, 0)
 	}
 	return at, true
+}
+
+// Providers tell how long to wait as "retry after 30s", "try again in 1 hour 5 minutes",
+// "Please retry in 35.5s", "resets in 2h 10m", or as a header with seconds.
+var (
+	delayWords  = regexp.MustCompile(`(?i)(?:retry[ -]?after|(?:try again|retry|resets?|available)(?: \w+)? (?:in|after))\W{0,3}((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)[ ,]*(?:and )?)+\b|\d+(?:\.\d+)?\b)`)
+	delayFields = regexp.MustCompile(`(?i)retry_?(?:delay|after)_?(ms)?"?\s*[:=]\s*"?(\d+(?:\.\d+)?)(m?s)?\b`)
+	delayPart   = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([a-z]*)`)
+)
+
+// longestDelay is the longest wait that is believed; a longer one is taken for another number.
+const longestDelay = 32 * 24 * time.Hour
+
+// parseDelay finds how long a provider asks to wait.
+func parseDelay(text string) (time.Duration, bool) {
+	var total time.Duration
+	if m := delayWords.FindStringSubmatch(text); m != nil {
+		for _, part := range delayPart.FindAllStringSubmatch(m[1], -1) {
+			total += duration(part[1], part[2])
+		}
+	} else if m := delayFields.FindStringSubmatch(text); m != nil {
+		unit := m[3]
+		if m[1] != "" {
+			unit = "ms"
+		}
+		total = duration(m[2], unit)
+	}
+	if total <= 0 || total > longestDelay {
+		return 0, false
+	}
+	return total, true
+}
+
+// duration reads a number with a unit; without one it is seconds.
+func duration(number, unit string) time.Duration {
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || n > 1e9 {
+		return 0
+	}
+	unit = strings.ToLower(unit)
+	per := time.Second
+	switch {
+	case unit == "ms" || strings.HasPrefix(unit, "milli"):
+		per = time.Millisecond
+	case strings.HasPrefix(unit, "m"):
+		per = time.Minute
+	case strings.HasPrefix(unit, "h"):
+		per = time.Hour
+	case strings.HasPrefix(unit, "d"):
+		per = 24 * time.Hour
+	}
+	d := n * float64(per)
+	if d > float64(2*longestDelay) {
+		return 2 * longestDelay
+	}
+	return time.Duration(d)
 }

@@ -34,7 +34,7 @@ func Run(ctx context.Context, a Adapter, s Spec) Result {
 	if s.KillGrace == 0 {
 		s.KillGrace = DefaultKillGrace
 	}
-	c, res := start(a.Reader(), cmd, s)
+	c, res := start(a.Reader(s), cmd, s)
 	if c == nil {
 		return res
 	}
@@ -216,7 +216,11 @@ func (c *child) result(cmd Command, cause Outcome, why string, left []Process) R
 	if cut := len(res.Final) - MaxFinal; cut > 0 {
 		res.Final = strings.ToValidUTF8(res.Final[cut:], "")
 	}
+	refused := res.Outcome.Transient() || res.Outcome == QuotaWindow
 	switch {
+	case cause == Stalled && refused:
+		// It waits for its provider and says nothing: what the provider said counts.
+		res.Error = strings.TrimSuffix(why+"; "+res.Error, "; ")
 	case cause != "":
 		res.Outcome, res.Error = cause, why
 		res.RetryAfter, res.ResetAt = 0, time.Time{}

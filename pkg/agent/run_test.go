@@ -62,7 +62,7 @@ func TestAFailingProgramCrashedAndSaysWhy(t *testing.T) {
 
 func TestExitCode42AsksForARestartOnlyWhereTheAdapterSaysSo(t *testing.T) {
 	t.Parallel()
-	custom, err := Lookup("mine", Options{Custom: map[string]Custom{"mine": {Command: []string{"sh", "-c", "exit 42"}}}})
+	custom, err := Lookup("mine", Options{Custom: map[string]Entry{"mine": {Command: []string{"sh", "-c", "exit 42"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestExitCode42AsksForARestartOnlyWhereTheAdapterSaysSo(t *testing.T) {
 
 func TestAProgramThatCannotBeStarted(t *testing.T) {
 	t.Parallel()
-	missing, err := newCommand("mine", Custom{Command: []string{"no-such-agent-program"}})
+	missing, err := newOwn("mine", Entry{Command: []string{"no-such-agent-program"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,11 +310,11 @@ func TestAnOutputThatCannotBeWrittenDoesNotStopTheProgram(t *testing.T) {
 func TestAProgramThatHangsAfterItsResultIsFinished(t *testing.T) {
 	t.Parallel()
 	mark := testMark(t)
-	path, err := filepath.Abs("testdata/claude-hello.jsonl")
+	path, err := filepath.Abs("testdata/corpus/claude/hello.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := fakeAdapter{script: "cat '" + path + "'; sleep 1000", cmd: Command{EndGrace: 100 * time.Millisecond}, reader: func() Reader { return &claudeReader{} }}
+	a := fakeAdapter{script: "cat '" + path + "'; sleep 1000", cmd: Command{EndGrace: 100 * time.Millisecond}, reader: func() Reader { return reader("claude-stream-json") }}
 	res := Run(t.Context(), a, Spec{Env: []string{mark}, Timeout: time.Minute})
 	if res.Outcome != Finished || res.Final != "DONE: hello.txt is committed." || res.Seconds > 5 {
 		t.Errorf("got %+v, want finished", res)

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -13,6 +14,14 @@ type scripted struct {
 	scenario string
 }
 
+func (s scripted) Info() Info {
+	return Info{Name: nameScripted, Binary: s.liza, About: "the built-in scripted agent", Output: formatScripted}
+}
+
+func (s scripted) Interactive(Spec) (Command, error) {
+	return Command{}, errors.New("cannot open the scripted agent in a terminal: it reads its scenario only")
+}
+
 func (s scripted) Command(Spec) (Command, error) {
 	return Command{
 		Argv:        []string{s.liza, "scripted-agent", "--scenario", s.scenario},
@@ -21,7 +30,7 @@ func (s scripted) Command(Spec) (Command, error) {
 	}, nil
 }
 
-func (s scripted) Reader() Reader { return &scriptedReader{} }
+func (s scripted) Reader(Spec) Reader { return &scriptedReader{} }
 
 // A ScriptedEvent is how the scripted agent says what a real program says by its provider's
 // events: one line of JSON, {"liza_scripted": {"event": "rate_limit", "retry_after": 1}}. It is
@@ -72,12 +81,14 @@ func (r *scriptedReader) Line(line []byte) bool {
 
 func (r *scriptedReader) End(e Exit) Result {
 	res := Result{
-		Outcome: plainOutcome(e),
-		Final:   withoutEvents(e.Stdout),
-		Usage:   Usage{CostKnown: true, TokensKnown: true}, // it costs nothing, and that is known
+		Outcome:   plainOutcome(e),
+		Final:     withoutEvents(e.Stdout),
+		Usage:     Usage{CostKnown: true, TokensKnown: true}, // it costs nothing, and that is known
+		Signature: howEnded(e),
 	}
 	if o, ok := scriptedOutcomes[r.event.Event]; ok {
 		res.Outcome, res.RetryAfter = o, seconds(r.event.RetryAfter)
+		res.Signature, res.Evidence = "event "+r.event.Event, string(bytes.TrimSpace(r.event.Line()))
 		if r.event.ResetAfter > 0 {
 			res.ResetAt = e.At.Add(seconds(r.event.ResetAfter))
 		}

@@ -96,10 +96,9 @@ func TestP168P169TheFiguresOfASprint(t *testing.T) {
 
 	t.Run("archived tasks still count", func(t *testing.T) {
 		b.Tasks = b.Tasks[2:]
-		in := Input{Archived: map[string]Status{"a": Merged, "b": Merged, "of-another-sprint": Merged}}
-		b.must(b.Create(codeTask("e"), false, person, in, b.now))
-		in.Reason = "r"
-		_, err := b.Abandon("e", person, in, b.now)
+		b.UseArchive(shelf{"a": Merged, "b": Merged, "of-another-sprint": Merged})
+		b.must(b.Create(codeTask("e"), false, person, Input{}, b.now))
+		_, err := b.Abandon("e", person, Input{Reason: "r"}, b.now)
 		b.must(err)
 		want(t, "the outcome rate: 3 of 5", *m.TaskOutcomeApprovalRatePercent, 60)
 	})

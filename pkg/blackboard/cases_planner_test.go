@@ -175,7 +175,8 @@ func TestTheTriggers(t *testing.T) {
 	t.Run("an archived task is a task", func(t *testing.T) {
 		t.Parallel()
 		b := team(t)
-		want(t, "the number of triggers", len(b.Triggers(TriggerFacts{Archived: map[string]Status{"old": Merged}}, b.now)), 0)
+		b.UseArchive(shelf{"old": Merged})
+		want(t, "the number of triggers", len(b.Triggers(TriggerFacts{}, b.now)), 0)
 	})
 	t.Run("what changes while the planner runs is news", func(t *testing.T) {
 		t.Parallel()
@@ -253,8 +254,10 @@ func TestP139P140Completion(t *testing.T) {
 	t.Run("nothing at all is not completed", func(t *testing.T) {
 		b := team(t)
 		want(t, "completion", b.CompletionOf(CompletionFacts{}, b.now), CompletionOpen)
-		old := CompletionFacts{Triggers: TriggerFacts{Archived: map[string]Status{"old": Merged}}}
-		want(t, "completion with an archive", b.CompletionOf(old, b.now), CompletionComplete)
+		b.UseArchive(shelf{"of-another-sprint": Merged})
+		want(t, "completion with the archive of another sprint", b.CompletionOf(CompletionFacts{}, b.now), CompletionOpen)
+		b.UseArchive(shelf{"old": Merged})
+		want(t, "completion with an archive", b.CompletionOf(CompletionFacts{}, b.now), CompletionComplete)
 	})
 }
 

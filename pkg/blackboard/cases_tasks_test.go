@@ -28,11 +28,9 @@ func TestP025ATaskWaitsForItsDependencies(t *testing.T) {
 	t.Run("P-027 and is valid", func(*testing.T) { b.valid() })
 	t.Run("an archived dependency counts as what it was", func(t *testing.T) {
 		c := codeTask("c", "old")
-		in := Input{Archived: map[string]Status{"old": Merged}}
-		b.must(b.Create(c, false, person, in, b.now))
-		claim := claimed("c")
-		claim.Archived = in.Archived
-		b.must(b.Claim("c", supervisorOf("coder-2"), claim, b.now))
+		b.UseArchive(shelf{"old": Merged})
+		b.must(b.Create(c, false, person, Input{}, b.now))
+		b.must(b.Claim("c", supervisorOf("coder-2"), claimed("c"), b.now))
 	})
 }
 
@@ -233,7 +231,7 @@ func TestCreateRefusesWhatCannotBeATask(t *testing.T) {
 		{"P-020 without done_when", "G12", "missing: done_when", ExitUsage, func(x *Task) { x.DoneWhen = "" }, Input{}},
 		{"P-021 an id that exists", "G11", "task there exists (UNCLAIMED)", ExitRefused, func(x *Task) { x.ID = "there" }, Input{}},
 		{"P-021 but for case", "G11", "task there exists (UNCLAIMED)", ExitRefused, func(x *Task) { x.ID = "There" }, Input{}},
-		{"P-021 an id of the archive", "G11", "exists in the archive (MERGED)", ExitRefused, func(x *Task) { x.ID = "Old" }, Input{Archived: map[string]Status{"old": Merged}}},
+		{"P-021 an id of the archive", "G11", "exists in the archive (MERGED)", ExitRefused, func(x *Task) { x.ID = "Archived" }, Input{}},
 		{"P-022 a path", "G10", "is not allowed", ExitUsage, func(x *Task) { x.ID = "../x" }, Input{}},
 		{"P-022 a blank", "G10", "is not allowed", ExitUsage, func(x *Task) { x.ID = "a b" }, Input{}},
 		{"P-022 a shell character", "G10", "is not allowed", ExitUsage, func(x *Task) { x.ID = "a;rm" }, Input{}},
@@ -260,6 +258,7 @@ func TestCreateRefusesWhatCannotBeATask(t *testing.T) {
 			_, err := b.Abandon("dropped", person, Input{Reason: "not wanted"}, b.now)
 			b.must(err)
 			b.must(b.Supersede("split", person, Input{Reason: "too large", By: List{"there"}}, b.now))
+			b.UseArchive(shelf{"archived": Merged})
 			task := codeTask("new")
 			x.change(task)
 			b.refused(x.guard, x.exit, x.text, func() error { return b.Create(task, false, personAs("planner-2"), x.in, b.now) })

@@ -177,35 +177,3 @@ func (s *State) Entries() []Entry { return s.entries }
 
 // ClearEntries forgets the recorded entries.
 func (s *State) ClearEntries() { s.entries = nil }
-
-// Normalize gives the spellings that readers accept (protocol 2) their present form, as
-// they were written by hand or by Liza v1.
-func (s *State) Normalize() {
-	if s.Version == "1.0" {
-		s.Version = "1"
-	}
-	if s.Goal != nil && s.Goal.Status == "PLANNING" {
-		s.Goal.Status = InProgress
-	}
-	for _, a := range s.Agents {
-		if a == nil || a.Task == "" {
-			continue
-		}
-		if a.CurrentTask == "" {
-			a.CurrentTask = a.Task
-		}
-		a.Task = ""
-	}
-	for _, a := range s.Anomalies {
-		if a == nil {
-			continue
-		}
-		if a.Task == "" {
-			a.Task = a.TaskID
-		}
-		if a.Reporter == "" {
-			a.Reporter = a.LoggedBy
-		}
-		a.TaskID, a.LoggedBy = "", ""
-	}
-}

@@ -66,6 +66,7 @@ var storeApproval = Effect{"approved_by, approved_commit = review_commit; reject
 
 var storeRejection = Effect{"rejection_reason, fixes; review.status needs_fix; review_cycles_current + 1, review_cycles_total + 1; review_failures 0", func(m *move) {
 	t := m.task
+	m.noteStillPresent()
 	r := m.storeReview("needs_fix")
 	t.RejectionReason = &Rejection{Summary: m.in.Reason, Findings: r.Findings, Checks: failedChecks(r.Checks), Anomalies: m.state.anomaliesBy(m.actor.ID, t.ID)}
 	t.Fixes = nil

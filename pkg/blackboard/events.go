@@ -28,7 +28,7 @@ func (s *State) Create(t *Task, draft bool, a Actor, in Input, now time.Time) er
 		return err
 	}
 	if by.party&ByHuman != 0 || a.Via {
-		s.reopen(a, now)
+		s.reopen("new work", a, now)
 	}
 	m.apply()
 	return nil
@@ -143,10 +143,10 @@ func (s *State) Submit(id string, a Actor, in Input, now time.Time) error {
 		return nil
 	}
 	system := SystemActor(a.Facts)
-	if err := s.run(EvPass, id, system, Input{Archived: in.Archived}, now); err != nil {
+	if err := s.run(EvPass, id, system, Input{}, now); err != nil {
 		return err
 	}
-	return s.run(EvMerge, id, system, Input{Archived: in.Archived}, now)
+	return s.run(EvMerge, id, system, Input{}, now)
 }
 
 // ClaimReview gives the actor the exclusive right to judge the task (T13).

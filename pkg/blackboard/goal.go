@@ -2,8 +2,8 @@ package blackboard
 
 import "time"
 
-// reopen sets a COMPLETED goal back to IN_PROGRESS because there is new work (O03).
-func (s *State) reopen(a Actor, now time.Time) {
+// reopen sets a COMPLETED goal back to IN_PROGRESS and says why (O03).
+func (s *State) reopen(why string, a Actor, now time.Time) {
 	g := s.Goal
 	if g == nil || g.Status != Completed {
 		return
@@ -15,8 +15,9 @@ func (s *State) reopen(a Actor, now time.Time) {
 			s.Sprint.Timeline.Ended = ""
 		}
 	}
-	s.align("reopened", "new work by "+a.name(), now)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "goal_reopened", Detail: "new work by " + a.name(), Extra: via(a)})
+	why += " by " + a.name()
+	s.align("reopened", why, now)
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "goal_reopened", Detail: why, Extra: via(a)})
 }
 
 // CompletionFacts is what completion depends on besides the state.
@@ -49,8 +50,8 @@ func (s *State) CompletionOf(f CompletionFacts, now time.Time) Completion {
 		}
 		found, merged = true, merged || t.Status == Merged && !t.AfterPlan
 	}
-	for _, st := range f.Triggers.Archived {
-		found, merged = true, merged || st == Merged
+	for id, st := range s.ArchivedNow() {
+		found, merged = true, merged || st == Merged && !s.archived()[id].AfterPlan
 	}
 	// Without facts about processes a planner counts as long as its lease holds.
 	if !found || len(s.Triggers(f.Triggers, now)) > 0 || s.planning("", ProcessFacts{}, now) != "" {

@@ -35,7 +35,7 @@ var claimAllowed = Guard{"", "the guards of the claim that follows hold", func(*
 
 var controlsOpen = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT", func(m *move) error {
 	if m.in.Control != "" {
-		return m.noBut("liza resume", "G07", ExitRefused, "%s", m.in.Control)
+		return m.noBut(m.state.resumeCommand(), "G07", ExitRefused, "%s", m.in.Control)
 	}
 	return nil
 }}
@@ -45,7 +45,7 @@ var sprintRuns = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT, and the s
 		return err
 	}
 	if st := m.state.sprintStatus(); st != InProgress {
-		next := "liza resume"
+		next := m.state.resumeCommand()
 		if st == Completed {
 			next = "liza sprint next"
 		}

@@ -22,9 +22,10 @@ var idNew = Guard{"G11", "the id is new, without regard to case, also in the arc
 			return refuse("G11", ExitRefused, "liza show "+t.ID, "task %s exists (%s)", t.ID, t.Status)
 		}
 	}
-	for _, id := range sortedKeys(m.in.Archived) {
+	archived := m.state.archived()
+	for _, id := range sortedKeys(archived) {
 		if strings.EqualFold(id, m.task.ID) {
-			return refuse("G11", ExitRefused, "liza show "+id, "task %s exists in the archive (%s)", id, m.in.Archived[id])
+			return refuse("G11", ExitRefused, "liza show "+id, "task %s exists in the archive (%s)", id, archived[id].Status)
 		}
 	}
 	return nil

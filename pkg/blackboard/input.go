@@ -34,7 +34,6 @@ type Input struct {
 	AutoMerge   bool
 	SpecExists  func(path string) bool // nil: not checked
 	SpecHash    string
-	Archived    map[string]Status // archived tasks, which count as what they were
 	Claim       *ClaimFacts
 	Submission  *SubmissionFacts
 	Review      *ReviewFacts

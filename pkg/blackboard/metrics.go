@@ -44,7 +44,7 @@ func (s *State) metrics() *Metrics {
 
 // addMetrics is E-METRICS: the difference that one event made. The archived tasks of the
 // sprint still count as what they were.
-func (s *State) addMetrics(before, after contribution, archived map[string]Status) {
+func (s *State) addMetrics(before, after contribution) {
 	m := s.metrics()
 	m.TasksDone += after.done - before.done
 	m.TasksInProgress += after.inProgress - before.inProgress
@@ -57,20 +57,22 @@ func (s *State) addMetrics(before, after contribution, archived map[string]Statu
 	m.ReviewVerdictCount = m.ReviewVerdictApprovals + m.ReviewVerdictRejections
 	m.ReviewVerdictApprovalRatePercent = percent(m.ReviewVerdictApprovals, m.ReviewVerdictCount)
 	if after.done != before.done || m.TaskOutcomeApprovalRatePercent == nil {
-		m.TaskOutcomeApprovalRatePercent = percent(s.mergedInSprint(archived), m.TasksDone)
+		m.TaskOutcomeApprovalRatePercent = percent(s.mergedInSprint(), m.TasksDone)
 	}
 }
 
-func (s *State) mergedInSprint(archived map[string]Status) int {
-	merged := 0
+func (s *State) mergedInSprint() int {
+	if s.Sprint == nil {
+		return 0
+	}
+	merged, in := 0, s.InSprint()
 	for t := range s.each() {
-		if t.Status == Merged {
+		if t.Status == Merged && in(t) {
 			merged++
 		}
 	}
-	scope := s.Sprint.scope()
-	for id, st := range archived {
-		if st == Merged && s.find(id) == nil && (scope.Planned.Has(id) || scope.Stretch.Has(id)) {
+	for _, st := range s.ArchivedNow() {
+		if st == Merged {
 			merged++
 		}
 	}

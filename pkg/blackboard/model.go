@@ -34,6 +34,7 @@ type State struct {
 	entries []Entry
 	owned   map[*Task]bool // of a fork: the tasks that it does not share; nil: all
 	index   map[string]int // places of tasks, perhaps outdated; see Index
+	archive Archive
 }
 
 // Raw is a scalar that is kept exactly as it is written in the file.

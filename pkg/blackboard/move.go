@@ -117,7 +117,7 @@ func (s *State) begin(event Event, id string, a Actor, in Input, now time.Time) 
 		return nil, err
 	}
 	if m.task = s.Task(id); m.task == nil {
-		return nil, s.unknownTask(id, in.Archived)
+		return nil, s.unknownTask(id)
 	}
 	if m.repeated(event) {
 		return nil, ErrAlreadyDone
@@ -225,7 +225,7 @@ func (m *move) apply() {
 	if m.rule.Event == EvRetry {
 		m.task.judgeAttempt("retried")
 	}
-	m.state.addMetrics(before, m.task.contribution(), m.in.Archived)
+	m.state.addMetrics(before, m.task.contribution())
 	if m.rule.To.Terminal() {
 		m.state.settle(m.task)
 	}
@@ -309,9 +309,9 @@ func withExtra(extra map[string]any, key string, value any) map[string]any {
 	return out
 }
 
-func (s *State) unknownTask(id string, archived map[string]Status) error {
-	if st, ok := archived[id]; ok {
-		return refuse("G05", ExitRefused, "liza show "+id, "task '%s' is archived (%s)", id, st)
+func (s *State) unknownTask(id string) error {
+	if a, ok := s.archived()[id]; ok {
+		return refuse("G05", ExitRefused, "liza show "+id, "task '%s' is archived (%s)", id, a.Status)
 	}
 	var ids []string
 	for t := range s.each() {

@@ -108,7 +108,7 @@ func (s *State) EndPlanning(a Actor, launched []Trigger, changed, suppress bool,
 // stillTrue tells whether a trigger that the planner was launched for is true unchanged.
 func (s *State) stillTrue(t Trigger, now time.Time) bool {
 	if t.Kind == "INITIAL_PLANNING" { // its fingerprint needs the spec file
-		return len(s.Tasks) == 0
+		return s.noTaskYet()
 	}
 	return slices.ContainsFunc(s.Triggers(TriggerFacts{}, now), func(x Trigger) bool {
 		return x.Kind == t.Kind && x.Fingerprint == t.Fingerprint

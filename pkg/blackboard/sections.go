@@ -125,7 +125,7 @@ func (s *State) AddNote(n *Note, a Actor, now time.Time) error {
 	case blank(n.Message):
 		return refuse("G09", ExitUsage, "liza help note", "the note is empty")
 	case n.For != "" && s.Task(n.For) == nil:
-		return s.unknownTask(n.For, nil)
+		return s.unknownTask(n.For)
 	}
 	for old := range present(s.HumanNotes) {
 		if n.ID != "" && old.ID == n.ID {

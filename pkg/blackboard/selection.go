@@ -24,14 +24,17 @@ type Candidate struct {
 func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why string) {
 	in = s.indexed(in)
 	busy := s.filesInWork(a.ID)
+	may := statusesOf(EvClaim, SCoder)
 	var list []Candidate
 	var refusals []string
 	for i, t := range s.Tasks {
-		if t == nil || !whoMay(EvClaim, SCoder, t.Status) {
+		if t == nil || !may[t.Status] || len(refusals) >= shownReasons && !s.dependenciesMerged(t, in) {
 			continue
 		}
 		if err := s.claimable(t, a, in, now); err != nil {
-			refusals = append(refusals, err.Error())
+			if len(refusals) < shownReasons {
+				refusals = append(refusals, err.Error())
+			}
 			continue
 		}
 		list = append(list, Candidate{Task: t, Class: t.classFor(a.ID), Priority: s.effectivePriority(t, in, now),
@@ -41,6 +44,28 @@ func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why stri
 		return nil, s.waitReason(in, refusals)
 	}
 	return slices.MinFunc(list, Candidate.compare).Task, ""
+}
+
+// shownReasons is how many tasks a refusal names.
+const shownReasons = 3
+
+// statusesOf are the statuses from which the party may cause an event.
+func statusesOf(event Event, p Party) map[Status]bool {
+	may := map[Status]bool{}
+	for _, st := range Statuses {
+		may[st] = whoMay(event, p, st)
+	}
+	return may
+}
+
+// dependenciesMerged tells quickly whether a task waits for none of its dependencies.
+func (s *State) dependenciesMerged(t *Task, in Input) bool {
+	for _, d := range t.DependsOn {
+		if st, ok := s.statusOf(d, in); !ok || st != Merged {
+			return false
+		}
+	}
+	return true
 }
 
 // compare is the order of protocol 7.1: the smaller one is chosen.
@@ -217,7 +242,7 @@ func (s *State) waitReason(in Input, refusals []string) string {
 	case n[Draft] == open:
 		return fmt.Sprintf("drafts are not finalized (%d)", n[Draft])
 	case len(refusals) > 0:
-		return strings.Join(refusals[:min(3, len(refusals))], "; ")
+		return strings.Join(refusals[:min(shownReasons, len(refusals))], "; ")
 	}
 	return "nothing is claimable: " + s.countLine()
 }
@@ -264,7 +289,7 @@ func (s *State) NextReview(a Actor, in Input, now time.Time) (task *Task, why st
 	case why != "":
 		return nil, why
 	case len(refusals) > 0:
-		return nil, strings.Join(refusals[:min(3, len(refusals))], "; ")
+		return nil, strings.Join(refusals[:min(shownReasons, len(refusals))], "; ")
 	}
 	return nil, "nothing is ready for review"
 }

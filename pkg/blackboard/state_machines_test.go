@@ -48,7 +48,7 @@ func stateMachinesPage(t *testing.T) []byte {
 	}
 	var page bytes.Buffer
 	err = tmpl.Execute(&page, map[string]string{
-		"Diagram": taskDiagram(), "Loops": loops(), "Table": taskTable(), "Rules": ruleSections(), "Guards": guardTable(),
+		"Diagram": taskDiagram(), "Loops": loops(), "Table": taskTable(), "Rules": ruleSections(), "Guards": guardTable(), "Breaker": breakerTable(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -197,15 +197,10 @@ func (t *Task) addAttempt(a *Attempt) {
 
 // statusOf is the status of a task on the board or in the archive.
 func (s *State) statusOf(id string, in Input) (Status, bool) {
-	t := in.index[id]
-	if in.index == nil {
-		t = s.Task(id)
-	}
-	if t != nil {
+	if t := in.index[id]; t != nil {
 		return t.Status, true
 	}
-	st, ok := in.Archived[id]
-	return st, ok
+	return s.StatusOf(id)
 }
 
 // indexed is the input for looking at many tasks.

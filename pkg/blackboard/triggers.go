@@ -19,9 +19,8 @@ type Trigger struct {
 
 // TriggerFacts is what triggers depend on besides the state.
 type TriggerFacts struct {
-	SpecHash    string            // hash of the goal's spec file
-	HumanReview bool              // plan.human_review
-	Archived    map[string]Status // archived tasks of the current sprint
+	SpecHash    string // hash of the goal's spec file
+	HumanReview bool   // plan.human_review
 }
 
 func fingerprint(parts ...string) string {
@@ -41,7 +40,7 @@ func (s *State) Triggers(f TriggerFacts, now time.Time) []Trigger {
 			out = append(out, Trigger{Kind: kind, IDs: ids, Fingerprint: fingerprint(append([]string{kind}, parts...)...)})
 		}
 	}
-	if len(s.Tasks) == 0 && len(f.Archived) == 0 {
+	if s.noTaskYet() {
 		add("INITIAL_PLANNING", []string{s.Goal.ID}, []string{s.Goal.ID, f.SpecHash})
 	}
 	tasks := s.byPriority()

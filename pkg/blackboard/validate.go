@@ -41,8 +41,8 @@ type Facts struct {
 	// Secrets finds the value of a registered secret in a text and names it.
 	Secrets func(text string) (name string, found bool)
 
-	// ArchivedIDs are the tasks of the archive and what they were.
-	ArchivedIDs map[string]Status
+	// Archive has the tasks that have left the board.
+	Archive Archive
 
 	// MissingSections are the required sections that the file does not have.
 	MissingSections []string
@@ -183,8 +183,8 @@ func compareAgentIDs(a, b string) int {
 
 // known tells whether an id names a task, archived ones included.
 func (v *validation) known(id string) bool {
-	_, archived := v.facts.ArchivedIDs[id]
-	return archived || v.find(id) != nil
+	_, ok := v.status(id)
+	return ok
 }
 
 // status of a task, archived ones included; ok is false when there is none.
@@ -192,8 +192,15 @@ func (v *validation) status(id string) (status Status, ok bool) {
 	if t := v.find(id); t != nil {
 		return t.Status, true
 	}
-	status, ok = v.facts.ArchivedIDs[id]
-	return status, ok
+	a, ok := v.archived()[id]
+	return a.Status, ok
+}
+
+func (v *validation) archived() map[string]Archived {
+	if v.facts.Archive == nil {
+		return nil
+	}
+	return v.facts.Archive.Archived()
 }
 
 // report adds a violation of the rule that is being checked. The result may be

@@ -43,11 +43,11 @@ func TestEveryDependencyOnACycleIsNamedAndEachCycleOnce(t *testing.T) {
 func TestATaskThatACrashLeftInStateAndArchiveIsNoViolation(t *testing.T) {
 	t.Parallel()
 	f := validFacts()
-	f.ArchivedIDs = map[string]Status{"merged": Merged}
+	f.Archive = shelf{"merged": Merged}
 	if got := Validate(validState(), nil, f); len(got) != 0 {
 		t.Errorf("got\n%s", lines(got))
 	}
-	f.ArchivedIDs = map[string]Status{"merged": Abandoned}
+	f.Archive = shelf{"merged": Abandoned}
 	if got := rulesOf(Validate(validState(), nil, f)); !slices.Equal(got, []string{"V05"}) {
 		t.Errorf("with another end in the archive: %v, want V05", got)
 	}

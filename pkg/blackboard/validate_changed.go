@@ -19,7 +19,7 @@ func (v *validation) narrow() (ok bool) {
 		return false
 	}
 	near := fewIDs{} // ids of tasks and agents
-	status := false // whether the tasks that depend on a changed one have to look again
+	status := false  // whether the tasks that depend on a changed one have to look again
 	for id := range v.facts.Changed {
 		if strings.HasPrefix(id, "#") {
 			return false // it has no id

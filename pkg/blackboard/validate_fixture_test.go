@@ -56,7 +56,7 @@ func validFacts() Facts {
 		MergedIntoIntegration: yes,
 		ResolveCommit:         func(string) (string, bool) { return commitWork, true },
 		Secrets:               func(string) (string, bool) { return "", false },
-		ArchivedIDs:           map[string]Status{"archived": Merged},
+		Archive:               shelf{"archived": Merged},
 		MissingSections:       []string{},
 	}
 }

@@ -27,7 +27,7 @@ func statusMutations() []mutation {
 		}, path: "tasks[#16].id", subject: "draft", message: "task id 'draft' appears in lines 10 and 40"},
 		{rule: "V05", name: "id twice but for case", damage: inState(func(s *State) { s.Tasks = append(s.Tasks, validTask("DRAFT", Draft)) }),
 			path: "tasks[DRAFT].id", subject: "draft", message: "task ids 'draft' and 'DRAFT' differ in case only"},
-		{rule: "V05", name: "id of the archive", damage: func(_ *State, f *Facts) { f.ArchivedIDs["Draft"] = Merged },
+		{rule: "V05", name: "id of the archive", damage: func(_ *State, f *Facts) { f.Archive = shelf{"archived": Merged, "Draft": Merged} },
 			path: "tasks[draft].id", subject: "draft", message: "task id 'draft' appears in the archive too: 'Draft' (MERGED)"},
 		{rule: "V05", name: "no id", damage: inState(func(s *State) { s.Tasks = append(s.Tasks, validTask("", Draft)) }),
 			path: "tasks[#16]", subject: "tasks", message: "task #16 has no id"},
@@ -99,7 +99,7 @@ func linkMutations() []mutation {
 			path: "tasks[claimed].depends_on", subject: "blocked", message: "task claimed: CLAIMED but depends on blocked (BLOCKED)"},
 		{rule: "V25", name: "waits for what was archived as abandoned", warning: true, damage: func(s *State, f *Facts) {
 			s.Task("unclaimed").DependsOn = List{"archived"}
-			f.ArchivedIDs["archived"] = Abandoned
+			f.Archive = shelf{"archived": Abandoned}
 		},
 			path: "tasks[unclaimed].depends_on", subject: "archived", message: "task unclaimed: waits for abandoned archived for ever; next: liza unblock or supersede"},
 		{rule: "V25", name: "waits for ever", damage: on("draft", func(t *Task) { t.DependsOn = List{"abandoned"} }), warning: true,

@@ -57,14 +57,14 @@ func checkTaskIDs(v *validation) {
 		v.sameID(first[folded], t)
 	}
 	var again []string
-	for archived := range v.facts.ArchivedIDs {
+	for archived := range v.archived() {
 		if first[strings.ToLower(archived)] != nil {
 			again = append(again, archived)
 		}
 	}
 	slices.Sort(again)
 	for _, archived := range again {
-		v.archivedID(first[strings.ToLower(archived)], archived, v.facts.ArchivedIDs[archived])
+		v.archivedID(first[strings.ToLower(archived)], archived, v.archived()[archived].Status)
 	}
 }
 

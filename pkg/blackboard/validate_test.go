@@ -131,7 +131,7 @@ func TestTheOrderIsTheSameEachTime(t *testing.T) {
 		for _, key := range []string{"lease", "grace", "heart", "poll"} {
 			s.Config[key] = 1
 		}
-		f.ArchivedIDs = map[string]Status{"Draft": Merged, "DRAFT": Merged, "dRAFT": Merged, "archived": Merged}
+		f.Archive = shelf{"Draft": Merged, "DRAFT": Merged, "dRAFT": Merged, "archived": Merged}
 		return lines(Validate(s, nil, f))
 	}
 	first := broken()

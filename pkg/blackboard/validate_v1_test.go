@@ -62,7 +62,7 @@ func v1State() *State {
 
 func v1Facts() Facts {
 	f := validFacts()
-	f.ArchivedIDs = nil
+	f.Archive = nil
 	f.SpecExists = func(path string) bool { return path == "specs/vision.md" }
 	f.MergedIntoIntegration = func(string) bool { return false }
 	f.Worktrees, f.TaskBranches = nil, nil

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -77,6 +78,19 @@ func Std() *Env {
 	}
 }
 
+// A command that ends in a moment need not clean up its memory again and again. What goes
+// on for long does (lasting). Who sets GOGC decides.
+const rareCollection, usualCollection = 400, 100
+
+func (e *Env) collectRarely() { e.collect(rareCollection) }
+func (e *Env) lasting()       { e.collect(usualCollection) }
+
+func (e *Env) collect(percent int) {
+	if e.Get("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
 func isTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
 	return err == nil
@@ -94,14 +108,16 @@ func (e *Env) Get(name string) string {
 
 // Find is the project that the command is about.
 func (e *Env) Find(ctx context.Context) (*project.Project, error) {
-	root := e.Root
-	if root == "" {
-		root = e.Get("LIZA_ROOT")
-	}
+	return project.Find(ctx, e.Dir, e.root())
+}
+
+// root is the project that was named, "" for none.
+func (e *Env) root() string {
+	root := first(e.Root, e.Get("LIZA_ROOT"))
 	if root != "" && !filepath.IsAbs(root) {
 		root = filepath.Join(e.Dir, root)
 	}
-	return project.Find(ctx, e.Dir, root)
+	return root
 }
 
 // Desk opens the project for a command that may change it. Broken configuration refuses.
@@ -116,6 +132,10 @@ func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Desk, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.openAt(ctx, p, tolerant)
+}
+
+func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Desk, error) {
 	cfg, err := e.config(p, tolerant)
 	if err != nil {
 		return nil, err
@@ -129,9 +149,7 @@ func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Desk, error) {
 		return nil, err
 	}
 	if repo != nil {
-		repo.OnLockRemoved = func(path string) {
-			e.notice(p, "GIT_LOCK_REMOVED", filepath.Base(path), path+" was left by a dead git process and is removed")
-		}
+		repo.OnLockRemoved = e.lockRemoved(p)
 	}
 	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader,
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }}, nil

@@ -69,6 +69,10 @@ func explain(err error) report {
 		r.code, r.next = 5, "liza status"
 	} else if _, ok := asError[*store.WentBackError](err); ok {
 		r.code, r.next = 3, "liza restore --list"
+	} else if _, ok := asError[*store.ConflictError](err); ok {
+		r.code, r.next = 3, "liza edit"
+	} else if _, ok := asError[*store.NoSnapshotError](err); ok {
+		r.next = "liza restore --list"
 	} else if _, ok := asError[*store.InvalidError](err); ok {
 		r.code, r.next = 3, "liza validate"
 	} else if _, ok := asError[*store.VersionError](err); ok {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	urfave "github.com/urfave/cli/v3"
 
@@ -31,6 +32,7 @@ var audiences = []audience{
 
 // Liza is the program liza.
 func Liza(args []string, env *Env) int {
+	env.collectRarely()
 	return env.serve(context.Background(), lizaCommand(env), append([]string{"liza"}, args...))
 }
 
@@ -46,13 +48,13 @@ func lizaCommand(env *Env) *urfave.Command {
 			&urfave.BoolFlag{Name: "version", Usage: "print the version", Local: true},
 		},
 		Commands: []*urfave.Command{
-			newInit(env), newRun(env), newStatus(env), newShow(env), newLog(env), newValidate(env), newGraph(env),
-			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newNote(env), newQuestions(env), newAnswer(env),
-			newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
+			newInit(env), newRun(env), newStatus(env), newShow(env), newLog(env), newValidate(env), newGraph(env), newWatch(env),
+			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newAnalyze(env), newAck(env), newNote(env), newQuestions(env), newAnswer(env), newExplain(env),
+			newEdit(env), newRestore(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
 			newDemo(env), newVersion(env), newCompletion(env), newComplete(env),
 
 			newAddTask(env), newFinalize(env), newPlan(env), newIntent(env), newSubmit(env), newVerdict(env),
-			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env),
+			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env), newAnomaly(env),
 
 			newClaim(env), newClaimReview(env), newMerge(env), newHeartbeat(env), newRegister(env), newUnregister(env),
 			newWorktree(env), newScriptedAgent(env),
@@ -79,6 +81,10 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 			code = e.fail(bug(r))
 		}
 	}()
+	if e.late == nil {
+		e.late = new(sync.WaitGroup)
+	}
+	defer e.late.Wait()
 	var help helpSwitch
 	app.Flags = append(app.Flags, helpFlag(&help))
 	app.Reader, app.Writer, app.ErrWriter = e.Stdin, e.Stdout, e.Stderr
@@ -97,6 +103,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 	if _, ok := asError[*usageError](err); ok && wantsJSON(args) {
 		e.JSON = true // the option may stand behind the one that was wrong
 	}
+	e.unsaved(err)
 	return e.fail(err)
 }
 

@@ -44,6 +44,7 @@ func newRun(env *Env) *urfave.Command {
 }
 
 func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
+	o.env.lasting()
 	if o.until != "goal" && o.until != "sprint" && o.until != "idle" {
 		return usagef("liza help run", "--until '%s' must be goal, sprint or idle", o.until)
 	}
@@ -73,8 +74,10 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: "liza", Text: text, Warning: true})
 	})
+	unwatch := o.env.watchBeside(ctx, c)
 	err = team.Run(soft, hard)
 	done()
+	unwatch()
 	return o.finish(context.WithoutCancel(ctx), ctx, c, began, err)
 }
 

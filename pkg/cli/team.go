@@ -93,11 +93,7 @@ func (e *Env) liza() (string, error) {
 }
 
 func (c *crew) adapter(name string) (agent.Adapter, error) {
-	custom := map[string]agent.Custom{}
-	for n, a := range c.desk.Config().Agents.Custom {
-		custom[n] = agent.Custom{Command: a.Command, Prompt: a.Prompt, Output: a.Output, Env: a.Env}
-	}
-	return agent.Lookup(name, agent.Options{Custom: custom, Liza: c.liza, Scenario: c.scenario})
+	return agent.Lookup(name, agent.Options{Custom: programs(c.desk.Config()), Liza: c.liza, Scenario: c.scenario})
 }
 
 // supervisor makes one of a role; each has a desk of its own, because each is a caller.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 )
 
@@ -33,5 +34,13 @@ func TestKeysAndDefaultsAreThoseOfTheState(t *testing.T) {
 		if v != builtin {
 			t.Errorf("%s: the default is %v here and %v in a state", key, v, builtin)
 		}
+	}
+}
+
+func TestTheBuiltInProgramsAreThoseOfTheCatalogue(t *testing.T) {
+	t.Parallel()
+	want := slices.DeleteFunc(agent.Names(), func(name string) bool { return name == "scripted" })
+	if !slices.Equal(builtinPrograms, want) {
+		t.Errorf("the settings know %q, the catalogue has %q", builtinPrograms, want)
 	}
 }

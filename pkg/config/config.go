@@ -100,12 +100,50 @@ func (f Fallback) For(role string) []string {
 	return f.All
 }
 
-// CustomAgent is an agent program that the project defines (the adapter `command`).
+// CustomAgent is an agent program that the project defines (the adapter `command`), or what it
+// changes of a built-in one: then keys that are not set keep the built-in value. The meaning
+// of each key stands in the catalogue of package agent.
 type CustomAgent struct {
-	Command []string `key:"command"` // argv with {{.PromptFile}} and the like
-	Prompt  string   `key:"prompt" is:"stdin|file|argv"`
-	Output  string   `key:"output" is:"name"` // text, or the name of a built-in reader
-	Env     Names    `key:"env"`
+	Command       []string   `key:"command"` // argv with {{.PromptFile}} and the like
+	Prompt        string     `key:"prompt" is:"stdin|file|argv"`
+	Output        string     `key:"output" is:"name"` // text, or the name of a built-in reader
+	Env           Names      `key:"env"`
+	Provider      string     `key:"provider"`
+	LongPrompt    string     `key:"long_prompt"`
+	Model         []string   `key:"model"`
+	Resume        []string   `key:"resume"`
+	ResumeCommand []string   `key:"resume_command"`
+	Interactive   []string   `key:"interactive"`
+	RootEnv       Names      `key:"root_env"`
+	Unset         []string   `key:"unset"`
+	Version       []string   `key:"version"`
+	Help          []string   `key:"help"`
+	Needs         []string   `key:"needs"`
+	RestartCode   int        `key:"restart_code" is:"0..255"`
+	EndGrace      int        `key:"end_grace" is:"0..3600"`
+	SessionUsage  bool       `key:"session_usage"`
+	ExitCodes     Names      `key:"exit_codes" is:"finished|crashed|context_full|stopped|reask|unusable|quota|rate_limit|overloaded|network"`
+	Signatures    Signatures `key:"signatures"`
+}
+
+// Signatures are regular expressions by which the end of a run is recognised, by class.
+type Signatures struct {
+	ContextFull []string `key:"context_full" is:"regexp"`
+	Stopped     []string `key:"stopped" is:"regexp"`
+	Reask       []string `key:"reask" is:"regexp"`
+	Unusable    []string `key:"unusable" is:"regexp"`
+	Quota       []string `key:"quota" is:"regexp"`
+	RateLimit   []string `key:"rate_limit" is:"regexp"`
+	Overloaded  []string `key:"overloaded" is:"regexp"`
+	Network     []string `key:"network" is:"regexp"`
+	NoSession   []string `key:"no_session" is:"regexp"`
+}
+
+// builtinPrograms are the agent programs that need no command of the project. They stand here
+// too, because settings know no agent; a test compares.
+var builtinPrograms = []string{
+	"aider", "amp", "claude", "cline", "codex", "copilot", "crush", "cursor-agent", "droid",
+	"gemini", "goose", "kimi", "opencode", "pi", "qwen", "vibe",
 }
 
 // Roles says which role file is used for which type of task and kind of run.

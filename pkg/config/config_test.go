@@ -77,6 +77,7 @@ agents:
     command: [bash, ./my-agent.sh, "{{.PromptFile}}"]
     env: {MY_FLAG: "1"}
   other: {command: [x], prompt: file, output: claude-stream-json}
+  codex: {env: {A: "b"}, end_grace: 3, exit_codes: {9: quota}, signatures: {quota: ["come back later"]}}
 models: {coder: "claude:sonnet", fix: opus}
 roles:
   default: fix
@@ -113,6 +114,7 @@ func TestAFileSetsEveryKindOfValue(t *testing.T) {
 		{"fallback", cfg.Agents.Fallback.For("coder"), []string{"codex", "gemini"}},
 		{"agent", cfg.Agents.Custom["mine"], CustomAgent{Command: []string{"bash", "./my-agent.sh", "{{.PromptFile}}"}, Prompt: "stdin", Output: "text", Env: Names{"MY_FLAG": "1"}}},
 		{"agent in one line", cfg.Agents.Custom["other"], CustomAgent{Command: []string{"x"}, Prompt: "file", Output: "claude-stream-json"}},
+		{"changed agent", cfg.Agents.Custom["codex"], CustomAgent{Env: Names{"A": "b"}, EndGrace: 3, ExitCodes: Names{"9": "quota"}, Signatures: Signatures{Quota: []string{"come back later"}}}},
 		{"model of a kind", cfg.Models["coder"], "claude:sonnet"},
 		{"model of a role", cfg.Models["fix"], "opus"},
 		{"mapping changed", cfg.Roles.TypeMapping["bug"], "implement"},
@@ -137,8 +139,8 @@ func TestAFileSetsEveryKindOfValue(t *testing.T) {
 		"protocol.lease_duration":            ".liza/config.yaml:2",
 		"agents.mine.command":                ".liza/config.yaml:8",
 		"agents.mine":                        ".liza/config.yaml:7",
-		"models.fix":                         ".liza/config.yaml:11",
-		"review.checks.tests_pass.command":   ".liza/config.yaml:24",
+		"models.fix":                         ".liza/config.yaml:12",
+		"review.checks.tests_pass.command":   ".liza/config.yaml:25",
 		"review.checks.lint_passes.severity": "default",
 		"limits.cost_cents":                  "default",
 	} {
@@ -199,7 +201,7 @@ prices: []
 		`cannot use limits.timeout_minutes.coder of .liza/config.yaml:11: expected a whole number of minutes from 0 to 100000000, found "soon"`,
 		`cannot use limits.warn_percent of .liza/config.yaml:12: expected a whole number from 0 to 100, found 101`,
 		`cannot use agents.mine of .liza/config.yaml:14: expected a map with the key command: a list with the program and its arguments, found a map`,
-		`cannot use agents.broken of .liza/config.yaml:15: expected a map with the keys command, prompt, output, env, found "claude"`,
+		`cannot use agents.broken of .liza/config.yaml:15: expected a map with the keys command, prompt, output, env, provider, `,
 		`cannot use policy.deny of .liza/config.yaml:16: expected a regular expression (RE2) in the list, found "("`,
 		`cannot use policy.user_kinds of .liza/config.yaml:16: expected a list of strings, found "code"`,
 		`cannot use notify.webhook_url of .liza/config.yaml:17: expected a URL that begins with https:// or http:// and has no user name, found something else`,

@@ -115,7 +115,7 @@ func (d *decoder) entry(p pair, v reflect.Value, k kind, key string) {
 	before := len(d.errs)
 	d.structure(p.value, e, key)
 	d.cfg.origins[key] = Origin{File: d.file, Line: p.key.Line}
-	if agent, ok := e.Addr().Interface().(*CustomAgent); ok {
+	if agent, ok := e.Addr().Interface().(*CustomAgent); ok && !slices.Contains(builtinPrograms, p.key.Value) {
 		if len(agent.Command) == 0 && len(d.errs) == before {
 			d.wrong(key, p.value, "a map with the key command: a list with the program and its arguments")
 		}

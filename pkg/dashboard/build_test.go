@@ -71,7 +71,7 @@ func TestASprintThatStandsStillIsSaid(t *testing.T) {
 	t.Parallel()
 	s := &blackboard.State{Sprint: &blackboard.Sprint{Status: blackboard.AtCheckpoint}, CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped, CurrentTrigger: &blackboard.BreakerTrigger{Pattern: "retry_cluster"}}}
 	v := Build(s, Facts{Now: now})
-	if len(v.Waiting) != 2 || v.Waiting[0].Text != "the sprint is CHECKPOINT" || v.Waiting[1].Next != "liza ack" || !strings.Contains(v.Waiting[1].Text, "retry_cluster") {
+	if len(v.Waiting) != 2 || v.Waiting[0].Text != "the sprint is CHECKPOINT" || v.Waiting[0].Next != "liza ack" || v.Waiting[1].Next != "liza ack" || !strings.Contains(v.Waiting[1].Text, "retry_cluster") {
 		t.Errorf("%+v", v.Waiting)
 	}
 }

@@ -38,6 +38,11 @@ func (b builder) waiting() []Waiting {
 // stops are the control files, the circuit breaker, and a sprint that is not under way.
 func (b builder) stops() []Waiting {
 	list := []Waiting{}
+	cb, resume := b.s.CircuitBreaker, "liza resume"
+	tripped := cb != nil && cb.Status == blackboard.BreakerTripped
+	if tripped {
+		resume = "liza ack" // nothing is resumed before that
+	}
 	for _, c := range b.f.Control {
 		what := map[string]string{"PAUSE": "paused", "CHECKPOINT": "at a checkpoint", "ABORT": "aborted"}[c.Name]
 		text := orElse(what, c.Name)
@@ -47,12 +52,12 @@ func (b builder) stops() []Waiting {
 		if c.Reason != "" {
 			text += ": " + c.Reason
 		}
-		list = append(list, Waiting{Kind: "control", Text: text, Next: "liza resume"})
+		list = append(list, Waiting{Kind: "control", Text: text, Next: resume})
 	}
 	if sp := b.s.Sprint; sp != nil && len(b.f.Control) == 0 && (sp.Status == blackboard.AtCheckpoint || sp.Status == blackboard.Aborted) {
-		list = append(list, Waiting{Kind: "control", Text: "the sprint is " + sp.Status, Next: "liza resume"})
+		list = append(list, Waiting{Kind: "control", Text: "the sprint is " + sp.Status, Next: resume})
 	}
-	if cb := b.s.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped {
+	if tripped {
 		text := "the circuit breaker was triggered"
 		if cb.CurrentTrigger != nil {
 			text += ": " + cb.CurrentTrigger.Pattern

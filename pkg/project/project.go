@@ -109,6 +109,12 @@ func (p *Project) usable() (*Project, error) {
 	if err := p.folder(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	if !p.begun() && p.Lost() {
+		return nil, &Error{
+			Message: fmt.Sprintf("cannot find the state: %s was removed; snapshots of it are kept", p.Liza),
+			Next:    "liza restore --list", Reason: ErrNotInitialised,
+		}
+	}
 	if !p.begun() {
 		return nil, &Error{
 			Message: fmt.Sprintf("cannot find a project: Liza is not initialised in %s", p.Root),
@@ -127,6 +133,28 @@ func (p *Project) begun() bool {
 		}
 	}
 	return false
+}
+
+// Lost tells whether there was a project whose .liza has been removed, as `git clean -fdx`
+// does: what Liza keeps in the git dir is still there.
+func (p *Project) Lost() bool {
+	_, err := os.Stat(filepath.Join(p.GitDir, "liza", "committed"))
+	return err == nil && !p.begun()
+}
+
+// Revive makes the folder of a lost project, for a state to be put back into it.
+func (p *Project) Revive() error {
+	if err := os.MkdirAll(p.Liza, 0o755); err != nil {
+		return fmt.Errorf("cannot make %s: %v", p.Liza, err)
+	}
+	ignore := filepath.Join(p.Liza, ".gitignore")
+	if _, err := os.Lstat(ignore); err == nil {
+		return nil
+	}
+	if err := os.WriteFile(ignore, []byte(Ignore), 0o644); err != nil {
+		return fmt.Errorf("cannot write .liza/.gitignore: %v", err)
+	}
+	return nil
 }
 
 // folder checks that .liza is a folder or a link to one (protocol 14, B28). Its

@@ -75,13 +75,26 @@ func Lock(ctx context.Context, path string, holder Holder) (unlock func() error,
 	}
 	start := time.Now()
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o644))
-	granted, err := l.TryLock()
-	if err == nil && !granted {
-		err = wait(ctx, l)
+	q := openQueue(path + ".queue")
+	granted, err := false, error(nil)
+	if !q.busy() {
+		granted, err = l.TryLock()
+	}
+	if !granted && err == nil {
+		if err = q.wait(ctx); err == nil {
+			err = await(ctx, func() error { return again(l.Lock) }, func(err error) {
+				if err == nil {
+					_ = l.Unlock()
+				}
+			})
+		}
+		q.leave()
 	}
 	if err == nil {
-		return grant(l, path, holder), nil
+		u := grant(l, path, holder)
+		return func() error { q.close(); return u() }, nil
 	}
+	q.close()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		now := time.Now()
@@ -92,28 +105,25 @@ func Lock(ctx context.Context, path string, holder Holder) (unlock func() error,
 	return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
 }
 
-// wait blocks in the kernel, where the queue is. Closing the descriptor would not end
-// that, so whoever gives up leaves the waiter behind; it lets go as soon as it is granted.
-func wait(ctx context.Context, l *flock.Flock) error {
-	granted := make(chan error, 1)
-	go func() {
-		err := l.Lock()
-		for errors.Is(err, syscall.EINTR) {
-			err = l.Lock()
-		}
-		granted <- err
-	}()
+// await ...
+func await(ctx context.Context, block func() error, late func(error)) error {
+	done := make(chan error, 1)
+	go func() { done <- block() }()
 	select {
-	case err := <-granted:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
-		go func() {
-			if <-granted == nil {
-				_ = l.Unlock()
-			}
-		}()
+		go func() { late(<-done) }()
 		return ctx.Err()
 	}
+}
+
+func again(call func() error) error {
+	err := call()
+	for errors.Is(err, syscall.EINTR) {
+		err = call()
+	}
+	return err
 }
 
 // grant writes the holder's name and returns the function that takes it away and lets

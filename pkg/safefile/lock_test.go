@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 		}
 		<-time.After(time.Hour)
 	}
+	if mark := os.Getenv(contendMark); mark != "" {
+		if err := contend(mark); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -115,21 +115,27 @@ func (f *File) keepConflict(side string, data []byte) string {
 
 // handEdit is the journal entry of a person's edit that a write takes in (B04).
 func (f *File) handEdit(now *blackboard.State, previous *version) blackboard.Entry {
-	e := blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.Human, Action: "edited_by_hand", Detail: "state.yaml was edited by hand"}
+	e := blackboard.Entry{Action: "edited_by_hand", Detail: "state.yaml was edited by hand"}
 	if previous != nil {
-		changed := compare(previous.doc, previous.base, now)
-		names := changed.names()
-		switch {
-		case len(names) == 0:
-			e.Detail += ": comments or layout only"
-		case len(names) == 1 && now.Task(names[0]) != nil:
-			e.Task = names[0]
-			fallthrough
-		default:
-			e.Detail += ": " + strings.Join(names, ", ")
-		}
+		e = editedByHand(compare(previous.doc, previous.base, now).names(), now)
 	}
+	e.Timestamp, e.Agent = blackboard.TimeOf(f.o.Now()), blackboard.Human
 	f.o.Alert(AlertHandEdit, e.Detail)
+	return e
+}
+
+// editedByHand is the journal entry for an edit of what is named.
+func editedByHand(names []string, now *blackboard.State) blackboard.Entry {
+	e := blackboard.Entry{Action: "edited_by_hand", Detail: "state.yaml was edited by hand"}
+	switch {
+	case len(names) == 0:
+		e.Detail += ": comments or layout only"
+	case len(names) == 1 && now.Task(names[0]) != nil:
+		e.Task = names[0]
+		fallthrough
+	default:
+		e.Detail += ": " + strings.Join(names, ", ")
+	}
 	return e
 }
 

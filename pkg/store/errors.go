@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
+	"liza/pkg/yamldoc"
 )
 
 // A LockedError says that the lock was not free in time, and who holds it.
@@ -65,15 +66,15 @@ func (e *VersionError) Error() string {
 // was written; both are kept.
 type WentBackError struct {
 	Path                string
-	Revision, Committed int      // what the file has, and what Liza wrote last
-	Person, Liza        string   // copies of the file and of the last state; "" if there is none
-	Conflicts           []string // what both changed, if that is known
+	Revision, Committed int                // what the file has, and what Liza wrote last
+	Person, Liza        string             // copies of the file and of the last state; "" if there is none
+	Conflicts           []yamldoc.Conflict // what both changed, if that is known
 }
 
 func (e *WentBackError) Error() string {
 	text := fmt.Sprintf("%s went back: revision %d is older than %d", short(e.Path), e.Revision, e.Committed)
 	for _, c := range e.Conflicts {
-		text += "; " + c
+		text += ";\n" + conflictText(c)
 	}
 	switch {
 	case e.Person != "" && e.Liza != "":

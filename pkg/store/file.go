@@ -114,7 +114,7 @@ func Open(o Options) (*File, error) {
 	return &File{
 		o:       o,
 		journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask},
-		reader:  &yamldoc.Reader{Split: splitKeys(), Decode: decode},
+		reader:  newReader(),
 	}, nil
 }
 

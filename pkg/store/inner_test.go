@@ -155,7 +155,7 @@ func TestEveryFieldOfTheStateSurvivesAWrite(t *testing.T) {
 	for _, sec := range sections {
 		s := new(blackboard.State)
 		populate(sec.of(s))
-		reader := yamldoc.Reader{Split: splitKeys(), Decode: decode}
+		reader := newReader()
 		s.Normalize()
 		s.Version, s.Revision = "1", 1
 		doc, err := reader.Parse([]byte(render(s, nil)))

@@ -100,6 +100,9 @@ func (m *Memory) Update(ctx context.Context, op Op, change func(*blackboard.Stat
 			return &InvalidError{Path: "memory/state.yaml", Violations: refused}
 		}
 	}
+	if err := op.goAhead(nil, before, after); err != nil {
+		return err
+	}
 	for i := range entries {
 		entries[i].Rev = after.Revision
 		if entries[i].Agent == "" {

@@ -1,5 +1,11 @@
 package store
 
+import (
+	"fmt"
+
+	"liza/pkg/yamldoc"
+)
+
 // merged is what becomes of an old copy of the state that a person edited and saved over
 // a newer one (B06).
 type merged struct {
@@ -29,13 +35,12 @@ func (f *File) mergeOld(v *version, rec record) *merged {
 	if m.theirs != nil {
 		m.result, m.err.Conflicts = f.threeWay(v, m.theirs)
 	}
+	m.err.Person = f.keepConflict("person", v.doc.Bytes())
+	if m.theirs != nil {
+		m.err.Liza = f.keepConflict("liza", m.theirs.doc.Bytes())
+	}
 	if m.result != nil {
 		m.err = nil
-	} else {
-		m.err.Person = f.keepConflict("person", v.doc.Bytes())
-		if m.theirs != nil {
-			m.err.Liza = f.keepConflict("liza", m.theirs.doc.Bytes())
-		}
 	}
 	f.mu.Lock()
 	f.merged = m
@@ -48,6 +53,44 @@ func (v *version) in(file *version) *version {
 	return &version{doc: v.doc, base: v.base, stamp: file.stamp, mode: file.mode, made: true}
 }
 
-func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []string) {
-	return nil, nil
+// threeWay puts what mine changed into theirs. Of several states with the revision of mine
+// it takes the first that leads to no conflict.
+func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []yamldoc.Conflict) {
+	for _, data := range f.contents(mine.base.Revision) {
+		base := &version{}
+		if base.parse(data, newReader()) != nil {
+			continue
+		}
+		m, err := yamldoc.Merge3(base.doc, mine.doc, theirs.doc, revisionIsTheirs)
+		if err != nil {
+			continue
+		}
+		if len(m.Conflicts) > 0 {
+			conflicts = m.Conflicts
+			continue
+		}
+		v := &version{}
+		if v.parse(m.Data, newReader()) == nil {
+			return v.in(mine), nil
+		}
+	}
+	return nil, conflicts
+}
+
+var revisionIsTheirs = yamldoc.MergeOptions{Theirs: []string{"revision"}}
+
+// conflictText says what both changed: where, and what each says.
+func conflictText(c yamldoc.Conflict) string {
+	return fmt.Sprintf("%s: your edit says %s, the newer state %s, before it was %s", c.Path, sideText(c.Mine), sideText(c.Theirs), sideText(c.Base))
+}
+
+func sideText(s yamldoc.Side) string {
+	value := s.Value
+	if s.Absent {
+		value = "nothing"
+	}
+	if s.Line == 0 {
+		return value
+	}
+	return fmt.Sprintf("%s (line %d, column %d)", value, s.Line, s.Column)
 }

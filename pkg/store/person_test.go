@@ -190,39 +190,116 @@ func TestATextInThePlaceOfASectionIsNotOverwritten(t *testing.T) {
 	}
 }
 
-func TestAnOldCopyIsNotWrittenOver(t *testing.T) {
+// kept are the two sides of a conflict, person first.
+func (p *project) kept() (person, liza string) {
+	p.t.Helper()
+	both, _ := filepath.Glob(filepath.Join(p.dir, ".git", "liza", "conflict-*"))
+	for _, path := range both {
+		if strings.HasSuffix(path, "-person.yaml") {
+			person = p.read(path)
+		} else {
+			liza = p.read(path)
+		}
+	}
+	if len(both) != 2 {
+		p.t.Errorf("there are %d copies: %q", len(both), both)
+	}
+	return person, liza
+}
+
+// B06: both changed, in different places.
+func TestAnOldCopyThatWasEditedIsMergedWithTheNewerState(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	f := p.create(2)
+	old := p.read(p.path())
+	must(t, f.Update(t.Context(), op, note("note-1", "newer")))
+	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error { s.Task("task-1").Iteration = 7; return nil }))
+	newest := p.read(p.path())
+	mine := strings.Replace(old, "  - id: task-2\n", "  - id: task-2\n    title: \"by hand\" # mine\n", 1)
+	p.write(p.path(), mine)
+
+	check := func(s *blackboard.State, err error) {
+		t.Helper()
+		if err != nil || s.Task("task-1").Iteration != 7 || s.Task("task-2").Title != "by hand" || len(s.HumanNotes) == 0 {
+			t.Fatalf("%v, %+v", err, s)
+		}
+	}
+	check(f.View(t.Context()))
+	check(p.open().View(t.Context()))
+	must(t, f.Update(t.Context(), op, note("note-2", "goes on")))
+	s, err := p.open().View(t.Context())
+	if check(s, err); s.Revision != 4 || len(s.HumanNotes) != 2 {
+		t.Errorf("revision %d, notes %+v", s.Revision, s.HumanNotes)
+	}
+	if text := p.read(p.path()); !strings.Contains(text, "title: \"by hand\" # mine\n") {
+		t.Errorf("the comment is lost:\n%s", text)
+	}
+	if person, liza := p.kept(); person != mine || liza != newest {
+		t.Error("the copies are not those of both sides")
+	}
+	if log := p.read(p.journal()); !strings.Contains(log, "edited_by_hand") || !strings.Contains(log, "task-2") {
+		t.Errorf("the journal is\n%s", log)
+	}
+	if len(p.alert) == 0 || !strings.HasPrefix(p.alert[0], "STATE_WENT_BACK: ") {
+		t.Errorf("the alerts are %q", p.alert)
+	}
+}
+
+// B06: both changed the same value.
+func TestAnOldCopyThatCannotBeMergedIsNotWrittenOver(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	f := p.create(1)
 	old := p.read(p.path())
 	must(t, f.Update(t.Context(), op, note("note-1", "newer")))
-	must(t, f.Update(t.Context(), op, note("note-2", "newest")))
+	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error { s.Task("task-1").Iteration = 7; return nil }))
 	newest, log := p.read(p.path()), p.read(p.journal())
-	p.write(p.path(), old+"# my comment\n")
+	mine := strings.Replace(old, "  - id: task-1\n", "  - id: task-1\n    iteration: 5\n", 1)
+	p.write(p.path(), mine)
 	for range 2 {
 		err := f.Update(t.Context(), op, note("note-3", "never"))
 		var back *store.WentBackError
 		if !errors.As(err, &back) {
 			t.Fatalf("got %v", err)
 		}
-		if back.Revision != 1 || back.Committed != 3 || back.Next() != "liza restore --list" || !strings.Contains(err.Error(), "revision 1 is older than 3; both are kept as ") {
+		if back.Revision != 1 || back.Committed != 3 || back.Next() != "liza restore --list" || len(back.Conflicts) != 1 ||
+			!strings.Contains(err.Error(), "revision 1 is older than 3;\ntasks[task-1].iteration: your edit says 5 (line ") || !strings.Contains(err.Error(), "the newer state 7 (line ") {
 			t.Errorf("got %v", err)
 		}
-		if p.read(back.Person) != old+"# my comment\n" || p.read(back.Liza) != newest {
-			t.Error("the copies are not those of both sides")
-		}
 	}
-	if p.read(p.path()) != old+"# my comment\n" || p.read(p.journal()) != log {
+	if person, liza := p.kept(); person != mine || liza != newest {
+		t.Error("the copies are not those of both sides")
+	}
+	if p.read(p.path()) != mine || p.read(p.journal()) != log {
 		t.Error("something was written")
 	}
-	if copies, _ := filepath.Glob(filepath.Join(p.dir, ".git", "liza", "conflict-*")); len(copies) != 2 {
-		t.Errorf("there are %d copies: %q", len(copies), copies)
+	if s, err := f.View(t.Context()); err != nil || s.Revision != 3 {
+		t.Errorf("who looks sees revision %d, %v; want the newer state", s.Revision, err)
 	}
-	if len(p.alert) == 0 || !strings.HasPrefix(p.alert[0], "STATE_WENT_BACK: ") {
-		t.Errorf("the alerts are %q", p.alert)
+	now, kept, err := f.Restore(t.Context(), op, 3)
+	if err != nil || now != 4 || p.read(kept) != mine {
+		t.Fatalf("restored as %d, kept %s, %v", now, kept, err)
 	}
-	p.write(p.path(), newest)
 	must(t, f.Update(t.Context(), op, note("note-3", "again")))
+}
+
+// Without the state that the person began with nothing is merged.
+func TestAnOldCopyOfAnUnknownStateIsNotWrittenOver(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	f := p.create(1)
+	old := p.read(p.path())
+	must(t, f.Update(t.Context(), op, note("note-1", "newer")))
+	must(t, os.RemoveAll(filepath.Join(p.dir, ".git", "liza", "snapshots")))
+	p.write(p.path(), old+"# my comment\n")
+	var back *store.WentBackError
+	if err := p.open().Update(t.Context(), op, note("note-3", "never")); !errors.As(err, &back) {
+		t.Fatalf("got %v", err)
+	}
+	if p.read(back.Person) != old+"# my comment\n" || back.Liza != "" {
+		t.Errorf("got %+v", back)
+	}
 }
 
 func TestEntriesFarAheadOfAnOldStateAreKept(t *testing.T) {

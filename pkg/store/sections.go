@@ -3,6 +3,7 @@ package store
 import (
 	"reflect"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -24,6 +25,8 @@ type section struct {
 	key   string
 	index int // of the field
 	kind  kind
+	typ   reflect.Type // of the field
+	entry reflect.Type // what the entries point to
 }
 
 // sections are the sections of the state in the order of protocol 2.1.
@@ -31,6 +34,12 @@ var sections = sectionsOf(reflect.TypeFor[blackboard.State]())
 
 // schema knows what the sections and their entries may have.
 var schema = yamldoc.NewSchema(reflect.TypeFor[blackboard.State]())
+
+// fast reads them as long as they have nothing unusual. It is made when it is needed, for
+// many commands read no state.
+var fast = sync.OnceValue(func() *yamldoc.Fast {
+	return yamldoc.NewFast(reflect.TypeFor[blackboard.State](), reflect.TypeFor[blackboard.List](), reflect.TypeFor[blackboard.Rejection]())
+})
 
 func sectionsOf(t reflect.Type) []section {
 	var all []section
@@ -40,12 +49,12 @@ func sectionsOf(t reflect.Type) []section {
 		if !f.IsExported() || key == "-" {
 			continue
 		}
-		s := section{key: key, index: i}
+		s := section{key: key, index: i, typ: f.Type}
 		switch {
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Pointer:
-			s.kind = list
+			s.kind, s.entry = list, f.Type.Elem().Elem()
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Pointer:
-			s.kind = dict
+			s.kind, s.entry = dict, f.Type.Elem().Elem()
 		}
 		all = append(all, s)
 	}
@@ -84,39 +93,56 @@ type piece struct {
 	problems []yamldoc.Problem
 }
 
+// newPiece is a piece in which value was read.
+func newPiece(s section, value reflect.Value, problems []yamldoc.Problem) *piece {
+	p := &piece{raw: value, norm: value, problems: problems}
+	if !blackboard.Normal(value.Interface()) {
+		p.norm = normalized(s, value)
+	}
+	return p
+}
+
+// decodeFast is decode without a tree. ok is false when the text needs one.
+func decodeFast(key string, entry *yamldoc.Entry, text string, inList bool, indent int) (value any, ok bool) {
+	s, known := sectionOf(key)
+	switch {
+	case !known:
+		return nil, false
+	case entry == nil:
+		value := reflect.New(s.typ)
+		if !fast().Section(text, key, value) {
+			return nil, false
+		}
+		return newPiece(s, value.Elem(), nil), true
+	case s.kind == whole || (s.kind == list) != inList:
+		return nil, false
+	}
+	into := reflect.New(s.entry)
+	if !fast().Entry(text, inList, indent, entry.Name(), into) {
+		return nil, false
+	}
+	return newPiece(s, into, nil), true
+}
+
 // decode reads a section or an entry for the yamldoc.Reader.
 func decode(key string, entry *yamldoc.Entry, node *yaml.Node) any {
 	s, known := sectionOf(key)
 	if !known {
 		return nil
 	}
-	t := reflect.TypeFor[blackboard.State]().Field(s.index).Type
 	if entry == nil {
-		value := reflect.New(t)
-		p := &piece{problems: schema.Problems(node, value.Interface())}
+		value := reflect.New(s.typ)
+		problems := schema.Problems(node, value.Interface())
 		_ = decodeNode(node, value) // what does not fit stays empty and is one of the problems
-		p.raw = value.Elem()
-		p.norm = normalized(s, p.raw)
-		return p
+		return newPiece(s, value.Elem(), problems)
 	}
 	if node.Kind != yaml.MappingNode || s.kind == whole || (s.kind == list) != (entry.Name() == "") {
 		return &piece{problems: []yamldoc.Problem{{Line: node.Line, Column: node.Column, Message: "it is no entry of " + key}}}
 	}
-	value := reflect.New(t.Elem().Elem())
-	p := &piece{problems: schema.Problems(node, value.Interface())}
+	value := reflect.New(s.entry)
+	problems := schema.Problems(node, value.Interface())
 	_ = decodeNode(node, value)
-	p.raw = value
-	holder := reflect.New(t).Elem()
-	if s.kind == list {
-		holder.Set(reflect.Append(holder, value))
-		p.norm = normalized(s, holder).Index(0)
-	} else {
-		name := reflect.ValueOf(entry.Name())
-		holder.Set(reflect.MakeMap(t))
-		holder.SetMapIndex(name, value)
-		p.norm = normalized(s, holder).MapIndex(name)
-	}
-	return p
+	return newPiece(s, value, problems)
 }
 
 // decodeNode decodes what fits. A text that no type can take must not end the program.
@@ -129,17 +155,29 @@ func decodeNode(node *yaml.Node, value reflect.Value) (err error) {
 	return node.Decode(value.Interface())
 }
 
-// normalized is the value of a section with the spellings that the state has today. If
-// it has them already it is the value itself.
+// normalized is a copy of the value of a section, or of an entry, with the spellings that
+// the state has today.
 func normalized(s section, value reflect.Value) reflect.Value {
 	var state blackboard.State
-	s.of(&state).Set(value)
+	field := s.of(&state)
+	switch {
+	case value.Type() == s.typ:
+		field.Set(value)
+	case s.kind == list:
+		field.Set(reflect.Append(field, value))
+	default:
+		field.Set(reflect.MakeMap(s.typ))
+		field.SetMapIndex(reflect.ValueOf(""), value)
+	}
 	clone := state.Clone()
 	clone.Normalize()
-	if norm := s.of(clone); !yamldoc.Same(norm.Interface(), value.Interface()) {
-		return norm
+	switch field = s.of(clone); {
+	case value.Type() == s.typ:
+		return field
+	case s.kind == list:
+		return field.Index(0)
 	}
-	return value
+	return field.MapIndex(reflect.ValueOf(""))
 }
 
 // state puts together what a document says. The result shares its entries with the

@@ -39,8 +39,18 @@ type Snapshot struct {
 func (f *File) snapshotDir() string { return filepath.Join(f.lizaDir(), "snapshots") }
 
 // Snapshots lists some twenty of the states that were, the newest first: many of the last
-// hour, fewer of the time before.
+// hour, fewer of the time before. Revisions lists all.
 func (f *File) Snapshots() ([]Snapshot, error) {
+	all, err := f.states()
+	drop := map[Snapshot]bool{}
+	for _, s := range surplus(all, f.o.Now()) {
+		drop[s] = true
+	}
+	return slices.DeleteFunc(all, func(s Snapshot) bool { return drop[s] }), err
+}
+
+// states are the copies and what follows from each.
+func (f *File) states() ([]Snapshot, error) {
 	copies, err := f.copies()
 	if err != nil {
 		return nil, err
@@ -57,11 +67,7 @@ func (f *File) Snapshots() ([]Snapshot, error) {
 		}
 	}
 	slices.SortStableFunc(all, newest)
-	drop := map[Snapshot]bool{}
-	for _, s := range surplus(all, f.o.Now()) {
-		drop[s] = true
-	}
-	return slices.DeleteFunc(all, func(s Snapshot) bool { return drop[s] }), nil
+	return all, nil
 }
 
 func newest(a, b Snapshot) int {
@@ -144,7 +150,9 @@ func (f *File) written(rec record) *version {
 	return nil
 }
 
-func newReader() *yamldoc.Reader { return &yamldoc.Reader{Split: splitKeys(), Decode: decode} }
+func newReader() *yamldoc.Reader {
+	return &yamldoc.Reader{Split: splitKeys(), Decode: decode, Fast: decodeFast}
+}
 
 // LastValid returns the newest state that can be read, for those who only look while the
 // file itself cannot be read (B01).

@@ -27,6 +27,11 @@ type Store interface {
 type Op struct {
 	Name  string // the verb: submit
 	Agent string // agent id, human or system
+
+	// Ahead does what must be on disk before the change is. It is called under the lock
+	// when the change is certain and valid, with the tasks that it takes out of the state,
+	// and again when the write has to be repeated. When it fails nothing is written.
+	Ahead func(gone []Gone) error
 }
 
 // ErrUnchanged is what a change function returns that has nothing to change.

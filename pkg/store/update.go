@@ -55,8 +55,13 @@ func (f *File) settled(ctx context.Context, until time.Time) bool {
 	return false
 }
 
-// locked takes the lock (W1) and writes, again and again while editors get in between.
-func (f *File) locked(ctx context.Context, op Op, change func(*blackboard.State) error) (err error) {
+// locked writes, again and again while editors get in between.
+func (f *File) locked(ctx context.Context, op Op, change func(*blackboard.State) error) error {
+	return f.underLock(ctx, op, func() error { return f.write(ctx, op, change) })
+}
+
+// underLock takes the lock (W1) for attempts to write.
+func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err error) {
 	wait, cancel := context.WithTimeout(ctx, f.o.LockTimeout)
 	defer cancel()
 	unlock, err := safefile.Lock(wait, f.o.Path+".lock", safefile.Holder{
@@ -76,7 +81,7 @@ func (f *File) locked(ctx context.Context, op Op, change func(*blackboard.State)
 	}()
 	f.o.At("W1")
 	for range maxMoves {
-		if err = f.write(ctx, op, change); !errors.Is(err, errMoved) {
+		if err = attempt(); !errors.Is(err, errMoved) {
 			return err
 		}
 	}
@@ -125,6 +130,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	}
 	next, err := f.validated(before, previous.state(), after, changes)
 	if err != nil {
+		return err
+	}
+	if err := op.goAhead(before.doc, before.base, after); err != nil {
 		return err
 	}
 	return f.commit(before, next, rec, entries)
@@ -270,7 +278,7 @@ func (f *File) replace(before, next *version, rec record) (chainEnd, error) {
 		return chainEnd{}, err
 	}
 	f.o.At("W7")
-	if now, err := safefile.StampOf(f.o.Path); err != nil || now != before.stamp {
+	if f.moved(before) {
 		staged.Discard()
 		return chainEnd{}, errMoved
 	}

@@ -244,6 +244,7 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why 
 // that is invalid or locked is looked at again later, anything else ends the supervisor.
 func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 	var invalid *store.InvalidError
+	var wentBack *store.WentBackError
 	var locked *store.LockedError
 	switch {
 	case ctx.Err() != nil:
@@ -255,6 +256,9 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 	case errors.As(err, &invalid):
 		s.warn("", "%v", err)
 		return waiting{why: "the state is invalid; next: liza validate"}, nil
+	case errors.As(err, &wentBack):
+		s.warn("", "%v", err)
+		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
 	case errors.As(err, &locked):
 		return waiting{why: err.Error(), until: s.Desk.Now().Add(time.Second + rand.N(4*time.Second))}, nil
 	}

@@ -166,6 +166,9 @@ func (d *Desk) FollowControl(ctx context.Context) error {
 	if err != nil || s.Sprint == nil {
 		return err
 	}
+	if followed, err := d.followBreaker(ctx, s); followed || err != nil {
+		return err
+	}
 	stop, stopped := d.Project.Order(project.Checkpoint)
 	abort, aborted := d.Project.Order(project.Abort)
 	human := blackboard.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Facts()}

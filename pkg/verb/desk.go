@@ -182,7 +182,7 @@ func (d *Desk) updateAs(ctx context.Context, op string, id identity, change func
 	if name == "" {
 		name = blackboard.Human
 	}
-	return d.Store.Update(ctx, store.Op{Name: op, Agent: name}, func(s *blackboard.State) error {
+	return d.watched().Update(ctx, store.Op{Name: op, Agent: name}, func(s *blackboard.State) error {
 		d.prepare(s)
 		return change(s, id.actor(s))
 	})

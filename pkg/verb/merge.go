@@ -40,7 +40,7 @@ func (d *Desk) Merge(ctx context.Context, id string) ([]merge.Result, error) {
 // Merger is what merges approved work in the name of by.
 func (d *Desk) Merger(by string) *merge.Merger {
 	cfg := d.Config()
-	return &merge.Merger{Store: d.Store, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
+	return &merge.Merger{Store: d.watched(), Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
 		Control: d.Control, Prepare: d.prepare, At: d.At, Warn: d.Progress}

@@ -34,7 +34,7 @@ func (d *Document) WriteTo(w io.Writer) (int64, error) {
 		n, err := w.Write(d.data)
 		return int64(n), err
 	}
-	const most = 128 << 10
+	most := min(128<<10, d.Size())
 	var (
 		buffer  = make([]byte, 0, most)
 		written int64

@@ -8,6 +8,10 @@
 // (flow style at the top, anchors, tabs, odd line ends …) the whole file is one part;
 // what can be done with the Document is the same, and so is the result.
 //
+// A piece in plain block style need not become a tree at all: a Fast reads it straight into
+// a Go value, some twenty times as quickly as the YAML library, and leaves everything that
+// it does not know to the library.
+//
 // Changes are made on yaml.Node trees: Patch compares two Go values and applies the
 // difference, so that comments, key order, quoting and unknown keys of all that is equal
 // survive. Then only the lines of what differs are written anew. Every text that was

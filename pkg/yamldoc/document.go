@@ -42,6 +42,10 @@ type Entry struct {
 // Name is the entry's key in a map, "" in a list.
 func (e *Entry) Name() string { return e.name }
 
+// Text is the entry's lines as they stand in the file, with the comments above it, but for
+// a byte order mark and carriage returns; "" when the section is not in pieces.
+func (e *Entry) Text() string { return e.text }
+
 // Value is what the reader's Decode returned for the entry.
 func (e *Entry) Value() any { return e.value }
 
@@ -145,17 +149,20 @@ func (d *Document) LinesBefore(key string, entry *Entry) int {
 func (d *Document) unique() bool {
 	seen := map[string]bool{}
 	for _, s := range d.sections {
-		names := map[string]bool{}
-		for _, e := range s.entries {
-			if !s.list && names[e.name] {
-				return false
-			}
-			names[e.name] = true
-		}
 		if seen[s.key] {
 			return false
 		}
 		seen[s.key] = true
+		if s.list {
+			continue
+		}
+		names := make(map[string]bool, len(s.entries))
+		for _, e := range s.entries {
+			if names[e.name] {
+				return false
+			}
+			names[e.name] = true
+		}
 	}
 	return true
 }
@@ -188,23 +195,35 @@ func (d *Document) takeOver(last *Document) {
 
 func (s *section) takeEntries(old []*Entry) {
 	var known map[string]*Entry // made when the entries do not stand in step
+	is := func(i, o int) bool {
+		return i == len(s.entries) && o == len(old) || i < len(s.entries) && o < len(old) && s.entries[i].text == old[o].text
+	}
 	next := 0
 	for i, e := range s.entries {
-		if next < len(old) && old[next].text == e.text {
+		switch {
+		case is(i, next):
 			s.entries[i] = old[next]
 			next++
 			continue
-		}
-		if known == nil {
-			known = make(map[string]*Entry, len(old))
-			for _, o := range old {
-				known[o.text] = o
-			}
-		}
-		if o := known[e.text]; o != nil {
-			s.entries[i] = o
-			next++
+		case is(i, next+1): // one is gone
+			s.entries[i] = old[next+1]
+			next += 2
 			continue
+		case is(i+1, next+1): // changed
+			next++
+		case is(i+1, next): // new
+		default:
+			if known == nil {
+				known = make(map[string]*Entry, len(old))
+				for _, o := range old {
+					known[o.text] = o
+				}
+			}
+			if o := known[e.text]; o != nil {
+				s.entries[i] = o
+				next++
+				continue
+			}
 		}
 		e.text, e.name = strings.Clone(e.text), strings.Clone(e.name)
 	}

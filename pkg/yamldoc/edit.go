@@ -269,7 +269,7 @@ func (r *Reader) applyItem(s *section, item Item) (*Entry, error) {
 		}
 	}
 	p := &piece{section: s, entry: e}
-	if r.read(p); !p.good {
+	if !r.read(p) {
 		return nil, errNotFaithful
 	}
 	return e, nil
@@ -295,7 +295,7 @@ func (d *Document) readSection(at int, cut bool) bool {
 	}
 	part := &Document{sections: d.sections[at : at+1]}
 	for _, p := range part.fresh() {
-		if d.reader.read(p); !p.good {
+		if !d.reader.read(&p) {
 			return false
 		}
 	}

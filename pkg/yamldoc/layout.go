@@ -21,6 +21,7 @@ func layout(text string, split map[string]bool) (sections []*section, tail strin
 		end := lineEnd(text, at)
 		switch first := text[at]; {
 		case first == '\n':
+		case first == ' ' && lead < 0 && len(starts) > 0: // the inside of a section
 		case first == '#':
 			if lead < 0 {
 				lead = at
@@ -87,15 +88,14 @@ func (s *section) cut() {
 		lead   = -1
 	)
 	for at := head; at < len(text); {
-		end := lineEnd(text, at)
+		depth := leading(text[at:])
+		end := lineEnd(text, at+depth)
 		line := text[at:end]
-		kind := lineKind(line)
-		depth := leading(line)
-		switch {
-		case kind == oddLine:
+		switch c := text[at+depth : end]; {
+		case c == "" || c[0] == '\n':
+		case c[0] == '\t':
 			return
-		case kind == blankLine:
-		case kind == commentLine:
+		case c[0] == '#':
 			if lead < 0 && (indent < 0 || depth <= indent) {
 				lead = at
 			}
@@ -183,7 +183,14 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-func leading(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+// leading tells how many blanks a text begins with.
+func leading(text string) int {
+	n := 0
+	for n < len(text) && text[n] == ' ' {
+		n++
+	}
+	return n
+}
 
 func isItem(line string) bool {
 	return strings.HasPrefix(line, "- ") || line == "-\n" || line == "-"

@@ -3,9 +3,12 @@ package yamldoc
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
+	"unsafe"
 
 	"gopkg.in/yaml.v3"
 )
@@ -24,11 +27,18 @@ type Reader struct {
 	// decoded.
 	Decode func(section string, entry *Entry, node *yaml.Node) any
 
+	// Fast may return at once what Decode would make of a section that is not split (entry
+	// is nil) or of an entry, from the text of its piece; see Fast.Entry. When ok is false
+	// the piece is parsed, and Decode is asked. It is called like Decode. nil: Decode is
+	// asked always.
+	Fast func(section string, entry *Entry, text string, list bool, indent int) (value any, ok bool)
+
 	mu   sync.Mutex
 	last *Document
 }
 
-// Parse reads a file. The error is a *SyntaxError.
+// Parse reads a file. The error is a *SyntaxError. The document keeps data, which nobody
+// may change from then on.
 func (r *Reader) Parse(data []byte) (*Document, error) {
 	r.mu.Lock()
 	last := r.last
@@ -54,7 +64,7 @@ func (r *Reader) parse(data []byte, last *Document) (*Document, error) {
 	if len(data) > MaxSize {
 		return nil, &SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", len(data)>>20, MaxSize>>20)}
 	}
-	text, marks := unmark(string(data))
+	text, marks := unmark(unsafe.String(unsafe.SliceData(data), len(data)))
 	if doc := r.parsePieces(text, last); doc != nil && (!marks.open || doc.endsPlainly()) {
 		doc.data, doc.marks = data, marks
 		return doc, nil
@@ -79,6 +89,8 @@ func (r *Reader) split() map[string]bool {
 	return split
 }
 
+func (r *Reader) splits(key string) bool { return slices.Contains(r.Split, key) }
+
 // parsePieces reads a file that can be cut; it returns nil when it cannot. What is wrong
 // with such a file is found out by reading it as a whole.
 func (r *Reader) parsePieces(text string, last *Document) *Document {
@@ -96,27 +108,39 @@ func (r *Reader) parsePieces(text string, last *Document) *Document {
 		return nil
 	}
 	doc.takeOver(last)
-	pieces := doc.fresh()
-	work := make(chan *piece, len(pieces))
-	for _, p := range pieces {
-		work <- p
-	}
-	close(work)
-	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (len(pieces)+7)/8) {
-		wait.Go(func() {
-			for p := range work {
-				r.read(p)
-			}
-		})
-	}
-	wait.Wait()
-	for _, p := range pieces {
-		if !p.good {
-			return nil
-		}
+	if !r.readAll(doc.fresh()) {
+		return nil
 	}
 	return doc
+}
+
+// readAll reads pieces side by side and tells whether all are good.
+func (r *Reader) readAll(pieces []piece) bool {
+	const some = 16 // pieces that one takes at a time
+	var (
+		wait sync.WaitGroup
+		next atomic.Int64
+		bad  atomic.Bool
+	)
+	work := func() {
+		for !bad.Load() {
+			from := int(next.Add(some)) - some
+			if from >= len(pieces) {
+				return
+			}
+			for i := range pieces[from:min(from+some, len(pieces))] {
+				if p := &pieces[from+i]; !r.read(p) {
+					bad.Store(true)
+				}
+			}
+		}
+	}
+	for range min(runtime.GOMAXPROCS(0), (len(pieces)+some-1)/some) - 1 {
+		wait.Go(work)
+	}
+	work()
+	wait.Wait()
+	return !bad.Load()
 }
 
 // harmless tells whether comments that no piece contains have nothing in them that a
@@ -127,7 +151,6 @@ func harmless(comments string) bool { return utf8.ValidString(comments) && print
 type piece struct {
 	section *section
 	entry   *Entry // nil: the whole section
-	good    bool   // it parses to exactly what the layout took it for
 }
 
 func (p *piece) text() string {
@@ -138,57 +161,92 @@ func (p *piece) text() string {
 }
 
 // fresh lists the pieces that were not taken over from the last version.
-func (d *Document) fresh() []*piece {
-	var pieces []*piece
+func (d *Document) fresh() []piece {
+	n := 0
+	for _, s := range d.sections {
+		n += 1 + len(s.entries)
+	}
+	pieces := make([]piece, 0, n)
 	for _, s := range d.sections {
 		if !s.apart {
 			if s.value == nil && !s.split {
-				pieces = append(pieces, &piece{section: s})
+				pieces = append(pieces, piece{section: s})
 			}
 			continue
 		}
 		for _, e := range s.entries {
 			if e.value == nil {
-				pieces = append(pieces, &piece{section: s, entry: e})
+				pieces = append(pieces, piece{section: s, entry: e})
 			}
 		}
 	}
 	return pieces
 }
 
-// read parses and decodes one piece.
-func (r *Reader) read(p *piece) {
+// read parses and decodes one piece. It tells whether the piece parses to exactly what
+// the layout took it for.
+func (r *Reader) read(p *piece) (good bool) {
+	if r.readFast(p) {
+		return true
+	}
+	value, ok := p.parse()
+	if !ok {
+		return false
+	}
+	if p.entry != nil {
+		p.entry.value = r.decode(p.section.key, p.entry, value)
+	} else {
+		p.section.fill(r, value)
+	}
+	return true
+}
+
+// readFast decodes a piece without a tree, if it can.
+func (r *Reader) readFast(p *piece) bool {
+	s := p.section
+	if r.Fast == nil || p.entry == nil && r.splits(s.key) {
+		return false
+	}
+	value, ok := r.Fast(s.key, p.entry, p.text(), s.list, s.indent)
+	switch {
+	case !ok:
+	case p.entry != nil:
+		p.entry.value = value
+	default:
+		s.value = value
+	}
+	return ok
+}
+
+// parse returns the value of a piece. ok is false when it is not the one entry or
+// section that it should be.
+func (p *piece) parse() (value *yaml.Node, ok bool) {
 	root, err := parseTree(p.text())
 	if err != nil {
-		return
+		return nil, false
 	}
 	s, list := p.section, p.entry != nil && p.section.list
 	if aliases, err := check(root); err != nil || aliases {
-		return
+		return nil, false
 	}
 	switch {
 	case list && (root.Kind != yaml.SequenceNode || len(root.Content) != 1 || root.Column != s.indent+1),
 		!list && (root.Kind != yaml.MappingNode || len(root.Content) != 2),
 		root.Style&yaml.FlowStyle != 0:
-		return
+		return nil, false
 	}
 	place, value := single(root, list)
 	if !list && (p.entry == nil && place.Value != s.key || p.entry != nil && (place.Value != p.entry.name || place.Column != s.indent+1)) {
-		return
+		return nil, false
 	}
-	p.good = true
-	if p.entry != nil {
-		p.entry.value = r.decode(s.key, p.entry, value)
-		return
-	}
-	s.fill(r, value)
+	return value, true
 }
 
 // fill decodes a section whose entries have no text of their own.
 func (s *section) fill(r *Reader, value *yaml.Node) {
 	value = resolve(value)
 	collection := value.Kind == yaml.SequenceNode || value.Kind == yaml.MappingNode
-	if !collection || !r.split()[s.key] || len(value.Content) == 0 {
+	if !collection || !r.splits(s.key) || len(value.Content) == 0 {
 		s.value = r.decode(s.key, nil, value)
 		return
 	}

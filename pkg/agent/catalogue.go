@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Entry describes one agent program: an entry of the catalogue, or of agents: in the settings
+// of a project. catalogue.yaml says what each key means.
+type Entry struct {
+	About    string `yaml:"about"`
+	Status   string `yaml:"status"`
+	Checked  string `yaml:"checked"`
+	Provider string `yaml:"provider"`
+
+	Command       []string          `yaml:"command"`
+	Prompt        string            `yaml:"prompt"`
+	LongPrompt    string            `yaml:"long_prompt"`
+	Output        string            `yaml:"output"`
+	Model         []string          `yaml:"model"`
+	Resume        []string          `yaml:"resume"`
+	ResumeCommand []string          `yaml:"resume_command"`
+	Interactive   []string          `yaml:"interactive"`
+	Env           map[string]string `yaml:"env"`
+	RootEnv       map[string]string `yaml:"root_env"`
+	Unset         []string          `yaml:"unset"`
+	Version       []string          `yaml:"version"`
+	Help          []string          `yaml:"help"`
+	Needs         []string          `yaml:"needs"`
+	RestartCode   int               `yaml:"restart_code"`
+	EndGrace      int               `yaml:"end_grace"` // seconds
+	SessionUsage  bool              `yaml:"session_usage"`
+
+	ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
+	Signatures map[string][]string `yaml:"signatures"` // class → regular expressions
+}
+
+// What a prompt can be handed over by.
+const (
+	promptStdin = "stdin"
+	promptFile  = "file"
+	promptArgv  = "argv"
+)
+
+type catalogue struct {
+	Version int `yaml:"version"`
+	Common  struct {
+		ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
+		Signatures map[string][]string `yaml:"signatures"`
+	} `yaml:"common"`
+	Programs map[string]Entry `yaml:"programs"`
+
+	common *rules
+}
+
+// catalogueVersion is the form of the file that this program reads.
+const catalogueVersion = 1
+
+//go:embed catalogue.yaml
+var catalogueFile []byte
+
+// builtin is the catalogue of this program. A test reads it, so that it cannot be broken.
+var builtin = sync.OnceValue(func() *catalogue {
+	c, err := parseCatalogue(catalogueFile)
+	if err != nil {
+		panic("agent: the built-in catalogue: " + err.Error())
+	}
+	return c
+})
+
+// parseCatalogue reads a catalogue and reports everything that is wrong with it.
+func parseCatalogue(data []byte) (*catalogue, error) {
+	c := &catalogue{}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("cannot read the catalogue: %v", err)
+	}
+	if c.Version != catalogueVersion {
+		return nil, fmt.Errorf("cannot read the catalogue: version is %d; this program reads %d", c.Version, catalogueVersion)
+	}
+	var errs []error
+	var err error
+	if c.common, err = newRules(c.Common.ExitCodes, c.Common.Signatures, nil); err != nil {
+		errs = append(errs, fmt.Errorf("common: %v", err))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Programs)) {
+		e := c.Programs[name]
+		if !slices.Contains([]string{"measured", "documented", "unverified"}, e.Status) {
+			errs = append(errs, fmt.Errorf("%s.status is %q, not measured, documented or unverified", name, e.Status))
+		}
+		if (e.Status == "measured") != (e.Checked != "") {
+			errs = append(errs, fmt.Errorf("%s.checked names the measured version, and nothing else", name))
+		}
+		for _, err := range e.problems() {
+			errs = append(errs, fmt.Errorf("%s.%v", name, err))
+		}
+		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, []string{e.LongPrompt}) {
+			for _, p := range placeholder.FindAllString(text, -1) {
+				if !slices.Contains(placeholders, p) {
+					errs = append(errs, fmt.Errorf("%s: %s is not known", name, p))
+				}
+			}
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+var (
+	programName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	placeholder  = regexp.MustCompile(`\{\{[^}]*\}\}`)
+	placeholders = []string{"{{.PromptFile}}", "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
+)
+
+// problems lists what is wrong with an entry; each begins with the key.
+func (e Entry) problems() []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if len(e.Command) == 0 || e.Command[0] == "" {
+		bad("command is empty")
+	}
+	switch e.Prompt {
+	case promptStdin, promptFile, promptArgv:
+	default:
+		bad("prompt is %q, not stdin, file or argv", e.Prompt)
+	}
+	for key, command := range map[string][]string{"command": e.Command, "resume_command": e.ResumeCommand} {
+		if e.Prompt == promptStdin && mentions(command, "{{.Prompt}}") {
+			bad("%s has {{.Prompt}}, but prompt is stdin", key)
+		}
+	}
+	if _, ok := formats[e.Output]; !ok {
+		bad("output: cannot read output of the form %q; known are %s", e.Output, strings.Join(Formats(), ", "))
+	}
+	if len(e.Model) > 0 && !mentions(e.Model, "{{.Model}}") {
+		bad("model has no {{.Model}}")
+	}
+	for key, args := range map[string][]string{"resume": e.Resume, "resume_command": e.ResumeCommand} {
+		if len(args) > 0 && !mentions(args, "{{.Session}}") {
+			bad("%s has no {{.Session}}", key)
+		}
+	}
+	if e.EndGrace < 0 {
+		bad("end_grace is %d, and cannot be negative", e.EndGrace)
+	}
+	if _, err := newRules(e.ExitCodes, e.Signatures, nil); err != nil {
+		bad("%v", err)
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errs
+}
+
+func mentions(args []string, what string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, what) })
+}
+
+// over puts the keys that a project sets over those of an entry. Lists are replaced, maps are
+// added to; of signatures, those of the project are looked for first.
+func (e Entry) over(base Entry) Entry {
+	out := base
+	for _, f := range []struct{ to, from *string }{
+		{&out.About, &e.About}, {&out.Status, &e.Status}, {&out.Checked, &e.Checked}, {&out.Provider, &e.Provider},
+		{&out.Prompt, &e.Prompt}, {&out.LongPrompt, &e.LongPrompt}, {&out.Output, &e.Output},
+	} {
+		if *f.from != "" {
+			*f.to = *f.from
+		}
+	}
+	for _, f := range []struct{ to, from *[]string }{
+		{&out.Command, &e.Command}, {&out.Model, &e.Model}, {&out.Resume, &e.Resume}, {&out.ResumeCommand, &e.ResumeCommand},
+		{&out.Interactive, &e.Interactive}, {&out.Unset, &e.Unset}, {&out.Version, &e.Version}, {&out.Help, &e.Help}, {&out.Needs, &e.Needs},
+	} {
+		if *f.from != nil {
+			*f.to = *f.from
+		}
+	}
+	for _, f := range []struct{ to, from *int }{{&out.RestartCode, &e.RestartCode}, {&out.EndGrace, &e.EndGrace}} {
+		if *f.from != 0 {
+			*f.to = *f.from
+		}
+	}
+	out.SessionUsage = out.SessionUsage || e.SessionUsage
+	out.Env, out.RootEnv, out.ExitCodes = added(base.Env, e.Env), added(base.RootEnv, e.RootEnv), added(base.ExitCodes, e.ExitCodes)
+	out.Signatures = map[string][]string{}
+	for _, class := range classes {
+		if own := slices.Concat(e.Signatures[class], base.Signatures[class]); len(own) > 0 {
+			out.Signatures[class] = own
+		}
+	}
+	for class, own := range e.Signatures { // one that is not known is reported, not lost
+		if !slices.Contains(classes, class) {
+			out.Signatures[class] = own
+		}
+	}
+	return out
+}
+
+func added[K comparable, V any](base, more map[K]V) map[K]V {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[K]V{}
+	}
+	maps.Copy(out, more)
+	return out
+}
+
+// Names are the programs of the catalogue, and scripted.
+func Names() []string {
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(builtin().Programs)), nameScripted)))
+}

@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheCatalogueHasEveryProgramAndNothingIsWrongWithIt(t *testing.T) {
+	t.Parallel()
+	c, err := parseCatalogue(catalogueFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"claude", "codex", "gemini", "opencode", "qwen", "crush", "copilot", "cursor-agent", "amp", "vibe", "aider", "goose", "kimi", "pi", "cline", "droid"} {
+		if _, ok := c.Programs[name]; !ok {
+			t.Errorf("%s is not in the catalogue", name)
+		}
+	}
+	for name, e := range c.Programs {
+		if e.About == "" || len(e.Version) == 0 || len(e.Help) == 0 || len(e.Needs) == 0 || len(e.Interactive) == 0 {
+			t.Errorf("%s lacks about, version, help, needs or interactive", name)
+		}
+		if e.Prompt == promptArgv && e.LongPrompt == "" {
+			t.Errorf("%s gets a long prompt as an argument", name)
+		}
+		if e.Prompt == promptFile && !mentions(e.Command, "{{.PromptFile}}") {
+			t.Errorf("%s gets no prompt", name)
+		}
+	}
+}
+
+func TestABrokenCatalogueIsRefusedWithEverythingThatIsWrong(t *testing.T) {
+	t.Parallel()
+	good := "version: 1\nprograms:\n  x: {status: measured, checked: '1', command: [x], prompt: stdin, output: text}\n"
+	if _, err := parseCatalogue([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for want, text := range map[string]string{
+		"version is 2; this program reads 1":             strings.Replace(good, "version: 1", "version: 2", 1),
+		"field colour not found":                         strings.Replace(good, "prompt:", "colour: red, prompt:", 1),
+		"x.status is \"guessed\"":                        strings.Replace(good, "measured", "guessed", 1),
+		"x.checked names the measured version":           strings.Replace(good, "checked: '1', ", "", 1),
+		"x.command is empty":                             strings.Replace(good, "[x]", "[]", 1),
+		"x.prompt is \"mail\"":                           strings.Replace(good, "stdin", "mail", 1),
+		"x.output: cannot read output of the form":       strings.Replace(good, "text", "csv", 1),
+		"x.model has no {{.Model}}":                      strings.Replace(good, "prompt:", "model: [-m], prompt:", 1),
+		"x.resume has no {{.Session}}":                   strings.Replace(good, "prompt:", "resume: [-r], prompt:", 1),
+		"x.command has {{.Prompt}}, but prompt is stdin": strings.Replace(good, "[x]", "[x, '{{.Prompt}}']", 1),
+		"x: {{.Colour}} is not known":                    strings.Replace(good, "[x]", "[x, '{{.Colour}}']", 1),
+		"x.end_grace is -1":                              strings.Replace(good, "prompt:", "end_grace: -1, prompt:", 1),
+		"x.signatures.quota: \"(\" is no regular":        strings.Replace(good, "prompt:", "signatures: {quota: ['(']}, prompt:", 1),
+		"signatures.hunger is not known":                 strings.Replace(good, "prompt:", "signatures: {hunger: [x]}, prompt:", 1),
+		"exit_codes.3: hunger is none of":                strings.Replace(good, "prompt:", "exit_codes: {3: hunger}, prompt:", 1),
+		"exit_codes.0: quota is none of":                 strings.Replace(good, "prompt:", "exit_codes: {0: quota}, prompt:", 1),
+		"common: signatures.network":                     "version: 1\ncommon: {signatures: {network: ['[']}}\n",
+	} {
+		if _, err := parseCatalogue([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	both := strings.NewReplacer("measured", "guessed", "stdin", "mail").Replace(good)
+	if _, err := parseCatalogue([]byte(both)); err == nil || !strings.Contains(err.Error(), "guessed") || !strings.Contains(err.Error(), "mail") {
+		t.Errorf("got %v, want both problems", err)
+	}
+}
+
+// How each program is started, with a model and a conversation to resume.
+func TestHowEachProgramIsStarted(t *testing.T) {
+	t.Parallel()
+	spec := Spec{Prompt: "do it", PromptFile: "/p/1.txt", Model: "M", Session: "S"}
+	for name, want := range map[string]string{
+		"claude":       "claude -p --output-format stream-json --verbose --dangerously-skip-permissions --disallowedTools=AskUserQuestion --model M --resume S",
+		"codex":        "codex exec resume --json --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check --disable plugins --disable apps -c check_for_update_on_startup=false -m M S -",
+		"gemini":       "gemini --yolo --skip-trust -o stream-json -m M --resume S",
+		"opencode":     "opencode run --format json --auto -m M --session S",
+		"qwen":         "qwen --yolo -o stream-json -m M --resume S",
+		"pi":           "pi -p --mode json --model M --session S",
+		"cline":        "cline --json --auto-approve true -m M do it",
+		"copilot":      "copilot --model M --output-format json --allow-all-tools -p do it --resume S",
+		"cursor-agent": "cursor-agent -p --output-format stream-json --force --model M --resume S",
+		"amp":          "amp threads continue S --execute --stream-json --dangerously-allow-all",
+		"droid":        "droid exec -o stream-json --auto high -m M -f /p/1.txt -s S",
+		"crush":        "crush run -q -m M",
+		"aider":        "aider --model M --yes-always --no-auto-commits --no-check-update --no-stream --no-pretty --message-file /p/1.txt",
+		"goose":        "goose run -i /p/1.txt",
+		"kimi":         "kimi --yolo --output-format stream-json -m M --session S -p do it",
+		"vibe":         "vibe --output streaming --agent auto-approve --resume S -p do it",
+	} {
+		a := catalogued(t, name)
+		cmd, err := a.Command(spec)
+		if got := strings.Join(cmd.Argv, " "); err != nil || got != want {
+			t.Errorf("got  %s, %v\nwant %s", got, err, want)
+		}
+		if resumes := strings.Contains(want, " S"); a.Info().Resumes != resumes {
+			t.Errorf("%s resumes: %v, want %v", name, a.Info().Resumes, resumes)
+		}
+		if cmd.RestartCode != 0 {
+			t.Errorf("%s asks for a restart with %d", name, cmd.RestartCode)
+		}
+	}
+}
+
+func TestALongPromptIsNeverAnArgument(t *testing.T) {
+	t.Parallel()
+	spec := Spec{Prompt: strings.Repeat("x", longPrompt+1), PromptFile: "/p/1.txt"}
+	for name := range builtin().Programs {
+		a := catalogued(t, name)
+		cmd, err := a.Command(spec)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		inTerminal, err := a.Interactive(spec)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, arg := range slices.Concat(cmd.Argv, inTerminal.Argv) {
+			if len(arg) > 1000 {
+				t.Errorf("%s gets an argument of %d bytes", name, len(arg))
+			}
+		}
+		if given := cmd.Stdin || mentions(cmd.Argv, "/p/1.txt"); !given {
+			t.Errorf("%s gets no prompt: %q", name, cmd.Argv)
+		}
+		if a.Info().Interactive != mentions(inTerminal.Argv, "/p/1.txt") {
+			t.Errorf("%s: in a terminal %q", name, inTerminal.Argv)
+		}
+	}
+}
+
+func TestAProgramInATerminal(t *testing.T) {
+	t.Parallel()
+	spec := Spec{Prompt: "do it", Model: "M", Session: "S"}
+	for name, want := range map[string]string{
+		"claude": "claude --model M --resume S do it",
+		"codex":  "codex -m M do it",
+		"gemini": "gemini -m M --resume S -i do it",
+	} {
+		spec := spec
+		if name == "codex" {
+			spec.Session = ""
+		}
+		cmd, err := catalogued(t, name).Interactive(spec)
+		if got := strings.Join(cmd.Argv, " "); err != nil || got != want || cmd.Stdin {
+			t.Errorf("got  %s, %v\nwant %s", got, err, want)
+		}
+	}
+	own, err := newOwn("mine", Entry{Command: []string{"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := own.Interactive(spec); err == nil || !strings.Contains(err.Error(), "set agents.mine.interactive") {
+		t.Errorf("a program without a way into a terminal gave %v", err)
+	}
+}
+
+func TestAProjectChangesABuiltInProgram(t *testing.T) {
+	t.Parallel()
+	change := Entry{
+		Command: []string{"/opt/claude", "-p"}, Env: map[string]string{"A": "1", "CLAUDE_CODE_MAX_RETRIES": "0"}, EndGrace: 9,
+		ExitCodes: map[int]Outcome{7: QuotaWindow}, Signatures: map[string][]string{"quota": {"the well is dry"}, "unusable": {"rate limit"}},
+	}
+	a, err := Lookup("claude", Options{Custom: map[string]Entry{"claude": change}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := a.Command(Spec{Model: "opus"})
+	if err != nil || strings.Join(cmd.Argv, " ") != "/opt/claude -p --model opus" || !cmd.Stdin || cmd.EndGrace != 9*time.Second || cmd.RestartCode != 0 {
+		t.Errorf("got %+v, %v", cmd, err)
+	}
+	if !slices.Contains(cmd.Env, "A=1") || !slices.Contains(cmd.Env, "CLAUDE_CODE_MAX_RETRIES=0") || !slices.Contains(cmd.Env, "DISABLE_AUTOUPDATER=1") {
+		t.Errorf("environment is %q", cmd.Env)
+	}
+	if info := a.Info(); !info.Overridden || info.Binary != "/opt/claude" || info.Provider != "anthropic" {
+		t.Errorf("info is %+v", info)
+	}
+	for want, e := range map[Outcome]Exit{
+		QuotaWindow: {Code: 7},
+		Unusable:    {Code: 1, Stderr: []byte("rate limit\n")}, // the project's own come first
+		Overloaded:  {Code: 124},
+	} {
+		if res := a.Reader(Spec{}).End(e); res.Outcome != want {
+			t.Errorf("%+v gave %s by %s, want %s", e, res.Outcome, res.Signature, want)
+		}
+	}
+	res := a.Reader(Spec{}).End(Exit{Code: 1, Stderr: []byte("Alas, THE WELL IS DRY.\n")})
+	if res.Outcome != QuotaWindow || res.Signature != "quota: /the well is dry/" || res.Evidence != "Alas, THE WELL IS DRY." {
+		t.Errorf("got %+v", res)
+	}
+	if same := catalogued(t, "claude"); same.Info().Overridden || same.Info().Binary != "claude" {
+		t.Errorf("the catalogue was changed: %+v", same.Info())
+	}
+}
+
+func TestAProgramSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "tool")
+	writeScript(t, script, `case $1 in --version) printf '\033[1mtool 1.2\033[0m\nmore\n' ;; --help) echo 'use --json here' ;; esac`)
+	a, err := newOwn("mine", Entry{Command: []string{script}, Version: []string{script, "--version"}, Help: []string{script, "--help"}, Needs: []string{"--json", "--resume"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := Probe(t.Context(), a)
+	if err != nil || found.Path != script || found.Version != "tool 1.2" || !slices.Equal(found.Missing, []string{"--resume"}) {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	missing, err := newOwn("gone", Entry{Command: []string{"no-such-agent-program"}, Version: []string{"no-such-agent-program"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Probe(t.Context(), missing); err != nil || found.Path != "" {
+		t.Errorf("a missing program gave %+v, %v", found, err)
+	}
+	writeScript(t, script, `exit 3`)
+	if _, err := Probe(t.Context(), a); err == nil || !strings.Contains(err.Error(), "cannot ask mine: `"+script+" --version` failed") {
+		t.Errorf("a failing program gave %v", err)
+	}
+}

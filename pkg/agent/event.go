@@ -1,0 +1,37 @@
+package agent
+
+import "time"
+
+// EventKind says what an Event tells.
+type EventKind string
+
+const (
+	EventSession EventKind = "session" // Session: the conversation that can be resumed
+	EventText    EventKind = "text"    // Text: what the model said
+	EventTool    EventKind = "tool"    // Text: the name of the tool that is called
+	EventUsage   EventKind = "usage"   // Usage: what the run has consumed so far
+	EventLimit   EventKind = "limit"   // a plan's limit is used up; ResetAt when it is told
+	EventError   EventKind = "error"   // the provider or the program refused; Retry when it tries again by itself
+	EventTurn    EventKind = "turn"    // the work goes on
+	EventFinal   EventKind = "final"   // the last word; Failed when the program calls it a failure
+	EventOther   EventKind = "other"   // a line of the program that tells nothing of these, or is not known
+)
+
+// Event is one thing that an agent program tells while it runs. The readers of all programs
+// make the same events, so nobody else has to know a program's format.
+type Event struct {
+	Kind EventKind
+	Line int    // of stdout, from 1
+	Text string // the words, at most MaxFinal bytes
+	More bool   // text: goes on where the text before ended
+
+	Session string
+	Usage   Usage
+
+	Failed     bool
+	Retry      bool
+	Word       string // the program's own word for what is wrong, e.g. rate_limit
+	Status     int    // of the provider's HTTP answer
+	RetryAfter time.Duration
+	ResetAt    time.Time
+}

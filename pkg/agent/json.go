@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+)
+
+// decode reads JSON and keeps what fits; a field of another type stays empty.
+func decode(data []byte, v any) bool {
+	if len(data) == 0 {
+		return false
+	}
+	err := json.Unmarshal(data, v)
+	if _, ok := err.(*json.UnmarshalTypeError); ok {
+		return true
+	}
+	return err == nil
+}
+
+// figure reads JSON and tells whether all of it could be read.
+func figure(data json.RawMessage, v any) bool {
+	return len(data) > 0 && string(data) != "null" && json.Unmarshal(data, v) == nil
+}
+
+// cents rounds up, but not for the dust that binary fractions leave (0.07 * 100).
+func cents(usd float64) int { return int(math.Ceil(min(max(usd, 0), 1e9)*100 - 1e-6)) }
+
+// counts adds figures of single calls of the model up to those of a run.
+type counts struct {
+	known           bool
+	in, out, cached int
+	costKnown       bool
+	cost            float64
+}
+
+// largest is the largest number of tokens that is believed, so that nothing overflows.
+const largest = 1 << 40
+
+func (c *counts) add(in, out, cached int) {
+	c.known = true
+	c.in, c.out, c.cached = plus(c.in, in), plus(c.out, out), plus(c.cached, cached)
+}
+
+func plus(a, b int) int { return min(a+min(max(b, 0), largest), largest) }
+
+func (c *counts) pay(usd float64) {
+	c.costKnown = true
+	c.cost = min(c.cost+min(max(usd, 0), 1e9), 1e9)
+}
+
+func (c *counts) usage() Usage {
+	u := Usage{CostKnown: c.costKnown, TokensKnown: c.known, TokensIn: c.in, TokensOut: c.out, TokensCached: c.cached}
+	if u.CostKnown {
+		u.CostCents = cents(c.cost)
+	}
+	return u
+}
+
+// content is what a message says: a text, or parts of which some are text.
+type content struct {
+	text  string
+	tools []string
+}
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	var parts []struct {
+		Type string          `json:"type"`
+		Text json.RawMessage `json:"text"`
+		Name json.RawMessage `json:"name"`
+	}
+	if decode(data, &c.text) && c.text != "" || !decode(data, &parts) {
+		return nil
+	}
+	var said []string
+	for _, p := range parts {
+		var text, name string
+		switch p.Type {
+		case "text", "output_text", "":
+			if decode(p.Text, &text) && text != "" {
+				said = append(said, text)
+			}
+		case "tool_use", "toolCall", "tool_call", "function_call":
+			decode(p.Name, &name)
+			c.tools = append(c.tools, name)
+		}
+	}
+	c.text = strings.Join(said, "\n")
+	return nil
+}
+
+// tell emits what a message of the model says and calls.
+func (c content) tell(emit func(Event)) {
+	if c.text != "" {
+		emit(Event{Kind: EventText, Text: c.text})
+	}
+	for _, name := range c.tools {
+		emit(Event{Kind: EventTool, Text: name})
+	}
+}

@@ -1,0 +1,61 @@
+package agent
+
+import "encoding/json"
+
+// geminiFormat is the stream-json output of Gemini CLI (agents 4). The model's words come in
+// pieces; an error line may be followed by a result without a message.
+type geminiFormat struct{}
+
+func (geminiFormat) decode(line []byte, emit func(Event)) bool {
+	var l struct {
+		Type      string          `json:"type"`
+		SessionID string          `json:"session_id"`
+		Role      string          `json:"role"`
+		Content   string          `json:"content"`
+		Delta     bool            `json:"delta"`
+		ToolName  string          `json:"tool_name"`
+		Severity  string          `json:"severity"`
+		Message   string          `json:"message"`
+		Status    string          `json:"status"`
+		Error     json.RawMessage `json:"error"`
+		Stats     json.RawMessage `json:"stats"`
+	}
+	if !decode(line, &l) {
+		return false
+	}
+	switch l.Type {
+	case "init":
+		emit(Event{Kind: EventSession, Session: l.SessionID})
+	case "message":
+		if l.Role == "assistant" {
+			emit(Event{Kind: EventText, Text: l.Content, More: l.Delta})
+		}
+	case "tool_use":
+		emit(Event{Kind: EventTool, Text: l.ToolName})
+	case "tool_result":
+		emit(Event{Kind: EventTurn})
+	case "error":
+		if l.Severity != "warning" {
+			emit(Event{Kind: EventError, Text: l.Message})
+		}
+	case "result":
+		var s struct {
+			In     int `json:"input_tokens"` // with the cached ones
+			Out    int `json:"output_tokens"`
+			Cached int `json:"cached"`
+		}
+		if figure(l.Stats, &s) {
+			var c counts
+			c.add(s.In, s.Out, s.Cached)
+			emit(Event{Kind: EventUsage, Usage: c.usage()})
+		}
+		var e struct {
+			Type string `json:"type"`
+		}
+		decode(l.Error, &e)
+		emit(Event{Kind: EventFinal, Failed: l.Status != "success", Text: message(l.Error), Word: firstWord(e.Type)})
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// linesFormat reads lines of JSON of programs whose output has not been recorded, by the names
+// that most of them use. It looks for little and assumes nothing: the exit code decides.
+type linesFormat struct{ counts counts }
+
+type anyLine struct {
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype"`
+	Role      string `json:"role"`
+	SessionID string `json:"session_id"`
+	Session2  string `json:"sessionId"`
+	Thread    string `json:"thread_id"`
+
+	Content   content         `json:"content"`
+	Text      json.RawMessage `json:"text"`
+	FinalText string          `json:"finalText"`
+	Result    json.RawMessage `json:"result"`
+	IsError   bool            `json:"is_error"`
+	Error     json.RawMessage `json:"error"`
+	Message   json.RawMessage `json:"message"`
+	Status    int             `json:"status_code"`
+	ToolName  string          `json:"tool_name"`
+	Name      string          `json:"name"`
+	Tools     []any           `json:"tool_calls"`
+	Usage     json.RawMessage `json:"usage"`
+}
+
+func (f *linesFormat) decode(line []byte, emit func(Event)) bool {
+	var l anyLine
+	if !decode(line, &l) {
+		return false
+	}
+	for _, id := range []string{l.SessionID, l.Session2, l.Thread} {
+		if id != "" {
+			emit(Event{Kind: EventSession, Session: id})
+			break
+		}
+	}
+	kind := strings.ToLower(l.Type)
+	switch {
+	case known(kind, "result", "completion", "final", "done", "run_result"):
+		f.count(l.Usage, emit)
+		f.end(l, emit)
+	case strings.Contains(kind, "error") || strings.HasSuffix(kind, "failed") || kind == "" && message(l.Error) != "":
+		emit(Event{Kind: EventError, Text: firstText(message(l.Error), message(l.Message), message(l.Text)), Status: l.Status})
+	case strings.Contains(kind, "tool") && !strings.Contains(kind, "result"):
+		emit(Event{Kind: EventTool, Text: firstText(l.ToolName, l.Name)})
+	case l.Role == "assistant" || kind == "assistant" || kind == "text" || kind == "agent_message" || kind == "assistant.message":
+		f.say(l, emit)
+	default:
+		return l.Role != ""
+	}
+	return true
+}
+
+func (f *linesFormat) say(l anyLine, emit func(Event)) {
+	var inner struct {
+		Content content `json:"content"`
+	}
+	decode(l.Message, &inner)
+	said := l.Content
+	if said.text == "" && said.tools == nil {
+		said = inner.Content
+	}
+	said.text = firstText(said.text, message(l.Text), message(l.Message))
+	for range l.Tools {
+		said.tools = append(said.tools, "")
+	}
+	said.tell(emit)
+}
+
+func (f *linesFormat) end(l anyLine, emit func(Event)) {
+	e := Event{Kind: EventFinal, Failed: l.IsError || message(l.Error) != "" || strings.HasPrefix(l.Subtype, "error"), Status: l.Status, Word: firstWord(l.Subtype)}
+	e.Text = firstText(l.FinalText, message(l.Result), message(l.Text), l.Content.text)
+	if e.Failed {
+		e.Text = firstText(message(l.Error), e.Text, message(l.Message))
+	}
+	emit(e)
+}
+
+func firstText(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func (f *linesFormat) count(data json.RawMessage, emit func(Event)) {
+	var t claudeTokens
+	if !figure(data, &t) || t.In == 0 && t.Out == 0 {
+		return
+	}
+	f.counts.add(plus(t.In, plus(t.CacheRead, t.CacheWrite)), t.Out, t.CacheRead)
+	emit(Event{Kind: EventUsage, Usage: f.counts.usage()})
+}

@@ -1,0 +1,111 @@
+package blackboard
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// ReportAnomaly records what an agent or a person says went differently than it should, and
+// returns the entry (protocol 13.9). A type that is not known or lacks a detail is wrong use;
+// a type that belongs to another role is refused.
+func (s *State) ReportAnomaly(task, kind string, details Settings, a Actor, now time.Time) (*Anomaly, error) {
+	by, err := s.identify(a, now)
+	if err != nil {
+		return nil, err
+	}
+	known, ok := AnomalyTypeOf(kind)
+	switch missing := known.Missing(details); {
+	case blank(kind):
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "--type is empty")
+	case !ok:
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "unknown type '%s'%s; a type of your own begins with x-", kind, nearestHint(kind, anomalyNames()))
+	case len(missing) > 0:
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "%s needs %s", kind, "--detail "+strings.Join(missing, "=… --detail ")+"=…")
+	case !known.MayReport(a.ID):
+		return nil, refuse("G03", ExitRefused, "liza help anomaly", "%s may not report %s; human or %s may", article(a, by.party), kind, orList(known.Reporters))
+	case blank(task):
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "--task is empty")
+	case s.Task(task) == nil:
+		return nil, s.unknownTask(task)
+	}
+	if old := s.recordedLoop(task, kind); old != nil && by.party&ByReviewer != 0 {
+		return nil, refuse("G03", ExitRefused, "liza show "+task, "a retry_loop of %s is recorded already, as %s; a reviewer records the first one only", task, old.ID)
+	}
+	s.admit(a, by, now)
+	x := &Anomaly{Timestamp: TimeOf(now), Task: task, Reporter: a.ID, Type: kind, Details: details}
+	s.addAnomaly(x)
+	s.entries[len(s.entries)-1].Extra = via(a)
+	return x, nil
+}
+
+func anomalyNames() []string {
+	var names []string
+	for _, known := range AnomalyTypes {
+		names = append(names, known.Name)
+	}
+	return names
+}
+
+// recordedLoop is the retry loop that is recorded for a task, nil for none or another type.
+func (s *State) recordedLoop(task, kind string) *Anomaly {
+	for a := range present(s.Anomalies) {
+		if kind == "retry_loop" && a.Type == kind && a.Task == task {
+			return a
+		}
+	}
+	return nil
+}
+
+// noteStillPresent records a retry loop for a finding that a reviewer calls STILL_PRESENT
+// for the second time in a row (protocol 13.12). A point that stays keeps its number from
+// one rejection to the next; one finding is recorded once.
+func (m *move) noteStillPresent() {
+	t, v := m.task, m.in.Verdict
+	if v == nil || t.RejectionReason == nil {
+		return
+	}
+	for p := range present(v.Prior) {
+		again := slices.ContainsFunc(t.RejectionReason.Prior, func(before *Prior) bool { return before != nil && *before == *p })
+		text := t.point(p.N)
+		if p.State != "STILL_PRESENT" || !again || text == "" || m.state.loopOf(t.ID, text) {
+			continue
+		}
+		m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: m.actor.ID, Type: "retry_loop",
+			Details: Settings{"count": t.ReviewCyclesCurrent + 1, "error_pattern": text}})
+	}
+}
+
+// point is the text of a numbered point of the last rejection: the fixes that were asked
+// for, else the findings, else the reason.
+func (t *Task) point(n int) string {
+	r := t.RejectionReason
+	switch {
+	case n < 1:
+		return ""
+	case len(t.Fixes) > 0:
+		for f := range present(t.Fixes) {
+			if f.N == n {
+				return oneLine(f.Detail)
+			}
+		}
+		return ""
+	case len(r.Findings) > 0:
+		if n > len(r.Findings) || r.Findings[n-1] == nil {
+			return ""
+		}
+		return oneLine(r.Findings[n-1].Message)
+	case n == 1:
+		return oneLine(r.Summary)
+	}
+	return ""
+}
+
+func (s *State) loopOf(task, pattern string) bool {
+	for a := range present(s.Anomalies) {
+		if a.Type == "retry_loop" && a.Task == task && a.Details["error_pattern"] == pattern {
+			return true
+		}
+	}
+	return false
+}

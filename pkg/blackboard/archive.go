@@ -1,0 +1,191 @@
+package blackboard
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Archived is what the rules need to know of a task that has left the board: it counts as
+// what it was (protocol 3.3).
+type Archived struct {
+	Status     Status
+	Sprint     string // whose archive has it
+	Supersedes List
+	AfterPlan  bool
+}
+
+// Archive gives the tasks that have left the board, by id. It may have to read files, so it
+// is only asked for what the board does not know. Nobody may change the map.
+type Archive interface{ Archived() map[string]Archived }
+
+// UseArchive tells the rules where to find the tasks that have left the board; forks of s
+// know it too.
+func (s *State) UseArchive(a Archive) { s.archive = a }
+
+func (s *State) archived() map[string]Archived {
+	if s.archive == nil {
+		return nil
+	}
+	return s.archive.Archived()
+}
+
+// StatusOf is the status of a task on the board or, when it is not there, in the archive.
+func (s *State) StatusOf(id string) (Status, bool) {
+	if t := s.find(id); t != nil {
+		return t.Status, true
+	}
+	a, ok := s.archived()[id]
+	return a.Status, ok
+}
+
+// ArchivedNow are the archived tasks that belong to the current sprint and are not on the
+// board, and what they were.
+func (s *State) ArchivedNow() map[string]Status {
+	all := s.archived()
+	if len(all) == 0 || s.Sprint == nil {
+		return nil
+	}
+	member, now := s.sprintMembers(), map[string]Status{}
+	for id, a := range all {
+		if s.find(id) == nil && (member(id) || a.Sprint == s.Sprint.ID && s.firstSprint()) {
+			now[id] = a.Status
+		}
+	}
+	return now
+}
+
+// firstSprint tells whether no sprint came before, so that every task belongs to it.
+func (s *State) firstSprint() bool {
+	n, ok := sprintNumber(s.Sprint.ID)
+	return !ok || n < 2
+}
+
+func sprintNumber(id string) (int, bool) {
+	rest, ok := strings.CutPrefix(id, "sprint-")
+	n, err := strconv.Atoi(rest)
+	return n, ok && err == nil && n >= 0
+}
+
+// InSprint returns what tells whether a task of the board belongs to the current sprint
+// (protocol 12): it is planned, stretch, or replaces one that is, or nobody finished it
+// before. What stays of an earlier sprint only because others depend on it does not.
+func (s *State) InSprint() func(*Task) bool {
+	if s.Sprint == nil || s.firstSprint() {
+		return func(*Task) bool { return true }
+	}
+	member := s.sprintMembers()
+	started, _ := s.timeline().Started.At()
+	return func(t *Task) bool {
+		if !t.Status.Terminal() || member(t.ID) {
+			return true
+		}
+		created, ok := t.Created.At()
+		return ok && created.After(started)
+	}
+}
+
+// noTaskYet tells whether the sprint has no task at all, its archive included.
+func (s *State) noTaskYet() bool {
+	in := s.InSprint()
+	for t := range s.each() {
+		if in(t) {
+			return false
+		}
+	}
+	return len(s.ArchivedNow()) == 0
+}
+
+// sprintMembers tells of an id whether the sprint's scope names it or a task that it
+// replaces, on the board or in the archive.
+func (s *State) sprintMembers() func(id string) bool {
+	scope, known := s.Sprint.scope(), map[string]bool{}
+	for _, id := range slices.Concat(scope.Planned, scope.Stretch) {
+		known[id] = true
+	}
+	var member func(id string) bool
+	member = func(id string) bool {
+		if is, seen := known[id]; seen {
+			return is
+		}
+		known[id] = false // also while it is being looked at: a circle leads nowhere
+		var replaced List
+		if t := s.find(id); t != nil {
+			replaced = t.Supersedes
+		} else {
+			replaced = s.archived()[id].Supersedes
+		}
+		known[id] = slices.ContainsFunc(replaced, member)
+		return known[id]
+	}
+	return member
+}
+
+// Archivable lists the terminal tasks that nobody needs on the board any more: they ended
+// before the time given, if one is, no open task depends on them, nothing of them is still to be
+// removed, and no agent is still busy with them (protocol 3.3).
+func (s *State) Archivable(before time.Time) []*Task {
+	needed := map[string]bool{}
+	for t := range s.each() {
+		if t.Status.Terminal() {
+			continue
+		}
+		for _, id := range t.DependsOn {
+			needed[id] = true
+		}
+	}
+	for _, a := range s.Agents {
+		if a == nil {
+			continue
+		}
+		needed[a.CurrentTask] = true
+		if a.Child != nil {
+			needed[a.Child.Task] = true
+		}
+	}
+	var list []*Task
+	for t := range s.each() {
+		if t.Status.Terminal() && !needed[t.ID] && t.Worktree == "" && (before.IsZero() || !t.Ended().After(before)) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Ended is when the task got its last status: the time of its newest history entry that
+// set one, else of the newest entry at all.
+func (t *Task) Ended() time.Time {
+	for h := range t.backwards() {
+		if at, ok := h.Time.At(); ok && leadsTo(h) != nil {
+			return at
+		}
+	}
+	if h := t.last(); h != nil {
+		at, _ := h.Time.At()
+		return at
+	}
+	at, _ := t.Created.At()
+	return at
+}
+
+// Archive takes the tasks off the board that Archivable lists, and returns their ids. The
+// caller has to keep them (protocol 3.3).
+func (s *State) Archive(before time.Time, a Actor, now time.Time) []string {
+	var ids []string
+	gone := map[string]bool{}
+	for _, t := range s.Archivable(before) {
+		ids = append(ids, t.ID)
+		gone[t.ID] = true
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	s.Tasks = slices.DeleteFunc(slices.Clone(s.Tasks), func(t *Task) bool { return t != nil && gone[t.ID] })
+	detail := itoa(len(ids)) + " tasks: " + strings.Join(ids, ", ")
+	if len(ids) == 1 {
+		detail = "1 task: " + ids[0]
+	}
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "archived", Detail: oneLine(detail), Extra: via(a)})
+	return ids
+}

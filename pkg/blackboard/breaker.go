@@ -1,0 +1,361 @@
+package blackboard
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// BreakerFinding is a pattern that the circuit breaker found among the anomalies.
+type BreakerFinding struct {
+	Pattern  string
+	Severity string
+}
+
+// BreakerSeverities are the severities of patterns, the worst first (protocol 11.4).
+var BreakerSeverities = []string{"VISION_FLAW", "ARCHITECTURE_FLAW", "TECH_STACK_FLAW", "SPEC_FLAW", "SCOPE_FLAW", "EXTERNAL_DEPENDENCY"}
+
+// BreakerLook is one look at the anomalies: what it found, the worst first.
+type BreakerLook struct {
+	Found   []BreakerFinding
+	Asked   bool   // by liza analyze
+	Report  string // path of the report
+	Summary string // path of the summary, if there will be a checkpoint
+}
+
+// BreakerRule is one line of the table of protocol 5.4.
+type BreakerRule struct {
+	ID    string
+	Event string // check or acknowledge
+	From  []string
+	To    string // "": the status stays
+	Who   Party
+	When  string // the condition in words
+	Does  string // the effects in words
+	Log   string // journal action, "" for none
+
+	holds func(*breakerMove) bool
+	apply func(*breakerMove)
+}
+
+// The events of the circuit breaker.
+const (
+	breakerCheck = "check"
+	breakerAck   = "acknowledge"
+)
+
+// BreakerRules is the state machine of the circuit breaker. A check without a new pattern
+// never changes the status, so C01 holds in both.
+var BreakerRules = []BreakerRule{
+	{ID: "C01", Event: breakerCheck, From: []string{BreakerOK, BreakerTripped}, Who: BySystem, When: "no pattern matches that is not known already",
+		Does: "last_check; when OK and asked by liza analyze, a history entry", holds: (*breakerMove).nothingNew, apply: (*breakerMove).looked},
+	{ID: "C02", Event: breakerCheck, From: []string{BreakerOK}, To: BreakerTripped, Who: BySystem, When: "a pattern matches",
+		Does: "last_check, current_trigger, history; S01 when the sprint is IN_PROGRESS; report", Log: "breaker_triggered", holds: (*breakerMove).somethingNew, apply: (*breakerMove).trip},
+	{ID: "C03", Event: breakerCheck, From: []string{BreakerTripped}, To: BreakerTripped, Who: BySystem, When: "a pattern matches that is not in current_trigger.patterns",
+		Does: "last_check, current_trigger.patterns; pattern and severity are those of the worst; report", Log: "breaker_triggered", holds: (*breakerMove).somethingNew, apply: (*breakerMove).extend},
+	{ID: "C04", Event: breakerAck, From: []string{BreakerTripped}, To: BreakerOK, Who: ByHuman, When: "",
+		Does: "watermark = newest anomaly, current_trigger null; history resolution, resolved_at, resolved_by; S02 unless --keep-checkpoint", Log: "breaker_acknowledged",
+		holds: func(*breakerMove) bool { return true }, apply: (*breakerMove).acknowledge},
+}
+
+// breakerMove is one event of the circuit breaker on its way through the table.
+type breakerMove struct {
+	state  *State
+	cb     *CircuitBreaker
+	actor  Actor
+	now    time.Time
+	look   BreakerLook
+	fresh  []BreakerFinding // found, and not known already
+	note   string
+	keep   bool
+	detail string
+}
+
+// CheckBreaker records a look at the anomalies and returns the number of the rule that it
+// followed: C01, C02 or C03. A state in which a person set the status to OK counts as
+// acknowledged before anything else.
+func (s *State) CheckBreaker(look BreakerLook, facts ProcessFacts, now time.Time) string {
+	s.settleBreaker(now)
+	m := &breakerMove{state: s, cb: s.breaker(), actor: SystemActor(facts), now: now, look: look}
+	for _, f := range look.Found {
+		if !m.cb.knows(f.Pattern) {
+			m.fresh = append(m.fresh, f)
+		}
+	}
+	r := m.pick(breakerCheck)
+	m.follow(r)
+	return r.ID
+}
+
+// AcknowledgeBreaker lets work go on after a person has looked (C04). Everything recorded so
+// far is acknowledged. With keep the checkpoint stays.
+func (s *State) AcknowledgeBreaker(note string, keep bool, a Actor, now time.Time) error {
+	by, err := s.identify(a, now)
+	if err != nil {
+		return err
+	}
+	m := &breakerMove{state: s, cb: s.CircuitBreaker, actor: a, now: now, note: note, keep: keep}
+	if m.cb == nil {
+		m.cb = &CircuitBreaker{Status: BreakerOK}
+	}
+	r := m.pick(breakerAck)
+	switch {
+	case by.party&breakerParty(breakerAck) == 0:
+		return refuse("G03", ExitRefused, "liza status", "%s may not acknowledge; human may", article(a, by.party))
+	case r == nil:
+		next := "liza analyze"
+		if s.sprintStatus() == AtCheckpoint {
+			next = "liza resume"
+		}
+		return refuse("G06", ExitNothing, next, "the circuit breaker is %s; there is nothing to acknowledge", m.cb.Status)
+	}
+	m.follow(r)
+	return nil
+}
+
+func (s *State) breaker() *CircuitBreaker {
+	if s.CircuitBreaker == nil {
+		s.CircuitBreaker = &CircuitBreaker{Status: BreakerOK}
+	}
+	if !s.CircuitBreaker.tripped() {
+		s.CircuitBreaker.Status = BreakerOK // as every reader takes what is unknown
+	}
+	return s.CircuitBreaker
+}
+
+// tripped tells whether the breaker waits for a person.
+func (b *CircuitBreaker) tripped() bool { return b != nil && b.Status == BreakerTripped }
+
+// resumeCommand is what lets work go on: nothing is resumed before an acknowledgement.
+func (s *State) resumeCommand() string {
+	if s.CircuitBreaker.tripped() {
+		return "liza ack"
+	}
+	return "liza resume"
+}
+
+func (b *CircuitBreaker) knows(pattern string) bool {
+	t := b.CurrentTrigger
+	return b.tripped() && t != nil && (t.Pattern == pattern || t.Patterns.Has(pattern))
+}
+
+func (m *breakerMove) pick(event string) *BreakerRule {
+	for i := range BreakerRules {
+		if r := &BreakerRules[i]; r.Event == event && slices.Contains(r.From, m.cb.Status) && r.holds(m) {
+			return r
+		}
+	}
+	return nil
+}
+
+// breakerParty is who may cause an event of the breaker.
+func breakerParty(event string) (who Party) {
+	for _, r := range BreakerRules {
+		if r.Event == event {
+			who |= r.Who
+		}
+	}
+	return who
+}
+
+// follow carries out a rule. The journal entry comes before those of its consequences.
+func (m *breakerMove) follow(r *BreakerRule) {
+	mark := len(m.state.entries)
+	r.apply(m)
+	if r.To != "" {
+		m.cb.Status = r.To
+	}
+	if r.Log != "" {
+		e := Entry{Timestamp: TimeOf(m.now), Agent: m.actor.ID, Action: r.Log, Detail: oneLine(m.detail), Extra: via(m.actor)}
+		m.state.entries = slices.Insert(m.state.entries, mark, e)
+	}
+}
+
+func (m *breakerMove) nothingNew() bool   { return len(m.fresh) == 0 }
+func (m *breakerMove) somethingNew() bool { return len(m.fresh) > 0 }
+
+func (m *breakerMove) looked() {
+	m.cb.LastCheck = TimeOf(m.now)
+	if m.look.Asked && !m.cb.tripped() {
+		m.cb.History = append(m.cb.History, &BreakerRecord{Timestamp: TimeOf(m.now), Result: BreakerOK})
+	}
+}
+
+func (m *breakerMove) trip() {
+	at, worst := TimeOf(m.now), m.look.Found[0]
+	m.cb.LastCheck = at
+	m.cb.CurrentTrigger = &BreakerTrigger{Timestamp: at, Pattern: worst.Pattern, Severity: worst.Severity, ReportFile: m.look.Report, Patterns: patternsOf(m.look.Found)}
+	m.cb.History = append(m.cb.History, &BreakerRecord{Timestamp: at, Pattern: worst.Pattern, Severity: worst.Severity, Result: BreakerTripped})
+	m.detail = strings.Join(m.cb.CurrentTrigger.Patterns, ", ")
+	if m.state.Sprint != nil && m.state.sprintStatus() == InProgress {
+		// The guards of a checkpoint are the two conditions above.
+		_ = m.state.CheckpointSprint(BreakerMessage(worst.Pattern), m.look.Summary, m.actor, m.now)
+	}
+}
+
+// extend adds what is new. What matched before stays named, also when it no longer does.
+func (m *breakerMove) extend() {
+	m.cb.LastCheck = TimeOf(m.now)
+	t := m.cb.CurrentTrigger
+	if t == nil {
+		t = &BreakerTrigger{Timestamp: TimeOf(m.now)}
+		m.cb.CurrentTrigger = t
+	}
+	names := patternsOf(m.look.Found)
+	if worst := m.look.Found[0]; names.Has(t.Pattern) || severity(worst.Severity) < severity(t.Severity) {
+		t.Pattern, t.Severity = worst.Pattern, worst.Severity
+	}
+	t.ReportFile = m.look.Report
+	for _, old := range t.Patterns {
+		if !names.Has(old) {
+			names = append(names, old)
+		}
+	}
+	t.Patterns = names
+	m.detail = "also " + strings.Join(patternsOf(m.fresh), ", ")
+}
+
+// severity is the place in BreakerSeverities, the last one for what is not known.
+func severity(name string) int {
+	if i := slices.Index(BreakerSeverities, name); i >= 0 {
+		return i
+	}
+	return len(BreakerSeverities)
+}
+
+func patternsOf(found []BreakerFinding) List {
+	var names List
+	for _, f := range found {
+		names = append(names, f.Pattern)
+	}
+	return names
+}
+
+// BreakerMessage is the message of the checkpoint that the breaker makes.
+func BreakerMessage(pattern string) string { return "breaker: " + pattern }
+
+func (m *breakerMove) acknowledge() {
+	m.resolve(len(m.state.Anomalies), orText(m.note, "acknowledged"), m.actor.name())
+	m.detail = m.note
+	if !m.keep && m.state.Sprint != nil && m.state.sprintStatus() == AtCheckpoint {
+		m.state.decide("CONTINUE", m.note, m.actor, m.now)
+		m.state.goOn(m.note, m.actor, m.now)
+	}
+}
+
+// resolve ends the trigger: the first n anomalies are acknowledged.
+func (m *breakerMove) resolve(n int, resolution, by string) {
+	m.state.setWatermark(n)
+	m.cb.CurrentTrigger = nil
+	for h := range present(m.cb.History) {
+		if h.unresolved() {
+			h.Resolution, h.ResolvedAt, h.ResolvedBy = resolution, TimeOf(m.now), by
+		}
+	}
+}
+
+func (r *BreakerRecord) unresolved() bool { return r.Result == BreakerTripped && r.ResolvedAt.None() }
+
+func orText(text, instead string) string {
+	if blank(text) {
+		return instead
+	}
+	return text
+}
+
+// settleBreaker writes down that a person set the status to OK by hand: that counts as
+// acknowledged up to last_check (protocol 5.4).
+func (s *State) settleBreaker(now time.Time) {
+	if !s.setToOK() {
+		return
+	}
+	m := &breakerMove{state: s, cb: s.breaker(), now: now}
+	m.resolve(s.AcknowledgedAnomalies(), "the status was set to OK by hand", Human)
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: Human, Action: "breaker_acknowledged", Detail: "the status was set to OK by hand"})
+}
+
+// setToOK tells whether the status is OK although a trigger was never resolved.
+func (s *State) setToOK() bool {
+	cb := s.CircuitBreaker
+	if cb == nil || cb.tripped() {
+		return false
+	}
+	return cb.CurrentTrigger != nil || slices.ContainsFunc(cb.History, func(r *BreakerRecord) bool { return r != nil && r.unresolved() })
+}
+
+// AcknowledgedAnomalies is how many anomalies at the beginning of the list a person has
+// acknowledged: those up to the watermark (protocol 11.2).
+func (s *State) AcknowledgedAnomalies() int {
+	cb, n := s.CircuitBreaker, 0
+	if cb == nil {
+		return 0
+	}
+	n = s.upTo(cb.Watermark)
+	last, ok := cb.LastCheck.At()
+	if !ok || !s.setToOK() {
+		return n
+	}
+	for i, a := range s.Anomalies {
+		if a == nil {
+			continue
+		}
+		if at, ok := a.Timestamp.At(); ok && !at.After(last) {
+			n = max(n, i+1)
+		}
+	}
+	return n
+}
+
+// upTo counts the anomalies up to the one with that id. When somebody removed it, those with
+// a lower number count.
+func (s *State) upTo(id string) int {
+	n, number := 0, anomalyNumber(id)
+	for i, a := range s.Anomalies {
+		switch {
+		case id == "" || a == nil:
+		case a.ID == id:
+			return i + 1
+		case number > 0 && anomalyNumber(a.ID) > 0 && anomalyNumber(a.ID) < number:
+			n = i + 1
+		}
+	}
+	return n
+}
+
+func anomalyNumber(id string) int {
+	digits, ok := strings.CutPrefix(id, "anom-")
+	if !ok {
+		return 0
+	}
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
+// setWatermark acknowledges the first n anomalies. One that has no id gets one.
+func (s *State) setWatermark(n int) {
+	for i := min(n, len(s.Anomalies)) - 1; i >= 0; i-- {
+		if a := s.Anomalies[i]; a != nil {
+			if a.ID == "" {
+				a.ID = nextID("anom-", s.Anomalies, func(a *Anomaly) string { return a.ID })
+			}
+			s.CircuitBreaker.Watermark = a.ID
+			return
+		}
+	}
+}
+
+// BreakerBehind tells whether an anomaly came after the last look: its writer ended before
+// it could look, or a person wrote it.
+func (s *State) BreakerBehind(now time.Time) bool {
+	var last time.Time
+	if s.CircuitBreaker != nil {
+		last, _ = s.CircuitBreaker.LastCheck.At()
+	}
+	for a := range present(s.Anomalies[s.AcknowledgedAnomalies():]) {
+		if at, ok := a.Timestamp.At(); ok && at.After(last) && !at.After(now) {
+			return true
+		}
+	}
+	return false
+}

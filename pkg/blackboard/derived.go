@@ -1,0 +1,147 @@
+package blackboard
+
+import (
+	"slices"
+	"time"
+)
+
+// Derived are the figures of protocol 12 that are computed when asked; Sprint.Metrics has
+// the others. Times are in seconds; nil: no task has one.
+type Derived struct {
+	BlockedCount           int   `json:"blocked_count"`
+	IntegrationFailedCount int   `json:"integration_failed_count"`
+	HandoffCount           int   `json:"handoff_count"`
+	RunFailedCount         int   `json:"run_failed_count"`
+	LeadTimeMedian         *int  `json:"lead_time_median_seconds"`
+	LeadTimeP90            *int  `json:"lead_time_p90_seconds"`
+	WorkTime               int   `json:"work_time_seconds"`
+	ReviewTime             int   `json:"review_time_seconds"`
+	WaitTime               int   `json:"wait_time_seconds"`
+	Usage                  Usage `json:"-"`
+}
+
+// Times are how long one task took, in seconds. Lead and Wait are of MERGED tasks only.
+type Times struct {
+	Lead, Wait   *int
+	Work, Review int
+}
+
+// Times computes what protocol 12 calls lead_time, work_time, review_time and wait_time.
+func (t *Task) Times(now time.Time) Times {
+	var x Times
+	var merged time.Time
+	stays := t.Stays(now)
+	for _, s := range stays {
+		switch seconds := int(s.To.Sub(s.From) / time.Second); {
+		case s.Status == Claimed:
+			x.Work += seconds
+		case s.Status == ReadyForReview && s.Reviewer != "":
+			x.Review += seconds
+		}
+	}
+	from := t.finalized()
+	for h := range t.backwards() {
+		if at, ok := h.Time.At(); ok && h.Event == "merged" {
+			merged = at
+			break
+		}
+	}
+	if t.Status == Merged && !from.IsZero() && !merged.Before(from) {
+		lead := int(merged.Sub(from) / time.Second)
+		wait := max(0, lead-x.Work-x.Review)
+		x.Lead, x.Wait = &lead, &wait
+	}
+	return x
+}
+
+// finalized is when the task could first be claimed.
+func (t *Task) finalized() time.Time {
+	for h := range present(t.History) {
+		if at, ok := h.Time.At(); ok && h.Event == "finalized" {
+			return at
+		}
+	}
+	at, _ := t.Created.At()
+	return at
+}
+
+// SprintTasks are the tasks of the current sprint: those on the board, and those of the
+// archive that are given.
+func (s *State) SprintTasks(archived []*Task) []*Task {
+	var list []*Task
+	now := s.ArchivedNow()
+	for t := range present(archived) {
+		if _, ok := now[t.ID]; ok {
+			list = append(list, t)
+		}
+	}
+	in := s.InSprint()
+	for t := range s.each() {
+		if in(t) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Derive computes the figures over tasks of the sprint; journal are the sprint's entries.
+func (s *State) Derive(tasks []*Task, journal []Entry, now time.Time) Derived {
+	var d Derived
+	var leads []int
+	started := time.Time{}
+	if s.Sprint != nil && !s.firstSprint() {
+		started, _ = s.timeline().Started.At()
+	}
+	for t := range present(tasks) {
+		for h := range present(t.History) {
+			if at, ok := h.Time.At(); ok && at.Before(started) {
+				continue // it counted in the sprint before
+			}
+			switch h.Event {
+			case "blocked":
+				d.BlockedCount++
+			case "integration_failed":
+				d.IntegrationFailedCount++
+			case "handoff":
+				d.HandoffCount++
+			}
+		}
+		x := t.Times(now)
+		d.WorkTime += x.Work
+		d.ReviewTime += x.Review
+		if x.Lead != nil {
+			leads = append(leads, *x.Lead)
+			d.WaitTime += *x.Wait
+		}
+	}
+	for _, e := range journal {
+		if e.Action == "run_failed" {
+			d.RunFailedCount++
+		}
+	}
+	slices.Sort(leads)
+	d.LeadTimeMedian, d.LeadTimeP90 = median(leads), percentile(leads, 90)
+	if s.Usage != nil {
+		d.Usage = *s.Usage
+	}
+	return d
+}
+
+// median of sorted numbers; between two it is their mean, rounded down.
+func median(sorted []int) *int {
+	n := len(sorted)
+	if n == 0 {
+		return nil
+	}
+	m := (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return &m
+}
+
+// percentile is the smallest of the sorted numbers that p percent of them do not exceed.
+func percentile(sorted []int, p int) *int {
+	if len(sorted) == 0 {
+		return nil
+	}
+	x := sorted[(len(sorted)*p+99)/100-1]
+	return &x
+}

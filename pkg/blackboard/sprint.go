@@ -1,0 +1,203 @@
+package blackboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// NextSprint closes the sprint and starts the next one (S05). Open tasks go on in it:
+// those of planned, or without planned all that were not stretch, are its plan, the others
+// its stretch. Terminal tasks are taken off the board, and their ids returned: the caller
+// keeps them, with the sprint as it was. Facts, discoveries, notes and anomalies stay.
+func (s *State) NextSprint(planned []string, a Actor, now time.Time) (archived []string, err error) {
+	if err := s.mayEndSprint(a, now); err != nil {
+		return nil, err
+	}
+	scope, err := s.nextScope(planned)
+	if err != nil {
+		return nil, err
+	}
+	archived = s.Archive(time.Time{}, a, now)
+	was, next := s.Sprint, &Sprint{Status: InProgress, Scope: scope, Timeline: &Timeline{Started: TimeOf(now)}}
+	n, _ := sprintNumber(was.ID)
+	next.ID, next.GoalRef = "sprint-"+itoa(max(n, 1)+1), was.GoalRef
+	s.Sprint = next
+	next.Metrics = s.openFigures()
+	usage := &Usage{}
+	if s.Usage != nil {
+		usage.Day = s.Usage.Day
+	}
+	s.Usage = usage
+	if s.Planner != nil {
+		s.Planner.Triggers = nil // what was tried in vain may be tried again
+	}
+	open := plural(len(scope.Planned)+len(scope.Stretch), "open task")
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "sprint_started", Detail: next.ID + " after " + was.ID + ", " + open, Extra: via(a)})
+	s.reopen(next.ID, a, now)
+	return archived, nil
+}
+
+// mayEndSprint holds the guards of S05.
+func (s *State) mayEndSprint(a Actor, now time.Time) error {
+	switch {
+	case s.Sprint == nil:
+		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
+	case s.goalStatus() == Aborted:
+		return refuse("G06", ExitRefused, "liza status", "the goal is ABORTED; it has no next sprint")
+	case s.Sprint.Status == AtCheckpoint:
+		return refuse("G06", ExitRefused, "liza resume", "%s is CHECKPOINT; the next sprint needs it COMPLETED or ABORTED", s.Sprint.ID)
+	case s.Sprint.Status != Completed && s.Sprint.Status != Aborted:
+		return refuse("G06", ExitRefused, "liza status", "%s is %s; the next sprint needs it COMPLETED or ABORTED", s.Sprint.ID, s.sprintStatus())
+	case s.CircuitBreaker != nil && s.CircuitBreaker.Status == BreakerTripped:
+		return refuse("G07", ExitRefused, "liza ack", "the circuit breaker is TRIGGERED; acknowledge it first")
+	}
+	for t := range s.each() {
+		if who := s.heldBy(t, a.Facts, now); who != "" {
+			return refuse("G27", ExitRefused, "liza release "+t.ID+" --reason T", "task %s is held by %s; the next sprint needs that nobody works", t.ID, who)
+		}
+	}
+	return nil
+}
+
+// heldBy names who works on a task, reviews it or prepares to, and is not verifiably gone.
+func (s *State) heldBy(t *Task, facts ProcessFacts, now time.Time) string {
+	holds := func(live Liveness, _ string) bool { return live == Alive || live == Unknown }
+	switch {
+	case t.Status == Claimed && holds(s.ClaimLiveness(t, now, facts)):
+		return t.AssignedTo
+	case t.Status == ReadyForReview && t.ReviewingBy != "" && holds(s.ReviewLiveness(t, now, facts)):
+		return t.ReviewingBy
+	case !t.Status.Terminal() && t.Claiming != nil && !s.reservationOver(t.Claiming, facts, now):
+		return t.Claiming.By
+	}
+	return ""
+}
+
+// nextScope sorts the open tasks into plan and stretch of the next sprint.
+func (s *State) nextScope(planned []string) (*SprintScope, error) {
+	scope := &SprintScope{}
+	for _, id := range planned {
+		t := s.find(id)
+		switch {
+		case t == nil:
+			return nil, s.unknownTask(id)
+		case t.Status.Terminal():
+			return nil, refuse("G06", ExitRefused, "liza show "+id, "task %s is %s and cannot be planned", id, t.Status)
+		case !scope.Planned.Has(id):
+			scope.Planned = append(scope.Planned, id)
+		}
+	}
+	stretch := s.Sprint.scope().Stretch
+	for t := range s.each() {
+		switch {
+		case t.Status.Terminal() || t.ID == "" || scope.Planned.Has(t.ID):
+		case len(planned) > 0 || stretch.Has(t.ID):
+			scope.Stretch = append(scope.Stretch, t.ID)
+		default:
+			scope.Planned = append(scope.Planned, t.ID)
+		}
+	}
+	return scope, nil
+}
+
+// openFigures are the figures with which a sprint begins: how the tasks stand that it takes
+// over. What happened to them before counts for the sprint before.
+func (s *State) openFigures() *Metrics {
+	m := &Metrics{}
+	for t := range s.each() {
+		if t.Status.Terminal() {
+			continue
+		}
+		c := t.contribution()
+		m.TasksInProgress += c.inProgress
+		m.TasksBlocked += c.blocked
+	}
+	return m
+}
+
+// A Stay is a time that a task spent in one status. Reviewer is who reviewed it then.
+type Stay struct {
+	Status   Status
+	Reviewer string
+	From, To time.Time
+}
+
+// Stays are the statuses through which the task went, by its history; the last one lasts
+// until the time given unless it is terminal.
+func (t *Task) Stays(until time.Time) []Stay {
+	var stays []Stay
+	now := Stay{}
+	fixing := false
+	for h := range present(t.History) {
+		at, ok := h.Time.At()
+		next := now
+		switch {
+		case !ok:
+			continue
+		case h.Event == "review_claimed":
+			next.Reviewer = h.Agent
+		case h.Event == "review_claim_released", h.Event == "released" && h.What == "review",
+			h.Event == "lease_expired" && now.Status == ReadyForReview:
+			next.Reviewer = ""
+		default:
+			if to := leadsTo(h); len(to) > 0 {
+				next.Status, next.Reviewer = to[0], ""
+				if fixing && slices.Contains(to, IntegrationFailed) {
+					next.Status = IntegrationFailed
+				}
+			}
+		}
+		if isClaimEvent(h.Event) {
+			fixing = h.Event == "claimed_for_integration_fix" || fixing && h.Event == "claimed"
+		}
+		if next.Status == now.Status && next.Reviewer == now.Reviewer {
+			continue
+		}
+		if now.Status != "" && at.After(now.From) {
+			now.To = at
+			stays = append(stays, now)
+		}
+		next.From = at
+		now = next
+	}
+	if now.Status != "" && !now.Status.Terminal() && until.After(now.From) {
+		now.To = until
+		stays = append(stays, now)
+	}
+	return stays
+}
+
+// Spent is how long the task was in each status, in the order of its life: "CLAIMED 12m".
+func (t *Task) Spent(until time.Time) string {
+	sum := map[Status]time.Duration{}
+	for _, x := range t.Stays(until) {
+		sum[x.Status] += x.To.Sub(x.From)
+	}
+	var parts []string
+	for _, st := range Statuses {
+		if d := sum[st]; d > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", st, shortDuration(d)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shortDuration is a time for people: 45s, 12m, 3h 20m, 2d 4h.
+func shortDuration(d time.Duration) string {
+	m := int(d / time.Minute)
+	switch {
+	case d < time.Minute:
+		return itoa(int(d/time.Second)) + "s"
+	case m < 60:
+		return itoa(m) + "m"
+	case m < 24*60 && m%60 == 0:
+		return itoa(m/60) + "h"
+	case m < 24*60:
+		return itoa(m/60) + "h " + itoa(m%60) + "m"
+	case m/60%24 == 0:
+		return itoa(m/60/24) + "d"
+	}
+	return itoa(m/60/24) + "d " + itoa(m/60%24) + "h"
+}

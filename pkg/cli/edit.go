@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+)
+
+type editOptions struct{ env *Env }
+
+func newEdit(env *Env) *urfave.Command {
+	o := &editOptions{env: env}
+	return &urfave.Command{
+		Name: "edit", Category: "people", Usage: "edit the state in your editor, while agents work",
+		Description: "Opens a copy of state.yaml in $VISUAL or $EDITOR (else vi). What you change is validated, merged with what agents changed meanwhile, and\n" +
+			"written as one revision. When it breaks a rule, or somebody changed the same value, line and rule are shown and the editor opens\n" +
+			"again; nothing is written until it fits. Leave the text unchanged to give up." +
+			examples("liza edit", "EDITOR='code --wait' liza edit") + exitsText(0, 1, 3, 4, 5, 7),
+		Action: env.do(o.run),
+	}
+}
+
+// edited is the result of `liza edit`.
+type edited struct {
+	Revision int      `json:"revision"`
+	Changed  []string `json:"changed"`
+	Notes    []string `json:"warnings,omitempty"`
+}
+
+func (o *editOptions) run(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "liza-edit-")
+	if err != nil {
+		return fmt.Errorf("cannot make a copy to edit: %w", err)
+	}
+	s := &editing{env: o.env, path: filepath.Join(dir, "state.yaml")}
+	done, err := d.Edit(ctx, func(text []byte, problem error) ([]byte, error) { return s.open(ctx, text, problem) })
+	if err != nil {
+		if s.saved { // a person's work is not thrown away
+			return fmt.Errorf("%w\nyour text is kept as %s", err, s.path)
+		}
+		os.RemoveAll(dir)
+		return err
+	}
+	os.RemoveAll(dir)
+	if done.Revision == 0 {
+		fmt.Fprintln(o.env.Stderr, "nothing was changed")
+		return &errDone{7}
+	}
+	result := edited{Revision: done.Revision, Changed: done.Names}
+	what := strings.Join(done.Names, ", ")
+	if what == "" {
+		what = "comments or layout only"
+	}
+	text := fmt.Sprintf("written as revision %d: %s\n", done.Revision, what)
+	for _, n := range done.Notes {
+		note := fmt.Sprintf("%s: %s", n.Path, n.Text)
+		result.Notes = append(result.Notes, note)
+		text += "note: " + note + "\n"
+	}
+	return o.env.Print(result, "%s", text)
+}
+
+// editing is a copy of the state in a person's editor.
+type editing struct {
+	env   *Env
+	path  string
+	saved bool // it has something that the state has not
+}
+
+// open runs the editor. After a problem it asks first, where somebody can answer; else it
+// gives up.
+func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte, error) {
+	if problem != nil {
+		if !s.env.StdinTerminal {
+			return nil, nil
+		}
+		fmt.Fprintf(s.env.Stderr, "error: %s\n", explain(problem).message)
+		if !s.again() {
+			return nil, nil
+		}
+	}
+	if err := os.WriteFile(s.path, text, 0o600); err != nil {
+		return nil, fmt.Errorf("cannot make a copy to edit: %w", err)
+	}
+	editor := first(first(s.env.Get("VISUAL"), s.env.Get("EDITOR")), "vi")
+	// Through the shell, for editors are set with options.
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", s.path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = s.env.Stdin, s.env.Stdout, s.env.Stderr, s.env.Environ
+	if s.env.JSON {
+		cmd.Stdout = s.env.Stderr
+	}
+	if err := cmd.Run(); err != nil {
+		s.saved = s.differs(text)
+		return nil, fmt.Errorf("cannot edit: the editor '%s' failed: %w; next: EDITOR=vi liza edit", editor, err)
+	}
+	edited, err := os.ReadFile(s.path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what was edited: %w", err)
+	}
+	s.saved = s.saved || string(edited) != string(text)
+	if problem != nil && string(edited) == string(text) {
+		return nil, nil
+	}
+	return edited, nil
+}
+
+func (s *editing) differs(text []byte) bool {
+	edited, err := os.ReadFile(s.path)
+	return err == nil && string(edited) != string(text) || err != nil && !errors.Is(err, os.ErrNotExist)
+}
+
+func (s *editing) again() bool {
+	fmt.Fprint(s.env.Stderr, "edit again? [Y/n] ")
+	answer, err := bufio.NewReader(s.env.Stdin).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return err == nil && answer != "n" && answer != "no"
+}

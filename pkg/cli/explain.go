@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/agent"
+	"liza/pkg/config"
+)
+
+type explainOptions struct {
+	env    *Env
+	cli    string
+	exit   string
+	stderr string
+}
+
+// explained is the result of `liza explain`.
+type explained struct {
+	File      string `json:"file"`
+	Run       string `json:"run,omitempty"` // of a log of several runs
+	Program   string `json:"program"`
+	Guessed   bool   `json:"guessed"`
+	Class     string `json:"class"`
+	Means     string `json:"means"`
+	Signature string `json:"signature"`
+	Evidence  string `json:"evidence,omitempty"`
+	Line      int    `json:"line,omitempty"`
+
+	Session      string     `json:"session,omitempty"`
+	NoSession    bool       `json:"no_session,omitempty"`
+	RetrySeconds float64    `json:"retry_seconds,omitempty"`
+	ResetAt      *time.Time `json:"reset_at,omitempty"`
+	TokensIn     *int       `json:"tokens_in"` // null = not known
+	TokensOut    *int       `json:"tokens_out"`
+	TokensCached *int       `json:"tokens_cached"`
+	CostCents    *int       `json:"cost_cents"`
+	Tools        int        `json:"tools"`
+	Unknown      int        `json:"unknown_lines"`
+}
+
+// meanings says what each class means for the work.
+var meanings = map[agent.Outcome]string{
+	agent.Finished:    "the program ended and reports no failure; its exit command or the verbs that it called decide",
+	agent.Reask:       "there is no usable answer; the program is asked again, at most limits.max_parse_retries times",
+	agent.Stopped:     "the program's own limit of turns or money ended it",
+	agent.Crashed:     "the program failed by itself; it is started again after a growing wait",
+	agent.RateLimited: "the provider asks for patience; the claim is kept and the program started again",
+	agent.Overloaded:  "the provider fails or is full; the claim is kept and the program started again",
+	agent.Network:     "the provider could not be reached; the claim is kept and the program started again",
+	agent.QuotaWindow: "the quota of the plan is used up; nothing of this program is started before it resets, other programs go on",
+	agent.Unusable:    "no login, no credit, no such model, or a wrong setting; a person is needed",
+	agent.ContextFull: "the conversation no longer fits; a new run goes on with a handoff",
+	agent.Stalled:     "it hung, or was stopped from outside: there is no last word",
+}
+
+func newExplain(env *Env) *urfave.Command {
+	o := &explainOptions{env: env}
+	return &urfave.Command{
+		Name: "explain", Category: "people", ArgsUsage: "FILE", Usage: "how the output of an agent program is classified, and by which sign",
+		Description: "FILE is what a program printed: a log of .liza/output/ (of several runs the last), or a recording of its stdout. Without --cli the program\n" +
+			"is known by its events, else the file is read as text. With --exit the exit code counts too (-1 = killed by a signal). Signatures of\n" +
+			"agents.NAME.signatures in .liza/config.yaml are looked for before the built-in ones. Needs no project and changes nothing." +
+			examples("liza explain .liza/output/task-3.log", "liza explain recorded.jsonl --cli codex --exit 1 --stderr recorded.err") + exitsText(0, 1, 2),
+		Flags: []urfave.Flag{
+			text("cli", "`NAME` of the agent program that printed it", &o.cli),
+			text("exit", "`CODE` with which it ended", &o.exit),
+			text("stderr", "`FILE` with what it printed on stderr", &o.stderr),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *explainOptions) run(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return usagef("liza help explain", "explain needs one FILE, the output of an agent program")
+	}
+	result := explained{File: args[0]}
+	rec, err := o.recording(&result)
+	if err != nil {
+		return err
+	}
+	reader, err := o.reader(ctx, rec.Stdout, &result)
+	if err != nil {
+		return err
+	}
+	result.fill(agent.Explain(reader, rec))
+	return o.env.Print(result, "%s", result.String())
+}
+
+// recording reads the files.
+func (o *explainOptions) recording(result *explained) (agent.Recording, error) {
+	var rec agent.Recording
+	var err error
+	if rec.Stdout, rec.At, err = o.read(result.File); err != nil {
+		return rec, err
+	}
+	if o.stderr != "" {
+		if rec.Stderr, _, err = o.read(o.stderr); err != nil {
+			return rec, err
+		}
+	}
+	if o.exit != "" {
+		code, err := strconv.Atoi(o.exit)
+		if err != nil || code < -1 || code > 255 {
+			return rec, usagef("liza help explain", "--exit '%s' must be an exit code, or -1", o.exit)
+		}
+		rec.Exit = &code
+	}
+	if run, at, out, ok := lastRun(rec.Stdout); ok {
+		rec.Stdout, result.Run = out, run
+		if rec.At.Before(at) {
+			rec.At = at
+		}
+	}
+	return rec, nil
+}
+
+// longestLog is how much of a file is read: its end.
+const longestLog = 64 << 20
+
+func (o *explainOptions) read(name string) ([]byte, time.Time, error) {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(o.env.Dir, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, time.Time{}, usagef("liza help explain", "%s is no file that can be read", name)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("cannot read %s: %v", name, err)
+	}
+	defer f.Close()
+	from := max(0, info.Size()-longestLog)
+	data, err := io.ReadAll(io.NewSectionReader(f, from, longestLog))
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("cannot read %s: %v", name, err)
+	}
+	if from > 0 {
+		_, data, _ = bytes.Cut(data, []byte("\n"))
+	}
+	return data, info.ModTime(), nil
+}
+
+// runHeader is the line that a supervisor writes at the beginning of each run.
+var runHeader = regexp.MustCompile(`(?m)^=== (\S+) (\S+) run (\d+)\n`)
+
+// lastRun is the output of the last run in a log.
+func lastRun(log []byte) (run string, at time.Time, out []byte, ok bool) {
+	all := runHeader.FindAllSubmatchIndex(log, -1)
+	if len(all) == 0 {
+		return "", time.Time{}, nil, false
+	}
+	m := all[len(all)-1]
+	at, _ = time.Parse(time.RFC3339, string(log[m[2]:m[3]]))
+	return string(log[m[4]:m[5]]) + " run " + string(log[m[6]:m[7]]), at, log[m[1]:], true
+}
+
+// reader is that of the program: named, or known by its events, or the one for text.
+func (o *explainOptions) reader(ctx context.Context, stdout []byte, result *explained) (agent.Reader, error) {
+	name := o.cli
+	if name == "" {
+		name, result.Guessed = agent.Guess(stdout), true
+	}
+	result.Program = first(name, "text")
+	if name == "" || name == "scripted" {
+		return agent.NewReader(result.Program)
+	}
+	var own map[string]agent.Entry
+	if p, err := o.env.Find(ctx); err == nil {
+		cfg, err := o.env.config(p, true)
+		if err != nil {
+			return nil, err
+		}
+		own = programs(cfg.get())
+	}
+	adapter, err := agent.Lookup(name, agent.Options{Custom: own})
+	if err != nil {
+		return nil, usagef("liza help explain", "%v", err)
+	}
+	return adapter.Reader(agent.Spec{}), nil
+}
+
+func (r *explained) fill(res agent.Result) {
+	r.Class, r.Means, r.Signature = string(res.Outcome), meanings[res.Outcome], res.Signature
+	r.Evidence, r.Line = res.Evidence, res.EvidenceLine
+	r.Session, r.NoSession, r.Tools, r.Unknown = res.Session, res.NoSession, res.Tools, res.Unknown
+	r.RetrySeconds = res.RetryAfter.Seconds()
+	if !res.ResetAt.IsZero() {
+		at := res.ResetAt.UTC()
+		r.ResetAt = &at
+	}
+	if u := res.Usage; u.TokensKnown {
+		r.TokensIn, r.TokensOut, r.TokensCached = &u.TokensIn, &u.TokensOut, &u.TokensCached
+	}
+	if u := res.Usage; u.CostKnown {
+		r.CostCents = &u.CostCents
+	}
+}
+
+func (r *explained) String() string {
+	var b strings.Builder
+	line := func(key, format string, args ...any) { fmt.Fprintf(&b, "%-10s %s\n", key, fmt.Sprintf(format, args...)) }
+	if r.Run != "" {
+		line("run", "%s, the last one of %s", r.Run, r.File)
+	}
+	how := ""
+	if r.Guessed && r.Program != "text" {
+		how = ", known by its events"
+	}
+	line("program", "%s%s", r.Program, how)
+	line("class", "%s: %s", r.Class, r.Means)
+	line("signature", "%s", r.Signature)
+	switch {
+	case r.Evidence != "" && r.Line > 0:
+		line("evidence", "line %d: %s", r.Line, r.Evidence)
+	case r.Evidence != "":
+		line("evidence", "%s", r.Evidence)
+	}
+	if r.RetrySeconds > 0 {
+		line("retry", "after %s", time.Duration(r.RetrySeconds*float64(time.Second)))
+	}
+	if r.ResetAt != nil {
+		line("resets", "at %s", r.ResetAt.Format(time.RFC3339))
+	}
+	if r.NoSession {
+		line("session", "the conversation that was to be resumed is not known to the program")
+	} else if r.Session != "" {
+		line("session", "%s", r.Session)
+	}
+	line("usage", "%s", r.usage())
+	return b.String()
+}
+
+func (r *explained) usage() string {
+	tokens, cost := "tokens unknown", "cost unknown"
+	if r.TokensIn != nil {
+		tokens = fmt.Sprintf("%d tokens in (%d cached), %d out", *r.TokensIn, *r.TokensCached, *r.TokensOut)
+	}
+	if r.CostCents != nil {
+		cost = plural(*r.CostCents, "cent")
+	}
+	return tokens + ", " + cost
+}
+
+// programs are the entries that the settings of a project add to the catalogue, or change.
+func programs(cfg *config.Config) map[string]agent.Entry {
+	all := map[string]agent.Entry{}
+	for name, a := range cfg.Agents.Custom {
+		s := a.Signatures
+		e := agent.Entry{Provider: a.Provider, Command: a.Command, Prompt: a.Prompt, LongPrompt: a.LongPrompt, Output: a.Output, Model: a.Model,
+			Resume: a.Resume, ResumeCommand: a.ResumeCommand, Interactive: a.Interactive, Env: a.Env, RootEnv: a.RootEnv, Unset: a.Unset,
+			Version: a.Version, Help: a.Help, Needs: a.Needs, RestartCode: a.RestartCode, EndGrace: a.EndGrace, SessionUsage: a.SessionUsage,
+			ExitCodes: map[int]agent.Outcome{}, Signatures: map[string][]string{
+				"context_full": s.ContextFull, "stopped": s.Stopped, "reask": s.Reask, "unusable": s.Unusable, "quota": s.Quota,
+				"rate_limit": s.RateLimit, "overloaded": s.Overloaded, "network": s.Network, "no_session": s.NoSession,
+			}}
+		for code, class := range a.ExitCodes {
+			n, err := strconv.Atoi(code)
+			if err != nil {
+				n = -1 // refused with the entry, by name
+			}
+			e.ExitCodes[n] = agent.Outcome(class)
+		}
+		all[name] = e
+	}
+	return all
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/project"
+	"liza/pkg/safefile"
+	"liza/pkg/store"
+	"liza/pkg/verb"
+	"liza/pkg/watch"
+)
+
+// watcher is a watch.Watcher with the eyes of one project.
+type watcher struct {
+	watch.Watcher
+	lookout
+}
+
+// watcher opens the project for `liza watch`.
+func (e *Env) watcher(ctx context.Context) (*watcher, error) {
+	d, err := e.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.watcherOf(d), nil
+}
+
+// watcherOf watches the project of a desk. An agent's process only looks: stopping the
+// sprint at its deadline is for people's processes and for the team.
+func (e *Env) watcherOf(d *verb.Desk) *watcher {
+	w := &watcher{lookout: lookout{env: e, desk: d, began: time.Now()}}
+	w.Files = e.alertFiles(d.Project)
+	w.Look = w.facts
+	w.Problem = func(err error) { e.Log().Warn(err.Error()) }
+	if d.Caller.AgentID == "" && d.Caller.As == "" {
+		w.Deadline = func(ctx context.Context, message string) error {
+			_, err := d.SystemCheckpoint(ctx, message)
+			return err
+		}
+	}
+	return w
+}
+
+func (w *watcher) changes(ctx context.Context) <-chan struct{} { return w.desk.Store.Watch(ctx) }
+
+// lookout gathers the facts of alerts: from the board, control files, processes, git and disk.
+type lookout struct {
+	env   *Env
+	desk  *verb.Desk
+	began time.Time
+	clock watch.Clock
+
+	violations []blackboard.Violation
+	journal    journalFacts
+}
+
+func (l *lookout) facts(ctx context.Context) watch.Facts {
+	d, cfg := l.desk, l.desk.Config()
+	f := watch.Facts{Now: l.env.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}
+	f.Violations = l.validate(ctx)
+	f.State = l.state(ctx)
+	if f.State == nil {
+		return f
+	}
+	f.Input = blackboard.Input{Control: d.Control(), HumanReview: cfg.Plan.HumanReview, FreeMB: f.FreeMB, MinFreeMB: f.MinFreeMB,
+		ReviewMode: cfg.Review.Mode, AutoMerge: cfg.Review.AutoMerge}
+	f.Triggers = blackboard.TriggerFacts{HumanReview: cfg.Plan.HumanReview}
+	if f.State.Goal != nil {
+		f.Triggers.SpecHash = d.SpecHash(f.State.Goal.SpecRef)
+	}
+	f.ClockJump = l.clock.Look(f.Now, time.Since(l.began), 2*f.State.Duration("heartbeat_interval"))
+	f.Process.ClockJumped = f.ClockJump != 0
+	for _, o := range d.Project.Orders() {
+		order := &watch.Order{Modified: o.Modified, Reason: o.Reason}
+		switch o.Control {
+		case project.Checkpoint:
+			f.Checkpoint = order
+		case project.Pause:
+			f.Pause = order
+		case project.Abort:
+			f.Abort = true
+		}
+	}
+	f.LastActivity, f.Lock = lastActivity(d.Project), l.lock()
+	l.journal.read(d.Project, f.State)
+	f.Left, f.GaveUp = l.journal.left, l.journal.gaveUp
+	l.git(ctx, &f)
+	return f
+}
+
+// state is the snapshot, the last valid one when the file is damaged, nil without any.
+func (l *lookout) state(ctx context.Context) *blackboard.State {
+	s, err := l.desk.View(ctx)
+	if err == nil {
+		return s
+	}
+	file, ok := l.desk.Store.(*store.File)
+	if !ok {
+		return nil
+	}
+	if s, err = file.LastValid(ctx); err != nil {
+		return nil
+	}
+	cfg := l.desk.Config()
+	s.Defaults, s.Overrides = blackboard.Settings(cfg.Settings()), blackboard.Settings(cfg.Overrides())
+	return s
+}
+
+// settle is how long a new violation must last: what is being changed just now, by an
+// editor, a claim or a merge, looks half done for a moment.
+const settle = 100 * time.Millisecond
+
+// validate gives all violations. An error that was not there at the last look counts when
+// it is there a moment later as well.
+func (l *lookout) validate(ctx context.Context) []blackboard.Violation {
+	found, err := l.validateNow(ctx)
+	if err == nil && slices.ContainsFunc(found, func(v blackboard.Violation) bool { return isError(v) && !contains(l.violations, v) }) {
+		pause := time.NewTimer(settle)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return l.violations
+		}
+		var again []blackboard.Violation
+		again, err = l.validateNow(ctx)
+		found = slices.DeleteFunc(again, func(v blackboard.Violation) bool { return isError(v) && !contains(found, v) })
+	}
+	if err == nil { // otherwise git or a file could not be looked at: nothing is known anew
+		l.violations = found
+	}
+	return l.violations
+}
+
+func isError(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError }
+
+func contains(list []blackboard.Violation, v blackboard.Violation) bool {
+	return slices.ContainsFunc(list, func(x blackboard.Violation) bool {
+		return x.Rule == v.Rule && x.Path == v.Path && x.Message == v.Message
+	})
+}
+
+func (l *lookout) validateNow(ctx context.Context) ([]blackboard.Violation, error) {
+	d := l.desk
+	file, ok := d.Store.(*store.File)
+	if !ok {
+		return nil, nil
+	}
+	p := &place{name: filepath.Join(".liza", "state.yaml"), root: d.Project.Root, store: file, project: d.Project, repo: d.Repo}
+	i, err := file.Inspect(ctx)
+	if err != nil {
+		v, err := p.unreadable(err)
+		return withExcerpt(d.Project.State(), v.Violations), err
+	}
+	facts, err := l.env.validationFacts(ctx, p, i, false)
+	if err != nil {
+		return nil, err
+	}
+	return i.Locate(blackboard.Validate(i.State, i.Previous, facts)), nil
+}
+
+// withExcerpt adds the line of the file that cannot be read (protocol 14, B01).
+func withExcerpt(path string, list []blackboard.Violation) []blackboard.Violation {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return list
+	}
+	rows := strings.Split(string(data), "\n")
+	for i, v := range list {
+		if v.Rule == "V01" && v.Line > 0 && v.Line <= len(rows) {
+			row := []rune(strings.TrimSpace(rows[v.Line-1]))
+			list[i].Message += fmt.Sprintf(": '%s'", string(row[:min(len(row), 80)]))
+		}
+	}
+	return list
+}
+
+// lastActivity is when the journal or the output of an agent program grew last.
+func lastActivity(p *project.Project) time.Time {
+	var last time.Time
+	consider := func(info os.FileInfo, err error) {
+		if err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	consider(os.Stat(p.Journal()))
+	logs, _ := os.ReadDir(filepath.Dir(p.Output("x"))) // before the first run there is none
+	for _, e := range logs {
+		consider(e.Info())
+	}
+	return last
+}
+
+// lock is who holds the lock of the state now. A name that a killed writer left is none.
+func (l *lookout) lock() *watch.Lock {
+	var h safefile.Holder
+	data, err := os.ReadFile(l.desk.Project.Lock())
+	if err != nil || json.Unmarshal(data, &h) != nil || h.PID == 0 || h.Since.IsZero() {
+		return nil
+	}
+	if h.Host == l.desk.Proc.Host && !agent.Alive(h.PID, h.PIDStart) {
+		return nil
+	}
+	return &watch.Lock{Holder: h.String(), Since: h.Since}
+}
+
+// journalFacts are drawn from the journal when it has changed.
+type journalFacts struct {
+	size   int64
+	since  blackboard.Time
+	left   map[blackboard.Role]time.Time
+	gaveUp []watch.GaveUp
+}
+
+func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
+	info, err := os.Stat(p.Journal())
+	if err != nil {
+		return
+	}
+	var since blackboard.Time
+	if s.Sprint != nil && s.Sprint.Timeline != nil {
+		since = s.Sprint.Timeline.Started
+	}
+	if info.Size() == j.size && since == j.since {
+		return
+	}
+	began, _ := since.At()
+	journal := history.Journal{Path: p.Journal()}
+	entries := func(action string) []blackboard.Entry {
+		list, failed := journal.Read(history.Filter{Action: action, Since: began})
+		if failed != nil {
+			err = failed
+		}
+		return list
+	}
+	left := map[blackboard.Role]time.Time{}
+	for _, e := range slices.Concat(entries("unregistered"), entries("agent_lapsed")) {
+		id := e.Agent
+		if id == blackboard.System { // "coder-1: process 4121 is gone"
+			id, _, _ = strings.Cut(e.Detail, ":")
+		}
+		role, _, _ := blackboard.ParseAgentID(id)
+		if at, ok := e.Timestamp.At(); ok && at.After(left[role]) {
+			left[role] = at
+		}
+	}
+	gaveUp := lastGiveUps(entries("agent_gave_up"), entries("registered"))
+	if err == nil {
+		j.size, j.since, j.left, j.gaveUp = info.Size(), since, left, gaveUp
+	}
+}
+
+// lastGiveUps are those of agents that have not registered again since.
+func lastGiveUps(gaveUp, registered []blackboard.Entry) []watch.GaveUp {
+	var list []watch.GaveUp
+	for _, e := range gaveUp {
+		back := slices.ContainsFunc(registered, func(r blackboard.Entry) bool { return r.Agent == e.Agent && r.Rev > e.Rev })
+		if at, ok := e.Timestamp.At(); ok && !back {
+			list = slices.DeleteFunc(list, func(g watch.GaveUp) bool { return g.Agent == e.Agent })
+			list = append(list, watch.GaveUp{Agent: e.Agent, Detail: e.Detail, At: at})
+		}
+	}
+	return list
+}
+
+// git adds what the repository says; what cannot be found out stays unknown.
+func (l *lookout) git(ctx context.Context, f *watch.Facts) {
+	repo, s := l.desk.Repo, f.State
+	if repo == nil {
+		return
+	}
+	branch := s.IntegrationBranch()
+	if len(s.ApprovedTasks()) > 0 {
+		if path, found, err := repo.CheckedOutAt(ctx, branch); err == nil && found {
+			f.CheckedOutAt = path
+		}
+	}
+	head, err := repo.BranchTip(ctx, branch)
+	if err != nil || s.Text("base_ref") == "" {
+		return
+	}
+	if base, err := repo.Resolve(ctx, s.Text("base_ref")); err == nil && base != head {
+		if n, err := repo.CountBetween(ctx, head, base); err == nil {
+			f.Behind = n
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/yamldoc"
+)
+
+// A ConflictError says that an edit and other writes changed the same values. Nothing was
+// written.
+type ConflictError struct {
+	Path      string
+	Conflicts []yamldoc.Conflict // at least one
+}
+
+func (e *ConflictError) Error() string {
+	text := fmt.Sprintf("cannot write %s: others changed it meanwhile, in the same places", short(e.Path))
+	for _, c := range e.Conflicts {
+		text += ";\n" + conflictText(c)
+	}
+	return text
+}
+
+// Next is the command that helps.
+func (e *ConflictError) Next() string { return "liza edit" }
+
+// Edited is what came of an edit.
+type Edited struct {
+	Revision int            // of the state that has it; 0: nothing was changed
+	Names    []string       // tasks, agents and sections that differ now
+	Notes    []yamldoc.Note // what could not be kept, all of it without meaning
+}
+
+// Edit writes what a person made of a state: text is the edit of base, which was read as
+// Text. What was written since stays. An edit that breaks a rule, anywhere, is an
+// *InvalidError with the lines of text; changes of the same values are a *ConflictError.
+func (f *File) Edit(ctx context.Context, op Op, base, text []byte) (done Edited, err error) {
+	if string(base) == string(text) {
+		return Edited{}, nil
+	}
+	err = f.underLock(ctx, op, func() error {
+		done, err = f.edit(op, base, text)
+		return err
+	})
+	return done, err
+}
+
+// Text is the state as it stands in the file.
+func (f *File) Text(ctx context.Context) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	return v.doc.Bytes(), nil
+}
+
+func (f *File) edit(op Op, base, text []byte) (Edited, error) {
+	read, err := f.read()
+	if err != nil {
+		return Edited{}, err
+	}
+	before, _, _, rec, err := f.compareCommitted(read)
+	if err != nil {
+		return Edited{}, err
+	}
+	mine := &version{}
+	if err := mine.parse(text, newReader()); err != nil {
+		return Edited{}, f.unreadable(err)
+	}
+	next, done, err := f.mergeEdit(before, base, mine)
+	if err != nil {
+		return done, err
+	}
+	if next.base.Version != before.base.Version {
+		return done, &VersionError{Path: f.o.Path, Version: string(next.base.Version)}
+	}
+	if done.Names = difference(before, next); len(done.Names) == 0 && before.doc.Is(next.doc.Bytes()) {
+		return Edited{}, nil
+	}
+	if refused := f.brokenBy(before, next, mine); len(refused) > 0 {
+		return done, &InvalidError{Path: f.o.Path, Violations: refused}
+	}
+	edit := next.doc.Edit()
+	edit.PatchBehind("version", "revision", next.base.Revision, before.base.Revision+1)
+	doc, err := edit.Apply()
+	if err != nil {
+		return done, err
+	}
+	next = &version{doc: doc, base: state(doc)}
+	next.base.Index()
+	if err := f.repair(before.base.Revision); err != nil {
+		return done, err
+	}
+	done.Revision = next.base.Revision
+	entry := editedByHand(done.Names, next.base)
+	return done, f.commit(before, next, rec, f.complete(op, []blackboard.Entry{entry}))
+}
+
+// mergeEdit makes the next version of what is there and what a person made of base.
+func (f *File) mergeEdit(before *version, base []byte, mine *version) (*version, Edited, error) {
+	if before.doc.Is(base) {
+		return mine, Edited{}, nil
+	}
+	from := &version{}
+	if err := from.parse(base, newReader()); err != nil {
+		return nil, Edited{}, fmt.Errorf("cannot read the state that was edited: %w", err)
+	}
+	m, err := yamldoc.Merge3(from.doc, mine.doc, before.doc, revisionIsTheirs)
+	if err != nil {
+		return nil, Edited{}, err
+	}
+	if len(m.Conflicts) > 0 {
+		return nil, Edited{}, &ConflictError{Path: f.o.Path, Conflicts: m.Conflicts}
+	}
+	next := &version{}
+	if err := next.parse(m.Data, newReader()); err != nil {
+		return nil, Edited{}, errors.New("cannot merge the edit with what others wrote meanwhile")
+	}
+	return next, Edited{Notes: m.Notes}, nil
+}
+
+// brokenBy are the violations that next has and before does not, with the lines of the
+// text that the person sees.
+func (f *File) brokenBy(before, next, seen *version) []blackboard.Violation {
+	key := func(v blackboard.Violation) string { return v.Rule + " " + v.Path + " " + v.Message }
+	old := map[string]bool{}
+	for _, v := range f.violations(before, nil) {
+		old[key(v)] = true
+	}
+	refused := slices.DeleteFunc(f.violations(next, before), func(v blackboard.Violation) bool { return old[key(v)] })
+	for i := range refused {
+		refused[i].Line, refused[i].Column = 0, 0
+	}
+	return locate(seen.doc, refused)
+}
+
+// violations are the errors of a version that concern writers.
+func (f *File) violations(v, previous *version) []blackboard.Violation {
+	all := decoding(v.doc, false)
+	if f.o.Validate != nil {
+		all = append(all, f.o.Validate(v.base, previous.state(), nil)...)
+	}
+	return slices.DeleteFunc(all, func(v blackboard.Violation) bool {
+		return v.Severity != blackboard.SeverityError || !v.OnWrite
+	})
+}
+
+// difference names what differs between two versions.
+func difference(before, after *version) []string {
+	names := compare(before.doc, before.base, after.base).names()
+	return slices.DeleteFunc(names, func(name string) bool { return name == "revision" })
+}

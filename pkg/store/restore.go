@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
+)
+
+// A NoSnapshotError says that a revision is not among those that were kept.
+type NoSnapshotError struct {
+	Path     string
+	Revision int
+}
+
+func (e *NoSnapshotError) Error() string {
+	return fmt.Sprintf("cannot restore %s: revision %d is not among the snapshots", short(e.Path), e.Revision)
+}
+
+// Next is the command that helps.
+func (e *NoSnapshotError) Next() string { return "liza restore --list" }
+
+// Content is the state that had a revision, as it stood in the file. The error is a
+// *NoSnapshotError.
+func (f *File) Content(revision int) ([]byte, error) {
+	if rec, ok := f.committed(); ok && rec.Revision == revision {
+		if v := f.written(rec); v != nil {
+			return v.doc.Bytes(), nil
+		}
+	}
+	if all := f.contents(revision); len(all) > 0 {
+		return all[0], nil
+	}
+	return nil, &NoSnapshotError{Path: f.o.Path, Revision: revision}
+}
+
+// Restore puts a state that was back, as a new revision, whatever stands in the file now:
+// that is kept, among the snapshots if it was a state, and as a conflict file if not. It
+// returns the new revision and the path of such a file, "" if there is none.
+func (f *File) Restore(ctx context.Context, op Op, revision int) (now int, kept string, err error) {
+	err = f.underLock(ctx, op, func() error {
+		now, kept, err = f.restore(op, revision)
+		return err
+	})
+	return now, kept, err
+}
+
+func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
+	data, err := f.Content(revision)
+	if err != nil {
+		return 0, "", err
+	}
+	old := &version{}
+	if err := old.parse(data, newReader()); err != nil {
+		return 0, "", fmt.Errorf("cannot restore revision %d: %w", revision, err)
+	}
+	rec, _ := f.committed()
+	before, err := f.read()
+	if err != nil {
+		if before, kept, err = f.broken(old, rec); err != nil {
+			return 0, kept, err
+		}
+	} else if !rec.of(before) {
+		kept = f.keepConflict("person", before.doc.Bytes())
+	}
+	edit := old.doc.Edit()
+	now = max(rec.Revision, before.base.Revision) + 1
+	edit.PatchBehind("version", "revision", old.base.Revision, now)
+	doc, err := edit.Apply()
+	if err != nil {
+		return 0, kept, err
+	}
+	next := &version{doc: doc, base: state(doc)}
+	next.base.Index()
+	if err := f.repair(max(rec.Revision, before.base.Revision)); err != nil {
+		return 0, kept, err
+	}
+	entries := f.complete(op, []blackboard.Entry{{Action: "restored", Detail: fmt.Sprintf("revision %d was put back as revision %d", revision, now)}})
+	return now, kept, f.commit(before, next, rec, entries)
+}
+
+// broken stands for a file that is no state, or is missing: what it has is kept, and the
+// last state counts as what is replaced.
+func (f *File) broken(old *version, rec record) (before *version, kept string, err error) {
+	before = &version{doc: old.doc, base: old.base, mode: 0o644, made: true}
+	if last := f.written(rec); last != nil {
+		before.doc, before.base = last.doc, last.base
+	}
+	file := &version{}
+	data, err := file.readBytes(f.o.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return before, "", nil
+	case err != nil:
+		return nil, "", fmt.Errorf("cannot read %s: %w", short(f.o.Path), err)
+	}
+	before.stamp, before.mode = file.stamp, file.mode
+	if kept = f.keepConflict("person", data); kept == "" {
+		return nil, "", fmt.Errorf("cannot restore %s: its present content cannot be kept in %s", short(f.o.Path), f.lizaDir())
+	}
+	return before, kept, nil
+}
+
+// moved tells whether the file is another than the one that was read.
+func (f *File) moved(from *version) bool {
+	now, err := safefile.StampOf(f.o.Path)
+	if err != nil {
+		return from.stamp != (safefile.Stamp{}) || !errors.Is(err, fs.ErrNotExist)
+	}
+	return now != from.stamp
+}
+
+// Revisions are all states that can be put back, the newest first.
+func (f *File) Revisions() ([]Snapshot, error) { return f.states() }

@@ -1,0 +1,218 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/breaker"
+	"liza/pkg/project"
+	"liza/pkg/safefile"
+	"liza/pkg/store"
+)
+
+// watchedStore lets the circuit breaker look after every write that adds an anomaly, as a
+// write of its own (protocol 11.1). Everything that a Desk writes goes through it.
+type watchedStore struct {
+	store.Store
+	desk *Desk
+}
+
+func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	added := false
+	err := w.Store.Update(ctx, op, func(s *blackboard.State) error {
+		before := len(s.Anomalies)
+		err := change(s)
+		added = len(s.Anomalies) > before
+		return err
+	})
+	if err != nil || !added {
+		return err
+	}
+	w.desk.at("anomaly")
+	if _, err := w.desk.look(ctx, false); err != nil {
+		// The change itself stands. Whoever follows the control files looks again.
+		w.desk.progress("the circuit breaker could not look: %v", err)
+	}
+	return nil
+}
+
+// watched is the store that verbs write to.
+func (d *Desk) watched() store.Store { return watchedStore{d.Store, d} }
+
+// Seen is what the circuit breaker saw.
+type Seen struct {
+	Status   string        `json:"status"` // OK or TRIGGERED
+	Looked   int           `json:"anomalies"`
+	Patterns []SeenPattern `json:"patterns"`
+	Report   string        `json:"report,omitempty"` // file, when the breaker is TRIGGERED
+}
+
+// SeenPattern is one pattern that matches.
+type SeenPattern struct {
+	Pattern   string   `json:"pattern"`
+	Severity  string   `json:"severity"`
+	Rule      string   `json:"rule"`
+	Anomalies []string `json:"anomalies"`
+	Tasks     []string `json:"tasks"`
+}
+
+// Analyze lets the circuit breaker look now (protocol 11).
+func (d *Desk) Analyze(ctx context.Context) (Seen, error) {
+	id, err := d.identify()
+	if err != nil {
+		return Seen{}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return Seen{}, err
+	}
+	if err := d.person(s, id.actor(s), "analyze"); err != nil {
+		return Seen{}, err
+	}
+	return d.look(ctx, true)
+}
+
+// look is one check of the circuit breaker (protocol 5.4, C01 to C03). When it trips, the
+// checkpoint and the report follow the write.
+func (d *Desk) look(ctx context.Context, asked bool) (Seen, error) {
+	var (
+		v    breaker.Verdict
+		rule string
+		now  = d.Now()
+		in   = blackboard.BreakerLook{Asked: asked, Report: d.rel(d.Project.BreakerReport())}
+		cb   blackboard.CircuitBreaker
+	)
+	err := d.Store.Update(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
+		d.prepare(s)
+		v = breaker.Analyze(s)
+		in.Found = v.Found()
+		if s.Sprint != nil {
+			in.Summary = d.rel(d.checkpointFile(len(s.Sprint.Checkpoints)+1, now))
+		}
+		rule = s.CheckBreaker(in, d.Facts(), now)
+		cb = *s.CircuitBreaker
+		return nil
+	})
+	if err != nil {
+		return Seen{}, err
+	}
+	out := seen(v, cb)
+	if cb.Status == blackboard.BreakerTripped && (len(v.Matches) > 0 || rule == "C02") {
+		s, err := d.View(ctx)
+		if err != nil {
+			return out, err
+		}
+		return out, d.stopForBreaker(ctx, s)
+	}
+	return out, nil
+}
+
+func seen(v breaker.Verdict, cb blackboard.CircuitBreaker) Seen {
+	out := Seen{Status: cb.Status, Looked: v.Looked, Patterns: []SeenPattern{}}
+	if cb.Status == blackboard.BreakerTripped && cb.CurrentTrigger != nil {
+		out.Report = cb.CurrentTrigger.ReportFile
+	}
+	for _, m := range v.Matches {
+		p := SeenPattern{Pattern: m.Pattern.Name, Severity: m.Pattern.Severity, Rule: m.Pattern.Rule, Anomalies: []string{}, Tasks: append([]string{}, m.Tasks()...)}
+		for _, g := range m.Groups {
+			for _, a := range g.Anomalies {
+				p.Anomalies = append(p.Anomalies, a.ID)
+			}
+		}
+		out.Patterns = append(out.Patterns, p)
+	}
+	return out
+}
+
+// stopForBreaker makes what belongs to a triggered breaker outside the state: report and
+// summary, and last the file CHECKPOINT (protocol 11.5). Where that is, all is done.
+func (d *Desk) stopForBreaker(ctx context.Context, s *blackboard.State) error {
+	cb := s.CircuitBreaker
+	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil {
+		return nil // somebody was faster
+	}
+	problems := []error{d.writeReport(s)}
+	if s.Sprint == nil || s.Sprint.Status != blackboard.AtCheckpoint {
+		return errors.Join(problems...)
+	}
+	message := blackboard.BreakerMessage(cb.CurrentTrigger.Pattern)
+	if n := len(s.Sprint.Checkpoints); n > 0 && s.Sprint.Checkpoints[n-1] != nil {
+		file := filepath.Join(d.Project.Root, s.Sprint.Checkpoints[n-1].File)
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, d.writeSummary(ctx, file, s.Sprint.Checkpoints[n-1].Message))
+		}
+	}
+	if _, set := d.Project.Order(project.Checkpoint); !set {
+		problems = append(problems, d.Project.Set(project.Checkpoint, message, d.Now()))
+	}
+	return errors.Join(problems...)
+}
+
+// writeReport writes circuit_breaker_report.md, and a copy that later reports do not replace.
+func (d *Desk) writeReport(s *blackboard.State) error {
+	text := []byte(breaker.Report(s, breaker.Analyze(s), d.Now()))
+	if err := os.MkdirAll(d.Project.Checkpoints(), 0o755); err != nil {
+		return fmt.Errorf("cannot write the report of the circuit breaker: %v", err)
+	}
+	at := strings.NewReplacer("-", "", ":", "").Replace(string(s.CircuitBreaker.CurrentTrigger.Timestamp))
+	for _, path := range []string{d.Project.BreakerReport(), filepath.Join(d.Project.Checkpoints(), "breaker-"+filepath.Base(at)+".md")} {
+		if err := safefile.Replace(path, text, 0o644); err != nil {
+			return fmt.Errorf("cannot write the report of the circuit breaker: %w", err)
+		}
+	}
+	return nil
+}
+
+// followBreaker makes up for a writer that ended before it could look at its anomaly, or
+// before the checkpoint's file was there (protocol 5.3, 11.1). It tells whether it did.
+func (d *Desk) followBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
+	if s.BreakerBehind(d.Now()) {
+		_, err := d.look(ctx, false)
+		return true, err
+	}
+	cb := s.CircuitBreaker
+	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil || s.Sprint.Status != blackboard.AtCheckpoint {
+		return false, nil
+	}
+	if _, set := d.Project.Order(project.Checkpoint); set {
+		return false, nil
+	}
+	return true, d.stopForBreaker(ctx, s)
+}
+
+// Acknowledged is the result of an acknowledgement.
+type Acknowledged struct {
+	Watermark string `json:"watermark,omitempty"` // the newest anomaly
+	Sprint    string `json:"sprint,omitempty"`
+}
+
+// Ack acknowledges what tripped the circuit breaker and lets work go on; with keep the
+// checkpoint stays (protocol 5.4, C04).
+func (d *Desk) Ack(ctx context.Context, note string, keep bool) (Acknowledged, error) {
+	var out Acknowledged
+	if err := d.clean(text{"--note", &note}); err != nil {
+		return out, err
+	}
+	release := false
+	err := d.Update(ctx, "ack", func(s *blackboard.State, a blackboard.Actor) error {
+		release = !keep && s.Sprint != nil && s.Sprint.Status == blackboard.AtCheckpoint
+		if err := s.AcknowledgeBreaker(note, keep, a, d.Now()); err != nil {
+			return err
+		}
+		out.Watermark = s.CircuitBreaker.Watermark
+		if s.Sprint != nil {
+			out.Sprint = s.Sprint.Status
+		}
+		return nil
+	})
+	if err != nil || !release {
+		return out, err
+	}
+	return out, d.Project.Clear(project.Checkpoint)
+}

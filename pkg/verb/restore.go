@@ -1,0 +1,124 @@
+package verb
+
+import (
+	"context"
+	"errors"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/store"
+)
+
+// restorer is a store that keeps what was; all but those of tests do.
+type restorer interface {
+	Revisions() ([]store.Snapshot, error)
+	Snapshots() ([]store.Snapshot, error)
+	Content(revision int) ([]byte, error)
+	Restore(ctx context.Context, op store.Op, revision int) (now int, kept string, err error)
+	Text(ctx context.Context) ([]byte, error)
+	Edit(ctx context.Context, op store.Op, base, text []byte) (store.Edited, error)
+}
+
+func (d *Desk) restorer() (restorer, error) {
+	if r, ok := d.Store.(restorer); ok {
+		return r, nil
+	}
+	return nil, errors.New("cannot restore: this store keeps no snapshots")
+}
+
+// Restored says what came of Restore.
+type Restored struct {
+	Revision int    `json:"revision"`       // the new one
+	From     int    `json:"from"`           // the one that was put back
+	Kept     string `json:"kept,omitempty"` // where the former content of the file is, if it was no state that Liza wrote
+}
+
+// Restore puts an old state back as a new revision (protocol 14, B01 and B06). Only a
+// person may; the state may be damaged.
+func (d *Desk) Restore(ctx context.Context, revision int) (Restored, error) {
+	r, err := d.restorer()
+	if err == nil {
+		err = d.personOnly(ctx, "restore the state")
+	}
+	if err != nil {
+		return Restored{}, err
+	}
+	now, kept, err := r.Restore(ctx, store.Op{Name: "restore", Agent: blackboard.Human}, revision)
+	return Restored{Revision: now, From: revision, Kept: kept}, err
+}
+
+// Content is the text of the state that had a revision.
+func (d *Desk) Content(revision int) ([]byte, error) {
+	r, err := d.restorer()
+	if err != nil {
+		return nil, err
+	}
+	return r.Content(revision)
+}
+
+// Snapshots are the states that can be put back, the newest first: some twenty, or all.
+func (d *Desk) Snapshots(all bool) ([]store.Snapshot, error) {
+	r, err := d.restorer()
+	switch {
+	case err != nil:
+		return nil, err
+	case all:
+		return r.Revisions()
+	}
+	return r.Snapshots()
+}
+
+// Edit has a person edit the state: open gets its text and returns what became of it. What
+// others wrote meanwhile stays. When the edit breaks a rule or meets other changes, open is
+// called again with the text as it was left and the error; it returns nil to give up.
+func (d *Desk) Edit(ctx context.Context, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
+	r, err := d.restorer()
+	if err == nil {
+		err = d.personOnly(ctx, "edit the state")
+	}
+	if err != nil {
+		return store.Edited{}, err
+	}
+	base, err := r.Text(ctx)
+	if err != nil {
+		return store.Edited{}, err
+	}
+	text, problem := base, error(nil)
+	for {
+		edited, err := open(text, problem)
+		if err != nil {
+			return store.Edited{}, err
+		}
+		if edited == nil {
+			return store.Edited{}, problem
+		}
+		text = edited
+		done, err := r.Edit(ctx, store.Op{Name: "edit", Agent: blackboard.Human}, base, text)
+		var invalid *store.InvalidError
+		var conflict *store.ConflictError
+		if !errors.As(err, &invalid) && !errors.As(err, &conflict) {
+			return done, err
+		}
+		problem = err
+	}
+}
+
+// personOnly refuses agents, also those that hide who they are, as far as the state can be
+// read.
+func (d *Desk) personOnly(ctx context.Context, what string) error {
+	id, err := d.identify()
+	if err != nil {
+		return err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		s = &blackboard.State{}
+		if last, ok := d.Store.(interface {
+			LastValid(context.Context) (*blackboard.State, error)
+		}); ok {
+			if valid, err := last.LastValid(ctx); err == nil {
+				s = valid
+			}
+		}
+	}
+	return d.person(s, id.actor(s), what)
+}

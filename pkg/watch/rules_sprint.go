@@ -1,0 +1,198 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+func (c *check) sprintID() string {
+	if c.State.Sprint == nil {
+		return "sprint"
+	}
+	return orElse(c.State.Sprint.ID, "sprint")
+}
+
+// sprintIs tells whether the sprint, of a goal that is not over, has one of the statuses.
+func (f Facts) sprintIs(statuses ...string) bool {
+	if f.State == nil || f.State.Sprint == nil || f.State.Goal != nil && f.State.Goal.Status != blackboard.InProgress {
+		return false
+	}
+	return blackboard.List(statuses).Has(f.State.Sprint.Status)
+}
+
+func stalled(c *check) {
+	if !c.sprintIs(blackboard.InProgress) || c.Checkpoint != nil || c.Pause != nil || c.Abort {
+		return
+	}
+	if since := c.age(c.LastActivity); since >= 0 && since >= c.State.Duration("alert_stalled") {
+		c.raise(c.sprintID(), "nothing happened for %s: no log entry and no output; next: liza status", short(since))
+	}
+}
+
+func breakerTriggered(c *check) {
+	cb := c.State.CircuitBreaker
+	if cb == nil || cb.Status != blackboard.BreakerTripped {
+		return
+	}
+	text := "the circuit breaker is TRIGGERED"
+	if x := cb.CurrentTrigger; x != nil {
+		text += fmt.Sprintf(": %s (%s), see %s", x.Pattern, x.Severity, orElse(x.ReportFile, "liza status"))
+	}
+	c.raise("circuit_breaker", "%s; next: liza ack", text)
+}
+
+func checkpointStale(c *check)     { c.old("CHECKPOINT", c.Checkpoint, "alert_checkpoint_stale") }
+func checkpointStuck(c *check)     { c.old("CHECKPOINT", c.Checkpoint, "alert_checkpoint_stuck") }
+func checkpointAbandoned(c *check) { c.old("CHECKPOINT", c.Checkpoint, "alert_checkpoint_abandoned") }
+func pauseStale(c *check)          { c.old("PAUSE", c.Pause, "alert_pause_stale") }
+func pauseForgotten(c *check)      { c.old("PAUSE", c.Pause, "alert_pause_forgotten") }
+
+// old raises an alert when the control file is as old as the threshold.
+func (c *check) old(name string, o *Order, key string) {
+	if !c.isOld(o, key) {
+		return
+	}
+	text := fmt.Sprintf("it waits since %s", blackboard.TimeOf(o.Modified))
+	if o.Reason != "" {
+		text += ": " + o.Reason
+	}
+	c.raise(name, "%s; next: liza resume", text)
+}
+
+func (f Facts) isOld(o *Order, key string) bool {
+	return o != nil && f.State != nil && f.Now.Sub(o.Modified) >= f.State.Duration(key)
+}
+
+// deadline of the sprint; ok is false when it has none.
+func (f Facts) deadline() (at time.Time, ok bool) {
+	if f.State == nil || f.State.Sprint == nil || f.State.Sprint.Timeline == nil {
+		return time.Time{}, false
+	}
+	return f.State.Sprint.Timeline.Deadline.At()
+}
+
+func deadlineNear(c *check) {
+	end, ok := c.deadline()
+	if !ok || !c.sprintIs(blackboard.InProgress, blackboard.AtCheckpoint) {
+		return
+	}
+	started, ok := c.State.Sprint.Timeline.Started.At()
+	if ok && !c.Now.Before(end.Add(-end.Sub(started)/10)) {
+		c.raise(c.sprintID(), "the deadline is %s", c.State.Sprint.Timeline.Deadline)
+	}
+}
+
+func deadlinePassed(c *check) {
+	if end, ok := c.deadline(); ok && c.sprintIs(blackboard.InProgress) && !c.Now.Before(end) {
+		c.raise(c.sprintID(), "the deadline %s has passed", c.State.Sprint.Timeline.Deadline)
+	}
+}
+
+// DeadlineMessage is the message of the checkpoint at a sprint's deadline (protocol 10.3).
+const DeadlineMessage = "deadline"
+
+// DeadlineDue tells whether the sprint has to be stopped for its deadline: that has passed,
+// the sprint is IN_PROGRESS, and it was not stopped for this deadline before.
+func DeadlineDue(f Facts) bool {
+	end, ok := f.deadline()
+	if !ok || !f.sprintIs(blackboard.InProgress) || f.Checkpoint != nil || f.Abort || f.Now.Before(end) {
+		return false
+	}
+	for _, x := range f.State.Sprint.Checkpoints {
+		if x == nil || x.Message != DeadlineMessage {
+			continue
+		}
+		if at, ok := x.At.At(); ok && !at.Before(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// Escalation is the text of .liza/ESCALATION (protocol 10.4), "" as long as no checkpoint
+// waits for too long.
+func Escalation(f Facts) string {
+	if !f.isOld(f.Checkpoint, "alert_checkpoint_stuck") && !f.isOld(f.Checkpoint, "alert_checkpoint_abandoned") {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "time: %s\nage: %s\nmessage: %s\n", blackboard.TimeOf(f.Now), short(f.Now.Sub(f.Checkpoint.Modified)), line(f.Checkpoint.Reason))
+	if open := openQuestions(f.State); len(open) > 0 {
+		b.WriteString("open questions:\n")
+		for _, q := range open {
+			b.WriteString("- " + q + "\n")
+		}
+	}
+	b.WriteString("next: liza resume\n")
+	return b.String()
+}
+
+// openQuestions are those of the list, and those of blocked tasks that have none there.
+func openQuestions(s *blackboard.State) []string {
+	var list []string
+	listed := map[string]bool{}
+	for _, q := range s.Questions {
+		if q == nil {
+			continue
+		}
+		listed[q.Task] = true
+		if q.Status == "open" {
+			list = append(list, line(fmt.Sprintf("%s (%s): %s", q.ID, orElse(q.Task, "planner"), q.Text)))
+		}
+	}
+	for _, t := range s.Tasks {
+		if t != nil && t.Status == blackboard.Blocked && !listed[t.ID] {
+			for _, q := range t.BlockedQuestions {
+				list = append(list, line(t.ID+": "+q))
+			}
+		}
+	}
+	return list
+}
+
+func rubberStamp(c *check) {
+	if c.State.Sprint == nil || c.State.Sprint.Metrics == nil {
+		return
+	}
+	m := c.State.Sprint.Metrics
+	if n, all := m.ReviewVerdictApprovals, m.ReviewVerdictCount; all >= 5 && 100*n > 95*all {
+		c.raise(c.sprintID(), "%d of %d verdicts are approvals: are reviews real?", n, all)
+	}
+}
+
+// cost has two steps for each limit: a warning at 75 %, an error at 100 %.
+func cost(c *check) {
+	if c.State.Usage == nil {
+		return
+	}
+	for _, x := range usageLimits(c.State.Usage) {
+		limit := c.State.Int("sprint_" + x.key)
+		for _, step := range []struct {
+			percent  int
+			severity string
+		}{{75, Warning}, {100, Error}} {
+			if reached(x.value, limit, step.percent) {
+				c.raiseAs(step.severity, fmt.Sprintf("sprint_%s/%d%%", x.key, step.percent), "%s of the sprint are used", figures(x.value, limit, x.unit))
+			}
+		}
+	}
+}
+
+type usageLimit struct {
+	key, unit string
+	value     int
+}
+
+func usageLimits(u *blackboard.Usage) []usageLimit {
+	return []usageLimit{{"cost_cents", "cents", u.CostCents}, {"time_minutes", "minutes", u.Seconds / 60}, {"tokens", "tokens", u.TokensIn + u.TokensOut}}
+}
+
+// reached tells whether value is that part of a limit; 0 is no limit.
+func reached(value, limit, percent int) bool { return limit > 0 && 100*value >= percent*limit }
+
+func figures(value, limit int, unit string) string {
+	return fmt.Sprintf("%d of %d %s", value, limit, unit)
+}

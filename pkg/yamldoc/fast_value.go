@@ -1,0 +1,304 @@
+package yamldoc
+
+import (
+	"encoding"
+	"reflect"
+	"strings"
+	"time"
+	"unsafe"
+
+	"gopkg.in/yaml.v3"
+)
+
+var durationType = reflect.TypeFor[time.Duration]()
+
+// scalar puts a text into the value at to. A plain one may say something else than itself.
+func (r *fastReader) scalar(p *fastPlan, to unsafe.Pointer, text string, plain bool) bool {
+	if r.null = plain && isNull(text); r.null {
+		return true
+	}
+	p, to = p.target(to)
+	switch p.kind {
+	case fastString:
+		*(*string)(to) = text
+		return true
+	case fastText:
+		u := reflect.NewAt(p.typ, to).Interface().(encoding.TextUnmarshaler)
+		return u.UnmarshalText([]byte(text)) == nil
+	case fastOpen:
+		var ok bool
+		*(*any)(to), ok = openScalar(text, plain)
+		return ok
+	case fastInt:
+		if n, ok := plainInt(text); ok && plain {
+			*(*int64)(to) = n
+			return true
+		}
+		return plain && p.odd(to, text)
+	case fastBool:
+		if plain && (text == "true" || text == "false") {
+			*(*bool)(to) = text == "true"
+			return true
+		}
+		return plain && p.odd(to, text)
+	}
+	return false
+}
+
+// odd lets the library read a number or truth value that is written in an unusual way.
+func (p *fastPlan) odd(to unsafe.Pointer, text string) bool {
+	node := plainScalar(text)
+	return fitsScalar(node, p.typ) && node.Decode(reflect.NewAt(p.typ, to).Interface()) == nil
+}
+
+// openScalar is what a text says where anything may stand.
+func openScalar(text string, plain bool) (value any, ok bool) {
+	if !plain || isWord(text) {
+		return text, true
+	}
+	if n, ok := plainInt(text); ok {
+		return int(n), true
+	}
+	ok = plainScalar(text).Decode(&value) == nil
+	return value, ok
+}
+
+func plainScalar(text string) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
+	node.Tag = node.ShortTag()
+	return node
+}
+
+// tagOf is the tag of a plain text.
+func tagOf(text string) string {
+	if isWord(text) {
+		return "!!str"
+	}
+	return plainScalar(text).Tag
+}
+
+var wordFirst = chars("abcdeghijklmpqrsuvwxzABCDEGHIJKLMPQRSUVWXZ_/($")
+
+// isWord tells whether a plain text surely says itself: it begins with a character with
+// which no number, time, truth value or null begins.
+func isWord(text string) bool { return wordFirst[text[0]] }
+
+// isNull tells whether a plain text says nothing.
+func isNull(text string) bool {
+	switch text {
+	case "~", "null", "Null", "NULL":
+		return true
+	}
+	return false
+}
+
+// plainInt reads a number as it is usually written.
+func plainInt(text string) (n int64, ok bool) {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" || len(digits) > 18 || digits[0] == '0' && text != "0" {
+		return 0, false
+	}
+	for i := range len(digits) {
+		c := digits[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c)
+	}
+	if digits != text {
+		n = -n
+	}
+	return n, true
+}
+
+// fold joins the lines of a text under a ">": a line end between two lines that do not
+// begin with a blank is a blank, and blank lines between such are line ends.
+func fold(b []byte, text string, indent int) []byte {
+	blanks, first, wasIndented := 0, true, false
+	for line := range strings.Lines(text) {
+		line = line[min(indent, len(line)-1):]
+		if line == "\n" {
+			blanks++
+			continue
+		}
+		indented := line[0] == ' ' || line[0] == '\t'
+		switch {
+		case first:
+		case wasIndented || indented:
+			b = append(b, '\n')
+		case blanks == 0:
+			b = append(b, ' ')
+		}
+		for ; blanks > 0; blanks-- {
+			b = append(b, '\n')
+		}
+		b = append(b, line[:len(line)-1]...)
+		first, wasIndented = false, indented
+	}
+	return append(b, '\n')
+}
+
+// flow reads a list or map in flow style that ends on its line.
+func (r *fastReader) flow(p *fastPlan, to unsafe.Pointer) bool {
+	if r.depth++; r.depth > maxDepth {
+		return false
+	}
+	p, to = p.target(to)
+	ok := false
+	if r.text[r.at] == '{' {
+		ok = r.flowMap(p, to)
+	} else if p.kind == fastOpen {
+		ok = r.flowOpen(p, to)
+	} else if p.kind == fastSlice && p.elem.kind == fastString {
+		ok = r.flowTexts(to)
+	} else if p.kind == fastSlice {
+		ok = r.flowList(p, to)
+	}
+	r.depth--
+	r.null = false
+	return ok
+}
+
+// more goes to the next element of a collection in flow style, or behind its end. The
+// first time at is where it opens.
+func (r *fastReader) more(first bool, end byte) (more, ok bool) {
+	if first {
+		r.at++
+	}
+	r.blanks()
+	switch c := r.text[r.at]; {
+	case c == end:
+		r.at++
+		return false, true
+	case first:
+		return true, true
+	case c == ',':
+		r.at++
+		r.blanks()
+		return true, true
+	}
+	return false, false
+}
+
+func (r *fastReader) blanks() {
+	for r.text[r.at] == ' ' {
+		r.at++
+	}
+}
+
+// flowTexts reads a list of texts, which is by far the most frequent.
+func (r *fastReader) flowTexts(to unsafe.Pointer) bool {
+	var few [8]string
+	list := few[:0]
+	for {
+		more, ok := r.more(len(list) == 0, ']')
+		if !ok {
+			return false
+		}
+		if !more {
+			break
+		}
+		text, plain, ok := r.flowScalar()
+		if !ok || plain && isNull(text) {
+			return false
+		}
+		list = append(list, text)
+	}
+	exact := make([]string, len(list))
+	copy(exact, list)
+	*(*[]string)(to) = exact
+	return true
+}
+
+// flowList reads a list of other values.
+func (r *fastReader) flowList(p *fastPlan, to unsafe.Pointer) bool {
+	most := 1 + strings.Count(r.text[r.at:lineEnd(r.text, r.at)], ",")
+	if r.text[r.at+1] == ']' {
+		most = 0
+	}
+	first, block := p.list(to, most)
+	n := 0
+	for ; ; n++ {
+		more, ok := r.more(n == 0, ']')
+		if !ok {
+			return false
+		}
+		if !more {
+			break
+		}
+		element := unsafe.Add(first, uintptr(n)*p.elem.typ.Size())
+		if block == nil {
+			if !r.flowValue(p.elem, element) || r.null && !p.elem.mayBeNull() {
+				return false
+			}
+			continue
+		}
+		twin := unsafe.Add(block, uintptr(n)*p.elem.elem.typ.Size())
+		if !r.flowValue(p.elem.elem, twin) {
+			return false
+		}
+		if !r.null {
+			*(*unsafe.Pointer)(element) = twin
+		}
+	}
+	(*sliceHeader)(to).len = n
+	return true
+}
+
+func (r *fastReader) flowOpen(p *fastPlan, to unsafe.Pointer) bool {
+	list := []any{}
+	for {
+		more, ok := r.more(len(list) == 0, ']')
+		if !ok {
+			return false
+		}
+		if !more {
+			*(*any)(to) = list
+			return true
+		}
+		var element any
+		if !r.flowValue(p, unsafe.Pointer(&element)) {
+			return false
+		}
+		list = append(list, element)
+	}
+}
+
+func (r *fastReader) flowMap(p *fastPlan, to unsafe.Pointer) bool {
+	m, ok := p.filler(to)
+	if !ok {
+		return false
+	}
+	for first := true; ; first = false {
+		more, ok := r.more(first, '}')
+		if !ok || !more {
+			return ok
+		}
+		key, plain, ok := r.key()
+		if !ok || !m.begin(key, plain) {
+			return false
+		}
+		r.blanks()
+		if !r.flowValue(m.plan, m.to) {
+			return false
+		}
+		m.end(key)
+	}
+}
+
+func (r *fastReader) flowValue(p *fastPlan, to unsafe.Pointer) bool {
+	if c := r.text[r.at]; c == '[' || c == '{' {
+		return r.flow(p, to)
+	}
+	text, plain, ok := r.flowScalar()
+	return ok && r.scalar(p, to, text, plain)
+}
+
+func (r *fastReader) flowScalar() (text string, plain, ok bool) {
+	if c := r.text[r.at]; c == '"' || c == '\'' {
+		text, ok = r.quoted()
+		return text, false, ok
+	}
+	text, ok = r.plain(&flowStops)
+	return text, true, ok
+}

@@ -1,0 +1,122 @@
+package yamldoc
+
+import (
+	"slices"
+	"strings"
+)
+
+// MergeOptions tell Merge3 what it cannot see.
+type MergeOptions struct {
+	Theirs []string // top-level keys whose value is always theirs, as a counter of versions
+}
+
+// Merged is what came of a merge.
+type Merged struct {
+	// Data is the file. Where there are conflicts it says what theirs says, so that it
+	// must not take the place of mine as long as there is one.
+	Data      []byte
+	Conflicts []Conflict
+	Notes     []Note
+}
+
+// A Conflict is a value that both sides changed, each in another way.
+type Conflict struct {
+	Path               string // tasks[task-3].priority
+	Base, Mine, Theirs Side
+}
+
+// A Side is what one version of a file says at a path.
+type Side struct {
+	Value        string // on one line, cut when it is long; "" when it is absent
+	Absent       bool
+	Line, Column int // in that version; of what is around it, when it is absent; 0: nowhere
+}
+
+// A Note is something that mine changed, has no meaning to YAML, and could not be kept.
+type Note struct {
+	Path string // of the entry
+	Line int    // in mine
+	Text string
+}
+
+// Merge3 puts what mine changed since base into theirs, another version that came from
+// base. The result keeps the bytes of theirs except where mine changed something, and
+// what it takes from mine it takes as it stands there, with comments and quoting.
+//
+// Maps are merged key by key. Elements of lists are found by their id if all have one;
+// lists of distinct scalars are merged as sets; all other lists element by element, and
+// what both added in one place is theirs, then mine. An element, or an entry of a section
+// that the reader splits, that one side removed and the other changed is a conflict, and
+// so is one that both added with different content. For all other values empty and
+// absent are the same.
+func Merge3(base, mine, theirs *Document, opt MergeOptions) (*Merged, error) {
+	p := pieceMerger{treeMerger{split: theirs.reader.split(), ours: map[string]bool{}}}
+	for _, key := range opt.Theirs {
+		p.ours[key] = true
+	}
+	text, ok := p.sections(base, mine, theirs)
+	if !ok {
+		p.conflicts, p.notes = nil, nil
+		var err error
+		if text, _, err = p.piece("", wholes(base, mine, theirs)); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(p.notes, func(a, b Note) int { return a.Line - b.Line })
+	merged := &Merged{Data: theirs.Bytes(), Conflicts: p.conflicts, Notes: p.notes}
+	if text != theirs.text() {
+		merged.Data = theirs.marks.put(text)
+	}
+	return merged, nil
+}
+
+// pieceMerger merges piece by piece, and looks into those that both sides changed.
+type pieceMerger struct{ treeMerger }
+
+// sections merges files that can be cut; ok is false if one of them cannot, or if the
+// pieces would not stay what they are beside one another.
+func (p *pieceMerger) sections(base, mine, theirs *Document) (text string, ok bool) {
+	if base.whole != "" || mine.whole != "" || theirs.whole != "" {
+		return "", false
+	}
+	b, _ := base.chunks()
+	m, end := mine.chunks()
+	t, _ := theirs.chunks()
+	order, lost := arrange(base.Keys(), mine.Keys(), theirs.Keys())
+	if lost {
+		p.note("", 1, "both changed the order of the sections; it is theirs")
+	}
+	var parts [][]string // of each section
+	for _, key := range order {
+		c := chunks{b[key], m[key], t[key]}
+		texts, ok := p.apart(key, c)
+		if !ok {
+			text, gone, err := p.piece(key, c)
+			if err != nil {
+				return "", false
+			}
+			if gone {
+				continue
+			}
+			texts = []string{text}
+		}
+		parts = append(parts, texts)
+		text += strings.Join(texts, "")
+	}
+	tail := p.lines("", end, base.tail, mine.tail, theirs.tail)
+	return text + tail, p.staysCut(text+tail, parts, tail)
+}
+
+// staysCut tells whether a reader cuts the text at the same places.
+func (p *pieceMerger) staysCut(text string, parts [][]string, tail string) bool {
+	sections, rest, ok := layout(text, p.split)
+	if !ok || rest != tail || len(sections) != len(parts) {
+		return false
+	}
+	for i, s := range sections {
+		if len(parts[i]) > 1 && !slices.Equal(parts[i], s.texts()) || strings.Join(parts[i], "") != strings.Join(s.texts(), "") {
+			return false
+		}
+	}
+	return true
+}

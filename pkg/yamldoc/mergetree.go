@@ -1,0 +1,306 @@
+package yamldoc
+
+import (
+	"fmt"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// spot is what one version says at a path.
+type spot struct {
+	place *yaml.Node // its key, or the value itself in a list; what is around it, when it is absent
+	value *yaml.Node // nil when it is absent
+}
+
+// in is the spot of a key of the map, or of an element of the list, at s.
+func (s spot) in(place, value *yaml.Node) spot {
+	if value == nil || place.Line == 0 {
+		place = s.place // of what an alias brought there is no other place either
+	}
+	return spot{place: place, value: value}
+}
+
+func (s spot) key(name string) spot { return s.in(pairOf(s.value, name)) }
+
+// elements are those of the list at s.
+func (s spot) elements() []*yaml.Node {
+	if s.value == nil || s.value.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return s.value.Content
+}
+
+// at is the spot of an element, absent if i is not an index.
+func (s spot) at(i int) spot {
+	if i < 0 {
+		return s.in(nil, nil)
+	}
+	return s.in(s.value.Content[i], s.value.Content[i])
+}
+
+// called is the spot of the element whose place is known under a name.
+func (s spot) called(name string, known map[string]int) spot {
+	if i, there := known[name]; there {
+		return s.at(i)
+	}
+	return s.at(-1)
+}
+
+// side is what a report shows of s.
+func (s spot) side() Side {
+	side := Side{Value: show(s.value), Absent: s.value == nil}
+	if s.place != nil {
+		side.Line, side.Column = s.place.Line, s.place.Column
+	}
+	return side
+}
+
+// spots are the three versions of one place.
+type spots struct{ base, mine, theirs spot }
+
+func (s spots) key(name string) spots {
+	return spots{base: s.base.key(name), mine: s.mine.key(name), theirs: s.theirs.key(name)}
+}
+
+// treeMerger merges the trees of three versions. What it returns shares nodes with them,
+// and must not be changed.
+type treeMerger struct {
+	split     map[string]bool // sections whose entries are there or not, as elements of lists are
+	ours      map[string]bool // top-level keys whose value is always theirs
+	conflicts []Conflict
+	notes     []Note
+}
+
+// conflict reports that both sides changed a place. Theirs stays.
+func (g *treeMerger) conflict(path string, s spots) *yaml.Node {
+	g.conflicts = append(g.conflicts, Conflict{Path: path, Base: s.base.side(), Mine: s.mine.side(), Theirs: s.theirs.side()})
+	return s.theirs.value
+}
+
+// field merges a value for which being absent is the same as being empty. In a section
+// that is split it matters all the same which entries are there.
+func (g *treeMerger) field(path string, s spots) *yaml.Node {
+	base, mine, theirs := s.base.value, s.mine.value, s.theirs.value
+	dict, list := all(s, yaml.MappingNode), all(s, yaml.SequenceNode)
+	switch split := g.split[path] && s.filled(); {
+	case g.ours[path]:
+		return uncommented(theirs)
+	case split && dict:
+		return kept(g.dict(path, s), theirs)
+	case split && list:
+		return kept(g.list(path, s), theirs)
+	case sameValue(mine, base), sameValue(mine, theirs):
+		return theirs
+	case sameValue(theirs, base):
+		return mine
+	case list:
+		return g.list(path, s)
+	case dict && (emptyNode(base) || !emptyNode(mine) && !emptyNode(theirs)):
+		return g.dict(path, s)
+	}
+	return g.conflict(path, s)
+}
+
+// uncommented is a scalar without the comment behind it, so that mine's can stay.
+func uncommented(n *yaml.Node) *yaml.Node {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return n
+	}
+	bare := *n
+	bare.LineComment = ""
+	return &bare
+}
+
+// kept is what was merged, or nothing if nothing is left and theirs has not even the key.
+func kept(merged, theirs *yaml.Node) *yaml.Node {
+	if len(merged.Content) == 0 && theirs == nil {
+		return nil
+	}
+	return merged
+}
+
+// filled tells whether one of the three is a collection with something in it.
+func (s spots) filled() bool {
+	for _, spot := range []spot{s.base, s.mine, s.theirs} {
+		if spot.value != nil && len(spot.value.Content) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// all tells whether the three are collections of one kind, or empty.
+func all(s spots, kind yaml.Kind) bool {
+	for _, n := range []*yaml.Node{s.base.value, s.mine.value, s.theirs.value} {
+		if !emptyNode(n) && n.Kind != kind {
+			return false
+		}
+	}
+	return true
+}
+
+// entry merges an element that is there or not, whatever is in it.
+func (g *treeMerger) entry(path string, s spots) *yaml.Node {
+	base, mine, theirs := s.base.value, s.mine.value, s.theirs.value
+	switch {
+	case mine == nil && theirs == nil:
+		return nil
+	case base == nil && theirs == nil:
+		return mine
+	case base == nil && mine == nil:
+		return theirs
+	case theirs == nil && sameValue(mine, base), mine == nil && sameValue(theirs, base):
+		return nil
+	case mine == nil || theirs == nil, base == nil && !sameValue(mine, theirs):
+		return g.conflict(path, s)
+	}
+	return g.field(path, s)
+}
+
+func (g *treeMerger) dict(path string, s spots) *yaml.Node {
+	merged := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	order, _ := arrange(names(s.base.value), names(s.mine.value), names(s.theirs.value))
+	for _, name := range order {
+		child := s.key(name)
+		var value *yaml.Node
+		if g.split[path] {
+			value = g.entry(path+"["+name+"]", child)
+		} else {
+			value = g.field(join(path, name), child)
+		}
+		if value == nil {
+			continue
+		}
+		key, _ := pairOf(s.theirs.value, name)
+		if key == nil {
+			key, _ = pairOf(s.mine.value, name)
+		}
+		merged.Content = append(merged.Content, key, value)
+	}
+	return merged
+}
+
+// list merges lists by the ids of their elements, as sets of texts, or by position.
+func (g *treeMerger) list(path string, s spots) *yaml.Node {
+	base, mine, theirs := s.base.elements(), s.mine.elements(), s.theirs.elements()
+	if ids := [][]string{idsOf(base), idsOf(mine), idsOf(theirs)}; distinct(ids[0], base) && distinct(ids[1], mine) && distinct(ids[2], theirs) {
+		return g.byID(path, s, ids)
+	}
+	if texts := [][]string{textsOf(base), textsOf(mine), textsOf(theirs)}; distinct(texts[0], base) && distinct(texts[1], mine) && distinct(texts[2], theirs) {
+		return g.set(path, s, texts)
+	}
+	return g.sequence(path, s)
+}
+
+func idsOf(elements []*yaml.Node) []string {
+	var ids []string
+	for _, n := range elements {
+		if id := idOf(n); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// textsOf are the texts of those elements that are scalars.
+func textsOf(elements []*yaml.Node) []string {
+	var texts []string
+	for _, n := range elements {
+		if n.Kind == yaml.ScalarNode {
+			texts = append(texts, n.Value)
+		}
+	}
+	return texts
+}
+
+// distinct tells whether there is one name for each element and none twice.
+func distinct(names []string, elements []*yaml.Node) bool {
+	return len(names) == len(elements) && len(places(names)) == len(names)
+}
+
+func (g *treeMerger) byID(path string, s spots, ids [][]string) *yaml.Node {
+	merged := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	order, lost := arrange(ids[0], ids[1], ids[2])
+	if lost {
+		g.note(path, s.mine.side().Line, "both changed the order; it is theirs")
+	}
+	base, mine, theirs := places(ids[0]), places(ids[1]), places(ids[2])
+	for _, id := range order {
+		element := spots{s.base.called(id, base), s.mine.called(id, mine), s.theirs.called(id, theirs)}
+		if value := g.entry(path+"["+id+"]", element); value != nil {
+			merged.Content = append(merged.Content, value)
+		}
+	}
+	return merged
+}
+
+// set merges lists of distinct scalars: what one side added or removed is added or
+// removed. Both changing the order, or one removed text in two ways, is a conflict.
+func (g *treeMerger) set(path string, s spots, texts [][]string) *yaml.Node {
+	base, mine, theirs := places(texts[0]), places(texts[1]), places(texts[2])
+	replaced, onlyMine, onlyTheirs := false, false, false
+	for text := range base {
+		_, m := mine[text]
+		_, t := theirs[text]
+		replaced = replaced || !m && !t
+	}
+	merged := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	order, _ := arrange(texts[0], texts[1], texts[2])
+	for _, text := range order {
+		_, b := base[text]
+		m, inMine := mine[text]
+		t, inTheirs := theirs[text]
+		switch {
+		case inTheirs && (inMine || !b):
+			merged.Content = append(merged.Content, s.theirs.value.Content[t])
+		case inMine && !b:
+			merged.Content = append(merged.Content, s.mine.value.Content[m])
+		}
+		onlyMine = onlyMine || !b && inMine && !inTheirs
+		onlyTheirs = onlyTheirs || !b && inTheirs && !inMine
+	}
+	if reordered(texts[1], base) || reordered(texts[2], base) || replaced && onlyMine && onlyTheirs {
+		return g.conflict(path, s)
+	}
+	return merged
+}
+
+// sequence merges lists element by element; what both added in one place is theirs, then mine.
+func (g *treeMerger) sequence(path string, s spots) *yaml.Node {
+	base, mine, theirs := s.base.elements(), s.mine.elements(), s.theirs.elements()
+	toMine, toTheirs := alignNodes(base, mine), alignNodes(base, theirs)
+	newMine, newTheirs := inserted(toMine, len(mine)), inserted(toTheirs, len(theirs))
+	merged := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for gap := range len(base) + 1 {
+		for _, j := range newTheirs[gap] {
+			merged.Content = append(merged.Content, theirs[j])
+		}
+		twins := slices.Clone(newTheirs[gap])
+		for _, j := range newMine[gap] {
+			twin := slices.IndexFunc(twins, func(t int) bool { return sameValue(theirs[t], mine[j]) })
+			if twin < 0 {
+				merged.Content = append(merged.Content, mine[j])
+			} else {
+				twins = slices.Delete(twins, twin, twin+1)
+			}
+		}
+		if gap == len(base) {
+			break
+		}
+		element := spots{s.base.at(gap), s.mine.at(toMine[gap]), s.theirs.at(toTheirs[gap])}
+		if value := g.entry(fmt.Sprintf("%s[%d]", path, max(toTheirs[gap], 0)), element); value != nil {
+			merged.Content = append(merged.Content, value)
+		}
+	}
+	return merged
+}
+
+// alignNodes finds for each element of a list what became of it, or -1.
+func alignNodes(before, after []*yaml.Node) []int {
+	to := matches(len(before), len(after), func(i, j int) bool { return sameValue(before[i], after[j]) })
+	pair(to, len(after), func(i, j int) bool {
+		return before[i].Kind == after[j].Kind && idOf(before[i]) == idOf(after[j])
+	})
+	return to
+}
