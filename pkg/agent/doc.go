@@ -8,8 +8,13 @@
 //
 // The names to know:
 //
-//   - Adapter: how a program is started (Command) and how its output is read (Reader). Lookup
-//     finds one by name: built in, or defined by the project (Custom).
+//   - Adapter: how a program is started (Command, Interactive) and how its output is read
+//     (Reader). Lookup finds one by name. Programs are data: an Entry of catalogue.yaml, which a
+//     project changes or adds to, and a reader for the format of its output.
+//   - Event: what a program tells, the same for all of them. A format translates lines into
+//     events and decides nothing; the follower keeps what matters and judges the run at its end.
+//   - Explain: the same judgement of a recorded output. Probe: what an installed program says of
+//     itself.
 //   - Spec: one run. Result: how it ended.
 //   - Process, ProcessStart, Alive, Ancestors, StopOrphan: facts about processes for
 //     supervisors that look after each other (protocol 6.3, 6.4).
@@ -21,6 +26,9 @@
 //     carries it belongs to the run, whichever group or session it went to. What empties its
 //     environment and also detaches itself from its parents before the run is stopped cannot be
 //     found; elsewhere than on Linux only the group and the descendants are known.
+//   - An outcome is told by the program's last word, by what it refused with, by signatures on
+//     diagnostic text, by its exit code, in this order; never by what the model says.
+//   - What a program does not tell is unknown, and what a reader does not know is counted.
 //   - Exit 0 after a signal of ours is no success, and exit code 42 means "start me again" only
 //     where the adapter says so (D20).
 //   - The child inherits the environment of this process without the identity of another run,

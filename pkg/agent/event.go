@@ -14,7 +14,7 @@ const (
 	EventError   EventKind = "error"   // the provider or the program refused; Retry when it tries again by itself
 	EventTurn    EventKind = "turn"    // the work goes on
 	EventFinal   EventKind = "final"   // the last word; Failed when the program calls it a failure
-	EventOther   EventKind = "other"   // a line of the program that tells nothing of these, or is not known
+	EventOther   EventKind = "other"   // a line of JSON that the reader does not know
 )
 
 // Event is one thing that an agent program tells while it runs. The readers of all programs

@@ -54,7 +54,10 @@ func Guess(stdout []byte) string {
 			}
 			var keys map[string]json.RawMessage
 			var word string
-			if json.Unmarshal(line, &keys) == nil && decode(keys["type"], &word) && slices.Contains(guessable[name], word) {
+			if json.Unmarshal(line, &keys) != nil || !decode(keys["type"], &word) {
+				continue
+			}
+			if key, ok := guessable[name][word]; ok && keys[key] != nil {
 				n++
 			}
 		}
@@ -65,12 +68,13 @@ func Guess(stdout []byte) string {
 	return best
 }
 
-// guessable has the types of events by which a program is known.
-var guessable = map[string][]string{
-	"claude":   {"system", "assistant", "user", "result", "rate_limit_event"},
-	"codex":    {"thread.started", "turn.started", "item.started", "item.completed", "turn.completed", "turn.failed", "error"},
-	"gemini":   {"init", "message", "tool_use", "tool_result"},
-	"opencode": {"step_start", "step_finish", "text", "tool_use", "error"},
-	"pi":       {"session", "agent_start", "turn_start", "message_start", "message_update", "message_end", "agent_end", "auto_retry_start"},
-	"cline":    {"run_result"},
+// guessable has the types of events by which a program is known, with a key that each of them
+// has.
+var guessable = map[string]map[string]string{
+	"claude":   {"system": "session_id", "assistant": "message", "user": "message", "result": "is_error"},
+	"codex":    {"thread.started": "thread_id", "turn.started": "type", "item.started": "item", "item.completed": "item", "turn.completed": "type", "turn.failed": "error", "error": "message"},
+	"gemini":   {"init": "session_id", "message": "role", "tool_use": "tool_id", "tool_result": "tool_id", "result": "stats"},
+	"opencode": {"step_start": "sessionID", "step_finish": "sessionID", "text": "sessionID", "tool_use": "sessionID", "error": "sessionID"},
+	"pi":       {"session": "id", "agent_start": "type", "turn_start": "type", "message_start": "message", "message_end": "message", "agent_end": "messages", "auto_retry_start": "attempt"},
+	"cline":    {"run_result": "finishReason"},
 }

@@ -154,12 +154,12 @@ func TestTheProgramIsGuessedByItsEvents(t *testing.T) {
 	t.Parallel()
 	c := readCorpus(t)
 	for _, name := range slices.Sorted(maps.Keys(c.Cases)) {
-		program, kind, _ := strings.Cut(name, "/")
+		program, _, _ := strings.Cut(name, "/")
 		stdout := c.recording(t, name).Stdout
 		if _, ok := guessable[program]; !ok || c.Cases[name].Made || len(stdout) == 0 {
 			continue
 		}
-		if got := Guess(stdout); got != program && kind != "resume-bad" && !(program == "opencode" && kind == "404") {
+		if got := Guess(stdout); got != program {
 			t.Errorf("%s is taken for %q", name, got)
 		}
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -88,10 +89,17 @@ func (f *follower) signs(e Exit) []sign {
 // stderrLines is how many of the last lines of stderr are looked at.
 const stderrLines = 60
 
+// aboutCode is a line that a compiler, a test, git or a stack trace prints: its words are those
+// of the project, not of a provider.
+var aboutCode = regexp.MustCompile(`(?i)^\s*at |^remote: |\.git\b|\bcurl\b|\d tests?\b|\.[a-z]{1,5}[:(]\d+|\bline \d+|\b(?:cannot|could not|can't) find (?:module|name|package|symbol)|\bundefined\b|\bassert|no such file|\bexpected\b.*\b(?:got|equal|received|but)\b`)
+
 // lineSigns makes signs of lines, the last one first. A time may stand in the next line.
 func lineSigns(lines []string) []sign {
 	var signs []sign
 	for i := len(lines) - 1; i >= 0; i-- {
+		if aboutCode.MatchString(lines[i]) {
+			continue
+		}
 		s := sign{text: lines[i]}
 		if i+1 < len(lines) {
 			s.after, _ = parseDelay(lines[i+1])

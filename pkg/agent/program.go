@@ -76,11 +76,11 @@ func (p *entryProgram) Interactive(s Spec) (Command, error) {
 		}
 		text = "Read the file " + s.PromptFile + " and do exactly what it says."
 	}
-	argv := p.withModel(e.Interactive, s, 1)
+	argv := slices.Clone(e.Interactive)
 	if s.Session != "" {
 		argv = slices.Insert(argv, 1, e.Resume...)
 	}
-	return p.start(argv, s, text), nil
+	return p.start(p.withModel(argv, s, 1), s, text), nil
 }
 
 // argument is the text that stands for {{.Prompt}}.

@@ -24,6 +24,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/git"
+	"liza/pkg/history"
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/verb"
@@ -140,18 +141,25 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.store(p, cfg)
+	shelf := &history.Archive{Dir: p.ArchiveDir()}
+	s, err := e.store(p, cfg, shelf)
 	if err != nil {
 		return nil, err
 	}
+	read := make(chan struct{})
+	go func() { // while git starts; what is read stays with the store
+		defer close(read)
+		_, _ = s.View(ctx)
+	}()
 	repo, err := git.Open(ctx, p.Root)
+	<-read
 	if err != nil && !tolerant {
 		return nil, err
 	}
 	if repo != nil {
 		repo.OnLockRemoved = e.lockRemoved(p)
 	}
-	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader,
+	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader,
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }}, nil
 }
 
@@ -210,11 +218,11 @@ func (s *settings) get() *config.Config {
 	return s.current
 }
 
-func (e *Env) store(p *project.Project, cfg *settings) (*store.File, error) {
+func (e *Env) store(p *project.Project, cfg *settings, shelf *history.Archive) (*store.File, error) {
 	host, _ := os.Hostname()
 	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true, Changed: changed})
+			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: shelf})
 		},
 		Alert: e.storeNotice(p)})
 }

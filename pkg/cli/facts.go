@@ -66,7 +66,7 @@ func (e *Env) placeIn(ctx context.Context, found *project.Project) (*place, erro
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.store(found, cfg)
+	s, err := e.store(found, cfg, &history.Archive{Dir: found.ArchiveDir()})
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +92,7 @@ func (e *Env) validationFacts(ctx context.Context, p *place, i *store.Inspection
 	if p.project == nil {
 		return f, nil
 	}
+	f.Archive = &history.Archive{Dir: p.project.ArchiveDir()}
 	proc := e.processes()
 	f.Processes = blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}
 	var err error

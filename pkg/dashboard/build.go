@@ -162,10 +162,7 @@ func lastChange(t *blackboard.Task) blackboard.Time {
 func (b builder) waitsFor(t *blackboard.Task) []string {
 	var list []string
 	for _, id := range t.DependsOn {
-		status := b.f.Archived[id]
-		if d := b.s.Task(id); d != nil {
-			status = d.Status
-		}
+		status, _ := b.s.StatusOf(id)
 		if status != blackboard.Merged {
 			list = append(list, fmt.Sprintf("%s (%s)", id, orElse(string(status), "missing")))
 		}

@@ -198,6 +198,8 @@ func links(s *blackboard.State, t *blackboard.Task) []string {
 			text := label + " " + id
 			if o := s.Task(id); o != nil {
 				text += fmt.Sprintf(" (%s) %s", o.Status, o.TitleText())
+			} else if was, ok := s.StatusOf(id); ok {
+				text += fmt.Sprintf(" (%s, archived)", was)
 			}
 			list = append(list, plain(text))
 		}
@@ -297,6 +299,8 @@ func PlanText(s *blackboard.State, id string) string {
 			status, title := blackboard.Status("archived"), ""
 			if t := s.Task(id); t != nil {
 				status, title = t.Status, t.TitleText()
+			} else if was, ok := s.StatusOf(id); ok {
+				status, title = was, "(archived)"
 			}
 			p.line(strings.TrimRight(fmt.Sprintf("  %s %s %s", pad(plain(id), 16), pad(string(status), 18), plain(title)), " "))
 		}

@@ -9,13 +9,12 @@ import (
 // Facts is what a view shows besides the state.
 type Facts struct {
 	Now         time.Time
-	Control     []Control                    // the control files that are there, the one that wins first
-	Process     blackboard.ProcessFacts      // what is known about processes of this machine
-	Archived    map[string]blackboard.Status // archived tasks that others may depend on
-	ReviewMode  string                       // review.mode of the configuration
-	HumanReview bool                         // plan.human_review of the configuration
-	Vocabulary  string                       // one of Views; "": liza
-	Warnings    []string                     // of the caller, for example about the configuration
+	Control     []Control               // the control files that are there, the one that wins first
+	Process     blackboard.ProcessFacts // what is known about processes of this machine
+	ReviewMode  string                  // review.mode of the configuration
+	HumanReview bool                    // plan.human_review of the configuration
+	Vocabulary  string                  // one of Views; "": liza
+	Warnings    []string                // of the caller, for example about the configuration
 }
 
 // Control is a control file: PAUSE, CHECKPOINT or ABORT (protocol 13.5).

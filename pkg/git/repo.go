@@ -26,15 +26,20 @@ type Repo struct {
 // the process's environment. Errors: ErrNoRepository, ErrBare, ErrVersion, or *Error when git refuses the repository.
 func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
 	r := &Repo{env: environment(env)}
-	if err := r.checkVersion(ctx); err != nil {
-		return nil, err
-	}
+	version := make(chan error, 1)
+	go func() { version <- r.checkVersion(ctx) }() // two processes take as long as one
 	place, err := Locate(dir)
-	if err != nil {
-		return nil, err
+	out := ""
+	if err == nil {
+		out, err = r.read(ctx, place.CommonDir, "rev-parse", "--is-bare-repository")
+	}
+	if old := <-version; old != nil {
+		return nil, old
 	}
 	r.place = place
-	out, err := r.read(ctx, place.CommonDir, "rev-parse", "--is-bare-repository")
+	if err != nil && place.CommonDir == "" {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the repository %s: %w", place.Root, err)
 	}

@@ -86,7 +86,7 @@ func scanArchive(text string) (tasks []archivedTask, ok bool) {
 		body := strings.TrimLeft(line, " ")
 		column := len(line) - len(body)
 		switch {
-		case strings.TrimSpace(line) == "" || body[0] == '#' && column <= max(indent, 0):
+		case strings.TrimSpace(line) == "" || body[0] == '#' && (indent < 0 || column <= indent):
 			at = to
 			continue // it belongs to what follows
 		case strings.HasPrefix(body, "- ") && (indent < 0 || column == indent):

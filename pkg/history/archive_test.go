@@ -36,15 +36,6 @@ func put(t *testing.T, a *Archive, sprint string, texts ...string) {
 	}
 }
 
-func content(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 const first = `  # kept by ada
   - id: task-1
     status: MERGED # at last

@@ -2,45 +2,17 @@ package safefile
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 )
-
-// Holder says who holds a lock. It is one JSON line in the lock file while the lock is
-// held, for people and for those who wait in vain; the lock itself is the kernel's.
-type Holder struct {
-	PID      int       `json:"pid"`
-	PIDStart int64     `json:"pid_start"`
-	Host     string    `json:"host"`
-	Agent    string    `json:"agent"`
-	Op       string    `json:"op"`
-	Since    time.Time `json:"since"` // set by Lock
-}
-
-func (h Holder) String() string {
-	if h.PID == 0 {
-		return "another process"
-	}
-	name, more := h.Agent, ""
-	if name == "" {
-		name = "a process"
-	}
-	if h.Host != "" {
-		more += ", host " + h.Host
-	}
-	if h.Op != "" {
-		more += ", " + h.Op
-	}
-	return fmt.Sprintf("%s (pid %d%s)", name, h.PID, more)
-}
 
 // A HeldError says that a lock was not granted in time, and who has it.
 type HeldError struct {
@@ -64,48 +36,59 @@ func shown(lock string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
-// Lock takes the exclusive lock on the file at path, which it makes when needed. It
-// tries once, then waits in the kernel's queue until ctx ends: with a *HeldError when
-// ctx had a deadline, with ctx's error when it was cancelled. Polling instead would
-// starve under load. A symbolic link is refused. The lock ends with unlock, with the
-// process, or when nobody holds on to unlock any more.
+// Lock takes the exclusive lock on the file at path, which it makes when needed. Where
+// nobody waits it tries once; else it waits in order of arrival until ctx ends: with a
+// *HeldError when ctx had a deadline, with ctx's error when it was cancelled. A symbolic
+// link is refused. The lock ends with unlock, with the process, or when nobody holds on
+// to unlock any more. Programs that take the plain flock of the file, like flock(1),
+// exclude and are excluded; they stand in no queue.
+//
+// Beside the lock is a file named like it with .queue at the end: who waits, and what
+// ReadLockStats reads. Where it cannot be used the lock works without.
 func Lock(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
 	}
-	start := time.Now()
+	asked := time.Now()
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o644))
-	q := openQueue(path + ".queue")
-	granted, err := false, error(nil)
+	q := openQueue(path)
+	granted := false
 	if !q.busy() {
 		granted, err = l.TryLock()
 	}
-	if !granted && err == nil {
-		if err = q.wait(ctx); err == nil {
-			err = await(ctx, func() error { return again(l.Lock) }, func(err error) {
-				if err == nil {
-					_ = l.Unlock()
-				}
-			})
-		}
-		q.leave()
+	if err == nil && !granted {
+		err = wait(ctx, q, l)
 	}
 	if err == nil {
-		u := grant(l, path, holder)
-		return func() error { q.close(); return u() }, nil
+		return grant(l, q, path, holder, time.Since(asked)), nil
 	}
 	q.close()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		now := time.Now()
-		return nil, &HeldError{Path: path, Holder: readHolder(path), Waited: now.Sub(start), At: now}
+		return nil, &HeldError{Path: path, Holder: readHolder(path), Waited: now.Sub(asked), At: now}
 	case errors.Is(err, syscall.ELOOP):
 		return nil, fmt.Errorf("cannot lock %s: %s is a symbolic link", shown(path), path)
 	}
 	return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
 }
 
-// await ...
+// wait stands in the queue, and at its head for the lock itself.
+func wait(ctx context.Context, q queue, l *flock.Flock) error {
+	defer q.leave()
+	if err := q.wait(ctx); err != nil {
+		return err
+	}
+	return await(ctx, func() error { return again(l.Lock) }, func(err error) {
+		if err == nil {
+			_ = l.Unlock()
+		}
+	})
+}
+
+// await blocks in the kernel, which wakes the one whose turn it is; polling would starve
+// under load. Nothing ends such a call early, not even closing the descriptor. So whoever
+// gives up leaves it behind, and late is called once it has ended.
 func await(ctx context.Context, block func() error, late func(error)) error {
 	done := make(chan error, 1)
 	go func() { done <- block() }()
@@ -118,6 +101,7 @@ func await(ctx context.Context, block func() error, late func(error)) error {
 	}
 }
 
+// again calls until the call is not interrupted by a signal.
 func again(call func() error) error {
 	err := call()
 	for errors.Is(err, syscall.EINTR) {
@@ -128,30 +112,17 @@ func again(call func() error) error {
 
 // grant writes the holder's name and returns the function that takes it away and lets
 // go. That the name cannot be written, on a full disk, is no reason to refuse the lock.
-func grant(l *flock.Flock, path string, holder Holder) func() error {
-	name, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW, 0)
-	if err == nil {
-		holder.Since = time.Now().UTC().Truncate(time.Second)
-		line, _ := json.Marshal(holder) // strings and numbers only: cannot fail
-		_ = name.Truncate(0)
-		_, _ = name.Write(append(line, '\n'))
-	}
+func grant(l *flock.Flock, q queue, path string, holder Holder, waited time.Duration) func() error {
+	granted := time.Now()
+	holder.Since = granted.UTC().Truncate(time.Second)
+	name, killed := putUp(path, holder)
+	var once sync.Once
 	return func() error {
-		if err == nil {
-			_ = name.Truncate(0)
-			_ = name.Close()
-		}
+		once.Do(func() {
+			q.count(use{wait: waited, hold: time.Since(granted), holder: holder, at: granted, killed: killed})
+			name.takeDown()
+			q.close()
+		})
 		return l.Unlock()
 	}
-}
-
-// readHolder reads what grant wrote; it may find nothing, for the name is written after
-// the lock was granted.
-func readHolder(path string) Holder {
-	var h Holder
-	data, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(data, &h) != nil {
-		return Holder{}
-	}
-	return h
 }

@@ -1,23 +1,43 @@
 package safefile
 
-import (
-	"os"
-	"syscall"
-)
+import "golang.org/x/sys/unix"
 
-// A queue ...
-type queue struct{ file *os.File }
+// A queue is the file beside a lock. Those who wait for the lock have a place in it, so
+// that they get it in order of arrival, and what is in it are the statistics.
+//
+// flock alone keeps no order: whoever asks between a release and the moment in which the
+// next in line runs again gets the lock. On a busy machine that is so long that the same
+// few get it again and again.
+type queue struct {
+	path string
+	fd   int // -1 where it cannot be used
+}
 
-func openQueue(path string) queue {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o644)
-	if err != nil {
-		return queue{}
+func queuePath(lock string) string { return lock + ".queue" }
+
+// openQueue opens the queue of the lock at path. Order and statistics are a comfort:
+// where there can be none the lock must work.
+func openQueue(lock string) queue {
+	q := queue{path: queuePath(lock)}
+	if q.fd = open(q.path, unix.O_RDWR); q.fd < 0 {
+		q.fd = open(q.path, unix.O_RDWR|unix.O_CREAT)
 	}
-	return queue{f}
+	return q
 }
 
 func (q queue) close() {
-	if q.file != nil {
-		_ = q.file.Close()
+	if q.fd >= 0 {
+		_ = unix.Close(q.fd)
 	}
+}
+
+// open opens a file whose use lasts microseconds, which an os.File would double. It is no
+// link and not inherited by children. The answer is -1 when it cannot be opened.
+func open(path string, flags int) int {
+	fd := -1
+	_ = again(func() (err error) {
+		fd, err = unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+		return err
+	})
+	return fd
 }

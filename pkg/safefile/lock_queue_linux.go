@@ -3,89 +3,96 @@ package safefile
 import (
 	"context"
 	"errors"
-	"math"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // patience is how long somebody waits for the one ahead. Whoever stands in the queue and
-// does not run, stopped by a person, holds up the others no longer than that.
+// does not run, stopped by a person, holds up the next no longer than that.
 const patience = time.Second
 
-// busy tells whether somebody waits in the queue.
+// A place in the queue is one byte of the file, locked by whoever stands there: the byte
+// whose number is the time of arrival, in nanoseconds, far behind the end of the content.
+// Nothing is written, and the kernel frees the place when its process ends.
+
+// busy tells whether somebody waits.
 func (q queue) busy() bool {
-	if q.file == nil {
+	if q.fd < 0 {
 		return false
 	}
-	_, found := q.first(0, 0)
+	_, found := q.taken(0, 0)
 	return found
 }
 
-// wait takes a place at the end of the queue and waits until the one ahead has left it. The
-// place is kept until leave. The only errors are those of ctx: where the queue cannot be
-// used there is none.
-//
-// A place is one byte of the queue file, locked at the time of arrival, far behind the end
-// of what is in the file. The kernel lets go of it when the process ends.
+// wait takes the place at the end and waits until the one ahead has left. The place is
+// kept until leave. The only errors are those of ctx: an unusable queue is none.
 func (q queue) wait(ctx context.Context) error {
-	if q.file == nil {
+	place, ok := q.lineUp()
+	if !ok {
 		return nil
 	}
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+	ahead, found := q.ahead(place)
+	if !found {
 		return nil
 	}
-	place := now.Nano()
-	err := q.lock(unix.F_OFD_SETLK, unix.F_WRLCK, place)
-	for errors.Is(err, unix.EAGAIN) {
-		place++
-		err = q.lock(unix.F_OFD_SETLK, unix.F_WRLCK, place)
-	}
-	if err != nil {
+	// The call outlives this one when it is given up, so it has a descriptor of its own.
+	fd := open(q.path, unix.O_RDWR)
+	if fd < 0 {
 		return nil
 	}
-	ahead, found := q.first(0, place)
-	for at := ahead; found; at, found = q.first(ahead+1, place-ahead-1) {
-		if ahead = at; ahead == place-1 {
-			break
-		}
-	}
-	if ahead == 0 {
-		return nil
-	}
-	// Waiting cannot be broken off, so it has a descriptor of its own.
-	back := openQueue(q.file.Name())
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err = await(patient, func() error { return back.lock(unix.F_OFD_SETLKW, unix.F_RDLCK, ahead) }, func(error) { back.close() })
-	if err == nil { back.close() }
+	_ = await(patient, func() error {
+		defer unix.Close(fd)
+		return again(func() error { return lockByte(uintptr(fd), unix.F_OFD_SETLKW, unix.F_RDLCK, ahead) })
+	}, func(error) {})
 	return ctx.Err()
 }
 
-// leave gives up the place.
+// leave gives up the place; the next one goes on.
 func (q queue) leave() {
-	if q.file != nil {
-		_ = unix.FcntlFlock(q.file.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
+	if q.fd >= 0 {
+		_ = unix.FcntlFlock(uintptr(q.fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
 	}
 }
 
-// first finds a place taken by another among n bytes; 0 means all of them.
-func (q queue) first(from, n int64) (at int64, found bool) {
-	// To read is refused by places only, not by those who wait for them.
+// lineUp takes a place.
+func (q queue) lineUp() (place int64, ok bool) {
+	var now unix.Timespec
+	if q.fd < 0 || unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+		return 0, false
+	}
+	for place = now.Nano(); ; place++ {
+		err := lockByte(uintptr(q.fd), unix.F_OFD_SETLK, unix.F_WRLCK, place)
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+			return place, err == nil
+		}
+	}
+}
+
+// ahead finds the place right before the one given.
+func (q queue) ahead(place int64) (at int64, found bool) {
+	for from := int64(0); from < place; from = at + 1 {
+		next, more := q.taken(from, place-from)
+		if !more {
+			break
+		}
+		at, found = next, true
+	}
+	return at, found
+}
+
+// taken finds a place among n bytes, 0 means all, that somebody else has.
+func (q queue) taken(from, n int64) (at int64, found bool) {
+	// A read lock is refused by those who have a place, not by those who wait for one.
 	lk := unix.Flock_t{Type: unix.F_RDLCK, Start: from, Len: n}
-	if n < 0 || from == math.MaxInt64 || unix.FcntlFlock(q.file.Fd(), unix.F_OFD_GETLK, &lk) != nil {
+	if unix.FcntlFlock(uintptr(q.fd), unix.F_OFD_GETLK, &lk) != nil {
 		return 0, false
 	}
 	return lk.Start, lk.Type == unix.F_WRLCK
 }
 
-func (q queue) lock(cmd int, kind int16, at int64) error {
-	if q.file == nil {
-		return os.ErrInvalid
-	}
-	return again(func() error {
-		return unix.FcntlFlock(q.file.Fd(), cmd, &unix.Flock_t{Type: kind, Start: at, Len: 1})
-	})
+func lockByte(fd uintptr, cmd int, kind int16, at int64) error {
+	return unix.FcntlFlock(fd, cmd, &unix.Flock_t{Type: kind, Start: at, Len: 1})
 }

@@ -123,7 +123,7 @@ func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Tri
 
 func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.Mark, r agent.Result) (verb.Outcome, bool, error) {
 	switch {
-	case r.Outcome == agent.Finished || r.Outcome == agent.Crashed && !r.Restart && s.hasExit(r):
+	case s.answered(r):
 	case r.Outcome.Transient():
 		u.transients++
 		wait := s.policy.TransientWait(u.transients, r.RetryAfter)

@@ -177,7 +177,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, r agent.Re
 		return nil
 	}
 	rr := blackboard.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
-		Crashed: r.Outcome == agent.Crashed && !r.Restart && !s.hasExit(r)}
+		Crashed: r.Outcome == agent.Crashed && !r.Restart && !s.answered(r)}
 	if r.Usage.CostKnown {
 		rr.Cost = &r.Usage.CostCents
 	}

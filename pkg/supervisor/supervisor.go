@@ -172,10 +172,7 @@ type waiting struct {
 func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, error) {
 	facts := s.completionFacts(st)
 	if c := st.CompletionOf(facts, s.Desk.Now()); c != blackboard.CompletionOpen {
-		err := s.Desk.Update(ctx, "complete", func(st *blackboard.State, _ blackboard.Actor) error {
-			st.CompleteGoal(facts, s.Desk.Now())
-			return nil
-		})
+		_, err := s.Desk.Complete(ctx, facts)
 		if err != nil {
 			return false, err
 		}

@@ -255,7 +255,7 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, m verb.Mark, r ag
 	if r.Outcome == agent.Killed && life.Err() != nil && held {
 		return false, 0, nil // the caller sees why and releases
 	}
-	if !held || r.Outcome == agent.Finished || r.Outcome == agent.Crashed && !r.Restart && s.hasExit(r) {
+	if !held || s.answered(r) {
 		return s.apply(ctx, u, m, r)
 	}
 	if r.Restart {
@@ -298,6 +298,18 @@ func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
 		return t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID
 	}
 	return t.Status == blackboard.Claimed && t.AssignedTo == s.ID && t.ClaimSeq == m.ClaimSeq
+}
+
+// answered tells whether there is an outcome to apply: the program came to its end, or
+// said its exit command all the same. An answer that is cut off is asked for again.
+func (s *Supervisor) answered(r agent.Result) bool {
+	switch r.Outcome {
+	case agent.Finished, agent.Reask:
+		return true
+	case agent.Crashed, agent.Stopped:
+		return !r.Restart && s.hasExit(r)
+	}
+	return false
 }
 
 // hasExit tells whether a program that ended badly has said its exit command all the same.

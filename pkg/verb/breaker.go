@@ -200,7 +200,12 @@ func (d *Desk) Ack(ctx context.Context, note string, keep bool) (Acknowledged, e
 		return out, err
 	}
 	release := false
-	err := d.Update(ctx, "ack", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.updateAhead(ctx, "ack", func([]store.Gone) error {
+		if !release {
+			return nil
+		}
+		return d.Project.Clear(project.Checkpoint)
+	}, func(s *blackboard.State, a blackboard.Actor) error {
 		release = !keep && s.Sprint != nil && s.Sprint.Status == blackboard.AtCheckpoint
 		if err := s.AcknowledgeBreaker(note, keep, a, d.Now()); err != nil {
 			return err
@@ -211,8 +216,5 @@ func (d *Desk) Ack(ctx context.Context, note string, keep bool) (Acknowledged, e
 		}
 		return nil
 	})
-	if err != nil || !release {
-		return out, err
-	}
-	return out, d.Project.Clear(project.Checkpoint)
+	return out, err
 }

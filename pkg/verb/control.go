@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
+	"liza/pkg/store"
 )
 
 type timeT = time.Time
@@ -113,96 +114,6 @@ func (d *Desk) Abort(ctx context.Context, reason string, goal bool) (Sprint, err
 	}, func() error { return d.Project.Set(project.Abort, reason, d.Now()) })
 }
 
-// Checkpoint stops the sprint for people and writes the summary (protocol 13.6).
-func (d *Desk) Checkpoint(ctx context.Context, message string) (Sprint, error) {
-	return d.checkpoint(ctx, message, func(s *blackboard.State, a blackboard.Actor) (blackboard.Actor, error) {
-		return a, d.person(s, a, "checkpoint")
-	})
-}
-
-// SystemCheckpoint is Checkpoint by the system: a planner is stuck, a limit is reached.
-func (d *Desk) SystemCheckpoint(ctx context.Context, message string) (Sprint, error) {
-	return d.checkpoint(ctx, message, func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error) {
-		return blackboard.SystemActor(d.Facts()), nil
-	})
-}
-
-func (d *Desk) checkpoint(ctx context.Context, message string, who func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error)) (Sprint, error) {
-	var out Sprint
-	if err := d.clean(text{"--message", &message}); err != nil {
-		return out, err
-	}
-	if _, set := d.Project.Order(project.Checkpoint); set {
-		return out, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
-	}
-	var file string
-	err := d.Update(ctx, "checkpoint", func(s *blackboard.State, a blackboard.Actor) error {
-		a, err := who(s, a)
-		if err != nil {
-			return err
-		}
-		n := 1
-		if s.Sprint != nil {
-			n = len(s.Sprint.Checkpoints) + 1
-		}
-		file = d.checkpointFile(n, d.Now())
-		out.Sprint = blackboard.AtCheckpoint
-		return s.CheckpointSprint(message, d.rel(file), a, d.Now())
-	})
-	if err != nil {
-		return out, err
-	}
-	out.File = d.rel(file)
-	if err := d.Project.Set(project.Checkpoint, message, d.Now()); err != nil {
-		return out, err
-	}
-	return out, d.writeSummary(ctx, file, message)
-}
-
-// FollowControl lets the sprint's status follow the control files that people made or
-// removed by hand (protocol 5.3). It writes only when they disagree.
-func (d *Desk) FollowControl(ctx context.Context) error {
-	s, err := d.View(ctx)
-	if err != nil || s.Sprint == nil {
-		return err
-	}
-	if followed, err := d.followBreaker(ctx, s); followed || err != nil {
-		return err
-	}
-	stop, stopped := d.Project.Order(project.Checkpoint)
-	abort, aborted := d.Project.Order(project.Abort)
-	human := blackboard.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Facts()}
-	switch st := s.Sprint.Status; {
-	case aborted && (st == blackboard.InProgress || st == blackboard.AtCheckpoint):
-		return d.Update(ctx, "abort", func(s *blackboard.State, _ blackboard.Actor) error {
-			return s.AbortSprint(abort.Reason, human, d.Now())
-		})
-	case stopped && st == blackboard.InProgress:
-		file := d.checkpointFile(len(s.Sprint.Checkpoints)+1, d.Now())
-		err := d.Update(ctx, "checkpoint", func(s *blackboard.State, _ blackboard.Actor) error {
-			if s.Sprint.Status != blackboard.InProgress {
-				return nil // somebody else was faster
-			}
-			return s.CheckpointSprint(stop.Reason, d.rel(file), human, d.Now())
-		})
-		if err != nil {
-			return err
-		}
-		return d.writeSummary(ctx, file, stop.Reason)
-	case !stopped && st == blackboard.AtCheckpoint, !aborted && st == blackboard.Aborted && s.Goal != nil && s.Goal.Status == blackboard.InProgress:
-		if cb := s.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped {
-			return nil
-		}
-		return d.Update(ctx, "resume", func(s *blackboard.State, _ blackboard.Actor) error {
-			if s.Sprint.Status == blackboard.InProgress {
-				return nil
-			}
-			return s.ResumeSprint("", "the control file was removed", human, d.Now())
-		})
-	}
-	return nil
-}
-
 // Resume ends a pause, a checkpoint or an abort.
 func (d *Desk) Resume(ctx context.Context, decision, note string) (Sprint, error) {
 	if err := d.clean(text{"--note", &note}); err != nil {
@@ -227,10 +138,12 @@ func (d *Desk) Resume(ctx context.Context, decision, note string) (Sprint, error
 	})
 }
 
-// control writes the state first and the file after it: a verb that is refused leaves no file.
+// control changes the file when the change of the state is certain, and before that is
+// written: a verb that is refused leaves no file, and nobody who follows the files
+// (FollowControl) finds the two apart.
 func (d *Desk) control(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error, file func() error) (Sprint, error) {
 	var out Sprint
-	err := d.Update(ctx, op, func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.updateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a blackboard.Actor) error {
 		if err := d.person(s, a, op); err != nil {
 			return err
 		}
@@ -242,15 +155,7 @@ func (d *Desk) control(ctx context.Context, op string, change func(*blackboard.S
 		}
 		return nil
 	})
-	if err != nil {
-		return out, err
-	}
-	return out, file()
-}
-
-// checkpointFile is where the summary of the n-th checkpoint goes.
-func (d *Desk) checkpointFile(n int, now timeT) string {
-	return filepath.Join(d.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
+	return out, err
 }
 
 // rel is a path as people know it: relative to the project root.

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/git"
+	"liza/pkg/history"
 	"liza/pkg/project"
 	"liza/pkg/store"
 )
@@ -25,6 +26,7 @@ type Desk struct {
 	Store   store.Store
 	Repo    *git.Repo
 	Config  func() *config.Config // the settings now; a supervisor reloads them
+	Shelf   *history.Archive      // the tasks that have left the board; nil: read anew each time
 	Caller  Caller
 	Proc    Processes
 	Now     func() time.Time
@@ -166,6 +168,7 @@ func (d *Desk) prepare(s *blackboard.State) {
 	cfg := d.Config()
 	s.Defaults = blackboard.Settings(cfg.Settings())
 	s.Overrides = blackboard.Settings(cfg.Overrides())
+	s.UseArchive(d.shelf())
 }
 
 // Update changes the state as the caller. change may run more than once.
@@ -178,11 +181,23 @@ func (d *Desk) Update(ctx context.Context, op string, change func(*blackboard.St
 }
 
 func (d *Desk) updateAs(ctx context.Context, op string, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
-	name := id.caller.AgentID + id.caller.As
-	if name == "" {
-		name = blackboard.Human
+	return d.updateOp(ctx, store.Op{Name: op}, id, change)
+}
+
+// updateAhead is Update with something that must be on disk before the change is.
+func (d *Desk) updateAhead(ctx context.Context, op string, ahead func([]store.Gone) error, change func(*blackboard.State, blackboard.Actor) error) error {
+	id, err := d.identify()
+	if err != nil {
+		return err
 	}
-	return d.watched().Update(ctx, store.Op{Name: op, Agent: name}, func(s *blackboard.State) error {
+	return d.updateOp(ctx, store.Op{Name: op, Ahead: ahead}, id, change)
+}
+
+func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
+	if op.Agent = id.caller.AgentID + id.caller.As; op.Agent == "" {
+		op.Agent = blackboard.Human
+	}
+	return d.watched().Update(ctx, op, func(s *blackboard.State) error {
 		d.prepare(s)
 		return change(s, id.actor(s))
 	})

@@ -18,7 +18,11 @@ func (d *Desk) writeSummary(ctx context.Context, file, message string) error {
 	if err != nil {
 		return err
 	}
-	text := summaryText(s, message, d.Now())
+	tasks, err := d.SprintTasks(s)
+	if err != nil {
+		d.progress("the summary lacks archived tasks: %v", err)
+	}
+	text := summary{s: s, tasks: tasks, message: message, alerts: d.openAlerts(), now: d.Now()}.text()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("cannot write the summary: %v", err)
 	}
@@ -28,69 +32,6 @@ func (d *Desk) writeSummary(ctx context.Context, file, message string) error {
 		}
 	}
 	return nil
-}
-
-func summaryText(s *blackboard.State, message string, now timeT) string {
-	var b strings.Builder
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	p("# Checkpoint of %s, %s\n", s.Sprint.ID, blackboard.TimeOf(now))
-	p("Goal: %s (%s)\n", firstLine(s.Goal.Description), s.Goal.Status)
-	if message != "" {
-		p("Cause: %s\n", message)
-	}
-	n := map[blackboard.Status]int{}
-	for _, t := range s.Tasks {
-		n[t.Status]++
-	}
-	for _, st := range blackboard.Statuses {
-		if n[st] > 0 {
-			p("- %s: %d", st, n[st])
-		}
-	}
-	p("\n## Tasks\n\n| task | status | who | iteration | rejections | cost |\n|---|---|---|---|---|---|")
-	for _, t := range s.Tasks {
-		cost := "unknown"
-		if t.Usage != nil && t.Usage.UnknownCostRuns < t.Usage.AgentRuns {
-			cost = fmt.Sprintf("%d cents", t.Usage.CostCents)
-		}
-		p("| %s %s | %s | %s | %d | %d | %s |", t.ID, strings.ReplaceAll(t.TitleText(), "|", "/"), t.Status, t.AssignedTo, t.Iteration, t.ReviewCyclesTotal, cost)
-	}
-	section := func(title string, lines []string) {
-		if len(lines) > 0 {
-			p("\n## %s\n", title)
-			for _, l := range lines {
-				p("- %s", l)
-			}
-		}
-	}
-	var blocked, rejected, anomalies, found []string
-	for _, t := range s.Tasks {
-		if t.Status == blackboard.Blocked {
-			blocked = append(blocked, fmt.Sprintf("%s (%s): %s — %s", t.ID, t.BlockedKind, t.BlockedReason, strings.Join(t.BlockedQuestions, " / ")))
-		}
-		if t.RejectionReason != nil {
-			rejected = append(rejected, t.ID+": "+firstLine(t.RejectionReason.Summary))
-		}
-	}
-	for _, a := range s.Anomalies {
-		anomalies = append(anomalies, fmt.Sprintf("%s %s (%s) by %s", a.ID, a.Type, a.Task, a.Reporter))
-	}
-	for _, x := range s.Discovered {
-		if x.ConvertedToTask == "" {
-			found = append(found, fmt.Sprintf("%s (%s, %s): %s", x.ID, x.Severity, x.Urgency, x.Description))
-		}
-	}
-	section("Blocked", blocked)
-	section("Rejections that stand", rejected)
-	section("Anomalies", anomalies)
-	section("Discoveries not converted", found)
-	section("Decide", []string{
-		"`liza resume` goes on (CONTINUE)",
-		"`liza resume --decision REPLAN --note TEXT` wakes the planner",
-		"`liza resume --decision ADJUST_SPECS|ADJUST_CONTRACTS|PIVOT --note TEXT`",
-		"`liza resume --decision STOP --note TEXT` gives the goal up",
-	})
-	return b.String()
 }
 
 // learn stores what a reviewer learned about the project; the same again changes nothing.

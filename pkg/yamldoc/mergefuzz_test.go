@@ -449,7 +449,7 @@ func merge3Any(t testing.TB, base, mine, theirs string) *Merged {
 // FuzzMerge3: what both sides did to different fields is all there, what they did to the
 // same field is a conflict, and no comment is lost in silence.
 func FuzzMerge3(f *testing.F) {
-	for seed := range uint64(50) {
+	for seed := range uint64(20) {
 		f.Add(seed)
 	}
 	f.Fuzz(tell)
@@ -457,7 +457,7 @@ func FuzzMerge3(f *testing.F) {
 
 func TestRandomStoriesAreMerged(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(80) {
+	for seed := range uint64(40) {
 		tell(t, seed)
 	}
 }
@@ -518,7 +518,7 @@ func scramble(rng *rand.Rand, text string) string {
 
 func TestFilesChangedAtRandomAreMerged(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
+	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		for _, text := range []string{board, sample, edited, "---\n" + edited, shapes["alias"], shapes["anchors"], shapes["CRLF"], shapes["zero indent"], shapes["uneven"], shapes["fooling quote"]} {
 			base := scramble(rng, text)

@@ -17,6 +17,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/git"
+	"liza/pkg/history"
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/verb"
@@ -30,6 +31,7 @@ type Place struct {
 	Store   *store.File
 	Repo    *git.Repo
 	Config  *config.Config
+	Shelf   *history.Archive
 }
 
 func New(tb testing.TB) *Place {
@@ -61,9 +63,10 @@ func (p *Place) Open() {
 	if p.Repo, err = git.Open(context.Background(), p.Dir); err != nil {
 		tb.Fatal(err)
 	}
+	p.Shelf = &history.Archive{Dir: p.Project.ArchiveDir()}
 	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true, Changed: changed})
+			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.Shelf})
 		}})
 	if err != nil {
 		tb.Fatal(err)
@@ -92,7 +95,7 @@ func (p *Place) Git(dir string, args ...string) string {
 
 // Desk is that of a person who acts for an agent, or of the person for "".
 func (p *Place) Desk(as string) *verb.Desk {
-	return &verb.Desk{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, Caller: verb.Caller{As: as, Person: "ada"},
+	return &verb.Desk{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, Shelf: p.Shelf, Caller: verb.Caller{As: as, Person: "ada"},
 		Now: time.Now, Random: rand.Reader, Proc: Machine()}
 }
 
@@ -163,7 +166,7 @@ func (p *Place) Fill(n int) {
 	err := p.Store.Update(context.Background(), store.Op{Name: "fill"}, func(s *blackboard.State) error {
 		for i := range n {
 			one := 1
-			t := &blackboard.Task{ID: fmt.Sprintf("old-%d", i), Description: fmt.Sprintf("Task %d\n%s", i, strings.Repeat("What was to be done, in words. ", 12)),
+			t := &blackboard.Task{ID: fmt.Sprintf("old-%d", i), Description: fmt.Sprintf("Task %d\n%s", i, strings.Repeat("What was to be done, in words. ", 7)),
 				Status: blackboard.Superseded, Priority: &one, Created: "2026-01-19T14:00:00Z", SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file",
 				SupersededBy: blackboard.List{fmt.Sprintf("old-%d", (i+1)%n)}, RescopeReason: "filler"}
 			for _, e := range []string{"created", "finalized", "claimed", "released", "superseded"} {
@@ -192,7 +195,7 @@ func (p *Place) AddTask(id string, after ...string) {
 func (p *Place) Sound(worktrees ...string) {
 	p.TB.Helper()
 	s := p.State()
-	for _, v := range blackboard.Validate(s, nil, blackboard.Facts{Now: time.Now(), Write: true}) {
+	for _, v := range blackboard.Validate(s, nil, blackboard.Facts{Now: time.Now(), Write: true, Archive: p.Shelf}) {
 		p.TB.Errorf("the board is invalid: %s", v)
 	}
 	var want []string

@@ -1,0 +1,131 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"liza/pkg/blackboard"
+)
+
+// shelf is an archive for tests.
+type shelf map[string]blackboard.Archived
+
+func (x shelf) Archived() map[string]blackboard.Archived { return x }
+
+// finished is a task that was finalized an hour ago and merged after review.
+func finished(id string) *blackboard.Task {
+	at := func(minutes int, event, agent string) *blackboard.HistoryEntry {
+		return &blackboard.HistoryEntry{Time: ago(minutes), Event: event, Agent: agent}
+	}
+	rejected := at(30, "rejected", "code-reviewer-1")
+	rejected.Reason = "hello.go:3 lacks | the name"
+	return &blackboard.Task{ID: id, Title: "Greet", Status: blackboard.Merged, AssignedTo: "coder-1", Iteration: 2, ReviewCyclesTotal: 2, Usage: cents(30, 3, 1), MergeCommit: "77aa01b",
+		History: []*blackboard.HistoryEntry{at(61, "created", "planner-1"), at(60, "finalized", "planner-1"), at(50, "claimed", "coder-1"), at(40, "ready_for_review", "coder-1"),
+			at(35, "review_claimed", "code-reviewer-1"), rejected, at(29, "reclaimed_after_rejection", "coder-1"), at(20, "ready_for_review", "coder-1"),
+			at(18, "review_claimed", "code-reviewer-1"), at(12, "approved", "code-reviewer-1"), at(10, "merged", "system")}}
+}
+
+func reportOf(s *blackboard.State, more ...*blackboard.Task) Report {
+	f := ReportFacts{Facts: facts(), Tasks: append(more, s.Tasks...), Journal: []blackboard.Entry{{Action: "run_failed"}, {Action: "claimed"}}}
+	return BuildReport(s, f)
+}
+
+func TestAReportAddsUpTimesCostsAndWhatWentWrong(t *testing.T) {
+	t.Parallel()
+	s := busy()
+	s.Anomalies = []*blackboard.Anomaly{{ID: "anom-1", Timestamp: ago(20), Type: "retry_loop", Task: "task-2", Reporter: "coder-1", Details: blackboard.Settings{"count": 3, "error_pattern": "undefined: Foo"}},
+		{ID: "anom-0", Timestamp: ago(600), Type: "trade_off"}}
+	s.Sprint.Checkpoints = []*blackboard.Checkpoint{{N: 1, At: ago(8), By: "ada", Message: "half time", Decision: "CONTINUE", DecidedBy: "ada"}}
+	r := reportOf(s, finished("task-0"))
+	first := r.Tasks[0]
+	if !first.Archived || *first.LeadSeconds != 50*60 || first.WorkSeconds != (10+9)*60 || first.ReviewSeconds != (5+6)*60 || *first.WaitSeconds != (50-19-11)*60 || first.Cost.Cents != 30 {
+		t.Errorf("the archived task is %+v", first)
+	}
+	if x, _ := r.Metrics.Get("lead_time_median"); x != 50*60 {
+		t.Errorf("the median is %d", x)
+	}
+	if len(r.Rejections) != 1 || r.Rejections[0].Task != "task-0" || len(r.Anomalies) != 1 || r.Anomalies[0].Details != "count: 3, error_pattern: undefined: Foo" || len(r.Checkpoints) != 1 {
+		t.Errorf("%+v\n%+v\n%+v", r.Rejections, r.Anomalies, r.Checkpoints)
+	}
+	hints := ""
+	for _, h := range r.LookAt {
+		hints += h.Text + " → " + h.Next + "\n"
+	}
+	for _, want := range []string{"task-0 was rejected 2 times → liza show task-0", "nothing came of disc-1 (high)", "1 runs of agents failed", "2 runs told nothing of what they cost"} {
+		if !strings.Contains(hints, want) {
+			t.Errorf("nothing says %q in\n%s", want, hints)
+		}
+	}
+	if !strings.HasPrefix(hints, "paused since") {
+		t.Errorf("what waits for a person does not come first:\n%s", hints)
+	}
+}
+
+func TestReportsInEveryFormatSayTheSameAndEscapeEverything(t *testing.T) {
+	t.Parallel()
+	s := busy()
+	evil := "<script>alert(1)</script> | `x` [a](http://b) \x1b[31m"
+	s.Goal.Description, s.Tasks[0].Title = evil, evil
+	s.Tasks[8].RescopeReason = evil
+	s.Anomalies = []*blackboard.Anomaly{{ID: "anom-1", Timestamp: ago(1), Type: "trade_off", Reporter: evil, Details: blackboard.Settings{"what": evil}}}
+	r := reportOf(s, finished("task-0"))
+	html, err := r.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"<script", "http-equiv=\"refresh", "src=", "href=", "url(", "@import"} {
+		if strings.Contains(html, bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+	if !strings.Contains(html, "&lt;script&gt;") || !strings.Contains(html, "task-0") || !strings.Contains(html, `style="width: 100%"`) {
+		t.Errorf("the page lacks something:\n%s", html)
+	}
+	md := r.Markdown()
+	if strings.Contains(md, "<script") || regexp.MustCompile(`[^\\]\]\(`).MatchString(md) || strings.Contains(md, "\x1b") {
+		t.Errorf("the page of Markdown lets through what was written:\n%s", md)
+	}
+	columns := regexp.MustCompile(`(^|[^\\])\|`)
+	for line := range strings.Lines(md) {
+		if strings.HasPrefix(line, "| task-0 | Greet") && len(columns.FindAllString(line, -1)) != 13 {
+			t.Errorf("a row has other columns than the table: %s", line)
+		}
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Metrics map[string]*int
+		Tasks   []map[string]any
+	}
+	if err := json.Unmarshal(data, &back); err != nil || len(back.Tasks) != 11 || *back.Metrics["run_failed_count"] != 1 || back.Metrics["task_outcome_approval_rate_percent"] != nil {
+		t.Errorf("%v: %+v", err, back)
+	}
+}
+
+func TestAnEmptyBoardHasAReport(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*blackboard.State{nil, {}, {Sprint: &blackboard.Sprint{}}} {
+		r := BuildReport(s, ReportFacts{Facts: Facts{Now: now}})
+		if html, err := r.HTML(); err != nil || !strings.Contains(html, "no tasks") || r.Markdown() == "" {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestCostsThatNobodyKnowsAreNotZero(t *testing.T) {
+	t.Parallel()
+	m := MetricsOf(&blackboard.State{Usage: cents(0, 2, 2)}, nil, nil, now)
+	if !strings.Contains(m.Text(), "cost_cents                            unknown\n") || !strings.Contains(string(m.CSV()), "\ncost_cents,,cents\n") {
+		t.Errorf("%s\n%s", m.Text(), m.CSV())
+	}
+	if !strings.HasPrefix(string(m.CSV()), "metric,value,unit\ntasks_done,0,\n") {
+		t.Errorf("%s", m.CSV())
+	}
+	if _, known := m.Get("cost_cents"); known {
+		t.Error("the cost is known")
+	}
+}

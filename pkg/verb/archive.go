@@ -1,0 +1,169 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/project"
+	"liza/pkg/store"
+	"liza/pkg/yamldoc"
+)
+
+// shelf is where the tasks are that have left the board.
+func (d *Desk) shelf() *history.Archive {
+	if d.Shelf != nil {
+		return d.Shelf
+	}
+	return &history.Archive{Dir: d.Project.ArchiveDir()}
+}
+
+// Archived is the result of Archive.
+type Archived struct {
+	Sprint string   `json:"sprint"`
+	File   string   `json:"file"`
+	Tasks  []string `json:"tasks"`
+}
+
+// Archive moves the terminal tasks that ended so long ago to the sprint's file in
+// .liza/archive (protocol 3.3). The file is durable before they leave the board, so a
+// crash leaves them in both, and the next call writes them there again.
+func (d *Desk) Archive(ctx context.Context, older time.Duration) (Archived, error) {
+	var out Archived
+	var keep func([]store.Gone) error
+	err := d.updateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a blackboard.Actor) error {
+		if err := d.person(s, a, "archive"); err != nil {
+			return err
+		}
+		if s.Sprint == nil {
+			return &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitInvalid, Next: "liza validate", Message: "the state has no sprint"}
+		}
+		sprint, usage := s.Sprint, s.Usage
+		keep = func(gone []store.Gone) error { return d.keep(sprint, usage, gone) }
+		out = Archived{Sprint: sprint.ID, File: d.rel(d.Project.Archive(sprint.ID)), Tasks: s.Archive(d.Now().Add(-older), a, d.Now())}
+		if len(out.Tasks) == 0 {
+			return nothing(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", days(older)))
+		}
+		return nil
+	})
+	return out, err
+}
+
+// days is a time for people, whole days where it can be.
+func days(d time.Duration) string {
+	if n := d / (24 * time.Hour); n > 0 && d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%dd", n)
+	}
+	return d.String()
+}
+
+// keep writes tasks, and the sprint as it is, into the sprint's file. It holds the lock of
+// the state.
+func (d *Desk) keep(sprint *blackboard.Sprint, usage *blackboard.Usage, gone []store.Gone) error {
+	head := "version: 1\n" + yamldoc.Section("sprint", sprint, "", nil, false)
+	if usage != nil {
+		head += yamldoc.Section("usage", usage, "", nil, false)
+	}
+	var items []history.Item
+	for _, g := range gone {
+		items = append(items, history.Item{Task: g.Task, Text: g.Text, Plain: func() string { return plainText(g.Task) }})
+	}
+	if err := d.shelf().Put(sprint.ID, head, items); err != nil {
+		return err
+	}
+	d.at("archived")
+	return nil
+}
+
+// plainText is a task as the library writes it.
+func plainText(t *blackboard.Task) string {
+	node := yamldoc.Encode(t)
+	node.Style &^= yaml.FlowStyle
+	text, err := yaml.Marshal([]*yaml.Node{node})
+	if err != nil {
+		return "" // Put refuses what it cannot find again
+	}
+	return string(text)
+}
+
+// ArchivedTask is an archived task, whole, and the sprint in whose file it is; nil when
+// there is none.
+func (d *Desk) ArchivedTask(id string) (*blackboard.Task, string, error) { return d.shelf().Task(id) }
+
+// SprintTasks are all tasks of the current sprint, on the board and in the archive.
+func (d *Desk) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
+	var archived []*blackboard.Task
+	sprints := map[string]bool{}
+	for id := range s.ArchivedNow() {
+		sprints[d.shelf().Archived()[id].Sprint] = true
+	}
+	for sprint := range sprints {
+		tasks, err := d.shelf().Tasks(sprint)
+		if err != nil {
+			return nil, err
+		}
+		archived = append(archived, tasks...)
+	}
+	return s.SprintTasks(archived), d.shelf().Check()
+}
+
+// SprintJournal are the journal's entries of the current sprint with that action.
+func (d *Desk) SprintJournal(action string) ([]blackboard.Entry, error) {
+	j := history.Journal{Path: d.Project.Journal()}
+	started, err := j.Read(history.Filter{Action: "sprint_started", Last: 1})
+	if err != nil {
+		return nil, err
+	}
+	f := history.Filter{Action: action}
+	if len(started) > 0 {
+		f.AfterRev = started[0].Rev
+	}
+	return j.Read(f)
+}
+
+// SprintStarted is the result of NextSprint.
+type SprintStarted struct {
+	Sprint   string   `json:"sprint"`
+	Before   string   `json:"before"` // the sprint that was closed
+	File     string   `json:"file"`   // where that and its tasks are
+	Archived []string `json:"archived"`
+	Planned  []string `json:"planned"`
+	Stretch  []string `json:"stretch"`
+}
+
+// NextSprint closes a sprint that is COMPLETED or ABORTED and starts the next one (S05).
+// The closed one, with what it cost and its terminal tasks, goes into the archive.
+func (d *Desk) NextSprint(ctx context.Context, planned []string) (SprintStarted, error) {
+	var out SprintStarted
+	var keep func([]store.Gone) error
+	ahead := func(gone []store.Gone) error {
+		if err := keep(gone); err != nil {
+			return err
+		}
+		return d.Project.Clear(project.Abort) // it was about the sprint before
+	}
+	err := d.updateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a blackboard.Actor) error {
+		if err := d.person(s, a, "start a sprint"); err != nil {
+			return err
+		}
+		was, usage := s.Sprint, s.Usage
+		archived, err := s.NextSprint(planned, a, d.Now())
+		if err != nil {
+			return err
+		}
+		keep = func(gone []store.Gone) error { return d.keep(was, usage, gone) }
+		scope := s.Sprint.Scope
+		out = SprintStarted{Sprint: s.Sprint.ID, Before: was.ID, File: d.rel(d.Project.Archive(was.ID)),
+			Archived: listed(archived), Planned: listed(scope.Planned), Stretch: listed(scope.Stretch)}
+		return nil
+	})
+	return out, err
+}
+
+// listed is never null in JSON.
+func listed(ids []string) []string { return slices.Concat([]string{}, ids) }

@@ -1,0 +1,175 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/project"
+	"liza/pkg/store"
+)
+
+// Checkpoint stops the sprint for people and writes the summary (protocol 13.6).
+func (d *Desk) Checkpoint(ctx context.Context, message string) (Sprint, error) {
+	return d.checkpoint(ctx, message, func(s *blackboard.State, a blackboard.Actor) (blackboard.Actor, error) {
+		return a, d.person(s, a, "checkpoint")
+	})
+}
+
+// SystemCheckpoint is Checkpoint by the system: the deadline has passed, a planner is
+// stuck, a limit is reached.
+func (d *Desk) SystemCheckpoint(ctx context.Context, message string) (Sprint, error) {
+	return d.checkpoint(ctx, message, func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error) {
+		return blackboard.SystemActor(d.Facts()), nil
+	})
+}
+
+// summaryTime is how long the writer of a checkpoint may take for its summary.
+const summaryTime = 5 * time.Second
+
+// checkpoint is the one way into CHECKPOINT but for the circuit breaker's own write: file,
+// status and summary (S01).
+func (d *Desk) checkpoint(ctx context.Context, message string, who func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error)) (Sprint, error) {
+	var out Sprint
+	if err := d.clean(text{"--message", &message}); err != nil {
+		return out, err
+	}
+	if _, set := d.Project.Order(project.Checkpoint); set {
+		return out, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
+	}
+	var file string
+	stop := func([]store.Gone) error { return d.Project.Set(project.Checkpoint, message, d.Now()) }
+	err := d.updateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a blackboard.Actor) error {
+		a, err := who(s, a)
+		if err != nil {
+			return err
+		}
+		file = d.summaryOf(s)
+		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.rel(file)}
+		return s.CheckpointSprint(message, out.File, a, d.Now())
+	})
+	if err != nil {
+		return Sprint{}, err
+	}
+	return out, d.writeSummary(ctx, file, message)
+}
+
+// FollowControl lets the sprint's status follow the control files that people made or
+// removed by hand (protocol 5.3), and writes a summary that a killed process did not. It
+// writes only when something is missing. What it decides it decides again under the lock:
+// a verb changes file and status together.
+func (d *Desk) FollowControl(ctx context.Context) error {
+	s, err := d.View(ctx)
+	if err != nil || s.Sprint == nil {
+		return err
+	}
+	if followed, err := d.followBreaker(ctx, s); followed || err != nil {
+		return err
+	}
+	want := d.wanted(s)
+	if want == "" {
+		return d.makeUpSummary(ctx, s)
+	}
+	var file, message string
+	err = d.Update(ctx, want, func(s *blackboard.State, _ blackboard.Actor) error {
+		file = ""
+		if s.Sprint == nil || d.wanted(s) != want {
+			return nil // somebody else was faster
+		}
+		human := blackboard.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Facts()}
+		switch want {
+		case "abort":
+			order, _ := d.Project.Order(project.Abort)
+			return s.AbortSprint(order.Reason, human, d.Now())
+		case "checkpoint":
+			order, _ := d.Project.Order(project.Checkpoint)
+			file, message = d.summaryOf(s), order.Reason
+			return s.CheckpointSprint(message, d.rel(file), human, d.Now())
+		}
+		return s.ResumeSprint("", "the control file was removed", human, d.Now())
+	})
+	if err != nil || file == "" {
+		return err
+	}
+	return d.writeSummary(ctx, file, message)
+}
+
+// wanted is what the control files ask of the sprint as it is: "abort", "checkpoint",
+// "resume", or "" when they agree.
+func (d *Desk) wanted(s *blackboard.State) string {
+	_, stopped := d.Project.Order(project.Checkpoint)
+	_, aborted := d.Project.Order(project.Abort)
+	switch st := s.Sprint.Status; {
+	case aborted && (st == blackboard.InProgress || st == blackboard.AtCheckpoint):
+		return "abort"
+	case stopped && st == blackboard.InProgress:
+		return "checkpoint"
+	case s.CircuitBreaker != nil && s.CircuitBreaker.Status == blackboard.BreakerTripped:
+	case !stopped && st == blackboard.AtCheckpoint, !aborted && st == blackboard.Aborted && s.Goal != nil && s.Goal.Status == blackboard.InProgress:
+		return "resume"
+	}
+	return ""
+}
+
+// Complete ends goal and sprint when everything is done (O01, S04), and then writes the
+// final summary. It tells how the sprint stood.
+func (d *Desk) Complete(ctx context.Context, facts blackboard.CompletionFacts) (blackboard.Completion, error) {
+	var c blackboard.Completion
+	var file string
+	err := d.Update(ctx, "complete", func(s *blackboard.State, _ blackboard.Actor) error {
+		ended := false
+		file = ""
+		if c, ended = s.CompleteGoal(facts, d.Now()); ended {
+			file = d.summaryOf(s)
+		}
+		return nil
+	})
+	if err != nil || file == "" {
+		return c, err
+	}
+	message := "every task is done"
+	if c == blackboard.CompletionNothingMerged {
+		message = "every task is terminal, and none was merged"
+	}
+	return c, d.writeSummary(ctx, file, message)
+}
+
+// makeUpSummary writes the summary of the checkpoint at which the sprint is, if its writer
+// was killed before.
+func (d *Desk) makeUpSummary(ctx context.Context, s *blackboard.State) error {
+	n := len(s.Sprint.Checkpoints)
+	if s.Sprint.Status != blackboard.AtCheckpoint || n == 0 || s.Sprint.Checkpoints[n-1] == nil || s.Sprint.Checkpoints[n-1].File == "" {
+		return nil
+	}
+	c := s.Sprint.Checkpoints[n-1]
+	file := filepath.Join(d.Project.Root, filepath.FromSlash(c.File))
+	if !filepath.IsLocal(c.File) {
+		return nil // a person's own
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if at, ok := c.At.At(); ok && d.Now().Sub(at) < summaryTime {
+		return nil // it may be being written
+	}
+	return d.writeSummary(ctx, file, c.Message)
+}
+
+// summaryOf is where the summary of the sprint's next checkpoint goes.
+func (d *Desk) summaryOf(s *blackboard.State) string {
+	n := 1
+	if s.Sprint != nil {
+		n = len(s.Sprint.Checkpoints) + 1
+	}
+	return d.checkpointFile(n, d.Now())
+}
+
+// checkpointFile is where the summary of the n-th checkpoint goes.
+func (d *Desk) checkpointFile(n int, now timeT) string {
+	return filepath.Join(d.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
+}

@@ -1,0 +1,255 @@
+package verb
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// summary is what the file of a checkpoint tells (protocol 13.6).
+type summary struct {
+	s       *blackboard.State
+	tasks   []*blackboard.Task // of the sprint, archived ones included
+	message string
+	alerts  []string
+	now     timeT
+	b       *strings.Builder
+}
+
+func (x summary) text() string {
+	x.b = &strings.Builder{}
+	x.top()
+	x.counts()
+	x.table()
+	x.list("Blocked", x.blocked())
+	x.list("Rejections that stand", x.rejections())
+	x.list("Anomalies", x.anomalies())
+	x.list("Discoveries not converted", x.discoveries())
+	x.list("Costs", x.costs())
+	x.list("Alerts", x.alerts)
+	x.list("Spec changes", x.specChanges())
+	x.list("Decisions so far", x.decisions())
+	if x.s.Sprint.Status == blackboard.AtCheckpoint {
+		x.list("Decide", x.choices())
+	}
+	return x.b.String()
+}
+
+func (x summary) line(format string, args ...any) { fmt.Fprintf(x.b, format+"\n", args...) }
+
+// list is a part with a line for each item; without any it is left out.
+func (x summary) list(title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	x.line("\n## %s\n", title)
+	for _, item := range items {
+		x.line("- %s", oneLine(item))
+	}
+}
+
+func (x summary) top() {
+	sp := x.s.Sprint
+	what := "Checkpoint"
+	if sp.Status == blackboard.Completed {
+		what = "End"
+	}
+	x.line("# %s of %s, %s\n", what, sp.ID, blackboard.TimeOf(x.now))
+	if x.s.Goal != nil {
+		x.line("Goal: %s (%s)\n", firstLine(x.s.Goal.Description), x.s.Goal.Status)
+	}
+	if x.message != "" {
+		x.line("Message: %s\n", oneLine(x.message))
+	}
+	if cause := x.cause(); cause != "" {
+		x.line("Cause: %s\n", cause)
+	}
+	if tl := sp.Timeline; tl != nil {
+		x.line("Started %s%s%s\n", tl.Started, after(", deadline ", string(tl.Deadline)), after(", ended ", string(tl.Ended)))
+	}
+}
+
+// cause says who or what stopped the sprint.
+func (x summary) cause() string {
+	n := len(x.s.Sprint.Checkpoints)
+	if x.s.Sprint.Status != blackboard.AtCheckpoint || n == 0 || x.s.Sprint.Checkpoints[n-1] == nil {
+		return ""
+	}
+	c := x.s.Sprint.Checkpoints[n-1]
+	if cb := x.s.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped && cb.CurrentTrigger != nil {
+		return fmt.Sprintf("the circuit breaker, pattern %s (%s): see %s", cb.CurrentTrigger.Pattern, cb.CurrentTrigger.Severity, cb.CurrentTrigger.ReportFile)
+	}
+	if c.By == blackboard.System {
+		return "Liza itself, for the reason in the message"
+	}
+	return "a person (" + c.By + ")"
+}
+
+func after(label, text string) string {
+	if text == "" || text == "null" {
+		return ""
+	}
+	return label + text
+}
+
+func (x summary) counts() {
+	n := map[blackboard.Status]int{}
+	for _, t := range x.tasks {
+		n[t.Status]++
+	}
+	x.line("| status | tasks |\n|---|---|")
+	for _, st := range blackboard.Statuses {
+		if n[st] > 0 {
+			x.line("| %s | %d |", st, n[st])
+		}
+	}
+	x.line("| all | %d |", len(x.tasks))
+}
+
+func (x summary) table() {
+	if len(x.tasks) == 0 {
+		return
+	}
+	x.line("\n## Tasks\n\n| task | title | status | who | iteration | rejections | cost | time in each status |\n|---|---|---|---|---|---|---|---|")
+	for _, t := range x.tasks {
+		x.line("| %s | %s | %s | %s | %d | %d | %s | %s |", cell(t.ID), cell(t.TitleText()), t.Status, cell(t.AssignedTo), t.Iteration, t.ReviewCyclesTotal, cost(t.Usage), t.Spent(x.now))
+	}
+}
+
+// cell is a text for a table of Markdown.
+func cell(text string) string { return strings.ReplaceAll(oneLine(text), "|", "\\|") }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// cost of runs; those that nobody knows are counted, never taken as zero.
+func cost(u *blackboard.Usage) string {
+	switch {
+	case u == nil || u.AgentRuns == 0:
+		return "no runs"
+	case u.UnknownCostRuns == u.AgentRuns:
+		return "unknown"
+	case u.UnknownCostRuns > 0:
+		return fmt.Sprintf("%d cents and %d runs of unknown cost", u.CostCents, u.UnknownCostRuns)
+	}
+	return fmt.Sprintf("%d cents", u.CostCents)
+}
+
+func (x summary) blocked() (list []string) {
+	for _, t := range x.tasks {
+		if t.Status == blackboard.Blocked {
+			line := fmt.Sprintf("%s (%s): %s", t.ID, first(t.BlockedKind, "question"), t.BlockedReason)
+			for _, q := range t.BlockedQuestions {
+				line += " — " + q
+			}
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+func (x summary) rejections() (list []string) {
+	for _, t := range x.tasks {
+		if t.RejectionReason != nil {
+			list = append(list, fmt.Sprintf("%s, rejected %d times: %s", t.ID, t.ReviewCyclesTotal, firstLine(t.RejectionReason.Summary)))
+		}
+	}
+	return list
+}
+
+func (x summary) anomalies() (list []string) {
+	for _, a := range x.s.Anomalies {
+		if a != nil && x.inSprint(a.Timestamp) {
+			list = append(list, fmt.Sprintf("%s %s%s by %s, %s", a.ID, a.Type, after(" of ", a.Task), first(a.Reporter, "somebody"), a.Timestamp))
+		}
+	}
+	return list
+}
+
+// inSprint tells whether something happened since the sprint started; a time that cannot
+// be read counts.
+func (x summary) inSprint(t blackboard.Time) bool {
+	at, ok := t.At()
+	if !ok || x.s.Sprint.Timeline == nil {
+		return true
+	}
+	started, ok := x.s.Sprint.Timeline.Started.At()
+	return !ok || !at.Before(started)
+}
+
+func (x summary) discoveries() (list []string) {
+	for _, d := range x.s.Discovered {
+		if d != nil && d.ConvertedToTask == "" {
+			line := fmt.Sprintf("%s (%s, %s): %s", d.ID, first(d.Severity, "low"), first(d.Urgency, "deferred"), d.Description)
+			if d.Deferred != nil {
+				line += ", deferred: " + d.Deferred.Reason
+			}
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+func (x summary) costs() []string {
+	u := x.s.Usage
+	if u == nil || u.AgentRuns == 0 {
+		return nil
+	}
+	return []string{
+		fmt.Sprintf("sprint: %s in %d runs, %d s", cost(u), u.AgentRuns, u.Seconds),
+		fmt.Sprintf("tokens: %d in, %d out, %d cached", u.TokensIn, u.TokensOut, u.TokensCached),
+	}
+}
+
+func (x summary) specChanges() (list []string) {
+	for _, c := range x.s.SpecChanges {
+		if c != nil && x.inSprint(c.Timestamp) {
+			list = append(list, fmt.Sprintf("%s: %s (%s, %s)", c.Spec, c.Change, first(c.TriggeredBy, "somebody"), c.Timestamp))
+		}
+	}
+	return list
+}
+
+func (x summary) decisions() (list []string) {
+	for _, c := range x.s.Sprint.Checkpoints {
+		if c != nil && c.Decision != "" {
+			list = append(list, fmt.Sprintf("checkpoint %d (%s): %s by %s, %s", c.N, oneLine(c.Message), c.Decision, c.DecidedBy, c.DecidedAt))
+		}
+	}
+	return list
+}
+
+func (x summary) choices() []string {
+	if cb := x.s.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped {
+		return []string{"`liza ack --note TEXT` acknowledges what the circuit breaker found and goes on", "`liza ack --keep-checkpoint`, then one of the decisions of `liza help resume`"}
+	}
+	return []string{
+		"`liza resume` goes on as it is (CONTINUE)",
+		"`liza resume --decision ADJUST_SPECS --note TEXT`: the specs were changed",
+		"`liza resume --decision ADJUST_CONTRACTS --note TEXT`: what tasks must do was changed",
+		"`liza resume --decision REPLAN --note TEXT` wakes the planner with the note",
+		"`liza resume --decision PIVOT --note TEXT` does so as well, with another direction",
+		"`liza resume --decision STOP --note TEXT` gives the goal up",
+	}
+}
+
+// openAlerts are the alerts that are raised now, as the watcher left them.
+func (d *Desk) openAlerts() []string {
+	data, err := os.ReadFile(d.Project.OpenAlerts())
+	if err != nil {
+		return nil
+	}
+	var file struct {
+		Open []struct{ Kind, Subject, Severity, Message string }
+	}
+	if json.Unmarshal(data, &file) != nil {
+		return nil // a cache; the watcher makes it anew
+	}
+	var list []string
+	for _, a := range file.Open {
+		list = append(list, fmt.Sprintf("%s %s %s: %s", a.Severity, a.Kind, a.Subject, a.Message))
+	}
+	return list
+}
