@@ -146,6 +146,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err != nil {
 		return nil, err
 	}
+	roomFor(p.State())
 	read := make(chan struct{})
 	go func() { // while git starts; what is read stays with the store
 		defer close(read)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,14 +115,18 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 	if at, ok := blackboard.Time(text).At(); ok {
 		return at, nil
 	}
-	var days float64
-	if rest, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := fmt.Sscanf(rest, "%f", &days); err == nil && n == 1 && days >= 0 {
-			return now.Add(-time.Duration(days * 24 * float64(time.Hour))), nil
-		}
-	}
-	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+	if age, ok := ageText(text); ok {
 		return now.Add(-age), nil
 	}
 	return time.Time{}, usagef("liza help log", "--since '%s' must be an age such as 90m, 2h or 3d, or a time such as 2026-01-19T14:00:00Z", text)
+}
+
+// ageText reads "90m", "2h" or "3d".
+func ageText(text string) (time.Duration, bool) {
+	if rest, ok := strings.CutSuffix(text, "d"); ok {
+		days, err := strconv.ParseFloat(rest, 64)
+		return time.Duration(days * 24 * float64(time.Hour)), err == nil && days >= 0 && days < 100*365
+	}
+	age, err := time.ParseDuration(text)
+	return age, err == nil && age >= 0
 }

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/verb"
 )
 
 type showOptions struct {
@@ -34,13 +35,17 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	if err := checkView(o.view); err != nil {
 		return err
 	}
-	s, stale, err := o.env.look(ctx)
+	d, s, stale, err := o.env.lookAt(ctx)
 	if err != nil {
 		return err
 	}
+	sprint := ""
 	entry, what, ok := dashboard.Find(s, args[0])
 	if !ok {
-		return notThere(s, args[0])
+		if sprint, err = o.fetch(d, s, args[0]); err != nil {
+			return err
+		}
+		entry, what, _ = dashboard.Find(s, args[0])
 	}
 	result := map[string]any{"kind": what, what: dashboard.Plain(entry)}
 	body := dashboard.TaskText(s, args[0])
@@ -49,7 +54,24 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		result["view_status"] = translated
 		body += "\nin the words of " + o.view + ": " + translated + "\n"
 	}
+	if sprint != "" {
+		result["archived"] = sprint
+		body += "\narchived with " + sprint + "\n"
+	}
 	return o.env.showStale(stale, result, body)
+}
+
+// fetch puts an archived task where the others are, and names the sprint that has it.
+func (o *showOptions) fetch(d *verb.Desk, s *blackboard.State, id string) (sprint string, err error) {
+	t, sprint, err := d.ArchivedTask(id)
+	if err == nil && t == nil {
+		err = notThere(s, id)
+	}
+	if err != nil {
+		return "", err
+	}
+	s.Tasks = append(s.Tasks, t)
+	return sprint, nil
 }
 
 func notThere(s *blackboard.State, id string) error {

@@ -1,21 +1,18 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/yamldoc"
 )
 
 // Load reads the settings from the folder .liza (config.yaml, else config.json,
@@ -145,11 +142,11 @@ func read(liza string) (root *yaml.Node, file string, err error) {
 	case errJSON != nil && !errors.Is(errJSON, fs.ErrNotExist):
 		return nil, "", &FileError{File: shown("config.json"), Reason: cause(errJSON)}
 	case errYAML == nil:
-		root, err = parseYAML(asYAML, shown("config.yaml"))
-		return root, shown("config.yaml"), err
+		root, err = yamldoc.Node(asYAML)
+		return tree(root, err, shown("config.yaml"))
 	case errJSON == nil:
-		root, err = parseJSON(asJSON, shown("config.json"))
-		return root, shown("config.json"), err
+		root, err = yamldoc.JSONNode(asJSON)
+		return tree(root, err, shown("config.json"))
 	}
 	return nil, "", nil
 }
@@ -162,100 +159,10 @@ func cause(err error) string {
 	return err.Error()
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
-func parseYAML(data []byte, file string) (*yaml.Node, error) {
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, more yaml.Node
-	err := dec.Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil, nil
+// tree turns an error of the reader into one that names the file.
+func tree(root *yaml.Node, err error, file string) (*yaml.Node, string, error) {
+	if broken := (*yamldoc.SyntaxError)(nil); errors.As(err, &broken) {
+		err = &FileError{File: file, Line: broken.Line, Reason: broken.Reason}
 	}
-	if err == nil {
-		switch second := dec.Decode(&more); {
-		case second == nil:
-			return nil, &FileError{File: file, Line: more.Line, Reason: "the file has more than one document"}
-		case !errors.Is(second, io.EOF):
-			err = second
-		}
-	}
-	if err != nil {
-		m := yamlLine.FindStringSubmatch(err.Error())
-		line := 0
-		if m != nil {
-			line, _ = strconv.Atoi(m[1])
-		}
-		return nil, &FileError{File: file, Line: line, Reason: "not YAML: " + yamlLine.ReplaceAllString(err.Error(), "")}
-	}
-	if len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null" {
-		return nil, nil
-	}
-	return doc.Content[0], nil
-}
-
-// parseJSON gives a JSON text as the node tree that the same YAML would have. (YAML
-// readers do not take all of JSON: tabs and surrogate pairs are trouble.)
-func parseJSON(data []byte, file string) (*yaml.Node, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	var whole any
-	if err := json.Unmarshal(data, &whole); err != nil {
-		line := 0
-		if se := (*json.SyntaxError)(nil); errors.As(err, &se) {
-			line = 1 + bytes.Count(data[:min(int(se.Offset), len(data))], []byte("\n"))
-		}
-		return nil, &FileError{File: file, Line: line, Reason: "not JSON: " + err.Error()}
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	r := jsonReader{dec: dec, data: data, line: 1}
-	return r.node()
-}
-
-type jsonReader struct {
-	dec    *json.Decoder
-	data   []byte
-	offset int64
-	line   int
-}
-
-func (r *jsonReader) token() (json.Token, error) {
-	t, err := r.dec.Token()
-	r.line += bytes.Count(r.data[r.offset:r.dec.InputOffset()], []byte("\n"))
-	r.offset = r.dec.InputOffset()
-	return t, err
-}
-
-func (r *jsonReader) node() (*yaml.Node, error) {
-	t, err := r.token()
-	if err != nil {
-		return nil, err
-	}
-	n := &yaml.Node{Kind: yaml.ScalarNode, Line: r.line}
-	switch t := t.(type) {
-	case nil:
-		n.Tag, n.Value = "!!null", "null"
-	case bool:
-		n.Tag, n.Value = "!!bool", strconv.FormatBool(t)
-	case string:
-		n.Tag, n.Value = "!!str", t
-	case json.Number:
-		n.Tag, n.Value = "!!int", t.String()
-		if strings.ContainsAny(n.Value, ".eE") {
-			n.Tag = "!!float"
-		}
-	case json.Delim:
-		n.Kind, n.Tag = yaml.MappingNode, "!!map"
-		if t == '[' {
-			n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
-		}
-		for r.dec.More() { // keys and values of an object come one after the other
-			child, err := r.node()
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, child)
-		}
-		_, err = r.token()
-	}
-	return n, err
+	return root, file, err
 }

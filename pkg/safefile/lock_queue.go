@@ -19,9 +19,7 @@ func queuePath(lock string) string { return lock + ".queue" }
 // where there can be none the lock must work.
 func openQueue(lock string) queue {
 	q := queue{path: queuePath(lock)}
-	if q.fd = open(q.path, unix.O_RDWR); q.fd < 0 {
-		q.fd = open(q.path, unix.O_RDWR|unix.O_CREAT)
-	}
+	q.fd = open(q.path, unix.O_RDWR|unix.O_CREAT)
 	return q
 }
 

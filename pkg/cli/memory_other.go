@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cli
+
+// roomFor is of use on Linux only.
+func roomFor(string) {}

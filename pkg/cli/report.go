@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+	"liza/pkg/safefile"
+	"liza/pkg/verb"
+)
+
+type reportOptions struct {
+	env          *Env
+	format, file string
+}
+
+func newReport(env *Env) *urfave.Command {
+	o := &reportOptions{env: env}
+	return &urfave.Command{
+		Name: "report", Category: "people", Usage: "tell what the sprint did",
+		Description: "Tasks with times, costs and rejections, anomalies, figures, and what to look at. Archived tasks of the sprint are in it. HTML is one page\n" +
+			"that needs nothing from outside. Changes nothing but the file." +
+			examples("liza report", "liza report --format html -o report.html") + exitsText(0, 1, 2, 3),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "format", Value: "md", Usage: "`F`: " + strings.Join(dashboard.ReportFormats, ", "), Destination: &o.format},
+			text("o", "`FILE` to write to instead of printing", &o.file),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *reportOptions) run(ctx context.Context, _ []string) error {
+	if !slices.Contains(dashboard.ReportFormats, o.format) {
+		return usagef("liza help report", "--format '%s' must be one of %s", o.format, strings.Join(dashboard.ReportFormats, ", "))
+	}
+	d, s, stale, err := o.env.lookAt(ctx)
+	if err != nil {
+		return err
+	}
+	f, err := o.env.reportFacts(d, s)
+	if err != nil {
+		return err
+	}
+	r := dashboard.BuildReport(s, f)
+	body, err := o.body(r)
+	if err != nil {
+		return err
+	}
+	if o.file == "" {
+		return o.env.showStale(stale, r, body)
+	}
+	if err := o.env.writeFile(o.file, []byte(body)); err != nil {
+		return err
+	}
+	return o.env.showStale(stale, map[string]string{"file": o.file, "format": o.format}, "the report is in "+o.file+"\n")
+}
+
+func (o *reportOptions) body(r dashboard.Report) (string, error) {
+	switch o.format {
+	case "html":
+		return r.HTML()
+	case "json":
+		data, err := json.MarshalIndent(r, "", "  ")
+		return string(data) + "\n", err
+	}
+	return r.Markdown(), nil
+}
+
+// reportFacts are the facts of reports and figures: all tasks of the sprint, and its journal.
+func (e *Env) reportFacts(d *verb.Desk, s *blackboard.State) (dashboard.ReportFacts, error) {
+	f := dashboard.ReportFacts{Facts: e.viewFacts(d, "")}
+	var err error
+	if f.Tasks, err = d.SprintTasks(s); err != nil {
+		e.Log().Warn(err.Error())
+		f.Tasks = s.SprintTasks(nil)
+	}
+	f.Journal, err = d.SprintJournal("run_failed")
+	return f, err
+}
+
+// writeFile writes what a command was asked to put into a file.
+func (e *Env) writeFile(name string, data []byte) error {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(e.Dir, path)
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return usagef("liza help", "%s is no file", name)
+	}
+	return safefile.Replace(path, data, 0o644)
+}
