@@ -185,15 +185,13 @@ type use struct {
 }
 
 // uses lists the fields that a template takes from its data: those of the dot where the
-// dot is the data, and those of $.
+// dot is the data, and those of $. What named parts do with the dot that they are given
+// only a trial rendering shows.
 func (c *compiled) uses() []use {
 	w := walker{text: c.text}
-	for _, part := range c.t.Templates() {
-		if part.Tree != nil && part.Root != nil {
-			w.list(part.Root, part.Name() == c.t.Name() || !w.shadowed(part.Name()))
-		}
+	if c.t != nil && c.t.Tree != nil {
+		w.list(c.t.Root, true)
 	}
-	slices.SortStableFunc(w.found, func(a, b use) int { return a.line - b.line })
 	return w.found
 }
 
@@ -201,10 +199,6 @@ type walker struct {
 	text  string
 	found []use
 }
-
-// shadowed tells whether a named part is called with something else than the data; nobody
-// can know, so its fields count as those of its own dot.
-func (w *walker) shadowed(string) bool { return true }
 
 func (w *walker) note(name string, at parse.Pos) {
 	if !slices.ContainsFunc(w.found, func(u use) bool { return u.name == name }) {
@@ -267,9 +261,8 @@ func (w *walker) arg(n parse.Node, data bool) {
 	}
 }
 
-// check says what is wrong with the template for a kind of agent: fields that it has not,
-// and what a trial rendering with full and with empty data finds.
-func (c *compiled) check(k Kind) (problem string, line int) {
+// denied says which field the template names that the kind of agent has not.
+func (c *compiled) denied(k Kind) (problem string, line int) {
 	for _, u := range c.uses() {
 		f, known := fieldNamed(u.name)
 		switch {
@@ -283,14 +276,21 @@ func (c *compiled) check(k Kind) (problem string, line int) {
 			return fmt.Sprintf("uses .%s, which a %s never gets (the piece %s)", u.name, k, f.Piece), u.line
 		}
 	}
+	return "", 0
+}
+
+// trial renders the role on sample data: every field filled, and every one that can be
+// empty empty (1.5).
+func (r *Role) trial() (key, problem string) {
 	for _, full := range []bool{true, false} {
-		if _, err := c.render(samples(k, full), maxTrial); err != nil {
+		if _, err := r.render(samples(r.Kind, full), maxTrial); err != nil {
 			with := "all data"
 			if !full {
 				with = "no data"
 			}
-			return fmt.Sprintf("cannot be rendered with %s: %v", with, err), 0
+			key, why, _ := strings.Cut(err.(*UnusableError).Why, ": ")
+			return key, fmt.Sprintf("cannot be rendered with %s: %s", with, why)
 		}
 	}
-	return "", 0
+	return "", ""
 }

@@ -8,11 +8,15 @@
 //
 // Lock takes an exclusive lock on a file that is never renamed and never removed
 // (locking the file that Replace renames would lock an inode that is about to go).
-// Waiting is fair, bounded and cancellable; who waits in vain is told who holds it:
+// Waiting is in order of arrival, bounded and cancellable; who waits in vain is told who
+// holds it:
 //
 //	unlock, err := safefile.Lock(ctx, path+".lock", safefile.Holder{PID: os.Getpid(), Agent: "coder-1", Op: "submit"})
 //	if err != nil {
 //		return err // *HeldError
 //	}
 //	defer unlock()
+//
+// CurrentHolder tells who has a lock now, ReadLockStats how long it was waited for and
+// held. Both serve people; no decision may rest on them.
 package safefile

@@ -64,6 +64,19 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
+// until waits for a condition.
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	tick, deadline := time.NewTicker(time.Millisecond), time.Now().Add(20*time.Second)
+	defer tick.Stop()
+	for !condition() {
+		if time.Now().After(deadline) {
+			t.Fatalf("in vain waited until %s", what)
+		}
+		<-tick.C
+	}
+}
+
 func TestTheLockTellsWhoHoldsIt(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), ".liza")

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/history"
+)
+
+type usageOptions struct {
+	env      *Env
+	by       string
+	forecast bool
+}
+
+// usageResult is the result of `liza usage`.
+type usageResult struct {
+	By       string             `json:"by"`
+	Groups   []history.UsageSum `json:"groups"`
+	Total    history.UsageSum   `json:"total"`
+	Forecast *history.Forecast  `json:"forecast,omitempty"`
+}
+
+func newUsage(env *Env) *urfave.Command {
+	o := &usageOptions{env: env}
+	return &urfave.Command{
+		Name: "usage", Category: "people", Usage: "what the agents' runs cost, in money, tokens and time",
+		Description: "Sums .liza/usage.jsonl, one line per run. A run whose program tells no cost counts as unknown (shown as '?'), never as zero.\n" +
+			"Changes nothing." + examples("liza usage", "liza usage --by cli --forecast") + exitsText(0, 1, 2),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "by", Value: "task", Usage: "`GROUP`: " + strings.Join(history.UsageGroups, ", "), Destination: &o.by},
+			flag("forecast", "estimate what the open tasks of the goal will cost", &o.forecast),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *usageOptions) run(ctx context.Context, _ []string) error {
+	if !slices.Contains(history.UsageGroups, o.by) {
+		return usagef("liza help usage", "--by '%s' must be one of %s", o.by, strings.Join(history.UsageGroups, ", "))
+	}
+	d, s, stale, err := o.env.lookAt(ctx)
+	if err != nil {
+		return err
+	}
+	lines, err := history.ReadUsage(d.Project.Usage())
+	if err != nil {
+		return err
+	}
+	r := usageResult{By: o.by, Groups: history.SumUsage(lines, o.by), Total: history.UsageSum{Name: "total"}}
+	for _, l := range lines {
+		r.Total.Add(l)
+	}
+	if o.forecast {
+		f := history.ForecastOf(lines, s)
+		r.Forecast = &f
+	}
+	return o.env.showStale(stale, r, r.text())
+}
+
+func (r usageResult) text() string {
+	if r.Total.Runs == 0 {
+		return "no agent has run yet\n"
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%s\truns\tcost\ttokens in\tcached\tout\ttime\t\n", strings.ToUpper(r.By))
+	for _, g := range append(slices.Clone(r.Groups), r.Total) {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t\n", g.Name, g.Runs, costText(g), g.TokensIn, g.TokensCached, g.TokensOut, seconds(g.Seconds))
+	}
+	w.Flush()
+	if f := r.Forecast; f != nil {
+		b.WriteString(forecastText(*f))
+	}
+	return b.String()
+}
+
+// costText never shows an unknown cost as zero.
+func costText(s history.UsageSum) string {
+	switch {
+	case s.UnknownCostRuns == 0:
+		return cents(s.CostCents)
+	case s.UnknownCostRuns == s.Runs:
+		return "?"
+	}
+	return "≥ " + cents(s.CostCents) + " ?"
+}
+
+func cents(n int) string { return fmt.Sprintf("$%d.%02d", n/100, n%100) }
+
+func seconds(n int) string {
+	if n < 60 {
+		return fmt.Sprintf("%ds", n)
+	}
+	return fmt.Sprintf("%dm%02ds", n/60, n%60)
+}
+
+func forecastText(f history.Forecast) string {
+	switch {
+	case f.OpenTasks == 0:
+		return "forecast: no task is open\n"
+	case f.MergedTasks == 0:
+		return fmt.Sprintf("forecast: none yet; %d tasks are open and none is merged\n", f.OpenTasks)
+	case f.PerTask == nil:
+		return fmt.Sprintf("forecast: %d open tasks take about %s of agents' work; no run told its cost\n", f.OpenTasks, seconds(*f.SecondsRest))
+	}
+	text := fmt.Sprintf("forecast: %d open tasks cost about %s more (%s each, as the %d merged ones), %s in all, and %s of agents' work\n",
+		f.OpenTasks, cents(*f.Rest), cents(*f.PerTask), f.MergedTasks, cents(*f.Total), seconds(*f.SecondsRest))
+	if f.Unknown > 0 {
+		text += fmt.Sprintf("          %d runs told no cost, so that it will be more\n", f.Unknown)
+	}
+	return text
+}

@@ -1,0 +1,245 @@
+package role
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+const maxDepth = 5 // bases of a role
+
+// make builds the effective role of a definition, once. chain are the definitions that
+// led here, for cycles.
+func (b *builder) make(d *definition, chain []*definition) *made {
+	if m := b.made[d]; m != nil {
+		return m
+	}
+	if slices.Contains(chain, d) {
+		return &made{why: "its bases are a circle: " + circle(chain, d)}
+	}
+	m := &made{}
+	role := &Role{Kind: Coder, Origins: map[string]Origin{}}
+	if d.values["base"] != nil {
+		base, name := b.baseOf(d)
+		if base == nil {
+			d.note(Error, d.values["base"], "base", "the role '%s' does not exist; %s", name, oneOf(name, b.names(d.name)))
+		} else {
+			up := b.make(base, append(chain, d))
+			switch m.depth = up.depth + 1; {
+			case up.role == nil:
+				d.note(Error, d.values["base"], "base", "'%s' cannot be used: %s", name, up.why)
+			case m.depth > maxDepth:
+				d.note(Error, d.values["base"], "base", "the chain of bases is longer than %d", maxDepth)
+			default:
+				role = up.role.clone()
+			}
+		}
+	}
+	if d.unreadable == "" && !d.failed() {
+		b.fill(role, d)
+	}
+	if why := d.why(); why != "" {
+		m.why = why
+	} else {
+		role.Hash = role.hash()
+		m.role = role
+	}
+	b.made[d] = m
+	return m
+}
+
+func circle(chain []*definition, d *definition) string {
+	var names []string
+	for _, c := range append(chain[slices.Index(chain, d):], d) {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, " → ")
+}
+
+func (b *builder) names(but string) []string {
+	names := slices.Clone(builtinNames)
+	for _, d := range b.project {
+		if d.name != but {
+			names = append(names, d.name)
+		}
+	}
+	return names
+}
+
+func (d *definition) failed() bool {
+	return slices.ContainsFunc(d.findings, func(f Finding) bool { return f.Level == Error })
+}
+
+// why is the first thing that makes the definition unusable.
+func (d *definition) why() string {
+	if d.unreadable != "" {
+		return d.unreadable
+	}
+	for _, f := range d.findings {
+		if f.Level == Error {
+			return strings.TrimPrefix(f.Key+": ", ": ") + f.Reason
+		}
+	}
+	return ""
+}
+
+func (r *Role) clone() *Role {
+	c := *r
+	c.Types, c.Additions, c.Context = slices.Clone(r.Types), slices.Clone(r.Additions), slices.Clone(r.Context)
+	c.Origins = maps.Clone(r.Origins)
+	c.templates = slices.Clone(r.templates)
+	return &c
+}
+
+// fill puts what the definition sets over what the role inherited, and checks the result.
+func (b *builder) fill(r *Role, d *definition) {
+	inherits := d.values["base"] != nil
+	b.kind(r, d, inherits)
+	for _, key := range keys {
+		if d.values[key] != nil {
+			r.Origins[key] = d.origin(key)
+		}
+	}
+	r.Name, r.Base = d.name, Canonical(d.text("base"))
+	for key, to := range map[string]*string{"description": &r.Description, "instructions": &r.Instructions, "llm_model": &r.Model, "cli": &r.CLI} {
+		if n := d.values[key]; n != nil {
+			*to = n.Value
+		}
+	}
+	if n := d.values["applicable_task_types"]; n != nil {
+		r.Types = strs(n)
+	}
+	b.template(r, d, inherits)
+	b.context(r, d)
+	for _, key := range []string{"description", "instructions", "llm_model"} {
+		b.mandatory(r, d, key, inherits)
+	}
+	if d.failed() {
+		return
+	}
+	if key, problem := r.trial(); problem != "" {
+		d.note(Error, d.values[key], key, "%s", problem)
+	}
+	if !r.Stable() && (d.values["prompt_template"] != nil || d.values["prompt_additions"] != nil) {
+		d.note(Info, nil, "", "the text has data of the task in it, so that the prompts of different tasks have no beginning in common that could be cached")
+	}
+}
+
+// kind settles the kind of agent: as written, else the base's, else that of the alias or
+// of the built-in role in whose name the role is.
+func (b *builder) kind(r *Role, d *definition, inherits bool) {
+	n := d.values["kind"]
+	replaces := b.builtins[d.name]
+	given, _ := KindOf(d.text("kind"))
+	switch {
+	case inherits && n != nil && given != r.Kind:
+		d.note(Error, n, "kind", "is %s, but that of its base is %s", given, r.Kind)
+	case inherits:
+	case n != nil:
+		r.Kind = given
+	case d.builtin:
+	default:
+		if k, ok := aliasKind(d.text("name")); ok {
+			r.Kind = k
+		} else if replaces != nil {
+			r.Kind = builtinKind(replaces)
+		}
+	}
+	if replaces != nil && replaces != d && r.Kind != builtinKind(replaces) {
+		d.note(Error, n, "kind", "is %s, but that of the built-in role %s, which it replaces, is %s", r.Kind, d.name, builtinKind(replaces))
+	}
+}
+
+// builtinKind is the kind of a built-in definition; one that has none has a coder's base.
+func builtinKind(d *definition) Kind {
+	if k, ok := KindOf(d.text("kind")); ok {
+		return k
+	}
+	return Coder
+}
+
+func aliasKind(name string) (Kind, bool) {
+	for _, a := range aliases {
+		if a.name == name {
+			return a.kind, true
+		}
+	}
+	return "", false
+}
+
+func (b *builder) mandatory(r *Role, d *definition, key string, inherits bool) {
+	value := map[string]string{"description": r.Description, "instructions": r.Instructions, "llm_model": r.Model}[key]
+	if strings.TrimSpace(value) != "" {
+		return
+	}
+	if key != "description" && !inherits && d.values["prompt_template"] != nil && !r.Uses("Instructions") {
+		if key == "llm_model" {
+			r.Model = Default
+		}
+		return
+	}
+	d.note(Error, nil, key, "is missing")
+}
+
+// template compiles the template and the additions of the definition.
+func (b *builder) template(r *Role, d *definition, inherits bool) {
+	if n := d.values["prompt_template"]; n != nil || !inherits {
+		r.Template = DefaultTemplate
+		if n != nil {
+			r.Template = n.Value
+		}
+		r.templates = append([]*compiled{b.compile(r, d, "prompt_template", r.Template)}, r.templates[min(1, len(r.templates)):]...)
+	}
+	if n := d.values["prompt_additions"]; n != nil {
+		r.Additions = append(r.Additions, n.Value)
+		r.templates = append(r.templates, b.compile(r, d, "prompt_additions", n.Value))
+	}
+}
+
+var templateLine = regexp.MustCompile(`^[a-z_]+:(\d+)(?::\d+)?: `)
+
+func (b *builder) compile(r *Role, d *definition, key, text string) *compiled {
+	n := d.values[key]
+	c, err := compile(key, text)
+	if err != nil {
+		reason, line := err.Error(), 0
+		if m := templateLine.FindStringSubmatch(reason); m != nil {
+			line, _ = strconv.Atoi(m[1])
+			reason = reason[len(m[0]):]
+		}
+		d.note(Error, inside(n, line), key, "is no template: %s", reason)
+		return &compiled{}
+	}
+	if problem, line := c.denied(r.Kind); problem != "" {
+		d.note(Error, inside(n, line), key, "%s", problem)
+	}
+	return c
+}
+
+// inside is the place of a line of a text in the file.
+func inside(n *yaml.Node, line int) *yaml.Node {
+	if n == nil || line == 0 || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		return n
+	}
+	return &yaml.Node{Line: n.Line + line}
+}
+
+func (b *builder) context(r *Role, d *definition) {
+	n := d.values["context_requirements"]
+	if n == nil {
+		return
+	}
+	r.chosen, r.Context = true, nil
+	for _, item := range n.Content {
+		item = deref(item)
+		p := Piece(item.Value)
+		r.Context = append(r.Context, p)
+		if p.known() && p.For(r.Kind) == Never {
+			d.note(Error, item, "context_requirements", "a %s never gets the piece %s", r.Kind, p)
+		}
+	}
+}
