@@ -18,7 +18,10 @@ var squeeze = []struct {
 	{"session_context", 500, true},
 	{"related_tasks", 500, true},
 	{"repo_structure", 500, true},
+	{"relevant_files", 500, true},
 	{"messages", 500, true},
+	{"summary", 500, true},
+	{"facts", 500, true},
 	{"intent", 500, true},
 	{"spec", 500, true},
 	{"checks", 500, true},
@@ -34,48 +37,63 @@ const closing = "End with exactly one exit command, as \"How to finish\" says."
 // draft is a prompt while it is put together.
 type draft struct {
 	in    *Input
-	role  string
 	parts []part
 }
 
 // part is a section with its text.
 type part struct {
 	section
+	in          *Input
 	lead, whole string // whole: the text before any cut
 	now         string // the text as it is sent
 	note        string // command or path for the marker
+}
+
+func newDraft(in *Input) (d draft, err error) {
+	if in.rendered, err = in.Role.Render(in.data()); err != nil {
+		return d, err
+	}
+	d.in = in
+	d.gather()
+	return d, nil
 }
 
 // gather makes every section that the kind gets and that has something to say, each
 // within its own limit.
 func (d *draft) gather() {
 	for _, s := range sections {
-		if !d.in.gets(s.piece) || d.in.resumed() && s.piece != "run" {
+		if !d.in.gets(s.piece) || s.field != "" && d.in.Role.Uses(s.field) || d.in.resumed() && s.piece != "run" {
 			continue
 		}
-		p := part{section: s}
-		if s.lead != nil {
-			p.lead, _ = clean(s.lead(d.in))
-		}
-		if s.text != nil {
-			text, lost := clean(s.text(d.in))
-			if lost > 0 && text != "" {
-				text += fmt.Sprintf("\n[… %d unprintable bytes left out]", lost)
-			}
-			p.whole, p.now = text, text
-		}
+		p := d.in.part(s)
 		if p.lead == "" && p.whole == "" {
 			continue
 		}
-		if s.hint != nil {
-			hint, _ := clean(s.hint(d.in))
-			p.note = oneLine(hint, 200)
-		}
-		if s.limit > 0 {
-			p.cut(s.limit)
-		}
 		d.parts = append(d.parts, p)
 	}
+}
+
+// part is a section with its text, within the section's own limit.
+func (in *Input) part(s section) part {
+	p := part{section: s, in: in}
+	if s.lead != nil {
+		p.lead, _ = clean(s.lead(in))
+	}
+	if s.text != nil {
+		text, lost := clean(s.text(in))
+		if lost > 0 && text != "" {
+			text += fmt.Sprintf("\n[… %d unprintable bytes left out]", lost)
+		}
+		p.whole, p.now = text, text
+	}
+	if s.hint != nil {
+		hint, _ := clean(s.hint(in))
+		p.note = oneLine(hint, 200)
+	}
+	if s.limit > 0 {
+		p.cut(s.limit)
+	}
+	return p
 }
 
 // resumed tells whether the program still knows the prompt of this unit of work.
@@ -86,11 +104,11 @@ func (p *part) cut(limit int) {
 	if len(p.whole) <= limit {
 		return
 	}
-	fit := cutText
 	if p.fit != nil {
-		fit = p.fit
+		p.now = p.fit(p.in, p.whole, limit, p.note)
+		return
 	}
-	p.now = fit(p.whole, limit, p.note)
+	p.now = cutText(p.whole, limit, p.note)
 }
 
 // shrink makes sections give way until the prompt has at most limit bytes.
@@ -119,28 +137,57 @@ func (d *draft) shrink(limit int) {
 func (d *draft) text() string {
 	var b strings.Builder
 	for _, p := range d.parts {
-		if p.heading != "" {
-			b.WriteString("## " + p.heading + "\n\n")
-		}
-		if p.lead != "" {
-			b.WriteString(p.lead + "\n")
-			if p.now != "" {
-				b.WriteString("\n")
-			}
-		}
-		switch {
-		case p.now == "":
-		case p.fenced:
-			b.WriteString(fence(p.name, p.now) + "\n")
-		default:
-			b.WriteString(p.now + "\n")
-		}
-		b.WriteString("\n")
+		p.write(&b)
 	}
 	if d.in.resumed() {
 		return strings.TrimSuffix(b.String(), "\n")
 	}
 	return b.String() + closing + "\n"
+}
+
+func (p *part) write(b *strings.Builder) {
+	if p.heading != "" {
+		b.WriteString("## " + p.heading + "\n\n")
+	}
+	if p.lead != "" {
+		b.WriteString(p.lead + "\n")
+		if p.now != "" {
+			b.WriteString("\n")
+		}
+	}
+	if p.now != "" {
+		b.WriteString(p.body() + "\n")
+	}
+	b.WriteString("\n")
+}
+
+// body is the text as it is sent: between fences when it comes from outside.
+func (p *part) body() string {
+	if p.fenced && p.now != "" {
+		return fence(p.name, p.now)
+	}
+	return p.now
+}
+
+// shown is what the prompt is made of, for people.
+func (d *draft) shown() []Section {
+	var list []Section
+	for _, p := range d.parts {
+		var b strings.Builder
+		p.write(&b)
+		s := Section{Name: p.name, From: p.from, Bytes: b.Len()}
+		if p.now != p.whole {
+			s.Cut = len(p.whole) - len(p.now)
+		}
+		if p.name == "role" {
+			s.From = d.in.Role.Source + ":" + d.in.Role.Name
+			if d.in.Role.File != "" {
+				s.From = d.in.Role.File
+			}
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 // cuts says what was left out.
@@ -194,7 +241,7 @@ func lastBytes(text string, n int) string {
 }
 
 // fitDiff keeps whole files of a diff, the smallest first, and names the rest.
-func fitDiff(diff string, limit int, hint string) string {
+func fitDiff(_ *Input, diff string, limit int, hint string) string {
 	if len(diff) <= limit {
 		return diff
 	}

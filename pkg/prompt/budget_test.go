@@ -14,7 +14,11 @@ import (
 func flood(in Input) Input {
 	big := func(word string, n int) string { return strings.Repeat(word+" ", n/(len(word)+1)) }
 	in.SpecText, in.RepoTree, in.Instructions = big("spec", 50000), big("tree", 50000), big("instruction", 50000)
-	in.DiffStat = big("stat", 20000)
+	in.DiffStat, in.Skills, in.State.Goal.Summary = big("stat", 20000), big("skill", 9000), big("summary", 9000)
+	for i := range 90 {
+		in.Relevant = append(in.Relevant, File{fmt.Sprintf("file-%d.go", i), "has words"})
+		in.State.Facts = append(in.State.Facts, &blackboard.Fact{ID: fmt.Sprintf("fact-%d", i+10), Content: big("fact", 300), Status: "active"})
+	}
 	var b strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&b, "diff --git a/f%d.go b/f%d.go\n%s\n", i, i, strings.Repeat("+line of the diff\n", 20*(i+1)))
@@ -77,13 +81,22 @@ func TestUnderPressureOnlyTheRestGivesWay(t *testing.T) {
 	}
 }
 
+func drafted(t *testing.T, in Input) draft {
+	t.Helper()
+	in = withRole(in)
+	d, err := newDraft(&in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func TestEachSectionKeepsToItsLimit(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases {
 		in := flood(c.in())
 		in.MaxChars = 1 << 20
-		d := draft{in: &in}
-		d.gather()
+		d := drafted(t, in)
 		for _, p := range d.parts {
 			if p.limit > 0 && len(p.now) > p.limit {
 				t.Errorf("%s: the section %s has %d bytes; %d are allowed", c.name, p.name, len(p.now), p.limit)
@@ -100,8 +113,7 @@ func TestSectionsGiveWayInTheirOrder(t *testing.T) {
 	whole := len(build(t, flood(rejectedCoder())).Text)
 	in := flood(rejectedCoder())
 	in.MaxChars = whole - 300
-	d := draft{in: &in}
-	d.gather()
+	d := drafted(t, in)
 	before := map[string]string{}
 	for _, p := range d.parts {
 		before[p.name] = p.now
@@ -122,8 +134,7 @@ func TestWhatMayNotBeDroppedKeepsItsFloor(t *testing.T) {
 	t.Parallel()
 	in := flood(secondReview())
 	in.MaxChars = 100
-	d := draft{in: &in}
-	d.gather()
+	d := drafted(t, in)
 	d.shrink(in.MaxChars)
 	for _, p := range d.parts {
 		i := slices.IndexFunc(squeeze, func(q struct {
@@ -169,21 +180,21 @@ func TestADiffKeepsWholeFilesTheSmallestFirst(t *testing.T) {
 		return fmt.Sprintf("diff --git a/%s b/%s\n%s", name, name, strings.Repeat("+x\n", lines))
 	}
 	diff := file("large.go", 500) + file("small.go", 3) + file("medium.go", 50)
-	got := fitDiff(diff, 600, "git diff a..b")
+	got := fitDiff(nil, diff, 600, "git diff a..b")
 	wants(t, got, "b/small.go\n+x\n+x\n+x\n", "b/medium.go\n", "Not shown: large.go", "bytes left out: git diff a..b]")
 	refuses(t, got, "a/large.go")
 	if strings.Index(got, "small.go") > strings.Index(got, "medium.go") || len(got) > 600 {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
-	if got := fitDiff(diff, 10000, ""); got != diff {
+	if got := fitDiff(nil, diff, 10000, ""); got != diff {
 		t.Error("a diff that fits was changed")
 	}
-	giant := fitDiff(file("only.go", 5000), 600, "git diff")
+	giant := fitDiff(nil, file("only.go", 5000), 600, "git diff")
 	if len(giant) > 600 || !strings.HasPrefix(giant, "diff --git a/only.go") || !strings.Contains(giant, "left out: git diff]") {
 		t.Errorf("%d bytes: %s", len(giant), giant)
 	}
 	for _, odd := range []string{"", "no diff at all", strings.Repeat("y", 2000)} {
-		if got := fitDiff(odd, 100, ""); len(got) > 100 {
+		if got := fitDiff(nil, odd, 100, ""); len(got) > 100 {
 			t.Errorf("fitDiff of %.20q has %d bytes", odd, len(got))
 		}
 	}

@@ -35,6 +35,9 @@ func (in *Input) answers() string {
 // handoffOf is what an agent of the same kind left for its successor, unless a submission
 // or verdict came after it.
 func (in *Input) handoffOf() *blackboard.Handoff {
+	if in.Task == nil {
+		return in.plannerHandoff()
+	}
 	h := in.State.Handoff[in.Task.ID]
 	if h == nil {
 		return nil
@@ -51,6 +54,14 @@ func (in *Input) handoffOf() *blackboard.Handoff {
 		}
 	}
 	return h
+}
+
+// plannerHandoff is what a planner left that nobody has taken up.
+func (in *Input) plannerHandoff() *blackboard.Handoff {
+	if h := in.State.Handoff["_planner"]; h != nil && in.Kind == Planner && h.ConsumedBy == "" {
+		return h
+	}
+	return nil
 }
 
 func (in *Input) handoffLead() string {

@@ -130,7 +130,7 @@ func FuzzBuild(f *testing.F) {
 			for _, n := range in.State.HumanNotes {
 				n.Message = b
 			}
-			p, err := Build(in)
+			p, err := Build(withRole(in))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,14 @@
 package prompt
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/role"
 )
 
 const (
@@ -46,6 +49,8 @@ func small() *blackboard.State {
 		},
 		Agents: map[string]*blackboard.Agent{"coder-1": {Role: blackboard.RoleCoder}, "coder-2": {Role: blackboard.RoleCoder}, "planner-1": {Role: blackboard.RolePlanner}},
 		Sprint: &blackboard.Sprint{ID: "sprint-1", Status: blackboard.InProgress},
+		Facts: []*blackboard.Fact{{ID: "fact-1", Content: "Tests run with python -m pytest", Status: "active", LastUsed: at(3)},
+			{ID: "fact-2", Content: "A fact that nobody approved", Status: "pending"}},
 	}
 }
 
@@ -113,6 +118,7 @@ func replanned() Input {
 func coder() Input {
 	s := small()
 	return Input{Kind: Coder, State: s, Task: s.Task("task-3"), Agent: "coder-1", Worktree: "/home/ada/hello/.worktrees/task-3", Root: "/home/ada/hello", Model: "sonnet",
+		Relevant: []File{{"hello/cli.py", "named in files"}, {"tests/test_cli.py", "has greet"}}, Changed: map[string][]string{},
 		SpecText: spec, RepoTree: tree, Instructions: "Python 3.8 is the oldest version that we support."}
 }
 
@@ -180,6 +186,18 @@ func messenger() Input {
 	return Input{Kind: Messenger, State: s, Task: s.Task("done")}
 }
 
+func summarizing() Input {
+	s := small()
+	s.Goal.Summary = "Summary: a greeting CLI is wanted."
+	return Input{Kind: Summarizer, State: s, Shorten: &Shorten{Text: "- ada: Names may hold blanks.\n- task-1: The CLI greets the world."}}
+}
+
+func consolidating() Input {
+	in := summarizing()
+	in.Shorten = &Shorten{Facts: true, Text: "fact-1: Tests run with pytest.\nfact-2: Run tests with pytest -q."}
+	return in
+}
+
 func reask() Input {
 	in := coder()
 	in.Reask = &Reask{Broken: "All done!\n{\"action\": \"DONE\"}", Errors: "action 'DONE' must be COMPLETED, STUCK or RETRY; evidence_files is missing (it may be empty)", Attempt: 1, Max: 3}
@@ -200,11 +218,37 @@ var cases = []struct {
 	{"planner-first", firstPlanning}, {"planner-woken", woken}, {"planner-replan", replanned},
 	{"coder", coder}, {"coder-rejected", rejectedCoder}, {"coder-integration-fix", integrationFix}, {"coder-reask", reask}, {"coder-reask-resumed", resumed},
 	{"reviewer", reviewer}, {"reviewer-second", secondReview}, {"messenger", messenger},
+	{"summarizer-summary", summarizing}, {"summarizer-facts", consolidating},
+}
+
+// withRole gives the input the built-in role that its task resolves to.
+func withRole(in Input) Input {
+	if in.Role == nil {
+		if used, err := role.Builtin().Resolve(in.Kind, in.Task, role.DefaultSettings()); err == nil {
+			in.Role = used.Role
+		}
+	}
+	return in
+}
+
+// text is a role file, for the roles of tests.
+func roleOf(t *testing.T, text string) *role.Role {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "own.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l := role.LoadWith("", []string{file})
+	r, err := l.Get("own")
+	if err != nil {
+		t.Fatalf("%v; %v", err, l.Findings())
+	}
+	return r
 }
 
 func build(t *testing.T, in Input) Prompt {
 	t.Helper()
-	p, err := Build(in)
+	p, err := Build(withRole(in))
 	if err != nil {
 		t.Fatalf("Build: %v", err)
 	}

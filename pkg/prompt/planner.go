@@ -32,18 +32,25 @@ func (in *Input) news() []*blackboard.Note {
 	return list
 }
 
-// caller says whose request it is (roles-and-knowledge 9.7).
+// caller says whose request it is (roles-and-knowledge 9.7), and which secrets there are.
 func (in *Input) caller() string {
-	name, role := "", ""
+	name, caller := in.callerOf()
+	var l lines
+	l.add("The request comes from %s, whose role is %s.", name, caller)
+	l.named("Secrets that are known, by name", strings.Join(in.State.Secrets, ", "))
+	return l.String()
+}
+
+func (in *Input) callerOf() (name, caller string) {
 	if _, plan := in.goalOf(); plan != nil && plan.Caller != nil {
-		name, role = plan.Caller.Name, plan.Caller.Role
+		name, caller = plan.Caller.Name, plan.Caller.Role
 	}
 	for _, n := range in.news() {
 		if n.By != "" {
-			name, role = n.By, n.CallerRole
+			name, caller = n.By, n.CallerRole
 		}
 	}
-	return fmt.Sprintf("The request comes from %s, whose role is %s.", orElse(name, "a person"), orElse(role, "admin"))
+	return orElse(name, "a person"), orElse(caller, "admin")
 }
 
 // newMessage is the goal on the first planning, and the new notes.

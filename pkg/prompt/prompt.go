@@ -6,21 +6,8 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/role"
 )
-
-// Kind is the kind of agent that a prompt is for (roles-and-knowledge 0.2).
-type Kind string
-
-// The kinds.
-const (
-	Planner   Kind = "planner"
-	Coder     Kind = "coder"
-	Reviewer  Kind = "code_reviewer"
-	Messenger Kind = "messenger"
-)
-
-// Kinds lists them in the order of the matrix.
-var Kinds = []Kind{Planner, Coder, Reviewer, Messenger}
 
 // MaxChars is the size of a prompt in bytes when Input does not say (D9).
 const MaxChars = 30000
@@ -28,9 +15,10 @@ const MaxChars = 30000
 // Input is what a prompt is made of. Nothing else enters it.
 type Input struct {
 	Kind      Kind
+	Role      *role.Role        // whose text it begins with; of that kind
 	State     *blackboard.State // a snapshot; it is read only
-	Task      *blackboard.Task  // of State; nil for a planner
-	Agent     string            // "coder-1"; not looked at for a messenger
+	Task      *blackboard.Task  // of State; nil for a planner and a summarizer
+	Agent     string            // "coder-1"; not looked at for helper kinds
 	Worktree  string            // absolute path; the project root for a planner
 	Root      string            // absolute path of the project
 	Model     string            // "": the program's own default
@@ -42,14 +30,27 @@ type Input struct {
 
 	Diff         string // of a submission, as git prints it
 	DiffStat     string
-	SpecText     string // the spec file of the task, or of the goal for a planner; whole
-	RepoTree     string
-	Instructions string // context.custom_instructions and .liza/instructions.md
+	SpecText     string              // the spec file of the task, or of the goal for a planner; whole
+	RepoTree     string              // see Tree
+	Relevant     []File              // see RelevantFiles
+	Changed      map[string][]string // of other tasks in work: the files changed so far
+	Instructions string              // context.custom_instructions and .liza/instructions.md
+	Skills       string              // one-liners and argument schemas
+	Shorten      *Shorten
 
 	PriorAttempts int // how many earlier runs are told; 0: 5, negative: none
 	Messages      int // how many messages are told; 0: 10, negative: none
 	MaxChars      int // bytes of the whole prompt; 0: MaxChars
 	Reask         *Reask
+
+	rendered string // the role's text
+}
+
+// Shorten is what a summarizer has to shorten: entries for the summary, or facts
+// (roles-and-knowledge 6.3, 6.4).
+type Shorten struct {
+	Facts bool
+	Text  string
 }
 
 // Reask asks again for an answer that could not be used (roles-and-knowledge 4.6).
@@ -62,61 +63,53 @@ type Reask struct {
 
 // Prompt is the text for the program.
 type Prompt struct {
-	Text string
-	Role Resolved // whose instructions it begins with
-	Cuts []string // what was left out, one sentence each
-	Over bool     // larger than allowed, because what is left may not be cut
+	Text     string
+	Cuts     []string  // what was left out, one sentence each
+	Over     bool      // larger than allowed, because what is left may not be cut
+	Sections []Section // what it is made of
+	Files    []string  // that it names, relative to the worktree
 }
 
-// Build writes the prompt.
+// Section is one part of a prompt, for people.
+type Section struct {
+	Name  string
+	From  string // where the text comes from
+	Bytes int    // as sent, with heading and fence
+	Cut   int    // bytes that were left out
+}
+
+// Build writes the prompt. The error is a *role.UnusableError when the text of the role
+// cannot be rendered.
 func Build(in Input) (Prompt, error) {
+	alone := in.Kind == Planner || in.Kind == Summarizer
 	switch {
 	case in.State == nil:
 		return Prompt{}, errors.New("cannot write a prompt without a state")
-	case in.column() < 0:
+	case !in.Kind.Known():
 		return Prompt{}, fmt.Errorf("cannot write a prompt for the kind '%s'", in.Kind)
-	case in.Task == nil && in.Kind != Planner:
+	case in.Role == nil || in.Role.Kind != in.Kind:
+		return Prompt{}, fmt.Errorf("cannot write the prompt of a %s without a role of that kind", in.Kind)
+	case in.Task == nil && !alone:
 		return Prompt{}, fmt.Errorf("cannot write the prompt of a %s without a task", in.Kind)
+	case in.Shorten == nil && in.Kind == Summarizer:
+		return Prompt{}, errors.New("cannot write the prompt of a summarizer without a text to shorten")
 	}
-	if in.Kind == Planner {
+	if alone {
 		in.Task = nil
-	}
-	role, err := Resolve(in.Kind, in.Task)
-	if err != nil {
-		return Prompt{}, err
 	}
 	limit := in.MaxChars
 	if limit <= 0 {
 		limit = MaxChars
 	}
+	d, err := newDraft(&in)
+	if err != nil {
+		return Prompt{}, err
+	}
 	tail := in.reask()
-	d := draft{in: &in, role: role.Name}
-	d.gather()
 	d.shrink(limit - len(tail))
-	p := Prompt{Text: d.text() + tail, Role: role, Cuts: d.cuts()}
+	p := Prompt{Text: d.text() + tail, Cuts: d.cuts(), Sections: d.shown(), Files: in.files()}
 	p.Over = len(p.Text) > limit
 	return p, nil
-}
-
-// column is the kind's place in a row of the matrix, -1 for an unknown kind.
-func (in *Input) column() int {
-	for i, k := range Kinds {
-		if k == in.Kind {
-			return i
-		}
-	}
-	return -1
-}
-
-// gets tells whether the kind of this prompt gets the piece.
-func (in *Input) gets(p Piece) bool {
-	switch p.For(in.Kind) {
-	case Given:
-		return true
-	case OnReplan:
-		return in.replan()
-	}
-	return false
 }
 
 // replan tells whether the planner has to find another way for failed work.

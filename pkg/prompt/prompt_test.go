@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/role"
 )
 
 var update = flag.Bool("update", false, "write the golden prompts anew")
@@ -96,7 +97,7 @@ func TestAPromptOfASmallProjectIsSmall(t *testing.T) {
 
 func TestContractsAreShort(t *testing.T) {
 	t.Parallel()
-	for _, k := range Kinds {
+	for _, k := range role.Kinds {
 		if n := len((&Input{Kind: k}).rules()); n > 2500 {
 			t.Errorf("the rules of a %s have %d bytes; 2,500 are allowed", k, n)
 		}
@@ -121,39 +122,6 @@ func TestEveryPromptEndsWithTheExitCommand(t *testing.T) {
 	}
 }
 
-// What 1.3 of roles-and-knowledge says that the built-in roles must say.
-func TestRolesSayWhatTheyMust(t *testing.T) {
-	t.Parallel()
-	sentences := map[string][]string{
-		"planner": {"Read the spec first", "Five gates", "`spec_ref`", "`done_when`: an observable result", "`scope`", "`depends_on`", "Tests belong to each code task", `no separate "add tests" task`,
-			"State each real dependency, and prefer few of them", "Make small tasks", "End the plan with a `msg` with `notify: true`", "Fit the plan to the caller's role", "Put credentials only into `secrets`",
-			"Find the cause first", "one recorded decision per task", "An earlier failed strategy is not tried again"},
-		"implement": {"Tests first, from `done_when`", "Stay in scope and worktree", "Follow existing patterns", "Commit", "Write down your intent before the first edit", "Log anomalies when they happen",
-			"Report discoveries, do not fix them", "block with 1–3 questions instead of guessing", "Do not block for style, or for what the spec answers"},
-		"fix":      {"Tests first, from `done_when`", "Reproduce it with a failing test first", "the smallest change", "Name the cause in your summary"},
-		"refactor": {"Tests first, from `done_when`", "Behaviour stays unchanged", "Tests are green before and after", "Change no interface outside the scope"},
-		"test":     {"Follow existing patterns", "tests for existing behaviour only", "no production change except one that is needed to make the code testable, and say so"},
-		"review": {"read only", "against the task, the spec as it is now, every criterion, and the goal", "checklist", "Reject only with file, defect and fix", "No style rejections, no wish list",
-			"RESOLVED, PARTIAL or STILL PRESENT", "`needs_fix`: a local fix helps", "`replan`: the approach is wrong", "`learn`: only lasting facts about the project"},
-		"messenger": {"plain and short", "no promises about unfinished work", "nothing but the text"},
-	}
-	for _, b := range builtins {
-		in := Input{Kind: b.kind, State: small(), Task: &blackboard.Task{ID: "x", Role: b.name}}
-		if b.kind != Coder {
-			in.Task.Role = ""
-		}
-		body := strings.Join(strings.Fields(in.role()), " ")
-		if len(sentences[b.name]) == 0 {
-			t.Errorf("no sentences are known for the role %s", b.name)
-		}
-		for _, s := range sentences[b.name] {
-			if !strings.Contains(strings.ToLower(body), strings.ToLower(s)) {
-				t.Errorf("the role %s does not say %q", b.name, s)
-			}
-		}
-	}
-}
-
 // The points of 2.7, kind by kind.
 func TestRulesSayWhatTheyMust(t *testing.T) {
 	t.Parallel()
@@ -165,9 +133,10 @@ func TestRulesSayWhatTheyMust(t *testing.T) {
 			"Rejection points are addressed, not reinterpreted", "Five blocking rules: (1)", "(5)", "`retry_loop`", "`trade_off`", "`spec_ambiguity`", "`external_blocker`", "`assumption_violated`"},
 		Reviewer: {`You are the agent named under "This run"`, "Read only", "must equal the review commit", "The current spec counts", "file, defect and fix", "`retry_loop`", "`scope_deviation`", "`workaround`",
 			"`debt_created`", "`assumption_violated`", "`spec_changed`"},
-		Messenger: {"Output only what is asked for", "No tools are needed"},
+		Messenger:  {"Output only what is asked for", "No tools are needed"},
+		Summarizer: {"Output only what is asked for", "No tools are needed"},
 	}
-	for _, k := range Kinds {
+	for _, k := range role.Kinds {
 		rules := (&Input{Kind: k}).rules()
 		wants(t, rules, all...)
 		wants(t, rules, own[k]...)
@@ -207,8 +176,8 @@ var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
 
 func TestExitCommandExamplesHaveTheKeysOfTheKind(t *testing.T) {
 	t.Parallel()
-	payload := map[Kind]string{Planner: "plan", Reviewer: "review", Messenger: "text"}
-	for _, k := range Kinds {
+	payload := map[Kind]string{Planner: "plan", Reviewer: "review", Messenger: "text", Summarizer: "summary"}
+	for _, k := range role.Kinds {
 		text := (&Input{Kind: k}).finish()
 		blocks := jsonBlock.FindAllStringSubmatch(text, -1)
 		if len(blocks) != 1 {
@@ -236,31 +205,6 @@ func TestExitCommandExamplesHaveTheKeysOfTheKind(t *testing.T) {
 	}
 }
 
-func TestRolesAreResolved(t *testing.T) {
-	t.Parallel()
-	for taskType, want := range map[string]Resolved{"bug": {"fix", "type"}, "feature": {"implement", "type"}, "task": {"implement", "type"}, "": {"implement", "type"}, "refactor": {"refactor", "type"},
-		"test": {"test", "type"}, "docs": {"implement", "type"}, "config": {"implement", "type"}, "spec": {"implement", "type"}, "weird": {"implement", "default"}} {
-		if got, err := Resolve(Coder, &blackboard.Task{Type: taskType}); err != nil || got != want {
-			t.Errorf("type %q: %v %v, want %v", taskType, got, err, want)
-		}
-	}
-	for role, want := range map[string]string{"refactor": "refactor", "Worker": "implement", "coder": "implement"} {
-		if got, err := Resolve(Coder, &blackboard.Task{Type: "bug", Role: role}); err != nil || got.Name != want || got.Rule != "override" {
-			t.Errorf("override %q: %v %v, want %s", role, got, err, want)
-		}
-	}
-	for k, want := range map[Kind]string{Planner: "planner", Reviewer: "review", Messenger: "messenger"} {
-		if got, err := Resolve(k, &blackboard.Task{Role: "fix"}); err != nil || got.Name != want {
-			t.Errorf("%s: %v %v, want %s", k, got, err, want)
-		}
-	}
-	for _, role := range []string{"nobody", "worker", "review"} {
-		if got, err := Resolve(Coder, &blackboard.Task{Role: role}); err == nil || !strings.Contains(err.Error(), "(override)") {
-			t.Errorf("override %q gave %v, %v; it must be refused and name the rule", role, got, err)
-		}
-	}
-}
-
 func TestBuildRefusesWhatItCannotWrite(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]Input{
@@ -268,8 +212,10 @@ func TestBuildRefusesWhatItCannotWrite(t *testing.T) {
 		"no task":      {Kind: Coder, State: small()},
 		"unknown kind": {Kind: "cook", State: small()},
 		"unknown role": {Kind: Coder, State: small(), Task: &blackboard.Task{ID: "x", Role: "nobody"}},
+		"wrong role":   {Kind: Coder, State: small(), Task: &blackboard.Task{ID: "x"}, Role: withRole(Input{Kind: Reviewer}).Role},
+		"no text":      {Kind: Summarizer, State: small()},
 	} {
-		if p, err := Build(in); err == nil || p.Text != "" || !strings.HasPrefix(err.Error(), "cannot ") {
+		if p, err := Build(withRole(in)); err == nil || p.Text != "" || !strings.HasPrefix(err.Error(), "cannot ") {
 			t.Errorf("%s: %q, %v", name, p.Text, err)
 		}
 	}
@@ -277,8 +223,8 @@ func TestBuildRefusesWhatItCannotWrite(t *testing.T) {
 
 func TestAnEmptyBoardGivesAPrompt(t *testing.T) {
 	t.Parallel()
-	for _, k := range Kinds {
-		p := build(t, Input{Kind: k, State: &blackboard.State{}, Task: &blackboard.Task{ID: "t"}})
+	for _, k := range role.Kinds {
+		p := build(t, Input{Kind: k, State: &blackboard.State{}, Task: &blackboard.Task{ID: "t"}, Shorten: &Shorten{Text: "x"}})
 		if !strings.HasSuffix(p.Text, closing+"\n") || strings.Contains(p.Text, "\n\n\n") {
 			t.Errorf("%s: %q", k, p.Text)
 		}

@@ -74,13 +74,19 @@ func (in *Input) request() string {
 
 func (in *Input) task() string {
 	t := in.Task
+	description := strings.TrimSpace(t.Description)
+	if in.shows("Description", description) {
+		description = ""
+	}
 	if in.Kind == Messenger {
-		return t.Description
+		return description
 	}
 	var l lines
 	l.add("%s (%s, kind %s)", t.ID, orElse(t.Type, "task"), t.KindOf())
 	l.named("Title", t.Title)
-	l.add("\n%s\n", strings.TrimSpace(t.Description))
+	if description != "" {
+		l.add("\n%s\n", description)
+	}
 	l.named("Scope", t.Scope)
 	l.named("Files", strings.Join(t.Files, ", "))
 	l.named("Command", t.Command)
@@ -258,10 +264,11 @@ func (in *Input) sessionContext() string {
 		}
 		switch o.Status {
 		case blackboard.Claimed, blackboard.ReadyForReview, blackboard.Approved:
-			files := o.Files
-			if len(files) > 10 {
-				files = files[:10]
+			files := []string(o.Files)
+			if len(files) == 0 {
+				files = in.Changed[o.ID]
 			}
+			files = files[:min(10, len(files))]
 			l.add("- %s (%s, %s) %s%s", o.ID, o.Status, orElse(o.AssignedTo, "nobody"), o.TitleText(), after("; files: ", strings.Join(files, ", ")))
 		}
 	}

@@ -103,20 +103,21 @@ func (l *Library) Program(r *Role, t *blackboard.Task, s Settings, cli, model st
 	return firstOf(cli, program), id
 }
 
-// model is the role's model; the value Default is what the settings say.
+// model is the role's model; the value Default is what the settings say for the role, for
+// its kind, for all, or nothing: then the program chooses.
 func (r *Role) model(s Settings) string {
 	if r.Model != Default {
 		return r.Model
 	}
-	names := []string{r.Name, string(r.Kind), "default"}
-	for i, name := range names {
+	names := []string{r.Name}
+	for _, a := range aliases { // settings may name a role by its alias
+		if a.role == r.Name && !Kind(a.name).Known() {
+			names = append(names, a.name)
+		}
+	}
+	for _, name := range append(names, string(r.Kind), "default") {
 		if m := s.Models[name]; m != "" {
 			return m
-		}
-		for _, a := range aliases { // a role may be named by an alias in the settings too
-			if i == 0 && a.role == r.Name && a.name != string(a.kind) && a.name != "coder" && s.Models[a.name] != "" {
-				return s.Models[a.name]
-			}
 		}
 	}
 	return ""

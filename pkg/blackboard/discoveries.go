@@ -1,0 +1,142 @@
+package blackboard
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Discover records something that was found on the way and is not part of the task
+// (protocol 13.10). It changes no task; an immediate one wakes the planner.
+func (s *State) Discover(d *Discovery, a Actor, now time.Time) error {
+	by, err := s.identify(a, now)
+	if err != nil {
+		return err
+	}
+	switch {
+	case by.party&(ByCoder|ByReviewer|ByHuman|SCoder|SReviewer) == 0:
+		return refuse("G03", ExitRefused, "liza add-task", "%s may not discover; coder, code_reviewer or human may", article(a, by.party))
+	case blank(d.Description):
+		return refuse("G09", ExitUsage, "liza help discover", "the text is empty")
+	case blank(d.During):
+		return refuse("G09", ExitUsage, "liza help discover", "--task is empty")
+	case s.find(d.During) == nil:
+		return s.unknownTask(d.During)
+	case d.Severity != "" && !slices.Contains(severities, d.Severity):
+		return refuse("G09", ExitUsage, "liza help discover", "--severity '%s' must be %s", d.Severity, orList(severities))
+	case d.Urgency != "" && !slices.Contains(urgencies, d.Urgency):
+		return refuse("G09", ExitUsage, "liza help discover", "--urgency '%s' must be %s", d.Urgency, orList(urgencies))
+	}
+	s.admit(a, by, now)
+	d.ID = nextID("disc-", s.Discovered, func(d *Discovery) string { return d.ID })
+	d.By, d.Created = a.ID, TimeOf(now)
+	if d.Severity == "" {
+		d.Severity = "low"
+	}
+	if d.Urgency == "" {
+		d.Urgency = "deferred"
+	}
+	d.ConvertedToTask, d.Deferred = "", nil
+	s.Discovered = append(s.Discovered, d)
+	s.Record(Entry{Timestamp: d.Created, Agent: a.ID, Action: "discovered", Task: d.During, Detail: oneLine(d.ID + " (" + d.Severity + ", " + d.Urgency + "): " + d.Description), Extra: via(a)})
+	return nil
+}
+
+// ConvertDiscovery says which task, an existing or a new one, came of a discovery.
+func (s *State) ConvertDiscovery(id, task string, a Actor, now time.Time) error {
+	d, by, err := s.openDiscovery(id, "convert", a, now)
+	switch {
+	case err != nil:
+		return err
+	case d.ConvertedToTask == task && task != "":
+		return ErrAlreadyDone
+	case d.ConvertedToTask != "":
+		return refuse("G06", ExitRefused, "liza show "+id, "%s was converted to %s", id, d.ConvertedToTask)
+	case blank(task):
+		return refuse("G09", ExitUsage, "liza help convert", "--task is empty")
+	case s.find(task) == nil:
+		return s.unknownTask(task)
+	}
+	s.admit(a, by, now)
+	d.ConvertedToTask = task
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "discovery_converted", Task: task, Detail: oneLine(id + " to " + task + ": " + d.Description), Extra: via(a)})
+	return nil
+}
+
+// DeferDiscovery puts a discovery off, with a reason. It stays in every planner's prompt.
+func (s *State) DeferDiscovery(id, reason string, a Actor, now time.Time) error {
+	d, by, err := s.openDiscovery(id, "defer", a, now)
+	switch {
+	case err != nil:
+		return err
+	case d.ConvertedToTask != "":
+		return refuse("G06", ExitRefused, "liza show "+id, "%s was converted to %s", id, d.ConvertedToTask)
+	case blank(reason):
+		return refuse("G09", ExitUsage, "liza help defer", "--reason is empty")
+	case d.Deferred != nil && d.Deferred.Reason == strings.TrimSpace(reason):
+		return ErrAlreadyDone
+	}
+	s.admit(a, by, now)
+	d.Deferred = &Deferred{By: a.name(), At: TimeOf(now), Reason: strings.TrimSpace(reason)}
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "discovery_deferred", Task: d.During, Detail: oneLine(id + ": " + reason), Extra: via(a)})
+	return nil
+}
+
+func (s *State) openDiscovery(id, verb string, a Actor, now time.Time) (*Discovery, caller, error) {
+	by, err := s.identify(a, now)
+	if err != nil {
+		return nil, by, err
+	}
+	if by.party&(ByPlanner|SPlanner|ByHuman) == 0 {
+		return nil, by, refuse("G03", ExitRefused, "liza status", "%s may not %s; planner or human may", article(a, by.party), verb)
+	}
+	var ids []string
+	for d := range present(s.Discovered) {
+		if d.ID == id {
+			return d, by, nil
+		}
+		ids = append(ids, d.ID)
+	}
+	hint := ""
+	if near := Nearest(id, ids); near != "" {
+		hint = "; did you mean '" + near + "'?"
+	}
+	return nil, by, refuse("G05", ExitRefused, "liza status", "no discovery '%s'%s", id, hint)
+}
+
+// ChangeSpec records that a person changed a spec (protocol 13.10). Every task whose
+// spec_ref is in that file has it in its next prompt, and the planner is woken; affected
+// are those that are not terminal.
+func (s *State) ChangeSpec(c *SpecChange, task string, a Actor, now time.Time) (affected []string, err error) {
+	by, err := s.identify(a, now)
+	switch {
+	case err != nil:
+		return nil, err
+	case by.party&ByHuman == 0:
+		return nil, refuse("G03", ExitRefused, "liza anomaly --type spec_changed", "%s may not record a spec change; human may", article(a, by.party))
+	case blank(c.Spec):
+		return nil, refuse("G09", ExitUsage, "liza help spec-change", "--spec is empty")
+	case blank(c.Change):
+		return nil, refuse("G09", ExitUsage, "liza help spec-change", "--change is empty")
+	case task != "" && s.find(task) == nil:
+		return nil, s.unknownTask(task)
+	}
+	for old := range present(s.SpecChanges) {
+		if old.Spec == c.Spec && old.Change == c.Change && old.Hash == c.Hash {
+			return nil, ErrAlreadyDone
+		}
+	}
+	c.Timestamp = TimeOf(now)
+	if c.TriggeredBy == "" {
+		c.TriggeredBy = a.name()
+	}
+	s.SpecChanges = append(s.SpecChanges, c)
+	changed, _, _ := strings.Cut(c.Spec, "#")
+	for t := range s.each() {
+		if file, _, _ := strings.Cut(t.SpecRef, "#"); file == changed && !t.Status.Terminal() {
+			affected = append(affected, t.ID)
+		}
+	}
+	s.Record(Entry{Timestamp: c.Timestamp, Agent: a.ID, Action: "spec_updated", Task: task, Detail: oneLine(c.Spec + ": " + c.Change), Extra: via(a)})
+	return affected, nil
+}
