@@ -53,7 +53,7 @@ func TestUnderPressureOnlyTheRestGivesWay(t *testing.T) {
 		if kept[c.name] == nil {
 			continue
 		}
-		for _, limit := range []int{0, 20000, 14000, 12000, 8000, 100} {
+		for _, limit := range []int{0, 20000, 17000, 12000, 8000, 100} {
 			in := flood(c.in())
 			in.MaxChars = limit
 			p := build(t, in)
@@ -63,7 +63,7 @@ func TestUnderPressureOnlyTheRestGivesWay(t *testing.T) {
 			if len(p.Text) > limit != p.Over {
 				t.Errorf("%s, limit %d: %d bytes, over %t", c.name, limit, len(p.Text), p.Over)
 			}
-			if limit >= 14000 && p.Over {
+			if limit >= 17000 && p.Over {
 				t.Errorf("%s, limit %d: %d bytes", c.name, limit, len(p.Text))
 			}
 			if len(p.Cuts) == 0 {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/role"
 )
 
 func TestAFenceHasTheHashOfItsText(t *testing.T) {
@@ -41,7 +42,7 @@ func TestANoteCannotLeaveItsFence(t *testing.T) {
 
 func TestTextFromOutsideIsFenced(t *testing.T) {
 	t.Parallel()
-	for _, k := range Kinds {
+	for _, k := range role.Kinds {
 		text := build(t, canaries(k)).Text
 		for _, canary := range []string{"CANARY-new-note", "CANARY-old-note", "CANARY-task-note", "CANARY-answer", "CANARY-coder-handoff", "CANARY-review-handoff", "CANARY-spec", "CANARY-attempt", "CANARY-summary",
 			"CANARY-diff", "CANARY-stat", "CANARY-check", "CANARY-intent", "CANARY-request", "CANARY-tree"} {

@@ -1,19 +1,24 @@
 package prompt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/role"
 )
 
 // canaries is a state and an input in which every piece carries a word of its own, for
 // each kind of agent.
 func canaries(k Kind) Input {
 	s := small()
+	s.Goal.Summary, s.Secrets = "CANARY-old-summary", []string{"CANARY-secret-name"}
+	s.Facts = []*blackboard.Fact{{ID: "fact-1", Content: "CANARY-fact", Status: "active"}, {ID: "fact-2", Content: "CANARY-pending-fact", Status: "pending"}}
+	s.SpecChanges = []*blackboard.SpecChange{{Timestamp: at(15), Spec: "specs/vision.md", Change: "CANARY-spec-change"}}
 	t := s.Task("task-3")
-	s.Goal.Description, s.Plans[0].Goal, s.Plans[0].Request = "CANARY-description", "CANARY-goal", "CANARY-request"
+	s.Goal.Description, s.Plans[0].Goal, s.Plans[0].Request = "x", "CANARY-goal", "CANARY-request"
 	s.Plans[0].Failure, s.Plans[0].Tried = &blackboard.PlanFailure{Reason: "CANARY-replan-history"}, blackboard.List{"x"}
 	s.Plans[0].Caller = &blackboard.Caller{Name: "CANARY-caller", Role: "user"}
 	s.HumanNotes = []*blackboard.Note{
@@ -27,25 +32,36 @@ func canaries(k Kind) Input {
 	if k == Reviewer {
 		s.Handoff["task-3"] = &blackboard.Handoff{Agent: "code-reviewer-2", Summary: "CANARY-review-handoff"}
 	}
-	s.Task("task-1").Description, s.Task("task-1").DoneWhen = "CANARY-merged-description", "CANARY-foreign-criterion"
+	s.Handoff["_planner"] = &blackboard.Handoff{Agent: "planner-1", Summary: "CANARY-planner-handoff"}
+	s.Discovered = []*blackboard.Discovery{{ID: "disc-1", Description: "CANARY-discovery-now", Urgency: "immediate"}}
+	s.Task("task-1").Description, s.Task("task-1").DoneWhen = "CANARY-replan-completed", "CANARY-foreign-criterion"
+	s.Tasks = append(s.Tasks, &blackboard.Task{ID: "said", Kind: "msg", Status: blackboard.Merged, Output: &blackboard.Output{Text: "CANARY-delivered"}},
+		&blackboard.Task{ID: "old", Status: blackboard.Superseded, Title: "old", RescopeReason: "CANARY-replaced"},
+		&blackboard.Task{ID: "other", Status: blackboard.Unclaimed, Title: "CANARY-board-title"},
+		&blackboard.Task{ID: "busy", Status: blackboard.Claimed, Title: "busy", AssignedTo: "coder-3"})
 	s.Task("task-1").LastOutcome.Summary = "CANARY-related"
 	s.Task("task-2").Title = "CANARY-session"
 	s.Task("task-2").RejectionReason = &blackboard.Rejection{Summary: "CANARY-foreign-rejection", Findings: []*blackboard.Finding{{Message: "CANARY-foreign-finding"}}}
 	s.Task("task-2").Attempts = []*blackboard.Attempt{{Seq: 1, Summary: "CANARY-foreign-attempt"}}
 	s.Task("task-4").Title, s.Task("task-4").Description = "CANARY-dependent", "CANARY-dependent-description"
+	t.Title, t.Scope, t.Supersedes = "CANARY-title", "CANARY-scope", blackboard.List{"old"}
 	t.Description, t.DoneWhen, t.AcceptanceCriteria = "CANARY-task", "CANARY-done-when", blackboard.List{"CANARY-criterion"}
 	t.LastOutcome, t.ReviewCommit = &blackboard.LastOutcome{Summary: "CANARY-summary", EvidenceFiles: blackboard.List{"CANARY-evidence"}}, work
 	t.Review = &blackboard.Review{Checks: []*blackboard.Check{{Name: "CANARY-check", Status: "failed"}}, Reason: "CANARY-verdict"}
-	t.RejectionReason = &blackboard.Rejection{Summary: "CANARY-rejection"}
+	t.RejectionReason = &blackboard.Rejection{Summary: "CANARY-rejection", Findings: []*blackboard.Finding{{Message: "CANARY-finding"}}}
+	t.Fixes = []*blackboard.Fix{{N: 1, Detail: "CANARY-fix"}}
+	t.Output = &blackboard.Output{Text: "CANARY-output"}
 	t.Attempts = []*blackboard.Attempt{{Seq: 1, Agent: "coder-1", Summary: "CANARY-attempt"}}
 	t.BlockedReason = "CANARY-blocked"
 	t.History = append(t.History, &blackboard.HistoryEntry{Time: at(11), Event: "checkpoint", Agent: "coder-1", Checkpoint: &blackboard.Intent{Intent: "CANARY-intent", Validation: "v"}})
 	in := Input{Kind: k, State: s, Task: t, Agent: "CANARY-identity", Worktree: "/CANARY-worktree", Root: "/CANARY-root", SpecText: "CANARY-spec", RepoTree: "CANARY-tree", Diff: "CANARY-diff", DiffStat: "CANARY-stat",
-		Instructions: "CANARY-instructions"}
+		Instructions: "CANARY-instructions", Skills: "CANARY-skill", Relevant: []File{{"CANARY-relevant", "x"}}, Changed: map[string][]string{"busy": {"CANARY-changed-file"}},
+		Shorten: &Shorten{Text: "CANARY-compress"}}
 	switch k {
 	case Planner:
+		in.Worktree = in.Root
 		t.Status = blackboard.Blocked
-		in.Triggers = []blackboard.Trigger{{Kind: "BLOCKED_TASKS", IDs: []string{"task-3"}}}
+		in.Triggers = []blackboard.Trigger{{Kind: "BLOCKED_TASKS", IDs: []string{"task-3"}}, {Kind: "IMMEDIATE_DISCOVERY", IDs: []string{"disc-1"}}}
 	case Messenger:
 		in.Task = s.Task("done")
 		in.Task.Description = "CANARY-task"
@@ -55,25 +71,135 @@ func canaries(k Kind) Input {
 	return in
 }
 
-// givenTo says which kinds may see a canary; P, C, R, M stand for Kinds.
-var givenTo = map[string]string{
-	"goal": "PCR", "request": "R", "description": "", "old-note": "PM", "new-note": "PM", "task-note": "CR", "foreign-note": "", "caller": "P", "answer": "PC", "foreign-answer": "",
-	"coder-handoff": "C", "review-handoff": "R", "foreign-handoff": "", "merged-description": "", "foreign-criterion": "", "related": "C", "session": "PC", "foreign-rejection": "", "foreign-finding": "",
-	"foreign-attempt": "", "dependent": "PC", "dependent-description": "", "task": "CRM", "done-when": "CR", "criterion": "CR", "summary": "R", "evidence": "R", "check": "R", "verdict": "", "rejection": "CR",
-	"attempt": "PC", "blocked": "P", "intent": "R", "identity": "PCR", "worktree": "CR", "root": "PCR", "spec": "PCR", "tree": "PC", "diff": "R", "stat": "R", "instructions": "PCRM", "replan-history": "",
+// cells are the canaries of each row of the matrix. What the matrix says about the row says
+// who may see them; only says so for those that fewer kinds see.
+var cells = []struct {
+	piece    Piece
+	canaries string
+	only     string // kinds by letter: planner, coder, reviewer, messenger, summarizer
+}{
+	{piece: "goal", canaries: "goal"},
+	{piece: "request", canaries: "request"},
+	{piece: "new_message", canaries: "new-note"}, // new to the planner; a message of the conversation for the messenger
+	{piece: "messages", canaries: "old-note delivered"},
+	{piece: "summary", canaries: "old-summary"},
+	{piece: "facts", canaries: "fact"},
+	{piece: "skills", canaries: "skill"},
+	{piece: "caller_role", canaries: "caller secret-name"},
+	{piece: "board", canaries: "board-title"},
+	{piece: "wake", canaries: "blocked discovery-now"},
+	{piece: "replan", canaries: "replan-history replan-completed verdict"},
+	{piece: "task", canaries: "title scope", only: "CR"},
+	{piece: "task", canaries: "task"},
+	{piece: "criteria", canaries: "done-when criterion"},
+	{piece: "spec", canaries: "spec spec-change"},
+	{piece: "output", canaries: "summary evidence diff stat output"},
+	{piece: "checks", canaries: "check"},
+	{piece: "intent", canaries: "intent"},
+	{piece: "rejection", canaries: "rejection finding fix"},
+	{piece: "prior_attempts", canaries: "attempt"},
+	{piece: "session_context", canaries: "session changed-file"},
+	{piece: "related_tasks", canaries: "related dependent replaced"},
+	{piece: "repo_structure", canaries: "tree"},
+	{piece: "relevant_files", canaries: "relevant"},
+	{piece: "task_notes", canaries: "task-note"},
+	{piece: "answers", canaries: "answer"},
+	{piece: "handoff", canaries: "planner-handoff", only: "P"},
+	{piece: "handoff", canaries: "coder-handoff", only: "C"},
+	{piece: "handoff", canaries: "review-handoff", only: "R"},
+	{piece: "custom_instructions", canaries: "instructions"},
+	{piece: "compress", canaries: "compress"},
+	{piece: "verbs", canaries: ""}, // "## Commands"
+	{piece: "run", canaries: "identity root"},
+	{piece: "run", canaries: "worktree", only: "CR"},
+	{piece: "", only: "-", canaries: "foreign-note foreign-answer foreign-handoff foreign-criterion foreign-rejection foreign-finding foreign-attempt dependent-description pending-fact"},
 }
 
-func TestEveryKindGetsItsPiecesAndNoOthers(t *testing.T) {
+// onBoard are canaries that the planner sees beside their piece, on the board and among
+// the causes: the title, attempts, questions and answers of the tasks that woke it.
+var onBoard = strings.Fields("answer attempt session dependent title")
+
+// K-17: every cell of the matrix is as the table says, the negative ones included.
+func TestEveryCellOfTheMatrix(t *testing.T) {
 	t.Parallel()
-	for i, k := range Kinds {
+	known := map[string]bool{}
+	for i, k := range role.Kinds {
 		text := build(t, canaries(k)).Text
-		for canary, kinds := range givenTo {
-			has := slices.Contains(words(text), "CANARY-"+canary)
-			if want := strings.Contains(kinds, "PCRM"[i:i+1]); has != want {
-				t.Errorf("the prompt of a %s has the canary %s: %t, want %t", k, canary, has, want)
+		letter := "PCRMS"[i : i+1]
+		if has, want := strings.Contains(text, "\n## Commands\n"), Piece("verbs").For(k) == role.Given; has != want {
+			t.Errorf("a %s has commands: %t, want %t", k, has, want)
+		}
+		for _, cell := range cells {
+			access := cell.piece.For(k)
+			for _, canary := range strings.Fields(cell.canaries) {
+				known["CANARY-"+canary] = true
+				want := access == role.Given || access == role.Optional
+				if cell.only != "" {
+					want = want && strings.Contains(cell.only, letter)
+				}
+				switch {
+				case k == Planner && slices.Contains(onBoard, canary), k == Messenger && canary == "new-note":
+					want = true
+				}
+				if has := slices.Contains(words(text), "CANARY-"+canary); has != want {
+					t.Errorf("%s, piece %s: the canary %s is there: %t, want %t", k, cell.piece, canary, has, want)
+				}
+			}
+		}
+		for _, w := range words(text) {
+			if strings.HasPrefix(w, "CANARY-") && !known[w] {
+				t.Errorf("%s has the canary %s, which belongs to no cell", k, w)
 			}
 		}
 	}
+	for _, row := range role.Matrix {
+		if !slices.ContainsFunc(cells, func(c struct {
+			piece    Piece
+			canaries string
+			only     string
+		}) bool {
+			return c.piece == row.Piece
+		}) {
+			t.Errorf("the piece %s has no canary", row.Piece)
+		}
+	}
+}
+
+// The same for templates: a field exists for a kind if and only if the matrix gives it the
+// field's piece, and no field carries anything else than its piece.
+func TestTemplatesGetTheFieldsOfTheirKindOnly(t *testing.T) {
+	t.Parallel()
+	for i, k := range role.Kinds {
+		in := withRole(canaries(k))
+		if k == Planner || k == Summarizer {
+			in.Task = nil
+		}
+		data := in.data()
+		for _, f := range role.Fields {
+			if _, has := data[f.Name]; has != f.For(k) {
+				t.Errorf("%s: the field .%s exists: %t", k, f.Name, has)
+			}
+		}
+		all := words(fmt.Sprint(data))
+		for _, cell := range cells {
+			for _, canary := range strings.Fields(cell.canaries) {
+				denied := cell.piece.For(k) == role.Never || cell.only != "" && !strings.Contains(cell.only, "PCRMS"[i:i+1])
+				if denied && slices.Contains(all, "CANARY-"+canary) && (k != Planner || !slices.Contains(onBoard, canary)) && (k != Messenger || canary != "new-note") {
+					t.Errorf("%s: a template can print the canary %s of the piece %s", k, canary, cell.piece)
+				}
+			}
+		}
+	}
+}
+
+// What a role leaves out of its context_requirements is not gathered; other pieces are.
+func TestARoleLeavesOutWhatItDoesNotWant(t *testing.T) {
+	t.Parallel()
+	in := canaries(Coder)
+	in.Role = roleOf(t, "name: own\ndescription: d\ninstructions: i\nllm_model: default\ncontext_requirements: [relevant_files]\n")
+	text := build(t, in).Text
+	wants(t, text, "CANARY-relevant", "CANARY-task", "CANARY-done-when", "CANARY-rejection", "CANARY-answer", "CANARY-task-note")
+	refuses(t, text, "CANARY-tree", "CANARY-fact", "CANARY-session", "CANARY-related", "CANARY-attempt")
 }
 
 func words(text string) []string {
@@ -84,7 +210,7 @@ func TestAReplanGetsItsFourBlocksAndOthersDoNot(t *testing.T) {
 	t.Parallel()
 	in := canaries(Planner)
 	in.Task = nil
-	blocks := []string{"## Completed", "## Remaining", "## Failure", "## Earlier plans", "CANARY-replan-history", "CANARY-merged-description", "CANARY-verdict"}
+	blocks := []string{"## Completed", "## Remaining", "## Failure", "## Earlier plans", "CANARY-replan-history", "CANARY-replan-completed", "CANARY-verdict"}
 	refuses(t, build(t, in).Text, blocks...)
 	for _, kind := range []string{"REPLAN", "HYPOTHESIS_EXHAUSTED"} {
 		in.Triggers = []blackboard.Trigger{{Kind: kind, IDs: []string{"task-3"}}}
@@ -96,19 +222,19 @@ func TestEverySectionHasALineInTheMatrixAndBack(t *testing.T) {
 	t.Parallel()
 	var made []Piece
 	for _, s := range sections {
-		if !slices.ContainsFunc(Matrix, func(r Row) bool { return r.Piece == s.piece }) {
+		if s.piece != "" && !slices.ContainsFunc(role.Matrix, func(r role.Row) bool { return r.Piece == s.piece }) {
 			t.Errorf("the section %s has the piece %s, which is not in the matrix", s.name, s.piece)
 		}
 		made = append(made, s.piece)
 	}
-	for i, r := range Matrix {
-		if len(r.Access) != len(Kinds) || strings.Trim(r.Access, "YR-") != "" {
+	for i, r := range role.Matrix {
+		if len(r.Access) != len(role.Kinds) || strings.Trim(r.Access, "YOR-") != "" {
 			t.Errorf("%s: access %q", r.Piece, r.Access)
 		}
 		if !slices.Contains(made, r.Piece) {
 			t.Errorf("no section gives the piece %s", r.Piece)
 		}
-		if slices.ContainsFunc(Matrix[:i], func(o Row) bool { return o.Piece == r.Piece }) {
+		if slices.ContainsFunc(role.Matrix[:i], func(o role.Row) bool { return o.Piece == r.Piece }) {
 			t.Errorf("%s stands twice in the matrix", r.Piece)
 		}
 	}
@@ -117,7 +243,7 @@ func TestEverySectionHasALineInTheMatrixAndBack(t *testing.T) {
 			t.Errorf("the budget names the section %s, which there is not", q.section)
 		}
 	}
-	if Piece("unheard-of").For(Coder) != Never {
+	if Piece("unheard-of").For(Coder) != role.Never {
 		t.Error("a piece that is not in the matrix is given")
 	}
 }
@@ -126,8 +252,8 @@ func TestEverySectionHasALineInTheMatrixAndBack(t *testing.T) {
 func TestSectionsStandInTheirOrder(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"coder-rejected": {"Rules", "Commands", "How to finish", "Project instructions", "Goal", "Repository", "Task", "Done when", "Spec", "Related tasks", "Who else is at work", "This run"},
-		"planner-woken":  {"Rules", "Commands", "How to finish", "Goal", "Repository", "Spec", "This run", "Caller", "New message", "Why you run", "Causes", "Board", "Messages so far"},
+		"coder-rejected": {"Rules", "Commands", "How to finish", "Project instructions", "Goal", "Known facts", "Repository", "Task", "Done when", "Spec", "Related tasks", "Relevant files", "Who else is at work", "This run"},
+		"planner-woken":  {"Rules", "Commands", "How to finish", "Goal", "Known facts", "Repository", "Spec", "This run", "Caller", "New message", "Why you run", "Causes", "Board", "Messages so far"},
 	} {
 		i := slices.IndexFunc(cases, func(c struct {
 			name string

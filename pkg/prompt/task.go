@@ -118,8 +118,7 @@ func (in *Input) specPath() string {
 	return ""
 }
 
-// specLead names the spec and what changed in it since the task was made; for a planner,
-// since its last run.
+// specLead names the spec.
 func (in *Input) specLead() string {
 	ref := in.specPath()
 	if ref == "" {
@@ -130,14 +129,10 @@ func (in *Input) specLead() string {
 	if t := in.Task; t != nil && in.Kind == Reviewer && t.SpecHash != "" && t.ReviewSpecHash != "" && t.SpecHash != t.ReviewSpecHash {
 		l.add("The file changed after the task was claimed: judge by what it says now.")
 	}
-	for _, c := range in.State.SpecChanges {
-		if file(c.Spec) == file(ref) && later(c.Timestamp, in.specSince()) {
-			l.add("Changed: %s", oneLine(c.Spec+": "+c.Change, 500))
-		}
-	}
 	return l.String()
 }
 
+// specSince is when the task was made; for a planner, its last run.
 func (in *Input) specSince() blackboard.Time {
 	switch {
 	case in.Task != nil:
@@ -161,7 +156,17 @@ func later(a, b blackboard.Time) bool {
 	return !ok || !known || at.After(bt)
 }
 
-func (in *Input) spec() string { return excerpt(in.SpecText, in.specPath()) }
+// spec is what changed in the spec, and the part of it that the task names.
+func (in *Input) spec() string {
+	ref := in.specPath()
+	var l lines
+	for _, c := range in.State.SpecChanges {
+		if c != nil && ref != "" && file(c.Spec) == file(ref) && later(c.Timestamp, in.specSince()) {
+			l.add("Changed: %s", oneLine(c.Spec+": "+c.Change, 500))
+		}
+	}
+	return strings.TrimSpace(l.String() + "\n\n" + strings.Trim(excerpt(in.SpecText, ref), "\n"))
+}
 
 var (
 	headingLine = regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*\s*$`)

@@ -132,6 +132,10 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
+// longestKey is how long a key may be that stands before its value on one line (YAML 1.2,
+// 7.4.2). The library reads longer ones in flow style, but nobody can write them.
+const longestKey = 1024
+
 // ordinaryKeys tells whether all keys are texts, as they are in what Liza keeps.
 func ordinaryKeys(data []byte) bool {
 	text, _ := unmark(string(data))
@@ -142,7 +146,7 @@ func ordinaryKeys(data []byte) bool {
 	var ordinary func(n *yaml.Node) bool
 	ordinary = func(n *yaml.Node) bool {
 		for i, c := range n.Content {
-			if n.Kind == yaml.MappingNode && i%2 == 0 && (c.Kind != yaml.ScalarNode || c.ShortTag() != "!!str" && c.ShortTag() != "!!merge") || !ordinary(c) {
+			if n.Kind == yaml.MappingNode && i%2 == 0 && (len(c.Value) > longestKey/2 || c.Kind != yaml.ScalarNode || c.ShortTag() != "!!str" && c.ShortTag() != "!!merge") || !ordinary(c) {
 				return false
 			}
 			if c.ShortTag() == "!!binary" || c.Style&yaml.TaggedStyle != 0 {

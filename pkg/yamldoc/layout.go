@@ -27,7 +27,10 @@ func layout(text string, split map[string]bool) (sections []*section, tail strin
 				lead = at
 			}
 		case first == ' ':
-			if kind := lineKind(text[at:end]); kind == textLine {
+			switch lineKind(text[at:end]) {
+			case oddLine: // among comments that no piece contains
+				return nil, "", false
+			case textLine:
 				if len(starts) == 0 {
 					return nil, "", false
 				}
