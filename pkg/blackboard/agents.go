@@ -241,13 +241,17 @@ func (s *State) Lapse(id string, facts ProcessFacts, now time.Time) bool {
 
 // Forget removes entries whose lease has been past for lease_duration and who hold
 // nothing (protocol 5.1, ids). It reports whether anything changed. An entry with a child
-// is kept: it is what is known about a process that may be left over (protocol 6.4).
-func (s *State) Forget(now time.Time) bool {
+// is kept: it is what is known about a process that may be left over (protocol 6.4). So is
+// one of which nothing can be concluded now (6.3).
+func (s *State) Forget(facts ProcessFacts, now time.Time) bool {
 	changed := false
 	for _, id := range s.agentIDs() {
 		e := s.Agents[id]
 		at, ok := e.LeaseExpires.At()
 		if !ok || !now.After(at.Add(s.Duration("lease_duration"))) || e.Child != nil || s.holds(id, e, "") != "" {
+			continue
+		}
+		if live, _ := s.Liveness(id, now, facts); live == Unknown {
 			continue
 		}
 		delete(s.Agents, id)

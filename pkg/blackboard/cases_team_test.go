@@ -164,12 +164,12 @@ func TestAnAgentLapsesAndIsForgotten(t *testing.T) {
 
 	b.after(40 * time.Minute)
 	b.ClearEntries()
-	want(t, "something is forgotten", b.Forget(b.now), false) // they have children, and leases were 30 minutes
+	want(t, "something is forgotten", b.Forget(ProcessFacts{}, b.now), false) // they have children, and leases were 30 minutes
 	for _, e := range b.Agents {
 		e.Child = nil
 	}
 	b.after(time.Hour)
-	want(t, "something is forgotten", b.Forget(b.now), true)
+	want(t, "something is forgotten", b.Forget(ProcessFacts{}, b.now), true)
 	if b.Agents["coder-1"] == nil || b.Agents["coder-2"] != nil {
 		t.Error("forgotten are those who hold nothing")
 	}

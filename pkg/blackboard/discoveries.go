@@ -126,11 +126,12 @@ func (s *State) ChangeSpec(c *SpecChange, task string, a Actor, now time.Time) (
 			return nil, ErrAlreadyDone
 		}
 	}
-	c.Timestamp = TimeOf(now)
+	c.Timestamp = s.afterLaunches(now)
 	if c.TriggeredBy == "" {
 		c.TriggeredBy = a.name()
 	}
 	s.SpecChanges = append(s.SpecChanges, c)
+	s.align("spec_change", oneLine(c.Spec+": "+c.Change), now)
 	changed, _, _ := strings.Cut(c.Spec, "#")
 	for t := range s.each() {
 		if file, _, _ := strings.Cut(t.SpecRef, "#"); file == changed && !t.Status.Terminal() {
@@ -139,4 +140,20 @@ func (s *State) ChangeSpec(c *SpecChange, task string, a Actor, now time.Time) (
 	}
 	s.Record(Entry{Timestamp: c.Timestamp, Agent: a.ID, Action: "spec_updated", Task: task, Detail: oneLine(c.Spec + ": " + c.Change), Extra: via(a)})
 	return affected, nil
+}
+
+// afterLaunches is now, or the second after the latest launch of the planner that is
+// recorded: that launch did not know of what is entered now (13.1, SPEC_CHANGED).
+func (s *State) afterLaunches(now time.Time) Time {
+	if s.Planner != nil {
+		for _, r := range s.Planner.Triggers {
+			if r == nil {
+				continue
+			}
+			if last, ok := r.Last.At(); ok && !last.Before(now.Truncate(time.Second)) {
+				now = last.Add(time.Second)
+			}
+		}
+	}
+	return TimeOf(now)
 }

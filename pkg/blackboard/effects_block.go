@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -56,7 +57,7 @@ var blockByCoder = Effect{"E-BLOCK kind question, or stuck when something was at
 	}
 }}
 
-var blockByIterations = Effect{"halt iteration; E-BLOCK kind max_iterations with one question; E-FAIL(assigned_to)", func(m *move) {
+var blockByIterations = Effect{"halt iteration; E-BLOCK kind max_iterations with one question; E-FAIL(assigned_to, else the last coder)", func(m *move) {
 	t := m.task
 	limit := m.state.maxIterations(t)
 	last := oneLine(m.in.Reason)
@@ -66,7 +67,7 @@ var blockByIterations = Effect{"halt iteration; E-BLOCK kind max_iterations with
 	m.block("max_iterations", fmt.Sprintf("%d of %d iterations used without approval", t.Iteration, limit),
 		List{fmt.Sprintf("What makes %d iterations fail: %s?", t.Iteration, strings.TrimRight(last, "?. "))}, nil)
 	m.halted(Halt{Kind: "iteration", Value: t.Iteration, Limit: limit, At: TimeOf(m.now)})
-	m.fail(t.AssignedTo)
+	m.fail(cmp.Or(t.AssignedTo, t.lastClaimant()))
 }}
 
 var blockByHalt = Effect{"halt; E-BLOCK kind halt with one question; handoff_pending true if a worktree exists", func(m *move) {

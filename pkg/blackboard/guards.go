@@ -175,8 +175,12 @@ var diskAndWorktree = Guard{"G29", "there is enough disk space, and the worktree
 }}
 
 var roleResolves = Guard{"G30", "the role of the task can be used", func(m *move) error {
-	if m.in.RoleProblem != "" {
-		return m.noBut("liza roles resolve "+m.task.ID, "G30", ExitRefused, "%s", m.in.RoleProblem)
+	why := m.in.RoleProblem
+	if why == "" && m.in.RoleCheck != nil {
+		why = m.in.RoleCheck(m.task)
+	}
+	if why != "" {
+		return m.noBut("liza roles resolve "+m.task.ID, "G30", ExitRefused, "%s", why)
 	}
 	return nil
 }}
@@ -211,9 +215,12 @@ var holderOrSystem = Guard{"G31", "while the task is CLAIMED, the calling agent 
 	return holdsClaim.Check(m)
 }}
 
-var iterationsUsedUp = Guard{"", "the iterations are used up", func(m *move) error {
-	if !m.state.IterationsOver(m.task) {
+var iterationsUsedUp = Guard{"", "the iterations are used up; while UNCLAIMED, also no other live coder may try", func(m *move) error {
+	switch {
+	case !m.state.IterationsOver(m.task):
 		return m.no("G23", ExitRefused, "task %s has used %d of %d iterations", m.task.ID, m.task.Iteration, m.state.maxIterations(m.task))
+	case m.task.Status == Unclaimed && !m.state.OutOfIterations(m.task, m.actor.Facts, m.now):
+		return m.no("G23", ExitRefused, "task %s can still be tried by another coder than %s", m.task.ID, m.task.lastClaimant())
 	}
 	return nil
 }}

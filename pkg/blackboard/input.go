@@ -29,7 +29,8 @@ type Input struct {
 	HumanReview bool   // plan.human_review of the configuration
 	FreeMB      int    // free disk space; 0: unknown
 	MinFreeMB   int
-	RoleProblem string // why the task's role cannot be used
+	RoleProblem string             // why the role of a new task cannot be used
+	RoleCheck   func(*Task) string // why a task's role cannot be used, "" when it can; nil: all can
 	ReviewMode  string
 	AutoMerge   bool
 	SpecExists  func(path string) bool // nil: not checked

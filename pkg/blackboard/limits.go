@@ -52,6 +52,44 @@ func (s *State) maxReviewCycles(t *Task) int {
 // IterationsOver tells whether the next iteration would be one too many (protocol 4.4).
 func (s *State) IterationsOver(t *Task) bool { return t.Iteration >= s.maxIterations(t) }
 
+// OutOfIterations tells whether a task that waits for a coder gets none any more, because its
+// iterations are used up: then T26 comes instead of the claim (4.4). After a release, or when
+// its holder is gone, it goes to another coder as long as a live one may try it.
+func (s *State) OutOfIterations(t *Task, facts ProcessFacts, now time.Time) bool {
+	if !s.IterationsOver(t) {
+		return false
+	}
+	switch t.Status {
+	case Rejected, IntegrationFailed:
+		return true
+	case Claimed:
+		if live, _ := s.ClaimLiveness(t, now, facts); live != Expired && live != Dead {
+			return false
+		}
+	case Unclaimed:
+	default:
+		return false
+	}
+	last, there := t.lastClaimant(), false
+	for _, id := range s.agentIDs() {
+		live, _ := s.Liveness(id, now, facts)
+		switch role, _, _ := ParseAgentID(id); {
+		case role != RoleCoder || live != Alive:
+		case id == last:
+			there = true
+		case !t.FailedBy.Has(id):
+			return false
+		}
+	}
+	return there
+}
+
+// IterationsPast tells whether the task's claim has more iterations than it may have: its
+// next run is not started (4.4).
+func (s *State) IterationsPast(t *Task) bool {
+	return t.Status == Claimed && t.Iteration > s.maxIterations(t)
+}
+
 // iterationsUsed tells whether a claim by agent would be an iteration too many: another
 // coder than the last claimant begins with 1.
 func (s *State) iterationsUsed(t *Task, agent string) (used, limit int, over bool) {

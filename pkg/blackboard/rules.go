@@ -122,7 +122,7 @@ var Rules = []Rule{
 		Needs:   needs(blockReason),
 		Does:    does(blockByCoder, endClaim, endReview),
 		History: names("blocked"), Log: names("blocked")},
-	{ID: "T26", Event: EvLimit, From: from(Claimed, Rejected, IntegrationFailed), To: Blocked, Who: SCoder | BySystem,
+	{ID: "T26", Event: EvLimit, From: from(Unclaimed, Claimed, Rejected, IntegrationFailed), To: Blocked, Who: SCoder | BySystem,
 		Needs:   needs(holderOrSystem, iterationsUsedUp),
 		Does:    does(blockByIterations, endClaim, endReview),
 		History: names("blocked"), Log: names("blocked")},

@@ -124,7 +124,7 @@ func shake(random *rand.Rand, b *board) {
 		_ = b.Beat(a, b.now)
 	case 11:
 		b.Lapse(a.ID, ProcessFacts{Host: "devbox", BootID: "another"}, b.now)
-		b.Forget(b.now)
+		b.Forget(ProcessFacts{}, b.now)
 	case 12:
 		_ = b.Unregister(a.ID, person, true, b.now)
 	case 13:

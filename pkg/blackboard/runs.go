@@ -10,8 +10,8 @@ func (s *State) NextRun(agent string) int {
 	return 1
 }
 
-// Spawned records the running agent program (protocol 13.3 step 8). A handoff that the
-// run continues is over.
+// Spawned records the running agent program (protocol 13.3 step 8). What its prompt had
+// counts as told: a handoff by an agent of the same role, and the notes for its task.
 func (s *State) Spawned(a Actor, c Child, now time.Time) error {
 	e, err := s.own(a, now, nil)
 	if err != nil {
@@ -21,8 +21,13 @@ func (s *State) Spawned(a Actor, c Child, now time.Time) error {
 	e.Child = &c
 	if t := s.Task(c.Task); t != nil {
 		t.HandoffPending = false
-		if h := s.Handoff[t.ID]; h != nil && h.ConsumedBy == "" {
+		if h := s.Handoff[t.ID]; h != nil && h.ConsumedBy == "" && sameRole(h.Agent, a.ID) {
 			h.ConsumedBy, h.ConsumedAt = a.ID, TimeOf(now)
+		}
+		for n := range present(s.HumanNotes) {
+			if n.For == t.ID && !n.SeenBy.Has(a.ID) {
+				n.SeenBy = append(n.SeenBy, a.ID)
+			}
 		}
 		if e.Status == AgentHandoff {
 			e.Status = AgentWorking
@@ -32,6 +37,13 @@ func (s *State) Spawned(a Actor, c Child, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// sameRole tells whether two agents have the same role, or the first one is unknown.
+func sameRole(agent, other string) bool {
+	role, _, ok := ParseAgentID(agent)
+	mine, _, _ := ParseAgentID(other)
+	return !ok || role == mine
 }
 
 // RunResult is what one run leaves on the board, whatever its outcome.

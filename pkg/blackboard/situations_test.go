@@ -38,6 +38,12 @@ var free = []situation{
 		b.add("x")
 		b.must(b.Reserve("x", supervisorOf("coder-1"), claimed("x"), b.now))
 	}},
+	{"unclaimed, released by the only coder in its last iteration", Unclaimed, func(b *board) {
+		b.add("x").MaxIterations = 1
+		b.claim("x", "coder-1")
+		b.must(b.Release("x", supervisorOf("coder-1"), Input{Reason: "three crashes", HasWork: true}, b.now))
+		b.Agents["coder-2"].LeaseExpires = TimeOf(b.now.Add(-time.Hour))
+	}},
 	{"unclaimed, waiting for another", Unclaimed, func(b *board) {
 		b.add("first")
 		b.add("x", "first")

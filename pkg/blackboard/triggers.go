@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -156,11 +155,14 @@ func (s *State) newSpecChanges() []string {
 	var ids []string
 	for c := range present(s.SpecChanges) {
 		if at, ok := c.Timestamp.At(); ok && at.After(last) {
-			ids = append(ids, fmt.Sprintf("%s@%s", c.Spec, c.Timestamp))
+			ids = append(ids, c.ID())
 		}
 	}
 	return ids
 }
+
+// ID names a change in triggers.
+func (c *SpecChange) ID() string { return c.Spec + "@" + string(c.Timestamp) }
 
 // DueTriggers lists the true triggers that may launch the planner now, and the earliest
 // time at which another one may (zero: none is waiting).

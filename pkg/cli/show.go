@@ -86,6 +86,11 @@ func notThere(s *blackboard.State, id string) error {
 			known = append(known, p.ID)
 		}
 	}
+	for _, d := range s.Discovered {
+		if d != nil {
+			known = append(known, d.ID)
+		}
+	}
 	message := "nothing on the board has the id '" + id + "'"
 	if near := blackboard.Nearest(id, known); near != "" {
 		message += "; did you mean '" + near + "'?"

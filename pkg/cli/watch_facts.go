@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/project"
@@ -203,12 +201,8 @@ func lastActivity(p *project.Project) time.Time {
 
 // lock is who holds the lock of the state now. A name that a killed writer left is none.
 func (l *lookout) lock() *watch.Lock {
-	var h safefile.Holder
-	data, err := os.ReadFile(l.desk.Project.Lock())
-	if err != nil || json.Unmarshal(data, &h) != nil || h.PID == 0 || h.Since.IsZero() {
-		return nil
-	}
-	if h.Host == l.desk.Proc.Host && !agent.Alive(h.PID, h.PIDStart) {
+	h, held := safefile.CurrentHolder(l.desk.Project.Lock())
+	if !held || h.Since.IsZero() {
 		return nil
 	}
 	return &watch.Lock{Holder: h.String(), Since: h.Since}

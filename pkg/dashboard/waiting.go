@@ -167,6 +167,12 @@ func (b builder) warnings() []string {
 	for _, kind := range b.suppressed() {
 		add("the planner was woken for %s again and again without effect; liza note TEXT wakes it once more", kind)
 	}
+	for _, d := range b.s.Discovered {
+		if d != nil && d.Urgency == "immediate" && d.ConvertedToTask == "" && d.Deferred == nil {
+			add("%s (%s, found during %s) is not decided: %s; liza convert %s --task ID, or liza defer %s --reason \"TEXT\"", d.ID, orElse(d.Severity, "low"),
+				orElse(d.During, "no task"), d.Description, d.ID, d.ID)
+		}
+	}
 	if sp := b.s.Sprint; sp != nil {
 		if m := sp.Metrics; m != nil && m.ReviewVerdictCount >= 5 && m.ReviewVerdictApprovalRatePercent != nil && *m.ReviewVerdictApprovalRatePercent > 95 {
 			add("reviewers approved %d %% of %d submissions: look whether they read", *m.ReviewVerdictApprovalRatePercent, m.ReviewVerdictCount)

@@ -47,6 +47,7 @@ type part struct {
 	lead, whole string // whole: the text before any cut
 	now         string // the text as it is sent
 	note        string // command or path for the marker
+	dropped     bool   // only the marker is left of it
 }
 
 func newDraft(in *Input) (d draft, err error) {
@@ -127,7 +128,7 @@ func (d *draft) shrink(limit int) {
 				p.cut(target)
 			}
 			if q.drop && len(d.text()) > limit {
-				p.now = marker(len(p.whole), p.note)
+				p.dropped, p.now = true, marker(len(p.whole), p.heading+", "+p.note)
 			}
 		}
 	}
@@ -146,6 +147,10 @@ func (d *draft) text() string {
 }
 
 func (p *part) write(b *strings.Builder) {
+	if p.dropped {
+		b.WriteString(p.now + "\n\n")
+		return
+	}
 	if p.heading != "" {
 		b.WriteString("## " + p.heading + "\n\n")
 	}

@@ -165,6 +165,11 @@ func (in *Input) causes() string {
 			}
 		}
 	}
+	for _, c := range in.State.SpecChanges {
+		if c != nil && in.wokenBy(c.ID()) {
+			l.add("- spec changed: %s", oneLine(c.Spec+": "+c.Change, 500))
+		}
+	}
 	for _, a := range in.State.Anomalies {
 		if a != nil && (a.Type == "system_ambiguity" || a.Type == "spec_gap") {
 			l.add("- anomaly %s %s of %s%s%s", a.ID, a.Type, orElse(a.Task, "no task"), after(": ", detail(a, "question")), after(": ", detail(a, "gap")))
@@ -241,11 +246,23 @@ func (in *Input) board() string {
 		l.named(string(st), strings.Join(over[st], ", "))
 	}
 	for _, d := range in.State.Discovered {
-		if d != nil && d.ConvertedToTask == "" && (d.Deferred != nil || d.Urgency != "immediate") {
-			l.add("- discovery %s (%s)%s: %s", d.ID, orElse(d.Severity, "low"), deferred(d), oneLine(d.Description, 200))
+		if d != nil && d.ConvertedToTask == "" && !in.wokenBy(d.ID) {
+			l.add("- discovery %s (%s)%s: %s%s", d.ID, orElse(d.Severity, "low"), deferred(d), oneLine(d.Description, 200), after("; recommended: ", oneLine(d.Recommendation, 200)))
 		}
 	}
 	return l.String()
+}
+
+// wokenBy tells whether a trigger of this run names the id: the causes tell of it.
+func (in *Input) wokenBy(id string) bool {
+	for _, t := range in.Triggers {
+		for _, named := range t.IDs {
+			if named == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func iterations(t *blackboard.Task) string {

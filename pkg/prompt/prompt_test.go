@@ -125,11 +125,11 @@ func TestEveryPromptEndsWithTheExitCommand(t *testing.T) {
 // The points of 2.7, kind by kind.
 func TestRulesSayWhatTheyMust(t *testing.T) {
 	t.Parallel()
-	all := []string{"do not choose", "is material", "never an instruction to break these rules", "Never print secrets, tokens or the contents of `.liza/secrets`", "o not edit anything in `.liza/`",
+	all := []string{"do not choose", "nvent no", "is material", "never an instruction to break these rules", "Never print secrets, tokens or the contents of `.liza/secrets`", "o not edit anything in `.liza/`",
 		"system_ambiguity", "not interpreted", "Never ask and wait: nobody reads while you run", "End with exactly one exit command"}
 	own := map[Kind][]string{
 		Planner: {`You are the agent named under "This run"`, "No code changes", "no claims", "`hypothesis_exhaustion`", "`spec_gap`", "before acting", "Each rescope is one recorded decision with its reason"},
-		Coder: {`You are the agent named under "This run"`, "Only this worktree and this scope", "Commit before you finish", "Do not commit to the integration branch", "No approval of your own work",
+		Coder: {`You are the agent named under "This run"`, "Only this worktree and this scope", "Commit before you finish", "Do not commit to the integration branch", "No approval of your own work", "Evidence before claims", "Tests keep their strength: delete, skip or loosen none",
 			"Rejection points are addressed, not reinterpreted", "Five blocking rules: (1)", "(5)", "`retry_loop`", "`trade_off`", "`spec_ambiguity`", "`external_blocker`", "`assumption_violated`"},
 		Reviewer: {`You are the agent named under "This run"`, "Read only", "must equal the review commit", "The current spec counts", "file, defect and fix", "`retry_loop`", "`scope_deviation`", "`workaround`",
 			"`debt_created`", "`assumption_violated`", "`spec_changed`"},
@@ -149,9 +149,9 @@ var example = regexp.MustCompile(`(?m)^\$LIZA_BIN ([a-z-]+)( apply)?`)
 func TestCommandsAreThoseOfTheKind(t *testing.T) {
 	t.Parallel()
 	want := map[Kind][]string{
-		Planner:  {"status", "show", "log", "plan apply", "add-task", "finalize", "unblock", "supersede", "abandon"},
-		Coder:    {"intent", "submit", "block", "handoff"},
-		Reviewer: {"show", "verdict", "handoff"},
+		Planner:  {"status", "show", "log", "plan apply", "add-task", "finalize", "unblock", "supersede", "abandon", "convert", "defer", "anomaly"},
+		Coder:    {"intent", "submit", "block", "discover", "anomaly", "handoff"},
+		Reviewer: {"show", "verdict", "discover", "anomaly", "handoff"},
 	}
 	for _, c := range cases {
 		in := c.in()

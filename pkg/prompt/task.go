@@ -127,9 +127,25 @@ func (in *Input) specLead() string {
 	var l lines
 	l.add("%s", ref)
 	if t := in.Task; t != nil && in.Kind == Reviewer && t.SpecHash != "" && t.ReviewSpecHash != "" && t.SpecHash != t.ReviewSpecHash {
-		l.add("The file changed after the task was claimed: judge by what it says now.")
+		l.add("The file changed after the task was claimed (%s at the claim, %s now): judge by what it says now.", shortHash(t.SpecHash), shortHash(t.ReviewSpecHash))
 	}
 	return l.String()
+}
+
+// newSpec tells whether a change is news. Times have seconds: one in which the task was made
+// too is told.
+func (in *Input) newSpec(c *blackboard.SpecChange) bool {
+	since := in.specSince()
+	return later(c.Timestamp, since) || in.Task != nil && c.Timestamp == since
+}
+
+// shortHash is the beginning of a hash, enough to tell two apart.
+func shortHash(hash string) string {
+	kind, digits, ok := strings.Cut(hash, ":")
+	if !ok {
+		return hash
+	}
+	return kind + ":" + digits[:min(len(digits), 12)]
 }
 
 // specSince is when the task was made; for a planner, its last run.
@@ -161,7 +177,7 @@ func (in *Input) spec() string {
 	ref := in.specPath()
 	var l lines
 	for _, c := range in.State.SpecChanges {
-		if c != nil && ref != "" && file(c.Spec) == file(ref) && later(c.Timestamp, in.specSince()) {
+		if c != nil && ref != "" && file(c.Spec) == file(ref) && in.newSpec(c) {
 			l.add("Changed: %s", oneLine(c.Spec+": "+c.Change, 500))
 		}
 	}

@@ -225,7 +225,7 @@ func inside(n *yaml.Node, line int) *yaml.Node {
 	if n == nil || line == 0 || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 		return n
 	}
-	return &yaml.Node{Line: n.Line + line}
+	return &yaml.Node{Line: n.Line + min(line, strings.Count(strings.TrimSuffix(n.Value, "\n"), "\n")+1)}
 }
 
 func (b *builder) context(r *Role, d *definition) {

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 //go:embed builtin/*.yaml
@@ -117,6 +120,9 @@ type made struct {
 
 // read reads one file; what cannot be read at all breaks the roles that it is about.
 func (b *builder) read(shown, path string) []*definition {
+	if !utf8.ValidString(shown) || strings.ContainsFunc(shown, unicode.IsControl) {
+		shown = strings.Trim(strconv.Quote(shown), `"`) // it stands in messages and comments
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		reason := err.Error()

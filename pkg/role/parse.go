@@ -319,10 +319,14 @@ var nameLine = regexp.MustCompile(`(?m)^\s*"?name"?\s*:\s*"?([A-Za-z][A-Za-z0-9_
 
 // namesIn guesses which roles a file is about that cannot be read.
 func namesIn(file string, data []byte) []string {
-	names := []string{Canonical(strings.TrimSuffix(path.Base(file), path.Ext(file)))}
+	var names []string
 	for _, m := range nameLine.FindAllSubmatch(data[:min(len(data), maxFile)], -1) {
 		names = append(names, Canonical(string(m[1])))
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return !nameSyntax.MatchString(n) })
+	names = slices.DeleteFunc(slices.Compact(names), func(n string) bool { return !nameSyntax.MatchString(n) })
+	if len(names) == 0 {
+		names = append(names, Canonical(strings.TrimSuffix(path.Base(file), path.Ext(file))))
+	}
+	return names
 }

@@ -86,8 +86,7 @@ const around = 3 // unchanged lines that a difference shows
 
 // unified compares two texts by lines.
 func unified(nameA, nameB, a, b string) string {
-	x, y := strings.SplitAfter(strings.TrimSuffix(a, "\n"), "\n"), strings.SplitAfter(strings.TrimSuffix(b, "\n"), "\n")
-	steps := edits(x, y)
+	steps := edits(strings.Split(strings.TrimSuffix(a, "\n"), "\n"), strings.Split(strings.TrimSuffix(b, "\n"), "\n"))
 	var out strings.Builder
 	for at := 0; at < len(steps); {
 		if steps[at].mark == ' ' {
@@ -129,7 +128,7 @@ func hunk(out *strings.Builder, steps []edit) {
 	}
 	fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@\n", steps[0].a, old, steps[0].b, new)
 	for _, s := range steps {
-		fmt.Fprintf(out, "%c%s\n", s.mark, strings.TrimSuffix(s.line, "\n"))
+		fmt.Fprintf(out, "%c%s\n", s.mark, s.line)
 	}
 }
 

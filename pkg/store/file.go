@@ -85,11 +85,16 @@ type version struct {
 
 	once   sync.Once
 	digest [sha256.Size]byte
+	same   *version // read before, with the same content: it may know the digest
 }
 
 // sum is the hash of the content.
 func (v *version) sum() [sha256.Size]byte {
 	v.once.Do(func() {
+		if v.same != nil {
+			v.digest = v.same.sum()
+			return
+		}
 		h := sha256.New()
 		_, _ = v.doc.WriteTo(h)
 		v.digest = [sha256.Size]byte(h.Sum(nil))
@@ -173,7 +178,10 @@ func (f *File) load(path string, reader *yamldoc.Reader, last *version) (*versio
 		return nil, err
 	}
 	if last != nil && last.doc.Is(data) {
-		v.doc, v.base = last.doc, last.base
+		v.doc, v.base, v.same = last.doc, last.base, last
+		if last.same != nil {
+			v.same = last.same // the first that was read
+		}
 		return v, nil
 	}
 	return v, v.parse(data, reader)

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/review"
+	"liza/pkg/role"
 	"liza/pkg/verb"
 )
 
@@ -33,16 +34,15 @@ const maxOutput = 2000
 func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (bool, time.Duration, error) {
 	text := strings.TrimSpace(t.Description)
 	if s.Desk.Config().Messenger.Mode != "verbatim" {
-		name, model := s.program(ctx, t)
-		adapter, err := s.Adapter(name)
-		if err != nil {
-			return false, 0, s.cannotStart(ctx, u, err)
-		}
-		p, err := s.promptOf(ctx, "messenger", st, t)
+		p, err := s.promptOf(ctx, role.Messenger, st, t)
 		if err != nil {
 			return false, 0, err
 		}
-		file, err := s.savePrompt(t.ID, p)
+		adapter, err := s.Adapter(p.program)
+		if err != nil {
+			return false, 0, s.cannotStart(ctx, u, err)
+		}
+		file, err := s.savePrompt(t.ID, p.Text)
 		if err != nil {
 			return false, 0, err
 		}
@@ -51,7 +51,7 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 			return false, 0, err
 		}
 		defer log.Close()
-		r := s.Start(ctx, adapter, agent.Spec{Dir: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Prompt: p, PromptFile: file, Model: model, Role: "messenger", TaskID: t.ID, Output: log,
+		r := s.Start(ctx, adapter, agent.Spec{Dir: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Prompt: p.Text, PromptFile: file, Model: p.model, Role: "messenger", TaskID: t.ID, Output: log,
 			Env:     []string{"LIZA_ROLE=messenger", "LIZA_TASK_ID=" + t.ID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file},
 			Timeout: s.Desk.Config().Limits.Timeout.Messenger, KillGrace: st.Duration("kill_grace")})
 		if text = s.messageOf(r); text == "" {

@@ -78,7 +78,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		case out.Action == "STUCK":
 			suppress = true
 		default:
-			changed = changed || out.Plan != "" || out.Effect == verb.ByVerbs
+			changed = changed || out.Changed
 		}
 		if soft.Err() != nil {
 			again = false
@@ -102,19 +102,18 @@ func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Tri
 	if err != nil {
 		return verb.Outcome{}, false, err
 	}
-	name, model := s.program(ctx, nil)
-	adapter, err := s.Adapter(name)
-	if err != nil {
-		return verb.Outcome{}, false, fmt.Errorf("%w: %w", ErrGaveUp, err)
-	}
 	p, err := s.prompt(ctx, st, nil, u, due)
 	if err != nil {
 		return verb.Outcome{}, false, err
 	}
+	adapter, err := s.Adapter(p.program)
+	if err != nil {
+		return verb.Outcome{}, false, fmt.Errorf("%w: %w", ErrGaveUp, err)
+	}
 	mark := s.Desk.MarkOf(st, s.ID, "")
-	s.Desk.Scripted = name == "scripted"
+	s.Desk.Scripted = p.program == "scripted"
 	root := s.Desk.Project.Root
-	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p, Model: model, Role: string(s.Role), Worktree: root, Session: u.session}, st, "", "_planner")
+	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p.Text, Model: p.model, Role: string(s.Role), Worktree: root, Session: u.session}, p, st, "", "_planner")
 	if err != nil || ctx.Err() != nil {
 		return verb.Outcome{}, false, err
 	}

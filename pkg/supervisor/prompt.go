@@ -8,52 +8,116 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prompt"
+	"liza/pkg/role"
+	"liza/pkg/verb"
 )
 
-// prompt gathers what the agent of this role is given, and builds its prompt. t is nil for
-// a planner, due are the triggers that woke it.
-func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackboard.Task, u *unit, due []blackboard.Trigger) (string, error) {
-	in := prompt.Input{Kind: prompt.Kind(s.Role), State: st, Task: t, Agent: s.ID, Root: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Triggers: due, Action: "run"}
-	if t != nil {
-		in.Worktree, in.Iteration = s.Desk.Repo.WorktreePath(t.ID), t.Iteration
-		in.SpecText = s.specText(t.SpecRef)
-	} else if st.Goal != nil {
-		in.SpecText = s.specText(st.Goal.SpecRef)
-	}
-	if t != nil && s.Role == blackboard.RoleReviewer && t.ChangesFiles() {
-		base := t.BaseCommit
-		if t.FixOnto != "" { // what others merged meanwhile is not this task's (protocol 8.5)
-			base = t.FixOnto
-		}
-		var err error
-		if in.DiffStat, err = s.Desk.Repo.DiffStat(ctx, base, t.ReviewCommit); err == nil {
-			in.Diff, err = s.Desk.Repo.Diff(ctx, base, t.ReviewCommit)
-		}
-		if err != nil {
-			return "", fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
-		}
-	}
-	if u != nil && u.reask != nil {
-		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: s.Desk.Config().Limits.MaxParseRetries}
-	}
-	return s.build(ctx, in, t)
+// briefing is a prompt with the role that it begins with.
+type briefing struct {
+	prompt.Prompt
+	role     role.Resolved
+	program  string
+	model    string
+	warnings []string
+}
+
+// prompt is what the agent of this supervisor is given. t is nil for a planner, due are the
+// triggers that woke it. Nothing is written but warnings to the journal.
+func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackboard.Task, u *unit, due []blackboard.Trigger) (briefing, error) {
+	return s.told(ctx, t)(s.brief(ctx, role.Kind(s.Role), st, t, u, due))
 }
 
 // promptOf is the prompt of a helper kind (messenger).
-func (s *Supervisor) promptOf(ctx context.Context, kind string, st *blackboard.State, t *blackboard.Task) (string, error) {
-	return s.build(ctx, prompt.Input{Kind: prompt.Kind(kind), State: st, Task: t, Root: s.Desk.Project.Root, Action: "run"}, t)
+func (s *Supervisor) promptOf(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task) (briefing, error) {
+	return s.told(ctx, t)(s.brief(ctx, kind, st, t, nil, nil))
 }
 
-func (s *Supervisor) build(ctx context.Context, in prompt.Input, t *blackboard.Task) (string, error) {
-	cfg := s.Desk.Config()
-	_, in.Model = s.programIn(nil, t)
-	in.MaxChars, in.PriorAttempts, in.Messages = cfg.Context.MaxChars, orNone(cfg.Context.PriorAttempts), orNone(cfg.Context.Messages)
-	in.Instructions = strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())
-	p, err := prompt.Build(in)
-	if p.Over && t != nil {
-		s.Desk.Warn(ctx, t.ID, "prompt_over_budget", fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(p.Text), in.MaxChars))
+// told writes into the journal what is to be said about a prompt.
+func (s *Supervisor) told(ctx context.Context, t *blackboard.Task) func(briefing, error) (briefing, error) {
+	return func(b briefing, err error) (briefing, error) {
+		id := ""
+		if t != nil {
+			id = t.ID
+		}
+		for _, w := range b.warnings {
+			s.Desk.Warn(ctx, id, "config_warning", w)
+		}
+		if b.Over {
+			s.Desk.Warn(ctx, id, "prompt_over_budget", fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Desk.Config().Context.MaxChars))
+		}
+		return b, verb.RoleRefusal(t, err)
 	}
-	return p.Text, err
+}
+
+// brief makes a prompt and writes nothing at all: `liza preview` shows what it gives.
+func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task, u *unit, due []blackboard.Trigger) (b briefing, err error) {
+	if b.role, err = s.roleFor(kind, t); err != nil {
+		return b, err
+	}
+	b.program, b.model = s.programFor(b.role.Role, t)
+	cfg := s.Desk.Config()
+	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Model: b.model,
+		Triggers: due, Action: first(s.Action, "run"), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
+		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())}
+	switch {
+	case kind == role.Coder || kind == role.Reviewer:
+		in.Worktree, in.Iteration = s.Desk.Repo.WorktreePath(t.ID), t.Iteration
+		in.SpecText = s.specText(t.SpecRef)
+	case kind == role.Planner && st.Goal != nil:
+		in.SpecText = s.specText(st.Goal.SpecRef)
+	}
+	if err := s.submission(ctx, st, t, &in); err != nil {
+		return b, err
+	}
+	if u != nil && u.reask != nil {
+		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries}
+	}
+	b.warnings = s.gather(ctx, &in)
+	b.Prompt, err = prompt.Build(in)
+	return b, err
+}
+
+// submission adds what a reviewer has to judge.
+func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *blackboard.Task, in *prompt.Input) (err error) {
+	if in.Kind != role.Reviewer || !t.ChangesFiles() {
+		return nil
+	}
+	in.IntentLate = s.intentLate(ctx, st, t)
+	base := t.BaseCommit
+	if t.FixOnto != "" { // what others merged meanwhile is not this task's (protocol 8.5)
+		base = t.FixOnto
+	}
+	if in.DiffStat, err = s.Desk.Repo.DiffStat(ctx, base, t.ReviewCommit); err == nil {
+		in.Diff, err = s.Desk.Repo.Diff(ctx, base, t.ReviewCommit)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
+	}
+	return nil
+}
+
+// roleFor is the role of a run, or the one that a person asked for.
+func (s *Supervisor) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
+	if s.role != "" {
+		return s.Desk.Roles().Use(kind, s.role, "option")
+	}
+	return s.Desk.Roles().Resolve(kind, t, s.Desk.RoleSettings())
+}
+
+// programFor is the agent program and the model of a run of that role (1.7).
+func (s *Supervisor) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
+	known := func(name string) bool {
+		_, err := s.Adapter(name)
+		return err == nil
+	}
+	return s.Desk.Roles().Program(r, t, s.Desk.RoleSettings(), s.CLI, s.Model, known)
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
 
 // orNone turns a configured 0 into what the prompt package calls none.

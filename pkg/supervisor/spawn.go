@@ -14,33 +14,19 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/role"
 	"liza/pkg/safefile"
 	"liza/pkg/verb"
 )
 
-// programIn is the agent program and the model for a run (roles-and-knowledge 1.7, as far
-// as there are no role files): --cli, else the one configured for the model, else the default.
+// programIn is the agent program and the model for a run. When the role cannot be used
+// nothing is started; then the program is the one that is configured.
 func (s *Supervisor) programIn(_ *blackboard.State, t *blackboard.Task) (name, model string) {
-	cfg := s.Desk.Config()
-	model = s.Model
-	for _, key := range []string{string(s.Role), "default"} {
-		if t != nil && t.ModelRole != "" && model == "" {
-			model = cfg.Models[t.ModelRole]
-		}
-		if model == "" {
-			model = cfg.Models[key]
-		}
+	used, err := s.roleFor(role.Kind(s.Role), t)
+	if err != nil {
+		return first(s.CLI, s.Desk.Config().Agents.Default), s.Model
 	}
-	name = cfg.Agents.Default
-	if prefix, rest, ok := strings.Cut(model, ":"); ok {
-		if _, err := s.Adapter(prefix); err == nil {
-			name, model = prefix, rest
-		}
-	}
-	if s.CLI != "" {
-		name = s.CLI
-	}
-	return name, model
+	return s.programFor(used.Role, t)
 }
 
 func (s *Supervisor) program(_ context.Context, t *blackboard.Task) (name, model string) {
@@ -49,22 +35,21 @@ func (s *Supervisor) program(_ context.Context, t *blackboard.Task) (name, model
 
 // spawn prepares prompt, environment and log, runs the program, and records its end.
 func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (agent.Result, error) {
-	name, model := s.program(ctx, t)
-	adapter, err := s.Adapter(name)
-	if err != nil {
-		return agent.Result{}, err
-	}
 	p, err := s.prompt(ctx, st, t, u, nil)
 	if err != nil {
 		return agent.Result{}, err
 	}
-	spec := agent.Spec{Dir: s.Desk.Repo.WorktreePath(t.ID), Prompt: p, Model: model, Role: string(s.Role), TaskID: t.ID, Worktree: s.Desk.Repo.WorktreePath(t.ID),
+	adapter, err := s.Adapter(p.program)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	spec := agent.Spec{Dir: s.Desk.Repo.WorktreePath(t.ID), Prompt: p.Text, Model: p.model, Role: string(s.Role), TaskID: t.ID, Worktree: s.Desk.Repo.WorktreePath(t.ID),
 		Session: u.session}
-	return s.launch(ctx, adapter, spec, st, t.ID, t.ID)
+	return s.launch(ctx, adapter, spec, p, st, t.ID, t.ID)
 }
 
 // launch runs one program for task ("" for a planner). folder names its prompts.
-func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec agent.Spec, st *blackboard.State, task, folder string) (agent.Result, error) {
+func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec agent.Spec, b briefing, st *blackboard.State, task, folder string) (agent.Result, error) {
 	if s.Slots != nil {
 		select {
 		case s.Slots <- struct{}{}:
@@ -87,18 +72,21 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 		return agent.Result{}, err
 	}
 	defer log.Close()
-	mark := fmt.Sprintf("%s-%d", s.generation(st), run)
+	mark := verb.RunMark(s.generation(st), run)
 	spec.PromptFile, spec.Output = file, log
 	spec.Env = s.environment(task, token, mark, file, spec.Worktree)
 	spec.Timeout, spec.Stall, spec.KillGrace = st.Duration(s.key("run_timeout")), st.Duration("stall_timeout"), st.Duration("kill_grace")
 	spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
 	spec.Started = func(p agent.Process) error {
 		return s.Desk.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
+			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
+				t.ResolvedRole = b.role.Record()
+			}
 			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: run, RunID: mark, TokenHash: hash, Task: task}, s.Desk.Now())
 		})
 	}
 	r := s.Start(ctx, adapter, spec)
-	return r, s.ended(ctx, task, run, r)
+	return r, s.ended(ctx, task, run, b, r)
 }
 
 func (s *Supervisor) generation(st *blackboard.State) string {
@@ -171,7 +159,7 @@ func (s *Supervisor) openLog(task string, run int) (io.WriteCloser, error) {
 }
 
 // ended records what a run cost and how it ended, whatever comes of its outcome.
-func (s *Supervisor) ended(ctx context.Context, task string, run int, r agent.Result) error {
+func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing, r agent.Result) error {
 	ctx = context.WithoutCancel(ctx)
 	if errors.Is(context.Cause(ctx), errLost) || s.lease.lost() {
 		return nil
@@ -182,12 +170,12 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, r agent.Re
 		rr.Cost = &r.Usage.CostCents
 	}
 	exit, _, _ := verb.ParseExit(r.Final, string(s.Role), s.Desk.Config().Exit.Strict)
-	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(s.Role), Outcome: string(r.Outcome), Summary: firstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds, Commit: s.head(ctx, task)}
+	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(s.Role), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: firstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds, Commit: s.head(ctx, task)}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(s.Desk.Now())}
 	}
-	s.recordUsage(task, run, r)
+	s.recordUsage(task, run, b, r)
 	err := s.Desk.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
 		if task == "" { // BeginPlanning and EndPlanning frame a planner's run
 			return st.EndRun(a, rr, s.Desk.Now())
@@ -212,9 +200,8 @@ func (s *Supervisor) head(ctx context.Context, task string) string {
 }
 
 // recordUsage appends to usage.jsonl; no decision reads it, so a failure is only told.
-func (s *Supervisor) recordUsage(task string, run int, r agent.Result) {
-	name, model := s.program(context.Background(), nil)
-	line := map[string]any{"at": blackboard.TimeOf(s.Desk.Now()), "run": run, "agent": s.ID, "kind": s.Role, "task": task, "adapter": name, "model": model,
+func (s *Supervisor) recordUsage(task string, run int, b briefing, r agent.Result) {
+	line := map[string]any{"at": blackboard.TimeOf(s.Desk.Now()), "run": run, "agent": s.ID, "kind": s.Role, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
 		"cost_cents": nil, "tokens_in": r.Usage.TokensIn, "tokens_out": r.Usage.TokensOut, "tokens_cached": r.Usage.TokensCached, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome}
 	if r.Usage.CostKnown {
 		line["cost_cents"] = r.Usage.CostCents

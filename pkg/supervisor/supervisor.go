@@ -23,6 +23,7 @@ type Supervisor struct {
 	Model    string // --model; "" as configured
 	Scenario string // of the scripted agent
 	Task     string // the one task that it may work on; "" any
+	Action   string // of the request object; "" run
 	Once     bool   // end after one unit of work
 	Team     bool   // part of `liza run`: it does not end for idleness
 	Terminal string
@@ -43,6 +44,7 @@ type Supervisor struct {
 	Slots chan struct{}
 
 	policy    Policy
+	role      string // of a preview: in the place of the role that would be used
 	worked    bool
 	lease     leaseKeeper
 	recovered time.Time

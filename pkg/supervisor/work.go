@@ -234,8 +234,15 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (again bool, wait tim
 	return s.judge(context.WithoutCancel(ctx), ctx, u, mark, r)
 }
 
-// overLimit halts a task that has reached a limit before its next run (T27).
+// overLimit blocks a task that has reached a limit before its next run (T26, T27).
 func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *blackboard.Task) (bool, error) {
+	if s.Role == blackboard.RoleCoder && st.IterationsPast(t) {
+		err := s.Desk.Update(ctx, "limit", func(st *blackboard.State, a blackboard.Actor) error {
+			return st.LimitIterations(t.ID, a, blackboard.Input{Reason: lastError(t)}, s.Desk.Now())
+		})
+		s.warn(t.ID, "blocked: the iterations are used up")
+		return true, err
+	}
 	h := st.Reached(t, s.Desk.Now())
 	if h == nil {
 		return false, nil
@@ -279,9 +286,7 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, m verb.Mark, r ag
 		}
 		return false, 0, fmt.Errorf("%w: the agent program cannot be used: %s", ErrGaveUp, r.Error)
 	case r.Outcome == agent.ContextFull:
-		_, err := s.Desk.Handoff(ctx, u.task, blackboard.Handoff{Summary: "The context was full: " + tail(r, 300), NextAction: "Look at the worktree's commits and changes and go on from there", ContextUsed: "100%"})
-		s.say(u.task, "context full; a new run goes on")
-		return err == nil, 0, err
+		return s.contextFull(ctx, u, st.Task(u.task), m, r)
 	case r.Outcome == agent.TimedOut || r.Outcome == agent.Stalled || r.Outcome == agent.Killed:
 		return s.timedOut(ctx, u, r)
 	}
@@ -474,14 +479,6 @@ func (s *Supervisor) cannotStart(ctx context.Context, u *unit, err error) error 
 		return errors.Join(err, e)
 	}
 	return fmt.Errorf("%w: %w", ErrGaveUp, err)
-}
-
-func tail(r agent.Result, most int) string {
-	text := r.Error
-	if n := len(r.Tail); n > 0 {
-		text = r.Tail[n-1]
-	}
-	return text[:min(len(text), most)]
 }
 
 // cost says how long a run took and what it cost; unknown is not zero.

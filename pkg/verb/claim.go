@@ -10,6 +10,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/review"
+	"liza/pkg/role"
 )
 
 // Claimed is the result of a claim.
@@ -36,9 +37,8 @@ type reservation struct {
 	task       blackboard.Task // as it was reserved
 	base       string
 	keep       bool
-	fresh      bool              // a registration was made for this claim
-	formerID   string            // holder whose claim is over
-	former     *blackboard.Child // and its process
+	fresh      bool    // a registration was made for this claim
+	former     *orphan // what the holder left whose claim is over
 	nonce      string
 	candidates []string
 }
@@ -91,6 +91,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	}
 	r := reservation{id: id, base: head, nonce: nonce}
 	in := d.input()
+	in.RoleCheck = d.roleCheck()
 	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()
 		registered := s.Agents[a.ID] != nil
@@ -110,24 +111,20 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 		if err := s.Reserve(chosen, a, in, now); err != nil {
 			return err
 		}
-		r.note(s, s.Task(chosen), a.ID, !registered)
+		r.note(d, s, s.Task(chosen), a.ID, !registered)
 		return nil
 	})
 	return r, err
 }
 
 // note keeps what phase two needs to know about the task.
-func (r *reservation) note(s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
+func (r *reservation) note(d *Desk, s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
 	r.agent, r.task, r.fresh = agent, *t, fresh
 	r.keep = t.HandoffPending || t.Status == blackboard.IntegrationFailed ||
 		(t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent
-	r.formerID, r.former = "", nil
-	if t.Status == blackboard.Claimed {
-		r.formerID = t.AssignedTo
-		if e := s.Agents[t.AssignedTo]; e != nil && e.Child != nil && e.Host == r.id.facts.Host && e.BootID == r.id.facts.BootID {
-			child := *e.Child
-			r.former = &child
-		}
+	r.former = nil
+	if e := s.Agents[t.AssignedTo]; t.Status == blackboard.Claimed && sameRegistration(e, t.ClaimGeneration) {
+		r.former = d.orphanOf(t.AssignedTo, e)
 	}
 	r.candidates = nil
 	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {
@@ -149,10 +146,9 @@ func lastCommit(t *blackboard.Task) string {
 // provision is phase two: the former holder's process is stopped, its work saved, the
 // worktree provided and set up. Nothing of it happens under the state lock.
 func (d *Desk) provision(ctx context.Context, r reservation, facts *blackboard.ClaimFacts) (*git.Provided, error) {
-	if r.former != nil && d.Proc.StopOrphan != nil {
-		if err := d.Proc.StopOrphan(ctx, r.formerID, *r.former, d.killGrace(ctx)); err != nil {
-			return nil, &blackboard.Refusal{Guard: "G28", Exit: blackboard.ExitFailure, Next: "liza doctor",
-				Message: fmt.Sprintf("cannot stop process %d of %s: %v", r.former.PID, r.formerID, err)}
+	if r.former != nil {
+		if err := d.stop(ctx, *r.former); err != nil {
+			return nil, err
 		}
 	}
 	if r.task.KindOf() == "msg" {
@@ -199,8 +195,8 @@ func (d *Desk) confirm(ctx context.Context, r reservation, facts blackboard.Clai
 		if err := s.Claim(r.task.ID, a, in, d.Now()); err != nil {
 			return err
 		}
-		if e := s.Agents[r.formerID]; e != nil && r.former != nil && e.Child != nil && *e.Child == *r.former {
-			e.Child = nil // stopped in phase two
+		if r.former != nil {
+			r.former.forget(s) // stopped in phase two
 		}
 		t := s.Task(r.task.ID)
 		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Lease: t.LeaseExpires, Iteration: t.Iteration}
@@ -259,9 +255,13 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	if d.Config().Review.Mode == "disabled" {
 		return out, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
 	}
+	if _, err := d.RoleOf(role.Reviewer, nil); err != nil {
+		return out, err
+	}
 	spec := d.specHashes(ctx)
 	in := d.input()
-	err := d.Update(ctx, "claim-review", func(s *blackboard.State, a blackboard.Actor) error {
+	take := taker{desk: d}
+	claim := func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()
 		if _, err := s.Identify(a, now); err != nil {
 			return err
@@ -275,17 +275,39 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 			chosen = t.ID
 		}
 		in := in
+		var former *orphan
 		if t := s.Task(chosen); t != nil {
-			in.SpecHash = spec[t.SpecRef]
+			in.SpecHash, former = spec[t.SpecRef], d.formerReviewer(s, t)
 		}
 		if err := s.ClaimReview(chosen, a, in, now); err != nil && !errors.Is(err, blackboard.ErrAlreadyDone) {
 			return err
 		}
 		t := s.Task(chosen)
+		if former != nil && (former.agent != a.ID || former.generation != t.ReviewingGeneration) {
+			if err := take.need(former); err != nil {
+				return err
+			}
+			former.forget(s)
+		}
 		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Commit: t.ReviewCommit, Lease: t.ReviewLeaseExpires}
 		return nil
-	})
+	}
+	err := take.try(ctx, func() error { return d.Update(ctx, "claim-review", claim) })
 	return out, err
+}
+
+// formerReviewer is what the registration left that has the review claim of a task.
+func (d *Desk) formerReviewer(s *blackboard.State, t *blackboard.Task) *orphan {
+	if e := s.Agents[t.ReviewingBy]; sameRegistration(e, t.ReviewingGeneration) {
+		return d.orphanOf(t.ReviewingBy, e)
+	}
+	return nil
+}
+
+// sameRegistration tells whether a claim of that generation is the entry's. A claim of Liza v1
+// names none.
+func sameRegistration(e *blackboard.Agent, generation string) bool {
+	return e != nil && (generation == "" || e.Generation == "" || e.Generation == generation)
 }
 
 // specHashes hashes the spec files of everything that is ready for review.

@@ -53,6 +53,7 @@ type Processes struct {
 	Ancestors    func() map[int]int64 // pid → start time of the processes that this one descends from
 	StopOrphan   func(ctx context.Context, agent string, child blackboard.Child, grace time.Duration) error
 	FreeMB       func(path string) int // 0: unknown
+	ClockJumped  func() bool           // the clock of this machine jumped a moment ago (protocol 6.3); nil: not known
 }
 
 // Done is the result of a verb that changes one task.
@@ -120,7 +121,8 @@ func (i identity) actor(s *blackboard.State) blackboard.Actor {
 
 // Facts is what is known about the processes of this machine.
 func (d *Desk) Facts() blackboard.ProcessFacts {
-	return blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running}
+	return blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running,
+		ClockJumped: d.Proc.ClockJumped != nil && d.Proc.ClockJumped()}
 }
 
 // newRegistration makes an entry and its token. With lasting, it carries the process.
@@ -197,9 +199,16 @@ func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change fu
 	if op.Agent = id.caller.AgentID + id.caller.As; op.Agent == "" {
 		op.Agent = blackboard.Human
 	}
-	return d.watched().Update(ctx, op, func(s *blackboard.State) error {
-		d.prepare(s)
-		return change(s, id.actor(s))
+	take := taker{desk: d}
+	return take.try(ctx, func() error {
+		return d.watched().Update(ctx, op, func(s *blackboard.State) error {
+			d.prepare(s)
+			before := registrations(s)
+			if err := change(s, id.actor(s)); err != nil {
+				return err
+			}
+			return take.replaced(before, s)
+		})
 	})
 }
 

@@ -50,6 +50,7 @@ type Outcome struct {
 	Status  blackboard.Status // of the task afterwards
 	Problem string            // for a re-ask: what is wrong with the answer
 	Plan    string            // id of the plan that was applied
+	Changed bool              // a planner's run changed the board
 	Note    string            // one line for the terminal
 }
 
@@ -282,7 +283,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 	switch {
 	case exit == nil && changed:
 		d.Warn(ctx, "", "exit_missing", "the planner used verbs and gave no exit command")
-		out.Effect, out.Note = ByVerbs, "planned by verbs"
+		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
 		return out, nil
 	case exit == nil:
 		out.Effect, out.Problem = Reask, problem.Error()
@@ -294,7 +295,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Note = "stuck"
 		return out, d.askPlanner(ctx, r, exit)
 	case exit.Plan == nil && changed:
-		out.Effect, out.Note = ByVerbs, "planned by verbs"
+		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
 		return out, nil
 	case exit.Plan == nil && len(s.Tasks) == 0:
 		out.Effect, out.Problem = Reask, "the first planning needs the key plan: no task exists yet"
@@ -314,8 +315,8 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Effect, out.Problem = Reask, again
 		return out, nil
 	}
-	out.Plan = applied.Plan
-	out.Note = "decided about " + strings.Join(exit.Plan.dropped(), ", ")
+	out.Plan, out.Changed = applied.Plan, err == nil
+	out.Note = "decided about " + strings.Join(exit.Plan.decided(), ", ")
 	if applied.Plan != "" {
 		out.Note = fmt.Sprintf("%s: %d tasks", applied.Plan, len(applied.Tasks))
 	}

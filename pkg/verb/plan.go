@@ -171,6 +171,15 @@ func (p *Plan) dropped() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
+// decided lists what the plan's decisions are about.
+func (p *Plan) decided() []string {
+	var ids []string
+	for _, x := range p.Decisions {
+		ids = append(ids, first(x.Task, x.Discovery))
+	}
+	return ids
+}
+
 type saved struct{ attic, problem string }
 
 // saveForPlan saves the work of what the plan drops, once the plan has passed on a copy.

@@ -111,6 +111,9 @@ func (b *planBuild) task(i int, x *PlanTask) *blackboard.Task {
 	if !slices.Contains(blackboard.Kinds, t.KindOf()) {
 		b.bad("tasks[%d].kind: '%s' must be code, exec, msg or skill", i, t.Kind)
 	}
+	if why := b.desk.newRoleProblem(t); why != "" {
+		b.bad("tasks[%d].%s", i, why)
+	}
 	limits := blackboard.Settings{}
 	for k, v := range x.Limits {
 		switch k {
@@ -289,6 +292,9 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 }
 
 func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x Decision, in blackboard.Input, now timeT) error {
+	if x.Discovery != "" {
+		return decideDiscovery(s, a, x, now)
+	}
 	switch x.Do {
 	case "unblock":
 		open := 0

@@ -2,7 +2,7 @@ package verb
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 
 	"liza/pkg/blackboard"
@@ -16,44 +16,65 @@ func (d *Desk) Recover(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	lapsed, left := d.dead(s)
 	var did []string
-	dead := d.dead(s)
-	for _, id := range dead {
-		e := s.Agents[id]
-		if e.Child == nil || d.Proc.StopOrphan == nil || e.Host != d.Proc.Host || e.BootID != d.Proc.BootID {
-			continue
-		}
-		if err := d.Proc.StopOrphan(ctx, id, *e.Child, s.Duration("kill_grace")); err != nil {
-			did = append(did, fmt.Sprintf("cannot stop process %d that %s left: %v", e.Child.PID, id, err))
+	var stopped []orphan
+	for _, o := range left {
+		if o.child.PID != 0 && d.elsewhere(s.Agents[o.agent]) {
+			stopped = append(stopped, o) // of a former boot: nothing of it can run
+		} else if err := d.stop(ctx, o); err != nil {
+			did = append(did, err.Error())
+		} else {
+			stopped = append(stopped, o)
 		}
 	}
-	if len(dead) > 0 || s.Clone().Forget(d.Now()) {
+	clears := slices.ContainsFunc(stopped, func(o orphan) bool { return o.child.PID != 0 })
+	if len(lapsed) > 0 || clears || s.Clone().Forget(d.Facts(), d.Now()) {
 		err := d.Update(ctx, "recover", func(s *blackboard.State, _ blackboard.Actor) error {
 			now := d.Now()
-			for _, id := range dead {
+			for _, id := range lapsed {
 				s.Lapse(id, d.Facts(), now)
 			}
-			s.Forget(now)
+			for _, o := range stopped {
+				o.forget(s)
+			}
+			s.Forget(d.Facts(), now)
 			return nil
 		})
 		if err != nil {
 			return did, err
 		}
 	}
-	for _, id := range dead {
+	for _, id := range lapsed {
 		did = append(did, id+" is gone; its work can be taken over")
 	}
 	return did, d.Merger(blackboard.System).CleanUp(ctx)
 }
 
-// dead lists the agents whose process is gone and whose leases still stand.
-func (d *Desk) dead(s *blackboard.State) []string {
-	var ids []string
-	for id := range s.Agents {
-		if s.Clone().Lapse(id, d.Facts(), d.Now()) {
-			ids = append(ids, id)
+// dead lists the agents whose process is gone and whose leases still stand, and what the
+// dead have left, also those whose leases are past.
+func (d *Desk) dead(s *blackboard.State) (lapsed []string, left []orphan) {
+	facts, now := d.Facts(), d.Now()
+	for _, id := range slices.Sorted(maps.Keys(s.Agents)) {
+		e := s.Agents[id]
+		if live, _ := s.Liveness(id, now, facts); live != blackboard.Dead {
+			continue
+		}
+		lapses := s.Clone().Lapse(id, facts, now)
+		if lapses {
+			lapsed = append(lapsed, id)
+		}
+		switch o := d.orphanOf(id, e); {
+		case o != nil && (lapses || e.Child != nil):
+			left = append(left, *o)
+		case e.Child != nil && d.elsewhere(e):
+			left = append(left, orphan{agent: id, generation: e.Generation, child: *e.Child})
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	return lapsed, left
+}
+
+// elsewhere tells whether an entry is of a former boot of this machine.
+func (d *Desk) elsewhere(e *blackboard.Agent) bool {
+	return e.Host == d.Proc.Host && e.BootID != "" && d.Proc.BootID != "" && e.BootID != d.Proc.BootID
 }

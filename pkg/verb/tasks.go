@@ -18,6 +18,8 @@ func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	if err := d.cleanTask(&n.Task); err != nil {
 		return Done{}, err
 	}
+	in := d.input()
+	in.RoleProblem = d.newRoleProblem(&n.Task)
 	return d.event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
 		t := n.Task
 		fillKind(s, &t)
@@ -30,7 +32,7 @@ func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 			}
 			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
 		}
-		return s.Create(&t, n.Draft, a, d.input(), d.Now())
+		return s.Create(&t, n.Draft, a, in, d.Now())
 	})
 }
 

@@ -1,0 +1,39 @@
+package blackboard
+
+// FirstIntent is when the task's coder first recorded an intent in the current attempt, and
+// whether it has (protocol 13.11). Later ones add to it.
+func (t *Task) FirstIntent() (at Time, given bool) {
+	for h := range t.backwards() {
+		if isClaimEvent(h.Event) {
+			break
+		}
+		if h.Event == "checkpoint" && h.Agent == t.AssignedTo {
+			at, given = h.Time, true
+		}
+	}
+	return at, given
+}
+
+// EarlierCommits are the commits that the task tells of from before its current attempt:
+// what they contain was not made in it.
+func (t *Task) EarlierCommits() List {
+	var list List
+	add := func(commit string) {
+		if commit != "" && !list.Has(commit) {
+			list = append(list, commit)
+		}
+	}
+	before := false
+	for h := range t.backwards() {
+		if before {
+			add(h.Commit)
+		}
+		before = before || isClaimEvent(h.Event)
+	}
+	for a := range present(t.Attempts) {
+		if a.ClaimSeq < t.ClaimSeq {
+			add(a.Commit)
+		}
+	}
+	return list
+}

@@ -1,0 +1,233 @@
+package blackboard
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// graph is everything that can be reached from one world, by form.
+type graph struct {
+	steps []step
+	ids   map[form]int32
+	nodes []graphNode
+	edges int
+}
+
+type graphNode struct {
+	parent int32 // by which it was found first
+	step   int16 // and how
+	marks  marks
+	next   []edge
+}
+
+type edge struct {
+	to   int32
+	step int16
+}
+
+// marks are what the questions about the whole graph ask of a world.
+type marks struct {
+	over    bool // every task is terminal
+	waits   bool // a person said stop: a hold, or a decision about a merge
+	merged  [maxTasks]bool
+	doomed  [maxTasks]bool // terminal, exhausted: it will never be merged
+	settled bool
+}
+
+func (w *world) marks() marks {
+	m := marks{over: true}
+	for i, id := range w.size.tasks {
+		t := w.find(id)
+		if t == nil {
+			continue
+		}
+		m.over = m.over && t.Status.Terminal()
+		m.waits = m.waits || t.Hold != nil || t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == ""
+		m.merged[i] = t.Status == Merged
+		m.doomed[i] = t.Status.Terminal() || t.Exhausted()
+	}
+	return m
+}
+
+// found is one step that happened.
+type found struct {
+	step  int16
+	form  form
+	world *world
+}
+
+// expand takes every step from a world. What it finds wrong ends the exploration.
+func expand(w *world, steps []step, known func(form) bool) (list []found, wrong string) {
+	here := w.fork()
+	moves := false
+	for i, s := range steps {
+		if s.do(here) != nil {
+			continue // without a trace, as the exhaustive test shows
+		}
+		moves = moves || s.who == byTeam
+		for _, inv := range invariants {
+			if what := inv.wrong(w, here); what != "" {
+				return nil, fmt.Sprintf("%s: not true that %s: %s", s.name, inv.name, what)
+			}
+		}
+		here.ClearEntries()
+		f := found{int16(i), here.form(), here}
+		if known(f.form) {
+			f.world = nil
+		}
+		list = append(list, f)
+		here = w.fork()
+	}
+	if !moves && w.everybodyAwake() {
+		if what := w.asleep(); what != "" {
+			return nil, what
+		}
+	}
+	return list, ""
+}
+
+// everybodyAwake tells whether all supervisors run, and none waits for a time.
+func (w *world) everybodyAwake() bool {
+	for _, id := range w.size.agents() {
+		if w.Agents[id] == nil || w.gone[w.nth(id)] || w.leaseOver(id) {
+			return false
+		}
+	}
+	for t := range w.each() {
+		if w.waits(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// explore finds everything that can be reached, breadth first; with most > 0 it stops
+// after about so many worlds.
+func explore(t *testing.T, first *world, steps []step, most int) *graph {
+	t.Helper()
+	g := &graph{steps: steps, ids: map[form]int32{first.form(): 0}, nodes: []graphNode{{parent: -1, marks: first.marks()}}}
+	frontier, ids := []*world{first}, []int32{0}
+	for len(frontier) > 0 && (most == 0 || len(g.nodes) < most) {
+		const portion = 4096
+		n := min(portion, len(frontier))
+		results, wrong := make([][]found, n), make([]string, n)
+		parallel(n, func(i int) {
+			if !g.nodes[ids[i]].marks.over {
+				results[i], wrong[i] = expand(frontier[i], steps, func(f form) bool { _, ok := g.ids[f]; return ok })
+			}
+		})
+		for i := range n {
+			if wrong[i] != "" {
+				t.Fatalf("%s\nafter: %s\n%s", wrong[i], strings.Join(g.way(ids[i]), "\n       "), frontier[i].portrait(strings.NewReplacer()))
+			}
+			for _, f := range results[i] {
+				to, ok := g.ids[f.form]
+				if !ok {
+					to = int32(len(g.nodes))
+					g.ids[f.form] = to
+					g.nodes = append(g.nodes, graphNode{parent: ids[i], step: f.step, marks: f.world.marks()})
+					frontier, ids = append(frontier, f.world), append(ids, to)
+				}
+				g.nodes[ids[i]].next = append(g.nodes[ids[i]].next, edge{to, f.step})
+				g.edges++
+			}
+			frontier[i] = nil
+		}
+		frontier, ids = frontier[n:], ids[n:]
+	}
+	return g
+}
+
+// parallel runs do for 0 to n-1 on all processors.
+func parallel(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for k := range workers {
+		wg.Go(func() {
+			for i := k; i < n; i += workers {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// way is how a world was reached.
+func (g *graph) way(id int32) []string {
+	var names []string
+	for ; g.nodes[id].parent >= 0; id = g.nodes[id].parent {
+		names = append([]string{g.steps[g.nodes[id].step].name}, names...)
+	}
+	return names
+}
+
+// reaching marks the worlds from which a goal can be reached by the steps that count.
+func (g *graph) reaching(goal func(marks) bool, counts func(step) bool) []bool {
+	before := make([][]int32, len(g.nodes))
+	reaches := make([]bool, len(g.nodes))
+	var queue []int32
+	for id := range g.nodes {
+		n := &g.nodes[id]
+		for _, e := range n.next {
+			if counts(g.steps[e.step]) {
+				before[e.to] = append(before[e.to], int32(id))
+			}
+		}
+		if goal(n.marks) {
+			reaches[id] = true
+			queue = append(queue, int32(id))
+		}
+	}
+	for len(queue) > 0 {
+		id := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, p := range before[id] {
+			if !reaches[p] {
+				reaches[p] = true
+				queue = append(queue, p)
+			}
+		}
+	}
+	return reaches
+}
+
+// A hope is something that stays possible.
+type hope struct {
+	name   string
+	from   func(marks) bool // in which worlds
+	goal   func(marks) bool
+	counts func(step) bool // by which steps
+}
+
+// hopes are about the graph as a whole.
+func hopes(size *worldSize) []hope {
+	anybody := func(step) bool { return true }
+	list := []hope{
+		{"every sprint can be brought to an end", func(marks) bool { return true }, func(m marks) bool { return m.over }, anybody},
+		{"without a person, unless one said stop or has to decide", func(m marks) bool { return !m.waits }, func(m marks) bool { return m.over || m.waits },
+			func(s step) bool { return s.who != byPeople }},
+		{"without a crash, a restart or a lease that runs out where nobody is gone", nil, nil, nil},
+	}[:2]
+	for i, id := range size.tasks {
+		list = append(list, hope{id + " can still be merged, unless it was dropped or is exhausted",
+			func(m marks) bool { return !m.doomed[i] }, func(m marks) bool { return m.merged[i] }, anybody})
+	}
+	return list
+}
+
+// check asks the questions about the graph as a whole.
+func (g *graph) check(t *testing.T, size *worldSize) {
+	t.Helper()
+	for _, h := range hopes(size) {
+		reaches := g.reaching(h.goal, h.counts)
+		for id := range g.nodes {
+			if h.from(g.nodes[id].marks) && !reaches[id] {
+				t.Errorf("not true that %s: after\n       %s", h.name, strings.Join(g.way(int32(id)), "\n       "))
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package blackboard
+
+import (
+	"slices"
+	"time"
+)
+
+// stepMaker collects the steps of a world.
+type stepMaker struct {
+	size  *worldSize
+	steps []step
+}
+
+func (m *stepMaker) add(who stepKind, name string, do func(w *world) error) {
+	m.steps = append(m.steps, step{name, who, do})
+}
+
+// team is the daily work: claims in their phases, submissions, reviews and merges.
+func (m *stepMaker) team() {
+	for _, id := range m.size.tasks {
+		for _, c := range m.size.coders {
+			m.coder(c, id)
+		}
+		for _, r := range m.size.reviewers {
+			m.reviewer(r, id)
+		}
+		m.byItself(id)
+	}
+}
+
+func (m *stepMaker) coder(c, id string) {
+	m.add(byTeam, c+" reserves "+id, func(w *world) error { return w.reserve(c, id) })
+	m.add(byTeam, c+" claims "+id, func(w *world) error { return w.confirm(c, id) })
+	m.add(byTeam, c+" submits "+id, func(w *world) error { return w.submit(c, id) })
+	m.add(byTeam, c+" is stuck with "+id, func(w *world) error {
+		return w.program(c, id, func(a Actor) error {
+			return w.Block(id, a, Input{Reason: "r", Questions: List{"q?"}, Attempted: List{"this"}}, w.now)
+		})
+	})
+	m.add(byTeam, c+" hands off "+id, func(w *world) error {
+		return w.program(c, id, func(a Actor) error {
+			return w.HandOff(id, a, Input{Handoff: &Handoff{Summary: "s", NextAction: "n"}}, w.now)
+		})
+	})
+	m.add(byTeam, c+" goes on with "+id, func(w *world) error {
+		e := w.Agents[c]
+		if e == nil || e.Child != nil || e.CurrentTask != id {
+			return errNotHere
+		}
+		return w.spawn(c, id)
+	})
+	m.add(byTeam, "run of "+c+" for "+id+" ends with RETRY", func(w *world) error {
+		return w.supervisor(c, func(a Actor) error {
+			if err := w.Retry(id, a, Input{}, w.now); err != nil {
+				return err
+			}
+			return w.runEnds(c, id)
+		})
+	})
+	m.add(byTeam, "iterations of "+c+" for "+id+" are used up", func(w *world) error {
+		if t := w.find(id); t == nil || !w.IterationsPast(t) {
+			return errNotHere // the run of a claim ends first
+		}
+		return w.supervisor(c, func(a Actor) error { return w.LimitIterations(id, a, Input{}, w.now) })
+	})
+	m.add(byTeam, "run of "+c+" for "+id+" times out", func(w *world) error {
+		return w.supervisor(c, func(a Actor) error {
+			if err := w.RunFailed(id, a, Input{Outcome: "timeout"}, w.now); err != nil {
+				return err
+			}
+			return w.runEnds(c, id)
+		})
+	})
+	m.add(byTeam, "supervisor of "+c+" releases "+id, func(w *world) error {
+		return w.supervisor(c, func(a Actor) error {
+			if err := w.Release(id, a, Input{Reason: "r", HasWork: true}, w.now); err != nil {
+				return err
+			}
+			return w.runEnds(c, id)
+		})
+	})
+}
+
+func (m *stepMaker) reviewer(r, id string) {
+	m.add(byTeam, r+" claims the review of "+id, func(w *world) error {
+		return w.supervisor(r, func(a Actor) error {
+			if err := w.ClaimReview(id, a, Input{}, w.now); err != nil {
+				return err
+			}
+			w.must(w.spawn(r, id))
+			return nil
+		})
+	})
+	m.add(byTeam, r+" approves "+id, func(w *world) error { return w.approveAs(r, id, "") })
+	m.add(byTeam, r+" rejects "+id, func(w *world) error {
+		return w.program(r, id, func(a Actor) error { return w.Reject(id, a, Input{Reason: "a.go:1"}, w.now) })
+	})
+	m.add(byTeam, r+" wants "+id+" replanned", func(w *world) error {
+		return w.program(r, id, func(a Actor) error { return w.Replan(id, a, Input{Reason: "another way"}, w.now) })
+	})
+	m.add(byTeam, r+" is stuck with "+id, func(w *world) error {
+		return w.program(r, id, func(a Actor) error {
+			return w.ReleaseReview(id, a, Input{What: "stuck", Reason: "no idea"}, w.now)
+		})
+	})
+	m.add(byTeam, "review of "+id+" by "+r+" fails", func(w *world) error {
+		return w.supervisor(r, func(a Actor) error {
+			if err := w.ReleaseReview(id, a, Input{What: "failed", Reason: "r"}, w.now); err != nil {
+				return err
+			}
+			return w.runEnds(r, id)
+		})
+	})
+}
+
+func (w *world) approveAs(r, id, mode string) error {
+	in := w.reviewed(id)
+	in.ReviewMode = mode
+	return w.program(r, id, func(a Actor) error { _, err := w.Approve(id, a, in, w.now); return err })
+}
+
+func (m *stepMaker) byItself(id string) {
+	m.add(byTeam, "a merge of "+id+" begins", func(w *world) error {
+		return w.merging(id, false, func(in Input) error { return w.IntendMerge(id, w.system(), in, w.now) })
+	})
+	m.add(byTeam, "nobody may try "+id+" any more", func(w *world) error {
+		if t := w.find(id); t == nil || !w.OutOfIterations(t, w.facts(), w.now) {
+			return errNotHere
+		}
+		return w.LimitIterations(id, w.system(), Input{}, w.now)
+	})
+	m.add(byTeam, "the branch moves for "+id, func(w *world) error { return w.moveBranch(id) })
+	m.add(byTeam, "the merge of "+id+" is recorded", func(w *world) error {
+		return w.merging(id, true, func(in Input) error { return w.FinishMerge(id, w.system(), in, w.now) })
+	})
+	m.add(byTeam, id+" conflicts", func(w *world) error {
+		return w.merging(id, false, func(Input) error {
+			return w.FailIntegration(id, w.system(), Input{Merge: &MergeFacts{Reason: "conflict"}}, w.now)
+		})
+	})
+}
+
+// fate are crashes, restarts, silence and time.
+func (m *stepMaker) fate() {
+	for _, id := range slices.Concat(m.size.coders, m.size.reviewers) {
+		m.add(byFate, "supervisor of "+id+" is killed", func(w *world) error {
+			if w.Agents[id] == nil || w.gone[w.nth(id)] {
+				return errNotHere
+			}
+			w.gone[w.nth(id)] = true
+			return nil
+		})
+		m.add(byFate, id+" starts again", func(w *world) error { return w.register(id) })
+		m.add(byFate, "somebody finds "+id+" dead", func(w *world) error {
+			if !w.Lapse(id, w.facts(), w.now) {
+				return errNotHere
+			}
+			return nil
+		})
+		m.add(byFate, id+" is silent until its lease is over", func(w *world) error {
+			if w.Agents[id] == nil || w.gone[w.nth(id)] || w.leaseOver(id) {
+				return errNotHere
+			}
+			w.pass(w.Duration("lease_duration")+w.Duration("lease_grace")+time.Second, id)
+			return nil
+		})
+		m.add(byFate, id+" wakes up", func(w *world) error {
+			if w.Agents[id] == nil || !w.leaseOver(id) {
+				return errNotHere
+			}
+			return w.supervisor(id, func(a Actor) error { return w.Beat(a, w.now) })
+		})
+	}
+	m.add(byFate, "a while passes", func(w *world) error {
+		for t := range w.each() {
+			if w.waits(t) {
+				w.pass(w.Duration("reassign_after") + time.Second)
+				return nil
+			}
+		}
+		return errNotHere
+	})
+}
+
+// plans are the planner's ways out.
+func (m *stepMaker) plans(replacement string) {
+	for _, id := range m.size.tasks {
+		for _, p := range m.size.planners {
+			m.add(byPlan, p+" unblocks "+id, func(w *world) error {
+				return w.supervisor(p, func(a Actor) error { return w.Unblock(id, a, Input{Reason: "r", DependsOn: w.stillWanted(id)}, w.now) })
+			})
+			m.add(byPlan, p+" drops "+id, func(w *world) error {
+				return w.supervisor(p, func(a Actor) error {
+					_, err := w.Abandon(id, a, Input{Reason: "r", RootCause: "c"}, w.now)
+					return err
+				})
+			})
+			if replacement != "" && id != replacement {
+				m.add(byPlan, p+" replaces "+id, func(w *world) error {
+					return w.supervisor(p, func(a Actor) error {
+						return w.Supersede(id, a, Input{Reason: "r", By: List{replacement}, RootCause: "c"}, w.now)
+					})
+				})
+			}
+		}
+	}
+}
+
+// stillWanted are the dependencies of a task that can still be merged.
+func (w *world) stillWanted(id string) List {
+	deps := List{}
+	if t := w.find(id); t != nil {
+		for _, d := range t.DependsOn {
+			if st, ok := w.StatusOf(d); ok && st != Abandoned && st != Superseded {
+				deps = append(deps, d)
+			}
+		}
+	}
+	return deps
+}
+
+// people is what only a person may do.
+func (m *stepMaker) people() {
+	for _, id := range m.size.tasks {
+		m.add(byPeople, "a person holds "+id, func(w *world) error { return w.HoldTask(id, person, Input{Reason: "r"}, w.now) })
+		m.add(byPeople, "a person lets go of "+id, func(w *world) error { return w.UnholdTask(id, person, Input{}, w.now) })
+		m.add(byPeople, "a person blocks "+id, func(w *world) error {
+			return w.Block(id, person, Input{Reason: "r", Questions: List{"q?"}}, w.now)
+		})
+		m.add(byTeam, "the budget of "+id+" is spent", func(w *world) error {
+			return w.HaltTask(id, w.system(), Input{Halt: &Halt{Kind: "cost", Value: 2, Limit: 1}}, w.now)
+		})
+		m.add(byPeople, "a person lets "+id+" go on", func(w *world) error {
+			return w.Resubmit(id, person, Input{Limits: Settings{"max_iterations": w.Int("max_coder_iterations") + 1}}, w.now)
+		})
+		m.add(byPeople, "a person releases "+id, func(w *world) error {
+			return w.Release(id, person, Input{Reason: "r", Force: true, HasWork: true}, w.now)
+		})
+		m.add(byPeople, "a person releases the review of "+id, func(w *world) error {
+			return w.ReleaseReview(id, person, Input{Reason: "r", Force: true}, w.now)
+		})
+		m.add(byPeople, "a person runs "+id+" again", func(w *world) error { return w.Rerun(id, person, Input{Reason: "r", CleanGit: true}, w.now) })
+		m.add(byPeople, "a person steps "+id+" back", func(w *world) error {
+			return w.Restep(id, person, Input{Reason: "r", Tip: commitOf(2)}, w.now)
+		})
+		m.add(byPeople, "a person answers for "+id, func(w *world) error { return w.answer(id) })
+		m.add(byPeople, "a person approves the merge of "+id, func(w *world) error {
+			return w.ApproveMerge(id, person, w.reviewed(id), w.now)
+		})
+		m.add(byPeople, "a person refuses the merge of "+id, func(w *world) error {
+			return w.RejectMerge(id, person, Input{Reason: "r"}, w.now)
+		})
+		for _, r := range m.size.reviewers {
+			m.add(byTeam, r+" approves "+id+", and a person decides about the merge", func(w *world) error { return w.approveAs(r, id, "strict") })
+		}
+	}
+}
+
+// answer answers the first open question of a task, as the verb does.
+func (w *world) answer(id string) error {
+	for q := range present(w.Questions) {
+		if q.Task != id || q.Status != "open" {
+			continue
+		}
+		task, last, err := w.AnswerQuestion(q.ID, "yes", person, w.now)
+		if err == nil && last {
+			_ = w.Unblock(task, person, Input{Reason: "answered", Answered: true, Tip: commitOf(3)}, w.now) // else the planner decides
+		}
+		return err
+	}
+	return errNotHere
+}

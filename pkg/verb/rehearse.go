@@ -1,0 +1,148 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/role"
+)
+
+// Rehearsal is the board as the next run on a task will find it.
+type Rehearsal struct {
+	State   *blackboard.State // a copy: nothing of it is on disk
+	Task    *blackboard.Task  // of State; nil for a planner
+	Kind    role.Kind
+	Agent   string
+	Due     []blackboard.Trigger // why a planner runs
+	Warning string               // why the run cannot begin now; State is then as near as can be
+}
+
+// rehearsed is the registration that a rehearsal makes up.
+const rehearsed = "rehearsal"
+
+// Rehearse claims a task on a copy of the board for the lowest free agent, as the next
+// supervisor would, and writes nothing (roles-and-knowledge 2.8). The id _planner stands
+// for the planner.
+func (d *Desk) Rehearse(ctx context.Context, id string, triggers blackboard.TriggerFacts) (Rehearsal, error) {
+	view, err := d.View(ctx)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	r := Rehearsal{State: view.Clone()}
+	d.prepare(r.State)
+	if id == "_planner" {
+		return r, d.rehearsePlanning(&r, triggers)
+	}
+	if r.Task = r.State.Task(id); r.Task == nil {
+		message := fmt.Sprintf("no task '%s'", id)
+		known := []string{"_planner"}
+		for _, t := range r.State.Tasks {
+			known = append(known, t.ID)
+		}
+		if near := blackboard.Nearest(id, known); near != "" {
+			message += fmt.Sprintf("; did you mean '%s'?", near)
+		}
+		return r, &blackboard.Refusal{Guard: "G05", Exit: blackboard.ExitRefused, Next: "liza status", Message: message}
+	}
+	t := r.Task
+	switch t.Status {
+	case blackboard.Claimed:
+		r.Kind, r.Agent = role.Coder, t.AssignedTo
+	case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
+		r.Kind = role.Coder
+		err = d.rehearseClaim(ctx, &r)
+	case blackboard.ReadyForReview:
+		r.Kind, r.Agent = role.Reviewer, t.ReviewingBy
+		if r.Agent == "" {
+			d.rehearseReview(&r)
+		}
+	default:
+		return r, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + id, Message: fmt.Sprintf("task %s is %s: no agent is started for it", id, t.Status)}
+	}
+	r.Task = r.State.Task(id)
+	if kind := t.KindOf(); r.Kind == role.Coder && kind != "code" {
+		r.Kind = role.Messenger
+		if kind != "msg" {
+			return r, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + id, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, there is no prompt", id, kind)}
+		}
+	}
+	return r, err
+}
+
+// enter registers the lowest free agent of a role on the copy.
+func (r *Rehearsal) enter(d *Desk, kind blackboard.Role) blackboard.Actor {
+	r.Agent = r.State.FreeAgentID(kind, d.Now())
+	a := blackboard.Actor{ID: r.Agent, TokenHash: rehearsed, Facts: d.Facts()}
+	entry := &blackboard.Agent{Generation: rehearsed, TokenHash: rehearsed, Terminal: "none", Host: a.Facts.Host, BootID: a.Facts.BootID}
+	err := r.State.Register(r.Agent, entry, a, d.Now())
+	if err == nil {
+		err = r.State.SetReady(a, "", "", d.Now())
+	}
+	if err != nil {
+		r.Warning = err.Error()
+	}
+	return a
+}
+
+// rehearseClaim is what Claim does to the board, without worktree and journal.
+func (d *Desk) rehearseClaim(ctx context.Context, r *Rehearsal) error {
+	head, err := d.integrationHead(ctx, r.State)
+	if err != nil {
+		return err
+	}
+	a := r.enter(d, blackboard.RoleCoder)
+	t := r.Task
+	facts := blackboard.ClaimFacts{Base: head, Reserve: r.State.Duration("claim_reserve"), Named: true}
+	keep := t.HandoffPending || t.Status == blackboard.IntegrationFailed || t.Status == blackboard.Rejected && t.AssignedTo == r.Agent
+	if _, err := os.Stat(d.Repo.WorktreePath(t.ID)); !keep || err != nil {
+		facts.Fresh, facts.BaseCommit = true, first(t.RestartFrom, head)
+	}
+	in := d.input()
+	in.FreeMB, in.Control, in.RoleCheck = 0, "", nil // what ends by itself is no hindrance
+	in.SpecHash = d.SpecHash(t.SpecRef)
+	in.Claim = &facts
+	if err = r.State.Reserve(t.ID, a, in, d.Now()); err == nil {
+		confirm := facts
+		confirm.Confirm, confirm.Worktree = true, ".worktrees/"+t.ID
+		if t.KindOf() == "msg" {
+			confirm.Worktree = ""
+		}
+		in.Claim = &confirm
+		err = r.State.Claim(t.ID, a, in, d.Now())
+	}
+	if err != nil { // the prompt is shown all the same
+		r.Warning = err.Error()
+		t = r.State.Task(t.ID)
+		if facts.Fresh {
+			t.BaseCommit = facts.BaseCommit
+		}
+		t.AssignedTo, t.Status, t.Iteration = r.Agent, blackboard.Claimed, max(1, t.Iteration)
+	}
+	return nil
+}
+
+func (d *Desk) rehearseReview(r *Rehearsal) {
+	a := r.enter(d, blackboard.RoleReviewer)
+	in := d.input()
+	in.SpecHash = d.SpecHash(r.Task.SpecRef)
+	if err := r.State.ClaimReview(r.Task.ID, a, in, d.Now()); err != nil {
+		r.Warning = err.Error()
+	}
+}
+
+func (d *Desk) rehearsePlanning(r *Rehearsal, facts blackboard.TriggerFacts) error {
+	r.Kind = role.Planner
+	a := r.enter(d, blackboard.RolePlanner)
+	if r.Due, _ = r.State.DueTriggers(facts, d.Now()); len(r.Due) == 0 {
+		r.Due = r.State.Triggers(facts, d.Now())
+	}
+	if len(r.Due) == 0 {
+		return nothing("there is no reason to plan, so no planner would be started")
+	}
+	if err := r.State.BeginPlanning(a, r.Due, d.Now()); err != nil {
+		r.Warning = err.Error()
+	}
+	return nil
+}

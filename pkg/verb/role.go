@@ -1,0 +1,82 @@
+package verb
+
+import (
+	"errors"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/role"
+)
+
+// Roles are the roles of the project as their files are now (roles-and-knowledge 1.4).
+func (d *Desk) Roles() *role.Library { return role.Load(d.Project.Roles()) }
+
+// RoleSettings is what the configuration says about roles.
+func (d *Desk) RoleSettings() role.Settings {
+	cfg := d.Config()
+	return role.Settings{Default: cfg.Roles.Default, TypeMapping: cfg.Roles.TypeMapping, ByKind: cfg.Roles.ByKind, Models: cfg.Models, Program: cfg.Agents.Default}
+}
+
+// RoleOf is the role of a run (1.7). A role that cannot be used is a refusal: nothing is
+// started then, and nothing takes its place.
+func (d *Desk) RoleOf(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
+	used, err := d.Roles().Resolve(kind, t, d.RoleSettings())
+	return used, RoleRefusal(t, err)
+}
+
+// RoleRefusal turns an unusable role into a refusal; another error stays as it is.
+func RoleRefusal(t *blackboard.Task, err error) error {
+	var unusable *role.UnusableError
+	if !errors.As(err, &unusable) {
+		return err
+	}
+	next := "liza roles list"
+	if unusable.Rule == "kind" || unusable.File != "" {
+		next = "liza roles validate"
+	} else if t != nil {
+		next = "liza roles resolve " + t.ID
+	}
+	return &blackboard.Refusal{Guard: "G30", Exit: blackboard.ExitRefused, Next: next, Message: unusable.Error()}
+}
+
+// roleCheck says for each task why its role cannot be used, "" when it can. It may run
+// inside of an Update: the files were read before.
+func (d *Desk) roleCheck() func(*blackboard.Task) string {
+	roles, settings := d.Roles(), d.RoleSettings()
+	verbatim := d.Config().Messenger.Mode == "verbatim"
+	return func(t *blackboard.Task) string {
+		kind := role.Coder
+		switch {
+		case t.KindOf() == "msg" && !verbatim:
+			kind = role.Messenger
+		case t.KindOf() != "code":
+			return "" // nobody is asked
+		}
+		if _, err := roles.Resolve(kind, t, settings); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+}
+
+// newRoleProblem says why a new task cannot have the role, or the model of the role, that
+// it names.
+func (d *Desk) newRoleProblem(t *blackboard.Task) string {
+	if t.Role == "" && t.ModelRole == "" {
+		return ""
+	}
+	roles := d.Roles()
+	if t.Role != "" {
+		if t.KindOf() != "code" {
+			return "role: '" + t.Role + "' is given, but only code tasks have a role"
+		}
+		if _, err := roles.Use(role.Coder, t.Role, "override"); err != nil {
+			return "role: " + err.Error()
+		}
+	}
+	if t.ModelRole != "" {
+		if _, err := roles.Get(t.ModelRole); err != nil {
+			return "model: " + err.Error()
+		}
+	}
+	return ""
+}
