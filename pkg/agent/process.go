@@ -273,3 +273,9 @@ func (f *family) wait(ctx context.Context, limit time.Duration, each func([]Proc
 		}
 	}
 }
+
+// Marked lists the processes whose environment carries all the marks, and what descends from
+// them. Elsewhere than on Linux nothing can be found.
+func Marked(marks map[string]string) ([]Process, error) {
+	return newFamily(Process{}, marks).members()
+}

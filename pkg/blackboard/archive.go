@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -101,6 +102,7 @@ func (s *State) noTaskYet() bool {
 // replaces, on the board or in the archive.
 func (s *State) sprintMembers() func(id string) bool {
 	scope, known := s.Sprint.scope(), map[string]bool{}
+	archived := sync.OnceValue(s.archived)
 	for _, id := range slices.Concat(scope.Planned, scope.Stretch) {
 		known[id] = true
 	}
@@ -114,7 +116,7 @@ func (s *State) sprintMembers() func(id string) bool {
 		if t := s.find(id); t != nil {
 			replaced = t.Supersedes
 		} else {
-			replaced = s.archived()[id].Supersedes
+			replaced = archived()[id].Supersedes
 		}
 		known[id] = slices.ContainsFunc(replaced, member)
 		return known[id]
@@ -177,6 +179,10 @@ func (s *State) Archive(before time.Time, a Actor, now time.Time) []string {
 	for _, t := range s.Archivable(before) {
 		ids = append(ids, t.ID)
 		gone[t.ID] = true
+		if s.leaving == nil {
+			s.leaving = map[string]Status{}
+		}
+		s.leaving[t.ID] = t.Status
 	}
 	if len(ids) == 0 {
 		return nil

@@ -50,8 +50,10 @@ func (s *State) CompletionOf(f CompletionFacts, now time.Time) Completion {
 		}
 		found, merged = true, merged || t.Status == Merged && !t.AfterPlan
 	}
-	for id, st := range s.ArchivedNow() {
-		found, merged = true, merged || st == Merged && !s.archived()[id].AfterPlan
+	if archived := s.archived(); len(archived) > 0 {
+		for id, st := range s.ArchivedNow() {
+			found, merged = true, merged || st == Merged && !archived[id].AfterPlan
+		}
 	}
 	// Without facts about processes a planner counts as long as its lease holds.
 	if !found || len(s.Triggers(f.Triggers, now)) > 0 || s.planning("", ProcessFacts{}, now) != "" {

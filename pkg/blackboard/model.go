@@ -35,6 +35,7 @@ type State struct {
 	owned   map[*Task]bool // of a fork: the tasks that it does not share; nil: all
 	index   map[string]int // places of tasks, perhaps outdated; see Index
 	archive Archive
+	leaving map[string]Status // tasks that the change takes off the board for the archive
 }
 
 // Raw is a scalar that is kept exactly as it is written in the file.

@@ -110,6 +110,7 @@ func explore(t *testing.T, first *world, steps []step, most int) *graph {
 	t.Helper()
 	g := &graph{steps: steps, ids: map[form]int32{first.form(): 0}, nodes: []graphNode{{parent: -1, marks: first.marks()}}}
 	frontier, ids := []*world{first}, []int32{0}
+	last := 0
 	for len(frontier) > 0 && (most == 0 || len(g.nodes) < most) {
 		const portion = 4096
 		n := min(portion, len(frontier))
@@ -121,7 +122,7 @@ func explore(t *testing.T, first *world, steps []step, most int) *graph {
 		})
 		for i := range n {
 			if wrong[i] != "" {
-				t.Fatalf("%s\nafter: %s\n%s", wrong[i], strings.Join(g.way(ids[i]), "\n       "), frontier[i].portrait(strings.NewReplacer()))
+				t.Fatalf("%s\nafter: %s\n%s", wrong[i], strings.Join(g.way(ids[i]), "\n       "), frontier[i].portrait(false))
 			}
 			for _, f := range results[i] {
 				to, ok := g.ids[f.form]
@@ -137,6 +138,7 @@ func explore(t *testing.T, first *world, steps []step, most int) *graph {
 			frontier[i] = nil
 		}
 		frontier, ids = frontier[n:], ids[n:]
+		if len(g.nodes)/100000 != last { last = len(g.nodes)/100000; println(len(g.nodes), len(frontier), len(g.way(ids[0]))) }
 	}
 	return g
 }

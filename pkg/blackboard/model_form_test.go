@@ -1,11 +1,9 @@
 package blackboard
 
 import (
-	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
-	"time"
+	"strconv"
 )
 
 // form is what two worlds have in common when the same may happen in both from now on:
@@ -15,36 +13,156 @@ import (
 type form [16]byte
 
 func (w *world) form() form {
-	text := w.portrait(strings.NewReplacer())
-	if c := w.size.coders; len(c) == 2 {
-		text = min(text, w.portrait(strings.NewReplacer(c[0], c[1], c[1], c[0])))
+	text := w.portrait(false)
+	if len(w.size.coders) == 2 {
+		if other := w.portrait(true); slices.Compare(other, text) < 0 {
+			text = other
+		}
 	}
 	h := fnv.New128a()
-	h.Write([]byte(text))
+	h.Write(text)
 	return form(h.Sum(nil))
 }
 
-// portrait is the form as a text, with agents renamed.
-func (w *world) portrait(rename *strings.Replacer) string {
-	var b strings.Builder
+// brush paints the portrait of a world.
+type brush struct {
+	w    *world
+	swap bool // the two coders change places
+	out  []byte
+}
+
+func (w *world) portrait(swap bool) []byte {
+	b := &brush{w: w, swap: swap, out: make([]byte, 0, 256)}
 	for t := range w.each() {
-		if t.Status == Merged || t.Status.Terminal() && !w.neededBy(t.ID) {
-			fmt.Fprintln(&b, t.ID, "is over")
-			continue
-		}
-		fmt.Fprintln(&b, rename.Replace(w.taskPortrait(t)))
+		b.task(t)
 	}
-	var lines []string
-	for _, id := range slices.Concat(w.size.coders, w.size.reviewers) {
-		e := w.Agents[id]
-		if e == nil {
-			continue
-		}
-		lines = append(lines, rename.Replace(fmt.Sprint(id, " ", e.Status, e.CurrentTask, " ", w.since(e.LeaseExpires), e.Child != nil, w.gone[w.nth(id)])))
+	coders := w.size.coders
+	if swap {
+		coders = []string{coders[1], coders[0]}
 	}
-	slices.Sort(lines)
-	fmt.Fprintln(&b, strings.Join(lines, "\n"), w.sprintStatus(), w.goalStatus())
-	return b.String()
+	for _, id := range slices.Concat(coders, w.size.reviewers) {
+		b.agent(id)
+	}
+	b.text(w.sprintStatus())
+	return b.out
+}
+
+func (b *brush) text(s string) { b.out = append(append(b.out, s...), ' ') }
+func (b *brush) number(n int)  { b.out = append(strconv.AppendInt(b.out, int64(n), 10), ' ') }
+
+func (b *brush) flags(flags ...bool) {
+	for _, f := range flags {
+		if f {
+			b.out = append(b.out, '+')
+		} else {
+			b.out = append(b.out, '-')
+		}
+	}
+}
+
+// who names an agent.
+func (b *brush) who(agent string) {
+	if i := slices.Index(b.w.size.coders, agent); i >= 0 && b.swap {
+		agent = b.w.size.coders[1-i]
+	}
+	b.text(agent)
+}
+
+// claim is a holder, whether his registration still stands, and his lease.
+func (b *brush) claim(agent, generation string, lease Time) {
+	b.who(agent)
+	e := b.w.Agents[agent]
+	b.flags(generation != "", e != nil && e.Generation == generation)
+	b.lease(lease)
+}
+
+// lease tells how long ago a lease ended, as far as it makes a difference.
+func (b *brush) lease(lease Time) {
+	at, ok := lease.At()
+	switch w := b.w; {
+	case !ok:
+		b.text("none")
+	case w.now.After(at.Add(w.Duration("lease_duration"))):
+		b.text("long over")
+	case w.now.After(at.Add(w.Duration("lease_grace"))):
+		b.text("over")
+	default:
+		b.text("holds")
+	}
+}
+
+func (b *brush) agent(id string) {
+	e := b.w.Agents[id]
+	if e == nil {
+		b.text("nobody")
+		return
+	}
+	b.text(e.Status)
+	b.text(e.CurrentTask)
+	b.flags(e.Child != nil, b.w.gone[b.w.nth(id)])
+	b.lease(e.LeaseExpires)
+}
+
+func (b *brush) task(t *Task) {
+	w := b.w
+	b.text(t.ID)
+	if t.Status == Merged || t.Status.Terminal() && !w.neededBy(t.ID) {
+		b.text("over")
+		return
+	}
+	b.text(string(t.Status))
+	if t.Status.Terminal() {
+		return
+	}
+	b.claim(t.AssignedTo, t.ClaimGeneration, t.LeaseExpires)
+	b.who(t.lastClaimant())
+	b.claim(t.ReviewingBy, t.ReviewingGeneration, t.ReviewLeaseExpires)
+	if c := t.Claiming; c != nil && !past(c.Expires, w.now) {
+		b.claim(c.By, c.Generation, "")
+	}
+	b.text(t.BlockedKind)
+	if t.Hold != nil {
+		b.text("held by " + t.Hold.By)
+	}
+	if a := t.MergeApproval; a != nil {
+		b.text("gate " + a.Decision)
+	}
+	if t.Halt != nil {
+		b.text("halt " + t.Halt.Kind)
+	}
+	if h := t.last(); h != nil && h.Event == "handoff" {
+		b.who(h.Agent) // handing off once more is no event
+	}
+	b.counts(t)
+	_, kept := w.keptUntil(t, "", w.facts(), w.now)
+	i := slices.Index(w.size.tasks, t.ID)
+	b.flags(t.Worktree != "", t.BaseCommit != "", t.RestartFrom != "", t.HandoffPending, t.IntegrationFix, t.FixOnto != "", t.ReviewCommit != "",
+		t.ApprovedBy != "", t.MergeIntent != nil, i >= 0 && w.inside[i] != "", kept && t.Status == Rejected)
+	for _, d := range t.DependsOn {
+		if st, ok := w.StatusOf(d); !ok || st != Merged {
+			b.text(d)
+		}
+	}
+}
+
+// counts are the counters as far as they make a difference.
+func (b *brush) counts(t *Task) {
+	questions := 0
+	for q := range present(b.w.Questions) {
+		if q.Task == t.ID && q.Status == "open" {
+			questions++
+		}
+	}
+	for _, n := range []int{t.Iteration, t.MaxIterations, t.ReviewCyclesCurrent, min(t.ReviewFailures, b.w.Int("max_review_retries")),
+		min(t.Failures, 3), min(t.handoffsSinceClaim(), b.w.Int("max_handoffs")), questions} {
+		b.number(n)
+	}
+	for _, c := range b.w.size.coders {
+		if b.swap {
+			c = b.w.size.coders[1-slices.Index(b.w.size.coders, c)]
+		}
+		b.flags(t.FailedBy.Has(c))
+	}
 }
 
 func (w *world) neededBy(id string) bool {
@@ -55,74 +173,3 @@ func (w *world) neededBy(id string) bool {
 	}
 	return false
 }
-
-func (w *world) taskPortrait(t *Task) string {
-	if t.Status.Terminal() {
-		return fmt.Sprint(t.ID, t.Status)
-	}
-	reserved, hold, gate, halt, last, questions := "", "", "", "", "", 0
-	if c := t.Claiming; c != nil && !past(c.Expires, w.now) {
-		reserved = fmt.Sprint(c.By, w.current(c.By, c.Generation))
-	}
-	if t.Hold != nil {
-		hold = t.Hold.By
-	}
-	if a := t.MergeApproval; a != nil {
-		gate = fmt.Sprint(a.Required, a.Decision)
-	}
-	if t.Halt != nil {
-		halt = t.Halt.Kind
-	}
-	if h := t.last(); h != nil && h.Event == "handoff" {
-		last = h.Agent // handing off once more is no event
-	}
-	for q := range present(w.Questions) {
-		if q.Task == t.ID && q.Status == "open" {
-			questions++
-		}
-	}
-	var unmet []string
-	for _, d := range t.DependsOn {
-		if st, ok := w.StatusOf(d); !ok || st != Merged {
-			unmet = append(unmet, d)
-		}
-	}
-	failed := slices.Clone(t.FailedBy)
-	slices.Sort(failed)
-	_, kept := w.keptUntil(t, "", w.facts(), w.now)
-	i := slices.Index(w.size.tasks, t.ID)
-	return fmt.Sprint(t.ID, t.Status, " of ", t.AssignedTo, w.current(t.AssignedTo, t.ClaimGeneration), w.since(t.LeaseExpires), " last ", t.lastClaimant(),
-		" review ", t.ReviewingBy, w.current(t.ReviewingBy, t.ReviewingGeneration), w.since(t.ReviewLeaseExpires), min(t.ReviewFailures, w.Int("max_review_retries")),
-		" prepared ", reserved, " hold ", hold, " gate ", gate, " block ", t.BlockedKind, halt, questions,
-		" counts ", t.Iteration, t.MaxIterations, t.ReviewCyclesCurrent, failed, min(t.Failures, 3), min(t.handoffsSinceClaim(), w.Int("max_handoffs")), last,
-		" work ", t.Worktree != "", t.BaseCommit != "", t.RestartFrom != "", t.HandoffPending, t.IntegrationFix, t.FixOnto != "", t.ReviewCommit != "",
-		t.ApprovedBy != "", t.MergeIntent != nil, i >= 0 && w.inside[i] != "", " waits ", unmet, kept && t.Status == Rejected)
-}
-
-// current tells whether a claim is that of the agent's registration.
-func (w *world) current(agent, generation string) string {
-	switch e := w.Agents[agent]; {
-	case generation == "":
-		return "-"
-	case e == nil || e.Generation != generation:
-		return "(former)"
-	}
-	return ""
-}
-
-// since tells how long ago a lease ended, as far as it makes a difference.
-func (w *world) since(lease Time) string {
-	at, ok := lease.At()
-	switch {
-	case !ok:
-		return "-"
-	case w.now.After(at.Add(w.Duration("lease_duration"))):
-		return " long over "
-	case w.now.After(at.Add(w.Duration("lease_grace"))):
-		return " over "
-	}
-	return " holds "
-}
-
-// hours is for seeds of worlds that begin late.
-const hours = time.Hour

@@ -22,7 +22,7 @@ func TestModel(t *testing.T) {
 	m.fate()
 	began := time.Now()
 	w := newWorld(newBoard(t), size, func(b *board) { b.addBy("a"); b.addBy("b", "a") })
-	g := explore(t, w, m.steps, 1500000)
+	g := explore(t, w, m.steps, 20000)
 	t.Logf("%d worlds, %d steps, %v", len(g.nodes), g.edges, time.Since(began))
 }
 

@@ -95,6 +95,7 @@ type validation struct {
 	newIDs   bool             // tasks came or went since prev
 	newLinks bool             // and dependencies may have changed
 	v1       bool
+	shelf    map[string]Archived
 	rule     *validationRule
 	found    []Violation
 }
@@ -192,15 +193,21 @@ func (v *validation) status(id string) (status Status, ok bool) {
 	if t := v.find(id); t != nil {
 		return t.Status, true
 	}
+	if status, ok = v.s.leaving[id]; ok {
+		return status, true
+	}
 	a, ok := v.archived()[id]
 	return a.Status, ok
 }
 
+// archived are the tasks of the archive, which is asked once, and only when needed.
 func (v *validation) archived() map[string]Archived {
-	if v.facts.Archive == nil {
-		return nil
+	if v.shelf == nil && v.facts.Archive != nil {
+		if v.shelf = v.facts.Archive.Archived(); v.shelf == nil {
+			v.shelf = map[string]Archived{}
+		}
 	}
-	return v.facts.Archive.Archived()
+	return v.shelf
 }
 
 // report adds a violation of the rule that is being checked. The result may be

@@ -48,17 +48,24 @@ func (r *Role) UnmarshalText(text []byte) error {
 	return nil
 }
 
-var agentID = regexp.MustCompile(`^(coder|code-reviewer|planner)-([0-9]+)$`)
-
 // ParseAgentID splits an agent id into its role and number; ok is false when it
 // does not match ^(coder|code-reviewer|planner)-[0-9]+$ (D4).
 func ParseAgentID(id string) (role Role, number int, ok bool) {
-	m := agentID.FindStringSubmatch(id)
-	if m == nil {
+	i := strings.LastIndexByte(id, '-')
+	if i < 0 || i == len(id)-1 || strings.Trim(id[i+1:], "0123456789") != "" {
 		return "", 0, false
 	}
-	n, err := strconv.Atoi(m[2])
-	role, _ = ParseRole(m[1])
+	switch id[:i] {
+	case "planner":
+		role = RolePlanner
+	case "coder":
+		role = RoleCoder
+	case "code-reviewer":
+		role = RoleReviewer
+	default:
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(id[i+1:])
 	return role, n, err == nil
 }
 

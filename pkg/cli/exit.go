@@ -77,6 +77,8 @@ func explain(err error) report {
 		r.code, r.next = 3, "liza validate"
 	} else if _, ok := asError[*store.VersionError](err); ok {
 		r.code, r.next = 3, "liza version"
+	} else if _, ok := asError[*config.KeyError](err); ok {
+		r.code, r.next = 2, "liza config show"
 	} else if _, ok := asError[*config.ValueError](err); ok {
 		r.code, r.next = 3, "edit .liza/config.yaml"
 	} else if _, ok := asError[*config.FileError](err); ok {

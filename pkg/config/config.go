@@ -29,6 +29,7 @@ type Config struct {
 	Notify        Notify           `key:"notify"`
 
 	origins map[string]Origin
+	aliases map[string]string // keys that the file gives by another name
 	initial map[string]any
 }
 

@@ -44,6 +44,7 @@ func Default() *Config {
 		Policy:    Policy{Callers: Names{}, UserKinds: []string{"code", "msg"}, MinFreeMB: 1024},
 		Notify:    Notify{RequireHTTPS: true, MaxPayload: 1 << 20},
 		origins:   map[string]Origin{},
+		aliases:   map[string]string{},
 	}
 }
 

@@ -19,10 +19,27 @@ import (
 // else only defaults) and the environment. The error joins a *FileError or every
 // *ValueError there is; then there is no Config (roles-and-knowledge 10.3).
 func Load(liza string, environment []string) (*Config, []Warning, error) {
-	cfg, warnings, problems, err := load(liza, environment)
+	root, file, err := read(liza)
+	return strict(root, file, environment, err)
+}
+
+// Parse is Load for a file that is not there yet: what data would mean as the file of
+// that name (.liza/config.yaml).
+func Parse(data []byte, file string, environment []string) (*Config, []Warning, error) {
+	parse := yamldoc.Node
+	if filepath.Ext(file) == ".json" {
+		parse = yamldoc.JSONNode
+	}
+	root, err := parse(data)
+	root, file, err = tree(root, err, file)
+	return strict(root, file, environment, err)
+}
+
+func strict(root *yaml.Node, file string, environment []string, err error) (*Config, []Warning, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	cfg, warnings, problems := load(root, file, environment)
 	if len(problems) == 0 {
 		return cfg, warnings, nil
 	}
@@ -36,7 +53,11 @@ func Load(liza string, environment []string) (*Config, []Warning, error) {
 // LoadTolerant is Load for commands that only read: what cannot be used has its
 // default, and a warning says so.
 func LoadTolerant(liza string, environment []string) (*Config, []Warning) {
-	cfg, warnings, problems, err := load(liza, environment)
+	root, file, err := read(liza)
+	if err != nil {
+		root = nil
+	}
+	cfg, warnings, problems := load(root, file, environment)
 	if err != nil {
 		warnings = append(warnings, Warning{Text: err.Error() + "; the defaults are used"})
 		if bad := (*FileError)(nil); errors.As(err, &bad) {
@@ -57,11 +78,10 @@ func LoadTolerant(liza string, environment []string) (*Config, []Warning) {
 }
 
 // load always gives a Config in which every value is a good one.
-func load(liza string, environment []string) (*Config, []Warning, []*ValueError, error) {
-	d := decoder{cfg: Default()}
-	root, file, err := read(liza)
-	if err == nil && root != nil {
-		d.file = file
+func load(root *yaml.Node, file string, environment []string) (*Config, []Warning, []*ValueError) {
+	d := decoder{cfg: Default(), file: file}
+	if root != nil {
+		d.rename(root)
 		d.structure(root, reflect.ValueOf(d.cfg).Elem(), "")
 	}
 	d.cfg.shorthands(func(o Origin) bool { return o.File != "" })
@@ -72,7 +92,7 @@ func load(liza string, environment []string) (*Config, []Warning, []*ValueError,
 	d.cfg.shorthands(func(o Origin) bool { return o.Variable != "" })
 	d.errs = append(d.errs, errs...)
 	d.errs = append(d.errs, d.cfg.together()...)
-	return d.cfg, append(d.warnings, warnings...), d.errs, err
+	return d.cfg, append(d.warnings, warnings...), d.errs
 }
 
 // shorthands puts the two of section orchestration into the keys that they stand

@@ -3,92 +3,156 @@ package git
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// Listed is a file that git tracks. Object and Size are known for files of a commit only.
-type Listed struct {
-	Path    string
-	Regular bool // no symbolic link and no submodule
-	Object  string
-	Size    int64
+// A Saved is a ref of Liza's own with the time of its commit.
+type Saved struct {
+	Ref    string
+	ID     string // whose work it is
+	Commit string
+	At     time.Time // when the commit was made
 }
 
-// ListWorktree lists what git tracks in the working folder dir, in byte order.
-func (r *Repo) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
-	out, err := r.read(ctx, dir, "ls-files", "-z", "--stage", "--full-name", "--", ":/")
+// SavedWork lists everything in the attic.
+func (r *Repo) SavedWork(ctx context.Context) ([]Saved, error) { return r.saved(ctx, attic, true) }
+
+// Candidates lists the commits of merges that were begun (protocol 8.2, M5).
+func (r *Repo) Candidates(ctx context.Context) ([]Saved, error) {
+	return r.saved(ctx, "refs/liza/candidate/", false)
+}
+
+func (r *Repo) saved(ctx context.Context, folder string, numbered bool) ([]Saved, error) {
+	out, err := r.read(ctx, r.place.Root, "for-each-ref", "--format=%(refname) %(objectname) %(committerdate:unix)", folder)
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the files of %s: %w", dir, err)
+		return nil, fmt.Errorf("cannot list %s: %w", folder, err)
 	}
-	var list []Listed
-	for _, line := range fields(out) {
-		head, path, ok := strings.Cut(line, "\t")
-		if ok && (len(list) == 0 || list[len(list)-1].Path != path) { // a conflict has a line for each side
-			list = append(list, Listed{Path: path, Regular: strings.HasPrefix(head, "100")})
+	var all []Saved
+	for line := range strings.Lines(out) {
+		words := strings.Fields(line)
+		if len(words) != 3 {
+			continue // no commit
+		}
+		at, err := strconv.ParseInt(words[2], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the time of %s: %v", words[0], err)
+		}
+		id := strings.TrimPrefix(words[0], folder)
+		if numbered {
+			id = id[:max(strings.LastIndexByte(id, '/'), 0)]
+		}
+		all = append(all, Saved{Ref: words[0], ID: id, Commit: words[1], At: time.Unix(at, 0)})
+	}
+	return all, nil
+}
+
+// Unsaved lists what Remove would refuse to let go, with the same proof; nothing: Remove would remove it.
+func (r *Repo) Unsaved(ctx context.Context, id string, proof Proof) ([]string, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	s, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	held, err := s.holding(ctx, id, s.WorktreePath(id))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.branchFree(ctx, id, s.WorktreePath(id)); err != nil {
+		return nil, err
+	}
+	return s.unsaved(ctx, id, held, proof)
+}
+
+// A LockFile is a lock file of git. Busy says why it may be in use, "" when no git process of this repository lives:
+// then whoever needs the lock next removes it (protocol 7.3).
+type LockFile struct {
+	Path string
+	Made time.Time
+	Busy string
+}
+
+// LockFiles lists the lock files of git that are there now. A git that works has some of them for a moment.
+func (r *Repo) LockFiles(ctx context.Context) ([]LockFile, error) {
+	var found []LockFile
+	var infos []fs.FileInfo
+	look := func(path string) {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			found, infos = append(found, LockFile{Path: path, Made: info.ModTime()}), append(infos, info)
 		}
 	}
-	return list, nil
-}
-
-// ListCommit lists the files of a commit, in byte order.
-func (r *Repo) ListCommit(ctx context.Context, commit string) ([]Listed, error) {
-	if !plainRev(commit) {
-		return nil, about("the files of "+commit, ErrNotFound)
-	}
-	out, err := r.read(ctx, r.place.Root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
-	if err != nil {
-		return nil, about("the files of "+commit, err)
-	}
-	var list []Listed
-	for _, line := range fields(out) {
-		head, path, _ := strings.Cut(line, "\t")
-		f := strings.Fields(head)
-		if len(f) != 4 {
-			continue
+	dirs := []string{r.place.CommonDir}
+	linked, _ := filepath.Glob(filepath.Join(r.place.CommonDir, "worktrees", "*"))
+	for _, dir := range append(dirs, linked...) {
+		for _, name := range []string{"index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock"} {
+			look(filepath.Join(dir, name))
 		}
-		size, err := strconv.ParseInt(f[3], 10, 64)
-		list = append(list, Listed{Path: path, Regular: err == nil && strings.HasPrefix(f[0], "100"), Object: f[2], Size: size})
 	}
-	return list, nil
-}
-
-// ReadObjects reads objects by their names, all in one git process.
-func (r *Repo) ReadObjects(ctx context.Context, objects []string) (map[string]string, error) {
-	if len(objects) == 0 {
+	_ = filepath.WalkDir(filepath.Join(r.place.CommonDir, "refs"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && strings.HasSuffix(path, ".lock") {
+			look(path)
+		}
+		return nil // a folder that vanishes meanwhile has no lock file
+	})
+	if len(found) == 0 {
 		return nil, nil
 	}
-	out, err := r.run(ctx, call{dir: r.place.Root, args: []string{"cat-file", "--batch"}, stdin: strings.Join(objects, "\n") + "\n"})
+	folders, err := (&session{Repo: r}).folders(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read objects: %w", err)
+		return nil, err
 	}
-	contents := map[string]string{}
-	for out != "" {
-		head, rest, _ := strings.Cut(out, "\n")
-		f := strings.Fields(head)
-		if len(f) != 3 {
-			out = rest // missing
-			continue
+	for i := range found {
+		if err := ownerGone(infos[i], folders); err != nil {
+			found[i].Busy = err.Error()
 		}
-		size, err := strconv.Atoi(f[2])
-		if err != nil || size > len(rest) {
-			return contents, fmt.Errorf("cannot read object %s: git said %q", f[0], head)
-		}
-		contents[f[0]] = rest[:size]
-		out = strings.TrimPrefix(rest[size:], "\n")
 	}
-	return contents, nil
+	return found, nil
 }
 
-// ChangedIn lists the tracked files of the working folder dir that differ from a commit,
-// committed or not.
-func (r *Repo) ChangedIn(ctx context.Context, dir, commit string) ([]string, error) {
-	if !plainRev(commit) {
-		return nil, about("changes since "+commit, ErrNotFound)
+// UnderWay says which operation of git was begun in a checkout and not ended: merge, rebase, cherry-pick or revert; ""
+// for none. path is a linked worktree, or the main checkout.
+func (r *Repo) UnderWay(path string) string {
+	dir := r.place.CommonDir
+	if filepath.Clean(path) != r.place.Root {
+		if dir = r.adminDir(path); dir == "" {
+			return ""
+		}
 	}
-	out, err := r.read(ctx, dir, "diff", "--name-only", "-z", "--no-renames", commit, "--")
+	for _, one := range []struct{ file, name string }{
+		{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"},
+	} {
+		if exists(filepath.Join(dir, one.file)) {
+			return one.name
+		}
+	}
+	return ""
+}
+
+// Reaches tells whether one of the heads is commit or has it among its ancestors.
+func (r *Repo) Reaches(ctx context.Context, commit string, heads ...string) (bool, error) {
+	heads = slices.DeleteFunc(slices.Clone(heads), func(h string) bool { return h == "" })
+	for _, h := range heads {
+		if yes, err := r.IsAncestor(ctx, commit, h); err != nil || yes {
+			return yes, err
+		}
+	}
+	return false, nil
+}
+
+// Version is that of the git command, "" when it cannot be asked.
+func Version(ctx context.Context) string {
+	r := &Repo{env: environment(nil)}
+	out, err := r.read(ctx, "", "version")
 	if err != nil {
-		return nil, about("changes since "+commit, err)
+		return ""
 	}
-	return fields(out), nil
+	return strings.TrimSpace(strings.TrimPrefix(out, "git version "))
 }

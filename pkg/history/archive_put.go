@@ -36,7 +36,12 @@ func (a *Archive) Put(sprint, head string, items []Item) error {
 		return fmt.Errorf("cannot add to the archive of %s: %w", sprint, err)
 	}
 	var b strings.Builder
-	b.WriteString(head + tasksKey + body)
+	b.WriteString(head)
+	if body == "" && len(items) == 0 {
+		b.WriteString("tasks: []\n")
+	} else {
+		b.WriteString(tasksKey + body)
+	}
 	for _, item := range items {
 		text, column, err := item.fit(indent)
 		if err != nil {
@@ -57,7 +62,7 @@ func (a *Archive) Put(sprint, head string, items []Item) error {
 // without are the tasks of a file but those that will be written anew, and the column in
 // which they begin: -1 when there is none.
 func without(text string, items []Item) (body string, indent int, err error) {
-	if strings.TrimSpace(text) == "" {
+	if strings.TrimSpace(text) == "" || strings.HasSuffix(text, "\ntasks: []\n") {
 		return "", -1, nil
 	}
 	tasks, ok := scanArchive(text)

@@ -72,10 +72,10 @@ type Prompt struct {
 
 // Section is one part of a prompt, for people.
 type Section struct {
-	Name  string
-	From  string // where the text comes from
-	Bytes int    // as sent, with heading and fence
-	Cut   int    // bytes that were left out
+	Name  string `json:"name"`
+	From  string `json:"from"`  // where the text comes from
+	Bytes int    `json:"bytes"` // as sent, with heading and fence
+	Cut   int    `json:"cut"`   // bytes that were left out
 }
 
 // Build writes the prompt. The error is a *role.UnusableError when the text of the role

@@ -3,13 +3,14 @@ package supervisor
 import (
 	"context"
 
+	"liza/pkg/agent"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/verb"
 )
 
-// Preview is the prompt of a run that has not begun.
-type Preview struct {
+// Previewed is the prompt of a run that has not begun.
+type Previewed struct {
 	prompt.Prompt
 	Kind     role.Kind
 	Agent    string
@@ -22,22 +23,21 @@ type Preview struct {
 // Preview is what the next run on a task would be given, byte for byte; _planner stands
 // for the planner. roleName replaces the role ("": the one that would be used) and must fit
 // the kind of the run. Nothing is written (roles-and-knowledge 2.8).
-func (s *Supervisor) Preview(ctx context.Context, task, roleName string) (Preview, error) {
-	st, err := s.Desk.View(ctx)
+func Preview(ctx context.Context, desk *verb.Desk, adapter func(name string) (agent.Adapter, error), task, roleName string) (Previewed, error) {
+	st, err := desk.View(ctx)
 	if err != nil {
-		return Preview{}, err
+		return Previewed{}, err
 	}
-	r, err := s.Desk.Rehearse(ctx, task, triggerFacts(s.Desk, st))
+	r, err := desk.Rehearse(ctx, task, triggerFacts(desk, st))
 	if err != nil {
-		return Preview{}, err
+		return Previewed{}, err
 	}
-	as := *s
-	as.ID, as.role = r.Agent, roleName
-	b, err := as.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
+	s := &Supervisor{Desk: desk, Adapter: adapter, ID: r.Agent, role: roleName}
+	b, err := s.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
 	if err != nil {
-		return Preview{}, verb.RoleRefusal(r.Task, err)
+		return Previewed{}, verb.RoleRefusal(r.Task, err)
 	}
-	p := Preview{Prompt: b.Prompt, Kind: r.Kind, Agent: r.Agent, Role: b.role, Program: b.program, Model: b.model, Warnings: b.warnings}
+	p := Previewed{Prompt: b.Prompt, Kind: r.Kind, Agent: r.Agent, Role: b.role, Program: b.program, Model: b.model, Warnings: b.warnings}
 	if r.Warning != "" {
 		p.Warnings = append(p.Warnings, "the run could not begin now: "+r.Warning)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -101,6 +100,9 @@ func (d *Desk) Apply(ctx context.Context, r Run) (Outcome, error) {
 	if multiple {
 		d.Warn(ctx, r.Task, "exit_multiple", "several exit commands; the last one counts")
 	}
+	if n := sentences(out.Summary); n > 3 {
+		d.Warn(ctx, r.Task, "exit_summary_long", fmt.Sprintf("summary_for_supervisor has %d sentences; 2 to 3 are asked for", n))
+	}
 	switch r.Kind {
 	case "planner":
 		return d.applyPlanner(ctx, s, r, exit, problem, out)
@@ -136,8 +138,7 @@ func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit 
 	out.Status = t.Status
 	switch {
 	case held && handoff:
-		out.Effect, out.Note = Continue, "handed off"
-		return out, nil
+		return d.handedOff(ctx, r, exit, out)
 	case held && exit == nil:
 		out.Effect, out.Problem = Reask, problem.Error()
 		return out, nil
@@ -156,7 +157,7 @@ func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit 
 func (d *Desk) reconcile(ctx context.Context, r Run, exit *Exit, problem error, did, want string, out *Outcome) error {
 	out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
 	switch {
-	case exit == nil && strings.Contains(problem.Error(), "no exit command"):
+	case exit == nil && errors.Is(problem, errNoExit):
 		d.Warn(ctx, r.Task, "exit_missing", "the agent used verbs and gave no exit command")
 	case exit == nil:
 		return d.anomaly(ctx, r.Task, "exit_invalid", problem.Error())
@@ -194,11 +195,8 @@ func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *E
 		return out, err
 	}
 	out.Effect = Continue
-	if h := exit.Handoff; h != nil {
-		_, err := d.Handoff(ctx, t.ID, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
-			Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
-		out.Note = "handed off"
-		return out, err
+	if exit.Handoff != nil {
+		return d.handOff(ctx, t.ID, exit.Handoff, out)
 	}
 	err := d.Update(ctx, "retry", func(s *blackboard.State, a blackboard.Actor) error {
 		return s.Retry(t.ID, a, blackboard.Input{}, d.Now())
@@ -207,6 +205,21 @@ func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *E
 		return d.limitIterations(ctx, t.ID, exit.Summary, out)
 	}
 	out.Note = "retries"
+	if err == nil {
+		err = d.noteRetries(ctx, t.ID, exit.Summary)
+	}
+	return out, err
+}
+
+// handOff records the handoff of an exit command; a new run goes on with it (T37).
+func (d *Desk) handOff(ctx context.Context, task string, h *HandoffExit, out Outcome) (Outcome, error) {
+	_, err := d.Handoff(ctx, task, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
+		Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
+	if again := guardProblem(err); again != "" {
+		out.Effect, out.Problem = Reask, again
+		return out, nil
+	}
+	out.Effect, out.Note = Continue, "handed off"
 	return out, err
 }
 
@@ -230,8 +243,7 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	out.Status = t.Status
 	switch {
 	case held && handoff:
-		out.Effect, out.Note = Continue, "handed off"
-		return out, nil
+		return d.handedOff(ctx, r, exit, out)
 	case held && exit == nil:
 		out.Effect, out.Problem = Reask, problem.Error()
 		return out, nil
@@ -242,17 +254,13 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	case mine == "":
 		return d.dropped(out, "the review claim is no longer this agent's"), nil
 	}
-	err := d.reconcile(ctx, r, exit, problem, mine, "", &out)
-	if exit != nil && exit.Review != nil && err == nil {
-		says := map[string]string{"ok": "approved", "needs_fix": "rejected", "replan": "blocked", "stuck": "released"}[exit.Review.Status]
-		if says != mine && !(mine == "blocked" && says == "rejected") && !(mine == "rejected" && says == "approved") {
-			err = d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", mine, exit.Review.Status))
-		}
-	}
-	return out, err
+	return out, d.reconcileReview(ctx, r, exit, problem, mine, &out)
 }
 
 func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *Exit, out Outcome) (Outcome, error) {
+	if exit.Action == "RETRY" && exit.Handoff != nil {
+		return d.handOff(ctx, t.ID, exit.Handoff, out)
+	}
 	in := VerdictInput{Task: t.ID, Verdict: "stuck", Reason: exit.Summary, Supervisor: true}
 	switch {
 	case exit.Action == "COMPLETED":
@@ -383,29 +391,4 @@ func (d *Desk) Warn(ctx context.Context, task, action, detail string) {
 	if err != nil {
 		d.progress("cannot record %s: %v", action, err)
 	}
-}
-
-// keepInside drops evidence that leads out of the workspace (roles-and-knowledge 4.3).
-func (d *Desk) keepInside(ctx context.Context, r Run, exit *Exit) {
-	root := d.Project.Root
-	if r.Task != "" {
-		root = d.Repo.WorktreePath(r.Task)
-	}
-	kept := []string{}
-	for _, f := range exit.EvidenceFiles {
-		inside := filepath.IsLocal(f)
-		if real, err := filepath.EvalSymlinks(filepath.Join(root, f)); inside && err == nil {
-			rel, err := filepath.Rel(root, real)
-			inside = err == nil && filepath.IsLocal(rel)
-		}
-		if inside {
-			kept = append(kept, filepath.ToSlash(filepath.Clean(f)))
-		}
-	}
-	if len(kept) < len(exit.EvidenceFiles) {
-		if err := d.anomaly(ctx, r.Task, "evidence_outside_worktree", fmt.Sprintf("%d of %d files", len(exit.EvidenceFiles)-len(kept), len(exit.EvidenceFiles))); err != nil {
-			d.progress("cannot record evidence_outside_worktree: %v", err)
-		}
-	}
-	exit.EvidenceFiles = kept
 }

@@ -289,7 +289,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	if out.OverruledWhy != "" {
 		out.OverruledBy = "gate"
 	}
-	if err == nil && in.Verdict == "reject" && !out.Already {
+	if err == nil && (in.Verdict == "reject" || in.Verdict == "approve") && !out.Already {
 		out.Notices = append(out.Notices, verdictNotices(s, in)...)
 	}
 	return out, err
@@ -297,11 +297,11 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 
 func verdictNotices(before *blackboard.State, in VerdictInput) []string {
 	var n []string
-	if !namesAFile(in) {
+	if in.Verdict == "reject" && !namesAFile(in) {
 		n = append(n, "the rejection names no file: say file and line, defect, and fix")
 	}
 	if t := before.Task(in.Task); t != nil && t.RejectionReason != nil && len(in.Prior) == 0 {
-		n = append(n, "this is not the first rejection: say with --prior N=RESOLVED|PARTIAL|STILL_PRESENT what became of the earlier points")
+		n = append(n, "this is not the first review: say with --prior N=RESOLVED|PARTIAL|STILL_PRESENT what became of the points of the rejection before")
 	}
 	return n
 }

@@ -1,0 +1,148 @@
+package blackboard
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTheNextSprintNeedsThatTheLastOneHasEnded(t *testing.T) {
+	t.Parallel()
+	next := func(b *board, planned ...string) func() error {
+		return func() error { _, err := b.NextSprint(planned, person, b.now); return err }
+	}
+	b := team(t)
+	b.add("a")
+	b.refused("G06", ExitRefused, "sprint-1 is IN_PROGRESS", next(b))
+	b.must(b.CheckpointSprint("look", "", person, b.now))
+	r := b.refused("G06", ExitRefused, "sprint-1 is CHECKPOINT", next(b))
+	want(t, "next", r.Next, "liza resume")
+	b.must(b.ResumeSprint("", "", person, b.now))
+	b.claim("a", "coder-1")
+	b.must(b.AbortSprint("enough", person, b.now))
+	b.refused("G27", ExitRefused, "task a is held by coder-1", next(b))
+	b.after(2 * time.Hour) // its lease is over
+	b.CircuitBreaker = &CircuitBreaker{Status: BreakerTripped}
+	b.refused("G07", ExitRefused, "the circuit breaker is TRIGGERED", next(b))
+	b.CircuitBreaker = nil
+	b.refused("G05", ExitRefused, "no task 'z'", next(b, "z"))
+	b.must(next(b)())
+	want(t, "the sprint", b.Sprint.ID, "sprint-2")
+	want(t, "claimed tasks that go on", b.metrics().TasksInProgress, 1)
+	b.must(b.AbortGoal("no money", person, b.now))
+	b.refused("G06", ExitRefused, "the goal is ABORTED", next(b))
+	b.Sprint = nil
+	b.refused("G06", ExitInvalid, "no sprint", next(b))
+}
+
+func TestOpenTasksGoOnAndTheirDependenciesStay(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.done("base", 2)
+	b.done("old", 3)
+	b.add("one", "base")
+	b.add("two")
+	b.add("nice")
+	b.Sprint.Scope.Planned = List{"base", "old", "one", "two"}
+	b.Sprint.Scope.Stretch = List{"nice"}
+	b.Planner = &Planner{Triggers: map[string]*TriggerRecord{"INITIAL_PLANNING": {Launches: 3, Suppressed: true}}}
+	b.after(time.Minute)
+	b.must(b.AbortSprint("enough", person, b.now))
+	archived, err := b.NextSprint(nil, person, b.now)
+	b.must(err)
+	wantList(t, "archived", archived, []string{"old"})
+	wantList(t, "planned", b.Sprint.Scope.Planned, []string{"one", "two"})
+	wantList(t, "stretch", b.Sprint.Scope.Stretch, []string{"nice"})
+	if b.Task("base") == nil || b.Task("old") != nil || len(b.Planner.Triggers) != 0 {
+		t.Errorf("tasks %v, triggers %v", b.Tasks, b.Planner.Triggers)
+	}
+	in := b.InSprint()
+	if in(b.Task("base")) || !in(b.Task("one")) {
+		t.Error("what was merged in the sprint before belongs to this one, or what is open does not")
+	}
+	// A replacement of a task of the sprint belongs to it, also when that is in the archive.
+	b.add("better")
+	b.must(b.Supersede("two", person, Input{Reason: "too large", By: List{"better"}}, b.now))
+	_, err = b.Abandon("better", person, Input{Reason: "not wanted"}, b.now)
+	b.must(err)
+	wantList(t, "archived", b.Archive(time.Time{}, person, b.now), []string{"two", "better"})
+	b.UseArchive(tasksOfSprint{"two": {Status: Superseded}, "better": {Status: Abandoned, Supersedes: List{"two"}}, "old": {Status: Merged}})
+	want(t, "archived tasks of the sprint", len(b.ArchivedNow()), 2)
+	want(t, "done", b.metrics().TasksDone, 2)
+
+	b.must(b.AbortSprint("enough", person, b.now))
+	_, err = b.NextSprint([]string{"nice"}, person, b.now)
+	b.must(err)
+	wantList(t, "planned", b.Sprint.Scope.Planned, []string{"nice"})
+	wantList(t, "stretch", b.Sprint.Scope.Stretch, []string{"one"})
+	b.must(b.AbortSprint("enough", person, b.now))
+	b.refused("G06", ExitRefused, "task base is MERGED and cannot be planned", func() error {
+		_, err := b.NextSprint([]string{"base"}, person, b.now)
+		return err
+	})
+}
+
+// tasksOfSprint is an archive for tests.
+type tasksOfSprint map[string]Archived
+
+func (x tasksOfSprint) Archived() map[string]Archived { return x }
+
+func TestTimesAreThoseOfTheHistory(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("x")
+	b.after(10 * time.Minute)
+	b.claim("x", "coder-1")
+	b.after(20 * time.Minute)
+	b.submit("x", 2)
+	b.after(5 * time.Minute)
+	b.claimReview("x", "code-reviewer-1")
+	b.after(3 * time.Minute)
+	b.must(b.ReleaseReview("x", supervisorOf("code-reviewer-1"), Input{Reason: "not now"}, b.now))
+	b.after(2 * time.Minute)
+	b.claimReview("x", "code-reviewer-1")
+	b.after(4 * time.Minute)
+	b.approve("x")
+	b.after(time.Minute)
+	b.merge("x")
+	b.after(time.Hour)
+	x := b.Task("x").Times(b.now)
+	want(t, "work", x.Work, 20*60)
+	want(t, "review", x.Review, 7*60)
+	want(t, "lead", *x.Lead, 45*60)
+	want(t, "wait", *x.Wait, (45-27)*60)
+	want(t, "in words", b.Task("x").Spent(b.now), "UNCLAIMED 10m, CLAIMED 20m, READY_FOR_REVIEW 14m, APPROVED 1m")
+	want(t, "the end", b.now.Sub(b.Task("x").Ended()), time.Hour)
+
+	b.add("open")
+	b.after(26 * time.Hour)
+	if got := b.Task("open").Spent(b.now); got != "UNCLAIMED 1d 2h" {
+		t.Errorf("an open task spent %s", got)
+	}
+	if y := b.Task("open").Times(b.now); y.Lead != nil || y.Wait != nil {
+		t.Errorf("an open task has %+v", y)
+	}
+	d := b.Derive(b.SprintTasks(nil), []Entry{{Action: "run_failed"}}, b.now)
+	if *d.LeadTimeMedian != 45*60 || *d.LeadTimeP90 != 45*60 || d.RunFailedCount != 1 || d.WorkTime != 20*60 {
+		t.Errorf("the figures are %+v", d)
+	}
+}
+
+func TestMedianAndPercentileOfFewNumbers(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		of          []int
+		median, p90 int
+	}{{[]int{7}, 7, 7}, {[]int{1, 4}, 2, 4}, {[]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 5, 9}, {[]int{1, 2, 30}, 2, 30}} {
+		if m, p := median(x.of), percentile(x.of, 90); *m != x.median || *p != x.p90 {
+			t.Errorf("of %v: %d and %d, want %d and %d", x.of, *m, *p, x.median, x.p90)
+		}
+	}
+	if median(nil) != nil || percentile(nil, 90) != nil {
+		t.Error("nothing has a median")
+	}
+	for d, w := range map[time.Duration]string{30 * time.Second: "30s", 3 * time.Hour: "3h", 48 * time.Hour: "2d", 200 * time.Minute: "3h 20m"} {
+		if got := shortDuration(d); got != w {
+			t.Errorf("%s is %s, want %s", d, got, w)
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/project"
+	"liza/pkg/role"
+	"liza/pkg/safefile"
+	"liza/pkg/store"
+	"liza/pkg/verb"
+)
+
+type configOptions struct {
+	env    *Env
+	origin bool
+}
+
+func newConfig(env *Env) *urfave.Command {
+	o := &configOptions{env: env}
+	return &urfave.Command{
+		Name: "config", Category: "people", Usage: "configuration: show, validate, set, schema",
+		Commands: []*urfave.Command{
+			{
+				Name: "show", ArgsUsage: "[KEY]", Usage: "every effective setting",
+				Description: "Prints a whole config.yaml with the values that are in force: built-in, .liza/config.yaml, the section config of state.yaml, environment.\n" +
+					"With --origin each line says where its value comes from. KEY is a setting or a section. Changes nothing." +
+					examples("liza config show --origin", "liza config show limits") + exitsText(0, 1, 2),
+				Flags:  []urfave.Flag{flag("origin", "where each value comes from", &o.origin)},
+				Action: env.do(o.show),
+			},
+			{
+				Name: "validate", Usage: "what is wrong with the configuration",
+				Description: "All errors of .liza/config.yaml and of the environment at once, each with key, file and line; unknown keys are warnings with the nearest name.\n" +
+					"The last line is VALID or INVALID. Changes nothing." + examples("liza config validate", "liza config validate --json") + exitsText(0, 1, 3),
+				Action: env.do(o.validate),
+			},
+			{
+				Name: "set", ArgsUsage: "KEY VALUE", Usage: "change one setting",
+				Description: "Writes KEY into .liza/config.yaml (made when it is not there) and keeps comments and order; the result is validated first. A list is written\n" +
+					"a,b. A key of the section config of state.yaml (lease_duration, max_coder_iterations …) is changed there. For people only." +
+					examples("liza config set limits.cost_cents 500", "liza config set lease_duration 900") + exitsText(0, 1, 2, 3, 4, 5),
+				Action: env.do(o.set),
+			},
+			{
+				Name: "schema", Usage: "the JSON Schema of config.yaml",
+				Description: "For editors that complete and check the file; it is specs/config.schema.json too. Needs no project and changes nothing." +
+					examples("liza config schema > config.schema.json", "liza config schema --json") + exitsText(0),
+				Action: env.do(func(context.Context, []string) error { return env.printRaw("schema", config.Schema()) }),
+			},
+		},
+	}
+}
+
+func (o *configOptions) show(ctx context.Context, args []string) error {
+	p, err := o.env.Find(ctx)
+	if err != nil {
+		return err
+	}
+	cfg, warnings := config.LoadTolerant(p.Liza, o.env.Environ)
+	o.env.warnings(warnings)
+	values := cfg.Values()
+	o.fromState(ctx, cfg, values)
+	if len(args) > 0 {
+		key := config.Canonical(args[0])
+		values = slices.DeleteFunc(values, func(v config.Value) bool { return v.Key != key && !strings.HasPrefix(v.Key, key+".") })
+		if len(values) == 0 {
+			return usagef("liza config show", "there is no setting %s", args[0])
+		}
+	}
+	return o.env.Print(values, "%s", settingsText(values, o.origin))
+}
+
+// fromState puts in what the section config of state.yaml says: it wins over the file.
+func (o *configOptions) fromState(ctx context.Context, cfg *config.Config, values []config.Value) {
+	d, err := o.env.Reader(ctx)
+	if err != nil {
+		return
+	}
+	file, ok := d.Store.(*store.File)
+	if !ok {
+		return
+	}
+	i, err := file.Inspect(ctx)
+	if err != nil || i.State == nil {
+		return
+	}
+	for n := range values {
+		v := &values[n]
+		setting := config.Setting(v.Key)
+		raw, given := i.State.Config[setting]
+		if setting == "" || !given || raw == nil || strings.HasPrefix(cfg.Origin(v.Key).String(), "LIZA_") {
+			continue
+		}
+		v.Value, v.Origin = cfg.Translate(v.Key, raw), ".liza/state.yaml"
+		if line, _ := i.Line("config." + setting); line > 0 {
+			v.Origin += fmt.Sprintf(":%d", line)
+		}
+		v.Alias = "config." + setting
+	}
+}
+
+// settingsText is a config.yaml with all values.
+func settingsText(values []config.Value, origin bool) string {
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	for _, v := range values {
+		at := root
+		parts := strings.Split(v.Key, ".")
+		for _, part := range parts[:len(parts)-1] {
+			at = below(at, part)
+		}
+		n := &yaml.Node{}
+		if err := n.Encode(v.Value); err != nil {
+			continue
+		}
+		if n.Kind == yaml.SequenceNode || n.Kind == yaml.MappingNode {
+			n.Style = yaml.FlowStyle
+		}
+		if origin {
+			n.LineComment = v.Origin
+			if v.Alias != "" {
+				n.LineComment += " as " + v.Alias
+			}
+		}
+		at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: parts[len(parts)-1]}, n)
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// below is the map under a key, made when it is not there.
+func below(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	m := &yaml.Node{Kind: yaml.MappingNode}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, m)
+	return m
+}
+
+// problem is one line of `liza config validate`.
+type problem struct {
+	Level   string `json:"level"`
+	Key     string `json:"key,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Message string `json:"message"`
+}
+
+func (o *configOptions) validate(ctx context.Context, _ []string) error {
+	p, err := o.env.Find(ctx)
+	if err != nil {
+		return err
+	}
+	cfg, warnings, err := config.Load(p.Liza, o.env.Environ)
+	problems := configProblems(err)
+	for _, w := range warnings {
+		problems = append(problems, problem{Level: "warning", Key: w.Key, File: w.File, Line: w.Line, Message: w.String()})
+	}
+	if cfg != nil {
+		problems = append(problems, o.rolesOf(p, cfg)...)
+	}
+	failed := slices.ContainsFunc(problems, func(p problem) bool { return p.Level == "error" })
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&b, "%-7s %s\n", strings.ToUpper(p.Level), p.Message)
+	}
+	result := map[string]any{"valid": !failed, "problems": append([]problem{}, problems...)}
+	switch {
+	case !failed:
+		return o.env.Print(result, "%sVALID\n", b.String())
+	case o.env.JSON:
+		return o.env.failWith(report{code: 3, message: "the configuration has errors", next: "edit .liza/config.yaml"}, result)
+	}
+	fmt.Fprintf(o.env.Stdout, "%sINVALID\n", b.String())
+	return &errDone{3}
+}
+
+// rolesOf are settings that name roles which cannot be used.
+func (o *configOptions) rolesOf(p *project.Project, cfg *config.Config) []problem {
+	d := verb.Desk{Project: p, Config: func() *config.Config { return cfg }}
+	var list []problem
+	for _, f := range d.Roles().Contradictions(d.RoleSettings()) {
+		level := "error"
+		if f.Level != role.Error {
+			level = "warning"
+		}
+		origin := cfg.Origin(f.Key)
+		list = append(list, problem{Level: level, Key: f.Key, File: origin.File, Line: origin.Line, Message: fmt.Sprintf("%s: %s: role %s: %s", origin, f.Key, f.Role, f.Reason)})
+	}
+	return list
+}
+
+// configProblems are all errors that loading found.
+func configProblems(err error) []problem {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var list []problem
+		for _, e := range joined.Unwrap() {
+			list = append(list, configProblems(e)...)
+		}
+		return list
+	}
+	p := problem{Level: "error", Message: err.Error()}
+	if x, ok := asError[*config.ValueError](err); ok {
+		p.Key, p.File, p.Line = x.Key, x.File, x.Line
+	} else if x, ok := asError[*config.FileError](err); ok {
+		p.File, p.Line = x.File, x.Line
+	}
+	return []problem{p}
+}
+
+func (o *configOptions) set(ctx context.Context, args []string) error {
+	key, value := args[0], args[1]
+	if o.env.Get("LIZA_AGENT_ID") != "" || o.env.As != "" {
+		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza note TEXT", Message: "an agent may not change settings: they are people's"}
+	}
+	if slices.Contains(blackboard.SettingKeys(), key) {
+		return o.setState(ctx, key, value)
+	}
+	p, err := o.env.Find(ctx)
+	if err != nil {
+		return err
+	}
+	path, data, err := configFile(p)
+	if err != nil {
+		return err
+	}
+	next, err := config.Set(data, ".liza/"+filepath.Base(path), key, value, o.env.Environ)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(next, data) {
+		if err := safefile.Replace(path, next, 0o644); err != nil {
+			return err
+		}
+	}
+	o.overruled(ctx, config.Canonical(key))
+	result := map[string]any{"key": config.Canonical(key), "value": value, "file": ".liza/" + filepath.Base(path), "changed": !bytes.Equal(next, data)}
+	return o.env.Print(result, "%s is %s in .liza/%s\n", config.Canonical(key), value, filepath.Base(path))
+}
+
+// configFile is the file that there is, else the one to make.
+func configFile(p *project.Project) (path string, data []byte, err error) {
+	for _, name := range []string{"config.json", "config.yaml"} {
+		path = filepath.Join(p.Liza, name)
+		data, err = os.ReadFile(path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		err = nil
+	}
+	if err != nil {
+		return path, nil, fmt.Errorf("cannot read .liza/%s: %v", filepath.Base(path), errText(err))
+	}
+	return path, data, nil
+}
+
+// setState changes a setting that stands in the state.
+func (o *configOptions) setState(ctx context.Context, key, value string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.SetSetting(ctx, key, value)
+	if err != nil {
+		return err
+	}
+	return o.env.Print(done, "%s is %v in .liza/state.yaml\n", done.Key, done.Value)
+}
+
+// overruled warns when something that wins says otherwise.
+func (o *configOptions) overruled(ctx context.Context, key string) {
+	variable := "LIZA_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+	if o.env.Get(variable) != "" {
+		o.env.Log().Warn(variable + " is set and wins over the file")
+	}
+	setting := config.Setting(key)
+	if setting == "" {
+		return
+	}
+	if s, _, err := o.env.look(ctx); err == nil && s.Config[setting] != nil {
+		o.env.Log().Warn(fmt.Sprintf("config.%s of state.yaml is %v and wins; next: liza config set %s VALUE", setting, s.Config[setting], setting))
+	}
+}

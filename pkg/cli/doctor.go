@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/project"
+	"liza/pkg/store"
+	"liza/pkg/verb"
+)
+
+type doctorOptions struct{ env *Env }
+
+func newDoctor(env *Env) *urfave.Command {
+	o := &doctorOptions{env: env}
+	return &urfave.Command{
+		Name: "doctor", Category: "people", Usage: "look at everything that a team needs, and at what crashes left",
+		Description: "git and the repository, agent programs and their versions, disk and file system, clock, locks, board and journal, snapshots, configuration;\n" +
+			"dead registrations, programs without a supervisor, stale claims, interrupted merges, worktrees without a task. Each with what the next\n" +
+			"recovery does about it: every supervisor recovers by itself. Changes nothing. Exit code 1 when there is an error; warnings are allowed." +
+			examples("liza doctor", "liza doctor --json") + exitsText(0, 1),
+		Action: env.do(o.run),
+	}
+}
+
+// examined is the result of `liza doctor`.
+type examined struct {
+	Errors   int            `json:"errors"`
+	Warnings int            `json:"warnings"`
+	Findings []verb.Finding `json:"findings"`
+}
+
+// A doctor is one examination.
+type doctor struct {
+	env   *Env
+	desk  *verb.Desk
+	state *blackboard.State // the last valid one; nil when there is none
+	found []verb.Finding
+}
+
+func (o *doctorOptions) run(ctx context.Context, _ []string) error {
+	p, err := o.env.Find(ctx)
+	if err != nil {
+		return err
+	}
+	x := &doctor{env: o.env}
+	for _, look := range []func(context.Context, *project.Project){
+		x.config, x.open, x.git, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.processes,
+	} {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		look(ctx, p)
+	}
+	return o.show(x.found)
+}
+
+func (o *doctorOptions) show(found []verb.Finding) error {
+	v := examined{Findings: found}
+	var b strings.Builder
+	for _, f := range found {
+		switch f.Severity {
+		case verb.SeverityError:
+			v.Errors++
+		case verb.SeverityWarning:
+			v.Warnings++
+		}
+		fmt.Fprintf(&b, "%-8s%-13s %s: %s", f.Severity, f.Check, f.Subject, strings.Join(strings.Fields(f.Message), " "))
+		if f.Evidence != "" {
+			fmt.Fprintf(&b, " (%s)", oneLine(f.Evidence))
+		}
+		b.WriteString(nextText(f.Next) + "\n")
+	}
+	total := fmt.Sprintf("%s, %s", plural(v.Errors, "error"), plural(v.Warnings, "warning"))
+	fmt.Fprintf(&b, "%s\n", total)
+	if v.Errors == 0 {
+		return o.env.Print(v, "%s", b.String())
+	}
+	next := found[slices.IndexFunc(found, func(f verb.Finding) bool { return f.Severity == verb.SeverityError })].Next
+	if o.env.JSON {
+		return o.env.failWith(report{code: 1, message: "the project is not well: " + total, next: first(next, "liza status")}, v)
+	}
+	fmt.Fprint(o.env.Stdout, b.String())
+	return &errDone{1}
+}
+
+func (x *doctor) add(check, severity, subject, next, evidence, format string, args ...any) {
+	x.found = append(x.found, verb.Finding{Check: check, Severity: severity, Subject: subject, Next: next, Evidence: evidence, Message: fmt.Sprintf(format, args...)})
+}
+
+// config says what is wrong with the configuration. A file that cannot be used stops every
+// command that writes; a reader takes the defaults.
+func (x *doctor) config(_ context.Context, p *project.Project) {
+	_, warnings, err := config.Load(p.Liza, x.env.Environ)
+	if err != nil {
+		r := explain(err)
+		x.add("config", verb.SeverityError, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
+	}
+	for _, w := range warnings {
+		x.add("config", verb.SeverityWarning, "configuration", "edit .liza/config.yaml", "", "%s", w)
+	}
+	if err == nil && len(warnings) == 0 {
+		x.add("config", verb.SeverityOK, "configuration", "", "", "valid")
+	}
+}
+
+// open opens the project as far as that goes, and finds the last valid state.
+func (x *doctor) open(ctx context.Context, p *project.Project) {
+	quiet := *x.env
+	quiet.Stderr = nowhere{} // warnings are findings here
+	d, err := quiet.openAt(ctx, p, true)
+	if err != nil {
+		r := explain(err)
+		x.add("state", verb.SeverityError, "state.yaml", r.next, "", "%s", r.message)
+		return
+	}
+	x.desk = d
+	if x.state, err = d.View(ctx); err == nil {
+		return
+	}
+	r := explain(err)
+	x.add("state", verb.SeverityError, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
+	if file, ok := d.Store.(*store.File); ok {
+		if last, lost := file.LastValid(ctx); lost == nil {
+			x.state = last
+			x.add("state", verb.SeverityInfo, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
+		}
+	}
+}
+
+// nowhere takes what nobody wants to read.
+type nowhere struct{}
+
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
+// board sums up what `liza validate` would say, and what crashes left.
+func (x *doctor) board(ctx context.Context, p *project.Project) {
+	if x.state == nil {
+		return
+	}
+	if file, ok := x.desk.Store.(*store.File); ok {
+		in := &place{name: ".liza/state.yaml", root: p.Root, store: file, project: p, repo: x.desk.Repo}
+		i, err := file.Inspect(ctx)
+		if err == nil {
+			var facts blackboard.Facts
+			if facts, err = x.env.validationFacts(ctx, in, i, false); err == nil {
+				x.violations(in.result(i.Locate(blackboard.Validate(i.State, i.Previous, facts))))
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			if _, invalid := asError[*store.InvalidError](err); !invalid { // that was told
+				x.add("state", verb.SeverityError, "state.yaml", "liza validate", "", "cannot validate: %v", err)
+			}
+		}
+	}
+	x.found = append(x.found, x.desk.Examine(ctx, x.state)...)
+}
+
+func (x *doctor) violations(v validated) {
+	say := func(severity string, n int, what string) {
+		i := slices.IndexFunc(v.Violations, func(x blackboard.Violation) bool {
+			return (x.Severity == blackboard.SeverityWarning) == (severity == verb.SeverityWarning)
+		})
+		first := strings.TrimSpace(violationLine(v.Violations[i]))
+		x.add("state", severity, "state.yaml", "liza validate", first, "the board breaks %s", plural(n, what))
+	}
+	if v.Errors > 0 {
+		say(verb.SeverityError, v.Errors, "rule")
+	}
+	if v.Warnings > 0 {
+		say(verb.SeverityWarning, v.Warnings, "recommendation")
+	}
+	if v.Errors+v.Warnings == 0 {
+		x.add("state", verb.SeverityOK, "state.yaml", "", "", "revision %d is valid", x.state.Revision)
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/verb"
+)
+
+type gcOptions struct {
+	env           *Env
+	dryRun, attic bool
+	older         string
+}
+
+func newGC(env *Env) *urfave.Command {
+	o := &gcOptions{env: env}
+	return &urfave.Command{
+		Name: "gc", Category: "people", Usage: "remove what is left over, if nothing is lost",
+		Description: "Removes worktrees, branches and merge candidates of tasks that ended or that no board has, when all that they hold is merged or saved under\n" +
+			"refs/liza/attic; prompts and outputs from before the last sprint; old histories (history.retention_days); temporary files. Everything else\n" +
+			"is kept, and listed with the reason. Saved work itself is removed with --attic alone, of tasks that ended, and only when it is old enough." +
+			examples("liza gc --dry-run", "liza gc --attic --older 30d") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{
+			flag("dry-run", "only say what would be removed, and what kept", &o.dryRun),
+			flag("attic", "remove saved work of tasks that ended as well; needs --older", &o.attic),
+			&urfave.StringFlag{Name: "older", Usage: "`AGE` of saved work since it was saved and its task ended, such as 12h or 30d", Destination: &o.older},
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *gcOptions) run(ctx context.Context, _ []string) error {
+	in := verb.CollectInput{DryRun: o.dryRun, Attic: o.attic}
+	if o.attic != (o.older != "") {
+		return usagef("liza gc --attic --older 30d", "--attic and --older belong together: saved work is removed only when it is old enough")
+	}
+	if o.attic {
+		age, ok := ageText(o.older)
+		if !ok {
+			return usagef("liza help gc", "--older '%s' must be an age such as 90m, 12h or 30d", o.older)
+		}
+		in.Older = age
+	}
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.CollectGarbage(ctx, in)
+	if err != nil {
+		return err
+	}
+	return o.env.Print(done, "%s", collectedText(done))
+}
+
+func collectedText(c verb.Collected) string {
+	word := "removed"
+	if c.DryRun {
+		word = "would remove"
+	}
+	var b strings.Builder
+	for _, g := range c.Removed {
+		fmt.Fprintf(&b, "%-12s %-9s %s: %s\n", word, g.Kind, g.Name, g.Why)
+	}
+	for _, g := range c.Kept {
+		fmt.Fprintf(&b, "%-12s %-9s %s: %s%s\n", "kept", g.Kind, g.Name, oneLine(g.Why), nextText(g.Next))
+	}
+	fmt.Fprintf(&b, "%s %d, kept %d\n", word, len(c.Removed), len(c.Kept))
+	return b.String()
+}
+
+func nextText(command string) string {
+	if command == "" {
+		return ""
+	}
+	return "; next: " + command
+}

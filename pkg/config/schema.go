@@ -1,0 +1,202 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Schema is the JSON Schema of the file, for editors that complete and check it. It is
+// made from the types that read the file.
+func Schema() map[string]any {
+	s := objectSchema(reflect.ValueOf(Default()).Elem(), "")
+	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	s["title"] = "Configuration of Liza (.liza/config.yaml)"
+	for _, a := range aliases {
+		deprecate(s, a.alias, a.key)
+	}
+	deprecate(s, "runner", "")
+	return s
+}
+
+// deprecate adds an alias beside its key: it is read, but has a better name.
+func deprecate(s map[string]any, alias, key string) {
+	at := s["properties"].(map[string]any)
+	if section, name, ok := strings.Cut(alias, "."); ok {
+		if at[section] == nil {
+			at[section] = map[string]any{"type": "object", "deprecated": true, "description": "Read as keys of limits and protocol.", "properties": map[string]any{}, "additionalProperties": false}
+		}
+		at, alias = at[section].(map[string]any)["properties"].(map[string]any), name
+	}
+	if key == "" {
+		at[alias] = map[string]any{"const": "direct", "deprecated": true, "description": "Ignored."}
+		return
+	}
+	at[alias] = map[string]any{"deprecated": true, "description": "Read as " + key + "."}
+}
+
+// objectSchema is that of a struct with its default values.
+func objectSchema(v reflect.Value, key string) map[string]any {
+	properties := map[string]any{}
+	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	describe(out, key)
+	for f := range v.Type().Fields() {
+		name := f.Tag.Get("key")
+		if name == "" {
+			continue
+		}
+		k := kindOf(f)
+		if name == "*" {
+			elem := k.of(k.typ.Elem())
+			out["additionalProperties"] = schemaOf(reflect.New(elem.typ).Elem(), elem, join(key, "*"), false)
+			continue
+		}
+		properties[name] = schemaOf(v.FieldByIndex(f.Index), k, join(key, name), true)
+	}
+	return out
+}
+
+func describe(s map[string]any, key string) {
+	if text := Describe(key); text != "" {
+		s["description"] = text
+	}
+}
+
+// schemaOf is that of one value; preset tells whether v is a default.
+func schemaOf(v reflect.Value, k kind, key string, preset bool) map[string]any {
+	switch {
+	case k.typ == fallbackType:
+		s := map[string]any{"oneOf": []any{namesSchema(), map[string]any{"type": "object", "additionalProperties": namesSchema()}}}
+		describe(s, key)
+		return s
+	case k.typ.Kind() == reflect.Struct:
+		return objectSchema(v, key)
+	case k.typ.Kind() == reflect.Map:
+		return mapSchema(v, k, key)
+	}
+	s := valueSchema(k)
+	describe(s, key)
+	if unit := map[string]string{"s": "Seconds", "m": "Minutes"}[k.unit]; unit != "" {
+		s["description"] = strings.TrimSpace(fmt.Sprint(s["description"], " ", unit, "."))
+	}
+	if preset {
+		s["default"] = shownValue(v, k)
+	}
+	return s
+}
+
+func namesSchema() map[string]any {
+	return map[string]any{"type": "array", "items": map[string]any{"type": "string", "minLength": 1}}
+}
+
+func mapSchema(v reflect.Value, k kind, key string) map[string]any {
+	elem := k.of(k.typ.Elem())
+	properties := map[string]any{}
+	s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	describe(s, key)
+	for _, name := range mapKeys(v) {
+		e := reflect.New(elem.typ).Elem()
+		e.Set(v.MapIndex(reflect.ValueOf(name)))
+		properties[name] = schemaOf(e, elem, join(key, name), true)
+	}
+	if !k.closed {
+		s["additionalProperties"] = schemaOf(reflect.New(elem.typ).Elem(), elem, join(key, "*"), false)
+	}
+	return s
+}
+
+// valueSchema is what a single value or a list must be.
+func valueSchema(k kind) map[string]any {
+	switch {
+	case k.typ.Kind() == reflect.Slice:
+		return map[string]any{"type": "array", "items": valueSchema(k.of(k.typ.Elem()))}
+	case k.typ.Kind() == reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case k.typ.Kind() == reflect.Float64:
+		return map[string]any{"type": "number", "minimum": 0}
+	case k.typ.Kind() == reflect.String:
+		s := map[string]any{"type": "string"}
+		switch {
+		case k.is == "name" || k.is == "branch":
+			s["minLength"] = 1
+		case k.is == "url":
+			s["format"] = "uri"
+		case k.is == "regexp":
+			s["format"] = "regex"
+		case strings.Contains(k.is, "|"):
+			s["enum"] = strings.Split(k.is, "|")
+		}
+		return s
+	}
+	low, high := bounds(k.is)
+	s := map[string]any{"type": "integer", "minimum": low}
+	if high != anyLarge {
+		s["maximum"] = high
+	}
+	return s
+}
+
+// shownValue is a value as the file has it.
+func shownValue(v reflect.Value, k kind) any {
+	if k.typ == durationType {
+		return int(v.Interface().(time.Duration) / unitOf(k.unit))
+	}
+	if f, ok := v.Interface().(Fallback); ok {
+		if f.ByRole != nil {
+			return f.ByRole
+		}
+		return append([]string{}, f.All...)
+	}
+	if k.typ.Kind() == reflect.Slice {
+		return append([]string{}, v.Interface().([]string)...)
+	}
+	return v.Interface()
+}
+
+// Value is one effective setting, as people see it.
+type Value struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Origin string `json:"origin"`          // default, .liza/config.yaml:3, LIZA_REVIEW_MODE
+	Alias  string `json:"alias,omitempty"` // the other name by which the file gives it
+	About  string `json:"about,omitempty"`
+}
+
+// Values lists every effective setting, in the order of the file's sections.
+func (c *Config) Values() []Value {
+	var list []Value
+	for _, l := range leaves(c) {
+		list = append(list, Value{Key: l.key, Value: shownValue(l.get(), l.kind), Origin: c.origins[l.key].String(), Alias: c.Alias(l.key), About: Describe(l.key)})
+	}
+	return list
+}
+
+// Setting is the name that a key has in state.yaml's section config, or "".
+func Setting(key string) string {
+	for _, r := range renamed {
+		if r.key == key {
+			return r.setting
+		}
+	}
+	if name, ok := strings.CutPrefix(key, "protocol."); ok && slices.ContainsFunc(leaves(Default()), func(l leaf) bool { return l.key == key }) {
+		return name
+	}
+	return ""
+}
+
+// Translate is a value of state.yaml's section config as the key of the file has it:
+// durations stand there in seconds.
+func (c *Config) Translate(key string, raw any) any {
+	seconds, whole := raw.(int)
+	for _, l := range leaves(c) {
+		if l.key == key && whole && l.kind.typ == durationType && l.kind.unit == "m" && !strings.HasSuffix(Setting(key), "_minutes") {
+			if seconds%60 == 0 {
+				return seconds / 60
+			}
+			return float64(seconds) / 60
+		}
+	}
+	return raw
+}

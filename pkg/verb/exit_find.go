@@ -1,0 +1,184 @@
+package verb
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+const (
+	exitWindow     = 1 << 20 // only the last MiB of the output is looked at
+	exitCandidates = 500     // and only so many objects
+	exitEffort     = 4 << 20 // and only so many bytes of them, however they are nested
+)
+
+var (
+	ansi   = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07`)
+	fenced = regexp.MustCompile("(?s)```(?:json)?[ \t]*\n(.*?)```")
+)
+
+// ExitText is the part of an output in which the exit command is looked for: its end,
+// without colours.
+func ExitText(output string) string {
+	if len(output) > exitWindow {
+		output = strings.ToValidUTF8(output[len(output)-exitWindow:], "")
+	}
+	return strings.ReplaceAll(ansi.ReplaceAllString(output, ""), "\x00", "")
+}
+
+// errNoExit says that there is nothing that looks like an exit command.
+var errNoExit = errors.New("no exit command found")
+
+// ParseExit finds the exit command in the output of an agent of that kind
+// (roles-and-knowledge 4.2): the last valid object with a key "action" counts. multiple
+// tells that there were several valid ones.
+func ParseExit(output, kind string, strict bool) (exit *Exit, multiple bool, err error) {
+	output = ExitText(output)
+	if strict {
+		e, err := decodeExit([]byte(strings.TrimSpace(output)), kind)
+		return e, false, err
+	}
+	err = errNoExit
+	valid := 0
+	for _, c := range exitObjects(output) {
+		e, problem := decodeExit(c, kind)
+		if problem != nil {
+			if exit == nil {
+				err = problem
+			}
+			continue
+		}
+		exit, err = e, nil
+		valid++
+	}
+	return exit, valid > 1, err
+}
+
+// exitObjects lists the JSON objects that have a key "action", in order of occurrence.
+// An object inside another one is not listed. It looks from the end to the beginning, so
+// that whatever an agent printed before cannot hide what it said last.
+func exitObjects(output string) []json.RawMessage {
+	type span struct{ from, to int }
+	var spans []span
+	spent := 0
+	at := max(0, strings.LastIndex(output, `"action"`)) // behind that no exit command begins
+	for n := 0; n < exitCandidates && spent < exitEffort; n++ {
+		if at = strings.LastIndexByte(output[:at], '{'); at < 0 {
+			break
+		}
+		end, looked := objectAt(output[at:])
+		spent += looked
+		if end == 0 || !isExit([]byte(output[at:at+end])) {
+			continue
+		}
+		for len(spans) > 0 && spans[len(spans)-1].to <= at+end {
+			spans = spans[:len(spans)-1] // it is inside of this one
+		}
+		spans = append(spans, span{at, at + end})
+	}
+	var found []json.RawMessage
+	for i := len(spans) - 1; i >= 0; i-- {
+		found = append(found, json.RawMessage(output[spans[i].from:spans[i].to]))
+	}
+	if len(found) > 0 {
+		return found
+	}
+	return brokenExits(output)
+}
+
+// objectAt tells how long the JSON object at the beginning of a text is, 0 when there is
+// none, and how much of the text was looked at.
+func objectAt(text string) (end, looked int) {
+	var raw json.RawMessage
+	dec := json.NewDecoder(strings.NewReader(text))
+	if err := dec.Decode(&raw); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return 0, int(syntax.Offset)
+		}
+		return 0, len(text)
+	}
+	return int(dec.InputOffset()), int(dec.InputOffset())
+}
+
+// brokenExits are texts that should have been an exit command: their error helps.
+func brokenExits(output string) []json.RawMessage {
+	var found []json.RawMessage
+	for _, m := range fenced.FindAllStringSubmatch(output, -1) {
+		if strings.Contains(m[1], `"action"`) {
+			found = append(found, json.RawMessage(m[1]))
+		}
+	}
+	if i := strings.LastIndex(output, `"action"`); len(found) == 0 && i >= 0 {
+		if at := strings.LastIndex(output[:i], "{"); at >= 0 {
+			found = append(found, json.RawMessage(output[at:]))
+		}
+	}
+	return found
+}
+
+func isExit(raw json.RawMessage) bool {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil {
+		return false
+	}
+	if _, ok := m["action"]; ok {
+		return true
+	}
+	inner, ok := m["response"]
+	return ok && isExit(inner)
+}
+
+func decodeExit(raw []byte, kind string) (*Exit, error) {
+	var wrapped struct {
+		Response json.RawMessage `json:"response"`
+	}
+	if json.Unmarshal(raw, &wrapped) == nil && isExit(wrapped.Response) {
+		raw = wrapped.Response
+	}
+	if key := doubledKey(raw); key != "" {
+		return nil, fmt.Errorf("exit command: the key '%s' stands there twice", key)
+	}
+	var e Exit
+	if err := decodeClosed(raw, &e, "exit command"); err != nil {
+		return nil, err
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return nil, err
+	}
+	return &e, e.check(kind, keys)
+}
+
+// doubledKey is a key that an object has twice, "" for none.
+func doubledKey(raw []byte) string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	var open []map[string]bool // the keys of the objects around; nil for a list
+	key := false               // whether a key comes next
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return "" // broken JSON is told elsewhere
+		}
+		text, isText := token.(string)
+		switch {
+		case token == json.Delim('{'):
+			open = append(open, map[string]bool{})
+		case token == json.Delim('['):
+			open = append(open, nil)
+		case token == json.Delim('}') || token == json.Delim(']'):
+			open = open[:len(open)-1]
+		case isText && key:
+			keys := open[len(open)-1]
+			if keys[text] {
+				return text
+			}
+			keys[text], key = true, false
+			continue
+		}
+		key = len(open) > 0 && open[len(open)-1] != nil
+	}
+}

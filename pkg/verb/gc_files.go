@@ -1,0 +1,160 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"liza/pkg/history"
+)
+
+// lastSprint is when the sprint before the current one began; ok is false when there was
+// none before that one.
+func (c *collector) lastSprint() (at time.Time, ok bool, err error) {
+	j := history.Journal{Path: c.Project.Journal()}
+	started, err := j.Read(history.Filter{Action: "sprint_started", Last: 2})
+	if err != nil || len(started) < 2 {
+		return at, false, err
+	}
+	at, ok = started[0].Timestamp.At()
+	return at, ok, nil
+}
+
+// texts are the prompts and outputs from before the last sprint (protocol 3.5).
+func (c *collector) texts(ctx context.Context) error {
+	before, ok, err := c.lastSprint()
+	if err != nil || !ok {
+		return err
+	}
+	s, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	open := func(name string) bool {
+		for _, t := range s.Tasks {
+			if t != nil && !t.Status.Terminal() && (name == t.ID || strings.HasPrefix(name, t.ID+".") || strings.HasPrefix(name, "integration-"+t.ID+"-")) {
+				return true
+			}
+		}
+		return false
+	}
+	prompts := filepath.Dir(filepath.Dir(c.Project.Prompt("x", 1)))
+	entries, err := filepath.Glob(filepath.Join(prompts, "*", "*.txt"))
+	if err != nil {
+		return err
+	}
+	logs, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Output("x")), "*.log"))
+	if err != nil {
+		return err
+	}
+	old := map[string][]string{}
+	for _, path := range append(entries, logs...) {
+		owner := strings.TrimSuffix(filepath.Base(path), ".log")
+		if dir := filepath.Dir(path); filepath.Dir(dir) == prompts {
+			owner = filepath.Base(dir)
+		}
+		info, err := os.Lstat(path)
+		if err != nil || !info.ModTime().Before(before) || open(owner) {
+			continue
+		}
+		old[filepath.Dir(path)] = append(old[filepath.Dir(path)], path)
+	}
+	for _, dir := range slices.Sorted(maps.Keys(old)) {
+		c.drop("file", fmt.Sprintf("%s: %s", c.rel(dir), plural(len(old[dir]), "file", "files")), "older than the sprint before this one", func() error {
+			var errs []error
+			for _, path := range old[dir] {
+				errs = append(errs, os.Remove(path))
+			}
+			if filepath.Dir(dir) == prompts {
+				_ = os.Remove(dir) // if it is empty now
+			}
+			return errors.Join(errs...)
+		})
+	}
+	return nil
+}
+
+// histories are those of tasks that ended more than history.retention_days ago.
+func (c *collector) histories(ctx context.Context) error {
+	keep := c.Config().History.RetentionDays
+	if keep == 0 {
+		return nil
+	}
+	s, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Dir(c.Project.HistoryDir("x")))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		_, why, over := c.over(s, e.Name())
+		dir := c.Project.HistoryDir(e.Name())
+		if !e.IsDir() || strings.HasPrefix(e.Name(), "_") || !over || c.Now().Sub(newest(dir)) < time.Duration(keep)*24*time.Hour {
+			continue
+		}
+		c.drop("file", c.rel(dir), fmt.Sprintf("%s, and history.retention_days is %d", why, keep), func() error { return os.RemoveAll(dir) })
+	}
+	return nil
+}
+
+// newest is when something in a folder changed last.
+func newest(dir string) time.Time {
+	var last time.Time
+	entries, _ := os.ReadDir(dir) // one that cannot be read is removed or not by its own time
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// stray is how old a temporary file has to be before it counts as left over.
+const stray = time.Hour
+
+// temporary are files of writers that were killed, and scratch folders.
+func (c *collector) temporary(context.Context) error {
+	for _, dir := range []string{c.Project.Liza, filepath.Join(c.Project.GitDir, "liza")} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.tmp-*"))
+		if err != nil {
+			return err
+		}
+		for _, path := range files {
+			_, number, _ := strings.Cut(filepath.Base(path), ".tmp-")
+			pid, err := strconv.Atoi(number)
+			if err != nil || !c.strayed(path) {
+				continue
+			}
+			if d := c.Proc.Running; d != nil {
+				if running, known := d(pid, 0); !known || running {
+					continue
+				}
+			}
+			c.drop("file", c.rel(path), "its writer is gone", func() error { return os.Remove(path) })
+		}
+	}
+	entries, err := os.ReadDir(c.Project.Tmp())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if path := filepath.Join(c.Project.Tmp(), e.Name()); c.strayed(path) && c.Now().Sub(newest(path)) > stray {
+			c.drop("file", c.rel(path), "scratch of a program that has ended", func() error { return os.RemoveAll(path) })
+		}
+	}
+	return err
+}
+
+func (c *collector) strayed(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && c.Now().Sub(info.ModTime()) > stray
+}

@@ -1,0 +1,152 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/breaker"
+)
+
+// handedOff goes on with a new run after `liza handoff`. An exit command that says
+// something else than "go on" contradicts it.
+func (d *Desk) handedOff(ctx context.Context, r Run, exit *Exit, out Outcome) (Outcome, error) {
+	out.Effect, out.Note = Continue, "handed off"
+	if exit == nil || exit.Action == "RETRY" {
+		return out, nil
+	}
+	return out, d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
+}
+
+// verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
+// blocked at the last cycle, and ok as rejected by the gate.
+var verdictEvents = map[string][]string{"ok": {"approved", "rejected"}, "needs_fix": {"rejected", "blocked"}, "replan": {"blocked"}, "stuck": {"released", "held"}}
+
+// reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
+// way the verdict came.
+func (d *Desk) reconcileReview(ctx context.Context, r Run, exit *Exit, problem error, did string, out *Outcome) error {
+	if exit == nil {
+		return d.reconcile(ctx, r, nil, problem, did, "", out)
+	}
+	says, review := exit.Action, exit.Review
+	switch {
+	case exit.Action == "STUCK":
+		says = "stuck"
+	case exit.Action == "COMPLETED":
+		says = review.Status
+	}
+	implied := false
+	for _, event := range verdictEvents[says] {
+		implied = implied || event == did
+	}
+	if !implied {
+		out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
+		return d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
+	}
+	if review != nil && review.Learn != nil {
+		err := d.Update(ctx, "learn", func(s *blackboard.State, a blackboard.Actor) error {
+			learn(s, a, review.input(r.Task), d.Now())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return d.reconcile(ctx, r, exit, problem, did, "", out)
+}
+
+// noteRetries records a loop when a coder gives up twice in a row with the same summary
+// (roles-and-knowledge 4.4). The attempt of this run is the newest one.
+func (d *Desk) noteRetries(ctx context.Context, task, summary string) error {
+	return d.Update(ctx, "retry loop", func(s *blackboard.State, a blackboard.Actor) error {
+		n := 0
+		attempts := s.Task(task).Attempts
+		for i := len(attempts) - 1; i >= 0 && attempts[i] != nil && attempts[i].Action == "RETRY"; i-- {
+			if breaker.Normalise(attempts[i].Summary) != breaker.Normalise(summary) {
+				break
+			}
+			n++
+		}
+		if n == 2 {
+			s.AddAnomaly(task, blackboard.System, "retry_loop", blackboard.Settings{"count": n, "error_pattern": firstLine(summary)}, d.Now())
+		}
+		return nil
+	})
+}
+
+// sentences counts the sentences of a summary.
+func sentences(text string) int {
+	n := 0
+	for _, w := range strings.Fields(text) {
+		if strings.HasSuffix(w, ".") || strings.HasSuffix(w, "!") || strings.HasSuffix(w, "?") {
+			n++
+		}
+	}
+	return n
+}
+
+// keepInside drops evidence that leads out of the workspace, and says what is not there
+// (roles-and-knowledge 4.3). Nothing outside is looked at.
+func (d *Desk) keepInside(ctx context.Context, r Run, exit *Exit) {
+	root := d.Project.Root
+	if r.Task != "" {
+		root = d.Repo.WorktreePath(r.Task)
+	}
+	kept, odd := []string{}, []string{}
+	for _, f := range exit.EvidenceFiles {
+		if !filepath.IsLocal(f) || leadsOut(root, f) {
+			continue
+		}
+		f = filepath.ToSlash(filepath.Clean(f))
+		kept = append(kept, f)
+		info, err := os.Stat(filepath.Join(root, f))
+		switch {
+		case err == nil && info.IsDir():
+			odd = append(odd, f+" is a folder")
+		case err != nil && !d.committed(ctx, r.Task, f):
+			odd = append(odd, f+" does not exist")
+		}
+	}
+	if n := len(exit.EvidenceFiles) - len(kept); n > 0 {
+		if err := d.anomaly(ctx, r.Task, "evidence_outside_worktree", fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
+			d.progress("cannot record evidence_outside_worktree: %v", err)
+		}
+	}
+	if len(odd) > 0 {
+		d.Warn(ctx, r.Task, "evidence_odd", strings.Join(odd, ", "))
+	}
+	exit.EvidenceFiles = kept
+}
+
+// leadsOut tells whether a path goes out of root through a symbolic link.
+func leadsOut(root, path string) bool {
+	top, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return false // there is no workspace, so there is nothing to open
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Join(top, path)); err == nil {
+		rel, err := filepath.Rel(top, real)
+		return err != nil || !filepath.IsLocal(rel)
+	}
+	if info, err := os.Lstat(filepath.Join(top, path)); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return true // to nowhere, or in a circle
+	}
+	up := filepath.Dir(path)
+	return up != "." && leadsOut(top, up)
+}
+
+// committed tells whether the task's branch has the file.
+func (d *Desk) committed(ctx context.Context, task, file string) bool {
+	if task == "" {
+		return false
+	}
+	tip, err := d.Repo.BranchTip(ctx, "task/"+task)
+	if err != nil {
+		return false
+	}
+	_, err = d.Repo.ReadFile(ctx, tip, file)
+	return err == nil
+}

@@ -1,0 +1,47 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/blackboard"
+)
+
+// Setting is the result of SetSetting.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Before any    `json:"before"` // null: it did not stand there
+	File   string `json:"file"`
+}
+
+// SetSetting changes a key of the section config of state.yaml (protocol 2.8). The value
+// is written as in YAML; the rules of the state refuse one that the key cannot have.
+func (d *Desk) SetSetting(ctx context.Context, key, text string) (Setting, error) {
+	if !slices.Contains(blackboard.SettingKeys(), key) {
+		return Setting{}, usage("liza config show", "state.yaml has no setting %s", key)
+	}
+	var value any
+	if err := yaml.Unmarshal([]byte(text), &value); err != nil || value == nil {
+		value = text
+	}
+	done := Setting{Key: key, Value: value, File: ".liza/state.yaml"}
+	err := d.Update(ctx, "config", func(s *blackboard.State, a blackboard.Actor) error {
+		if a.ID != blackboard.Human {
+			return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza note TEXT", Message: a.ID + " may not change settings: they are people's"}
+		}
+		done.Before = s.Config[key]
+		if s.Config == nil {
+			s.Config = blackboard.Settings{}
+		}
+		s.Config[key] = value
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "config_changed",
+			Detail: strings.TrimSpace(fmt.Sprintf("%s: %v", key, value))})
+		return nil
+	})
+	return done, err
+}

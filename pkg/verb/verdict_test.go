@@ -1,0 +1,52 @@
+package verb_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+	"liza/pkg/verb/verbtest"
+)
+
+// From the second review on a verdict says what became of the earlier points: none said is
+// told, and what is still there cannot be approved (protocol 13.12).
+func TestASecondReviewSaysWhatBecameOfTheFirst(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	ctx := context.Background()
+	p.AddTask("task-1")
+	coder, reviewer := p.Desk("coder-1"), p.Desk("code-reviewer-1")
+	submit := func() {
+		t.Helper()
+		_, err := coder.Claim(ctx, "task-1")
+		if err == nil {
+			p.Commit("task-1")
+			_, err = coder.Submit(ctx, verb.SubmitInput{Task: "task-1"})
+		}
+		if err == nil {
+			_, err = reviewer.ClaimReview(ctx, "task-1")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit()
+	first, err := reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "task-1.md:1 has the wrong word"})
+	if err != nil || len(first.Notices) != 0 {
+		t.Fatalf("the first verdict gives %q, %v", first.Notices, err)
+	}
+	verbtest.Write(t, p.Repo.WorktreePath("task-1")+"/more.md", "another word\n")
+	submit()
+	var refused *blackboard.Refusal
+	_, err = reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve", Prior: []*blackboard.Prior{{N: 1, State: "STILL_PRESENT"}}})
+	if !errors.As(err, &refused) || refused.Exit != blackboard.ExitUsage {
+		t.Errorf("an approval of what is still there gives %v, want exit 2", err)
+	}
+	second, err := reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"})
+	if err != nil || len(second.Notices) != 1 || !strings.Contains(second.Notices[0], "not the first review") || second.Status != blackboard.Approved {
+		t.Errorf("the second verdict gives %q, %s, %v", second.Notices, second.Status, err)
+	}
+}
