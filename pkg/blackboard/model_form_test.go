@@ -82,8 +82,6 @@ func (b *brush) lease(lease Time) {
 	switch w := b.w; {
 	case !ok:
 		b.text("none")
-	case w.now.After(at.Add(w.Duration("lease_duration"))):
-		b.text("long over")
 	case w.now.After(at.Add(w.Duration("lease_grace"))):
 		b.text("over")
 	default:
@@ -97,17 +95,22 @@ func (b *brush) agent(id string) {
 		b.text("nobody")
 		return
 	}
+	gone := b.w.gone[b.w.nth(id)]
+	if gone && e.CurrentTask == "" {
+		b.text("gone") // whatever it left can do nothing
+		return
+	}
 	b.text(e.Status)
 	b.text(e.CurrentTask)
-	b.flags(e.Child != nil, b.w.gone[b.w.nth(id)])
+	b.flags(e.Child != nil && e.CurrentTask != "", gone)
 	b.lease(e.LeaseExpires)
 }
 
 func (b *brush) task(t *Task) {
 	w := b.w
 	b.text(t.ID)
-	if t.Status == Merged || t.Status.Terminal() && !w.neededBy(t.ID) {
-		b.text("over")
+	if t.Status.Terminal() && t.Status != Merged && !w.neededBy(t.ID) {
+		b.text("dropped")
 		return
 	}
 	b.text(string(t.Status))

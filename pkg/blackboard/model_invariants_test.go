@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// invariants are what holds after every step, whatever it was. Each says what is wrong, or "".
-var invariants = []struct {
+type invariant struct {
 	name  string
 	wrong func(before, after *world) string
-}{
+}
+
+// invariants are what holds after every step, whatever it was. Each says what is wrong, or "".
+var invariants = []invariant{
 	{"the step did what it may", func(_, w *world) string { return w.fault }},
 	{"every rule of validation that needs no git", (*world).breaksARule},
 	{"one holder per task and one task per holder", func(_, w *world) string { return w.heldTwice() }},
@@ -20,8 +22,10 @@ var invariants = []struct {
 	{"nothing leaves a terminal status", func(before, w *world) string { return w.resurrected(before) }},
 	{"counters stay within their limits", func(_, w *world) string { return w.beyondLimits() }},
 	{"counters never fall, and the history only grows", func(before, w *world) string { return w.wentBack(before) }},
-	{"what a supervisor would choose it can reserve, and it chooses something when it can", func(_, w *world) string { return w.wrongChoice() }},
 }
+
+// choices needs looking at once in each world.
+var choices = invariant{"what a supervisor would choose it can reserve, and it chooses something when it can", func(_, w *world) string { return w.wrongChoice() }}
 
 func (w *world) breaksARule(after *world) string {
 	// The method is called on the world before.
@@ -221,13 +225,33 @@ func (w *world) wrongChoice() string {
 // asleep says that nobody will ever do anything here although there is work: no agent can go
 // on, the planner is not woken, and nothing waits for a person.
 func (w *world) asleep() string {
-	for t := range w.each() {
-		if t.Hold != nil || t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == "" {
-			return ""
-		}
-	}
-	if len(w.Triggers(TriggerFacts{}, w.now)) > 0 {
+	if w.waitsForPerson() || len(w.Triggers(TriggerFacts{}, w.now)) > 0 {
 		return ""
 	}
 	return "nobody can do anything, and nobody is woken"
+}
+
+// waitsForPerson tells of a hold by a person, and of a merge that a person decides about.
+func (w *world) waitsForPerson() bool {
+	for t := range w.each() {
+		if t.Hold != nil && t.Hold.By != System || t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// everybodyAwake tells whether all supervisors run, and none waits for a time.
+func (w *world) everybodyAwake() bool {
+	for _, id := range w.size.agents() {
+		if w.Agents[id] == nil || w.gone[w.nth(id)] || w.leaseOver(id) {
+			return false
+		}
+	}
+	for t := range w.each() {
+		if w.waits(t) {
+			return false
+		}
+	}
+	return true
 }

@@ -15,8 +15,8 @@ func (m *stepMaker) add(who stepKind, name string, do func(w *world) error) {
 	m.steps = append(m.steps, step{name, who, do})
 }
 
-// team is the daily work: claims in their phases, submissions, reviews and merges.
-func (m *stepMaker) team() {
+// work is what brings tasks to their end: claims in their phases, submissions, verdicts, merges.
+func (m *stepMaker) work() {
 	for _, id := range m.size.tasks {
 		for _, c := range m.size.coders {
 			m.coder(c, id)
@@ -28,10 +28,33 @@ func (m *stepMaker) team() {
 	}
 }
 
+// trouble is how runs and reviews end otherwise.
+func (m *stepMaker) trouble() {
+	for _, id := range m.size.tasks {
+		for _, c := range m.size.coders {
+			m.unluckyCoder(c, id)
+		}
+		for _, r := range m.size.reviewers {
+			m.unluckyReviewer(r, id)
+		}
+	}
+}
+
 func (m *stepMaker) coder(c, id string) {
 	m.add(byTeam, c+" reserves "+id, func(w *world) error { return w.reserve(c, id) })
 	m.add(byTeam, c+" claims "+id, func(w *world) error { return w.confirm(c, id) })
 	m.add(byTeam, c+" submits "+id, func(w *world) error { return w.submit(c, id) })
+	m.add(byTeam, "supervisor of "+c+" releases "+id, func(w *world) error {
+		return w.supervisor(c, func(a Actor) error {
+			if err := w.Release(id, a, Input{Reason: "r", HasWork: true}, w.now); err != nil {
+				return err
+			}
+			return w.runEnds(c, id)
+		})
+	})
+}
+
+func (m *stepMaker) unluckyCoder(c, id string) {
 	m.add(byTeam, c+" is stuck with "+id, func(w *world) error {
 		return w.program(c, id, func(a Actor) error {
 			return w.Block(id, a, Input{Reason: "r", Questions: List{"q?"}, Attempted: List{"this"}}, w.now)
@@ -71,14 +94,6 @@ func (m *stepMaker) coder(c, id string) {
 			return w.runEnds(c, id)
 		})
 	})
-	m.add(byTeam, "supervisor of "+c+" releases "+id, func(w *world) error {
-		return w.supervisor(c, func(a Actor) error {
-			if err := w.Release(id, a, Input{Reason: "r", HasWork: true}, w.now); err != nil {
-				return err
-			}
-			return w.runEnds(c, id)
-		})
-	})
 }
 
 func (m *stepMaker) reviewer(r, id string) {
@@ -95,6 +110,9 @@ func (m *stepMaker) reviewer(r, id string) {
 	m.add(byTeam, r+" rejects "+id, func(w *world) error {
 		return w.program(r, id, func(a Actor) error { return w.Reject(id, a, Input{Reason: "a.go:1"}, w.now) })
 	})
+}
+
+func (m *stepMaker) unluckyReviewer(r, id string) {
 	m.add(byTeam, r+" wants "+id+" replanned", func(w *world) error {
 		return w.program(r, id, func(a Actor) error { return w.Replan(id, a, Input{Reason: "another way"}, w.now) })
 	})
@@ -144,7 +162,7 @@ func (m *stepMaker) byItself(id string) {
 func (m *stepMaker) fate() {
 	for _, id := range slices.Concat(m.size.coders, m.size.reviewers) {
 		m.add(byFate, "supervisor of "+id+" is killed", func(w *world) error {
-			if w.Agents[id] == nil || w.gone[w.nth(id)] {
+			if w.Agents[id] == nil || w.gone[w.nth(id)] || !w.matters(id) {
 				return errNotHere
 			}
 			w.gone[w.nth(id)] = true
@@ -158,7 +176,7 @@ func (m *stepMaker) fate() {
 			return nil
 		})
 		m.add(byFate, id+" is silent until its lease is over", func(w *world) error {
-			if w.Agents[id] == nil || w.gone[w.nth(id)] || w.leaseOver(id) {
+			if w.Agents[id] == nil || w.gone[w.nth(id)] || w.leaseOver(id) || !w.matters(id) {
 				return errNotHere
 			}
 			w.pass(w.Duration("lease_duration")+w.Duration("lease_grace")+time.Second, id)
@@ -171,6 +189,11 @@ func (m *stepMaker) fate() {
 			return w.supervisor(id, func(a Actor) error { return w.Beat(a, w.now) })
 		})
 	}
+	m.while()
+}
+
+// while lets the time pass that somebody has to wait for.
+func (m *stepMaker) while() {
 	m.add(byFate, "a while passes", func(w *world) error {
 		for t := range w.each() {
 			if w.waits(t) {
@@ -182,18 +205,26 @@ func (m *stepMaker) fate() {
 	})
 }
 
+// matters tells whether it makes a difference if the agent lives: of those who hold, prepare
+// or wait for nothing one is like the other.
+func (w *world) matters(agent string) bool {
+	for t := range w.each() {
+		switch {
+		case t.Status.Terminal():
+		case t.AssignedTo == agent, t.ReviewingBy == agent, t.Claiming != nil && t.Claiming.By == agent, len(t.FailedBy) > 0:
+			return true
+		}
+	}
+	return false
+}
+
 // plans are the planner's ways out.
 func (m *stepMaker) plans(replacement string) {
+	m.drops()
 	for _, id := range m.size.tasks {
 		for _, p := range m.size.planners {
 			m.add(byPlan, p+" unblocks "+id, func(w *world) error {
 				return w.supervisor(p, func(a Actor) error { return w.Unblock(id, a, Input{Reason: "r", DependsOn: w.stillWanted(id)}, w.now) })
-			})
-			m.add(byPlan, p+" drops "+id, func(w *world) error {
-				return w.supervisor(p, func(a Actor) error {
-					_, err := w.Abandon(id, a, Input{Reason: "r", RootCause: "c"}, w.now)
-					return err
-				})
 			})
 			if replacement != "" && id != replacement {
 				m.add(byPlan, p+" replaces "+id, func(w *world) error {
@@ -202,6 +233,23 @@ func (m *stepMaker) plans(replacement string) {
 					})
 				})
 			}
+		}
+	}
+}
+
+// drops is the simplest answer of a planner that was woken.
+func (m *stepMaker) drops() {
+	for _, id := range m.size.tasks {
+		for _, p := range m.size.planners {
+			m.add(byPlan, p+" drops "+id, func(w *world) error {
+				if t := w.find(id); t == nil || t.Status != Blocked && t.Status != IntegrationFailed && t.Status != ReadyForReview {
+					return errNotHere // nobody woke it
+				}
+				return w.supervisor(p, func(a Actor) error {
+					_, err := w.Abandon(id, a, Input{Reason: "r", RootCause: "c"}, w.now)
+					return err
+				})
+			})
 		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/history"
 	"liza/pkg/project"
+	"liza/pkg/secret"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 )
@@ -160,7 +161,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if repo != nil {
 		repo.OnLockRemoved = e.lockRemoved(p)
 	}
-	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader,
+	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader, Secrets: e.secrets(),
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }}, nil
 }
 
@@ -236,6 +237,13 @@ func (e *Env) caller() verb.Caller {
 		}
 	}
 	return c
+}
+
+// secrets are those of the environment; a Desk adds the ones in .liza/secrets.
+func (e *Env) secrets() *secret.Set {
+	var s secret.Set
+	s.AddEnviron(e.Environ)
+	return &s
 }
 
 func (e *Env) processes() verb.Processes {

@@ -258,7 +258,11 @@ func (o *rolesOptions) reset(ctx context.Context, args []string) error {
 	if err != nil {
 		shown = to
 	}
-	return o.env.Print(map[string]any{"name": e.Name, "moved": e.File, "to": shown}, "%s is the built-in role again; %s is now %s\n", e.Name, e.File, shown)
+	now := "the built-in role again"
+	if left, _ := d.Roles().Entry(e.Name); left != nil && left.File != "" {
+		now = "that of " + left.File
+	}
+	return o.env.Print(map[string]any{"name": e.Name, "moved": e.File, "to": shown}, "%s is %s; %s is now %s\n", e.Name, now, e.File, shown)
 }
 
 // resettable says why a role cannot become the built-in one again.
@@ -273,9 +277,9 @@ func resettable(l *role.Library, e *role.Entry) error {
 	case builtin == nil:
 		return refuse(blackboard.ExitRefused, "rm "+e.File, "there is no built-in role %s", e.Name)
 	}
-	for _, other := range l.Entries() {
-		if other != e && other.File == e.File {
-			return refuse(blackboard.ExitRefused, "edit "+e.File, "%s has the role %s too: take %s out of it by hand", e.File, other.Name, e.Name)
+	for _, other := range l.Defines(e.File) {
+		if other != e.Name {
+			return refuse(blackboard.ExitRefused, "edit "+e.File, "%s has the role %s too: take %s out of it by hand", e.File, other, e.Name)
 		}
 	}
 	return nil

@@ -169,6 +169,7 @@ func TestAFreshWorktreeSavesTheWorktreeThatWasThere(t *testing.T) {
 	}
 }
 
+// P-054.
 func TestAForeignFolderIsMovedAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -381,6 +382,7 @@ func TestAWorktreeWhoseGitWasKilledIsMadeAgain(t *testing.T) {
 	}
 }
 
+// P-053.
 func TestAFailedAddLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -9,6 +9,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
+// P-014, P-015.
 func TestRepairCutsWhatNeverBecameTheStates(t *testing.T) {
 	t.Parallel()
 	half := "- {timestamp: 2026-01-19T15:00:00Z, rev: 3, agent: co"

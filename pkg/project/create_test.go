@@ -212,6 +212,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// P-009.
 func TestCrashOfCreateLeavesNoProject(t *testing.T) {
 	t.Parallel()
 	root := repository(t, t.TempDir())

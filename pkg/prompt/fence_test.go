@@ -20,6 +20,7 @@ func TestAFenceHasTheHashOfItsText(t *testing.T) {
 	}
 }
 
+// N-14: a forged end of the fence stays inside of it.
 func TestANoteCannotLeaveItsFence(t *testing.T) {
 	t.Parallel()
 	in := rejectedCoder()

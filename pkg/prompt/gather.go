@@ -94,7 +94,7 @@ func Tree(tracked []string, readme string) string {
 	}
 	var keyFiles []string
 	for i := 0; i < len(tracked); {
-		top, rest, folder := strings.Cut(tracked[i], "/")
+		top, _, folder := strings.Cut(tracked[i], "/")
 		if !folder {
 			line("%s", quoted(top))
 			if keyFile.MatchString(top) {
@@ -105,8 +105,7 @@ func Tree(tracked []string, readme string) string {
 		}
 		line("%s/", quoted(top))
 		for prefix := top + "/"; i < len(tracked) && strings.HasPrefix(tracked[i], prefix); {
-			rest = tracked[i][len(prefix):]
-			sub, _, deeper := strings.Cut(rest, "/")
+			sub, _, deeper := strings.Cut(tracked[i][len(prefix):], "/")
 			if !deeper {
 				line("  %s", quoted(sub))
 				i++
@@ -120,7 +119,7 @@ func Tree(tracked []string, readme string) string {
 		}
 	}
 	if left > 0 {
-		l.add("%s", marker(left, "lines; git ls-files"))
+		l.add("[… %d lines left out: git ls-files]", left)
 	}
 	l.named("Key files", strings.Join(keyFiles, ", "))
 	if readme = strings.TrimSpace(readme); readme != "" {

@@ -20,7 +20,7 @@ func TestTheTreeHasTwoLevels(t *testing.T) {
 	for i := range 500 {
 		many = append(many, fmt.Sprintf("f%03d", i))
 	}
-	if got := Tree(many, ""); strings.Count(got, "\n") != 200 || !strings.Contains(got, "[… 300 bytes left out: lines") {
+	if got := Tree(many, ""); strings.Count(got, "\n") != 200 || !strings.Contains(got, "[… 300 lines left out: git ls-files") {
 		t.Errorf("a tree of 500 files: %d lines", strings.Count(got, "\n"))
 	}
 }

@@ -58,6 +58,7 @@ func line(list []string, i int) string {
 	return ""
 }
 
+// N-13: nothing but the input makes the bytes, in whatever order maps come.
 func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases {

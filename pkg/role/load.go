@@ -25,7 +25,8 @@ var builtinNames = []string{"planner", "implement", "fix", "refactor", "test", "
 type Library struct {
 	entries  []*Entry
 	findings []Finding
-	raw      map[string][]byte // content of the files, by their shown names
+	raw      map[string][]byte   // content of the files, by their shown names
+	defines  map[string][]string // names of roles, by file
 }
 
 // Entry is one name of a library.
@@ -38,7 +39,7 @@ type Entry struct {
 }
 
 // Builtin is the library without any project.
-var Builtin = sync.OnceValue(func() *Library { return Load("") })
+var Builtin = sync.OnceValue(func() *Library { return read(nil, nil) })
 
 // Load reads the built-in roles and the role files of a folder (.liza/roles), which need
 // not exist (roles-and-knowledge 1.4).
@@ -48,7 +49,16 @@ func Load(dir string) *Library { return LoadWith(dir, nil) }
 // name in the folder: it is for looking at a file before it is put there. Findings name
 // the files as they are given.
 func LoadWith(dir string, files []string) *Library {
-	l := &Library{raw: map[string][]byte{}}
+	found := listFiles(dir)
+	if len(files)+len(found) == 0 {
+		return Builtin()
+	}
+	return read(files, found)
+}
+
+// read makes a library of files: those given by name, and those found in the folder.
+func read(files, found []string) *Library {
+	l := &Library{raw: map[string][]byte{}, defines: map[string][]string{}}
 	b := builder{library: l, made: map[*definition]*made{}, builtins: map[string]*definition{}}
 	for _, name := range builtinNames {
 		data, err := embedded.ReadFile("builtin/" + name + ".yaml")
@@ -64,7 +74,7 @@ func LoadWith(dir string, files []string) *Library {
 		given = append(given, b.read(path, path)...)
 	}
 	b.project = given
-	for _, path := range listFiles(dir) {
+	for _, path := range found {
 		if slices.ContainsFunc(files, func(f string) bool { return same(f, path) }) {
 			continue
 		}
@@ -164,6 +174,7 @@ func (b *builder) build() {
 	names := slices.Clone(builtinNames)
 	for _, d := range b.project {
 		names = append(names, d.name)
+		b.library.defines[d.file] = append(b.library.defines[d.file], d.name)
 	}
 	slices.Sort(names[len(builtinNames):])
 	var done []string
@@ -305,6 +316,9 @@ func (l *Library) names() []string {
 	}
 	return names
 }
+
+// Defines lists the roles that a file has.
+func (l *Library) Defines(file string) []string { return l.defines[file] }
 
 // Raw is the file of a role as it is: the project's, else the built-in one.
 func (l *Library) Raw(e *Entry) []byte {

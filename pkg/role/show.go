@@ -79,13 +79,13 @@ func (l *Library) Diff(r *Role) (diff string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	return unified(FromBuiltin+":"+r.Name, r.File, base.YAML(false), r.YAML(false)), true
+	return Unified(FromBuiltin+":"+r.Name, r.File, base.YAML(false), r.YAML(false)), true
 }
 
 const around = 3 // unchanged lines that a difference shows
 
-// unified compares two texts by lines.
-func unified(nameA, nameB, a, b string) string {
+// Unified compares two texts by lines, as diff -u shows it; "" when they are the same.
+func Unified(nameA, nameB, a, b string) string {
 	steps := edits(strings.Split(strings.TrimSuffix(a, "\n"), "\n"), strings.Split(strings.TrimSuffix(b, "\n"), "\n"))
 	var out strings.Builder
 	for at := 0; at < len(steps); {

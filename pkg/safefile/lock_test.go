@@ -77,6 +77,7 @@ func until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
+// P-017: also, the lock of a killed process is free at once.
 func TestTheLockTellsWhoHoldsIt(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), ".liza")

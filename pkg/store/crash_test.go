@@ -213,6 +213,7 @@ func kills(short, full int) int {
 	return short
 }
 
+// P-013.
 func TestAWriterKilledAfterAnyStepLeavesAStateThatGoesOn(t *testing.T) {
 	t.Parallel()
 	for step := 1; step <= 10; step++ {

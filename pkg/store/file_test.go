@@ -304,6 +304,7 @@ func TestAWriterGivesUpAfterTwoSeconds(t *testing.T) {
 	}
 }
 
+// P-016.
 func TestTheLockTimeOutNamesTheHolder(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

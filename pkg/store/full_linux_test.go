@@ -15,7 +15,7 @@ import (
 )
 
 // A real file system that is full. Only root may mount one; elsewhere the tests of
-// safefile have to do.
+// safefile have to do. P-172.
 func TestAFullDiskKeepsTheOldStateAndSaysSo(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -207,7 +207,7 @@ func (p *project) kept() (person, liza string) {
 	return person, liza
 }
 
-// B06: both changed, in different places.
+// P-171, B06: both changed, in different places.
 func TestAnOldCopyThatWasEditedIsMergedWithTheNewerState(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -326,6 +326,7 @@ func TestEntriesFarAheadOfAnOldStateAreKept(t *testing.T) {
 	}
 }
 
+// P-018.
 func TestAnEditUnderAWriteIsNotLost(t *testing.T) {
 	t.Parallel()
 	for name, save := range map[string]func(p *project, text string){

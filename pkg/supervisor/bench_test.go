@@ -212,6 +212,7 @@ func (t *team) run(chained bool) (took time.Duration, waits []time.Duration) {
 }
 
 // TestATeamMergesEverything is the benchmark's run as a test: both shapes of a board.
+// P-130.
 func TestATeamMergesEverything(t *testing.T) {
 	t.Parallel()
 	for name, chained := range map[string]bool{"independent tasks": false, "a chain of tasks": true} {

@@ -42,7 +42,9 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 		if err != nil {
 			return false, 0, s.cannotStart(ctx, u, err)
 		}
-		file, err := s.savePrompt(t.ID, p.Text)
+		s.current = s.record(ctx, st, string(role.Messenger), t.ID, t.ID, p, verb.RunMark(s.generation(st), st.NextRun(s.ID)), "")
+		defer s.closeRecord(ctx, nil)
+		file, err := s.savePrompt(t.ID, p.Text, s.current.sequence())
 		if err != nil {
 			return false, 0, err
 		}
@@ -54,7 +56,10 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 		r := s.Start(ctx, adapter, agent.Spec{Dir: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Prompt: p.Text, PromptFile: file, Model: p.model, Role: "messenger", TaskID: t.ID, Output: log,
 			Env:     []string{"LIZA_ROLE=messenger", "LIZA_TASK_ID=" + t.ID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file},
 			Timeout: s.Desk.Config().Limits.Timeout.Messenger, KillGrace: st.Duration("kill_grace")})
-		if text = s.messageOf(r); text == "" {
+		s.current.ended(r)
+		if text = s.messageOf(r); text != "" {
+			s.current.outcome(verb.Outcome{Effect: verb.Applied})
+		} else {
 			if u.reasks++; u.reasks <= 2 && ctx.Err() == nil {
 				return true, s.policy.CrashWait(u.reasks), nil
 			}

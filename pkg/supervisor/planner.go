@@ -80,7 +80,8 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		default:
 			changed = changed || out.Changed
 		}
-		if soft.Err() != nil {
+		s.closeRecord(guarded, nil)
+		if soft.Err() != nil || s.OneRun {
 			again = false
 		}
 	}
@@ -113,7 +114,7 @@ func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Tri
 	mark := s.Desk.MarkOf(st, s.ID, "")
 	s.Desk.Scripted = p.program == "scripted"
 	root := s.Desk.Project.Root
-	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p.Text, Model: p.model, Role: string(s.Role), Worktree: root, Session: u.session}, p, st, "", "_planner")
+	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p.Text, Model: p.model, Role: string(s.Role), Worktree: root, Session: u.session}, p, st, "", verb.PlannerRuns)
 	if err != nil || ctx.Err() != nil {
 		return verb.Outcome{}, false, err
 	}
@@ -148,6 +149,7 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 	if err != nil {
 		return out, false, err
 	}
+	s.current.outcome(out)
 	if out.Effect == verb.Reask && u.reasks < s.Desk.Config().Limits.MaxParseRetries {
 		u.reasks++
 		u.reask, u.session = &reask{broken: r.Final, problem: out.Problem}, r.Session
@@ -163,20 +165,8 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 
 // planningFailed records that no answer of the planner could be used (roles-and-knowledge 3.6).
 func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string) error {
-	n := u.reasks + 1
-	text := fmt.Sprintf("Planning failed: could not parse planner response after %d attempts. %s", n, problem)
-	err := s.Desk.Update(ctx, "planning failed", func(st *blackboard.State, a blackboard.Actor) error {
-		now := s.Desk.Now()
-		st.Plans = append(st.Plans, &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(st.Plans)+1), Goal: st.Goal.Description, By: a.ID, Status: "failed",
-			Created: blackboard.TimeOf(now), ParseAttempts: n, Failure: &blackboard.PlanFailure{Reason: problem}})
-		st.AddAnomaly("", blackboard.System, "planning_failed", blackboard.Settings{"what": problem}, now)
-		return nil
-	})
-	if err != nil {
+	if _, err := s.Desk.Unanswered(ctx, verb.Run{Kind: string(s.Role)}, problem, u.reasks+1); err != nil {
 		return err
 	}
-	if _, err := s.Desk.SystemCheckpoint(ctx, text); err != nil && !isRefused(err) {
-		return err
-	}
-	return fmt.Errorf("%w: %s", ErrGaveUp, text)
+	return fmt.Errorf("%w: %s", ErrGaveUp, verb.PlanningFailed(u.reasks+1, problem))
 }

@@ -18,6 +18,7 @@ type briefing struct {
 	role     role.Resolved
 	program  string
 	model    string
+	reask    int // which re-ask of its unit of work it is; 0: none
 	warnings []string
 }
 
@@ -57,7 +58,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	b.program, b.model = s.programFor(b.role.Role, t)
 	cfg := s.Desk.Config()
 	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Model: b.model,
-		Triggers: due, Action: first(s.Action, "run"), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
+		Triggers: due, Action: "run", MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
 		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())}
 	switch {
 	case kind == role.Coder || kind == role.Reviewer:
@@ -70,6 +71,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 		return b, err
 	}
 	if u != nil && u.reask != nil {
+		b.reask = u.reasks
 		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries}
 	}
 	b.warnings = s.gather(ctx, &in)

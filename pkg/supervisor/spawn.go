@@ -63,7 +63,9 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	if err != nil {
 		return agent.Result{}, err
 	}
-	file, err := s.savePrompt(folder, spec.Prompt)
+	mark := verb.RunMark(s.generation(st), run)
+	s.current = s.record(ctx, st, string(s.Role), task, folder, b, mark, token)
+	file, err := s.savePrompt(folder, spec.Prompt, s.current.sequence())
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -72,7 +74,6 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 		return agent.Result{}, err
 	}
 	defer log.Close()
-	mark := verb.RunMark(s.generation(st), run)
 	spec.PromptFile, spec.Output = file, log
 	spec.Env = s.environment(task, token, mark, file, spec.Worktree)
 	spec.Timeout, spec.Stall, spec.KillGrace = st.Duration(s.key("run_timeout")), st.Duration("stall_timeout"), st.Duration("kill_grace")
@@ -86,6 +87,7 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 		})
 	}
 	r := s.Start(ctx, adapter, spec)
+	s.current.ended(r)
 	return r, s.ended(ctx, task, run, b, r)
 }
 
@@ -112,11 +114,19 @@ func pathOf(environ []string) string {
 	return "/usr/local/bin:/usr/bin:/bin"
 }
 
-// savePrompt keeps the exact bytes of a prompt, readable by its owner only.
-func (s *Supervisor) savePrompt(folder, text string) (string, error) {
+// savePrompt keeps the exact bytes of a prompt, readable by its owner only, under the number
+// that its run has in the history. A run without one takes the next number that is free.
+func (s *Supervisor) savePrompt(folder, text string, number int) (string, error) {
 	dir := filepath.Dir(s.Desk.Project.Prompt(folder, 1))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("cannot save the prompt: %v", err)
+	}
+	if number > 0 {
+		path := s.Desk.Project.Prompt(folder, number)
+		if err := safefile.Replace(path, []byte(text), 0o600); err != nil {
+			return "", fmt.Errorf("cannot save the prompt: %w", err)
+		}
+		return path, nil
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -173,7 +183,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(s.Role), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: firstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds, Commit: s.head(ctx, task)}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
-		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(s.Desk.Now())}
+		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: s.Desk.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Desk.Now())}
 	}
 	s.recordUsage(task, run, b, r)
 	err := s.Desk.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {

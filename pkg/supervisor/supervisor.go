@@ -23,8 +23,8 @@ type Supervisor struct {
 	Model    string // --model; "" as configured
 	Scenario string // of the scripted agent
 	Task     string // the one task that it may work on; "" any
-	Action   string // of the request object; "" run
 	Once     bool   // end after one unit of work
+	OneRun   bool   // and after one run of the program: the claim is given back (step)
 	Team     bool   // part of `liza run`: it does not end for idleness
 	Terminal string
 	PID      int
@@ -43,14 +43,18 @@ type Supervisor struct {
 	// Slots bounds how many programs run at a time; nil: no bound.
 	Slots chan struct{}
 
-	policy    Policy
-	role      string // of a preview: in the place of the role that would be used
-	worked    bool
-	lease     leaseKeeper
-	recovered time.Time
-	quotas    int // quota windows met, and failed reviews: both make the waits longer
-	crashes   int
-	idleSince time.Time
+	policy  Policy
+	role    string // of a preview: in the place of the role that would be used
+	worked  bool
+	current *recording // the run that is under way, for the history
+	claim   string     // the claim of the run before
+
+	historyTold bool // people know that the history cannot be written
+	lease       leaseKeeper
+	recovered   time.Time
+	quotas      int // quota windows met, and failed reviews: both make the waits longer
+	crashes     int
+	idleSince   time.Time
 }
 
 // Line is one line of what a supervisor shows.
@@ -248,6 +252,7 @@ func (s *Supervisor) recover(ctx context.Context) error {
 		return nil
 	}
 	s.recovered = now
+	s.recoverHistory(ctx)
 	did, err := s.Desk.Recover(ctx)
 	for _, d := range did {
 		s.warn("", "%s", d)

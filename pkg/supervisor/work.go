@@ -178,6 +178,9 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 		case err != nil:
 			return err
 		}
+		if again && s.OneRun {
+			return s.letGo(hard, u, "one run was asked for")
+		}
 		waited := wait == 0 || sleep(guarded, wait)
 		if !again {
 			return nil
@@ -225,6 +228,7 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (again bool, wait tim
 	}
 	mark := s.Desk.MarkOf(st, s.ID, u.task)
 	r, err := s.spawn(ctx, u, st, t)
+	defer s.closeRecord(ctx, err)
 	if err != nil {
 		return false, 0, s.cannotStart(ctx, u, err)
 	}
@@ -328,6 +332,7 @@ func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Re
 	if err != nil {
 		return false, 0, err
 	}
+	s.current.outcome(out)
 	switch out.Effect {
 	case verb.Reask:
 		return s.askAgain(ctx, u, r, out.Problem)
@@ -349,14 +354,8 @@ func (s *Supervisor) askAgain(ctx context.Context, u *unit, r agent.Result, prob
 		s.warn(u.task, "asks again (%d): %s", u.reasks, problem)
 		return true, 0, nil
 	}
-	reason := "invalid exit command: " + problem
-	var err error
-	if s.Role == blackboard.RoleReviewer {
-		_, err = s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: "stuck", Reason: reason})
-	} else {
-		_, err = s.Desk.Block(ctx, verb.BlockInput{Task: u.task, Reason: reason, Questions: []string{"What is needed to continue?"}, Synthetic: true})
-	}
-	s.warn(u.task, "stuck: %s", reason)
+	_, err := s.Desk.Unanswered(ctx, verb.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
+	s.warn(u.task, "stuck: invalid exit command: %s", problem)
 	return false, 0, err
 }
 

@@ -17,6 +17,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/history"
 	"liza/pkg/project"
+	"liza/pkg/secret"
 	"liza/pkg/store"
 )
 
@@ -36,6 +37,10 @@ type Desk struct {
 	Scripted    bool               // plans come from the scripted planner (roles-and-knowledge 3.3, 4)
 	Progress    func(text string)  // says what long work is doing; may be nil
 	At          func(point string) // failpoints of tests; may be nil
+	Secrets     *secret.Set        // masked in the history; nil: none are known
+
+	allowEmpty bool // a submission may change no file: --empty-commit of poststep
+	rehearsal  bool // the board is a copy, so work is neither saved nor removed
 }
 
 // Caller is who calls, as the environment and the command line tell it (cli 1).

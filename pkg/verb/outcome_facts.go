@@ -91,17 +91,9 @@ func sentences(text string) int {
 // keepInside drops evidence that leads out of the workspace, and says what is not there
 // (roles-and-knowledge 4.3). Nothing outside is looked at.
 func (d *Desk) keepInside(ctx context.Context, r Run, exit *Exit) {
-	root := d.Project.Root
-	if r.Task != "" {
-		root = d.Repo.WorktreePath(r.Task)
-	}
-	kept, odd := []string{}, []string{}
-	for _, f := range exit.EvidenceFiles {
-		if !filepath.IsLocal(f) || leadsOut(root, f) {
-			continue
-		}
-		f = filepath.ToSlash(filepath.Clean(f))
-		kept = append(kept, f)
+	root, kept := d.workspace(r.Task), d.Inside(r.Task, exit.EvidenceFiles)
+	var odd []string
+	for _, f := range kept {
 		info, err := os.Stat(filepath.Join(root, f))
 		switch {
 		case err == nil && info.IsDir():
@@ -119,6 +111,26 @@ func (d *Desk) keepInside(ctx context.Context, r Run, exit *Exit) {
 		d.Warn(ctx, r.Task, "evidence_odd", strings.Join(odd, ", "))
 	}
 	exit.EvidenceFiles = kept
+}
+
+// workspace is the folder that evidence is relative to: the task's worktree, or without a
+// task the project.
+func (d *Desk) workspace(task string) string {
+	if task == "" {
+		return d.Project.Root
+	}
+	return d.Repo.WorktreePath(task)
+}
+
+// Inside are those of the files that are in the workspace of a task, with clean paths.
+func (d *Desk) Inside(task string, files []string) []string {
+	root, kept := d.workspace(task), []string{}
+	for _, f := range files {
+		if filepath.IsLocal(f) && !leadsOut(root, f) {
+			kept = append(kept, filepath.ToSlash(filepath.Clean(f)))
+		}
+	}
+	return kept
 }
 
 // leadsOut tells whether a path goes out of root through a symbolic link.

@@ -92,7 +92,7 @@ func (d *Desk) submissionFacts(ctx context.Context, t *blackboard.Task, named st
 	if err != nil {
 		return f, err
 	}
-	f.EmptyDiff = len(changes) == 0
+	f.EmptyDiff = len(changes) == 0 && !d.allowEmpty
 	f.ForeignPaths = foreignPaths(changes)
 	gate := review.CountGate(d.reviewFiles(ctx, changes, t.BaseCommit, f.Commit), t.Type, d.Config().Review.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt

@@ -87,6 +87,9 @@ func (d *Desk) rehearse(ctx context.Context, task string, in blackboard.Input, e
 // save puts the work of a task's worktree and branch into the attic. It returns the ref,
 // and the reason when that failed.
 func (d *Desk) save(ctx context.Context, task, reason string) (attic, problem string) {
+	if d.rehearsal {
+		return "", ""
+	}
 	s, err := d.View(ctx)
 	if err != nil {
 		return "", err.Error()
@@ -117,6 +120,9 @@ func (d *Desk) worktreeOf(ctx context.Context, task string) string {
 
 // dropWorktree removes worktree and branch of a task whose work is saved (D21).
 func (d *Desk) dropWorktree(ctx context.Context, task string) error {
+	if d.rehearsal {
+		return nil
+	}
 	s, err := d.View(ctx)
 	if err != nil {
 		return err

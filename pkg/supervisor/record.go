@@ -1,0 +1,281 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/secret"
+	"liza/pkg/verb"
+)
+
+// recording is a run on its way into the history of its task (roles-and-knowledge 7). A
+// history that cannot be written is told and stops nothing; a nil recording records nothing.
+type recording struct {
+	log    history.Interactions
+	in     history.Interaction
+	begun  int // number of the request on disk; 0: it could not be written
+	task   string
+	result *agent.Result
+	out    *verb.Outcome
+	failed string // why the program could not be started
+}
+
+// record puts the request of a run on disk, before the program starts. folder is that of
+// the history: the task's, or the planner's.
+func (s *Supervisor) record(ctx context.Context, st *blackboard.State, kind, task, folder string, b briefing, mark, token string) *recording {
+	t := st.Task(task)
+	r := &recording{log: s.interactions(folder, token), task: task}
+	r.in = history.Interaction{Timestamp: blackboard.TimeOf(s.Desk.Now()), WorkspacePath: s.Desk.Project.Root}
+	r.in.Liza = history.RunFacts{StatusBefore: boardStatus(st), Epoch: 1, ID: mark}
+	r.in.StateBefore = history.JobState(nil, false)
+	if t != nil {
+		before, reviewed := s.statusBefore(t)
+		if kind != "messenger" {
+			r.in.WorkspacePath = s.Desk.Repo.WorktreePath(task)
+		}
+		r.in.StateBefore = history.JobState(before, reviewed)
+		r.in.Liza.StatusBefore, r.in.Liza.Epoch = string(before.Status), max(t.Epoch, 1)
+		r.in.Liza.CommitBefore = s.tip(ctx, task)
+	}
+	sum := sha256.Sum256([]byte(b.Text))
+	r.in.Request = history.Request{Prompt: b.Text, FilesContext: b.Files, Metadata: history.Metadata{Role: b.role.Role.Name, Phase: r.in.StateBefore, Model: first(b.model, "default"),
+		Kind: kind, Agent: s.ID, Adapter: b.program, Reask: b.reask, Cuts: b.Cuts, PromptSHA256: hex.EncodeToString(sum[:])}}
+	if t != nil {
+		r.in.Request.Metadata.Iteration = t.Iteration
+		if o := t.LastOutcome; o != nil { // the evidence of the run before
+			r.in.Request.FilesContext = without(append(r.in.Request.FilesContext[:len(r.in.Request.FilesContext):len(r.in.Request.FilesContext)], o.EvidenceFiles...))
+		}
+	}
+	var err error
+	if r.begun, err = r.log.Begin(ctx, r.in, s.owner()); err != nil {
+		s.warnHistory(ctx, task, err)
+	}
+	return r
+}
+
+// interactions is the history of a task. The token of a run is masked like any secret.
+func (s *Supervisor) interactions(folder, token string) history.Interactions {
+	h := s.Desk.Interactions(folder)
+	if token == "" {
+		return h
+	}
+	var own secret.Set
+	own.Add("LIZA_AGENT_TOKEN", token)
+	others := h.Mask
+	h.Mask = func(text string) string {
+		if others != nil {
+			text = others(text)
+		}
+		return own.Mask(text)
+	}
+	return h
+}
+
+func (s *Supervisor) owner() history.Owner {
+	return history.Owner{PID: s.PID, PIDStart: s.PIDStart, Host: s.Desk.Proc.Host, BootID: s.Desk.Proc.BootID}
+}
+
+// statusBefore is the task as this run found it: for the first run of a claim as the claim
+// found it, for later ones as it is.
+func (s *Supervisor) statusBefore(t *blackboard.Task) (before *blackboard.Task, reviewed bool) {
+	claim := fmt.Sprint(t.ID, t.ClaimSeq, t.ReviewCommit, lastClaim(t))
+	again := claim == s.claim
+	s.claim = claim
+	copied := *t
+	if !again && s.Role == blackboard.RoleCoder {
+		copied.Status = claimedFrom(t)
+	}
+	return &copied, again && s.Role == blackboard.RoleReviewer
+}
+
+// lastClaim is the place of the newest claim in a task's history.
+func lastClaim(t *blackboard.Task) int {
+	for i := len(t.History) - 1; i >= 0; i-- {
+		if h := t.History[i]; h != nil && (h.Event == "review_claimed" || claims[h.Event] != "") {
+			return i
+		}
+	}
+	return -1
+}
+
+// claims are the statuses that the claims of a task's history come from.
+var claims = map[string]blackboard.Status{"claimed": blackboard.Unclaimed, "reclaimed_after_rejection": blackboard.Rejected,
+	"reassigned_after_rejection": blackboard.Rejected, "claimed_for_integration_fix": blackboard.IntegrationFailed}
+
+// claimedFrom is the status in which the last claim found a task.
+func claimedFrom(t *blackboard.Task) blackboard.Status {
+	i := lastClaim(t)
+	switch {
+	case i < 0:
+		return t.Status
+	case i > 0 && t.History[i-1] != nil && t.History[i-1].Event == "lease_expired":
+		return blackboard.Claimed
+	}
+	if from := claims[t.History[i].Event]; from != "" {
+		return from
+	}
+	return t.Status
+}
+
+// boardStatus is what planner runs start from and lead to: the status of the sprint.
+func boardStatus(st *blackboard.State) string {
+	if st.Sprint == nil {
+		return ""
+	}
+	return st.Sprint.Status
+}
+
+func (s *Supervisor) tip(ctx context.Context, task string) string {
+	commit, err := s.Desk.Repo.BranchTip(ctx, "task/"+task)
+	if err != nil {
+		return ""
+	}
+	return commit
+}
+
+// sequence is the number of the run, by which its prompt is filed; 0 when it has none.
+func (r *recording) sequence() int {
+	if r == nil {
+		return 0
+	}
+	return r.begun
+}
+
+func (r *recording) ended(result agent.Result) {
+	if r != nil {
+		r.result = &result
+	}
+}
+
+// outcome notes what came of the answer.
+func (r *recording) outcome(out verb.Outcome) {
+	if r != nil {
+		r.out = &out
+	}
+}
+
+// closeRecord writes the interaction of the run that is over, when what came of it is known.
+func (s *Supervisor) closeRecord(ctx context.Context, cause error) {
+	r := s.current
+	if s.current = nil; r == nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	if cause != nil {
+		r.failed = cause.Error()
+	}
+	if st, err := s.Desk.View(ctx); err == nil {
+		r.in.Liza.StatusAfter = boardStatus(st)
+		if t := st.Task(r.task); t != nil {
+			r.in.Liza.StatusAfter = string(t.Status)
+		}
+	}
+	if r.task != "" {
+		r.in.Liza.CommitAfter = s.tip(ctx, r.task)
+	}
+	r.answer(s.Desk.Config().Exit.Strict)
+	err := r.log.Finish(ctx, r.begun, r.in)
+	if err == nil && r.in.Response.Status == history.TimedOut {
+		err = s.recordRecovery(ctx, r)
+	}
+	if err != nil {
+		s.warnHistory(ctx, r.task, err)
+	}
+}
+
+// answer fills in the response.
+func (r *recording) answer(strict bool) {
+	in := &r.in
+	in.Response.Status, in.Liza.Error = history.Failed, r.failed
+	if r.result == nil {
+		in.Liza.Error = first(r.failed, "the program was not started")
+	}
+	if res := r.result; res != nil {
+		in.Response.RawResponse = verb.ExitText(res.Final)
+		in.Liza.Outcome, in.Liza.Seconds, in.Liza.ExitCode = string(res.Outcome), int(res.Seconds+0.5), res.ExitCode
+		in.Liza.TokensIn, in.Liza.TokensOut = res.Usage.TokensIn, res.Usage.TokensOut
+		if res.Usage.CostKnown {
+			cents := res.Usage.CostCents
+			in.Liza.CostCents = &cents
+		}
+		in.Liza.Error = first(in.Liza.Error, res.Error)
+		if res.Outcome == agent.TimedOut || res.Outcome == agent.Stalled {
+			in.Response.Status = history.TimedOut
+		}
+		if exit, _, err := verb.ParseExit(res.Final, in.Request.Metadata.Kind, strict); err == nil {
+			in.Response.Actions, in.Response.EvidenceFiles, in.Response.Summary = []string{exit.Action}, exit.EvidenceFiles, exit.Summary
+		}
+	}
+	if r.out == nil {
+		return
+	}
+	in.Liza.Effect = string(r.out.Effect)
+	in.Liza.Error = first(r.out.Problem, in.Liza.Error)
+	if r.out.Effect != verb.Reask && (r.out.Effect != verb.Dropped || r.out.Action != "") && in.Response.Status == history.Failed {
+		in.Response.Status = history.Success
+	}
+}
+
+// recordRecovery says that the supervisor goes on by itself after a timeout.
+func (s *Supervisor) recordRecovery(ctx context.Context, r *recording) error {
+	in := history.Interaction{Timestamp: blackboard.TimeOf(s.Desk.Now()), StateBefore: r.in.StateBefore, WorkspacePath: r.in.WorkspacePath}
+	in.Liza = history.RunFacts{StatusBefore: r.in.Liza.StatusAfter, StatusAfter: r.in.Liza.StatusAfter, CommitAfter: r.in.Liza.CommitAfter, Epoch: r.in.Liza.Epoch, ID: r.in.Liza.ID}
+	_, err := r.log.Append(ctx, history.Happened(history.Recovery, in))
+	return err
+}
+
+// recoverHistory closes what dead supervisors have left open.
+func (s *Supervisor) recoverHistory(ctx context.Context) {
+	open, err := filepath.Glob(filepath.Join(s.Desk.Project.HistoryDir("*"), "pending-*.json"))
+	if err != nil {
+		return
+	}
+	seen := map[string]bool{}
+	for _, path := range open {
+		folder := filepath.Base(filepath.Dir(path))
+		if seen[folder] {
+			continue
+		}
+		seen[folder] = true
+		n, err := s.Desk.Interactions(folder).Recover(ctx, func(o history.Owner) bool {
+			if o.Host != s.Desk.Proc.Host {
+				return true // unknown is not dead
+			}
+			running, known := s.Desk.Proc.Running(o.PID, o.PIDStart)
+			return o.BootID == s.Desk.Proc.BootID && (running || !known)
+		})
+		if err != nil {
+			s.warnHistory(ctx, folder, err)
+		}
+		if n > 0 {
+			s.warn(folder, "%d runs of a supervisor that died are in the history as failed", n)
+		}
+	}
+}
+
+// warnHistory tells that a history cannot be written, once.
+func (s *Supervisor) warnHistory(ctx context.Context, task string, err error) {
+	if !s.historyTold {
+		s.historyTold = true
+		s.Desk.Warn(ctx, task, "history_not_written", err.Error())
+	}
+	s.warn(task, "%v", err)
+}
+
+// without leaves out what stands in a list before.
+func without(list []string) []string {
+	out, seen := []string{}, map[string]bool{}
+	for _, x := range list {
+		if !seen[x] {
+			out = append(out, x)
+		}
+		seen[x] = true
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/role"
+	"liza/pkg/verb"
+)
+
+// RunStep is Run for exactly one run of the agent program, on the task of the supervisor or,
+// for a planner, on what it was woken for. With all its limits and leases, but without
+// anything else that a supervisor does besides (roles-and-knowledge 7.4).
+func (s *Supervisor) RunStep(soft, hard context.Context) (err error) {
+	s.Once, s.OneRun = true, true
+	hard, abort := context.WithCancelCause(hard)
+	defer abort(nil)
+	if err := s.register(hard); err != nil {
+		return err
+	}
+	var watchers sync.WaitGroup
+	life, stop := context.WithCancel(hard)
+	watchers.Go(func() { s.watchAbort(life, abort) })
+	watchers.Go(func() { s.beat(life) })
+	defer watchers.Wait()
+	defer stop()
+	defer func() { err = errors.Join(err, s.leave(err)) }()
+	s.recoverHistory(hard)
+	did, wait, err := s.stepOnce(soft, hard)
+	if err == nil && !did {
+		err = fmt.Errorf("%w: %s", ErrIdle, wait.why)
+	}
+	return err
+}
+
+func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error) {
+	st, err := s.Desk.View(hard)
+	if err != nil {
+		return false, waiting{}, err
+	}
+	if why := s.Desk.Control(); why != "" {
+		return false, waiting{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza resume", Message: "no run is started: " + why}
+	}
+	switch s.Role {
+	case blackboard.RolePlanner:
+		return s.plan(soft, hard, st)
+	case blackboard.RoleReviewer:
+		return s.review(soft, hard)
+	}
+	return s.code(soft, hard, st)
+}
+
+// Foreseen is the run that a step would start.
+type Foreseen struct {
+	verb.NextStep
+	Agent   string   `json:"agent,omitempty"`
+	Role    string   `json:"role,omitempty"`
+	Program string   `json:"program,omitempty"`
+	Model   string   `json:"model,omitempty"`
+	Command []string `json:"command,omitempty"`
+}
+
+// Foresee says which run RunStep would start, and changes nothing.
+func (s *Supervisor) Foresee(ctx context.Context, next verb.NextStep) (Foreseen, error) {
+	out := Foreseen{NextStep: next}
+	if next.Merge {
+		return out, nil
+	}
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	if next.Kind == role.Planner {
+		if due, _ := st.DueTriggers(triggerFacts(s.Desk, st), s.Desk.Now()); len(due) == 0 {
+			return out, fmt.Errorf("%w: %s", ErrIdle, s.plannerWaits(st, triggerFacts(s.Desk, st)))
+		}
+	}
+	t, kind := st.Task(next.Task), next.Kind
+	out.Agent = st.FreeAgentID(s.Role, s.Desk.Now())
+	switch {
+	case t != nil && next.Kind == role.Coder && t.KindOf() == "msg":
+		kind = role.Messenger
+		if s.Desk.Config().Messenger.Mode == "verbatim" {
+			return out, nil
+		}
+	case t != nil && next.Kind == role.Coder && t.KindOf() == "exec":
+		out.Command = []string{"sh", "-c", t.Command}
+		return out, nil
+	}
+	used, err := s.roleFor(kind, t)
+	if err != nil {
+		return out, verb.RoleRefusal(t, err)
+	}
+	out.Role = used.Role.Name
+	out.Program, out.Model = s.programFor(used.Role, t)
+	adapter, err := s.Adapter(out.Program)
+	if err != nil {
+		return out, err
+	}
+	spec := agent.Spec{Dir: s.Desk.Project.Root, Model: out.Model, Role: string(kind), TaskID: next.Task, PromptFile: "PROMPT_FILE"}
+	if t != nil && kind != role.Messenger {
+		spec.Dir = s.Desk.Repo.WorktreePath(t.ID)
+	}
+	spec.Worktree = spec.Dir
+	cmd, err := adapter.Command(spec)
+	out.Command = cmd.Argv
+	return out, err
+}

@@ -1,0 +1,94 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+)
+
+// PlannerRuns stands for a task where the planner's own runs are meant, SummarizerRuns for
+// those of the summarizer.
+const (
+	PlannerRuns    = "_planner"
+	SummarizerRuns = "_summarizer"
+)
+
+// Interactions is where the runs for a task are recorded. Every text is masked on its way.
+func (d *Desk) Interactions(task string) history.Interactions {
+	h := history.Interactions{Dir: d.Project.HistoryDir(task), MaxMB: d.Config().History.MaxMB, Agent: first(d.Caller.AgentID, blackboard.Human)}
+	if d.Secrets != nil {
+		if err := d.Secrets.AddFolder(d.Project.Secrets()); err != nil {
+			d.progress("%v", err)
+		}
+		h.Mask = d.Secrets.Mask
+	}
+	return h
+}
+
+// History reads the runs for a task, for PlannerRuns or SummarizerRuns. It changes nothing.
+func (d *Desk) History(ctx context.Context, task string) ([]history.Interaction, error) {
+	if err := d.known(ctx, task); err != nil {
+		return nil, err
+	}
+	return d.Interactions(task).Read()
+}
+
+// known refuses a name that no history can have, or that nobody has heard of.
+func (d *Desk) known(ctx context.Context, task string) error {
+	if task == PlannerRuns || task == SummarizerRuns {
+		return nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		s = &blackboard.State{} // a history can be read whatever the board is like
+	}
+	if s.Task(task) != nil {
+		return nil
+	}
+	if blackboard.ValidTaskID(task) {
+		if _, err := os.Stat(d.Interactions(task).File()); err == nil {
+			return nil
+		}
+		if t, _, err := d.ArchivedTask(task); err == nil && t != nil {
+			return nil
+		}
+	}
+	message := fmt.Sprintf("no task '%s'", task)
+	ids := []string{PlannerRuns}
+	for _, t := range s.Tasks {
+		ids = append(ids, t.ID)
+	}
+	if near := blackboard.Nearest(task, ids); near != "" {
+		message += fmt.Sprintf("; did you mean '%s'?", near)
+	}
+	return refused("liza status", "%s", message)
+}
+
+// InteractionOf finds one of the runs that are recorded for a task. What is out of their range
+// is a usage error that names it.
+func InteractionOf(list []history.Interaction, task, option string, n int) (history.Interaction, error) {
+	for _, in := range list {
+		if in.Sequence == n {
+			return in, nil
+		}
+	}
+	if len(list) == 0 {
+		return history.Interaction{}, usage("liza history "+task, "%s %d: %s has no interaction yet", option, n, task)
+	}
+	return history.Interaction{}, usage("liza history "+task, "%s %d: the interactions of %s are %d to %d", option, n, task, list[0].Sequence, list[len(list)-1].Sequence)
+}
+
+// happened records something that is no run. A history that cannot be written is told, and
+// stops nothing.
+func (d *Desk) happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
+	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})
+	in.Liza.StatusBefore, in.Liza.StatusAfter = string(t.Status), after
+	in.Liza.CommitAfter, in.Liza.Epoch = commit, max(t.Epoch, 1)
+	if _, err := d.Interactions(t.ID).Append(ctx, in); err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,327 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/role"
+)
+
+// PoststepInput is an answer that is applied as if a run of that kind had given it.
+type PoststepInput struct {
+	Task        string // or PlannerRuns
+	Kind        role.Kind
+	Response    string
+	EmptyCommit bool // make an empty commit when the coder's worktree has no new one
+	Reasked     bool // of a replay: an answer that cannot be used was asked for again
+}
+
+// Poststepped is the result of Poststep.
+type Poststepped struct {
+	Task          string   `json:"task"`
+	Kind          string   `json:"kind"`
+	Agent         string   `json:"agent"`
+	StatusBefore  string   `json:"status_before"`
+	Event         string   `json:"event"`
+	StatusAfter   string   `json:"status_after"` // what the answer led to
+	Action        string   `json:"action,omitempty"`
+	Summary       string   `json:"summary_for_supervisor,omitempty"`
+	EvidenceFiles []string `json:"evidence_files"`
+	Problem       string   `json:"problem,omitempty"` // why the answer could not be used
+	Released      bool     `json:"released"`          // the claim still stood, and was given back
+	DryRun        bool     `json:"dry_run"`
+	Sequence      int      `json:"sequence,omitempty"` // of the interaction that was recorded
+	Warnings      []string `json:"warnings,omitempty"`
+}
+
+// Poststep feeds an answer through the path that the end of a run takes
+// (roles-and-knowledge 7.4). The task is claimed for the lowest free agent, the answer is
+// applied, recorded as simulated, and the agent leaves. There is one answer only: what
+// would be asked for again counts as the end of the re-asks. It is for people.
+func (d *Desk) Poststep(ctx context.Context, in PoststepInput) (Poststepped, error) {
+	if err := d.personOnly(ctx, "simulate a run"); err != nil {
+		return Poststepped{}, err
+	}
+	before, err := d.poststepFrom(ctx, in)
+	if err != nil {
+		return Poststepped{}, err
+	}
+	actor, via, err := d.actFor(ctx, in)
+	if err != nil {
+		return Poststepped{}, err
+	}
+	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: actor.Caller.AgentID, StatusBefore: before.status, EvidenceFiles: d.evidenceOf(in)}
+	err = via.claimFor(ctx, in)
+	if err == nil {
+		err = actor.simulate(ctx, in, before, &out)
+	}
+	left, leaveErr := actor.leaveSimulation(context.WithoutCancel(ctx), via)
+	out.Released = left
+	return out, errors.Join(err, leaveErr)
+}
+
+// evidenceOf are the files that an answer names, those in the workspace.
+func (d *Desk) evidenceOf(in PoststepInput) []string {
+	exit, _, err := ParseExit(in.Response, string(in.Kind), d.Config().Exit.Strict)
+	task := in.Task
+	if in.Kind == role.Planner {
+		task = ""
+	}
+	if err != nil {
+		return []string{}
+	}
+	return d.Inside(task, exit.EvidenceFiles)
+}
+
+// standing is the task, or for a planner the sprint, before a simulated run.
+type standing struct {
+	status   string
+	state    string
+	reviewed bool
+	epoch    int
+}
+
+// poststepFrom refuses what no run of that kind could end.
+func (d *Desk) poststepFrom(ctx context.Context, in PoststepInput) (standing, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return standing{}, err
+	}
+	if in.Task == PlannerRuns || in.Kind == role.Planner {
+		if in.Task != PlannerRuns || in.Kind != role.Planner {
+			return standing{}, usage("liza help poststep", "the planner's runs belong to %s: liza poststep %s --as planner", PlannerRuns, PlannerRuns)
+		}
+		from := standing{state: history.JobState(nil, false), epoch: 1}
+		if s.Sprint != nil {
+			from.status = s.Sprint.Status
+		}
+		return from, nil
+	}
+	t := s.Task(in.Task)
+	if t == nil {
+		return standing{}, d.known(ctx, in.Task)
+	}
+	from := standing{status: string(t.Status), state: history.JobState(t, t.ReviewingBy != ""), epoch: max(t.Epoch, 1)}
+	wrong := func(next, why string) (standing, error) {
+		return from, refused(next, "no run of a %s can have ended: task %s %s", in.Kind, t.ID, why)
+	}
+	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
+	claimed := t.Status == blackboard.Claimed && live != blackboard.Expired
+	switch {
+	case in.Kind == role.Coder && t.KindOf() != "code":
+		return wrong("liza show "+t.ID, "is of kind "+t.KindOf())
+	case in.Kind == role.Coder && claimed:
+		return wrong("liza release "+t.ID+" --reason T", "is claimed by "+t.AssignedTo)
+	case in.Kind == role.Coder:
+		switch t.Status {
+		case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed, blackboard.Claimed:
+			return from, nil
+		}
+		return wrong("liza show "+t.ID, "is "+string(t.Status))
+	case t.Status != blackboard.ReadyForReview:
+		return wrong("liza show "+t.ID, "is "+string(t.Status))
+	}
+	return from, nil
+}
+
+// actFor registers the lowest free agent of the kind for a person, and returns its desk and
+// that of the person who acts for it.
+func (d *Desk) actFor(ctx context.Context, in PoststepInput) (actor, via *Desk, err error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	agent := s.FreeAgentID(blackboard.Role(in.Kind), d.Now())
+	person, program := *d, *d
+	person.Caller = Caller{As: agent, Person: d.Caller.Person}
+	r, err := person.Register(ctx, RegisterInput{ID: agent, Role: blackboard.Role(in.Kind)})
+	if err != nil {
+		return nil, nil, err
+	}
+	program.Caller = Caller{AgentID: agent, Token: r.Token, Person: d.Caller.Person}
+	program.allowEmpty = in.EmptyCommit
+	return &program, &person, nil
+}
+
+// claimFor takes the work as the supervisor of the agent would.
+func (d *Desk) claimFor(ctx context.Context, in PoststepInput) (err error) {
+	switch in.Kind {
+	case role.Coder:
+		_, err = d.Claim(ctx, in.Task)
+	case role.Reviewer:
+		_, err = d.ClaimReview(ctx, in.Task)
+	}
+	return err
+}
+
+// simulate is the end of the run: the attempt, the answer, the interaction.
+func (d *Desk) simulate(ctx context.Context, in PoststepInput, from standing, out *Poststepped) error {
+	task := in.Task
+	if in.Kind == role.Planner {
+		task = ""
+	}
+	before := d.commitOf(ctx, task)
+	if in.EmptyCommit && in.Kind == role.Coder {
+		if err := d.commitNothing(ctx, task); err != nil {
+			return err
+		}
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	mark := d.MarkOf(s, d.Caller.AgentID, task)
+	if err := d.endSimulated(ctx, in, task); err != nil {
+		return err
+	}
+	r := Run{Kind: string(in.Kind), Task: task, Before: mark, Output: in.Response, Strict: d.Config().Exit.Strict}
+	o, err := d.Apply(ctx, r)
+	if err == nil && o.Effect == Reask {
+		out.Problem = o.Problem
+		if !in.Reasked {
+			ended, e := d.Unanswered(ctx, r, o.Problem, 1)
+			o.Status, o.Note, err = ended.Status, ended.Note, e
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return d.recordSimulated(ctx, in, from, mark, o, before, out)
+}
+
+// endSimulated enters the run into the attempts of its task, as one that cost nothing.
+func (d *Desk) endSimulated(ctx context.Context, in PoststepInput, task string) error {
+	free := 0
+	rr := blackboard.RunResult{Task: task, Cost: &free}
+	rr.Attempt = blackboard.Attempt{Kind: string(in.Kind), Outcome: "finished", CostCents: &free, Commit: d.commitOf(ctx, task)}
+	if exit, _, err := ParseExit(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
+		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
+		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: d.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(d.Now())}
+	}
+	return d.Update(ctx, "run", func(s *blackboard.State, a blackboard.Actor) error { return s.EndRun(a, rr, d.Now()) })
+}
+
+// recordSimulated says what came of the answer, and writes the interaction.
+func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark Mark, o Outcome, before string, out *Poststepped) error {
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	out.tell(s, in, mark, o)
+	free := 0
+	x := history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: from.state, WorkspacePath: d.Project.Root}
+	x.Request.Metadata = history.Metadata{Role: string(in.Kind), Phase: from.state, Kind: string(in.Kind), Agent: d.Caller.AgentID, Adapter: "poststep"}
+	x.Liza = history.RunFacts{StatusBefore: from.status, StatusAfter: out.StatusAfter, Simulated: true, Effect: string(o.Effect), CostCents: &free, Error: out.Problem, Epoch: from.epoch}
+	if in.Kind != role.Planner {
+		x.WorkspacePath = d.Repo.WorktreePath(in.Task)
+		x.Liza.CommitBefore, x.Liza.CommitAfter = before, d.commitOf(ctx, in.Task)
+		if t := s.Task(in.Task); t != nil {
+			x.Request.Metadata.Iteration = t.Iteration
+		}
+	}
+	x.Response = history.Response{Status: history.Success, RawResponse: ExitText(in.Response)}
+	if out.Problem != "" {
+		x.Response.Status = history.Failed
+	}
+	if exit, _, err := ParseExit(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
+		x.Response.Actions, x.Response.EvidenceFiles, x.Response.Summary = []string{exit.Action}, exit.EvidenceFiles, exit.Summary
+	}
+	if out.Sequence, err = d.Interactions(in.Task).Append(ctx, x); err != nil {
+		out.Warnings = append(out.Warnings, err.Error())
+	}
+	return nil
+}
+
+// tell fills in what came of the answer.
+func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m Mark, o Outcome) {
+	p.Action, p.Summary = o.Action, o.Summary
+	p.Event = strings.ReplaceAll(o.Note, " ", "_")
+	if o.Effect == Continue {
+		p.Event = "retried"
+	}
+	if in.Kind == role.Planner {
+		if s.Sprint != nil {
+			p.StatusAfter = s.Sprint.Status
+		}
+		p.Event = "planned"
+		if o.Plan == "" {
+			p.Event = firstLine(o.Note)
+		}
+		return
+	}
+	t := s.Task(in.Task)
+	if t == nil {
+		return
+	}
+	p.StatusAfter = string(t.Status)
+	if len(t.History) > m.History {
+		p.Event = t.History[len(t.History)-1].Event
+	}
+}
+
+// leaveSimulation gives back what the agent still holds and ends its registration.
+func (d *Desk) leaveSimulation(ctx context.Context, via *Desk) (released bool, err error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return false, err
+	}
+	id := d.Caller.AgentID
+	if s.Agents[id] == nil {
+		return false, nil
+	}
+	for _, t := range s.Tasks {
+		coder := t.Status == blackboard.Claimed && t.AssignedTo == id
+		reviewer := t.Status == blackboard.ReadyForReview && t.ReviewingBy == id
+		if !coder && !reviewer {
+			continue
+		}
+		released = true
+		if reviewer {
+			_, err = d.Verdict(ctx, VerdictInput{Task: t.ID, Verdict: "stuck", What: "released", Reason: "the simulated run is over"})
+		} else {
+			_, err = d.Release(ctx, ReleaseInput{Task: t.ID, Coder: true, Reason: "the simulated run is over"})
+		}
+		if err != nil {
+			return released, fmt.Errorf("cannot release %s: %w", t.ID, err)
+		}
+	}
+	return released, via.Unregister(ctx, id, false)
+}
+
+// commitOf is the tip of a task's branch, "" for none.
+func (d *Desk) commitOf(ctx context.Context, task string) string {
+	if task == "" {
+		return ""
+	}
+	tip, err := d.Repo.BranchTip(ctx, "task/"+task)
+	if err != nil {
+		return ""
+	}
+	return tip
+}
+
+// commitNothing puts an empty commit on a task's branch, when it has none that was not
+// handed in before. The worktree's files stay as they are.
+func (d *Desk) commitNothing(ctx context.Context, task string) error {
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	t, head := s.Task(task), d.commitOf(ctx, task)
+	if head != t.BaseCommit && head != t.ReviewCommit {
+		return nil
+	}
+	tree, err := d.Repo.MergeTree(ctx, head, head)
+	if err != nil {
+		return err
+	}
+	commit, err := d.Repo.CommitTree(ctx, tree, []string{head}, fmt.Sprintf("Nothing: a simulated run\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.ID, t.ClaimSeq))
+	if err != nil {
+		return err
+	}
+	return d.Repo.UpdateRef(ctx, "refs/heads/task/"+task, commit, head)
+}

@@ -1,0 +1,169 @@
+package verb
+
+import (
+	"context"
+	"errors"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/role"
+	"liza/pkg/store"
+)
+
+// RehearsePoststep says what Poststep would do, and writes nothing: the answer takes the
+// same path over a copy of the board.
+func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststepped, error) {
+	if err := d.personOnly(ctx, "simulate a run"); err != nil {
+		return Poststepped{}, err
+	}
+	from, err := d.poststepFrom(ctx, in)
+	if err != nil {
+		return Poststepped{}, err
+	}
+	r, err := d.rehearseRun(ctx, in)
+	if err != nil {
+		return Poststepped{}, err
+	}
+	r.State.Agents[r.Agent].TokenHash = HashToken(rehearsed)
+	board := &rehearsalStore{Memory: store.NewMemory(r.State)}
+	copied := *d
+	copied.Store, copied.Progress, copied.At = board, nil, nil
+	copied.Caller = Caller{AgentID: r.Agent, Token: rehearsed}
+	copied.allowEmpty, copied.rehearsal = in.EmptyCommit, true
+	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: r.Agent, StatusBefore: from.status, EvidenceFiles: d.evidenceOf(in), DryRun: true}
+	if r.Warning != "" {
+		out.Warnings = append(out.Warnings, "the run could not begin now: "+r.Warning)
+	}
+	s, err := copied.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	run := Run{Kind: string(in.Kind), Task: in.Task, Output: in.Response, Strict: d.Config().Exit.Strict}
+	if in.Kind == role.Planner {
+		run.Task = ""
+	}
+	run.Before = copied.MarkOf(s, r.Agent, run.Task)
+	o, err := copied.rehearseAnswer(ctx, in, run, &out)
+	if err != nil {
+		return out, err
+	}
+	if s, err = copied.View(ctx); err != nil {
+		return out, err
+	}
+	after := out.StatusAfter
+	out.tell(s, in, run.Before, o)
+	if after != "" {
+		out.StatusAfter, out.Event = after, "checkpoint"
+	}
+	for _, e := range board.Journal() {
+		if level, _ := e.Extra["level"].(string); level == "warning" || e.Action == "anomaly" {
+			out.Warnings = append(out.Warnings, e.Action+": "+e.Detail)
+		}
+	}
+	return out, nil
+}
+
+// rehearsalStore is a board that nobody else sees. The circuit breaker does not look at it:
+// what it does when it trips is not on the board alone.
+type rehearsalStore struct {
+	*store.Memory
+}
+
+func (r *rehearsalStore) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	if op.Name == "breaker" {
+		return errors.New("a rehearsal trips no circuit breaker")
+	}
+	return r.Memory.Update(ctx, op, change)
+}
+
+// rehearseRun claims the work on a copy of the board.
+func (d *Desk) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal, error) {
+	view, err := d.View(ctx)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	r := Rehearsal{State: view.Clone(), Kind: in.Kind}
+	d.prepare(r.State)
+	switch in.Kind {
+	case role.Planner:
+		r.enter(d, blackboard.RolePlanner)
+		return r, nil
+	case role.Coder:
+		r.Task = r.State.Task(in.Task)
+		return r, d.rehearseClaim(ctx, &r)
+	}
+	r.Task = r.State.Task(in.Task)
+	d.rehearseReview(&r)
+	return r, nil
+}
+
+// rehearseAnswer is Apply on the copy. What lies outside of the board is left out: a
+// planner's checkpoint, and the worktree that a claim would make.
+func (d *Desk) rehearseAnswer(ctx context.Context, in PoststepInput, run Run, out *Poststepped) (Outcome, error) {
+	exit, _, problem := ParseExit(run.Output, run.Kind, run.Strict)
+	if in.Kind == role.Planner && (exit == nil || exit.Action == "STUCK") {
+		out.StatusAfter = blackboard.AtCheckpoint
+		if exit == nil {
+			out.Problem = problem.Error()
+			return Outcome{Note: "planning failed"}, nil
+		}
+		return Outcome{Action: exit.Action, Summary: exit.Summary, Note: "stuck"}, nil
+	}
+	var o Outcome
+	var err error
+	if in.Kind == role.Coder && exit != nil && exit.Action == "COMPLETED" {
+		o, err = d.rehearseSubmit(ctx, in, exit)
+	} else {
+		o, err = d.Apply(ctx, run)
+	}
+	if err == nil && o.Effect == Reask {
+		out.Problem = o.Problem
+		if in.Kind == role.Planner {
+			out.StatusAfter = blackboard.AtCheckpoint
+			return o, nil
+		}
+		var ended Outcome
+		ended, err = d.Unanswered(ctx, run, o.Problem, 1)
+		o.Status, o.Note = ended.Status, ended.Note
+	}
+	return o, err
+}
+
+// rehearseSubmit hands in what the worktree would hold: what is there, or after a fresh
+// claim nothing but the base, and perhaps an empty commit.
+func (d *Desk) rehearseSubmit(ctx context.Context, in PoststepInput, exit *Exit) (Outcome, error) {
+	out := Outcome{Effect: Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	t := s.Task(in.Task)
+	d.keepInside(ctx, Run{Task: t.ID}, exit)
+	facts := blackboard.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, TestGateExempt: true}
+	if d.worktreeOf(ctx, t.ID) != "" {
+		if facts, err = d.submissionFacts(ctx, t, ""); err != nil {
+			return out, err
+		}
+	}
+	if in.EmptyCommit && (facts.Commit == t.BaseCommit || facts.Commit == t.ReviewCommit) {
+		facts.Head = emptyCommit
+		facts.Commit, facts.EmptyDiff = emptyCommit, false
+	}
+	event := d.input()
+	event.Summary, event.NoTests, event.Submission = exit.Summary, exit.NoTests, &facts
+	done, err := d.event(ctx, "submit", t.ID, func(s *blackboard.State, a blackboard.Actor) error {
+		if err := s.Submit(in.Task, a, event, d.Now()); err != nil {
+			return err
+		}
+		s.Task(in.Task).LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
+		return nil
+	})
+	if again := guardProblem(err); again != "" {
+		out.Effect, out.Problem = Reask, again
+		return out, nil
+	}
+	out.Status = done.Status
+	return out, err
+}
+
+// emptyCommit stands for a commit that a rehearsal does not make.
+const emptyCommit = "0000000000000000000000000000000000000001"

@@ -1,0 +1,148 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+	"liza/pkg/history"
+)
+
+// Restepped is the result of Restep and Rerun.
+type Restepped struct {
+	Done
+	Commit  string `json:"commit,omitempty"`  // where the branch stands now
+	Archive string `json:"archive,omitempty"` // folder with the former history and files
+	Epoch   int    `json:"epoch,omitempty"`
+}
+
+// Restep takes a task back to how it was after interaction n (roles-and-knowledge 7.5):
+// UNCLAIMED, with branch and worktree at the commit of that time. What came after it is
+// saved. Counters and usage stay. It is for people.
+func (d *Desk) Restep(ctx context.Context, task string, n int) (Restepped, error) {
+	out := Restepped{Done: Done{Task: task}}
+	t, err := d.idle(ctx, task, "take a task back")
+	if err != nil {
+		return out, err
+	}
+	list, err := d.Interactions(task).Read()
+	if err != nil {
+		return out, err
+	}
+	in, err := InteractionOf(list, task, "--to", n)
+	if err != nil {
+		return out, err
+	}
+	if out.Commit = in.Liza.CommitAfter; out.Commit == "" {
+		return out, failed("liza history "+task, "cannot go back to interaction %d of %s: it tells of no commit", n, task)
+	}
+	if there, err := d.Repo.CommitExists(ctx, out.Commit); err != nil {
+		return out, err
+	} else if !there {
+		return out, failed("liza history "+task, "cannot go back to interaction %d of %s: its commit %s is gone", n, task, shortSHA(out.Commit))
+	}
+	input := d.input()
+	input.Reason, input.Tip = fmt.Sprintf("back to interaction %d", n), out.Commit
+	out.Done, err = d.startAgain(ctx, t, "restep", input, (*blackboard.State).Restep, func() (notes []string, err error) {
+		if d.worktreeOf(ctx, task) != "" {
+			notes, err = d.resetTo(ctx, t, out.Commit)
+		}
+		if problem := d.happened(ctx, t, history.Restep, string(blackboard.Unclaimed), out.Commit); problem != "" {
+			notes = append(notes, problem)
+		}
+		return notes, err
+	})
+	return out, err
+}
+
+// idle is a task that nobody works on, or a refusal. A claim whose lease has expired is
+// released first.
+func (d *Desk) idle(ctx context.Context, task, what string) (*blackboard.Task, error) {
+	if err := d.personOnly(ctx, what); err != nil {
+		return nil, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := s.Task(task)
+	if t == nil {
+		return nil, d.unknown(s, task)
+	}
+	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
+	if t.Status == blackboard.Claimed && live != blackboard.Expired {
+		return nil, refused("liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
+	}
+	if t.Status == blackboard.Claimed {
+		if _, err := d.Release(ctx, ReleaseInput{Task: task, Coder: true, Reason: "its lease has expired"}); err != nil {
+			return nil, err
+		}
+		if s, err = d.View(ctx); err != nil {
+			return nil, err
+		}
+		t = s.Task(task)
+	}
+	if t.Status.Terminal() {
+		return nil, refused("liza add-task", "task %s is %s, and that is final; make a new task", task, t.Status)
+	}
+	return t, nil
+}
+
+// startAgain carries out an event that starts a task again (T40): what is there is saved, the
+// event is written, and then git follows. Meanwhile the task is held, so that nobody claims
+// it between the two.
+func (d *Desk) startAgain(ctx context.Context, t *blackboard.Task, op string, in blackboard.Input, event wayEvent, follow func() ([]string, error)) (Done, error) {
+	done := Done{Task: t.ID}
+	if _, err := d.rehearse(ctx, t.ID, in, event); err != nil {
+		return done, err
+	}
+	in.Attic, in.SaveError = d.save(ctx, t.ID, op)
+	held := t.Hold != nil
+	done, err := d.event(ctx, op, t.ID, func(s *blackboard.State, a blackboard.Actor) error {
+		if err := event(s, t.ID, a, in, d.Now()); err != nil || held {
+			return err
+		}
+		return s.HoldTask(t.ID, a, blackboard.Input{Reason: op + " is under way"}, d.Now())
+	})
+	if err != nil {
+		return done, err
+	}
+	done.Attic = in.Attic
+	notes, err := follow()
+	done.Notices = append(done.Notices, notes...)
+	if err != nil {
+		return done, fmt.Errorf("%s of %s is not complete, so the task is on hold: %w", op, t.ID, err)
+	}
+	if held {
+		return done, nil
+	}
+	freed, err := d.event(ctx, op, t.ID, func(s *blackboard.State, a blackboard.Actor) error {
+		return s.UnholdTask(t.ID, a, blackboard.Input{}, d.Now())
+	})
+	done.Status = freed.Status
+	return done, err
+}
+
+// resetTo makes the worktree and the branch of a task anew at a commit. What they held is
+// in the attic.
+func (d *Desk) resetTo(ctx context.Context, t *blackboard.Task, commit string) ([]string, error) {
+	nonce, err := d.random(8)
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: commit, RestartFrom: commit, Nonce: nonce, Now: d.Now()})
+	if err == nil {
+		err = d.setUp(ctx, t.ID)
+	}
+	if err == nil {
+		err = d.Repo.UnlockWorktree(ctx, t.ID)
+	}
+	return p.Warnings, err
+}
+
+// archiveOf is where the former runs of a task go at a rerun.
+func (d *Desk) archiveOf(t *blackboard.Task) string {
+	return filepath.Join(d.Project.ArchiveDir(), t.ID, fmt.Sprint(max(t.Epoch, 1)))
+}

@@ -1,0 +1,67 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/role"
+)
+
+// NextStep is what a task waits for.
+type NextStep struct {
+	Task   string            `json:"task"`
+	Status blackboard.Status `json:"status,omitempty"` // "" for the planner
+	Kind   role.Kind         `json:"kind,omitempty"`   // of the agent; "" when none is needed
+	Merge  bool              `json:"merge,omitempty"`  // it is merged
+}
+
+// Step says which run the status of a task calls for (roles-and-knowledge 7.4); PlannerRuns
+// stands for the planner. A status that waits for somebody else is refused.
+func (d *Desk) Step(ctx context.Context, task string) (NextStep, error) {
+	out := NextStep{Task: task}
+	if task == PlannerRuns {
+		out.Kind = role.Planner
+		return out, nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	t := s.Task(task)
+	if t == nil {
+		if err := d.known(ctx, task); err != nil {
+			return out, err
+		}
+		return out, refused("liza show "+task, "task %s is archived: there is nothing left to do", task)
+	}
+	out.Status = t.Status
+	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
+	switch {
+	case t.Status == blackboard.Unclaimed, t.Status == blackboard.Rejected, t.Status == blackboard.IntegrationFailed,
+		t.Status == blackboard.Claimed && live == blackboard.Expired:
+		out.Kind = role.Coder
+	case t.Status == blackboard.ReadyForReview:
+		out.Kind = role.Reviewer
+	case t.Status == blackboard.Approved:
+		out.Merge = true
+	case t.Status == blackboard.Claimed:
+		return out, refused("liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
+	default:
+		return out, refused(wayOn(t), "task %s is %s: no run can be started for it", task, t.Status)
+	}
+	return out, nil
+}
+
+// wayOn is the command that helps a task which waits for somebody else.
+func wayOn(t *blackboard.Task) string {
+	switch {
+	case t.Status == blackboard.Draft:
+		return "liza finalize " + t.ID
+	case t.Status == blackboard.Blocked && t.Halt != nil:
+		return "liza resubmit " + t.ID
+	case t.Status == blackboard.Blocked:
+		return fmt.Sprintf("liza unblock %s --reason T", t.ID)
+	}
+	return "liza show " + t.ID
+}

@@ -1,0 +1,52 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"liza/pkg/blackboard"
+)
+
+// Unanswered ends a unit of work whose agent gave no answer that can be used, however often
+// it was asked (roles-and-knowledge 3.6, 4.6): a coder's task is BLOCKED, a review is stuck,
+// and planning stops for people to look. answers is how many there were.
+func (d *Desk) Unanswered(ctx context.Context, r Run, problem string, answers int) (Outcome, error) {
+	out := Outcome{Effect: Applied, Problem: problem, Note: "stuck: no usable answer"}
+	reason := "invalid exit command: " + problem
+	switch r.Kind {
+	case "planner":
+		out.Note = PlanningFailed(answers, problem)
+		return out, d.planningFailed(ctx, problem, answers)
+	case "code_reviewer":
+		done, err := d.Verdict(ctx, VerdictInput{Task: r.Task, Verdict: "stuck", Reason: reason})
+		out.Status = done.Status
+		return out, err
+	}
+	done, err := d.Block(ctx, BlockInput{Task: r.Task, Reason: reason, Questions: []string{"What is needed to continue?"}, Synthetic: true})
+	out.Status = done.Status
+	return out, err
+}
+
+// PlanningFailed is what people are told when no answer of the planner could be used.
+func PlanningFailed(answers int, problem string) string {
+	return fmt.Sprintf("Planning failed: could not parse planner response after %d attempts. %s", answers, problem)
+}
+
+func (d *Desk) planningFailed(ctx context.Context, problem string, answers int) error {
+	err := d.Update(ctx, "planning failed", func(s *blackboard.State, a blackboard.Actor) error {
+		now := d.Now()
+		s.Plans = append(s.Plans, &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(s.Plans)+1), Goal: s.Goal.Description, By: a.ID, Status: "failed",
+			Created: blackboard.TimeOf(now), ParseAttempts: answers, Failure: &blackboard.PlanFailure{Reason: problem}})
+		s.AddAnomaly("", blackboard.System, "planning_failed", blackboard.Settings{"what": problem}, now)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var refusal *blackboard.Refusal
+	if _, err := d.SystemCheckpoint(ctx, PlanningFailed(answers, problem)); err != nil && (!errors.As(err, &refusal) || refusal.Exit != blackboard.ExitRefused) {
+		return err
+	}
+	return nil
+}
