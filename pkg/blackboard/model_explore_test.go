@@ -153,12 +153,12 @@ func (g *graph) compareTwins(t *testing.T) {
 			is[to] = g.steps[f.step].name
 		}
 		for to, name := range was {
-			if is[to] == "" {
+			if is[to] == "" && to != id {
 				t.Fatalf("two worlds of one form differ: %q leads somewhere else in the second\n%s\nafter: %s", name, twin.portrait(false), g.way(id))
 			}
 		}
 		for to, name := range is {
-			if was[to] == "" {
+			if was[to] == "" && to != id {
 				t.Fatalf("two worlds of one form differ: %q leads somewhere else in the first\n%s\nafter: %s", name, twin.portrait(false), g.way(id))
 			}
 		}

@@ -211,11 +211,15 @@ func (w *world) matters(agent string) bool {
 	for t := range w.each() {
 		switch {
 		case t.Status.Terminal():
-		case t.AssignedTo == agent, t.ReviewingBy == agent, t.Claiming != nil && t.Claiming.By == agent, len(t.FailedBy) > 0:
+		case t.AssignedTo == agent, t.ReviewingBy == agent, w.prepares(t, agent), len(t.FailedBy) > 0:
 			return true
 		}
 	}
 	return false
+}
+
+func (w *world) prepares(t *Task, agent string) bool {
+	return t.Claiming != nil && t.Claiming.By == agent && !past(t.Claiming.Expires, w.now)
 }
 
 // plans are the planner's ways out.
@@ -267,11 +271,18 @@ func (w *world) stillWanted(id string) List {
 	return deps
 }
 
+// lets ends holds.
+func (m *stepMaker) lets() {
+	for _, id := range m.size.tasks {
+		m.add(byPeople, "a person lets go of "+id, func(w *world) error { return w.UnholdTask(id, person, Input{}, w.now) })
+	}
+}
+
 // people is what only a person may do.
 func (m *stepMaker) people() {
+	m.lets()
 	for _, id := range m.size.tasks {
 		m.add(byPeople, "a person holds "+id, func(w *world) error { return w.HoldTask(id, person, Input{Reason: "r"}, w.now) })
-		m.add(byPeople, "a person lets go of "+id, func(w *world) error { return w.UnholdTask(id, person, Input{}, w.now) })
 		m.add(byPeople, "a person blocks "+id, func(w *world) error {
 			return w.Block(id, person, Input{Reason: "r", Questions: List{"q?"}}, w.now)
 		})

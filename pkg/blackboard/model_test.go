@@ -35,8 +35,8 @@ func (b *board) addBy(id string, deps ...string) {
 var models = []model{
 	{"crash", false, true, pair("a", "b"), chain, func(m *stepMaker) { m.work(); m.fate(); m.drops() }},
 	{"crash1", false, true, pair("a"), func(b *board) { b.addBy("a") }, func(m *stepMaker) { m.work(); m.fate(); m.drops() }},
-	{"trouble+plans+while", true, false, pair("a", "b"), chain, func(m *stepMaker) { m.work(); m.trouble(); m.plans(""); m.while() }},
-	{"crash+trouble+unblock1", true, false, pair("a"), func(b *board) { b.addBy("a") }, func(m *stepMaker) { m.work(); m.trouble(); m.fate(); m.plans("") }},
+	{"trouble+plans+while", true, false, pair("a", "b"), chain, func(m *stepMaker) { m.work(); m.trouble(); m.plans(""); m.while(); m.lets() }},
+	{"crash+trouble+unblock1", true, false, pair("a"), func(b *board) { b.addBy("a") }, func(m *stepMaker) { m.work(); m.trouble(); m.fate(); m.plans(""); m.lets() }},
 	{"people+while1", true, false, pair("a"), func(b *board) { b.addBy("a") }, func(m *stepMaker) { m.work(); m.people(); m.plans(""); m.while() }},
 }
 
