@@ -45,10 +45,20 @@ func (w *world) marks() marks {
 		if t := w.find(id); t != nil {
 			m.over = m.over && t.Status.Terminal()
 			m.merged[i] = t.Status == Merged
-			m.doomed[i] = t.Status.Terminal() && !m.merged[i] || t.Exhausted()
+			m.doomed[i] = t.Status.Terminal() && !m.merged[i] || t.Exhausted() || w.nearlyExhausted(t)
 		}
 	}
 	return m
+}
+
+// nearlyExhausted tells of a task that nobody may try any more, which makes it exhausted.
+func (w *world) nearlyExhausted(t *Task) bool {
+	c := *t
+	if last := t.lastClaimant(); !c.FailedBy.Has(last) {
+		c.FailedBy = append(clone(c.FailedBy), last)
+	}
+	c.Failures++
+	return w.OutOfIterations(t, w.facts(), w.now) && c.Exhausted()
 }
 
 // found is one step that happened.

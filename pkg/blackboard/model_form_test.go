@@ -96,7 +96,8 @@ func (b *brush) agent(id string) {
 		return
 	}
 	gone := b.w.gone[b.w.nth(id)]
-	if gone && e.CurrentTask == "" {
+	prepares := slices.ContainsFunc(b.w.Tasks, func(t *Task) bool { return b.w.prepares(t, id) })
+	if gone && e.CurrentTask == "" && !prepares {
 		b.text("gone") // whatever it left can do nothing
 		return
 	}
@@ -137,10 +138,10 @@ func (b *brush) task(t *Task) {
 		b.who(h.Agent) // handing off once more is no event
 	}
 	b.counts(t)
-	_, kept := w.keptUntil(t, "", w.facts(), w.now)
+	rejected, _ := t.timeOf("rejected").At()
 	i := slices.Index(w.size.tasks, t.ID)
 	b.flags(t.Worktree != "", t.BaseCommit != "", t.RestartFrom != "", t.HandoffPending, t.IntegrationFix, t.FixOnto != "", t.ReviewCommit != "",
-		t.ApprovedBy != "", t.MergeIntent != nil, i >= 0 && w.inside[i] != "", kept && t.Status == Rejected)
+		t.ApprovedBy != "", t.MergeIntent != nil, i >= 0 && w.inside[i] != "", t.Status == Rejected && w.now.Before(rejected.Add(w.Duration("reassign_after"))))
 	for _, d := range t.DependsOn {
 		if st, ok := w.StatusOf(d); !ok || st != Merged {
 			b.text(d)

@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-// full tells whether the long form is asked for: `make model`.
-func full() bool { return os.Getenv("MODEL_FULL") != "" }
 
 // model is one tiny world and what may happen in it.
 type model struct {

@@ -212,7 +212,9 @@ func (r *explained) fill(res agent.Result) {
 
 func (r *explained) String() string {
 	var b strings.Builder
-	line := func(key, format string, args ...any) { fmt.Fprintf(&b, "%-10s %s\n", key, fmt.Sprintf(format, args...)) }
+	line := func(key, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s %s\n", key, fmt.Sprintf(format, args...))
+	}
 	if r.Run != "" {
 		line("run", "%s, the last one of %s", r.Run, r.File)
 	}

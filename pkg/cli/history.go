@@ -16,7 +16,7 @@ import (
 
 type historyOptions struct {
 	env  *Env
-	n    int
+	n    string
 	raw  bool
 	diff string
 }
@@ -29,7 +29,7 @@ func newHistory(env *Env) *urfave.Command {
 			".liza/history/TASK/jobHistory.json. Nothing is decided by it, and reading it changes nothing." +
 			examples("liza history task-3", "liza history task-3 --n 2 --raw > answer.json", "liza history task-3 --diff 1 2") + exitsText(0, 1, 2, 4),
 		Flags: []urfave.Flag{
-			number("n", "`K`: that interaction, whole", 0, &o.n),
+			text("n", "`K`: that interaction, whole", &o.n),
 			flag("raw", "only what the program answered; without --n of the newest one", &o.raw),
 			text("diff", "`A` B: how the prompt of interaction B differs from that of A", &o.diff),
 		},
@@ -50,10 +50,10 @@ func (o *historyOptions) run(ctx context.Context, args []string) error {
 	if o.diff != "" || len(args) > 1 {
 		return o.compare(list, task, args[1:])
 	}
-	if o.n == 0 && o.raw && len(list) > 0 {
-		o.n = list[len(list)-1].Sequence
+	if o.n == "" && o.raw && len(list) > 0 {
+		o.n = strconv.Itoa(list[len(list)-1].Sequence)
 	}
-	if o.n == 0 && !o.raw {
+	if o.n == "" && !o.raw {
 		return o.table(list, task)
 	}
 	in, err := verb.InteractionOf(list, task, "--n", o.n)
@@ -158,12 +158,9 @@ func (o *historyOptions) compare(list []history.Interaction, task string, rest [
 		return usagef("liza help history", "--diff needs two numbers: liza history %s --diff 1 2", task)
 	}
 	var pair [2]history.Interaction
-	for i, text := range []string{o.diff, rest[0]} {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return usagef("liza help history", "--diff '%s' must be a whole number", text)
-		}
-		if pair[i], err = verb.InteractionOf(list, task, "--diff", n); err != nil {
+	for i, number := range []string{o.diff, rest[0]} {
+		var err error
+		if pair[i], err = verb.InteractionOf(list, task, "--diff", number); err != nil {
 			return err
 		}
 	}

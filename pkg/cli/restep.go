@@ -8,7 +8,7 @@ import (
 
 type restepOptions struct {
 	env *Env
-	to  int
+	to  string
 }
 
 func newRestep(env *Env) *urfave.Command {
@@ -18,16 +18,19 @@ func newRestep(env *Env) *urfave.Command {
 		Description: "The task becomes UNCLAIMED, its branch and worktree stand where they stood after interaction N, and the next claim goes on from there.\n" +
 			"What came after it is saved under refs/liza/attic first. Counters and usage stay. Numbers: liza history TASK." +
 			examples("liza restep task-3 --to 2", "liza restep task-3 --to 2 --json") + exitsText(0, 1, 2, 4, 5),
-		Flags:  []urfave.Flag{number("to", "`N`: number of the interaction", 0, &o.to)},
+		Flags:  []urfave.Flag{text("to", "`N`: number of the interaction", &o.to)},
 		Action: env.do(o.run),
 	}
 }
 
 func (o *restepOptions) run(ctx context.Context, args []string) error {
+	if o.to == "" {
+		return usagef("liza history "+args[0], "restep needs --to N: the number of an interaction")
+	}
 	d, err := o.env.Desk(ctx)
 	if err != nil {
 		return err
 	}
 	done, err := d.Restep(ctx, args[0], o.to)
-	return o.env.showResult(done, done.Done, err, "%s is %s, at %.9s as after interaction %d", done.Task, done.Status, done.Commit, o.to)
+	return o.env.showResult(done, done.Done, err, "%s is %s, at %.9s as after interaction %s", done.Task, done.Status, done.Commit, o.to)
 }

@@ -16,7 +16,7 @@ import (
 type Metric struct {
 	Name  string
 	Value *int
-	Unit  string // seconds, percent, cents or ""
+	Unit  string // seconds, us (microseconds), percent, cents or ""
 }
 
 // Metrics are the figures of a sprint in the order of protocol 12.
@@ -93,6 +93,8 @@ func (m Metric) Text() string {
 		return "-"
 	case m.Unit == "seconds":
 		return age(*m.Value)
+	case m.Unit == "us":
+		return strconv.Itoa(*m.Value) + " µs"
 	case m.Unit == "percent":
 		return strconv.Itoa(*m.Value) + " %"
 	}

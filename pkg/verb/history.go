@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
@@ -67,18 +68,20 @@ func (d *Desk) known(ctx context.Context, task string) error {
 	return refused("liza status", "%s", message)
 }
 
-// InteractionOf finds one of the runs that are recorded for a task. What is out of their range
-// is a usage error that names it.
-func InteractionOf(list []history.Interaction, task, option string, n int) (history.Interaction, error) {
+// InteractionOf finds one of the runs that are recorded for a task, by the number that an
+// option gives. What is out of their range is a usage error that names it.
+func InteractionOf(list []history.Interaction, task, option, number string) (history.Interaction, error) {
+	next := "liza history " + task
+	n, err := strconv.Atoi(number)
 	for _, in := range list {
-		if in.Sequence == n {
+		if err == nil && in.Sequence == n {
 			return in, nil
 		}
 	}
 	if len(list) == 0 {
-		return history.Interaction{}, usage("liza history "+task, "%s %d: %s has no interaction yet", option, n, task)
+		return history.Interaction{}, usage(next, "%s %s: %s has no interaction yet", option, number, task)
 	}
-	return history.Interaction{}, usage("liza history "+task, "%s %d: the interactions of %s are %d to %d", option, n, task, list[0].Sequence, list[len(list)-1].Sequence)
+	return history.Interaction{}, usage(next, "%s '%s' must be one of the interactions of %s: %d to %d", option, number, task, list[0].Sequence, list[len(list)-1].Sequence)
 }
 
 // happened records something that is no run. A history that cannot be written is told, and

@@ -79,10 +79,9 @@ func (d *Desk) evidenceOf(in PoststepInput) []string {
 
 // standing is the task, or for a planner the sprint, before a simulated run.
 type standing struct {
-	status   string
-	state    string
-	reviewed bool
-	epoch    int
+	status string
+	state  string
+	epoch  int
 }
 
 // poststepFrom refuses what no run of that kind could end.

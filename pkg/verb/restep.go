@@ -18,10 +18,10 @@ type Restepped struct {
 	Epoch   int    `json:"epoch,omitempty"`
 }
 
-// Restep takes a task back to how it was after interaction n (roles-and-knowledge 7.5):
+// Restep takes a task back to how it was after the interaction of that number (roles-and-knowledge 7.5):
 // UNCLAIMED, with branch and worktree at the commit of that time. What came after it is
 // saved. Counters and usage stay. It is for people.
-func (d *Desk) Restep(ctx context.Context, task string, n int) (Restepped, error) {
+func (d *Desk) Restep(ctx context.Context, task, number string) (Restepped, error) {
 	out := Restepped{Done: Done{Task: task}}
 	t, err := d.idle(ctx, task, "take a task back")
 	if err != nil {
@@ -31,20 +31,20 @@ func (d *Desk) Restep(ctx context.Context, task string, n int) (Restepped, error
 	if err != nil {
 		return out, err
 	}
-	in, err := InteractionOf(list, task, "--to", n)
+	in, err := InteractionOf(list, task, "--to", number)
 	if err != nil {
 		return out, err
 	}
 	if out.Commit = in.Liza.CommitAfter; out.Commit == "" {
-		return out, failed("liza history "+task, "cannot go back to interaction %d of %s: it tells of no commit", n, task)
+		return out, failed("liza history "+task, "cannot go back to interaction %s of %s: it tells of no commit", number, task)
 	}
 	if there, err := d.Repo.CommitExists(ctx, out.Commit); err != nil {
 		return out, err
 	} else if !there {
-		return out, failed("liza history "+task, "cannot go back to interaction %d of %s: its commit %s is gone", n, task, shortSHA(out.Commit))
+		return out, failed("liza history "+task, "cannot go back to interaction %s of %s: its commit %s is gone", number, task, shortSHA(out.Commit))
 	}
 	input := d.input()
-	input.Reason, input.Tip = fmt.Sprintf("back to interaction %d", n), out.Commit
+	input.Reason, input.Tip = "back to interaction "+number, out.Commit
 	out.Done, err = d.startAgain(ctx, t, "restep", input, (*blackboard.State).Restep, func() (notes []string, err error) {
 		if d.worktreeOf(ctx, task) != "" {
 			notes, err = d.resetTo(ctx, t, out.Commit)

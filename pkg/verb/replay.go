@@ -1,0 +1,281 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/role"
+)
+
+// ReplayedRun is one interaction of a replay.
+type ReplayedRun struct {
+	Sequence int    `json:"sequence"`
+	Kind     string `json:"kind,omitempty"`
+	Action   string `json:"action,omitempty"`
+	Before   string `json:"status_before"`
+	Recorded string `json:"status_after"` // what the file says
+	Got      string `json:"status_got,omitempty"`
+	Result   string `json:"result"` // same, differs, skipped
+	Why      string `json:"why,omitempty"`
+}
+
+// What a ReplayedRun may result in.
+const (
+	ReplaySame    = "same"
+	ReplayDiffers = "differs"
+	ReplaySkipped = "skipped"
+)
+
+// Replay applies recorded answers one after the other to the board of a scratch project,
+// along the path of Poststep, and compares the status after each with the recorded one
+// (roles-and-knowledge 7.4). It must never be given a project that somebody works in.
+func (d *Desk) Replay(ctx context.Context, list []history.Interaction) ([]ReplayedRun, error) {
+	scratch := *d
+	scratch.NoSpecFiles = true
+	r := &replay{desk: &scratch, seats: map[string]seat{}}
+	if err := r.newTask(ctx); err != nil {
+		return nil, err
+	}
+	runs := []ReplayedRun{}
+	for i, in := range list {
+		run, err := r.one(ctx, in, reasked(list[i+1:], in))
+		if err != nil {
+			return runs, fmt.Errorf("cannot replay interaction %d: %w", in.Sequence, err)
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// reasked tells whether the next run asked again for the answer of in.
+func reasked(rest []history.Interaction, in history.Interaction) bool {
+	for _, next := range rest {
+		if next.Liza.Event == "" {
+			return next.Request.Metadata.Reask > in.Request.Metadata.Reask
+		}
+	}
+	return false
+}
+
+// replay is a scratch project on its way through recorded interactions. Each agent of the
+// file keeps its registration, so that claims last as long as they did.
+type replay struct {
+	desk  *Desk
+	task  string
+	tasks int
+	seats map[string]seat
+}
+
+// seat is a registered agent: as itself, and as the person who acts for it.
+type seat struct{ actor, via *Desk }
+
+func (r *replay) newTask(ctx context.Context) error {
+	r.tasks++
+	r.task = fmt.Sprintf("task-%d", r.tasks)
+	_, err := r.desk.AddTask(ctx, NewTask{Task: blackboard.Task{ID: r.task, Description: "Replay what was recorded", SpecRef: "README.md",
+		DoneWhen: "replay.md has 1 line", Scope: "replay.md", Type: "docs"}})
+	return err
+}
+
+// one replays an interaction, or says why that cannot be done.
+func (r *replay) one(ctx context.Context, in history.Interaction, again bool) (ReplayedRun, error) {
+	kind, before := recordedKind(in)
+	run := ReplayedRun{Sequence: in.Sequence, Kind: string(kind), Action: strings.Join(in.Response.Actions, " "), Before: before, Recorded: in.Liza.StatusAfter, Result: ReplaySkipped}
+	if run.Why = r.noReplay(in, kind); run.Why != "" {
+		return run, nil
+	}
+	r.desk.Scripted = in.Request.Metadata.Adapter == "scripted"
+	s, err := r.ready(ctx, in, kind, before)
+	if err != nil {
+		return run, err
+	}
+	post := PoststepInput{Task: r.task, Kind: kind, Response: in.Response.RawResponse, EmptyCommit: true, Reasked: again}
+	if kind == role.Planner {
+		post.Task = PlannerRuns
+	}
+	var out Poststepped
+	s.actor.allowEmpty, s.actor.Scripted = true, r.desk.Scripted
+	if err := s.actor.simulate(ctx, post, standing{status: before, epoch: 1}, &out); err != nil {
+		return run, err
+	}
+	run.Got, run.Result = out.StatusAfter, ReplaySame
+	switch {
+	case run.Recorded == "":
+		run.Why = "no status was recorded"
+	case run.Got != run.Recorded:
+		run.Result, run.Why = ReplayDiffers, out.Problem
+	}
+	return run, nil
+}
+
+// recordedKind is the kind of agent whose answer an interaction has, and the status in which
+// it began. A file of another program tells less than ours.
+func recordedKind(in history.Interaction) (role.Kind, string) {
+	kind, known := role.KindOf(in.Request.Metadata.Kind)
+	if !known {
+		kind, _ = role.KindOf(in.Request.Metadata.Role)
+	}
+	before := in.Liza.StatusBefore
+	if before == "" {
+		before = map[role.Kind]string{role.Coder: string(blackboard.Unclaimed), role.Reviewer: string(blackboard.ReadyForReview)}[kind]
+	}
+	return kind, before
+}
+
+// noReplay says why the outcome of an interaction does not follow from its answer.
+func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
+	exit, _, problem := ParseExit(in.Response.RawResponse, string(kind), r.desk.Config().Exit.Strict)
+	foreign := in.Liza == history.RunFacts{} || in.Liza.Effect == "" && in.Liza.Outcome == ""
+	switch {
+	case in.Liza.Event != "":
+		return in.Liza.Event + " is no run"
+	case kind != role.Planner && kind != role.Coder && kind != role.Reviewer:
+		return "a run of this kind changes no status by its answer"
+	case in.Liza.Effect == string(ByVerbs), in.Response.Status == history.Success && problem != nil:
+		return "the outcome came from verbs"
+	case in.Liza.Effect == string(Dropped):
+		return "the task had been taken away from it"
+	case !foreign && in.Liza.Effect == "", in.Response.Status == history.TimedOut:
+		return first(in.Liza.Error, "the run ended without an answer")
+	case exit != nil && exit.Plan != nil && len(exit.Plan.Decisions) > 0:
+		return "its plan decides about tasks of its project"
+	}
+	return ""
+}
+
+// ready brings the board to where the interaction began, and seats its agent.
+func (r *replay) ready(ctx context.Context, in history.Interaction, kind role.Kind, before string) (seat, error) {
+	if len(r.desk.Project.Orders()) > 0 { // a planner was stuck; people let it go on
+		if _, err := r.desk.Resume(ctx, "CONTINUE", "replay"); err != nil {
+			return seat{}, err
+		}
+	}
+	id := in.Request.Metadata.Agent
+	if of, _, ok := blackboard.ParseAgentID(id); !ok || of != blackboard.Role(kind) {
+		id = blackboard.Role(kind).IDPrefix() + "1"
+	}
+	s, err := r.seat(ctx, id, blackboard.Role(kind))
+	if err != nil || kind == role.Planner {
+		return s, err
+	}
+	held := func(t *blackboard.Task) bool {
+		return kind == role.Coder && t.Status == blackboard.Claimed && t.AssignedTo == id || kind == role.Reviewer && t.Status == blackboard.ReadyForReview && t.ReviewingBy == id
+	}
+	t, err := r.look(ctx)
+	if err != nil {
+		return s, err
+	}
+	if held(t) && (before == string(blackboard.Claimed) || kind == role.Reviewer) {
+		return s, nil
+	}
+	want := blackboard.Status(before)
+	if want == blackboard.Claimed {
+		want = blackboard.Unclaimed // a claim that was lost, or was somebody else's
+	}
+	if err := r.reach(ctx, want); err != nil {
+		return s, err
+	}
+	return s, s.via.claimFor(ctx, PoststepInput{Task: r.task, Kind: kind})
+}
+
+func (r *replay) seat(ctx context.Context, id string, as blackboard.Role) (seat, error) {
+	if s, ok := r.seats[id]; ok {
+		return s, nil
+	}
+	person, program := *r.desk, *r.desk
+	person.Caller = Caller{As: id, Person: r.desk.Caller.Person}
+	registered, err := person.Register(ctx, RegisterInput{ID: id, Role: as})
+	if err != nil {
+		return seat{}, err
+	}
+	program.Caller = Caller{AgentID: id, Token: registered.Token}
+	r.seats[id] = seat{&program, &person}
+	return r.seats[id], nil
+}
+
+func (r *replay) look(ctx context.Context) (*blackboard.Task, error) {
+	s, err := r.desk.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Task(r.task), nil
+}
+
+// reach brings the task to a status by what people and agents would have done.
+func (r *replay) reach(ctx context.Context, want blackboard.Status) error {
+	for range 8 {
+		t, err := r.look(ctx)
+		if err != nil {
+			return err
+		}
+		if t.Status == want && t.ReviewingBy == "" && t.Hold == nil {
+			return nil
+		}
+		if err := r.towards(ctx, t, want); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the scratch task cannot be brought to %s", want)
+}
+
+// towards is one step on the way.
+func (r *replay) towards(ctx context.Context, t *blackboard.Task, want blackboard.Status) error {
+	fresh := want == blackboard.Unclaimed
+	switch {
+	case t.Hold != nil:
+		_, err := r.desk.Unhold(ctx, t.ID)
+		return err
+	case t.Status == blackboard.Claimed && fresh:
+		_, err := r.seats[t.AssignedTo].actor.Release(ctx, ReleaseInput{Task: t.ID, Coder: true, Reason: "replay"})
+		return err
+	case t.Status == blackboard.Claimed:
+		coder := r.seats[t.AssignedTo].actor
+		coder.allowEmpty = true
+		if err := coder.commitNothing(ctx, t.ID); err != nil {
+			return err
+		}
+		_, err := coder.Submit(ctx, SubmitInput{Task: t.ID})
+		return err
+	case t.Status == blackboard.Blocked:
+		if _, err := r.desk.Unblock(ctx, WayOut{Task: t.ID, Reason: "replay"}); err != nil {
+			return r.newTask(ctx) // two coders failed: only another task can follow
+		}
+		return nil
+	case t.Status == blackboard.ReadyForReview && t.ReviewingBy != "" && want == blackboard.ReadyForReview:
+		_, err := r.desk.Release(ctx, ReleaseInput{Task: t.ID, Reviewer: true, Force: true, Reason: "replay"})
+		return err
+	case t.Status == blackboard.ReadyForReview && (want == blackboard.Rejected || want == blackboard.IntegrationFailed):
+		return r.judge(ctx, t.ID, want)
+	case t.Status == blackboard.Approved && want == blackboard.IntegrationFailed:
+		return r.desk.Update(ctx, "replay", func(s *blackboard.State, a blackboard.Actor) error {
+			return s.FailIntegration(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Merge: &blackboard.MergeFacts{Reason: "conflict"}, Reason: "conflict"}, r.desk.Now())
+		})
+	case !fresh && (t.Status == blackboard.Unclaimed || t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed):
+		s, err := r.seat(ctx, "coder-1", blackboard.RoleCoder)
+		if err != nil {
+			return err
+		}
+		return s.via.claimFor(ctx, PoststepInput{Task: t.ID, Kind: role.Coder})
+	}
+	return r.newTask(ctx)
+}
+
+// judge is a verdict that nobody recorded.
+func (r *replay) judge(ctx context.Context, task string, want blackboard.Status) error {
+	s, err := r.seat(ctx, "code-reviewer-1", blackboard.RoleReviewer)
+	if err != nil {
+		return err
+	}
+	if err := s.via.claimFor(ctx, PoststepInput{Task: task, Kind: role.Reviewer}); err != nil {
+		return err
+	}
+	in := VerdictInput{Task: task, Verdict: "approve"}
+	if want == blackboard.Rejected {
+		in.Verdict, in.Reason = "reject", "replay.md:1 is rejected, as it was recorded"
+	}
+	_, err = s.actor.Verdict(ctx, in)
+	return err
+}
