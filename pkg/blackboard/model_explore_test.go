@@ -51,14 +51,14 @@ func (w *world) marks() marks {
 	return m
 }
 
-// nearlyExhausted tells of a task that nobody may try any more, which makes it exhausted.
+// nearlyExhausted tells of a task whose iterations are used up, which makes it exhausted.
 func (w *world) nearlyExhausted(t *Task) bool {
 	c := *t
 	if last := t.lastClaimant(); !c.FailedBy.Has(last) {
 		c.FailedBy = append(clone(c.FailedBy), last)
 	}
 	c.Failures++
-	return w.OutOfIterations(t, w.facts(), w.now) && c.Exhausted()
+	return (w.OutOfIterations(t, w.facts(), w.now) || w.IterationsPast(t)) && c.Exhausted()
 }
 
 // found is one step that happened.

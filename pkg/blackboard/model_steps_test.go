@@ -189,11 +189,11 @@ func (m *stepMaker) fate() {
 			return w.supervisor(id, func(a Actor) error { return w.Beat(a, w.now) })
 		})
 	}
-	m.while()
+	m.patience()
 }
 
-// while lets the time pass that somebody has to wait for.
-func (m *stepMaker) while() {
+// patience lets the time pass that somebody has to wait for.
+func (m *stepMaker) patience() {
 	m.add(byFate, "a while passes", func(w *world) error {
 		for t := range w.each() {
 			if w.waits(t) {
@@ -247,7 +247,7 @@ func (m *stepMaker) drops() {
 		for _, p := range m.size.planners {
 			m.add(byPlan, p+" drops "+id, func(w *world) error {
 				if t := w.find(id); t == nil || t.Status != Blocked && t.Status != IntegrationFailed && t.Status != ReadyForReview {
-					return errNotHere // nobody woke it
+					return errNotHere // nothing woke it
 				}
 				return w.supervisor(p, func(a Actor) error {
 					_, err := w.Abandon(id, a, Input{Reason: "r", RootCause: "c"}, w.now)
