@@ -11,6 +11,7 @@ type Document struct {
 	aliases  bool   // the file, which then is whole, has anchors, aliases or merge keys
 	sections []*section
 	tail     string // comments after the last section
+	finder   finder
 }
 
 // marks are what is taken off the bytes of a file to get at the text, and put back.
@@ -133,16 +134,19 @@ func (d *Document) LinesBefore(key string, entry *Entry) int {
 	if d.whole != "" {
 		return 0
 	}
-	lines := 0
-	for _, s := range d.sections {
-		for i, text := range s.texts() {
-			if s.key == key && (!s.apart || entry == nil || i > 0 && s.entries[i-1] == entry) {
-				return lines
+	s := d.find(key)
+	if s == nil {
+		return 0
+	}
+	f := d.places()
+	if s.apart && entry != nil {
+		for i, e := range s.entries {
+			if e == entry {
+				return f.lines[s][i]
 			}
-			lines += strings.Count(text, "\n")
 		}
 	}
-	return lines
+	return f.first[s]
 }
 
 // unique tells whether no section is there twice, and no entry of a map.

@@ -40,29 +40,23 @@ func (d *Document) lookUp(path string) (value, place *yaml.Node, found bool) {
 		}
 		return descend(root, nil, steps)
 	}
-	line := 0
-	for _, s := range d.sections {
-		if s.key == steps[0] {
-			return s.lookUp(line, steps)
-		}
-		for _, text := range s.texts() {
-			line += strings.Count(text, "\n")
-		}
+	if s := d.find(steps[0]); s != nil {
+		return s.lookUp(d.places(), steps)
 	}
 	return nil, nil, false
 }
 
-func (s *section) lookUp(line int, steps []string) (value, place *yaml.Node, found bool) {
-	text, steps := strings.Join(s.texts(), ""), steps[1:]
-	list := false
+func (s *section) lookUp(f *finder, steps []string) (value, place *yaml.Node, found bool) {
+	steps = steps[1:]
+	text, list, line := "", false, f.first[s]
+	i := -1
 	if s.apart && len(steps) > 0 {
-		if i := s.index(steps[0]); i >= 0 {
-			text, steps, list = s.entries[i].text, steps[1:], s.list
-			line += strings.Count(s.head, "\n")
-			for _, e := range s.entries[:i] {
-				line += strings.Count(e.text, "\n")
-			}
-		}
+		i = s.index(f, steps[0])
+	}
+	if i >= 0 {
+		text, steps, list, line = s.entries[i].text, steps[1:], s.list, f.lines[s][i]
+	} else {
+		text = strings.Join(s.texts(), "")
 	}
 	root, err := parseTree(text)
 	if err != nil {
@@ -74,7 +68,12 @@ func (s *section) lookUp(line int, steps []string) (value, place *yaml.Node, fou
 }
 
 // index finds the entry of a section that is apart: by key, by id, or by position.
-func (s *section) index(step string) int {
+func (s *section) index(f *finder, step string) int {
+	if i, ok := f.ids[s][step]; ok {
+		if root, err := parseTree(s.entries[i].text); err == nil && hasID(root.Content[0], step) {
+			return i
+		}
+	}
 	for i, e := range s.entries {
 		if !s.list && e.name == step {
 			return i
