@@ -254,6 +254,17 @@ func (x model) hopes() []hope {
 // check asks the questions about the graph as a whole.
 func (g *graph) check(t *testing.T, x model) {
 	t.Helper()
+	happened := make([]bool, len(g.steps))
+	for id := range g.nodes {
+		for _, e := range g.nodes[id].next {
+			happened[e.step] = true
+		}
+	}
+	for i, s := range g.steps {
+		if !happened[i] {
+			t.Errorf("it never happens that %s", s.name)
+		}
+	}
 	for _, h := range x.hopes() {
 		reaches := g.reaching(h.goal, h.counts)
 		for id := range g.nodes {

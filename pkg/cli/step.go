@@ -106,7 +106,10 @@ func (o *stepOptions) show(ctx context.Context, d *verb.Desk, next verb.NextStep
 		out.After = t.Status
 		return o.env.Print(out, "%s was %s and is %s\n", out.Task, out.Before, out.After)
 	}
-	return o.env.Print(out, "")
+	if s.Sprint != nil {
+		out.After = blackboard.Status(s.Sprint.Status)
+	}
+	return o.env.Print(out, "the planner has run; the sprint is %s\n", out.After)
 }
 
 func (o *stepOptions) foresee(ctx context.Context, s *supervisor.Supervisor, next verb.NextStep) error {

@@ -12,4 +12,14 @@
 //	// … replace the state's file …
 //
 // A Journal has no lock of its own: writers hold the lock of the state.
+//
+// Interactions is jobHistory.json (roles and knowledge 7, D12): for each run of an agent
+// program what it was given, what it answered, and what came of it. The request is on disk
+// before the program starts:
+//
+//	n, err := interactions.Begin(ctx, request, owner)
+//	// … the program runs, its answer is applied …
+//	err = interactions.Finish(ctx, n, whole)
+//
+// Writers hold a lock beside the file; whatever a killed one leaves can be read.
 package history

@@ -24,6 +24,7 @@ type recording struct {
 	result *agent.Result
 	out    *verb.Outcome
 	failed string // why the program could not be started
+	state  string // of the task afterwards, as the Logist document names it
 }
 
 // record puts the request of a run on disk, before the program starts. folder is that of
@@ -171,9 +172,9 @@ func (s *Supervisor) closeRecord(ctx context.Context, cause error) {
 		r.failed = cause.Error()
 	}
 	if st, err := s.Desk.View(ctx); err == nil {
-		r.in.Liza.StatusAfter = boardStatus(st)
+		r.in.Liza.StatusAfter, r.state = boardStatus(st), history.JobState(nil, false)
 		if t := st.Task(r.task); t != nil {
-			r.in.Liza.StatusAfter = string(t.Status)
+			r.in.Liza.StatusAfter, r.state = string(t.Status), history.JobState(t, t.ReviewingBy != "")
 		}
 	}
 	if r.task != "" {
@@ -224,7 +225,7 @@ func (r *recording) answer(strict bool) {
 
 // recordRecovery says that the supervisor goes on by itself after a timeout.
 func (s *Supervisor) recordRecovery(ctx context.Context, r *recording) error {
-	in := history.Interaction{Timestamp: blackboard.TimeOf(s.Desk.Now()), StateBefore: r.in.StateBefore, WorkspacePath: r.in.WorkspacePath}
+	in := history.Interaction{Timestamp: blackboard.TimeOf(s.Desk.Now()), StateBefore: r.state, WorkspacePath: r.in.WorkspacePath}
 	in.Liza = history.RunFacts{StatusBefore: r.in.Liza.StatusAfter, StatusAfter: r.in.Liza.StatusAfter, CommitAfter: r.in.Liza.CommitAfter, Epoch: r.in.Liza.Epoch, ID: r.in.Liza.ID}
 	_, err := r.log.Append(ctx, history.Happened(history.Recovery, in))
 	return err

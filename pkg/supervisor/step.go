@@ -51,6 +51,14 @@ func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error)
 	case blackboard.RoleReviewer:
 		return s.review(soft, hard)
 	}
+	for done := true; done; { // they stop this task too, and then it cannot be claimed
+		if done, err = s.applyLimits(hard, st); err == nil && done {
+			st, err = s.Desk.View(hard)
+		}
+		if err != nil {
+			return false, waiting{}, err
+		}
+	}
 	return s.code(soft, hard, st)
 }
 

@@ -51,6 +51,7 @@ func (d *Desk) Claim(ctx context.Context, id string) (Claimed, error) {
 		return Claimed{}, err
 	}
 	d.at("claim.reserved")
+	r.base = d.newerHead(ctx, r.base)
 	facts := blackboard.ClaimFacts{Confirm: true, Base: r.base}
 	provided, err := d.provision(ctx, r, &facts)
 	if err != nil {
@@ -68,6 +69,19 @@ func (d *Desk) Claim(ctx context.Context, id string) (Claimed, error) {
 		}
 	}
 	return claimed, nil
+}
+
+// newerHead is the integration head after a reservation. The one that was read before may
+// lack what was merged meanwhile, and with it made the task claimable.
+func (d *Desk) newerHead(ctx context.Context, base string) string {
+	s, err := d.View(ctx)
+	if err != nil {
+		return base
+	}
+	if head, err := d.integrationHead(ctx, s); err == nil {
+		return head
+	}
+	return base
 }
 
 // reserve is phase one: selection and guards in one step, so that two coders never select

@@ -50,8 +50,12 @@ func (d *Desk) Replay(ctx context.Context, list []history.Interaction) ([]Replay
 	return runs, nil
 }
 
-// reasked tells whether the next run asked again for the answer of in.
+// reasked tells whether an answer that could not be used was not the last one: that depends
+// on how often an agent was asked, not on the answer.
 func reasked(rest []history.Interaction, in history.Interaction) bool {
+	if in.Liza.Effect != "" {
+		return in.Liza.Effect == string(Reask) && in.Liza.StatusAfter != string(blackboard.Blocked) && in.Liza.StatusAfter != blackboard.AtCheckpoint
+	}
 	for _, next := range rest {
 		if next.Liza.Event == "" {
 			return next.Request.Metadata.Reask > in.Request.Metadata.Reask
@@ -133,7 +137,7 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 	case in.Liza.Event != "":
 		return in.Liza.Event + " is no run"
 	case kind != role.Planner && kind != role.Coder && kind != role.Reviewer:
-		return "a run of this kind changes no status by its answer"
+		return "what it wrote was delivered, not judged"
 	case in.Liza.Effect == string(ByVerbs), in.Response.Status == history.Success && problem != nil:
 		return "the outcome came from verbs"
 	case in.Liza.Effect == string(Dropped):

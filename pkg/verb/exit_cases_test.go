@@ -1,0 +1,323 @@
+package verb_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+	"liza/pkg/verb/verbtest"
+)
+
+// answer is an exit command with further keys.
+func answer(action, summary, more string) string {
+	return fmt.Sprintf(`{"action":%q,"evidence_files":[],"summary_for_supervisor":%q%s}`, action, summary, more)
+}
+
+// L-02: what counts of several answers, and what strict allows.
+func TestTheLastValidExitCommandCounts(t *testing.T) {
+	t.Parallel()
+	first, last := answer("RETRY", "one", ""), answer("COMPLETED", "two", "")
+	for name, c := range map[string]struct {
+		output, want string
+		multiple     bool
+	}{
+		"two":                         {first + "\n" + last, "two", true},
+		"prose, fence, trailing line": {"I did {it}.\n```json\n" + last + "\n```\n\n", "two", false},
+		"a broken one behind":         {last + "\n" + `{"action":"DONE"}`, "two", false},
+		"one inside of another":       {`{"x_log":` + first + `,"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"two"}`, "two", false},
+		"a log of tools behind":       {last + strings.Repeat("\n"+`{"tool":"read","args":{"path":"a.go"}}`, 600), "two", false},
+		"the beginning of one behind": {last + "\n" + `{"action":"RETRY","evidence_files":[`, "two", false},
+	} {
+		exit, multiple, err := verb.ParseExit(c.output, "coder", false)
+		if err != nil || exit.Summary != c.want || multiple != c.multiple {
+			t.Errorf("%s: got %+v, multiple %v, %v; want %q, %v", name, exit, multiple, err, c.want, c.multiple)
+		}
+	}
+	for _, output := range []string{"prose " + last, last + " prose", "```json\n" + last + "\n```", first + last} {
+		if exit, _, err := verb.ParseExit(output, "coder", true); err == nil {
+			t.Errorf("strict: %q gives %+v", output, exit)
+		}
+	}
+	if _, _, err := verb.ParseExit("\n"+last+"\n", "coder", true); err != nil {
+		t.Errorf("strict: the object alone is refused: %v", err)
+	}
+}
+
+// L-03, N-38: the error of a broken exit command names its defect.
+func TestEveryDefectOfAnExitCommandIsNamed(t *testing.T) {
+	t.Parallel()
+	review := func(text string) string { return answer("COMPLETED", "x", `,"review":`+text) }
+	findings := strings.TrimSuffix(strings.Repeat(`{"message":"a.go is bad"},`, 51), ",")
+	for _, c := range []struct{ name, kind, output, want string }{
+		{"cut", "coder", `{"action":"COMPLETED","evidence_files":[`, "unexpected EOF"},
+		{"action DONE", "coder", answer("DONE", "x", ""), "must be COMPLETED, STUCK or RETRY"},
+		{"evidence null", "coder", `{"action":"COMPLETED","evidence_files":null,"summary_for_supervisor":"x"}`, "evidence_files is missing"},
+		{"1,001 characters", "coder", answer("COMPLETED", strings.Repeat("x", 1001), ""), "1 to 1,000 characters, and has 1001"},
+		{"a doubled key", "coder", answer("COMPLETED", "x", `,"action":"STUCK"`), "'action' stands there twice"},
+		{"a doubled key further in", "planner", answer("COMPLETED", "x", `,"plan":{"goal":"a","goal":"b"}`), "'goal' stands there twice"},
+		{"not a number", "coder", `{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":NaN}`, "invalid character 'N'"},
+		{"another case of a key", "coder", answer("COMPLETED", "x", `,"No_tests":"x"`), "unknown key 'No_tests'"},
+		{"201 files", "coder", strings.Replace(answer("COMPLETED", "x", ""), "[]", `["a"`+strings.Repeat(`,"a"`, 200)+"]", 1), "more than 200"},
+		{"questions of a reviewer", "code_reviewer", answer("STUCK", "x", `,"blocked_questions":["a?"]`), "that of a coder or planner"},
+		{"a long question", "coder", answer("STUCK", "x", `,"blocked_questions":["`+strings.Repeat("x", 501)+`"]`), "blocked_questions[0] has 501 characters"},
+		{"an empty question", "planner", answer("STUCK", "x", `,"blocked_questions":[""]`), "blocked_questions[0] is empty"},
+		{"eleven attempts", "coder", answer("STUCK", "x", `,"attempted":["a"`+strings.Repeat(`,"a"`, 10)+`]`), "attempted has 11 entries"},
+		{"a planner's handoff", "planner", answer("RETRY", "x", `,"handoff":{"summary":"a","next_action":"b"}`), "that of a coder or code_reviewer"},
+		{"a long text", "messenger", answer("COMPLETED", "x", `,"text":"`+strings.Repeat("x", 20001)+`"`), "text has 20001 characters"},
+		{"summary and facts", "summarizer", answer("COMPLETED", "x", `,"summary":"a","facts":{"result":[]}`), "exclude each other"},
+		{"a short reason", "code_reviewer", review(`{"status":"needs_fix","reason":"a.go bad"}`), "15 characters"},
+		{"a finding without message", "code_reviewer", review(`{"status":"ok","findings":[null]}`), "findings[0] has no message"},
+		{"an unknown severity", "code_reviewer", review(`{"status":"ok","findings":[{"severity":"fatal","message":"x"}]}`), "must be error, warning or info"},
+		{"too many findings", "code_reviewer", review(`{"status":"ok","findings":[` + findings + `]}`), "findings has 51 entries"},
+		{"a prior point of nothing", "code_reviewer", review(`{"status":"ok","prior":[null]}`), "review.prior[0]"},
+		{"four facts", "code_reviewer", review(`{"status":"ok","learn":["a","b","c","d"]}`), "learn has 4 entries"},
+		{"a number as fact", "code_reviewer", review(`{"status":"ok","learn":7}`), "learn must be a text"},
+	} {
+		exit, _, err := verb.ParseExit(c.output, c.kind, false)
+		if err == nil || exit != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %+v, %v; want an error with %q", c.name, exit, err, c.want)
+		}
+	}
+}
+
+// N-40: whatever an agent prints, the exit command is looked for within a moment.
+func TestAnOutputOfAMegabyteIsSearchedQuickly(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	open := `{"action":`
+	for name, output := range map[string]string{
+		"nothing but braces":        strings.Repeat("{", size),
+		"objects that never end":    strings.Repeat(open, 600) + `"` + strings.Repeat("x", size),
+		"objects inside of objects": strings.Repeat(open, 400) + `"` + strings.Repeat("x", size-10000) + `"` + strings.Repeat("}", 400),
+		"small objects":             strings.Repeat(`{"action":1}`, size/12),
+		"quotes":                    strings.Repeat(`{"action":"\"`, size/13),
+	} {
+		began := time.Now()
+		if exit, _, err := verb.ParseExit(output, "coder", false); err == nil {
+			t.Errorf("%s: found %+v", name, exit)
+		}
+		if took := time.Since(began); took > 5*time.Second { // 100 ms on a machine that does nothing else
+			t.Errorf("%s: took %s", name, took)
+		}
+	}
+}
+
+func BenchmarkParseExitOfAMegabyte(b *testing.B) {
+	output := strings.Repeat(`{"action":`, 600) + `"` + strings.Repeat("x", 1<<20)
+	for b.Loop() {
+		_, _, _ = verb.ParseExit(output, "coder", false)
+	}
+}
+
+// unit is a task that a coder of this process has claimed, with one commit.
+func unit(t *testing.T) (*verbtest.Place, *verb.Desk, verb.Run) {
+	t.Helper()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	d := p.Supervised("coder-1")
+	if _, err := d.Claim(t.Context(), "task-1"); err != nil {
+		t.Fatal(err)
+	}
+	p.Commit("task-1")
+	return p, d, verb.Run{Kind: "coder", Task: "task-1", Before: d.MarkOf(p.State(), "coder-1", "task-1")}
+}
+
+func ended(t *testing.T, d *verb.Desk, r verb.Run, output string) verb.Outcome {
+	t.Helper()
+	r.Output = output
+	out, err := d.Apply(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func anomalies(p *verbtest.Place) string {
+	var types []string
+	for _, a := range p.State().Anomalies {
+		types = append(types, a.Type)
+	}
+	return strings.Join(types, " ")
+}
+
+// L-01: the exit command alone hands the work in.
+func TestACoderThatOnlyPrintsItsExitCommandSubmits(t *testing.T) {
+	t.Parallel()
+	p, d, r := unit(t)
+	head := p.Git(p.Repo.WorktreePath("task-1"), "rev-parse", "HEAD")
+	out := ended(t, d, r, strings.Replace(answer("COMPLETED", "Done.", ""), "[]", `["task-1.md"]`, 1))
+	task := p.State().Task("task-1")
+	if out.Effect != verb.Applied || task.Status != blackboard.ReadyForReview || task.ReviewCommit != head || fmt.Sprint(task.LastOutcome.EvidenceFiles) != "[task-1.md]" {
+		t.Errorf("got %+v; the task is %s at %s with %+v", out, task.Status, task.ReviewCommit, task.LastOutcome)
+	}
+}
+
+// L-04: STUCK blocks with the questions, or with one that is made up.
+func TestAStuckCoderBlocksItsTaskWithQuestions(t *testing.T) {
+	t.Parallel()
+	for more, want := range map[string]string{`,"blocked_questions":["Which name?"],"attempted":["a guess"]`: "Which name? false stuck", "": "What is needed to continue? true question"} {
+		p, d, r := unit(t)
+		ended(t, d, r, answer("STUCK", "No name is given.", more))
+		s := p.State()
+		task := s.Task("task-1")
+		if q := s.Questions[0]; task.Status != blackboard.Blocked || fmt.Sprint(q.Text, " ", q.Synthetic, " ", task.BlockedKind) != want {
+			t.Errorf("the task is %s (%s) with %+v; want %s", task.Status, task.BlockedKind, q, want)
+		}
+	}
+}
+
+// L-05: RETRY goes on, a second one of the same words is a loop, and the limit ends it.
+func TestRetriesAreCountedAndEnd(t *testing.T) {
+	t.Parallel()
+	p, d, r := unit(t)
+	for i := 1; ; i++ {
+		rr := blackboard.RunResult{Task: "task-1", Attempt: blackboard.Attempt{Kind: "coder", Outcome: "finished", Action: "RETRY", Summary: "The build of /tmp/x" + fmt.Sprint(i) + " fails."}}
+		err := d.Update(t.Context(), "run", func(s *blackboard.State, a blackboard.Actor) error { return s.EndRun(a, rr, d.Now()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := ended(t, d, r, answer("RETRY", rr.Attempt.Summary, ""))
+		task := p.State().Task("task-1")
+		if i == 2 && anomalies(p) != "retry_loop" {
+			t.Errorf("after two equal retries: anomalies %q", anomalies(p))
+		}
+		if i < 10 && (out.Effect != verb.Continue || task.Status != blackboard.Claimed || task.Iteration != i+1) {
+			t.Fatalf("retry %d: %+v, %s, iteration %d", i, out, task.Status, task.Iteration)
+		}
+		if i == 10 {
+			if task.Status != blackboard.Blocked || task.Halt == nil || task.Halt.Kind != "iteration" {
+				t.Errorf("at the limit the task is %s, halt %+v", task.Status, task.Halt)
+			}
+			return
+		}
+	}
+}
+
+// L-19: evidence outside of the worktree is dropped, and nothing there is opened.
+func TestEvidenceOutsideOfTheWorktreeIsDropped(t *testing.T) {
+	t.Parallel()
+	p, d, r := unit(t)
+	dir := p.Repo.WorktreePath("task-1")
+	verbtest.Write(t, filepath.Join(p.Dir, "outside.txt"), "secret")
+	for name, to := range map[string]string{"link": "../../outside.txt", "dangling": "/nowhere/at/all", "inner": "task-1.md", "out": "../.."} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Git(dir, "add", "-A")
+	p.Git(dir, "commit", "-q", "-m", "links")
+	files := `["../../etc/passwd","/etc/passwd","link","dangling","out/outside.txt","inner","./task-1.md","gone.txt","."]`
+	ended(t, d, r, strings.Replace(answer("COMPLETED", "Done.", ""), "[]", files, 1))
+	task := p.State().Task("task-1")
+	if got := fmt.Sprint(task.LastOutcome.EvidenceFiles); got != "[inner task-1.md gone.txt .]" || anomalies(p) != "evidence_outside_worktree" {
+		t.Errorf("kept %s, anomalies %s", got, anomalies(p))
+	}
+	log, err := os.ReadFile(p.Project.Journal())
+	if err != nil || !strings.Contains(string(log), "gone.txt does not exist, . is a folder") {
+		t.Errorf("the journal does not tell what is odd: %v", err)
+	}
+}
+
+// N-15: each line of the table of verbs and exit commands (4.5).
+func TestVerbsAndExitCommandTogether(t *testing.T) {
+	t.Parallel()
+	submit := func(d *verb.Desk) error {
+		_, err := d.Submit(context.Background(), verb.SubmitInput{Task: "task-1"})
+		return err
+	}
+	for _, c := range []struct {
+		name   string
+		verbs  func(*verb.Desk) error
+		output string
+		effect verb.Effect
+		status blackboard.Status
+		told   string // anomaly, or warning in the journal
+	}{
+		{"unchanged, valid", nil, answer("COMPLETED", "x", ""), verb.Applied, blackboard.ReadyForReview, ""},
+		{"unchanged, none", nil, "I am done.", verb.Reask, blackboard.Claimed, ""},
+		{"unchanged, invalid", nil, answer("DONE", "x", ""), verb.Reask, blackboard.Claimed, ""},
+		{"unchanged, a guard refuses", func(d *verb.Desk) error {
+			return os.WriteFile(filepath.Join(d.Repo.WorktreePath("task-1"), "dirt"), nil, 0o644)
+		}, answer("COMPLETED", "x", ""), verb.Reask, blackboard.Claimed, ""},
+		{"implied", submit, answer("COMPLETED", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, ""},
+		{"not implied", submit, answer("STUCK", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, "exit_mismatch"},
+		{"by verb, none", submit, "Handed in.", verb.ByVerbs, blackboard.ReadyForReview, "exit_missing"},
+		{"by verb, invalid", submit, answer("DONE", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, "exit_invalid"},
+		{"handed off, yet done", func(d *verb.Desk) error {
+			_, err := d.Handoff(context.Background(), "task-1", blackboard.Handoff{Summary: "half", NextAction: "the rest"})
+			return err
+		}, answer("COMPLETED", "x", ""), verb.Continue, blackboard.Claimed, "exit_mismatch"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, d, r := unit(t)
+			if c.verbs != nil {
+				if err := c.verbs(d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := ended(t, d, r, c.output)
+			log, err := os.ReadFile(p.Project.Journal())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.State().Task("task-1").Status; out.Effect != c.effect || got != c.status {
+				t.Errorf("effect %s, status %s; want %s, %s", out.Effect, got, c.effect, c.status)
+			}
+			if told := anomalies(p); told != c.told && !(c.told != "" && told == "" && strings.Contains(string(log), "action: "+c.told)) {
+				t.Errorf("anomalies %q; want %q there or in the journal", told, c.told)
+			}
+		})
+	}
+}
+
+// N-15: the board as people left it stays, and a lost claim drops the answer.
+func TestWhatPeopleDidMeanwhileStays(t *testing.T) {
+	t.Parallel()
+	p, d, r := unit(t)
+	if _, err := p.Desk("").Block(t.Context(), verb.BlockInput{Task: "task-1", Reason: "wait", Questions: []string{"Why?"}}); err != nil {
+		t.Fatal(err)
+	}
+	if out := ended(t, d, r, answer("COMPLETED", "x", "")); out.Effect != verb.Dropped || p.State().Task("task-1").Status != blackboard.Blocked {
+		t.Errorf("got %+v, %s", out, p.State().Task("task-1").Status)
+	}
+	if anomalies(p) != "" {
+		t.Errorf("anomalies %q", anomalies(p))
+	}
+}
+
+// N-15: a verdict by verb is the verdict; what the exit command adds is kept.
+func TestAVerdictByVerbAndAnExitCommand(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ output, told, fact string }{
+		{answer("COMPLETED", "x", `,"review":{"status":"ok","learn":"The tests run with make test only"}`), "", "The tests run with make test only"},
+		{answer("COMPLETED", "x", `,"review":{"status":"replan","reason":"the approach is quite wrong"}`), "exit_mismatch", ""},
+		{answer("STUCK", "x", ""), "exit_mismatch", ""},
+	} {
+		p, d, r := unit(t)
+		ended(t, d, r, answer("COMPLETED", "x", ""))
+		reviewer := p.Supervised("code-reviewer-1")
+		if _, err := reviewer.ClaimReview(t.Context(), "task-1"); err != nil {
+			t.Fatal(err)
+		}
+		run := verb.Run{Kind: "code_reviewer", Task: "task-1", Before: reviewer.MarkOf(p.State(), "code-reviewer-1", "task-1")}
+		if _, err := reviewer.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve"}); err != nil {
+			t.Fatal(err)
+		}
+		out := ended(t, reviewer, run, c.output)
+		s := p.State()
+		fact := ""
+		if len(s.Facts) > 0 {
+			fact = s.Facts[0].Content
+		}
+		if out.Effect != verb.ByVerbs || s.Task("task-1").Status != blackboard.Approved || anomalies(p) != c.told || fact != c.fact {
+			t.Errorf("%s: effect %s, status %s, anomalies %q, fact %q", c.output, out.Effect, s.Task("task-1").Status, anomalies(p), fact)
+		}
+	}
+}
