@@ -41,12 +41,41 @@ func (f Filter) mayWant(text string) bool {
 
 // Read returns the entries that f wants, in the order of the file: those that Liza wrote
 // and those that people or Liza v1 wrote in block style. What does not parse, such as the
-// end of an entry that is just being written, is left out; Check tells of it.
+// end of an entry that is just being written, is left out; Check tells of it. What was
+// rotated into the archive comes first.
 func (j Journal) Read(f Filter) ([]blackboard.Entry, error) {
 	text, err := j.text()
 	if err != nil {
 		return nil, err
 	}
+	found, err := readText(text, f)
+	if err != nil || f.Last > 0 && len(found) == f.Last {
+		return found, err
+	}
+	files, err := j.rotatedFiles(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, older := range slices.Backward(files) {
+		if older.last <= f.AfterRev || f.Last > 0 && len(found) == f.Last {
+			break
+		}
+		rest := f
+		rest.Last = max(f.Last-len(found), 0)
+		text, err := older.text()
+		if err != nil {
+			return nil, err
+		}
+		before, err := readText(text, rest)
+		if err != nil {
+			return nil, err
+		}
+		found = append(before, found...)
+	}
+	return found, nil
+}
+
+func readText(text string, f Filter) ([]blackboard.Entry, error) {
 	head, all := chunks(text)
 	if len(all) == 0 {
 		return readWhole(head, f)

@@ -157,6 +157,7 @@ func (f *File) commit(before, next *version, rec record, entries []blackboard.En
 	}
 	f.settle(next, f.extend(chain, before, next))
 	f.o.At("W10")
+	_ = f.journal.Rotate(entries) // the change is made; what could not be moved stays where it is
 	return nil
 }
 
