@@ -21,6 +21,7 @@ var update = flag.Bool("update", false, "write the generated documentation anew"
 
 const (
 	caseList         = "../testdata/cases.txt"
+	statementList    = "../testdata/statements.txt"
 	traceabilityPage = "../specs/traceability.md"
 )
 
@@ -52,6 +53,38 @@ func readCases(text string) ([]testCase, error) {
 			seen[m[1]] = true
 			list = append(list, testCase{m[1], section, m[2]})
 		}
+	}
+	return list, nil
+}
+
+// A statement is a line of what the documents ask that Liza comes from.
+type statement struct {
+	document, text string
+	cases          []string
+}
+
+// readStatements reads the list, in which every case has to be one of known.
+func readStatements(text string, known []testCase) ([]statement, error) {
+	var list []statement
+	document := ""
+	for i, l := range strings.Split(text, "\n") {
+		if name, is := strings.CutPrefix(l, "## "); is {
+			document = name
+		}
+		if strings.TrimSpace(l) == "" || strings.HasPrefix(l, "#") {
+			continue
+		}
+		at := strings.LastIndex(l, ": ")
+		if at < 0 || document == "" {
+			return nil, fmt.Errorf("line %d: %q is no statement with its cases, or stands in no document", i+1, l)
+		}
+		s := statement{document, l[:at], strings.Fields(l[at+2:])}
+		for _, id := range s.cases {
+			if !slices.ContainsFunc(known, func(c testCase) bool { return c.id == id }) {
+				return nil, fmt.Errorf("line %d: %s is no case", i+1, id)
+			}
+		}
+		list = append(list, s)
 	}
 	return list, nil
 }
@@ -163,11 +196,18 @@ func TestGeneratedTraceability(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", caseList, err)
 	}
+	if text, err = os.ReadFile(statementList); err != nil {
+		t.Fatal(err)
+	}
+	statements, err := readStatements(string(text), cases)
+	if err != nil {
+		t.Fatalf("%s: %v", statementList, err)
+	}
 	places := allPlaces(t)
 	for _, wrong := range traceabilityGaps(cases, places, notYet) {
 		t.Error(wrong)
 	}
-	page := tracePage(cases, places, notYet)
+	page := append(tracePage(cases, places, notYet), statementPart(statements, places)...)
 	if *update {
 		if err := os.WriteFile(traceabilityPage, page, 0o644); err != nil {
 			t.Fatal(err)
@@ -209,7 +249,7 @@ func traceabilityGaps(cases []testCase, places map[string][]place, later map[str
 
 func tracePage(cases []testCase, places map[string][]place, later map[string]string) []byte {
 	var b bytes.Buffer
-	b.WriteString("# Cases and their tests\n\n<!-- Generated from testdata/cases.txt and the tests by `make generate`; do not edit. -->\n\n")
+	b.WriteString("# Cases and their tests\n\n<!-- Generated from testdata/cases.txt, testdata/statements.txt and the tests by `make generate`; do not edit. -->\n\n")
 	b.WriteString("What Liza promises is written down as cases with numbers: those of the protocol begin with P, those of roles and knowledge with K, L, C and N.\n")
 	b.WriteString("A test that shows a case names it; scripts are complete sessions with the real programs.\n")
 	section := ""
@@ -219,6 +259,28 @@ func tracePage(cases []testCase, places map[string][]place, later map[string]str
 			fmt.Fprintf(&b, "\n## %s\n\n| case | what has to hold | shown by |\n|---|---|---|\n", section)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.id, c.title, shownBy(places[c.id], later[c.id]))
+	}
+	return b.Bytes()
+}
+
+// statementPart joins what was asked with the cases that show it.
+func statementPart(statements []statement, places map[string][]place) []byte {
+	var b bytes.Buffer
+	b.WriteString("\n# Statements and their cases\n\nWhat the four documents ask that Liza comes from. A case in brackets has no test yet.\n")
+	document := ""
+	for _, s := range statements {
+		if s.document != document {
+			document = s.document
+			fmt.Fprintf(&b, "\n## %s\n\n| what is asked | cases |\n|---|---|\n", document)
+		}
+		var ids []string
+		for _, id := range s.cases {
+			if len(places[id]) == 0 {
+				id = "(" + id + ")"
+			}
+			ids = append(ids, id)
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", s.text, strings.Join(ids, ", "))
 	}
 	return b.Bytes()
 }
@@ -236,6 +298,22 @@ func shownBy(places []place, reason string) string {
 		links = append(links, link)
 	}
 	return strings.Join(links, ", ")
+}
+
+func TestAStatementNamesCasesThatExist(t *testing.T) {
+	t.Parallel()
+	known := []testCase{{id: "K-01"}, {id: "P-020"}}
+	for text, good := range map[string]bool{
+		"## Kiso\nfour kinds: of calls: K-01 P-020\n": true,
+		"## Kiso\nfour kinds\n":                       false,
+		"## Kiso\nfour kinds: K-02\n":                 false,
+		"four kinds: K-01\n":                          false,
+	} {
+		list, err := readStatements(text, known)
+		if (err == nil) != good || good && (len(list) != 1 || list[0].text != "four kinds: of calls" || len(list[0].cases) != 2) {
+			t.Errorf("%q: %+v, %v", text, list, err)
+		}
+	}
 }
 
 func TestCasesAreFoundWhereTheyAreNamed(t *testing.T) {
