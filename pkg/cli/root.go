@@ -57,7 +57,7 @@ func lizaCommand(env *Env) *urfave.Command {
 			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env), newDiscover(env), newConvert(env), newDefer(env), newAnomaly(env),
 
 			newClaim(env), newClaimReview(env), newMerge(env), newHeartbeat(env), newRegister(env), newUnregister(env),
-			newWorktree(env), newScriptedAgent(env),
+			newWorktree(env), newScriptedAgent(env), newMCP(env),
 		},
 	}
 	app.Commands = append(app.Commands, newWorktreeAliases(env)...)
