@@ -54,7 +54,7 @@ func TestASprintThatIsKilledAgainAndAgainMergesEveryTaskOnce(t *testing.T) {
 		t.Fatalf("the sprint does not come to its end: %v\n%s", err, out.String())
 	}
 	s.everythingMerged()
-	if t.Failed() {
+	if t.Failed() || testing.Verbose() {
 		t.Logf("the last run:\n%s", out.String())
 	}
 }
