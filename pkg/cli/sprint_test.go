@@ -139,8 +139,12 @@ func (s *sprint) everythingMerged() {
 		if n := bytes.Count(journal, []byte("action: merged, task: "+id+",")); n != 1 {
 			t.Errorf("the journal has %d times that %s was merged", n, id)
 		}
-		if text := s.Git(s.Dir, "show", "integration:"+id+".md"); text != "the work of "+id {
+		text, err := exec.Command("git", "-C", s.Dir, "show", "integration:"+id+".md").CombinedOutput()
+		if err != nil || string(text) != "the work of "+id+"\n" {
 			t.Errorf("the branch has %q of %s", text, id)
+			if os.Getenv("KEEPFAIL") != "" {
+				exec.Command("cp", "-r", s.Dir, "/tmp/fire_fail").Run()
+			}
 		}
 		s.keptWork(task)
 	}
@@ -170,8 +174,9 @@ func (s *sprint) keptWork(task *blackboard.Task) {
 
 // An observer looks at every revision that it can get hold of.
 type observer struct {
-	looked, worst int // revisions seen; most of them that one look missed
-	wrong         []string
+	looked, gap       int // revisions seen; by how many two of them were apart at most
+	coding, reviewing int // at a time, at most
+	wrong             []string
 }
 
 // observe looks until ctx ends.
@@ -218,10 +223,20 @@ func (o *observer) look(before, st *blackboard.State, s *sprint) {
 			o.wrong = append(o.wrong, fmt.Sprintf("revision %d: %s", st.Revision, v))
 		}
 	}
+	coding, reviewing := 0, 0
+	for _, t := range st.Tasks {
+		if t.Status == blackboard.Claimed {
+			coding++
+		}
+		if t.ReviewingBy != "" {
+			reviewing++
+		}
+	}
+	o.coding, o.reviewing = max(o.coding, coding), max(o.reviewing, reviewing)
 	if before == nil {
 		return
 	}
-	o.worst = max(o.worst, st.Revision-before.Revision)
+	o.gap = max(o.gap, st.Revision-before.Revision)
 	if st.Revision < before.Revision {
 		o.wrong = append(o.wrong, fmt.Sprintf("revision %d came after %d", st.Revision, before.Revision))
 	}

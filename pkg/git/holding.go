@@ -61,7 +61,7 @@ func (s *session) holding(ctx context.Context, id, path string) (h holding, err 
 	if admin == "" && exists(path) {
 		return h, fmt.Errorf("%s is no worktree of this repository", path)
 	}
-	if admin == "" {
+	if admin == "" || placeholder(admin) {
 		return h, nil
 	}
 	facts, err := s.Inspect(ctx, path)

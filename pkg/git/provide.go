@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +93,9 @@ type providing struct {
 func (j *providing) run(ctx context.Context) error {
 	j.got.Path, j.got.Branch = j.WorktreePath(j.ID), TaskBranch(j.ID)
 	if err := j.look(ctx); err != nil {
+		return err
+	}
+	if err := j.dropHalfMade(ctx); err != nil {
 		return err
 	}
 	switch {
@@ -197,23 +199,12 @@ func (j *providing) unblock(ctx context.Context, paths ...string) {
 
 // recover makes branch and folder again at the newest recorded commit, or starts anew when there is none.
 func (j *providing) recover(ctx context.Context) error {
-	candidates := slices.Clone(j.Candidates)
-	saved, err := j.AtticRefs(ctx, j.ID)
+	commits, err := j.recorded(ctx)
 	if err != nil {
 		return err
 	}
-	if len(saved) > 0 {
-		candidates = append(candidates, saved[0].Commit)
-	}
 	newest, newestTime := "", int64(0)
-	for _, candidate := range candidates {
-		commit, err := j.Resolve(ctx, candidate)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	for _, commit := range commits {
 		out, err := j.read(ctx, j.place.Root, "log", "-1", "--no-show-signature", "--no-color", "--format=%ct", commit)
 		if err != nil {
 			return err

@@ -1,0 +1,100 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// placeholder tells of a worktree whose git was killed before it knew what to check out: its HEAD is all zeros, and
+// there is nothing in its folder but the link to the repository.
+func placeholder(admin string) bool {
+	head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
+	text := strings.TrimSpace(string(head))
+	return err == nil && text != "" && strings.Trim(text, "0") == ""
+}
+
+// dropHalfMade removes what a claim left that was killed before it was confirmed (protocol 7.4), when former work is to
+// go on: a worktree that is not whole, and one that was made for new work, which is not what is wanted. Both carry the lock
+// of that claim and hold nothing. A branch goes with the worktree that it was made for.
+func (j *providing) dropHalfMade(ctx context.Context) error {
+	if !j.valid || j.entry == nil || claimOf(j.entry.LockReason, j.ID) == "" {
+		return nil
+	}
+	empty := placeholder(j.adminDir(j.got.Path))
+	if !empty && j.Keep {
+		var err error
+		if empty, err = j.holdsNothing(ctx); err != nil {
+			return err
+		}
+	}
+	if !empty {
+		return nil
+	}
+	if err := j.dropFolder(ctx, j.got.Path, j.entry); err != nil {
+		return err
+	}
+	if !strings.HasSuffix(j.entry.LockReason, " "+attachedMark) {
+		if err := j.deleteBranch(ctx, j.ID); err != nil {
+			return err
+		}
+	}
+	var err error
+	j.valid, j.entry = false, nil
+	j.tip, err = j.session.tip(ctx, j.got.Branch)
+	return err
+}
+
+// holdsNothing tells of a worktree with a claim's lock that it lacks files, or that it stands at the integration branch
+// while there is recorded work elsewhere.
+func (j *providing) holdsNothing(ctx context.Context) (bool, error) {
+	held, err := j.holding(ctx, j.ID, j.got.Path)
+	if err != nil || held.changed() {
+		return false, err
+	}
+	if len(held.dirty) > 0 {
+		return true, nil
+	}
+	if strings.HasSuffix(j.entry.LockReason, " "+attachedMark) || held.head == "" || held.head != held.tip {
+		return false, nil
+	}
+	if own, err := j.IsAncestor(ctx, held.head, j.Base); err != nil || !own {
+		return false, err
+	}
+	recorded, err := j.recorded(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, commit := range recorded {
+		if has, err := j.IsAncestor(ctx, commit, held.head); err != nil || !has {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// recorded are the commits that former work of the task may be found at, as far as they are there.
+func (j *providing) recorded(ctx context.Context) ([]string, error) {
+	saved, err := j.AtticRefs(ctx, j.ID)
+	if err != nil {
+		return nil, err
+	}
+	candidates := append([]string(nil), j.Candidates...)
+	if len(saved) > 0 {
+		candidates = append(candidates, saved[0].Commit)
+	}
+	var found []string
+	for _, candidate := range candidates {
+		commit, err := j.Resolve(ctx, candidate)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, commit)
+	}
+	return found, nil
+}
