@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,60 @@ func placeholder(admin string) bool {
 	head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
 	text := strings.TrimSpace(string(head))
 	return err == nil && text != "" && strings.Trim(text, "0") == ""
+}
+
+// emptyShell removes a folder that holds nothing, but perhaps the link to this repository, and reports whether it did.
+func (s *session) emptyShell(path string) bool {
+	link := filepath.Join(path, ".git")
+	list, err := os.ReadDir(path)
+	if err != nil || len(list) > 1 {
+		return false
+	}
+	if len(list) == 1 {
+		target, err := readGitFile(link)
+		if list[0].Name() != ".git" || !list[0].Type().IsRegular() || err != nil || filepath.Dir(target) != filepath.Join(s.place.CommonDir, "worktrees") {
+			return false
+		}
+		if os.Remove(link) != nil {
+			return false
+		}
+	}
+	return os.Remove(path) == nil
+}
+
+// removedMark begins the names of folders that are being removed.
+const removedMark = ".removed-"
+
+// removeFolder removes a folder that holds nothing, in a way that can be killed at any moment: the folder has another
+// name before its first file goes, so that what is left is never taken for a worktree, or for somebody's folder.
+func (s *session) removeFolder(path string, forget func() error) error {
+	aside := filepath.Join(filepath.Dir(path), removedMark+filepath.Base(path))
+	if err := os.RemoveAll(aside); err != nil {
+		return err
+	}
+	err := os.Rename(path, aside)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := forget(); err != nil {
+		_ = os.Rename(aside, path)
+		return err
+	}
+	return os.RemoveAll(aside)
+}
+
+// ClearRemoved ends removals that were killed.
+func (r *Repo) ClearRemoved(ctx context.Context) error {
+	s, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	left, err := filepath.Glob(filepath.Join(r.place.Root, worktreesDir, removedMark+"*"))
+	for _, path := range left {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
 }
 
 // dropHalfMade removes what a claim left that was killed before it was confirmed (protocol 7.4), when former work is to

@@ -150,8 +150,12 @@ func (j *providing) look(ctx context.Context) (err error) {
 	return err
 }
 
-// moveAway never deletes: the folder may hold somebody's work.
+// moveAway never deletes: the folder may hold somebody's work. An empty one, and one with nothing but the link to this
+// repository, is what a killed git leaves.
 func (j *providing) moveAway() error {
+	if j.emptyShell(j.got.Path) {
+		return nil
+	}
 	name := ".lost-" + j.ID + "-" + strconv.FormatInt(j.Now.Unix(), 10)
 	target := filepath.Join(filepath.Dir(j.got.Path), name)
 	for n := 2; exists(target); n++ {

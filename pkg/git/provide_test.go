@@ -301,6 +301,13 @@ func TestAHalfMadeWorktreeHoldsNothing(t *testing.T) {
 		"no folder":    func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1")) },
 		"no HEAD":      placeholderHead,
 		"empty folder": func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/.git")) },
+		"nothing but the link": func(f *fixture) {
+			mustRemoveAll(f.t, filepath.Join(f.dir, ".git/worktrees/task-1/HEAD"))
+			files, _ := filepath.Glob(filepath.Join(f.dir, ".worktrees/task-1/*"))
+			for _, file := range append(files, filepath.Join(f.dir, ".worktrees/task-1/.gitignore")) {
+				mustRemoveAll(f.t, file)
+			}
+		},
 		"branch only": func(f *fixture) {
 			f.git("worktree", "remove", "--force", "--force", ".worktrees/task-1")
 		},
@@ -312,7 +319,7 @@ func TestAHalfMadeWorktreeHoldsNothing(t *testing.T) {
 			breakIt(f)
 			got := f.claim(Provide{ID: "task-1", Nonce: "next"})
 			facts := f.inspect(got.Path)
-			if !got.Created || got.Attic != "" || facts.Branch != "task/task-1" || len(facts.Dirty) > 0 || f.lockOf("task-1") != "liza task-1 next" {
+			if !got.Created || got.Attic != "" || got.Lost != "" && name != "empty folder" || facts.Branch != "task/task-1" || len(facts.Dirty) > 0 || f.lockOf("task-1") != "liza task-1 next" {
 				t.Errorf("got %+v, %+v", got, facts)
 			}
 		})
@@ -376,6 +383,24 @@ func TestAHalfAttachedWorktreeIsAttachedAgain(t *testing.T) {
 				t.Errorf("got %+v, %+v", got, facts)
 			}
 		})
+	}
+}
+
+// A removal gives the folder another name first: killed after that, the folder is no worktree any more, and no riddle.
+func TestARemovalThatWasKilledIsEnded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	work := f.provide(Provide{ID: "task-1"})
+	aside := filepath.Join(filepath.Dir(work.Path), ".removed-task-1")
+	if err := os.Rename(work.Path, aside); err != nil {
+		t.Fatal(err)
+	}
+	mustRemoveAll(t, filepath.Join(aside, "a.txt"))
+	if got := f.claim(Provide{ID: "task-1", Nonce: "next"}); got.Lost != "" || got.Attic != "" || got.Head != f.integration() {
+		t.Errorf("got %+v", got)
+	}
+	if err := f.repo.ClearRemoved(t.Context()); err != nil || exists(aside) {
+		t.Errorf("%v, the rest is still there: %v", err, exists(aside))
 	}
 }
 
