@@ -9,12 +9,16 @@ import (
 	"strings"
 )
 
-// placeholder tells of a worktree whose git was killed before it knew what to check out: its HEAD is all zeros, and
-// there is nothing in its folder but the link to the repository.
-func placeholder(admin string) bool {
+// unmade tells of a worktree whose git was killed before it had checked out everything: its HEAD is all zeros, or it
+// has no index yet, which git writes last. Nobody can have worked there; files that are there may be cut off.
+func unmade(admin string) bool {
 	head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
 	text := strings.TrimSpace(string(head))
-	return err == nil && text != "" && strings.Trim(text, "0") == ""
+	if err == nil && text != "" && strings.Trim(text, "0") == "" {
+		return true
+	}
+	_, err = os.Lstat(filepath.Join(admin, "index"))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // emptyShell removes a folder that holds nothing, but perhaps the link to this repository, and reports whether it did.
@@ -25,15 +29,18 @@ func (s *session) emptyShell(path string) bool {
 		return false
 	}
 	if len(list) == 1 {
-		target, err := readGitFile(link)
-		if list[0].Name() != ".git" || !list[0].Type().IsRegular() || err != nil || filepath.Dir(target) != filepath.Join(s.place.CommonDir, "worktrees") {
-			return false
-		}
-		if os.Remove(link) != nil {
+		info, err := os.Lstat(link)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 && !s.ours(link) || os.Remove(link) != nil {
 			return false
 		}
 	}
 	return os.Remove(path) == nil
+}
+
+// ours tells of a file .git that it names a linked worktree of this repository.
+func (s *session) ours(link string) bool {
+	target, err := readGitFile(link)
+	return err == nil && filepath.Dir(target) == filepath.Join(s.place.CommonDir, "worktrees")
 }
 
 // removedMark begins the names of folders that are being removed.
@@ -78,7 +85,7 @@ func (j *providing) dropHalfMade(ctx context.Context) error {
 	if !j.valid || j.entry == nil || claimOf(j.entry.LockReason, j.ID) == "" {
 		return nil
 	}
-	empty := placeholder(j.adminDir(j.got.Path))
+	empty := unmade(j.adminDir(j.got.Path))
 	if !empty && j.Keep {
 		var err error
 		if empty, err = j.holdsNothing(ctx); err != nil {

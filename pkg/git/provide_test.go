@@ -301,6 +301,10 @@ func TestAHalfMadeWorktreeHoldsNothing(t *testing.T) {
 		"no folder":    func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1")) },
 		"no HEAD":      placeholderHead,
 		"empty folder": func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/.git")) },
+		"nothing but the link, cut off": func(f *fixture) {
+			mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1"))
+			f.write(".worktrees/task-1/.git", "")
+		},
 		"nothing but the link": func(f *fixture) {
 			mustRemoveAll(f.t, filepath.Join(f.dir, ".git/worktrees/task-1/HEAD"))
 			files, _ := filepath.Glob(filepath.Join(f.dir, ".worktrees/task-1/*"))
@@ -341,7 +345,12 @@ func TestAHalfMadeWorktreeIsNotKept(t *testing.T) {
 	for name, breakIt := range map[string]func(f *fixture){
 		"files missing": func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/a.txt")) },
 		"no HEAD":       placeholderHead,
-		"whole":         func(*fixture) {},
+		"a file cut off": func(f *fixture) {
+			f.write(".worktrees/task-1/a.txt", "")
+			f.write(".git/worktrees/task-1/index.lock", "")
+			mustRemoveAll(f.t, filepath.Join(f.dir, ".git/worktrees/task-1/index"))
+		},
+		"whole": func(*fixture) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -355,7 +364,7 @@ func TestAHalfMadeWorktreeIsNotKept(t *testing.T) {
 			breakIt(f)
 			got := f.claim(Provide{ID: "task-1", Keep: true, Nonce: "next", Candidates: []string{head}})
 			facts := f.inspect(got.Path)
-			if !got.Recovered || !got.Created || got.Base != "" || facts.Head != head || facts.Branch != "task/task-1" || len(facts.Dirty) > 0 {
+			if !got.Recovered || !got.Created || got.Base != "" || len(f.attics("task-1")) != 1 || facts.Head != head || facts.Branch != "task/task-1" || len(facts.Dirty) > 0 {
 				t.Errorf("got %+v, %+v", got, facts)
 			}
 		})
