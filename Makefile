@@ -8,9 +8,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X liza/pkg/cli.version=$(VERSION)
 FUZZTIME ?= 30s
 CRASHES ?= 5
+SEQUENCES ?= 100000
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash generate install
+.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences generate install
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +55,17 @@ bench-store: ## the store: changes, cold commands, lock, each beside its floor (
 	go test -run '^$$' -bench 'Command' -benchtime 15x -timeout 30m ./pkg/cli
 	go test -run '^$$' -bench 'Lock' -benchtime 1x -timeout 10m ./pkg/safefile
 
-crash: ## crash tests in their long form: every step killed 50 times, 32 processes × 100 changes (CRASHES=5)
+crash: ## crash tests in their long form: every step killed 50 times, a whole team killed 25 times (CRASHES=5, CRASH_SEED=N)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
+
+load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revision is checked, time and overhead per task
+	STORE_TEST_FULL=1 go test ./pkg/cli -run 'TestALargeTeam' -v -count=1 -timeout 20m
+
+model: ## everything that can be reached in small worlds: states explored, steps between them, and what holds in each
+	MODEL_FULL=1 go test ./pkg/blackboard -run '^TestModel$$' -v -count=1 -timeout 20m
+
+sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=100000; MODEL_SEED=N replays one)
+	MODEL_SEQUENCES=$(SEQUENCES) go test ./pkg/blackboard -run '^TestRandomSequences$$' -v -count=1 -timeout 60m
 
 fuzz: ## every fuzz target for a while (FUZZTIME=30s each)
 	@grep -rn --include='*_test.go' -o 'func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test\.go:[0-9]*:func | |' | sort -u | while read -r dir target; do \

@@ -28,7 +28,6 @@ const (
 // notYet are the cases of the protocol that belong to work that is still to come, and why.
 // A case that has a test does not stand here. Cases of roles and knowledge need no entry.
 var notYet = map[string]string{
-	"P-152": "single crashes are shown (pkg/supervisor/crash_test.go); 25 random ones of a whole team are not yet",
 	"P-174": "masking is tested by itself; that it stands before every writer is not shown yet",
 }
 

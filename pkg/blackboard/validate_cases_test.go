@@ -219,6 +219,30 @@ func TestAFolderIsNotLookedForOutsideOfTheWorktrees(t *testing.T) {
 	Repair(s, f)
 }
 
+// Who takes a task over removes its folder before making a new one, and may be killed there.
+func TestAFolderIsNotMissedWhileATaskChangesHands(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*State, *Facts){
+		"somebody prepares it": func(s *State, _ *Facts) {
+			s.Task("claimed").Claiming = &Claiming{By: "coder-2", Generation: "g-00000002", At: ago(1), Expires: ahead(1), BaseCommit: commitBase}
+		},
+		"the holder's process is gone": func(_ *State, f *Facts) {
+			f.Processes.Running = func(int, int64) (bool, bool) { return false, true }
+		},
+		"the holder registered anew": func(s *State, _ *Facts) { s.Agents["coder-1"].Generation = "g-00000009" },
+	} {
+		s, f := validState(), validFacts()
+		f.WorktreeExists = func(path string) bool { return path != ".worktrees/claimed" }
+		if got := lines(Validate(s, nil, f)); !strings.Contains(got, "V12") {
+			t.Errorf("%s: without that the folder is not missed either:\n%s", name, got)
+		}
+		change(s, &f)
+		if got := lines(Validate(s, nil, f)); strings.Contains(got, "V12") {
+			t.Errorf("%s: got\n%s", name, got)
+		}
+	}
+}
+
 func TestBranchNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"integration", "liza/main", "a.b", "x-y", "feature/a_b", "ä"} {

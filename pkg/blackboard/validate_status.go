@@ -163,9 +163,20 @@ func checkClaimFolder(v *validation, t *Task) {
 	if !claimedWithFolder(t) || v.facts.WorktreeExists == nil || !worktreeAllowed(t) || t.Worktree == "" {
 		return
 	}
-	if !v.facts.WorktreeExists(t.Worktree) {
+	if !v.facts.WorktreeExists(t.Worktree) && !v.changesHands(t) {
 		v.task(t, "worktree", "worktree %s does not exist; next: liza worktree create %s", t.Worktree, t.ID)
 	}
+}
+
+// changesHands tells of a claim that is over: who takes the task over removes the worktree and
+// makes it anew (protocol 7.3), and may be killed in between (7.4).
+func (v *validation) changesHands(t *Task) bool {
+	holder := v.s.Agents[t.AssignedTo]
+	if t.Claiming != nil || holder != nil && !registrationOf(holder, t.ClaimGeneration) {
+		return true
+	}
+	live, _ := v.s.ClaimLiveness(t, v.facts.Now, v.facts.Processes)
+	return live == Dead
 }
 
 func checkSubmission(v *validation, t *Task) {

@@ -54,6 +54,12 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		result["view_status"] = translated
 		body += "\nin the words of " + o.view + ": " + translated + "\n"
 	}
+	if t, ok := entry.(*blackboard.Task); ok {
+		for _, c := range radar(ctx, d, s, t.ID) {
+			result["conflicts"] = c.Files
+			body += "\n" + c.String() + "\n"
+		}
+	}
 	if sprint != "" {
 		result["archived"] = sprint
 		body += "\narchived with " + sprint + "\n"

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v3"
 	"golang.org/x/sys/unix"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/verb"
 )
@@ -24,7 +26,7 @@ func newStatus(env *Env) *urfave.Command {
 	o := &statusOptions{env: env}
 	return &urfave.Command{
 		Name: "status", Category: "people", Usage: "show the board on one screen",
-		Description: "Goal, sprint, counts, tasks, agents, and what waits for a person. Changes nothing. When state.yaml is damaged, the last valid state is\n" +
+		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged, the last valid state is\n" +
 			"shown and the exit code is 3." +
 			examples("liza status", "liza status --view kiso --json") + exitsText(0, 1, 2, 3),
 		Flags:  []urfave.Flag{viewFlag(&o.view)},
@@ -52,8 +54,21 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	v := dashboard.Build(s, env.viewFacts(d, o.view))
+	facts := env.viewFacts(d, o.view)
+	for _, c := range radar(ctx, d, s, "") {
+		facts.Warnings = append(facts.Warnings, c.String())
+	}
+	v := dashboard.Build(s, facts)
 	return env.showStale(stale, v, dashboard.Text(v, env.width(), env.colour()))
+}
+
+// radarTime is how long a command that shows something looks for conflicts.
+const radarTime = 200 * time.Millisecond
+
+func radar(ctx context.Context, d *verb.Desk, s *blackboard.State, id string) []verb.Clash {
+	ctx, cancel := context.WithTimeout(ctx, radarTime)
+	defer cancel()
+	return d.Radar(ctx, s, id)
 }
 
 // viewFacts is what a view shows besides the state.

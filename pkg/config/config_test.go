@@ -48,7 +48,7 @@ func TestWithoutAFileEverythingIsDefault(t *testing.T) {
 	t.Parallel()
 	cfg := mustLoad(t, folder(t, "", ""), "HOME=/root", "LIZA_AGENT_ID=coder-1", "LIZA_SECRET_X=1", "LIZA_RUN_ID=7")
 	want := Default()
-	want.initial = cfg.initial
+	want.initial, want.set, want.overrides = cfg.initial, cfg.set, cfg.overrides
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got %+v, want the defaults", cfg)
 	}

@@ -92,6 +92,7 @@ func load(root *yaml.Node, file string, environment []string) (*Config, []Warnin
 	d.cfg.shorthands(func(o Origin) bool { return o.Variable != "" })
 	d.errs = append(d.errs, errs...)
 	d.errs = append(d.errs, d.cfg.together()...)
+	d.cfg.keepSettings()
 	return d.cfg, append(d.warnings, warnings...), d.errs
 }
 

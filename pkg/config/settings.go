@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -38,15 +39,11 @@ var atInit = []string{
 // Settings gives, under their names in state.yaml's section config, the values that
 // the file or the environment sets: the defaults of a state (int, string or bool;
 // durations in seconds, time_minutes and sprint_time_minutes in minutes).
-func (c *Config) Settings() map[string]any {
-	return c.settings(func(o Origin) bool { return o != Origin{} })
-}
+func (c *Config) Settings() map[string]any { return maps.Clone(c.set) }
 
 // Overrides is the part of Settings that the environment sets. These values win
 // over the state's section config too (roles-and-knowledge 10.2).
-func (c *Config) Overrides() map[string]any {
-	return c.settings(func(o Origin) bool { return o.Variable != "" })
-}
+func (c *Config) Overrides() map[string]any { return maps.Clone(c.overrides) }
 
 // Initial gives what init writes into the state's section config: the keys that
 // protocol 2.8 names with the values of the file, or their defaults. Init itself
@@ -66,6 +63,13 @@ func (c *Config) initialSettings() map[string]any {
 		out[key] = all[key]
 	}
 	return out
+}
+
+// keepSettings makes what Settings and Overrides give: they are asked for whenever somebody
+// looks at the board.
+func (c *Config) keepSettings() {
+	c.set = c.settings(func(o Origin) bool { return o != Origin{} })
+	c.overrides = c.settings(func(o Origin) bool { return o.Variable != "" })
 }
 
 func (c *Config) settings(wanted func(Origin) bool) map[string]any {

@@ -61,7 +61,8 @@ func (s *session) holding(ctx context.Context, id, path string) (h holding, err 
 	if admin == "" && exists(path) {
 		return h, fmt.Errorf("%s is no worktree of this repository", path)
 	}
-	if admin == "" {
+	claimed := h.entry != nil && claimOf(h.entry.LockReason, id) != ""
+	if admin == "" || claimed && unmade(admin) {
 		return h, nil
 	}
 	facts, err := s.Inspect(ctx, path)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,6 +95,9 @@ func (j *providing) run(ctx context.Context) error {
 	if err := j.look(ctx); err != nil {
 		return err
 	}
+	if err := j.dropHalfMade(ctx); err != nil {
+		return err
+	}
 	switch {
 	case j.valid && j.Keep:
 		return j.keep(ctx)
@@ -148,8 +150,12 @@ func (j *providing) look(ctx context.Context) (err error) {
 	return err
 }
 
-// moveAway never deletes: the folder may hold somebody's work.
+// moveAway never deletes: the folder may hold somebody's work. An empty one, and one with nothing but the link to this
+// repository, is what a killed git leaves.
 func (j *providing) moveAway() error {
+	if j.emptyShell(j.got.Path) {
+		return nil
+	}
 	name := ".lost-" + j.ID + "-" + strconv.FormatInt(j.Now.Unix(), 10)
 	target := filepath.Join(filepath.Dir(j.got.Path), name)
 	for n := 2; exists(target); n++ {
@@ -197,23 +203,12 @@ func (j *providing) unblock(ctx context.Context, paths ...string) {
 
 // recover makes branch and folder again at the newest recorded commit, or starts anew when there is none.
 func (j *providing) recover(ctx context.Context) error {
-	candidates := slices.Clone(j.Candidates)
-	saved, err := j.AtticRefs(ctx, j.ID)
+	commits, err := j.recorded(ctx)
 	if err != nil {
 		return err
 	}
-	if len(saved) > 0 {
-		candidates = append(candidates, saved[0].Commit)
-	}
 	newest, newestTime := "", int64(0)
-	for _, candidate := range candidates {
-		commit, err := j.Resolve(ctx, candidate)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	for _, commit := range commits {
 		out, err := j.read(ctx, j.place.Root, "log", "-1", "--no-show-signature", "--no-color", "--format=%ct", commit)
 		if err != nil {
 			return err

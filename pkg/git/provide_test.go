@@ -299,7 +299,19 @@ func TestAHalfMadeWorktreeHoldsNothing(t *testing.T) {
 			mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/a.txt"))
 		},
 		"no folder":    func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1")) },
+		"no HEAD":      placeholderHead,
 		"empty folder": func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/.git")) },
+		"nothing but the link, cut off": func(f *fixture) {
+			mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1"))
+			f.write(".worktrees/task-1/.git", "")
+		},
+		"nothing but the link": func(f *fixture) {
+			mustRemoveAll(f.t, filepath.Join(f.dir, ".git/worktrees/task-1/HEAD"))
+			files, _ := filepath.Glob(filepath.Join(f.dir, ".worktrees/task-1/*"))
+			for _, file := range append(files, filepath.Join(f.dir, ".worktrees/task-1/.gitignore")) {
+				mustRemoveAll(f.t, file)
+			}
+		},
 		"branch only": func(f *fixture) {
 			f.git("worktree", "remove", "--force", "--force", ".worktrees/task-1")
 		},
@@ -311,10 +323,93 @@ func TestAHalfMadeWorktreeHoldsNothing(t *testing.T) {
 			breakIt(f)
 			got := f.claim(Provide{ID: "task-1", Nonce: "next"})
 			facts := f.inspect(got.Path)
-			if !got.Created || got.Attic != "" || facts.Branch != "task/task-1" || len(facts.Dirty) > 0 || f.lockOf("task-1") != "liza task-1 next" {
+			if !got.Created || got.Attic != "" || got.Lost != "" && name != "empty folder" || facts.Branch != "task/task-1" || len(facts.Dirty) > 0 || f.lockOf("task-1") != "liza task-1 next" {
 				t.Errorf("got %+v, %+v", got, facts)
 			}
 		})
+	}
+}
+
+// placeholderHead is how git leaves a worktree when it is killed right after it has made the entry.
+func placeholderHead(f *fixture) {
+	f.t.Helper()
+	f.write(".git/worktrees/task-1/HEAD", strings.Repeat("0", 40)+"\n")
+	mustRemoveAll(f.t, filepath.Join(f.dir, ".git/worktrees/task-1/index"))
+	mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/a.txt"))
+}
+
+// A claim for new work was killed, and the next one goes on with the work before it: nothing of what the killed one left
+// may be taken for that work. Kept as it is, a worktree that lacks files would remove them with the next commit.
+func TestAHalfMadeWorktreeIsNotKept(t *testing.T) {
+	t.Parallel()
+	for name, breakIt := range map[string]func(f *fixture){
+		"files missing": func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/a.txt")) },
+		"no HEAD":       placeholderHead,
+		"a file cut off": func(f *fixture) {
+			f.write(".worktrees/task-1/a.txt", "")
+			f.write(".git/worktrees/task-1/index.lock", "")
+			mustRemoveAll(f.t, filepath.Join(f.dir, ".git/worktrees/task-1/index"))
+		},
+		"whole": func(*fixture) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			former := f.provide(Provide{ID: "task-1"})
+			head := f.commitIn(former.Path, "b.txt", "mine\n")
+			f.advance("drift.txt", "x\n")
+			if killed := f.claim(Provide{ID: "task-1", Nonce: "killed"}); killed.Attic == "" {
+				t.Fatalf("the former work was not saved: %+v", killed)
+			}
+			breakIt(f)
+			got := f.claim(Provide{ID: "task-1", Keep: true, Nonce: "next", Candidates: []string{head}})
+			facts := f.inspect(got.Path)
+			if !got.Recovered || !got.Created || got.Base != "" || len(f.attics("task-1")) != 1 || facts.Head != head || facts.Branch != "task/task-1" || len(facts.Dirty) > 0 {
+				t.Errorf("got %+v, %+v", got, facts)
+			}
+		})
+	}
+}
+
+// The same when the killed claim attached the branch: the branch stays.
+func TestAHalfAttachedWorktreeIsAttachedAgain(t *testing.T) {
+	t.Parallel()
+	for name, breakIt := range map[string]func(f *fixture){
+		"files missing": func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/a.txt")) },
+		"no HEAD":       placeholderHead,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			former := f.provide(Provide{ID: "task-1"})
+			head := f.commitIn(former.Path, "b.txt", "mine\n")
+			mustRemoveAll(t, former.Path)
+			f.claim(Provide{ID: "task-1", Keep: true, Nonce: "killed"})
+			breakIt(f)
+			got := f.claim(Provide{ID: "task-1", Keep: true, Nonce: "next"})
+			facts := f.inspect(got.Path)
+			if !got.Attached || got.Recovered || facts.Head != head || len(facts.Dirty) > 0 {
+				t.Errorf("got %+v, %+v", got, facts)
+			}
+		})
+	}
+}
+
+// A removal gives the folder another name first: killed after that, the folder is no worktree any more, and no riddle.
+func TestARemovalThatWasKilledIsEnded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	work := f.provide(Provide{ID: "task-1"})
+	aside := filepath.Join(filepath.Dir(work.Path), ".removed-task-1")
+	if err := os.Rename(work.Path, aside); err != nil {
+		t.Fatal(err)
+	}
+	mustRemoveAll(t, filepath.Join(aside, "a.txt"))
+	if got := f.claim(Provide{ID: "task-1", Nonce: "next"}); got.Lost != "" || got.Attic != "" || got.Head != f.integration() {
+		t.Errorf("got %+v", got)
+	}
+	if err := f.repo.ClearRemoved(t.Context()); err != nil || exists(aside) {
+		t.Errorf("%v, the rest is still there: %v", err, exists(aside))
 	}
 }
 

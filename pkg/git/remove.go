@@ -144,8 +144,10 @@ func (s *session) dropFolder(ctx context.Context, path string, entry *Worktree) 
 			return err
 		}
 	}
-	_, err := s.git(ctx, "worktree", "remove", "--force", entry.Path)
-	return err
+	return s.removeFolder(entry.Path, func() error {
+		_, err := s.git(ctx, "worktree", "remove", "--force", entry.Path)
+		return err
+	})
 }
 
 // deleteBranch is for what a call made itself: it removes the branch of id when another ref has its tip.

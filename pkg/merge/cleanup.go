@@ -42,6 +42,9 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 		return err
 	}
 	var errs []error
+	if left.removals {
+		errs = append(errs, m.Repo.ClearRemoved(ctx))
+	}
 	for _, path := range left.checks {
 		errs = append(errs, m.clearCheck(ctx, path))
 	}
@@ -58,12 +61,13 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 }
 
 type leftovers struct {
-	checks []string           // paths of check worktrees
-	tasks  []*blackboard.Task // terminal tasks of which something is left
-	branch string
+	checks   []string           // paths of check worktrees
+	removals bool               // of worktrees were killed
+	tasks    []*blackboard.Task // terminal tasks of which something is left
+	branch   string
 }
 
-func (l leftovers) none() bool { return len(l.checks)+len(l.tasks) == 0 }
+func (l leftovers) none() bool { return len(l.checks)+len(l.tasks) == 0 && !l.removals }
 
 func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 	s, err := m.view(ctx)
@@ -77,6 +81,9 @@ func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 	}
 	found := map[string]bool{}
 	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".removed-") {
+			l.removals = true
+		}
 		if strings.HasPrefix(e.Name(), ".check-") {
 			l.checks = append(l.checks, filepath.Join(m.Repo.Root(), ".worktrees", e.Name()))
 		}

@@ -170,6 +170,7 @@ func TestCleanUpFindsBranchesAndCandidates(t *testing.T) {
 	}
 	must(t)(p.Desk("").Abandon(context.Background(), verb.WayOut{Task: "task-2", Reason: "not wanted any more"}))
 	p.Git(p.Dir, "update-ref", "refs/liza/candidate/task-2", "integration")
+	verbtest.Write(t, filepath.Join(p.Dir, ".worktrees", ".removed-task-0", "half-removed"), "")
 	if err := merger(p).CleanUp(context.Background()); err != nil {
 		t.Fatal(err)
 	}

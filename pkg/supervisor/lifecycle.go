@@ -183,6 +183,7 @@ func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFu
 // idle waits for a change, the poll interval, or the end. A supervisor that was idle for
 // too long is complete when it has worked, and ErrIdle otherwise.
 func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w waiting) error {
+	var shown time.Duration
 	st, err := s.Desk.View(hard)
 	if err == nil {
 		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Desk.Now().Sub(s.idleSince) >= max {
@@ -195,11 +196,14 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 		if s.Once && s.Task == "" && !s.Team && w.why != "" && !s.worked {
 			return fmt.Errorf("%w: %s", ErrIdle, w.why)
 		}
-		s.showWaiting(hard, st, w.why)
+		shown = s.showWaiting(hard, st, w.why)
 	} else {
 		st = &blackboard.State{}
 	}
 	wait := st.Duration(s.key("poll_interval"))
+	if shown > 0 {
+		wait = min(wait, shown)
+	}
 	if !w.until.IsZero() {
 		wait = min(wait, max(w.until.Sub(s.Desk.Now()), 10*time.Millisecond))
 	}
@@ -222,13 +226,22 @@ func (s *Supervisor) key(name string) string {
 	return string(s.Role) + "_" + name
 }
 
+// waitShown is how long a reason to wait stands on the board before another one takes its
+// place: the reasons of a large team change with every step of everybody.
+const waitShown = 2 * time.Second
+
 // showWaiting writes what the agent waits for, when that is new: a wait is no transition
-// and must not wake everybody else again and again.
-func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why string) {
+// and must not wake everybody else again and again. It returns in what time the reason may
+// be written, 0 when there is nothing left to write.
+func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why string) time.Duration {
 	e := st.Agents[s.ID]
 	if e == nil || why == "" || e.Status == blackboard.AgentWaiting && e.WaitingFor == why {
-		return
+		return 0
 	}
+	if left := waitShown - s.Desk.Now().Sub(s.waitSince); e.Status == blackboard.AgentWaiting && left > 0 && left <= waitShown {
+		return left
+	}
+	s.waitSince = s.Desk.Now()
 	if e.Status != blackboard.AgentWaiting {
 		s.say("", "waits: %s", why)
 	}
@@ -238,6 +251,7 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why 
 	if err != nil && ctx.Err() == nil && !isLost(err) {
 		s.warn("", "cannot say what it waits for: %v", err)
 	}
+	return 0
 }
 
 // survive decides what an error of a step means: a lost registration is made anew, a state

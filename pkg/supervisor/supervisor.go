@@ -55,6 +55,7 @@ type Supervisor struct {
 	quotas      int // quota windows met, and failed reviews: both make the waits longer
 	crashes     int
 	idleSince   time.Time
+	waitSince   time.Time // since when the board says what it waits for
 }
 
 // Line is one line of what a supervisor shows.

@@ -103,6 +103,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	if err != nil {
 		return reservation{}, err
 	}
+	d.at("claim.looked")
 	r := reservation{id: id, base: head, nonce: nonce}
 	in := d.input()
 	in.RoleCheck = d.roleCheck()
