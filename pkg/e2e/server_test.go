@@ -21,7 +21,8 @@ type failure struct {
 	name       string
 	status     int    // of a refusal; 0 = the stream goes wrong instead
 	retryAfter string // header, seconds
-	once       bool   // only the first call; then all is well
+	skip       int    // so many calls are answered well before
+	once       bool   // only one call; then all is well
 	after      int    // so many events of the stream come before it breaks
 }
 
@@ -181,10 +182,27 @@ func (s *server) answer(d dialect, req request) (a answer, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.id = strconv.Itoa(len(s.calls) + 1)
-	before := slices.ContainsFunc(s.calls, func(c call) bool { return c.failed })
-	c.failed = s.fail != nil && (!s.fail.once || c.shell && !before)
+	c.failed = s.fails(c)
 	s.calls = append(s.calls, c)
 	return a, c.failed
+}
+
+// fails tells whether the call is let down. The lock is held.
+func (s *server) fails(c call) bool {
+	if s.fail == nil {
+		return false
+	}
+	answered, failed := 0, false
+	for _, before := range s.calls {
+		failed = failed || before.failed
+		if before.shell && !before.failed {
+			answered++
+		}
+	}
+	if answered < s.fail.skip {
+		return false
+	}
+	return !s.fail.once || c.shell && !failed
 }
 
 // send writes the answer; with limit >= 0 only so many events of it.
