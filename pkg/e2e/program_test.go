@@ -20,6 +20,7 @@ type program struct {
 	env    func(url, home string) []string          // NAME=value
 	files  func(url, home string) map[string]string // below the home folder
 	setup  func(url string) []string                // once, before the first run
+	silent string                                   // failures of which it says nothing while it waits
 	config string                                   // below agents: of .liza/config.yaml
 }
 
@@ -31,7 +32,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "codex",
+		name: "codex", silent: "429",
 		env: func(url, home string) []string {
 			return []string{"CODEX_HOME=" + home + "/.codex", "FAKE_API_KEY=" + key}
 		},
@@ -40,7 +41,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "gemini", model: "gemini-2.5-flash",
+		name: "gemini", silent: "529", model: "gemini-2.5-flash",
 		env: func(url, home string) []string {
 			return []string{"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + url}
 		},
@@ -49,7 +50,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "opencode", model: "fake/fake-model",
+		name: "opencode", silent: "429 529 quota reset", model: "fake/fake-model",
 		env: func(url, home string) []string {
 			return []string{"OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "FAKE_API_KEY=" + key, fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "name": "fake", `+
 				`"options": {"baseURL": "%s/v1", "apiKey": "{env:FAKE_API_KEY}"}, "models": {"fake-model": {"name": "fake", "tool_call": true, "limit": {"context": 200000, "output": 8000}}}}}, `+
@@ -57,7 +58,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "qwen",
+		name: "qwen", silent: "429 529 quota reset",
 		env: func(url, home string) []string {
 			return []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=fake-model"}
 		},
@@ -66,7 +67,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "pi", model: "fake/fake-model",
+		name: "pi", silent: "429 529 quota", model: "fake/fake-model",
 		env: func(url, home string) []string {
 			return []string{"PI_CODING_AGENT_DIR=" + home + "/.pi/agent", "FAKE_API_KEY=" + key}
 		},
@@ -75,7 +76,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "cline", model: "fake-model",
+		name: "cline", silent: "429 529 quota reset", model: "fake-model",
 		env: func(url, home string) []string { return []string{"FAKE_API_KEY=" + key} },
 		setup: func(url string) []string {
 			return []string{"cline", "auth", "-p", "openai-compatible", "-k", key, "-m", "fake-model", "-b", url + "/v1"}
