@@ -69,13 +69,17 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	if err != nil {
 		return agent.Result{}, err
 	}
+	person, err := s.identity(ctx)
+	if err != nil {
+		return agent.Result{}, err
+	}
 	log, err := s.openLog(task, run)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	defer log.Close()
 	spec.PromptFile, spec.Output = file, log
-	spec.Env = s.environment(task, token, mark, file, spec.Worktree)
+	spec.Env = append(s.environment(task, token, mark, file, spec.Worktree), person...)
 	spec.Timeout, spec.Stall, spec.KillGrace = st.Duration(s.key("run_timeout")), st.Duration("stall_timeout"), st.Duration("kill_grace")
 	spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
 	spec.Started = func(p agent.Process) error {

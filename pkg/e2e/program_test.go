@@ -1,0 +1,109 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// key is the key of the provider. It opens nothing, and must not be found in any file of Liza's.
+const key = "sk-dummy-0123456789abcdefghijABCDEFGHIJ"
+
+// A program is how one agent program is sent to the scripted server: the environment and the
+// files of a person who uses it.
+type program struct {
+	name   string
+	model  string                                   // for models.default
+	env    func(url, home string) []string          // NAME=value
+	files  func(url, home string) map[string]string // below the home folder
+	setup  func(url string) []string                // once, before the first run
+	silent string                                   // failures of which it says nothing while it waits
+	config string                                   // below agents: of .liza/config.yaml
+}
+
+var programs = []program{
+	{
+		name: "claude",
+		env: func(url, home string) []string {
+			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=" + key, "CLAUDE_CONFIG_DIR=" + home + "/.claude"}
+		},
+	},
+	{
+		name: "codex", silent: "429",
+		env: func(url, home string) []string {
+			return []string{"CODEX_HOME=" + home + "/.codex", "FAKE_API_KEY=" + key}
+		},
+		files: func(url, home string) map[string]string {
+			return map[string]string{".codex/config.toml": fmt.Sprintf("model = \"fake-model\"\nmodel_provider = \"fake\"\n\n[model_providers.fake]\nname = \"fake\"\nbase_url = \"%s/v1\"\nenv_key = \"FAKE_API_KEY\"\nwire_api = \"responses\"\n", url)}
+		},
+	},
+	{
+		name: "gemini", silent: "529", model: "gemini-2.5-flash",
+		env: func(url, home string) []string {
+			return []string{"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + url}
+		},
+		files: func(url, home string) map[string]string {
+			return map[string]string{".gemini/settings.json": `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}}`}
+		},
+	},
+	{
+		name: "opencode", silent: "429 529 quota reset", model: "fake/fake-model",
+		env: func(url, home string) []string {
+			return []string{"OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "FAKE_API_KEY=" + key, fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "name": "fake", `+
+				`"options": {"baseURL": "%s/v1", "apiKey": "{env:FAKE_API_KEY}"}, "models": {"fake-model": {"name": "fake", "tool_call": true, "limit": {"context": 200000, "output": 8000}}}}}, `+
+				`"small_model": "fake/fake-model", "enabled_providers": ["fake"], "autoupdate": false, "share": "disabled"}`, url)}
+		},
+	},
+	{
+		name: "qwen", silent: "429 529 quota reset",
+		env: func(url, home string) []string {
+			return []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=fake-model"}
+		},
+		files: func(url, home string) map[string]string {
+			return map[string]string{".qwen/settings.json": `{"security": {"auth": {"selectedType": "openai"}}, "general": {"disableAutoUpdate": true, "enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}}`}
+		},
+	},
+	{
+		name: "pi", silent: "429 529 quota", model: "fake/fake-model",
+		env: func(url, home string) []string {
+			return []string{"PI_CODING_AGENT_DIR=" + home + "/.pi/agent", "FAKE_API_KEY=" + key}
+		},
+		files: func(url, home string) map[string]string {
+			return map[string]string{".pi/agent/models.json": fmt.Sprintf(`{"providers": {"fake": {"baseUrl": "%s/v1", "api": "openai-completions", "apiKey": "FAKE_API_KEY", "models": [{"id": "fake-model", "name": "fake", "contextWindow": 200000, "maxTokens": 8000}]}}}`, url)}
+		},
+	},
+	{
+		name: "cline", silent: "429 529 quota reset", model: "fake-model",
+		env: func(url, home string) []string { return []string{"FAKE_API_KEY=" + key} },
+		setup: func(url string) []string {
+			return []string{"cline", "auth", "-p", "openai-compatible", "-k", key, "-m", "fake-model", "-b", url + "/v1"}
+		},
+		config: "  cline:\n    command: [cline, --json, --auto-approve, \"true\", -P, openai-compatible]\n",
+	},
+}
+
+// home makes the home folder of a program.
+func (p program) home(t *testing.T, url string) string {
+	t.Helper()
+	home := t.TempDir()
+	if p.files == nil {
+		return home
+	}
+	for name, text := range p.files(url, home) {
+		write(t, filepath.Join(home, name), text)
+	}
+	return home
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
