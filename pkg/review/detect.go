@@ -140,7 +140,7 @@ func script(name string) func(Tree) string {
 func (t Tree) hasTarget(name string) bool {
 	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		if t.has(file) {
-			return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `\s*(?:[\w.\- ]*)::?(?:[^=]|$)`).MatchString(t.Read(file))
+			return regexp.MustCompile(`(?m)^(?:[\w./%\-]+[ \t]+)*` + name + `(?:[ \t]+[\w./%\-]+)*[ \t]*::?(?:[^=:]|$)`).MatchString(t.Read(file))
 		}
 	}
 	return false
