@@ -54,7 +54,7 @@ func (m *move) storeReview(status string) *Review {
 
 var storeApproval = Effect{"approved_by, approved_commit = review_commit; rejection_reason, fixes null; review.status ok; review_failures 0; merge_approval by review.mode", func(m *move) {
 	t := m.task
-	m.storeReview("ok")
+	r := m.storeReview("ok")
 	t.ApprovedBy, t.ApprovedCommit = m.actor.ID, t.ReviewCommit
 	t.RejectionReason, t.Fixes = nil, nil
 	t.MergeApproval = nil
@@ -62,7 +62,24 @@ var storeApproval = Effect{"approved_by, approved_commit = review_commit; reject
 		t.MergeApproval = &MergeApproval{Required: true}
 	}
 	m.detail = "commit " + short(t.ReviewCommit)
+	if m.in.ReviewMode == "yolo" {
+		m.journalWarnings(r)
+	}
 }}
+
+// journalWarnings moves the warnings of an approved review into the journal: in mode yolo
+// they stand nowhere else (roles-and-knowledge 5.6).
+func (m *move) journalWarnings(r *Review) {
+	kept := []*Finding{}
+	for f := range present(r.Findings) {
+		if f.severity() == "warning" {
+			m.detail += "; warning: " + oneLine(f.describe())
+		} else {
+			kept = append(kept, f)
+		}
+	}
+	r.Findings = kept
+}
 
 var storeRejection = Effect{"rejection_reason, fixes; review.status needs_fix; review_cycles_current + 1, review_cycles_total + 1; review_failures 0", func(m *move) {
 	t := m.task
@@ -162,4 +179,15 @@ func (s *State) anomaliesBy(agent, task string) List {
 		}
 	}
 	return ids
+}
+
+// RecordChecks stores what the checks of a submission found, before anybody judges it. The
+// caller has the review claim, and the commit is the one under review (G53, G54).
+func (s *State) RecordChecks(id string, a Actor, r *Review) error {
+	t, e := s.Task(id), s.Agents[a.ID]
+	if t == nil || t.Status != ReadyForReview || t.ReviewingBy != a.ID || !registrationOf(e, t.ReviewingGeneration) || t.ReviewCommit != r.Commit {
+		return refuse("G53", ExitLeaseLost, "liza show "+id, "the review claim on %s ended while it was checked", id)
+	}
+	t.Review = r
+	return nil
 }

@@ -26,6 +26,7 @@ type Report struct {
 	Metrics     Metrics            `json:"metrics"`
 	Tasks       []ReportTask       `json:"tasks"`
 	Rejections  []ReportRejection  `json:"rejections"`
+	Annotations []ReportAnnotation `json:"annotations"`
 	Anomalies   []ReportAnomaly    `json:"anomalies"`
 	Discoveries []ReportDiscovery  `json:"discoveries"`
 	Checkpoints []ReportCheckpoint `json:"checkpoints"`
@@ -100,7 +101,7 @@ type Hint struct {
 func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	v := Build(s, f.Facts)
 	r := Report{At: v.At, Revision: v.Revision, Goal: v.Goal, Sprint: v.Sprint, Metrics: MetricsOf(s, f.Tasks, f.Journal, f.Now),
-		Tasks: []ReportTask{}, Rejections: []ReportRejection{}, Anomalies: []ReportAnomaly{}, Discoveries: []ReportDiscovery{}, Checkpoints: []ReportCheckpoint{}, LookAt: []Hint{}}
+		Tasks: []ReportTask{}, Rejections: []ReportRejection{}, Annotations: []ReportAnnotation{}, Anomalies: []ReportAnomaly{}, Discoveries: []ReportDiscovery{}, Checkpoints: []ReportCheckpoint{}, LookAt: []Hint{}}
 	if s == nil {
 		return r
 	}
@@ -111,6 +112,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 		rows = append(rows, row)
 		r.Tasks = append(r.Tasks, reportTask(s, t, row, f.Now))
 		r.Rejections = append(r.Rejections, rejectionsOf(s, t)...)
+		r.Annotations = append(r.Annotations, annotationsOf(t)...)
 	}
 	r.Counts = b.counts(rows)
 	for _, a := range s.Anomalies {

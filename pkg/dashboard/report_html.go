@@ -82,6 +82,11 @@ code { background: var(--soft); border-radius: .25rem; padding: .1rem .3rem; }
 <tr><th>task</th><th>time</th><th>by</th><th>reason</th></tr>
 {{range .}}<tr><td>{{.Task}}</td><td>{{.At}}</td><td>{{.By}}</td><td class="t">{{.Reason}}</td></tr>
 {{end}}</table></div>
+{{end}}{{with .Annotations}}<h2>Annotations of the reviews</h2>
+<div class="wide"><table>
+<tr><th>task</th><th>place</th><th>severity</th><th>check</th><th>finding</th></tr>
+{{range .}}<tr><td>{{.Task}}</td><td>{{.Place}}</td><td>{{.Severity}}</td><td>{{.Check}}</td><td class="t">{{.Message}}{{with .Fix}}; fix: {{.}}{{end}}</td></tr>
+{{end}}</table></div>
 {{end}}{{with .Anomalies}}<h2>Anomalies</h2>
 <div class="wide"><table>
 <tr><th>anomaly</th><th>type</th><th>task</th><th>reporter</th><th>details</th></tr>

@@ -31,6 +31,10 @@ func (r Report) Markdown() string {
 		x := r.Rejections[i]
 		return []string{x.Task, string(x.At), x.By, x.Reason}
 	})
+	m.table("Annotations of the reviews", []string{"task", "place", "severity", "check", "finding"}, len(r.Annotations), func(i int) []string {
+		x := r.Annotations[i]
+		return []string{x.Task, x.Place(), x.Severity, x.Check, x.Message + after("; fix: ", x.Fix)}
+	})
 	m.table("Anomalies", []string{"anomaly", "type", "task", "reporter", "details"}, len(r.Anomalies), func(i int) []string {
 		x := r.Anomalies[i]
 		return []string{x.ID, x.Type, x.Task, x.Reporter, x.Details}

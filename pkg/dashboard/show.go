@@ -76,7 +76,7 @@ func TaskText(s *blackboard.State, id string) string {
 
 // apart are the fields of a task that showTask tells in its own words.
 var apart = []string{"id", "title", "description", "status", "acceptance_criteria", "done_when", "scope", "depends_on", "superseded_by", "supersedes", "history", "attempts",
-	"blocked_reason", "blocked_kind", "blocked_questions", "rejection_reason", "fixes"}
+	"blocked_reason", "blocked_kind", "blocked_questions", "rejection_reason", "fixes", "review"}
 
 func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	p.line(fmt.Sprintf("%s  %s", plain(t.ID), t.Status))
@@ -95,6 +95,9 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	}
 	p.part("Questions", questions(s, t))
 	p.part("Rejection", rejection(t))
+	p.part("Review", reviewOf(t))
+	p.part("Checks", checksOf(t))
+	p.part("Findings", findingsOf(t))
 	p.title("Fields")
 	p.fields(fieldsOf(t), 2, apart...)
 	p.part("Attempts", attempts(t))

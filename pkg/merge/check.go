@@ -96,7 +96,7 @@ func (m *Merger) clearCheck(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := stopInside(ctx, path); err != nil {
+	if err := review.StopInside(ctx, path); err != nil {
 		return err
 	}
 	return m.Repo.RemoveDetached(ctx, path)

@@ -20,7 +20,9 @@ type Command struct {
 	Dir     string
 	Log     string // file that gets its output, appended
 	Timeout time.Duration
-	Hide    []string // names of variables that it must not see; LIZA_* never are
+	Hide    []string                         // names of variables that it must not see; LIZA_* never are
+	Environ []string                         // nil: that of this process
+	Mask    func(w io.Writer) io.WriteCloser // masks what goes to the log; nil: nothing is
 }
 
 // Ran says how a command ended.
@@ -49,10 +51,16 @@ func (c Command) Run(ctx context.Context) Ran {
 	}
 	defer log.Close()
 	began := time.Now()
-	r := c.run(ctx, log)
+	var out io.Writer = log
+	if c.Mask != nil {
+		masked := c.Mask(log)
+		defer masked.Close() // before the log itself
+		out = masked
+	}
+	r := c.run(ctx, out)
 	r.Seconds = int(time.Since(began).Seconds())
 	if r.TimedOut {
-		fmt.Fprintf(log, "\nstopped: the time limit of %s is over\n", c.Timeout)
+		fmt.Fprintf(out, "\nstopped: the time limit of %s is over\n", c.Timeout)
 	}
 	return r
 }
@@ -162,7 +170,11 @@ var ofGit = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_D
 // environment is that of this process without identity, tokens and secrets of Liza, and
 // without what would point git at another repository.
 func (c Command) environment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+	environ := slices.Clone(c.Environ)
+	if environ == nil {
+		environ = os.Environ()
+	}
+	return slices.DeleteFunc(environ, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.HasPrefix(name, "LIZA_") || slices.Contains(ofGit, name) || slices.Contains(c.Hide, name)
 	})

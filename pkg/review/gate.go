@@ -62,9 +62,11 @@ func Exempt(taskType string, files []File) bool { return CountGate(files, taskTy
 // documents are what a change may consist of without any test.
 var documents = []string{"*.md", "*.rst", "*.adoc", "*.txt", "LICENSE*", "*.yaml", "*.yml", "*.toml", "*.ini", "*.json", "*.editorconfig", ".gitignore"}
 
+// codeless are the types of task that change no code.
+var codeless = []string{"docs", "config", "spec"}
+
 func exempt(files []File, taskType string, sources int) bool {
-	switch taskType {
-	case "docs", "config", "spec":
+	if slices.Contains(codeless, taskType) {
 		return sources == 0
 	}
 	for _, f := range files {

@@ -115,6 +115,15 @@ func (s *Set) Mask(text string) string {
 	return out.String()
 }
 
+// Find tells whether the text holds a value, and the name of the first one.
+func (s *Set) Find(text string) (name string, found bool) {
+	spans := find(text, s.snapshot())
+	if len(spans) == 0 {
+		return "", false
+	}
+	return spans[0].name, true
+}
+
 func mark(name string) string { return "[REDACTED:" + name + "]" }
 
 func (s *Set) snapshot() []form {

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"strings"
 
 	"liza/pkg/agent"
 	"liza/pkg/prompt"
@@ -32,12 +33,21 @@ func Preview(ctx context.Context, desk *verb.Desk, adapter func(name string) (ag
 	if err != nil {
 		return Previewed{}, err
 	}
+	var open []string
+	if r.Kind == role.Reviewer {
+		if open, err = desk.ForeseeChecks(ctx, r.State, r.Task); err != nil {
+			return Previewed{}, err
+		}
+	}
 	s := &Supervisor{Desk: desk, Adapter: adapter, ID: r.Agent, role: roleName}
 	b, err := s.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
 	if err != nil {
 		return Previewed{}, verb.RoleRefusal(r.Task, err)
 	}
 	p := Previewed{Prompt: b.Prompt, Kind: r.Kind, Agent: r.Agent, Role: b.role, Program: b.program, Model: b.model, Warnings: b.warnings}
+	if len(open) > 0 {
+		p.Warnings = append(p.Warnings, "the run will be told what these checks find, which have not been run yet: "+strings.Join(open, ", "))
+	}
 	if r.Warning != "" {
 		p.Warnings = append(p.Warnings, "the run could not begin now: "+r.Warning)
 	}

@@ -168,14 +168,24 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 	guarded, release := s.lease.guard(hard)
 	defer release()
 	u := &unit{task: task}
-	for {
-		again, wait, err := s.runOnce(guarded, u)
+	ended := func(err error) error {
 		switch {
 		case errors.Is(context.Cause(guarded), errLost):
 			return &blackboard.Refusal{Exit: blackboard.ExitLeaseLost, Message: "the lease was lost while the agent worked", Next: "liza status"}
 		case hard.Err() != nil:
 			return ErrAborted
-		case err != nil:
+		}
+		return err
+	}
+	if s.Role == blackboard.RoleReviewer {
+		judge, err := s.check(guarded, u)
+		if err := ended(err); err != nil || !judge {
+			return err
+		}
+	}
+	for {
+		again, wait, err := s.runOnce(guarded, u)
+		if err := ended(err); err != nil {
 			return err
 		}
 		if again && s.OneRun {

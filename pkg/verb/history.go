@@ -21,9 +21,7 @@ const (
 func (d *Desk) Interactions(task string) history.Interactions {
 	h := history.Interactions{Dir: d.Project.HistoryDir(task), MaxMB: d.Config().History.MaxMB, Agent: first(d.Caller.AgentID, blackboard.Human)}
 	if d.Secrets != nil {
-		if err := d.Secrets.AddFolder(d.Project.Secrets()); err != nil {
-			d.progress("%v", err)
-		}
+		d.loadSecrets()
 		h.Mask = d.Secrets.Mask
 	}
 	return h

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/git"
 	"liza/pkg/review"
 )
 
@@ -88,13 +87,13 @@ func (d *Desk) submissionFacts(ctx context.Context, t *blackboard.Task, named st
 			return f, err
 		}
 	}
-	changes, err := d.Repo.ChangedFiles(ctx, t.BaseCommit, f.Commit)
+	changes, err := review.Changes(ctx, d.Repo, t.BaseCommit, f.Commit)
 	if err != nil {
 		return f, err
 	}
 	f.EmptyDiff = len(changes) == 0 && !d.allowEmpty
 	f.ForeignPaths = foreignPaths(changes)
-	gate := review.CountGate(d.reviewFiles(ctx, changes, t.BaseCommit, f.Commit), t.Type, d.Config().Review.TestPaths)
+	gate := review.CountGate(review.Files(changes), t.Type, d.Config().Review.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt
 	return f, nil
 }
@@ -107,39 +106,9 @@ func inWorktree(rev, head string) string {
 	return rev
 }
 
-func (d *Desk) reviewFiles(ctx context.Context, changes []git.Change, base, commit string) []review.File {
-	var files []review.File
-	for _, c := range changes {
-		f := review.File{Path: c.Path, Status: c.Status, AddedLines: c.Status == "A" || c.Status == "M"}
-		if f.AddedLines && c.Mode != git.ModeGitlink {
-			if data, err := d.Repo.ReadFile(ctx, commit, c.Path); err == nil {
-				f.Head = data
-			}
-		}
-		if f.AddedLines && strings.HasSuffix(c.Path, ".rs") { // Rust's tests stand beside the code
-			if diff, err := d.Repo.Diff(ctx, base, commit, c.Path); err == nil {
-				f.Added = addedLines(diff)
-			}
-		}
-		files = append(files, f)
-	}
-	return files
-}
-
-// addedLines are the lines that a diff adds.
-func addedLines(diff string) []byte {
-	var out []byte
-	for line := range strings.Lines(diff) {
-		if added, ok := strings.CutPrefix(line, "+"); ok && !strings.HasPrefix(line, "+++") {
-			out = append(out, added...)
-		}
-	}
-	return out
-}
-
 // foreignPaths lists what no agent may commit: files of Liza but its tracked
 // configuration, and gitlinks to task worktrees (G42).
-func foreignPaths(changes []git.Change) []string {
+func foreignPaths(changes []review.Changed) []string {
 	var bad []string
 	for _, c := range changes {
 		if !MayBeTracked(c.Path) {
@@ -248,7 +217,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	}
 	event := d.input()
 	event.Reason, event.What = in.Reason, in.What
-	event.Verdict = &blackboard.VerdictInput{Findings: in.Findings, Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
+	event.Verdict = &blackboard.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
 	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == "approve" {
 		facts, err := d.reviewFacts(ctx, t)
 		if err != nil {

@@ -93,6 +93,17 @@ func (p *Place) Git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// Shell runs a line of shell in a folder.
+func (p *Place) Shell(dir, line string) {
+	p.TB.Helper()
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=Test", "GIT_AUTHOR_EMAIL=test@localhost", "GIT_COMMITTER_NAME=Test", "GIT_COMMITTER_EMAIL=test@localhost")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.TB.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
 // Desk is that of a person who acts for an agent, or of the person for "".
 func (p *Place) Desk(as string) *verb.Desk {
 	return &verb.Desk{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, Shelf: p.Shelf, Caller: verb.Caller{As: as, Person: "ada"},

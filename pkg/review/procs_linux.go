@@ -1,4 +1,4 @@
-package merge
+package review
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// stopInside kills every process whose working folder lies in path: checks of a merge whose
+// StopInside kills every process whose working folder lies in path: checks of a merge whose
 // process is gone, and what left the group of a check.
-func stopInside(ctx context.Context, path string) error {
+func StopInside(ctx context.Context, path string) error {
 	for end := time.Now().Add(5 * time.Second); ; {
 		inside, err := processesInside(path)
 		if err != nil || len(inside) == 0 {

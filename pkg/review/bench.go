@@ -1,0 +1,369 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"liza/pkg/blackboard"
+)
+
+// NotRun is the message of a check that has to run and, looking only, was not.
+const NotRun = "not run yet"
+
+// Bench is where the commands of the checks run.
+type Bench struct {
+	Tree      Tree
+	Log       func(check string) string // the file that gets the output of a check
+	Timeout   time.Duration             // of each command
+	Hide      []string                  // variables that no command sees
+	Environ   []string                  // that of the commands; nil: of this process
+	Setup     []string                  // commands that make a fresh worktree usable
+	Hooks     []string                  // commands after the checks
+	Mask      func(text string) string  // what is quoted of an output; nil: all of it
+	MaskLog   func(w io.Writer) io.WriteCloser
+	Before    []*blackboard.Check                               // results that may be of the same commit
+	Say       func(text string)                                 // told what begins; may be nil
+	LookOnly  bool                                              // run nothing: what would have to run is left open
+	Worktree  func(ctx context.Context) (dir string, err error) // makes the throw-away worktree at the commit
+	worktree  string
+	setupTold bool
+	setup     error // how setup failed
+}
+
+// Run does all checks of a submission, in their order. An error means that they could not
+// be done, or that ctx ended; then there is no result.
+func (s *Submission) Run(ctx context.Context, b *Bench) ([]Result, error) {
+	results := s.look()
+	detected := Detect(b.Tree)
+	for _, name := range order {
+		setting := s.Settings.Checks[name]
+		commands := detected[name]
+		if setting.Command != "" {
+			commands = []string{setting.Command}
+		}
+		var r Result
+		var err error
+		switch {
+		case !setting.Enabled:
+			continue
+		case name == Build || name == Lint || name == Tests:
+			r, err = s.runCheck(ctx, b, name, commands)
+		case (name == Security || name == CodeQuality) && setting.Command != "":
+			r, err = s.runCheck(ctx, b, name, commands)
+			results = joined(results, r, name, setting.Severity)
+			if err != nil {
+				return nil, err
+			}
+			continue
+		case name == CodeQuality:
+			r = skipped("the reviewer judges it")
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.Check.Name = name
+		results = append(results, r.settled(setting.Severity))
+	}
+	slices.SortStableFunc(results, func(a, c Result) int { return slices.Index(order, a.Check.Name) - slices.Index(order, c.Check.Name) })
+	hooks, err := s.hooks(ctx, b)
+	results = append(results, hooks...)
+	for i := range results {
+		results[i].Check.Commit = s.Task.ReviewCommit
+	}
+	return results, err
+}
+
+// joined adds what the command of a check found to what was found by looking.
+func joined(results []Result, r Result, name, severity string) []Result {
+	r.Check.Name = name
+	i := slices.IndexFunc(results, func(x Result) bool { return x.Check.Name == name })
+	if i < 0 {
+		return append(results, r.settled(severity))
+	}
+	seen := results[i]
+	r.Findings = append(seen.Findings, r.Findings...)
+	if r.Check.Status == Skipped && len(r.Findings) == 0 {
+		r.Check.Status = "" // looking was enough
+	}
+	r.Check.Severity = ""
+	results[i] = r.settled(severity)
+	return results
+}
+
+// hooks are the project's commands after the checks: each that fails is an error.
+func (s *Submission) hooks(ctx context.Context, b *Bench) ([]Result, error) {
+	var results []Result
+	for i, command := range b.Hooks {
+		name := fmt.Sprintf("hook:%d", i+1)
+		s.Settings.Checks[name] = Setting{Enabled: true, Severity: Error}
+		r, err := s.runCheck(ctx, b, name, []string{command})
+		if err != nil {
+			return nil, err
+		}
+		r.Check.Name = name
+		results = append(results, r.settled(Error))
+	}
+	return results, nil
+}
+
+// runCheck runs the commands of one check, all of them, or takes over what they gave on
+// this commit before.
+func (s *Submission) runCheck(ctx context.Context, b *Bench, name string, commands []string) (Result, error) {
+	if s.documentsOnly() && (name == Build || name == Lint || name == Tests) {
+		return exempted(), nil
+	}
+	if len(commands) == 0 {
+		return skipped("no command"), nil
+	}
+	log := b.Log(name)
+	if c := b.before(name, s.Task.ReviewCommit, log, commands); c != nil {
+		return s.resultOf(*c), nil
+	}
+	if b.LookOnly {
+		return skipped(NotRun), nil
+	}
+	if err := b.open(ctx); err != nil {
+		return Result{}, err
+	}
+	if b.setup != nil {
+		if b.setupTold {
+			return skipped("worktree.setup failed"), nil
+		}
+		b.setupTold = true // the first check says it
+		return s.resultOf(blackboard.Check{Name: name, Status: Failed, ExitCode: 1, Log: log, Message: b.setup.Error()}), nil
+	}
+	if err := os.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return Result{}, fmt.Errorf("cannot begin the log of the check %s: %v", name, err)
+	}
+	if b.Say != nil {
+		b.Say("check " + name + ": " + strings.Join(commands, "; "))
+	}
+	total := blackboard.Check{Name: name, Status: Skipped, Message: "tool not found", Log: log}
+	for _, command := range commands {
+		if err := b.runCommand(ctx, name, command, &total); err != nil {
+			return Result{}, err
+		}
+	}
+	return s.resultOf(total), nil
+}
+
+// runCommand runs one command of a check and adds its end to the result.
+func (b *Bench) runCommand(ctx context.Context, name, command string, total *blackboard.Check) error {
+	if tool := toolOf(command); tool != "" && !b.hasTool(tool) {
+		note(total.Log, "$ "+command+"\ntool not found: "+tool+"\n")
+		return nil
+	}
+	size := sizeOf(total.Log)
+	ran := Command{Shell: command, Dir: b.worktree, Log: total.Log, Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog}.Run(ctx)
+	if ran.Err != nil {
+		return fmt.Errorf("cannot run the check %s (%q): %w", name, command, ran.Err)
+	}
+	output := outputFrom(total.Log, size)
+	total.Seconds += ran.Seconds
+	failure := ""
+	switch {
+	case ran.TimedOut:
+		failure = fmt.Sprintf("%q did not end within %s", command, b.Timeout)
+	case ran.ExitCode == 127:
+		return nil
+	case ran.ExitCode != 0:
+		failure = fmt.Sprintf("%q ended with exit code %d", command, ran.ExitCode) + after(": ", b.quote(lastLine(output)))
+	case name == Tests && noTests(output):
+		failure = fmt.Sprintf("%q found no tests", command)
+	}
+	switch {
+	case failure == "" && total.Status != Failed:
+		total.Status, total.Message = Passed, ""
+	case failure != "" && total.Status != Failed:
+		total.Status, total.ExitCode, total.Message = Failed, ran.ExitCode, failure
+	}
+	return nil
+}
+
+// resultOf makes the finding of a check that failed.
+func (s *Submission) resultOf(c blackboard.Check) Result {
+	r := Result{Check: c}
+	r.Check.Severity = ""
+	if c.Status == Failed {
+		f := &blackboard.Finding{Severity: s.severity(c.Name), Message: c.Message}
+		f.File, f.Line = s.placeIn(outputFrom(c.Log, 0))
+		r.Findings = []*blackboard.Finding{f}
+	}
+	return r
+}
+
+// placeIn is the first place of a changed file that an output names: file:line.
+func (s *Submission) placeIn(output string) (file string, line int) {
+	for _, m := range place().FindAllStringSubmatch(output, -1) {
+		name := filepath.ToSlash(filepath.Clean(m[1]))
+		for _, c := range s.Changes {
+			if c.Status != "D" && (c.Path == name || strings.HasSuffix(c.Path, "/"+name)) {
+				line, _ := strconv.Atoi(m[2])
+				return c.Path, line
+			}
+		}
+	}
+	return "", 0
+}
+
+var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([\w./\-]+\.\w+):(\d+)`) })
+
+// before finds the result of the same commands on the same commit. Which commands they
+// were stands in the log.
+func (b *Bench) before(name, commit, log string, commands []string) *blackboard.Check {
+	i := slices.IndexFunc(b.Before, func(c *blackboard.Check) bool {
+		return c != nil && c.Name == name && c.Commit == commit && (c.Status == Passed || c.Status == Failed)
+	})
+	if i < 0 {
+		return nil
+	}
+	var ran []string
+	for line := range strings.Lines(outputFrom(log, 0)) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			ran = append(ran, strings.TrimSuffix(command, "\n"))
+		}
+	}
+	if !slices.Equal(ran, commands) {
+		return nil
+	}
+	c := *b.Before[i]
+	c.Log = log
+	return &c
+}
+
+// open makes the worktree and prepares it, once for all checks.
+func (b *Bench) open(ctx context.Context) (err error) {
+	if b.worktree != "" {
+		return nil
+	}
+	if b.worktree, err = b.Worktree(ctx); err != nil {
+		return err
+	}
+	for _, command := range b.Setup {
+		ran := Command{Shell: command, Dir: b.worktree, Log: b.Log("setup"), Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog}.Run(ctx)
+		switch {
+		case ran.Err != nil:
+			return fmt.Errorf("cannot run worktree.setup (%q): %w", command, ran.Err)
+		case ran.Failed():
+			b.setup = fmt.Errorf("worktree.setup: %q ended with exit code %d, so nothing could be checked", command, ran.ExitCode)
+			return nil
+		}
+	}
+	return nil
+}
+
+// toolOf is the program that a detected command begins with, "" when the shell has to say.
+func toolOf(command string) string {
+	word, _, _ := strings.Cut(command, " ")
+	if strings.ContainsAny(command, "|&;()<>$`'\"=") || slices.Contains([]string{"cd", "exit", "test", "true", "false", "export", "exec", "set", "if", "for", "while", "[", ".", "!"}, word) {
+		return ""
+	}
+	return word
+}
+
+func (b *Bench) hasTool(name string) bool {
+	if !strings.Contains(name, "/") {
+		return b.Tree.Tool(name)
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(b.worktree, name)
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+const quoted = 300 // bytes that are quoted of an output
+
+func (b *Bench) quote(text string) string {
+	if b.Mask != nil {
+		text = b.Mask(text)
+	}
+	for len(text) > quoted {
+		_, size := utf8.DecodeLastRuneInString(text[:quoted+1])
+		text = text[:quoted+1-size]
+	}
+	return text
+}
+
+func lastLine(output string) string {
+	last := ""
+	for line := range strings.Lines(output) {
+		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "$ ") {
+			last = text
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(last, "\uFFFD"))
+}
+
+// noTests recognises runs of Go, pytest, cargo and jest that ended well without a test.
+func noTests(output string) bool {
+	none, some := false, false
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasSuffix(line, "[no test files]"), strings.HasSuffix(line, "[no tests to run]"), strings.HasPrefix(line, "No tests found"),
+			strings.HasPrefix(line, "no tests ran"), line == "running 0 tests":
+			none = true
+		case strings.HasPrefix(line, "ok "), strings.HasPrefix(line, "ok\t"), strings.HasPrefix(line, "running ") && strings.Contains(line, " test"):
+			some = true
+		}
+	}
+	return none && !some
+}
+
+func note(log, text string) {
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		return
+	}
+	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return // the result says it too
+	}
+	defer f.Close()
+	_, _ = f.WriteString(text)
+}
+
+func sizeOf(file string) int64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// outputFrom is a log from that byte on, its end if it is very long.
+func outputFrom(log string, from int64) string {
+	const most = 4 << 20
+	f, err := os.Open(log)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if size := sizeOf(log); size-from > most && from > 0 {
+		from = size - most
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, from, most))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

@@ -1,0 +1,147 @@
+package review
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Tree is what detection looks at: the files at the root of the commit and their texts,
+// and which tools this machine has.
+type Tree struct {
+	Files []string // paths from the root, all of the commit
+	Read  func(file string) string
+	Tool  func(name string) bool
+}
+
+// has tells whether a file that fits the glob stands at the root.
+func (t Tree) has(globs ...string) bool {
+	return slices.ContainsFunc(t.Files, func(file string) bool {
+		return slices.ContainsFunc(globs, func(glob string) bool {
+			ok, _ := path.Match(glob, file)
+			return ok
+		})
+	})
+}
+
+// hasFolder tells whether anything is in the folder.
+func (t Tree) hasFolder(name string) bool {
+	return slices.ContainsFunc(t.Files, func(file string) bool { return strings.HasPrefix(file, name+"/") })
+}
+
+// A sign is a file by which a kind of project is known, and the commands of its checks.
+type sign struct {
+	globs              []string
+	build, lint, tests func(Tree) string // "" when it has no such command
+}
+
+func always(command string) func(Tree) string { return func(Tree) string { return command } }
+
+// signs is the table of roles-and-knowledge 5.5, in its order.
+var signs = []sign{
+	{[]string{"go.mod"}, always("go build ./..."), goLint, always("go test ./...")},
+	{[]string{"package.json"}, script("build"), script("lint"), script("test")},
+	{[]string{"Cargo.toml"}, always("cargo build --quiet"), always("cargo clippy --quiet -- -D warnings"), always("cargo test --quiet")},
+	{[]string{"pyproject.toml", "setup.py", "requirements.txt"}, always("python3 -m compileall -q ."), ruff, always("python3 -m pytest -q")},
+	{[]string{"pom.xml"}, always("mvn -q -DskipTests compile"), always(""), always("mvn -q test")},
+	{[]string{"build.gradle", "build.gradle.kts"}, always("./gradlew -q classes"), always(""), always("./gradlew -q test")},
+	{[]string{"*.sln", "*.csproj"}, always("dotnet build -clp:ErrorsOnly"), always("dotnet format --verify-no-changes"), always("dotnet test")},
+	{[]string{"Gemfile"}, always(""), rubocop, rspec},
+	{[]string{"composer.json"}, always("composer validate --no-check-publish"), always(""), always("vendor/bin/phpunit")},
+}
+
+// Detect finds the commands of build_passes, lint_passes and tests_pass.
+func Detect(t Tree) map[string][]string {
+	found := map[string][]string{}
+	add := func(check, command string) {
+		if command != "" {
+			found[check] = append(found[check], command)
+		}
+	}
+	matched := false
+	for _, s := range signs {
+		if t.has(s.globs...) {
+			matched = true
+			add(Build, s.build(t))
+			add(Lint, s.lint(t))
+			add(Tests, s.tests(t))
+		}
+	}
+	if !matched {
+		for _, m := range [][2]string{{Build, "build"}, {Lint, "lint"}, {Tests, "test"}} {
+			if t.hasTarget(m[1]) {
+				add(m[0], "make "+m[1])
+			}
+		}
+	}
+	return found
+}
+
+func goLint(t Tree) string {
+	if t.has(".golangci.*") && t.Tool("golangci-lint") {
+		return "golangci-lint run"
+	}
+	return "go vet ./..."
+}
+
+// ruff runs when the project configures it, or the machine has it.
+func ruff(t Tree) string {
+	if t.has("ruff.toml", ".ruff.toml") || strings.Contains(t.Read("pyproject.toml"), "[tool.ruff") || t.Tool("ruff") {
+		return "ruff check ."
+	}
+	return ""
+}
+
+func rubocop(t Tree) string {
+	if t.has(".rubocop.yml") {
+		return "bundle exec rubocop"
+	}
+	return ""
+}
+
+func rspec(t Tree) string {
+	if t.hasFolder("spec") {
+		return "bundle exec rspec"
+	}
+	return "bundle exec rake test"
+}
+
+// npmPlaceholder is what npm init writes for a project without tests.
+const npmPlaceholder = "no test specified"
+
+// script is a script of package.json, run by the package manager of the lock file.
+func script(name string) func(Tree) string {
+	return func(t Tree) string {
+		var manifest struct {
+			Scripts map[string]string `json:"scripts"`
+		}
+		if json.Unmarshal([]byte(t.Read("package.json")), &manifest) != nil {
+			return ""
+		}
+		text := manifest.Scripts[name]
+		if strings.TrimSpace(text) == "" || name == "test" && strings.Contains(text, npmPlaceholder) {
+			return ""
+		}
+		switch {
+		case t.has("pnpm-lock.yaml"):
+			return "pnpm run " + name
+		case t.has("yarn.lock"):
+			return "yarn run " + name
+		case t.has("bun.lock", "bun.lockb"):
+			return "bun run " + name
+		}
+		return "npm run " + name
+	}
+}
+
+// hasTarget tells whether the Makefile has a rule for the target.
+func (t Tree) hasTarget(name string) bool {
+	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} {
+		if t.has(file) {
+			return regexp.MustCompile(`(?m)^(?:[\w./%\-]+[ \t]+)*` + name + `(?:[ \t]+[\w./%\-]+)*[ \t]*::?(?:[^=:]|$)`).MatchString(t.Read(file))
+		}
+	}
+	return false
+}

@@ -1,0 +1,258 @@
+package review
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+)
+
+// A token is a form in which well-known services write their secrets.
+type token struct {
+	name string
+	form *regexp.Regexp // the first group, if there is one, is the value
+}
+
+// tokens is the table of secrets. Each form is that of one service, so it needs no guess.
+// The expressions are compiled when the first diff is looked at.
+var tokens = sync.OnceValue(func() []token {
+	var table []token
+	for _, t := range [][2]string{
+		{"a private key", `-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`},
+		{"an AWS key id", `\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})\b`},
+		{"a GitHub token", `\b(gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})\b`},
+		{"a GitLab token", `\b((?:glpat|gldt|glrt|glcbt|glptt|glsoat)-[A-Za-z0-9_\-]{20,64})`},
+		{"a Slack token", `\b(xox[abeoprs]-[A-Za-z0-9\-]{10,250}|xapp-[0-9]-[A-Za-z0-9\-]{10,250})`},
+		{"a Slack webhook", `(hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_]{20,})`},
+		{"a Google key", `\b(AIza[A-Za-z0-9_\-]{35}|ya29\.[A-Za-z0-9_\-]{20,}|GOCSPX-[A-Za-z0-9_\-]{28})`},
+		{"a Stripe key", `\b((?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,99}|whsec_[A-Za-z0-9]{24,})`},
+		{"an Anthropic key", `\b(sk-ant-[A-Za-z0-9_\-]{20,})`},
+		{"an OpenAI key", `\b(sk-(?:proj|svcacct|admin)-[A-Za-z0-9_\-]{20,}|sk-[A-Za-z0-9]{32,})`},
+		{"an npm token", `\b(npm_[A-Za-z0-9]{36})\b`},
+		{"a PyPI token", `\b(pypi-AgE[A-Za-z0-9_\-]{50,})`},
+		{"a Hugging Face token", `\b(hf_[A-Za-z]{34})\b`},
+		{"a SendGrid key", `\b(SG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43})`},
+		{"a DigitalOcean token", `\b(do[opr]_v1_[a-f0-9]{64})\b`},
+		{"a password in a URL", `\b[a-z][a-z0-9+.\-]*://[^\s:/@'"]+:([^\s:/@'"{}$<]{8,})@`},
+	} {
+		table = append(table, token{t[0], regexp.MustCompile(t[1])})
+	}
+	return table
+})
+
+// assignment is a literal of eight characters or more for something named like a secret.
+var assignment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)([a-z0-9_\-.]*(?:password|passwd|secret|token|api_?key)[a-z0-9_\-]*)['"]?\s*(?::?=|:|=>)\s*(?:"([^"]{8,})"|'([^']{8,})'|` + "`([^`]{8,})`" + `)`)
+})
+
+// unquoted is the same in files where values need no quotes: KEY=value, key: value.
+var unquoted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\s*(?:export\s+|-\s+)?([a-z0-9_\-.]*(?:password|passwd|secret|token|api_?key)[a-z0-9_\-]*)\s*[:=]\s*([^\s'"#]{8,})\s*$`)
+})
+
+// placeholder marks values that stand for a secret and are none.
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)changeme|change_me|example|xxx|placeholder|dummy|redacted|your[_\-]|\$\{|\$\(|\{\{|^\$|<|%\(|^\*+$|^\.+$`)
+})
+
+// leak is a place of a line that holds a secret.
+type leak struct {
+	name       string
+	start, end int  // of the value, which is never handed out
+	guess      bool // found by the name that it is assigned to
+}
+
+// leaks finds the secrets of one line of that file.
+func leaks(file, line string) []leak {
+	var found []leak
+	for _, t := range tokens() {
+		for _, m := range t.form.FindAllStringSubmatchIndex(line, -1) {
+			start, end := m[0], m[1]
+			if len(m) > 2 && m[2] >= 0 {
+				start, end = m[2], m[3]
+			}
+			if t.name != "a password in a URL" && !exampleToken(line[start:end]) || t.name == "a password in a URL" && !placeholder().MatchString(line[start:end]) {
+				found = append(found, leak{name: t.name, start: start, end: end})
+			}
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	forms := []*regexp.Regexp{assignment()}
+	if slices.Contains([]string{".env", ".ini", ".cfg", ".conf", ".properties", ".yaml", ".yml", ".toml"}, path.Ext(file)) || strings.HasPrefix(path.Base(file), ".env") {
+		forms = append(forms, unquoted())
+	}
+	for _, form := range forms {
+		for _, m := range form.FindAllStringSubmatchIndex(line, -1) {
+			for i := 4; i+1 < len(m); i += 2 {
+				if m[i] >= 0 && !placeholder().MatchString(line[m[i]:m[i+1]]) {
+					found = append(found, leak{"a literal for " + line[m[2]:m[3]], m[i], m[i+1], true})
+				}
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	return found
+}
+
+// exampleToken tells a token of a manual, such as AKIAIOSFODNN7EXAMPLE, from a real one.
+func exampleToken(value string) bool {
+	upper := strings.ToUpper(value)
+	return strings.Contains(upper, "EXAMPLE") || strings.Contains(upper, "XXXX")
+}
+
+// Redact replaces the secrets of a patch, so that nobody who reads it is handed one.
+func Redact(patch string) string {
+	var b strings.Builder
+	file := ""
+	for line := range strings.Lines(patch) {
+		if name, ok := strings.CutPrefix(line, "+++ b/"); ok {
+			file = strings.TrimRight(name, "\t\n")
+		}
+		text, end := strings.CutSuffix(line, "\n")
+		at := 0
+		for _, l := range sorted(leaks(file, afterSign(text)), len(text)-len(afterSign(text))) {
+			if l.start < at {
+				continue
+			}
+			b.WriteString(text[at:l.start] + "[REDACTED:" + l.name + "]")
+			at = l.end
+		}
+		b.WriteString(text[at:])
+		if end {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// afterSign is a line of a patch without what says whether it was added.
+func afterSign(line string) string {
+	if line != "" && strings.ContainsRune("+- ", rune(line[0])) {
+		return line[1:]
+	}
+	return line
+}
+
+func sorted(found []leak, shift int) []leak {
+	slices.SortFunc(found, func(a, b leak) int { return a.start - b.start })
+	for i := range found {
+		found[i].start += shift
+		found[i].end += shift
+	}
+	return found
+}
+
+// security: no secret, and nothing that could hide something. A finding never shows the
+// value.
+func (s *Submission) security() Result {
+	var r Result
+	add := func(severity, file string, line int, message, fix string) {
+		r.Findings = append(r.Findings, &blackboard.Finding{Severity: severity, File: file, Line: line, Message: message, Fix: fix})
+	}
+	severity := s.severity(Security)
+	mild := atMost(severity, Warning)
+	for _, c := range s.Changes {
+		if c.Status == "D" {
+			continue
+		}
+		s.secretsIn(c, add)
+		switch {
+		case c.Status == "A" && keyFile(c.Path):
+			add(severity, c.Path, 0, "is a file of the kind that holds secrets", "take it out of the history of the branch and ignore it")
+		case c.Status == "A" && c.Binary:
+			add(mild, c.Path, 0, "is a new binary file: nobody can review it", "")
+		}
+		if c.OldMode == "100644" && c.Mode == "100755" {
+			add(mild, c.Path, 0, "became executable", "")
+		}
+		if c.Mode == modeLink && leadsOut(c) {
+			add(mild, c.Path, 0, "is a symbolic link that leads out of the repository", "")
+		}
+		if missing := s.withoutManifest(c.Path); missing != "" {
+			add(mild, c.Path, 0, "changed without "+missing, "change dependencies with the package manager")
+		}
+	}
+	return r
+}
+
+// secretsIn reports at most one finding for a line.
+func (s *Submission) secretsIn(c Changed, add func(severity, file string, line int, message, fix string)) {
+	const fix = "take it out of the history of the branch, and make a new one"
+	for _, l := range c.added() {
+		if s.Known != nil {
+			if name, is := s.Known(l.Text); is {
+				add(s.severity(Security), c.Path, l.N, "holds the value of the secret "+name, fix)
+				continue
+			}
+		}
+		if found := leaks(c.Path, l.Text); len(found) > 0 {
+			severity := s.severity(Security)
+			if found[0].guess && s.kind(c.Path) == Test {
+				severity = atMost(severity, Warning)
+			}
+			add(severity, c.Path, l.N, "holds "+found[0].name+" (the value is not shown)", fix)
+		}
+	}
+}
+
+const modeLink = "120000"
+
+// keyFile tells whether a file is by its name one that holds secrets.
+func keyFile(file string) bool {
+	base := path.Base(file)
+	if strings.HasSuffix(base, ".example") || strings.HasSuffix(base, ".sample") || strings.HasSuffix(base, ".pub") {
+		return false
+	}
+	return slices.ContainsFunc([]string{".env*", "*.pem", "*.p12", "*.pfx", "id_rsa*", "id_ed25519*", "credentials*.json"}, func(glob string) bool {
+		ok, _ := path.Match(glob, base)
+		return ok
+	})
+}
+
+// leadsOut tells of a symbolic link, whose text is its target, whether it leaves the tree.
+func leadsOut(c Changed) bool {
+	for _, l := range c.added() {
+		if path.IsAbs(l.Text) || !strings.HasPrefix(path.Join("/x", path.Dir(c.Path), l.Text)+"/", "/x/") {
+			return true
+		}
+	}
+	return false
+}
+
+// locks are lock files, and the manifests that they are made from.
+var locks = map[string][]string{
+	"go.sum": {"go.mod"}, "package-lock.json": {"package.json"}, "npm-shrinkwrap.json": {"package.json"}, "yarn.lock": {"package.json"},
+	"pnpm-lock.yaml": {"package.json"}, "bun.lock": {"package.json"}, "bun.lockb": {"package.json"}, "Cargo.lock": {"Cargo.toml"},
+	"poetry.lock": {"pyproject.toml"}, "uv.lock": {"pyproject.toml"}, "pdm.lock": {"pyproject.toml"}, "Pipfile.lock": {"Pipfile"},
+	"Gemfile.lock": {"Gemfile"}, "composer.lock": {"composer.json"}, "packages.lock.json": {"*.csproj"}, "mix.lock": {"mix.exs"},
+	"pubspec.lock": {"pubspec.yaml"}, "gradle.lockfile": {"build.gradle", "build.gradle.kts"}, "Package.resolved": {"Package.swift"},
+}
+
+// withoutManifest names the manifest that should have changed with a lock file, anywhere
+// in the repository: in a workspace it stands elsewhere.
+func (s *Submission) withoutManifest(file string) string {
+	manifests := locks[path.Base(file)]
+	if len(manifests) == 0 {
+		return ""
+	}
+	for _, c := range s.Changes {
+		for _, m := range manifests {
+			if ok, _ := path.Match(m, path.Base(c.Path)); ok {
+				return ""
+			}
+		}
+	}
+	return fmt.Sprintf("its manifest (%s)", strings.Join(manifests, " or "))
+}
+
+// textual tells whether the lines of a change are those of a file.
+func (c Changed) textual() bool { return c.Mode != git.ModeGitlink && c.Mode != modeLink && !c.Binary }

@@ -1,0 +1,251 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/git"
+	"liza/pkg/review"
+)
+
+// Checked is what the checks found before a review.
+type Checked struct {
+	Done
+	Checks   []*blackboard.Check
+	Findings []*blackboard.Finding
+	Rejected string // why there is nothing left to judge: the task was rejected without a reviewer
+}
+
+// Check does the checks of a submission for the reviewer who has claimed it, on the exact
+// commit, and stores what they found (roles-and-knowledge 5.5). Work that is not the
+// submitted one any more is rejected (5.1), and so is work with errors when
+// review.skip_agent_on_error says so.
+func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
+	out := Checked{Done: Done{Task: id}}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	t := s.Task(id)
+	if t == nil || t.Status != blackboard.ReadyForReview || !t.ChangesFiles() || d.Config().Review.Mode == "disabled" {
+		return out, nil
+	}
+	out.Status = t.Status
+	if why, err := d.moved(ctx, t); err != nil || why != "" {
+		return d.rejectUnread(ctx, out, "worktree changed during review: "+why, err)
+	}
+	if out.Checks, out.Findings, err = d.runChecks(ctx, s, t, false); err != nil {
+		return out, err
+	}
+	err = d.Update(ctx, "checks", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.RecordChecks(id, a, &blackboard.Review{Commit: t.ReviewCommit, At: blackboard.TimeOf(d.Now()), Checks: out.Checks, Findings: out.Findings})
+	})
+	if err != nil || !d.Config().Review.SkipAgentOnError {
+		return out, err
+	}
+	var errs []string
+	for _, f := range out.Findings {
+		if f.Severity == review.Error {
+			errs = append(errs, strings.TrimPrefix(f.File+": "+f.Message, ": "))
+		}
+	}
+	if len(errs) == 0 {
+		return out, nil
+	}
+	return d.rejectUnread(ctx, out, "the checks found errors: "+strings.Join(errs, "; "), nil)
+}
+
+// rejectUnread rejects work that no reviewer has to read.
+func (d *Desk) rejectUnread(ctx context.Context, out Checked, reason string, err error) (Checked, error) {
+	if err != nil {
+		return out, err
+	}
+	done, err := d.Verdict(ctx, VerdictInput{Task: out.Task, Verdict: "reject", Reason: reason, Supervisor: true})
+	out.Done, out.Rejected = done.Done, reason
+	return out, err
+}
+
+// moved says how branch and worktree differ from what was submitted, "" when they do not.
+func (d *Desk) moved(ctx context.Context, t *blackboard.Task) (string, error) {
+	f, err := d.reviewFacts(ctx, t)
+	switch {
+	case err != nil:
+		return "", err
+	case f.Head != t.ReviewCommit || f.BranchTip != t.ReviewCommit:
+		return fmt.Sprintf("HEAD is %.9s, %.9s was submitted", f.Head, t.ReviewCommit), nil
+	case len(f.Dirty) > 0:
+		return "not committed: " + strings.Join(f.Dirty[:min(10, len(f.Dirty))], ", "), nil
+	}
+	return "", nil
+}
+
+// ForeseeChecks gives a task of a rehearsed board the checks that its next review will see,
+// as far as they can be had without running anything. open names those that have to run.
+func (d *Desk) ForeseeChecks(ctx context.Context, s *blackboard.State, t *blackboard.Task) (open []string, err error) {
+	if t == nil || !t.ChangesFiles() || d.Config().Review.Mode == "disabled" {
+		return nil, nil
+	}
+	checks, findings, err := d.runChecks(ctx, s, t, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range checks {
+		if c.Message == review.NotRun {
+			open = append(open, c.Name)
+		}
+	}
+	t.Review = &blackboard.Review{Commit: t.ReviewCommit, Checks: checks, Findings: findings}
+	return open, nil
+}
+
+// runChecks does the checks in a throw-away worktree at the review commit.
+func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard.Task, lookOnly bool) ([]*blackboard.Check, []*blackboard.Finding, error) {
+	fail := func(err error) ([]*blackboard.Check, []*blackboard.Finding, error) {
+		return nil, nil, fmt.Errorf("cannot check %s: %w", t.ID, err)
+	}
+	sub, err := d.submissionToCheck(ctx, s, t)
+	if err != nil {
+		return fail(err)
+	}
+	files, err := d.Repo.ListCommit(ctx, t.ReviewCommit)
+	if err != nil {
+		return fail(err)
+	}
+	b := d.bench(ctx, s, t, files)
+	b.LookOnly = lookOnly
+	results, err := sub.Run(ctx, b)
+	if !lookOnly {
+		if e := d.clearReview(context.WithoutCancel(ctx), t.ID); e != nil {
+			d.progress("cannot remove the worktree of the checks: %v", e)
+		}
+	}
+	if err != nil {
+		return fail(err)
+	}
+	var checks []*blackboard.Check
+	var findings []*blackboard.Finding
+	for _, r := range results {
+		c := r.Check
+		if c.Log != "" {
+			c.Log = d.rel(c.Log)
+		}
+		checks = append(checks, &c)
+		findings = append(findings, r.Findings...)
+	}
+	return checks, findings, nil
+}
+
+// submissionToCheck gathers what the checks look at. Of an integration fix, what others
+// have merged meanwhile is not this task's (protocol 8.5).
+func (d *Desk) submissionToCheck(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*review.Submission, error) {
+	base := first(t.FixOnto, t.BaseCommit)
+	changes, err := review.Changes(ctx, d.Repo, base, t.ReviewCommit)
+	if err != nil {
+		return nil, err
+	}
+	d.loadSecrets()
+	sub := &review.Submission{Task: t, Changes: changes, Settings: checkSettings(d.Config().Review), Known: d.Secrets.Find}
+	if sub.Settings.Checks[review.MergePreview].Enabled {
+		if head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch()); err == nil {
+			var conflict *git.ConflictError
+			if _, err := d.Repo.MergeTree(ctx, head, t.ReviewCommit); errors.As(err, &conflict) {
+				sub.Conflicts = conflict.Files
+			}
+		}
+	}
+	return sub, nil
+}
+
+func checkSettings(r config.Review) review.Settings {
+	s := review.Settings{Checks: map[string]review.Setting{}, TestPaths: r.TestPaths, UserFacing: r.UserFacingPaths, E2E: r.E2EPaths}
+	for name, c := range r.Checks {
+		s.Checks[name] = review.Setting{Enabled: c.Enabled, Severity: r.Severity(name), Command: c.Command}
+	}
+	return s
+}
+
+// bench is where the commands run: detached at the review commit, without secrets.
+func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Task, files []git.Listed) *review.Bench {
+	cfg := d.Config()
+	tree := review.Tree{
+		Read: func(file string) string {
+			data, err := d.Repo.ReadFile(ctx, t.ReviewCommit, file)
+			if err != nil {
+				return "" // it is not there, as a rule
+			}
+			return string(data)
+		},
+		Tool: func(name string) bool { _, err := exec.LookPath(name); return err == nil },
+	}
+	for _, f := range files {
+		tree.Files = append(tree.Files, f.Path)
+	}
+	b := &review.Bench{Tree: tree, Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
+		Log: func(check string) string { return d.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: d.Secrets.Mask,
+		MaskLog:  func(w io.Writer) io.WriteCloser { return d.Secrets.Writer(w) },
+		Say:      func(text string) { d.progress("%s: %s", t.ID, text) },
+		Worktree: func(ctx context.Context) (string, error) { return d.openReview(ctx, t) }}
+	if t.Review != nil {
+		b.Before = t.Review.Checks
+	}
+	return b
+}
+
+// openReview makes the throw-away worktree; what an interrupted review left goes first.
+func (d *Desk) openReview(ctx context.Context, t *blackboard.Task) (string, error) {
+	if err := d.clearReview(ctx, t.ID); err != nil {
+		return "", err
+	}
+	path := d.Project.ReviewWorktree(t.ID)
+	warnings, err := d.Repo.CheckoutDetached(ctx, path, t.ReviewCommit)
+	for _, w := range warnings {
+		d.progress("the checks of %s: %s", t.ID, w)
+	}
+	return path, err
+}
+
+// clearReview removes the throw-away worktree, and what still runs in it.
+func (d *Desk) clearReview(ctx context.Context, id string) error {
+	path := d.Project.ReviewWorktree(id)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := review.StopInside(ctx, path); err != nil {
+		return err
+	}
+	return d.Repo.RemoveDetached(ctx, path)
+}
+
+// loadSecrets learns the secrets that people put into their folder, for masking.
+func (d *Desk) loadSecrets() {
+	if d.Secrets == nil {
+		return
+	}
+	if err := d.Secrets.AddFolder(d.Project.Secrets()); err != nil {
+		d.progress("%v", err)
+	}
+}
+
+// judged gives findings that name a check of the project the severity of that check
+// (roles-and-knowledge 5.3).
+func (d *Desk) judged(findings []*blackboard.Finding) []*blackboard.Finding {
+	r := d.Config().Review
+	findings = slices.Clone(findings)
+	for i, f := range findings {
+		if f != nil && r.Checks[f.Check].Enabled {
+			own := *f
+			own.Severity = r.Severity(f.Check)
+			findings[i] = &own
+		}
+	}
+	return findings
+}
