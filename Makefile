@@ -10,10 +10,10 @@ FUZZTIME ?= 30s
 CRASHES ?= 5
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash generate install
+.PHONY: help demo test check build race bench bench-store fuzz crash generate install e2e-agents
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## a whole sprint on a fresh example repository, with scripted agents (DEMO_DIR=folder)
 	@go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent
@@ -27,6 +27,8 @@ check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package import
 	go vet ./...
 	GOOS=darwin go vet ./...
 	go tool staticcheck ./...
+	go vet -tags e2e ./pkg/e2e
+	go tool staticcheck -tags e2e ./pkg/e2e
 	go mod tidy -diff
 	go test ./pkg/ -run TestImports
 	@# A test that sleeps is slow or flaky; inside a synctest bubble sleeping costs nothing.
@@ -56,6 +58,9 @@ bench-store: ## the store: changes, cold commands, lock, each beside its floor (
 
 crash: ## crash tests in their long form: every step killed 50 times, 32 processes × 100 changes (CRASHES=5)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
+
+e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
+	@scripts/e2e-agents $(AGENTS)
 
 fuzz: ## every fuzz target for a while (FUZZTIME=30s each)
 	@grep -rn --include='*_test.go' -o 'func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test\.go:[0-9]*:func | |' | sort -u | while read -r dir target; do \
