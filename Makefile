@@ -11,10 +11,10 @@ CRASHES ?= 5
 SEQUENCES ?= 100000
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences generate install
+.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences e2e-agents generate install
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## a whole sprint on a fresh example repository, with scripted agents (DEMO_DIR=folder)
 	@go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent
@@ -25,9 +25,9 @@ test: ## all tests, with the race detector and in random order
 
 check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, sleeps in tests
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	go vet ./...
-	GOOS=darwin go vet ./...
-	go tool staticcheck ./...
+	go vet -tags e2e ./...
+	GOOS=darwin go vet -tags e2e ./...
+	go tool staticcheck -tags e2e ./...
 	go mod tidy -diff
 	go test ./pkg/ -run TestImports
 	@# A test that sleeps is slow or flaky; inside a synctest bubble sleeping costs nothing.
@@ -66,6 +66,9 @@ model: ## everything that can be reached in small worlds: states explored, steps
 
 sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=100000; MODEL_SEED=N replays one)
 	MODEL_SEQUENCES=$(SEQUENCES) go test ./pkg/blackboard -run '^TestRandomSequences$$' -v -count=1 -timeout 60m
+
+e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
+	@scripts/e2e-agents $(AGENTS)
 
 fuzz: ## every fuzz target for a while (FUZZTIME=30s each)
 	@grep -rn --include='*_test.go' -o 'func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test\.go:[0-9]*:func | |' | sort -u | while read -r dir target; do \

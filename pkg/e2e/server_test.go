@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,9 +115,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "count_tokens"), strings.HasSuffix(r.URL.Path, ":countTokens"):
 		writeJSON(w, http.StatusOK, map[string]any{"input_tokens": tokensIn, "totalTokens": tokensIn})
 		return
-	}
-	if dir := os.Getenv("DUMP"); dir != "" {
-		os.WriteFile(fmt.Sprintf("%s/%03d.json", dir, len(s.seen())), body, 0o644)
 	}
 	req, err := d.read(r, body)
 	if err != nil {
