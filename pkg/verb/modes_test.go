@@ -212,7 +212,7 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 		if err != nil || done.Status != blackboard.Approved || p.State().Task("task-1").Review.Findings[0].Severity != "info" {
 			t.Errorf("%+v, %v", done, err)
 		}
-		p, d = begin(t)
+		_, d = begin(t)
 		done, err = d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve", Findings: []*blackboard.Finding{{Severity: "info", Check: "security", Message: "no escaping"}}})
 		if err != nil || done.Status != blackboard.Rejected {
 			t.Errorf("%+v, %v", done, err)
