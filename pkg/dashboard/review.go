@@ -34,14 +34,14 @@ func checksOf(t *blackboard.Task) []string {
 }
 
 func checkLine(c *blackboard.Check) string {
-	text := fmt.Sprintf("%s %s", pad(c.Name, 14), c.Status)
+	text := c.Name + ": " + c.Status
 	if c.Status == "failed" {
 		text += after(" (", c.Severity) + closing(c.Severity)
 	}
 	if c.Seconds > 0 {
 		text += fmt.Sprintf(", %d s", c.Seconds)
 	}
-	return text + after(": ", c.Message) + after("; log: ", c.Log)
+	return text + after("; ", c.Message) + after("; log: ", c.Log)
 }
 
 // findingsOf is what stands against the work, with its places.
@@ -52,13 +52,18 @@ func findingsOf(t *blackboard.Task) []string {
 	}
 	for _, f := range t.Review.Findings {
 		if f != nil {
-			list = append(list, placeOf(f)+after(": ", f.Severity)+after(" (", f.Check)+closing(f.Check)+": "+f.Message+after("; fix: ", f.Fix))
+			list = append(list, findingLine(f))
 		}
 	}
 	return list
 }
 
-// placeOf is file and line of a finding, as compilers write them.
+// findingLine is a finding as compilers write theirs.
+func findingLine(f *blackboard.Finding) string {
+	return placeOf(f) + ": " + orElse(f.Severity, "warning") + after(" (", f.Check) + closing(f.Check) + ": " + f.Message + after("; fix: ", f.Fix)
+}
+
+// placeOf is file and line of a finding.
 func placeOf(f *blackboard.Finding) string {
 	switch {
 	case f.File == "":

@@ -239,9 +239,11 @@ func rejection(t *blackboard.Task) []string {
 			list = append(list, fmt.Sprintf("%d. %s%s", f.N, f.Detail, after("; expected: ", f.Expect)))
 		}
 	}
-	for _, f := range r.Findings {
-		if f != nil {
-			list = append(list, fmt.Sprintf("[%s] %s:%d %s%s", f.Severity, f.File, f.Line, f.Message, after("; fix: ", f.Fix)))
+	if t.Review == nil { // else they stand among those of the review
+		for _, f := range r.Findings {
+			if f != nil {
+				list = append(list, findingLine(f))
+			}
 		}
 	}
 	for _, p := range r.Prior {

@@ -121,7 +121,9 @@ func (r Result) settled(severity string) Result {
 	if len(r.Findings) > 0 {
 		r.Check.Status = Failed
 		r.Check.Severity = worst(r.Findings)
-		r.Check.Message = r.Findings[0].Message
+		if first := r.Findings[0]; r.Check.Message == "" {
+			r.Check.Message = strings.TrimPrefix(first.File+": "+first.Message, ": ")
+		}
 		if n := len(r.Findings); n > 1 {
 			r.Check.Message = fmt.Sprintf("%s; and %d more", r.Check.Message, n-1)
 		}

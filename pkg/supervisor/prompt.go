@@ -92,7 +92,7 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 	}
 	if in.DiffStat, err = s.Desk.Repo.DiffStat(ctx, base, t.ReviewCommit); err == nil {
 		in.Diff, err = s.Desk.Repo.Diff(ctx, base, t.ReviewCommit)
-		in.Diff = review.Redact(in.Diff)
+		in.Diff = s.Desk.Secrets.Mask(review.Redact(in.Diff))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)

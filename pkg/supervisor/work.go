@@ -182,6 +182,9 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 		if err := ended(err); err != nil || !judge {
 			return err
 		}
+		if soft.Err() != nil {
+			return s.letGo(hard, u, "stopped by the person")
+		}
 	}
 	for {
 		again, wait, err := s.runOnce(guarded, u)
