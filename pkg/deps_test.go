@@ -47,12 +47,14 @@ var rules = map[string]rule{
 	"safefile":       {level: 0, reason: "it must not know what is in the file"},
 	"yamldoc":        {level: 0, reason: "it must not know what a task is"},
 	"secret":         {level: 0, reason: "everything that writes uses it, so it can use nobody"},
+	"policy":         {level: 0, reason: "it judges a text; nothing is started and nothing is read"},
 	"protocols":      {level: 0, reason: "it holds texts"},
 
 	"history": {level: 1, may: imports("blackboard", "safefile", "secret"), reason: "what happened never influences what happens"},
 	"breaker": {level: 1, may: imports("blackboard"), reason: "it judges events that it is given and keeps no state of its own"},
 	"config":  {level: 1, may: imports("yamldoc"), reason: "settings know no command line and no state"},
 	"role":    {level: 1, may: imports("blackboard", "yamldoc"), reason: "a role is a text; it starts nothing"},
+	"skill":   {level: 1, reason: "a skill is a folder with a manifest; others start it"},
 	"review":  {level: 1, may: imports("blackboard", "git"), reason: "checks return findings; others store them"},
 
 	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
