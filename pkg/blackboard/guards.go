@@ -103,7 +103,7 @@ var limitsLeaveRoom = Guard{"G23", "the limits leave room for another run", func
 	if used, limit, over := m.state.iterationsUsed(m.task, m.actor.ID); over {
 		return m.no("G23", ExitRefused, "%d of %d iterations of %s are used", used, limit, m.task.ID)
 	}
-	if l := m.state.reached(m.task); l != nil {
+	if l := m.state.reached(m.task, Spent{}, m.task.NextCost()); l != nil {
 		return m.no("G23", ExitRefused, "task %s has reached a limit: %s", m.task.ID, l)
 	}
 	return nil
@@ -182,8 +182,18 @@ var roleResolves = Guard{"G30", "the role of the task can be used", func(m *move
 	if why != "" {
 		return m.noBut("liza roles resolve "+m.task.ID, "G30", ExitRefused, "%s", why)
 	}
-	return nil
+	return m.mayTake("G30")
 }}
+
+// mayTake says why the caller's agent program cannot take the task (protocol 13.3 step 5).
+func (m *move) mayTake(guard string) error {
+	if m.in.MayTake != nil {
+		if why := m.in.MayTake(m.task); why != "" {
+			return m.no(guard, ExitRefused, "%s waits: %s", m.task.ID, why)
+		}
+	}
+	return nil
+}
 
 // A person who does not act for an agent is nobody's coder: what he may do, he may do
 // to anybody's task.

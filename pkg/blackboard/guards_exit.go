@@ -134,7 +134,7 @@ var haltResolved = Guard{"G78", "the task is halted, and with the limits given n
 	}
 	with := *t
 	with.applyLimits(m.in.Limits)
-	l := m.state.reached(&with)
+	l := m.state.reached(&with, Spent{}, with.NextCost())
 	if l == nil && m.state.IterationsOver(&with) {
 		n := m.state.maxIterations(&with)
 		l = &limitReached{key: "max_iterations", value: with.Iteration, limit: n, enough: 2 * n}

@@ -141,7 +141,7 @@ var notAuthor = Guard{"G51", "the reviewer did not write the work", func(m *move
 	if author {
 		return m.noBut("liza status", "G51", ExitRefused, "%s wrote the work of %s; another reviewer has to judge it", m.actor.ID, m.task.ID)
 	}
-	return nil
+	return m.mayTake("G51")
 }}
 
 var reviewerFree = Guard{"G52", "the reviewer has no other task", func(m *move) error {

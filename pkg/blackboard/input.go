@@ -31,6 +31,7 @@ type Input struct {
 	MinFreeMB   int
 	RoleProblem string             // why the role of a new task cannot be used
 	RoleCheck   func(*Task) string // why a task's role cannot be used, "" when it can; nil: all can
+	MayTake     func(*Task) string // why the caller cannot take a task now, "" when it can; nil: it can
 	ReviewMode  string
 	AutoMerge   bool
 	SpecExists  func(path string) bool // nil: not checked

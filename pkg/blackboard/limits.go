@@ -107,7 +107,8 @@ type limitReached struct {
 	enough       int // a limit that leaves room
 }
 
-var unitOf = map[string]string{"cost_cents": "cents", "time_minutes": "minutes", "tokens": "tokens", "max_agent_runs": "runs", "max_iterations": "iterations"}
+var unitOf = map[string]string{"cost_cents": "cents", "time_minutes": "minutes", "tokens": "tokens", "max_agent_runs": "runs", "max_iterations": "iterations",
+	"max_review_cycles": "review cycles"}
 
 // figures is "120 of 100 cents".
 func (l *limitReached) figures() string {
@@ -125,25 +126,38 @@ func (l *limitReached) String() string {
 // (protocol 4.4), or nil. For cost the average of its earlier runs of the kind that
 // comes next is reserved.
 func (s *State) Reached(t *Task, now time.Time) *Halt {
-	l := s.reached(t)
+	return s.reached(t, Spent{}, t.NextCost()).halt(now)
+}
+
+// ReachedWhile returns the limit that the task reaches with what its program has used so far
+// that is still running, or nil. Nothing is reserved any more, and the run itself has begun.
+func (s *State) ReachedWhile(t *Task, running Spent, now time.Time) *Halt {
+	l := s.reached(t, running, 0)
+	if l != nil && l.key == "max_agent_runs" {
+		return nil
+	}
+	return l.halt(now)
+}
+
+func (l *limitReached) halt(now time.Time) *Halt {
 	if l == nil {
 		return nil
 	}
 	return &Halt{Kind: l.kind, Value: l.value, Limit: l.limit, At: TimeOf(now)}
 }
 
-func (s *State) reached(t *Task) *limitReached {
+func (s *State) reached(t *Task, more Spent, reserve int) *limitReached {
 	u := t.Usage
 	if u == nil {
-		return nil
+		u = &Usage{}
 	}
 	for _, x := range []struct {
 		key, kind      string
 		value, reserve int
 	}{
-		{"cost_cents", "cost", u.CostCents, t.nextCost()},
-		{"time_minutes", "time", u.Seconds / 60, 0},
-		{"tokens", "cost", u.TokensIn + u.TokensOut, 0},
+		{"cost_cents", "cost", u.CostCents + more.Cents, reserve},
+		{"time_minutes", "time", (u.Seconds + more.Seconds) / 60, 0},
+		{"tokens", "cost", u.TokensIn + u.TokensOut + more.Tokens, 0},
 		{"max_agent_runs", "iteration", u.AgentRuns, 0},
 	} {
 		limit := s.LimitOf(t, x.key)
@@ -154,9 +168,9 @@ func (s *State) reached(t *Task) *limitReached {
 	return nil
 }
 
-// nextCost is the average cost of the task's recorded runs of the kind that comes next:
+// NextCost is the average cost of the task's recorded runs of the kind that comes next:
 // a reviewer's for what is ready for review, else a coder's.
-func (t *Task) nextCost() int {
+func (t *Task) NextCost() int {
 	kind := RoleCoder
 	if t.Status == ReadyForReview {
 		kind = RoleReviewer

@@ -30,6 +30,8 @@ type State struct {
 	Defaults Settings `yaml:"-"`
 	// Overrides are the values that environment variables set; they win over Config.
 	Overrides Settings `yaml:"-"`
+	// WarnPercent is the part of a limit at which a warning is recorded; 0: never.
+	WarnPercent int `yaml:"-"`
 
 	entries []Entry
 	owned   map[*Task]bool // of a fork: the tasks that it does not share; nil: all
@@ -324,6 +326,18 @@ type Attempt struct {
 	CostCents *int   `yaml:"cost_cents,omitempty"` // nil: unknown, never zero
 	Seconds   int    `yaml:"seconds,omitempty"`
 	Ended     Time   `yaml:"ended,omitempty"`
+	CLI       string `yaml:"cli,omitempty"` // agent program
+
+	Session *Conversation `yaml:"session,omitempty"` // nil: the program has none that can be resumed
+}
+
+// Conversation is what an agent program can resume. The tokens are all that it told for it,
+// from its beginning to the end of the run that the conversation stands with.
+type Conversation struct {
+	ID           string `yaml:"id"`
+	TokensIn     int    `yaml:"tokens_in,omitempty"`
+	TokensOut    int    `yaml:"tokens_out,omitempty"`
+	TokensCached int    `yaml:"tokens_cached,omitempty"`
 }
 
 // LastOutcome is the latest exit command of an agent for a task.

@@ -210,7 +210,7 @@ func (m *move) lostOr(err error) error {
 // apply carries out the rule: registration, effects, status, history, metrics, journal.
 func (m *move) apply() {
 	m.state.admit(m.actor, m.by, m.now)
-	before := m.task.contribution()
+	before, meters := m.task.contribution(), m.state.meters(m.task)
 	mark := len(m.state.entries)
 	for _, e := range m.rule.Does {
 		e.Apply(m)
@@ -235,6 +235,7 @@ func (m *move) apply() {
 		m.log(action)
 	}
 	m.state.entries = append(m.state.entries, consequences...)
+	m.state.warnOfLimits(m.task, meters, m.now)
 }
 
 // run is the whole of an event: pick, check, apply.

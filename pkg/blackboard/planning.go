@@ -105,6 +105,24 @@ func (s *State) EndPlanning(a Actor, launched []Trigger, changed, suppress bool,
 	return nil
 }
 
+// CancelPlanning takes back a launch whose program could not do anything: its quota was used
+// up, or a limit stopped it. It does not count, and what it was launched for is still to be
+// told to the next one.
+func (s *State) CancelPlanning(a Actor, launched []Trigger, now time.Time) error {
+	e, err := s.own(a, now, nil)
+	if err != nil {
+		return err
+	}
+	e.Status, e.Child = AgentIdle, nil
+	for _, t := range launched {
+		if r := s.Planner.record(t.Kind); r != nil && r.Fingerprint == t.Fingerprint && r.Launches > 0 {
+			r.Launches--
+			r.Next = ""
+		}
+	}
+	return nil
+}
+
 // stillTrue tells whether a trigger that the planner was launched for is true unchanged.
 func (s *State) stillTrue(t Trigger, now time.Time) bool {
 	if t.Kind == "INITIAL_PLANNING" { // its fingerprint needs the spec file

@@ -59,14 +59,26 @@ type RunResult struct {
 	Outcome   *LastOutcome
 }
 
+// ReserveCost puts aside what the agent's next run may cost, so that others that start at the
+// same time count it; the end of the run settles it (roles-and-knowledge 8.1).
+func (s *State) ReserveCost(a Actor, cents int, now time.Time) error {
+	e, err := s.own(a, now, nil)
+	if err != nil {
+		return err
+	}
+	e.ReservedCents = cents
+	return nil
+}
+
 // EndRun records a finished run: attempt, usage, crash, no child any more (13.3 step 10).
 func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 	e, err := s.own(a, now, nil)
 	if err != nil {
 		return err
 	}
-	e.Child = nil
+	e.Child, e.ReservedCents = nil, 0
 	e.IterationsTotal++
+	s.endPauses(now)
 	if r.Crashed {
 		var kept []Time
 		for _, c := range e.Crashes {
@@ -80,7 +92,7 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 		s.Usage = &Usage{}
 	}
 	s.Usage.add(r)
-	day := now.UTC().Format("2006-01-02")
+	day := dayOf(now)
 	if s.Usage.Day == nil || s.Usage.Day.Date != day {
 		s.Usage.Day = &UsageDay{Date: day}
 	}
@@ -88,10 +100,15 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 		s.Usage.Day.CostCents += *r.Cost
 	}
 	if t := s.Task(r.Task); t != nil {
+		before := s.meters(t)
 		if t.Usage == nil {
 			t.Usage = &Usage{}
 		}
 		t.Usage.add(r)
+		s.warnOfLimits(t, before, now)
+		if r.Cost == nil && t.Usage.UnknownCostRuns == 1 {
+			s.warnOfUnknownCost(t, now)
+		}
 		r.Attempt.Ended, r.Attempt.Agent, r.Attempt.ClaimSeq = TimeOf(now), a.ID, t.claimSeqOf(a.ID)
 		r.Attempt.Seconds, r.Attempt.CostCents = r.Seconds, nil
 		if r.Cost != nil {
@@ -100,6 +117,10 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 		}
 		if r.Attempt.Outcome == finishedRun && r.Attempt.Kind == string(RoleCoder) {
 			r.Attempt.Outcome = t.outcomeSoFar()
+		}
+		if c := r.Attempt.Session; c != nil {
+			conversation := *c
+			r.Attempt.Session = &conversation
 		}
 		t.addAttempt(&r.Attempt)
 		if r.Outcome != nil {

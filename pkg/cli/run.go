@@ -97,13 +97,16 @@ func (o *runOptions) team(c *crew, given func(string) bool) *supervisor.Team {
 			team.Members = append(team.Members, m)
 		}
 	}
-	slots := c.desk.Config().Orchestration.MaxConcurrentAgents
-	if !c.desk.Config().IsSet("orchestration.max_concurrent_agents") && (given("planners") || given("coders") || given("reviewers")) {
-		slots = max(slots, len(team.Members))
-	}
-	gate := make(chan struct{}, max(1, slots))
+	asked := given("planners") || given("coders") || given("reviewers")
+	slots := &supervisor.Slots{Limit: func() int {
+		cfg := c.desk.Config()
+		if !cfg.IsSet("orchestration.max_concurrent_agents") && asked {
+			return max(cfg.Orchestration.MaxConcurrentAgents, len(team.Members))
+		}
+		return cfg.Orchestration.MaxConcurrentAgents
+	}}
 	for _, m := range team.Members {
-		m.Slots = gate
+		m.Slots = slots
 	}
 	return team
 }

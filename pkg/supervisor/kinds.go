@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -42,36 +43,40 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 		if err != nil {
 			return false, 0, s.cannotStart(ctx, u, err)
 		}
-		s.current = s.record(ctx, st, string(role.Messenger), t.ID, t.ID, p, verb.RunMark(s.generation(st), st.NextRun(s.ID)), "")
+		root := s.Desk.Project.Root
+		r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Worktree: root, Prompt: p.Text, Model: p.model, Role: string(role.Messenger), TaskID: t.ID}, p, st, t.ID, t.ID)
 		defer s.closeRecord(ctx, nil)
-		file, err := s.savePrompt(t.ID, p.Text, s.current.sequence())
-		if err != nil {
+		if err != nil || errors.Is(context.Cause(ctx), errLost) {
 			return false, 0, err
 		}
-		log, err := s.openLog(t.ID, st.NextRun(s.ID))
-		if err != nil {
-			return false, 0, err
+		if text = s.messageOf(r); text == "" {
+			return s.noMessage(context.WithoutCancel(ctx), ctx, u, r)
 		}
-		defer log.Close()
-		r := s.Start(ctx, adapter, agent.Spec{Dir: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Prompt: p.Text, PromptFile: file, Model: p.model, Role: "messenger", TaskID: t.ID, Output: log,
-			Env:     []string{"LIZA_ROLE=messenger", "LIZA_TASK_ID=" + t.ID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file},
-			Timeout: s.Desk.Config().Limits.Timeout.Messenger, KillGrace: st.Duration("kill_grace")})
-		s.current.ended(r)
-		if text = s.messageOf(r); text != "" {
-			s.current.outcome(verb.Outcome{Effect: verb.Applied})
-		} else {
-			if u.reasks++; u.reasks <= 2 && ctx.Err() == nil {
-				return true, s.policy.CrashWait(u.reasks), nil
-			}
-			_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: "the messenger gave no text: " + string(r.Outcome) + " " + r.Error,
-				Questions: []string{"What should the message say?"}, Synthetic: true})
-			return false, 0, err
-		}
+		s.current.outcome(verb.Outcome{Effect: verb.Applied})
 	}
 	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(text, 0, ""), firstLine(text))
 	if err == nil {
 		s.say(t.ID, "%s: %s", done.Status, firstLine(text))
 	}
+	return false, 0, err
+}
+
+// noMessage says what becomes of a message whose writer gave no text.
+func (s *Supervisor) noMessage(ctx, life context.Context, u *unit, r agent.Result) (bool, time.Duration, error) {
+	switch {
+	case r.Outcome == agent.Killed && life.Err() != nil:
+		return false, 0, nil // the caller sees why and releases
+	case r.Outcome == agent.Killed && s.last.over != nil:
+		return false, 0, s.stopForLimit(ctx, u, s.last.over)
+	}
+	if handled, again, wait, err := s.setBack(ctx, u, r); handled {
+		return again, wait, err
+	}
+	if u.reasks++; u.reasks <= 2 {
+		return true, s.policy.CrashWait(u.reasks), nil
+	}
+	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.Outcome) + " " + r.Error,
+		Questions: []string{"What should the message say?"}, Synthetic: true})
 	return false, 0, err
 }
 

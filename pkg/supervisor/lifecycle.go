@@ -79,12 +79,17 @@ func (s *Supervisor) register(ctx context.Context) error {
 	s.ID = r.Agent
 	s.Desk.Caller.AgentID, s.Desk.Caller.Token = r.Agent, r.Token
 	s.lease.renewed(time.Time{})
-	name, model := s.program(ctx, nil)
+	s.Desk.May = s.may
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		return err
+	}
+	c := s.chosen(st, nil)
 	err = s.Desk.Update(ctx, "ready", func(st *blackboard.State, a blackboard.Actor) error {
-		return st.SetReady(a, name, model, s.Desk.Now())
+		return st.SetReady(a, c.name, c.model, s.Desk.Now())
 	})
 	if err == nil {
-		s.say("", "ready, runs %s", name)
+		s.say("", "ready, runs %s", c.name)
 	}
 	return err
 }
@@ -184,6 +189,9 @@ func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFu
 // too long is complete when it has worked, and ErrIdle otherwise.
 func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w waiting) error {
 	var shown time.Duration
+	if w.paused {
+		s.idleSince = s.Desk.Now() // it is not for lack of work
+	}
 	st, err := s.Desk.View(hard)
 	if err == nil {
 		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Desk.Now().Sub(s.idleSince) >= max {

@@ -17,8 +17,12 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 	if len(due) == 0 {
 		return false, waiting{why: s.plannerWaits(st, facts), until: next}, nil
 	}
-	if w, paused := s.programPaused(st); paused {
+	if w := s.chosen(st, nil).wait; w.why != "" {
+		w.paused = true
 		return false, w, nil
+	}
+	if stopped, w, err := s.sprintSpent(hard, st, 0); stopped || err != nil {
+		return false, w, err
 	}
 	err := s.Desk.Update(hard, "plan", func(st *blackboard.State, a blackboard.Actor) error {
 		due, next = st.DueTriggers(facts, s.Desk.Now()) // another planner may have been faster
@@ -89,6 +93,9 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		return &blackboard.Refusal{Exit: blackboard.ExitLeaseLost, Message: "the lease was lost while the planner worked", Next: "liza status"}
 	}
 	end := s.Desk.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a blackboard.Actor) error {
+		if u.uncounted && !changed {
+			return st.CancelPlanning(a, due, s.Desk.Now())
+		}
 		return st.EndPlanning(a, due, changed, suppress, s.Desk.Now())
 	})
 	if hard.Err() != nil {
@@ -99,9 +106,21 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 
 // planOnce is one run of the planner program. again: another run of the same launch.
 func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Trigger) (verb.Outcome, bool, error) {
+	free, ok := s.Slots.take(ctx)
+	if !ok {
+		return verb.Outcome{}, false, nil
+	}
+	defer free()
 	st, err := s.Desk.View(ctx)
 	if err != nil {
 		return verb.Outcome{}, false, err
+	}
+	if over, wait, err := s.reserve(ctx, st, nil); err != nil || wait > 0 {
+		free()
+		return verb.Outcome{}, wait > 0 && sleep(ctx, wait), err
+	} else if over != nil {
+		u.uncounted = true
+		return verb.Outcome{}, false, s.stopForLimit(ctx, u, over)
 	}
 	p, err := s.prompt(ctx, st, nil, u, due)
 	if err != nil {
@@ -114,7 +133,9 @@ func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Tri
 	mark := s.Desk.MarkOf(st, s.ID, "")
 	s.Desk.Scripted = p.program == "scripted"
 	root := s.Desk.Project.Root
-	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p.Text, Model: p.model, Role: string(s.Role), Worktree: root, Session: u.session}, p, st, "", verb.PlannerRuns)
+	p.resumed = s.conversation(u, nil, p.program)
+	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p.Text, Model: p.model, Role: string(s.Role), Worktree: root}, p, st, "", verb.PlannerRuns)
+	free()
 	if err != nil || ctx.Err() != nil {
 		return verb.Outcome{}, false, err
 	}
@@ -122,17 +143,19 @@ func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Tri
 }
 
 func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.Mark, r agent.Result) (verb.Outcome, bool, error) {
+	if !s.answered(r) {
+		if handled, again, wait, err := s.setBack(ctx, u, r); handled {
+			u.uncounted = !again
+			return verb.Outcome{}, again && sleep(life, wait), err
+		}
+	}
 	switch {
 	case s.answered(r):
-	case r.Outcome.Transient():
-		u.transients++
-		wait := s.policy.TransientWait(u.transients, r.RetryAfter)
-		s.warn("", "%s: %s; tries again in %s", r.Outcome, r.Error, wait)
-		return verb.Outcome{}, sleep(life, wait), nil
-	case r.Outcome == agent.QuotaWindow:
-		return verb.Outcome{}, false, s.pauseProgram(ctx, nil, r)
-	case r.Outcome == agent.Unusable:
-		return verb.Outcome{}, false, fmt.Errorf("%w: the agent program cannot be used: %s", ErrGaveUp, r.Error)
+	case s.last.resumed && r.NoSession:
+		return verb.Outcome{}, s.beginAnew(u), nil
+	case r.Outcome == agent.Killed && s.last.over != nil:
+		u.uncounted = true
+		return verb.Outcome{}, false, s.stopForLimit(ctx, u, s.last.over)
 	case r.Restart && u.restarts < maxRestarts:
 		u.restarts++
 		return verb.Outcome{}, true, nil
@@ -152,11 +175,11 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 	s.current.outcome(out)
 	if out.Effect == verb.Reask && u.reasks < s.Desk.Config().Limits.MaxParseRetries {
 		u.reasks++
-		u.reask, u.session = &reask{broken: r.Final, problem: out.Problem}, r.Session
+		u.reask, u.talk, u.with = &reask{broken: r.Final, problem: out.Problem}, s.last.talk, s.last.program
 		s.warn("", "asks again (%d): %s", u.reasks, out.Problem)
 		return verb.Outcome{}, true, nil
 	}
-	u.reask = nil
+	u.reask, u.talk = nil, nil
 	if out.Effect != verb.Reask {
 		s.say("", "%s (%s)", out.Note, cost(r))
 	}

@@ -21,6 +21,7 @@ type briefing struct {
 	model    string
 	reask    int // which re-ask of its unit of work it is; 0: none
 	warnings []string
+	resumed  *blackboard.Conversation // in which the run goes on; nil: a new one
 }
 
 // prompt is what the agent of this supervisor is given. t is nil for a planner, due are the
@@ -56,7 +57,8 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	if b.role, err = s.roleFor(kind, t); err != nil {
 		return b, err
 	}
-	b.program, b.model = s.programFor(b.role.Role, t)
+	c := s.choose(st, kind, b.role.Role, t)
+	b.program, b.model = c.name, c.model
 	cfg := s.Desk.Config()
 	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Model: b.model,
 		Triggers: due, Action: "run", MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
@@ -106,15 +108,6 @@ func (s *Supervisor) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved,
 		return s.Desk.Roles().Use(kind, s.role, "option")
 	}
 	return s.Desk.Roles().Resolve(kind, t, s.Desk.RoleSettings())
-}
-
-// programFor is the agent program and the model of a run of that role (1.7).
-func (s *Supervisor) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
-	known := func(name string) bool {
-		_, err := s.Adapter(name)
-		return err == nil
-	}
-	return s.Desk.Roles().Program(r, t, s.Desk.RoleSettings(), s.CLI, s.Model, known)
 }
 
 func first(a, b string) string {

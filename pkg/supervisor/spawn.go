@@ -19,20 +19,6 @@ import (
 	"liza/pkg/verb"
 )
 
-// programIn is the agent program and the model for a run. When the role cannot be used
-// nothing is started; then the program is the one that is configured.
-func (s *Supervisor) programIn(_ *blackboard.State, t *blackboard.Task) (name, model string) {
-	used, err := s.roleFor(role.Kind(s.Role), t)
-	if err != nil {
-		return first(s.CLI, s.Desk.Config().Agents.Default), s.Model
-	}
-	return s.programFor(used.Role, t)
-}
-
-func (s *Supervisor) program(_ context.Context, t *blackboard.Task) (name, model string) {
-	return s.programIn(nil, t)
-}
-
 // spawn prepares prompt, environment and log, runs the program, and records its end.
 func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (agent.Result, error) {
 	p, err := s.prompt(ctx, st, t, u, nil)
@@ -43,54 +29,59 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 	if err != nil {
 		return agent.Result{}, err
 	}
-	spec := agent.Spec{Dir: s.Desk.Repo.WorktreePath(t.ID), Prompt: p.Text, Model: p.model, Role: string(s.Role), TaskID: t.ID, Worktree: s.Desk.Repo.WorktreePath(t.ID),
-		Session: u.session}
+	p.resumed = s.conversation(u, t, p.program)
+	spec := agent.Spec{Dir: s.Desk.Repo.WorktreePath(t.ID), Prompt: p.Text, Model: p.model, Role: string(s.Role), TaskID: t.ID, Worktree: s.Desk.Repo.WorktreePath(t.ID)}
 	return s.launch(ctx, adapter, spec, p, st, t.ID, t.ID)
 }
 
-// launch runs one program for task ("" for a planner). folder names its prompts.
+// launch runs one program for task ("" for a planner). folder names its prompts. A messenger
+// has no id, no token and no verbs.
 func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec agent.Spec, b briefing, st *blackboard.State, task, folder string) (agent.Result, error) {
-	if s.Slots != nil {
-		select {
-		case s.Slots <- struct{}{}:
-			defer func() { <-s.Slots }()
-		case <-ctx.Done():
-			return agent.Result{Outcome: agent.Killed}, nil
-		}
-	}
 	run := st.NextRun(s.ID)
 	token, hash, err := s.Desk.NewToken()
 	if err != nil {
 		return agent.Result{}, err
 	}
-	mark := verb.RunMark(s.generation(st), run)
-	s.current = s.record(ctx, st, string(s.Role), task, folder, b, mark, token)
+	kind := b.role.Role.Kind
+	s.last = lastRun{program: b.program, mark: verb.RunMark(s.generation(st), run)}
+	s.current = s.record(ctx, st, string(kind), task, folder, b, s.last.mark, token)
 	file, err := s.savePrompt(folder, spec.Prompt, s.current.sequence())
 	if err != nil {
 		return agent.Result{}, err
 	}
-	person, err := s.identity(ctx)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	log, err := s.openLog(task, run)
+	log, err := s.openLog(task, run, s.last.mark)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	defer log.Close()
 	spec.PromptFile, spec.Output = file, log
-	spec.Env = append(s.environment(task, token, mark, file, spec.Worktree), person...)
-	spec.Timeout, spec.Stall, spec.KillGrace = st.Duration(s.key("run_timeout")), st.Duration("stall_timeout"), st.Duration("kill_grace")
-	spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
+	spec.Stall, spec.KillGrace = st.Duration("stall_timeout"), st.Duration("kill_grace")
+	if b.resumed != nil {
+		spec.Session, s.last.resumed = b.resumed.ID, true
+	}
+	if kind == role.Kind(s.Role) {
+		person, err := s.identity(ctx)
+		if err != nil {
+			return agent.Result{}, err
+		}
+		spec.Env = append(s.environment(task, token, s.last.mark, file, spec.Worktree), person...)
+		spec.Timeout = st.Duration(s.key("run_timeout"))
+		spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
+	} else {
+		hash = ""
+		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + task, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + s.last.mark}
+		spec.Timeout = s.Desk.Config().Limits.Timeout.Messenger
+	}
 	spec.Started = func(p agent.Process) error {
 		return s.Desk.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
 			}
-			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: run, RunID: mark, TokenHash: hash, Task: task}, s.Desk.Now())
+			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: run, RunID: s.last.mark, TokenHash: hash, Task: task}, s.Desk.Now())
 		})
 	}
-	r := s.Start(ctx, adapter, spec)
+	r, over := s.watched(ctx, adapter, spec, b, task)
+	s.last.over, s.last.talk = over, conversed(b.resumed, r)
 	s.current.ended(r)
 	return r, s.ended(ctx, task, run, b, r)
 }
@@ -154,7 +145,7 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 }
 
 // openLog opens the output log and marks the beginning of a run in it.
-func (s *Supervisor) openLog(task string, run int) (io.WriteCloser, error) {
+func (s *Supervisor) openLog(task string, run int, mark string) (io.WriteCloser, error) {
 	path := s.Desk.Project.OutputAgent(s.ID)
 	if task != "" {
 		path = s.Desk.Project.Output(task)
@@ -166,7 +157,7 @@ func (s *Supervisor) openLog(task string, run int) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the output log: %v", err)
 	}
-	if _, err := fmt.Fprintf(f, "=== %s %s run %d\n", blackboard.TimeOf(s.Desk.Now()), s.ID, run); err != nil {
+	if _, err := fmt.Fprintf(f, "=== %s %s run %d (%s)\n", blackboard.TimeOf(s.Desk.Now()), s.ID, run, mark); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the output log: %w", err), f.Close())
 	}
 	return f, nil
@@ -179,12 +170,13 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 		return nil
 	}
 	rr := blackboard.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
-		Crashed: r.Outcome == agent.Crashed && !r.Restart && !s.answered(r)}
+		Crashed: r.Outcome == agent.Crashed && !r.Restart && !s.answered(r) && !(s.last.resumed && r.NoSession)}
 	if r.Usage.CostKnown {
 		rr.Cost = &r.Usage.CostCents
 	}
-	exit, _, _ := verb.ParseExit(r.Final, string(s.Role), s.Desk.Config().Exit.Strict)
-	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(s.Role), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: firstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds, Commit: s.head(ctx, task)}
+	exit, _, _ := verb.ParseExit(r.Final, string(b.role.Role.Kind), s.Desk.Config().Exit.Strict)
+	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: firstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
+		Commit: s.head(ctx, task), CLI: b.program, Session: s.last.talk}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: s.Desk.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Desk.Now())}
@@ -215,10 +207,13 @@ func (s *Supervisor) head(ctx context.Context, task string) string {
 
 // recordUsage appends to usage.jsonl; no decision reads it, so a failure is only told.
 func (s *Supervisor) recordUsage(task string, run int, b briefing, r agent.Result) {
-	line := map[string]any{"at": blackboard.TimeOf(s.Desk.Now()), "run": run, "agent": s.ID, "kind": s.Role, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
-		"cost_cents": nil, "tokens_in": r.Usage.TokensIn, "tokens_out": r.Usage.TokensOut, "tokens_cached": r.Usage.TokensCached, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome}
+	line := map[string]any{"at": blackboard.TimeOf(s.Desk.Now()), "run": run, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
+		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": s.last.mark}
 	if r.Usage.CostKnown {
 		line["cost_cents"] = r.Usage.CostCents
+	}
+	if r.Usage.TokensKnown {
+		line["tokens_in"], line["tokens_out"], line["tokens_cached"] = r.Usage.TokensIn, r.Usage.TokensOut, r.Usage.TokensCached
 	}
 	data, err := json.Marshal(line)
 	if err == nil {

@@ -104,7 +104,8 @@ func (s *Supervisor) Foresee(ctx context.Context, next verb.NextStep) (Foreseen,
 		return out, verb.RoleRefusal(t, err)
 	}
 	out.Role = used.Role.Name
-	out.Program, out.Model = s.programFor(used.Role, t)
+	c := s.choose(st, kind, used.Role, t)
+	out.Program, out.Model = c.name, c.model
 	adapter, err := s.Adapter(out.Program)
 	if err != nil {
 		return out, err

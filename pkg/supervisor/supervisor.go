@@ -41,13 +41,18 @@ type Supervisor struct {
 	// Print shows one line per step.
 	Print func(Line)
 	// Slots bounds how many programs run at a time; nil: no bound.
-	Slots chan struct{}
+	Slots *Slots
+	// Running counts what the programs of this process use while they run; nil: this one's only.
+	Running *Running
+	// Jitter gives numbers from -1 to 1, by which waits differ; nil: they do not.
+	Jitter func() float64
 
 	policy  Policy
 	role    string // of a preview: in the place of the role that would be used
 	worked  bool
 	current *recording // the run that is under way, for the history
 	claim   string     // the claim of the run before
+	last    lastRun
 
 	historyTold bool // people know that the history cannot be written
 	lease       leaseKeeper
@@ -173,6 +178,8 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 type waiting struct {
 	why   string
 	until time.Time // zero: the poll interval
+
+	paused bool // there is work, but its agent program is paused until then
 }
 
 // complete ends goal and sprint when everything is done, and the supervisor with them.

@@ -24,9 +24,11 @@ type Team struct {
 func (t *Team) Run(soft, hard context.Context) error {
 	soft, stop := context.WithCancelCause(soft)
 	defer stop(nil)
+	running := &Running{}
 	ended := make(chan end, len(t.Members))
 	var all sync.WaitGroup
 	for _, m := range t.Members {
+		m.Running = running
 		all.Go(func() { ended <- end{m, m.Run(soft, hard)} })
 	}
 	watched := make(chan struct{})

@@ -17,14 +17,14 @@ const maxClaimFailures = 3
 
 // code claims the best task and works on it until the claim ends.
 func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
-	if w, paused := s.programPaused(st); paused {
-		return false, w, nil
-	}
 	if done, err := s.applyLimits(hard, st); err != nil || done {
 		return done, waiting{}, err
 	}
+	w, err := s.closed(hard, st)
+	if err != nil || w.why != "" {
+		return false, w, err
+	}
 	var c verb.Claimed
-	var err error
 	for failures := 0; ; failures++ {
 		c, err = s.Desk.Claim(hard, s.Task)
 		if err == nil || exitOf(err) != blackboard.ExitFailure {
@@ -38,7 +38,7 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 			return false, waiting{}, ErrAborted
 		}
 	}
-	if w, idle := s.nothingTo(err); idle {
+	if w, idle := s.nothingTo(st, err); idle {
 		return false, w, s.onlyTask(err)
 	}
 	if err != nil {
@@ -57,11 +57,11 @@ func (s *Supervisor) review(soft, hard context.Context) (bool, waiting, error) {
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if w, paused := s.programPaused(st); paused {
-		return false, w, nil
+	if w, err := s.closed(hard, st); err != nil || w.why != "" {
+		return false, w, err
 	}
 	c, err := s.Desk.ClaimReview(hard, s.Task)
-	if w, idle := s.nothingTo(err); idle {
+	if w, idle := s.nothingTo(st, err); idle {
 		return false, w, s.onlyTask(err)
 	}
 	if err != nil {
@@ -71,10 +71,22 @@ func (s *Supervisor) review(soft, hard context.Context) (bool, waiting, error) {
 	return true, waiting{}, s.work(soft, hard, c.Task)
 }
 
+// closed says why the limits of sprint and day let nothing new start, when there is work.
+func (s *Supervisor) closed(ctx context.Context, st *blackboard.State) (waiting, error) {
+	for _, t := range st.Tasks {
+		if t != nil && t.Hold == nil && s.takes(t.Status) {
+			_, w, err := s.sprintSpent(ctx, st, 0)
+			return w, err
+		}
+	}
+	return waiting{}, nil
+}
+
 // nothingTo tells whether a claim found nothing, lost a race, or has to wait.
-func (s *Supervisor) nothingTo(err error) (waiting, bool) {
+func (s *Supervisor) nothingTo(st *blackboard.State, err error) (waiting, bool) {
 	if isNothing(err) || isRefused(err) {
-		return waiting{why: err.Error()}, true
+		until := s.heldBack(st)
+		return waiting{why: err.Error(), until: until, paused: !until.IsZero()}, true
 	}
 	return waiting{}, false
 }
@@ -85,20 +97,6 @@ func (s *Supervisor) onlyTask(err error) error {
 		return err
 	}
 	return nil
-}
-
-// programPaused tells whether this agent's program waits for its quota window.
-func (s *Supervisor) programPaused(st *blackboard.State) (waiting, bool) {
-	name, _ := s.programIn(st, nil)
-	p := st.Programs[name]
-	if p == nil {
-		return waiting{}, false
-	}
-	until, ok := p.PausedUntil.At()
-	if !ok || !until.After(s.Desk.Now()) {
-		return waiting{}, false
-	}
-	return waiting{why: fmt.Sprintf("%s is paused until %s: %s", name, p.PausedUntil, p.Reason), until: until}, true
 }
 
 // applyLimits blocks claimable tasks that have reached a limit (T26, T27), without a claim.
@@ -155,7 +153,10 @@ type unit struct {
 	timeouts   int
 	crashes    int
 	reask      *reask
-	session    string
+	talk       *blackboard.Conversation // in which the next run takes place; nil: a new one, or the one before a rejection
+	with       string                   // the program that has it
+	fresh      bool                     // no earlier conversation is to be resumed
+	uncounted  bool                     // a planner's launch that could not do anything
 }
 
 // reask is what the next run is told about the answer that could not be used.
@@ -176,6 +177,9 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 			return ErrAborted
 		}
 		return err
+	}
+	if again, err := s.submitAgain(guarded, task); again || err != nil {
+		return ended(err)
 	}
 	if s.Role == blackboard.RoleReviewer {
 		judge, err := s.check(guarded, u)
@@ -225,6 +229,11 @@ func (s *Supervisor) waitOpen(ctx context.Context) error {
 // runOnce starts the agent program once and applies what came of it. again: the claim
 // goes on with another run after wait.
 func (s *Supervisor) runOnce(ctx context.Context, u *unit) (again bool, wait time.Duration, err error) {
+	free, ok := s.Slots.take(ctx)
+	if !ok {
+		return false, 0, nil
+	}
+	defer free()
 	st, err := s.Desk.View(ctx)
 	if err != nil {
 		return false, 0, err
@@ -233,14 +242,15 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (again bool, wait tim
 	if t == nil {
 		return false, 0, nil
 	}
-	if stopped, err := s.overLimit(ctx, st, t); stopped || err != nil {
-		return false, 0, err
+	if stopped, wait, err := s.mayRun(ctx, u, st, t); stopped || err != nil {
+		return wait > 0, wait, err
 	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != "code" {
 		return s.runKind(ctx, u, st, t)
 	}
 	mark := s.Desk.MarkOf(st, s.ID, u.task)
 	r, err := s.spawn(ctx, u, st, t)
+	free()
 	defer s.closeRecord(ctx, err)
 	if err != nil {
 		return false, 0, s.cannotStart(ctx, u, err)
@@ -249,6 +259,25 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (again bool, wait tim
 		return false, 0, nil
 	}
 	return s.judge(context.WithoutCancel(ctx), ctx, u, mark, r)
+}
+
+// mayRun looks at everything that can forbid the next run of a claim: limits of the task,
+// the sprint and the day, and a pause of the agent program. With a wait it is to be asked again.
+func (s *Supervisor) mayRun(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (stopped bool, wait time.Duration, err error) {
+	if stopped, err := s.overLimit(ctx, st, t); stopped || err != nil {
+		return true, 0, err
+	}
+	if w := s.chosen(st, t).wait; w.why != "" {
+		return true, 0, s.letGo(ctx, u, w.why)
+	}
+	if _, needed := s.kindOf(t); !needed {
+		return false, 0, nil
+	}
+	over, wait, err := s.reserve(ctx, st, t)
+	if over != nil {
+		err = s.stopForLimit(ctx, u, over)
+	}
+	return over != nil || wait > 0, wait, err
 }
 
 // overLimit blocks a task that has reached a limit before its next run (T26, T27).
@@ -279,6 +308,9 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, m verb.Mark, r ag
 	if r.Outcome == agent.Killed && life.Err() != nil && held {
 		return false, 0, nil // the caller sees why and releases
 	}
+	if r.Outcome == agent.Killed && s.last.over != nil && held {
+		return false, 0, s.stopForLimit(ctx, u, s.last.over)
+	}
 	if !held || s.answered(r) {
 		return s.apply(ctx, u, m, r)
 	}
@@ -288,20 +320,14 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, m verb.Mark, r ag
 			return true, 0, nil
 		}
 	}
-	u.reask = nil
+	if s.last.resumed && r.NoSession {
+		return s.beginAnew(u), 0, nil
+	}
+	if handled, again, wait, err := s.setBack(ctx, u, r); handled {
+		return again, wait, err
+	}
+	u.reask, u.talk, u.fresh = nil, nil, true
 	switch {
-	case r.Outcome.Transient():
-		u.transients++
-		wait := s.policy.TransientWait(u.transients, r.RetryAfter)
-		s.warn(u.task, "%s: %s; tries again in %s", r.Outcome, r.Error, wait)
-		return true, wait, nil
-	case r.Outcome == agent.QuotaWindow:
-		return false, 0, s.pauseProgram(ctx, u, r)
-	case r.Outcome == agent.Unusable:
-		if err := s.letGo(ctx, u, r.Error); err != nil {
-			return false, 0, err
-		}
-		return false, 0, fmt.Errorf("%w: the agent program cannot be used: %s", ErrGaveUp, r.Error)
 	case r.Outcome == agent.ContextFull:
 		return s.contextFull(ctx, u, st.Task(u.task), m, r)
 	case r.Outcome == agent.TimedOut || r.Outcome == agent.Stalled || r.Outcome == agent.Killed:
@@ -350,7 +376,7 @@ func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Re
 	case verb.Reask:
 		return s.askAgain(ctx, u, r, out.Problem)
 	case verb.Continue:
-		u.reask, u.session = nil, ""
+		u.reask, u.talk, u.fresh = nil, nil, true
 		s.say(u.task, "%s", out.Note)
 		return true, 0, nil
 	}
@@ -363,7 +389,7 @@ func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Re
 func (s *Supervisor) askAgain(ctx context.Context, u *unit, r agent.Result, problem string) (bool, time.Duration, error) {
 	if u.reasks < s.Desk.Config().Limits.MaxParseRetries {
 		u.reasks++
-		u.reask, u.session = &reask{broken: r.Final, problem: problem}, r.Session
+		u.reask, u.talk, u.with = &reask{broken: r.Final, problem: problem}, s.last.talk, s.last.program
 		s.warn(u.task, "asks again (%d): %s", u.reasks, problem)
 		return true, 0, nil
 	}
@@ -433,11 +459,7 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 
 // stopForCrashes is the give-up: the journal says so, and the supervisor ends.
 func (s *Supervisor) stopForCrashes(ctx context.Context, what string) error {
-	err := s.Desk.Update(ctx, "give up", func(st *blackboard.State, a blackboard.Actor) error {
-		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Desk.Now()), Agent: a.ID, Action: "agent_gave_up", Detail: what})
-		return nil
-	})
-	if err != nil {
+	if err := s.gaveUp(ctx, what, map[string]any{"program": s.last.program, "run": s.last.mark}); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w after too many crashes: %s", ErrGaveUp, what)
@@ -455,31 +477,6 @@ func (s *Supervisor) letGo(ctx context.Context, u *unit, reason string) error {
 		s.say(u.task, "released: %s", reason)
 	}
 	return err
-}
-
-// pauseProgram gives the work back and starts nothing of that program before its quota
-// window ends; other programs go on.
-func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, r agent.Result) error {
-	s.quotas++
-	until := s.policy.QuotaUntil(s.quotas, r, s.Desk.Now())
-	if u != nil {
-		if err := s.letGo(ctx, u, "quota: "+r.Error); err != nil {
-			return err
-		}
-	}
-	st, err := s.Desk.View(ctx)
-	if err != nil {
-		return err
-	}
-	name, _ := s.programIn(st, nil)
-	s.warn("", "%s has used up its quota; paused until %s", name, until.Format(time.RFC3339))
-	return s.Desk.Update(ctx, "program", func(st *blackboard.State, _ blackboard.Actor) error {
-		if st.Programs == nil {
-			st.Programs = map[string]*blackboard.Program{}
-		}
-		st.Programs[name] = &blackboard.Program{PausedUntil: blackboard.TimeOf(until.Add(time.Second)), Reason: r.Error, At: blackboard.TimeOf(s.Desk.Now())}
-		return nil
-	})
 }
 
 // cannotStart handles a program that could not be prepared or started at all.

@@ -114,6 +114,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 			return err
 		}
 		in := in
+		in.MayTake = d.mayTake(s)
 		in.Claim = &blackboard.ClaimFacts{Base: head, Reserve: s.Duration("claim_reserve"), Named: name != ""}
 		chosen := name
 		if name == "" {
@@ -281,6 +282,8 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		if _, err := s.Identify(a, now); err != nil {
 			return err
 		}
+		in := in
+		in.MayTake = d.mayTake(s)
 		chosen := id
 		if id == "" {
 			t, why := s.NextReview(a, in, now)
@@ -289,7 +292,6 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 			}
 			chosen = t.ID
 		}
-		in := in
 		var former *orphan
 		if t := s.Task(chosen); t != nil {
 			in.SpecHash, former = spec[t.SpecRef], d.formerReviewer(s, t)

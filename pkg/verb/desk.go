@@ -37,6 +37,10 @@ type Desk struct {
 	Scripted    bool               // plans come from the scripted planner (roles-and-knowledge 3.3, 4)
 	Progress    func(text string)  // says what long work is doing; may be nil
 	At          func(point string) // failpoints of tests; may be nil
+	// May says why the caller cannot take a task now, "" when it can: its agent program waits,
+	// or may not judge what it wrote. nil: it can take any.
+	May func(*blackboard.State, *blackboard.Task) string
+
 	Secrets     *secret.Set        // masked in the history; nil: none are known
 
 	allowEmpty bool // a submission may change no file: --empty-commit of poststep
@@ -175,6 +179,7 @@ func (d *Desk) prepare(s *blackboard.State) {
 	cfg := d.Config()
 	s.Defaults = blackboard.Settings(cfg.Settings())
 	s.Overrides = blackboard.Settings(cfg.Overrides())
+	s.WarnPercent = cfg.Limits.WarnPercent
 	s.UseArchive(d.shelf())
 }
 
@@ -311,6 +316,14 @@ func (d *Desk) SpecHash(ref string) string {
 	}
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// mayTake is May for tasks of that state.
+func (d *Desk) mayTake(s *blackboard.State) func(*blackboard.Task) string {
+	if d.May == nil {
+		return nil
+	}
+	return func(t *blackboard.Task) string { return d.May(s, t) }
 }
 
 func (d *Desk) progress(format string, args ...any) {

@@ -1,0 +1,212 @@
+package blackboard
+
+import (
+	"fmt"
+	"time"
+)
+
+// Spent is what runs have used that are not settled yet.
+type Spent struct{ Cents, Seconds, Tokens int }
+
+// Add counts another one's.
+func (a Spent) Add(b Spent) Spent {
+	return Spent{Cents: a.Cents + b.Cents, Seconds: a.Seconds + b.Seconds, Tokens: a.Tokens + b.Tokens}
+}
+
+// Overspent is a limit of the sprint or of the day that is reached.
+type Overspent struct {
+	Key, Unit    string
+	Value, Limit int
+}
+
+// String is the message of the checkpoint (protocol 13.3 step 5).
+func (o *Overspent) String() string {
+	return fmt.Sprintf("limit: %d of %d %s are used (limits.%s)", o.Value, o.Limit, o.Unit, o.Key)
+}
+
+// SprintReached returns the limit of the sprint or of the UTC day that is reached with what
+// is running, or that reserve would go beyond, else nil (roles-and-knowledge 8.1).
+func (s *State) SprintReached(running Spent, reserve int, now time.Time) *Overspent {
+	u := s.Usage
+	if u == nil {
+		u = &Usage{}
+	}
+	day := 0
+	if u.Day != nil && u.Day.Date == dayOf(now) {
+		day = u.Day.CostCents
+	}
+	for _, x := range []struct {
+		key, unit      string
+		value, reserve int
+	}{
+		{"sprint_cost_cents", "cents", u.CostCents + running.Cents, reserve},
+		{"sprint_time_minutes", "minutes", (u.Seconds + running.Seconds) / 60, 0},
+		{"sprint_tokens", "tokens", u.TokensIn + u.TokensOut + running.Tokens, 0},
+		{"day_cost_cents", "cents", day + running.Cents, reserve},
+	} {
+		if limit := s.Int(x.key); limit > 0 && (x.value >= limit || x.value+x.reserve > limit) {
+			return &Overspent{Key: x.key, Unit: x.unit, Value: x.value, Limit: limit}
+		}
+	}
+	return nil
+}
+
+// LimitsSprint tells whether there is a limit of the sprint or of the day at all.
+func (s *State) LimitsSprint() bool {
+	return s.Int("sprint_cost_cents")+s.Int("sprint_time_minutes")+s.Int("sprint_tokens")+s.Int("day_cost_cents") > 0
+}
+
+// Reserved is what the runs of the other agents may cost that are under way.
+func (s *State) Reserved(except string) int {
+	sum := 0
+	for id, e := range s.Agents {
+		if e != nil && id != except {
+			sum += e.ReservedCents
+		}
+	}
+	return sum
+}
+
+func dayOf(t time.Time) string { return t.UTC().Format("2006-01-02") }
+
+// A meter says how much of one limit of a task is used.
+type meter struct {
+	key          string
+	value, limit int
+	part, whole  int // the same more exactly
+}
+
+func (s *State) meters(t *Task) []meter {
+	u := t.Usage
+	if u == nil {
+		u = &Usage{}
+	}
+	plain := func(key string, value, limit int) meter { return meter{key, value, limit, value, limit} }
+	minutes := s.LimitOf(t, "time_minutes")
+	return []meter{
+		plain("cost_cents", u.CostCents, s.LimitOf(t, "cost_cents")),
+		{"time_minutes", u.Seconds / 60, minutes, u.Seconds, 60 * minutes},
+		plain("tokens", u.TokensIn+u.TokensOut, s.LimitOf(t, "tokens")),
+		plain("max_agent_runs", u.AgentRuns, s.LimitOf(t, "max_agent_runs")),
+		plain("max_iterations", t.Iteration, s.maxIterations(t)),
+		plain("max_review_cycles", t.ReviewCyclesCurrent, s.maxReviewCycles(t)),
+	}
+}
+
+func (m meter) near(percent int) bool { return m.limit > 0 && 100*m.part >= percent*m.whole }
+
+// warnOfLimits records a warning for each limit of the task that has come near since before,
+// and names the key that changes it (roles-and-knowledge 8.2, D27).
+func (s *State) warnOfLimits(t *Task, before []meter, now time.Time) {
+	if s.WarnPercent <= 0 {
+		return
+	}
+	for i, m := range s.meters(t) {
+		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
+			s.warning(t, now, fmt.Sprintf("%d of %d %s are used; %s changes the limit", m.value, m.limit, unitOf[m.key], s.keyOf(t, m.key)))
+		}
+	}
+}
+
+// keyOf is where a limit of the task is set.
+func (s *State) keyOf(t *Task, key string) string {
+	_, own := integerOf(t.Limits[key])
+	switch {
+	case own, key == "max_iterations" && t.MaxIterations > 0, key == "max_review_cycles" && t.MaxReviewCycles > 0:
+		return "tasks." + t.ID + ".limits." + key
+	}
+	return "limits." + key
+}
+
+// warnOfUnknownCost tells that a cost limit which somebody set cannot be watched.
+func (s *State) warnOfUnknownCost(t *Task, now time.Time) {
+	_, own := integerOf(t.Limits["cost_cents"])
+	if limit := s.LimitOf(t, "cost_cents"); limit > 0 && (own || s.isSet("cost_cents")) && s.WarnPercent > 0 {
+		s.warning(t, now, fmt.Sprintf("the agent program tells no cost, so %s (%d cents) cannot be watched; prices in .liza/config.yaml make cost of tokens", s.keyOf(t, "cost_cents"), limit))
+	}
+}
+
+func (s *State) isSet(key string) bool {
+	for _, level := range []Settings{s.Overrides, s.Config, s.Defaults} {
+		if _, ok := level[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) warning(t *Task, now time.Time, detail string) {
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "limit_warning", Task: t.ID, Detail: detail, Extra: map[string]any{"level": "warning"}})
+}
+
+// Pause lets nothing of an agent program start before a time (protocol 13.3).
+func (s *State) Pause(program, reason string, until, now time.Time) {
+	if s.Programs == nil {
+		s.Programs = map[string]*Program{}
+	}
+	s.endPauses(now)
+	s.Programs[program] = &Program{PausedUntil: TimeOf(until), Reason: reason, At: TimeOf(now)}
+}
+
+// PausedUntil is the time before which nothing of the program may start, and why; the zero
+// time when it may.
+func (s *State) PausedUntil(program string, now time.Time) (until time.Time, reason string) {
+	p := s.Programs[program]
+	if p == nil {
+		return time.Time{}, ""
+	}
+	if at, ok := p.PausedUntil.At(); ok && at.After(now) {
+		return at, p.Reason
+	}
+	return time.Time{}, ""
+}
+
+// endPauses removes the pauses that are over.
+func (s *State) endPauses(now time.Time) {
+	for name, p := range s.Programs {
+		if p == nil {
+			continue
+		}
+		if at, ok := p.PausedUntil.At(); ok && !at.After(now) {
+			delete(s.Programs, name)
+		}
+	}
+}
+
+// Wrote lists the agent programs whose commits are in the task's work.
+func (t *Task) Wrote() List {
+	var names List
+	for a := range present(t.Attempts) {
+		coder := a.Kind == string(RoleCoder) || a.Kind == ""
+		if coder && a.CLI != "" && a.Commit != "" && a.Commit != t.BaseCommit && !names.Has(a.CLI) {
+			names = append(names, a.CLI)
+		}
+	}
+	return names
+}
+
+// Conversation is the one in which the coder's last run of the task took place with that
+// program, nil when there is none, or when the work was another agent's since.
+func (t *Task) Conversation(agent, program string) *Conversation {
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := t.Attempts[i]
+		if a == nil || a.Kind != string(RoleCoder) {
+			continue
+		}
+		if a.Agent != agent || a.CLI != program {
+			return nil
+		}
+		return a.Session
+	}
+	return nil
+}
+
+// ConversationOf is the newest record of a conversation of the task, nil when there is none.
+func (t *Task) ConversationOf(id string) *Conversation {
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		if a := t.Attempts[i]; a != nil && a.Session != nil && a.Session.ID == id {
+			return a.Session
+		}
+	}
+	return nil
+}

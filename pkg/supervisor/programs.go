@@ -1,0 +1,218 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/role"
+)
+
+// choice is the agent program and the model of a run. wait says why none may be started
+// now, and until when.
+type choice struct {
+	name, model string
+	wait        waiting
+}
+
+// programFor is the agent program and the model of a run of that role (1.7).
+func (s *Supervisor) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
+	return s.Desk.Roles().Program(r, t, s.Desk.RoleSettings(), s.CLI, s.Model, s.known)
+}
+
+// known tells whether an agent program has that name.
+func (s *Supervisor) known(name string) bool {
+	_, err := s.Adapter(name)
+	return err == nil
+}
+
+// choose is the program of a run: that of the role or, while it waits for its quota window,
+// the first of agents.fallback that does not, with its own default model. A reviewer's is
+// another one than those that wrote the work, where the policy wants that.
+func (s *Supervisor) choose(st *blackboard.State, kind role.Kind, r *role.Role, t *blackboard.Task) choice {
+	main := choice{}
+	main.name, main.model = s.programFor(r, t)
+	options := []choice{main}
+	fallback := s.Desk.Config().Agents.Fallback
+	names := fallback.For(r.Name)
+	if names == nil {
+		names = fallback.For(string(kind))
+	}
+	for _, name := range names {
+		if name != main.name && s.known(name) {
+			options = append(options, choice{name: name})
+		}
+	}
+	for _, c := range options {
+		w := s.waits(st, kind, c.name, t)
+		if w.why == "" {
+			return c
+		}
+		soonest := main.wait.until.IsZero() || !w.until.IsZero() && w.until.Before(main.wait.until)
+		if main.wait.why == "" || soonest {
+			main.wait = w
+		}
+	}
+	return main
+}
+
+// waits says why a program may not be started for a run.
+func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t *blackboard.Task) waiting {
+	if kind == role.Reviewer && t != nil && s.Desk.Config().Policy.ReviewerOtherCLI {
+		for _, author := range t.Wrote() {
+			if why := s.sameHouse(author, name); why != "" {
+				return waiting{why: why}
+			}
+		}
+	}
+	if until, reason := st.PausedUntil(name, s.Desk.Now()); !until.IsZero() {
+		return waiting{why: fmt.Sprintf("%s is paused until %s: %s", name, blackboard.TimeOf(until), reason), until: until}
+	}
+	return waiting{}
+}
+
+// sameHouse says why a program may not judge what another one wrote: it is the same, or the
+// same provider's (policy.reviewer_other_cli).
+func (s *Supervisor) sameHouse(author, reviewer string) string {
+	if author == reviewer {
+		return fmt.Sprintf("%s wrote the work, and another program has to review it (policy.reviewer_other_cli)", author)
+	}
+	if p := s.provider(author); p != "" && p == s.provider(reviewer) {
+		return fmt.Sprintf("%s wrote the work, and %s is of the same provider, %s (policy.reviewer_other_cli)", author, reviewer, p)
+	}
+	return ""
+}
+
+func (s *Supervisor) provider(name string) string {
+	a, err := s.Adapter(name)
+	if err != nil || a == nil {
+		return ""
+	}
+	return a.Info().Provider
+}
+
+// kindOf is the kind of agent that works on a task for this supervisor; none is needed for
+// commands and for messages that are sent as they stand.
+func (s *Supervisor) kindOf(t *blackboard.Task) (k role.Kind, needed bool) {
+	switch {
+	case s.Role != blackboard.RoleCoder || t == nil || t.KindOf() == "code":
+		return role.Kind(s.Role), true
+	case t.KindOf() == "msg":
+		return role.Messenger, s.Desk.Config().Messenger.Mode != "verbatim"
+	}
+	return role.Coder, false
+}
+
+// chosen is the choice for the next run on a task (nil for a planner). When the role cannot
+// be used nothing is started; then the program is the one that is configured.
+func (s *Supervisor) chosen(st *blackboard.State, t *blackboard.Task) choice {
+	kind, needed := s.kindOf(t)
+	if !needed {
+		return choice{}
+	}
+	used, err := s.roleFor(kind, t)
+	if err != nil {
+		return choice{name: first(s.CLI, s.Desk.Config().Agents.Default), model: s.Model}
+	}
+	return s.choose(st, kind, used.Role, t)
+}
+
+// may is what the claims of this agent ask (verb.Desk.May).
+func (s *Supervisor) may(st *blackboard.State, t *blackboard.Task) string {
+	return s.chosen(st, t).wait.why
+}
+
+// heldBack is when the first of the tasks can be taken for which the agent's programs are
+// paused; the zero time when there is none.
+func (s *Supervisor) heldBack(st *blackboard.State) time.Time {
+	var end time.Time
+	if len(st.Programs) == 0 {
+		return end
+	}
+	for _, t := range st.Tasks {
+		if t == nil || t.Hold != nil || !s.takes(t.Status) {
+			continue
+		}
+		if until := s.chosen(st, t).wait.until; !until.IsZero() && (end.IsZero() || until.Before(end)) {
+			end = until
+		}
+	}
+	return end
+}
+
+// takes tells whether tasks of that status are given to agents of this role.
+func (s *Supervisor) takes(status blackboard.Status) bool {
+	if s.Role == blackboard.RoleReviewer {
+		return status == blackboard.ReadyForReview
+	}
+	return status == blackboard.Unclaimed || status == blackboard.Rejected || status == blackboard.IntegrationFailed
+}
+
+// pauseProgram gives the work back and starts nothing of the program that has run before its
+// quota window ends; other programs go on.
+func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, r agent.Result) error {
+	s.quotas++
+	name := s.last.program
+	until := s.policy.QuotaUntil(s.quotas, r, s.Desk.Now())
+	err := s.Desk.Update(ctx, "program", func(st *blackboard.State, _ blackboard.Actor) error {
+		st.Pause(name, r.Error, until.Add(time.Second), s.Desk.Now())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.warn("", "%s has used up its quota; paused until %s", name, until.Format(time.RFC3339))
+	if u.task == "" {
+		return nil
+	}
+	return s.letGo(ctx, u, "quota: "+r.Error)
+}
+
+// unusable ends the supervisor, because a person has to do something for the program: to log
+// in, to pay, or to correct the configuration.
+func (s *Supervisor) unusable(ctx context.Context, u *unit, r agent.Result) error {
+	if u.task != "" {
+		if err := s.letGo(ctx, u, r.Error); err != nil {
+			return err
+		}
+	}
+	what := fmt.Sprintf("the agent program %s cannot be used: %s", s.last.program, r.Error)
+	if err := s.gaveUp(ctx, what, map[string]any{"cause": "agent_unusable", "program": s.last.program, "run": s.last.mark}); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s; next: liza doctor", ErrGaveUp, what)
+}
+
+// gaveUp writes into the journal that this supervisor ends by itself.
+func (s *Supervisor) gaveUp(ctx context.Context, what string, extra map[string]any) error {
+	return s.Desk.Update(ctx, "give up", func(st *blackboard.State, a blackboard.Actor) error {
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Desk.Now()), Agent: a.ID, Action: "agent_gave_up", Detail: what, Extra: extra})
+		return nil
+	})
+}
+
+// setBack handles the ends of a run that say nothing about the work: the provider asks for
+// patience, or a person is needed (roles-and-knowledge 8.4).
+func (s *Supervisor) setBack(ctx context.Context, u *unit, r agent.Result) (handled, again bool, wait time.Duration, err error) {
+	switch {
+	case r.Outcome.Transient():
+		u.transients++
+		wait := s.policy.TransientWait(u.transients, r.RetryAfter)
+		if s.Jitter != nil && r.RetryAfter == 0 {
+			wait += time.Duration(s.Jitter() * spread * float64(wait))
+		}
+		s.warn(u.task, "%s: %s; tries again in %s", r.Outcome, r.Error, wait.Round(100*time.Millisecond))
+		return true, true, wait, nil
+	case r.Outcome == agent.QuotaWindow:
+		return true, false, 0, s.pauseProgram(ctx, u, r)
+	case r.Outcome == agent.Unusable:
+		return true, false, 0, s.unusable(ctx, u, r)
+	}
+	s.quotas = 0
+	return false, false, 0, nil
+}
+
+// spread is how much of a wait is left to chance, so that agents do not all come back at once.
+const spread = 0.2

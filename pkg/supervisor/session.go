@@ -1,0 +1,98 @@
+package supervisor
+
+import (
+	"context"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+)
+
+// lastRun is what is remembered of the run that was started last.
+type lastRun struct {
+	program string
+	mark    string                   // its correlation id: in the history, the journal and the output
+	talk    *blackboard.Conversation // nil: it has none that can be resumed
+	resumed bool                     // it was to go on in a conversation
+	over    *limitError              // the limit that stopped it
+}
+
+// conversation is the one that a run resumes: that of the answer which is asked for again, or
+// the coder's own from before a rejection. Another program, or another coder, begins a new one.
+func (s *Supervisor) conversation(u *unit, t *blackboard.Task, program string) *blackboard.Conversation {
+	switch {
+	case u.talk != nil && u.with == program:
+		return u.talk
+	case u.fresh || u.talk != nil || s.Role != blackboard.RoleCoder || t == nil:
+		return nil
+	}
+	if i := lastClaim(t); i < 0 || t.History[i].Event != "reclaimed_after_rejection" {
+		return nil
+	}
+	return t.Conversation(s.ID, program)
+}
+
+// conversed is the conversation after a run, with all that it has used so far.
+func conversed(before *blackboard.Conversation, r agent.Result) *blackboard.Conversation {
+	if r.Session == "" {
+		return nil
+	}
+	c := &blackboard.Conversation{ID: r.Session, TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, TokensCached: r.Usage.TokensCached}
+	if before != nil {
+		c.TokensIn += before.TokensIn
+		c.TokensOut += before.TokensOut
+		c.TokensCached += before.TokensCached
+	}
+	return c
+}
+
+// beginAnew is for a conversation that its program does not know any more: the same is asked
+// in a new one, and nothing has happened.
+func (s *Supervisor) beginAnew(u *unit) (again bool) {
+	u.talk, u.fresh = nil, true
+	s.warn(u.task, "%s does not know the earlier conversation any more; a new one begins", s.last.program)
+	return true
+}
+
+// submitAgain hands the commit in again that was halted during its review, without running a
+// coder (roles-and-knowledge 8.3).
+func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error) {
+	if s.Role != blackboard.RoleCoder {
+		return false, nil
+	}
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		return false, err
+	}
+	t := st.Task(task)
+	if t == nil || t.ReviewCommit == "" || t.IntegrationFix || t.KindOf() != "code" || !afterResubmit(t) {
+		return false, nil
+	}
+	w, err := s.Desk.Repo.Inspect(ctx, s.Desk.Repo.WorktreePath(task))
+	if err != nil || len(w.Dirty) > 0 || w.Head != t.ReviewCommit {
+		return false, nil
+	}
+	in := verb.SubmitInput{Task: task, Commit: t.ReviewCommit}
+	if t.NoTests != nil {
+		in.NoTests = t.NoTests.Reason
+	}
+	done, err := s.Desk.Submit(ctx, in)
+	if isRefused(err) {
+		return false, nil // a coder has to look
+	}
+	if err == nil {
+		s.say(task, "%s: %s was not judged before the limit; no coder is needed", done.Status, short(t.ReviewCommit))
+	}
+	return true, err
+}
+
+// afterResubmit tells whether the last claim of a task is the first one since a person let it
+// go on after a halt.
+func afterResubmit(t *blackboard.Task) bool {
+	i := lastClaim(t)
+	if i < 2 || t.History[i-1] == nil || t.History[i-1].Event != "unblocked" {
+		return false
+	}
+	b := t.History[i-2]
+	return b != nil && b.Event == "blocked" && b.Halt != nil
+}
