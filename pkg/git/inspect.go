@@ -22,11 +22,16 @@ type WorktreeFacts struct {
 // Inspect looks at a worktree, named by its absolute path or relative to the main checkout.
 func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) {
 	path = absolute(r.place.Root, path)
+	args := []string{"status"}
 	if r.adminDir(path) == "" {
-		return WorktreeFacts{}, nil
+		admin := r.strayAdmin(path)
+		if admin == "" {
+			return WorktreeFacts{}, nil
+		}
+		args = []string{"--git-dir=" + admin, "--work-tree=" + path, "status"} // what Relink would make of it
 	}
-	out, err := r.read(ctx, path, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
-		"--ignore-submodules=none", "--no-renames")
+	out, err := r.read(ctx, path, append(args, "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
+		"--ignore-submodules=none", "--no-renames")...)
 	if err != nil {
 		return WorktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
 	}

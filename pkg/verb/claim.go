@@ -170,6 +170,9 @@ func (d *Desk) provision(ctx context.Context, r reservation, facts *blackboard.C
 	if r.task.KindOf() == "msg" {
 		return nil, nil
 	}
+	if _, err := d.Repo.Relink(ctx, r.task.ID); err != nil {
+		return nil, err
+	}
 	provided, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: r.task.ID, Base: r.base, Keep: r.keep, RestartFrom: r.task.RestartFrom,
 		Candidates: r.candidates, Nonce: r.nonce, Now: d.Now()})
 	if err != nil {
@@ -310,6 +313,11 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		return nil
 	}
 	err := take.try(ctx, func() error { return d.Update(ctx, "claim-review", claim) })
+	if err == nil && out.Worktree != "" {
+		if _, problem := d.Repo.Relink(ctx, out.Task); problem != nil {
+			out.Warnings = append(out.Warnings, problem.Error())
+		}
+	}
 	return out, err
 }
 

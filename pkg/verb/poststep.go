@@ -213,7 +213,7 @@ func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from stand
 	out.tell(s, in, mark, o)
 	free := 0
 	x := history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: from.state, WorkspacePath: d.Project.Root}
-	x.Request.Metadata = history.Metadata{Role: string(in.Kind), Phase: from.state, Kind: string(in.Kind), Agent: d.Caller.AgentID, Adapter: "poststep"}
+	x.Request.Metadata = history.Metadata{Role: d.roleName(in.Kind, s.Task(in.Task)), Phase: from.state, Kind: string(in.Kind), Agent: d.Caller.AgentID, Adapter: "poststep"}
 	x.Liza = history.RunFacts{StatusBefore: from.status, StatusAfter: out.StatusAfter, Simulated: true, Effect: string(o.Effect), CostCents: &free, Error: out.Problem, Epoch: from.epoch}
 	if in.Kind != role.Planner {
 		x.WorkspacePath = d.Repo.WorktreePath(in.Task)
@@ -233,6 +233,15 @@ func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from stand
 		out.Warnings = append(out.Warnings, err.Error())
 	}
 	return nil
+}
+
+// roleName is the role that a run of that kind would have had.
+func (d *Desk) roleName(kind role.Kind, t *blackboard.Task) string {
+	used, err := d.RoleOf(kind, t)
+	if err != nil {
+		return string(kind) // nothing was started, so it does not matter
+	}
+	return used.Role.Name
 }
 
 // tell fills in what came of the answer.

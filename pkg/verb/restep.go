@@ -46,7 +46,7 @@ func (d *Desk) Restep(ctx context.Context, task, number string) (Restepped, erro
 	input := d.input()
 	input.Reason, input.Tip = "back to interaction "+number, out.Commit
 	out.Done, err = d.startAgain(ctx, t, "restep", input, (*blackboard.State).Restep, func() (notes []string, err error) {
-		if d.worktreeOf(ctx, task) != "" {
+		if t.Worktree != "" || d.worktreeOf(ctx, task) != "" {
 			notes, err = d.resetTo(ctx, t, out.Commit)
 		}
 		if problem := d.happened(ctx, t, history.Restep, string(blackboard.Unclaimed), out.Commit); problem != "" {

@@ -1,0 +1,76 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/safefile"
+)
+
+// Relink makes the worktree of a task this repository's again, after the project was moved
+// or copied with it: the links between the two are absolute, so those of a copy lead to the
+// original, which is left alone. It tells whether there was something to do.
+func (r *Repo) Relink(ctx context.Context, id string) (bool, error) {
+	if err := checkID(id); err != nil {
+		return false, err
+	}
+	path := r.WorktreePath(id)
+	if r.strayAdmin(path) == "" {
+		return false, nil
+	}
+	s, err := r.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer s.unlock()
+	admin := r.strayAdmin(path)
+	if admin == "" {
+		return false, nil
+	}
+	gitFile := filepath.Join(path, ".git")
+	err = safefile.Replace(filepath.Join(admin, "gitdir"), []byte(gitFile+"\n"), 0o644)
+	if err == nil {
+		err = safefile.Replace(gitFile, []byte("gitdir: "+admin+"\n"), 0o644)
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot take over the worktree of %s, which was moved or copied: %w", id, err)
+	}
+	return true, nil
+}
+
+// strayAdmin is the folder that git keeps here for the worktree of a task at path, when the
+// two do not point at each other: the project was moved or copied. "" when they do, and when
+// they do not belong together.
+func (r *Repo) strayAdmin(path string) string {
+	if filepath.Dir(path) != filepath.Join(r.place.Root, worktreesDir) || r.adminDir(path) != "" {
+		return ""
+	}
+	gitFile := filepath.Join(path, ".git")
+	if info, err := os.Lstat(gitFile); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	was, err := readGitFile(gitFile)
+	if err != nil {
+		return ""
+	}
+	admin := filepath.Join(r.place.CommonDir, "worktrees", filepath.Base(was))
+	head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
+	if err != nil || strings.TrimSpace(string(head)) != "ref: "+branches+TaskBranch(filepath.Base(path)) || !isGitDir(admin) {
+		return ""
+	}
+	back, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+	if err != nil {
+		return ""
+	}
+	recorded := absolute(admin, strings.TrimRight(string(back), "\n"))
+	if filepath.Join(filepath.Base(filepath.Dir(filepath.Dir(recorded))), filepath.Base(filepath.Dir(recorded))) != filepath.Join(worktreesDir, filepath.Base(path)) {
+		return "" // it was the worktree of something else
+	}
+	if there, err := readGitFile(recorded); err == nil && realPath(there) == realPath(admin) {
+		return "" // it is still in use where it was
+	}
+	return admin
+}
