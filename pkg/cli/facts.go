@@ -17,6 +17,9 @@ import (
 	"liza/pkg/verb"
 )
 
+// boardName is how people know the file of their project.
+const boardName = ".liza/state.yaml"
+
 // place is a state file, and what is around it: nothing at all, a folder, or a project.
 type place struct {
 	name    string // as people know the file
@@ -70,7 +73,7 @@ func (e *Env) placeIn(ctx context.Context, found *project.Project) (*place, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &place{name: filepath.Join(".liza", "state.yaml"), root: found.Root, store: s, project: found}
+	p := &place{name: boardName, root: found.Root, store: s, project: found}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.repo = repo
 	}

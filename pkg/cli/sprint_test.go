@@ -153,9 +153,7 @@ func (s *sprint) keptWork(task *blackboard.Task) {
 	t := s.TB
 	t.Helper()
 	refs := []string{"refs/heads/integration"}
-	for _, ref := range strings.Fields(s.Git(s.Dir, "for-each-ref", "--format=%(refname)", "refs/liza/attic/"+task.ID)) {
-		refs = append(refs, ref)
-	}
+	refs = append(refs, strings.Fields(s.Git(s.Dir, "for-each-ref", "--format=%(refname)", "refs/liza/attic/"+task.ID))...)
 	for _, a := range task.Attempts {
 		if a == nil || a.Commit == "" {
 			continue

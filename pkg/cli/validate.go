@@ -107,6 +107,9 @@ func (o *validateOptions) repair(ctx context.Context, p *place, before validated
 
 func (o *validateOptions) show(v validated) error {
 	next := "edit " + v.File
+	if v.File == boardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && !x.Fixable }) {
+		next = "liza validate --fix"
+	}
 	message := fmt.Sprintf("%s is not valid: %s", v.File, counts(v))
 	switch {
 	case o.env.JSON && v.Valid:

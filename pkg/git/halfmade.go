@@ -21,6 +21,31 @@ func unmade(admin string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
+// dropUnfinished removes git's entries of worktrees whose git was killed while it wrote them: there is no commondir or an
+// empty one, which makes every list of worktrees fail, and no index, so nothing was checked out. An entry stays while a git
+// process of this repository lives: it may be writing just now.
+func (s *session) dropUnfinished() {
+	worktrees := filepath.Join(s.place.CommonDir, "worktrees")
+	entries, err := os.ReadDir(worktrees)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		admin := filepath.Join(worktrees, e.Name())
+		common, err := os.Stat(filepath.Join(admin, "commondir"))
+		if err == nil && common.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) || exists(filepath.Join(admin, "index")) {
+			continue
+		}
+		info, err := os.Lstat(admin)
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		if ownerGone(info, []string{s.place.Root, s.place.CommonDir, filepath.Join(s.place.Root, worktreesDir)}) == nil {
+			_ = os.RemoveAll(admin) // what cannot be removed is told by git
+		}
+	}
+}
+
 // emptyShell removes a folder that holds nothing, but perhaps the link to this repository, and reports whether it did.
 func (s *session) emptyShell(path string) bool {
 	link := filepath.Join(path, ".git")

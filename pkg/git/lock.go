@@ -32,7 +32,9 @@ func (r *Repo) lock(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{Repo: r, unlock: unlock}, nil
+	s := &session{Repo: r, unlock: unlock}
+	s.dropUnfinished()
+	return s, nil
 }
 
 // flockFile tries, then waits in a goroutine, since polling starves. A waiter that was given up closes the file once it

@@ -301,6 +301,11 @@ func TestAHalfMadeWorktreeHoldsNothing(t *testing.T) {
 		"no folder":    func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1")) },
 		"no HEAD":      placeholderHead,
 		"empty folder": func(f *fixture) { mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1/.git")) },
+		"an entry cut off": func(f *fixture) {
+			mustRemoveAll(f.t, filepath.Join(f.dir, ".git/worktrees/task-1/index"))
+			f.write(".git/worktrees/task-1/commondir", "")
+			mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1"))
+		},
 		"nothing but the link, cut off": func(f *fixture) {
 			mustRemoveAll(f.t, filepath.Join(f.dir, ".worktrees/task-1"))
 			f.write(".worktrees/task-1/.git", "")

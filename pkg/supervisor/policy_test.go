@@ -1,10 +1,14 @@
 package supervisor
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/store"
 )
 
 func TestWaitsGrowAndEnd(t *testing.T) {
@@ -71,6 +75,28 @@ func TestThreeCrashesInFiveMinutesAreTooMany(t *testing.T) {
 	} {
 		if got := p.GiveUp(c.crashes, 3, 5*time.Minute, now); got != c.want {
 			t.Errorf("crashes at %v: give up %v, want %v", c.crashes, got, c.want)
+		}
+	}
+}
+
+// A claim is tried again after whatever git said about the worktree (protocol 7.2), and only then.
+func TestAClaimIsTriedAgainWhenTheWorktreeCannotBeMade(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{errors.New("cannot create the worktree of x: git worktree add: exit 128"), true},
+		{&blackboard.Refusal{Guard: "G29", Exit: blackboard.ExitFailure}, true},
+		{&blackboard.Refusal{Exit: blackboard.ExitNothing}, false},
+		{&blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused}, false},
+		{&blackboard.Refusal{Guard: "G02", Exit: blackboard.ExitLeaseLost}, false},
+		{fmt.Errorf("claim: %w", &store.LockedError{}), false},
+		{&store.InvalidError{}, false},
+	} {
+		if got := claimFailed(c.err); got != c.want {
+			t.Errorf("%T %+v: %v, want %v", c.err, c.err, got, c.want)
 		}
 	}
 }

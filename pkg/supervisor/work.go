@@ -9,11 +9,24 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/store"
 	"liza/pkg/verb"
 )
 
 // maxClaimFailures is how often in a row a claim may fail before a person has to look.
 const maxClaimFailures = 3
+
+// claimFailed tells of a claim that may succeed when it is tried again: the worktree could
+// not be made, by whatever git or the disk had to say. What the store says is waited for elsewhere.
+func claimFailed(err error) bool {
+	var invalid *store.InvalidError
+	var wentBack *store.WentBackError
+	var locked *store.LockedError
+	if errors.As(err, &invalid) || errors.As(err, &wentBack) || errors.As(err, &locked) {
+		return false
+	}
+	return err != nil && (exitOf(err) == 0 || exitOf(err) == blackboard.ExitFailure)
+}
 
 // code claims the best task and works on it until the claim ends.
 func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
@@ -27,7 +40,7 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 	var c verb.Claimed
 	for failures := 0; ; failures++ {
 		c, err = s.Desk.Claim(hard, s.Task)
-		if err == nil || exitOf(err) != blackboard.ExitFailure {
+		if !claimFailed(err) {
 			break
 		}
 		s.warn(s.Task, "claim failed: %v", err)
