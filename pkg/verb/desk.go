@@ -41,7 +41,7 @@ type Desk struct {
 	// or may not judge what it wrote. nil: it can take any.
 	May func(*blackboard.State, *blackboard.Task) string
 
-	Secrets     *secret.Set        // masked in the history; nil: none are known
+	Secrets *secret.Set // masked in the history; nil: none are known
 
 	allowEmpty bool // a submission may change no file: --empty-commit of poststep
 	rehearsal  bool // the board is a copy, so work is neither saved nor removed
