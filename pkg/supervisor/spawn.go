@@ -44,6 +44,7 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	}
 	kind := b.role.Role.Kind
 	s.last = lastRun{program: b.program, mark: verb.RunMark(s.generation(st), run)}
+	s.lease.setRun(s.last.mark)
 	s.current = s.record(ctx, st, string(kind), task, folder, b, s.last.mark, token)
 	file, err := s.savePrompt(folder, spec.Prompt, s.current.sequence())
 	if err != nil {
