@@ -161,7 +161,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if repo != nil {
 		repo.OnLockRemoved = e.lockRemoved(p)
 	}
-	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader, Secrets: e.secrets(),
+	return &verb.Desk{Run: func() string { return e.Get("LIZA_RUN") }, Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader, Secrets: e.secrets(),
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }}, nil
 }
 

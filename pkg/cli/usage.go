@@ -71,7 +71,7 @@ func (r usageResult) text() string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s\truns\tcost\ttokens in\tcached\tout\ttime\t\n", strings.ToUpper(r.By))
 	for _, g := range append(slices.Clone(r.Groups), r.Total) {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t\n", g.Name, g.Runs, costText(g), g.TokensIn, g.TokensCached, g.TokensOut, seconds(g.Seconds))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t\n", g.Name, g.Runs, costText(g), tokensText(g, g.TokensIn), tokensText(g, g.TokensCached), tokensText(g, g.TokensOut), seconds(g.Seconds))
 	}
 	w.Flush()
 	if f := r.Forecast; f != nil {
@@ -89,6 +89,17 @@ func costText(s history.UsageSum) string {
 		return "?"
 	}
 	return "≥ " + cents(s.CostCents) + " ?"
+}
+
+// tokensText never shows unknown tokens as zero.
+func tokensText(s history.UsageSum, n int) string {
+	switch {
+	case s.UnknownTokenRuns == 0:
+		return fmt.Sprint(n)
+	case s.UnknownTokenRuns == s.Runs:
+		return "?"
+	}
+	return fmt.Sprintf("≥ %d ?", n)
 }
 
 func cents(n int) string { return fmt.Sprintf("$%d.%02d", n/100, n%100) }

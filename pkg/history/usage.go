@@ -24,11 +24,12 @@ type UsageLine struct {
 	Adapter      string          `json:"adapter"`
 	Model        string          `json:"model"`
 	CostCents    *int            `json:"cost_cents"` // nil: unknown, never zero
-	TokensIn     int             `json:"tokens_in"`
-	TokensOut    int             `json:"tokens_out"`
-	TokensCached int             `json:"tokens_cached"`
+	TokensIn     *int            `json:"tokens_in"`  // nil: unknown, as the other two then
+	TokensOut    *int            `json:"tokens_out"`
+	TokensCached *int            `json:"tokens_cached"`
 	Seconds      int             `json:"seconds"`
 	Outcome      string          `json:"outcome"`
+	ID           string          `json:"id,omitempty"` // correlation id: also in history, output and journal
 }
 
 // ReadUsage reads a ledger. Lines that a killed writer left in half are skipped; no file
@@ -59,14 +60,15 @@ func ReadUsage(path string) ([]UsageLine, error) {
 
 // UsageSum is what several runs took together.
 type UsageSum struct {
-	Name            string `json:"name"`
-	Runs            int    `json:"runs"`
-	CostCents       int    `json:"cost_cents"`        // of the runs whose cost is known
-	UnknownCostRuns int    `json:"unknown_cost_runs"` // the others
-	TokensIn        int    `json:"tokens_in"`
-	TokensOut       int    `json:"tokens_out"`
-	TokensCached    int    `json:"tokens_cached"`
-	Seconds         int    `json:"seconds"`
+	Name             string `json:"name"`
+	Runs             int    `json:"runs"`
+	CostCents        int    `json:"cost_cents"`        // of the runs whose cost is known
+	UnknownCostRuns  int    `json:"unknown_cost_runs"` // the others
+	TokensIn         int    `json:"tokens_in"`         // of the runs whose tokens are known
+	TokensOut        int    `json:"tokens_out"`
+	TokensCached     int    `json:"tokens_cached"`
+	UnknownTokenRuns int    `json:"unknown_token_runs"` // the others
+	Seconds          int    `json:"seconds"`
 }
 
 // Add counts one run.
@@ -77,9 +79,14 @@ func (s *UsageSum) Add(l UsageLine) {
 	} else {
 		s.CostCents += *l.CostCents
 	}
-	s.TokensIn += l.TokensIn
-	s.TokensOut += l.TokensOut
-	s.TokensCached += l.TokensCached
+	if l.TokensIn == nil && l.TokensOut == nil {
+		s.UnknownTokenRuns++
+	}
+	for sum, n := range map[*int]*int{&s.TokensIn: l.TokensIn, &s.TokensOut: l.TokensOut, &s.TokensCached: l.TokensCached} {
+		if n != nil {
+			*sum += *n
+		}
+	}
 	s.Seconds += l.Seconds
 }
 

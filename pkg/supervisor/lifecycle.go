@@ -21,6 +21,20 @@ type leaseKeeper struct {
 	lose   context.CancelCauseFunc // of the running work; nil when none runs
 	trust  time.Time               // until then the lease is trusted without another renewal
 	isLost bool
+	run    string // correlation id of the run that is under way
+}
+
+// runID and setRun are about the run that is under way.
+func (l *leaseKeeper) runID() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.run
+}
+
+func (l *leaseKeeper) setRun(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.run = id
 }
 
 // errLost is the cause with which work under a lost lease ends.
@@ -79,7 +93,7 @@ func (s *Supervisor) register(ctx context.Context) error {
 	s.ID = r.Agent
 	s.Desk.Caller.AgentID, s.Desk.Caller.Token = r.Agent, r.Token
 	s.lease.renewed(time.Time{})
-	s.Desk.May = s.may
+	s.Desk.May, s.Desk.Run = s.may, s.lease.runID
 	st, err := s.Desk.View(ctx)
 	if err != nil {
 		return err

@@ -179,7 +179,7 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, r agent.Result) erro
 		}
 	}
 	what := fmt.Sprintf("the agent program %s cannot be used: %s", s.last.program, r.Error)
-	if err := s.gaveUp(ctx, what, map[string]any{"cause": "agent_unusable", "program": s.last.program, "run": s.last.mark}); err != nil {
+	if err := s.gaveUp(ctx, what, map[string]any{"cause": "agent_unusable", "program": s.last.program}); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: %s; next: liza doctor", ErrGaveUp, what)

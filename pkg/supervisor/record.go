@@ -163,6 +163,7 @@ func (r *recording) outcome(out verb.Outcome) {
 
 // closeRecord writes the interaction of the run that is over, when what came of it is known.
 func (s *Supervisor) closeRecord(ctx context.Context, cause error) {
+	s.lease.setRun("")
 	r := s.current
 	if s.current = nil; r == nil {
 		return

@@ -44,6 +44,7 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	}
 	kind := b.role.Role.Kind
 	s.last = lastRun{program: b.program, mark: verb.RunMark(s.generation(st), run)}
+	s.lease.setRun(s.last.mark)
 	s.current = s.record(ctx, st, string(kind), task, folder, b, s.last.mark, token)
 	file, err := s.savePrompt(folder, spec.Prompt, s.current.sequence())
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 		return nil
 	}
 	rr := blackboard.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
-		Crashed: r.Outcome == agent.Crashed && !r.Restart && !s.answered(r) && !(s.last.resumed && r.NoSession)}
+		Crashed: b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !r.Restart && !s.answered(r) && !(s.last.resumed && r.NoSession)}
 	if r.Usage.CostKnown {
 		rr.Cost = &r.Usage.CostCents
 	}

@@ -252,6 +252,11 @@ func (s *Supervisor) stopForLimit(ctx context.Context, u *unit, over *limitError
 	ctx = context.WithoutCancel(ctx)
 	s.warn(u.task, "%v", over)
 	if over.task != nil {
+		if st, err := s.Desk.View(ctx); err == nil && st.Task(u.task) != nil {
+			if h := st.Reached(st.Task(u.task), s.Desk.Now()); h != nil {
+				over.task = h // with all that the run has used in the end
+			}
+		}
 		done, err := s.Desk.Halt(ctx, u.task, over.task)
 		if done.Attic != "" {
 			s.say(u.task, "work that is not committed is saved in %s", done.Attic)

@@ -472,7 +472,7 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 
 // stopForCrashes is the give-up: the journal says so, and the supervisor ends.
 func (s *Supervisor) stopForCrashes(ctx context.Context, what string) error {
-	if err := s.gaveUp(ctx, what, map[string]any{"program": s.last.program, "run": s.last.mark}); err != nil {
+	if err := s.gaveUp(ctx, what, map[string]any{"program": s.last.program}); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w after too many crashes: %s", ErrGaveUp, what)

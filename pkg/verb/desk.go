@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,9 @@ type Desk struct {
 	Scripted    bool               // plans come from the scripted planner (roles-and-knowledge 3.3, 4)
 	Progress    func(text string)  // says what long work is doing; may be nil
 	At          func(point string) // failpoints of tests; may be nil
+	// Run is the correlation id of the run of an agent program that the caller is at, "" for
+	// none: what it writes into the journal names it (roles-and-knowledge 7.1). nil: none.
+	Run func() string
 	// May says why the caller cannot take a task now, "" when it can: its agent program waits,
 	// or may not judge what it wrote. nil: it can take any.
 	May func(*blackboard.State, *blackboard.Task) string
@@ -217,9 +221,25 @@ func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change fu
 			if err := change(s, id.actor(s)); err != nil {
 				return err
 			}
+			d.nameRun(s.Entries())
 			return take.replaced(before, s)
 		})
 	})
+}
+
+// nameRun puts the correlation id into journal entries that have none.
+func (d *Desk) nameRun(entries []blackboard.Entry) {
+	if d.Run == nil || d.Run() == "" {
+		return
+	}
+	for i, e := range entries {
+		if e.Extra["run"] != nil {
+			continue
+		}
+		extra := map[string]any{"run": d.Run()}
+		maps.Copy(extra, e.Extra)
+		entries[i].Extra = extra
+	}
 }
 
 // event carries out one event on a task and reports its new status.
