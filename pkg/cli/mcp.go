@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+	"liza/pkg/mcp"
+	"liza/pkg/supervisor"
+)
+
+func newMCP(env *Env) *urfave.Command {
+	return &urfave.Command{
+		Name: "mcp", Category: "people", Usage: "serve the verbs and views to programs that speak the Model Context Protocol",
+		Description: "A server on stdin and stdout, started by an agent program or an editor. Tools are the verbs of the same names, with the results of --json;\n" +
+			"resources are liza://board, liza://task/ID, liza://spec and liza://log; prompts are those of the roles. Who calls is who started it: with\n" +
+			"LIZA_AGENT_ID and LIZA_AGENT_TOKEN that agent, with the verbs of its role; else a person, with all. It ends when stdin does." +
+			examples("liza mcp", `claude --mcp-config '{"mcpServers":{"liza":{"command":"liza","args":["mcp"]}}}'`) + exitsText(0, 1, 2, 3, 4, 130),
+		Action: env.do(func(ctx context.Context, _ []string) error { return env.serveMCP(ctx) }),
+	}
+}
+
+func (e *Env) serveMCP(ctx context.Context) error {
+	if e.JSON {
+		return usagef("liza help mcp", "--json is not possible with mcp: it speaks a protocol of its own on stdout")
+	}
+	role, err := e.roleOfCaller()
+	if err != nil {
+		return err
+	}
+	d, err := e.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	e.lasting()
+	if e.ancestors != nil { // those of a server change when a parent ends
+		d.Proc.Ancestors = ancestry
+	}
+	return mcp.Serve(ctx, mcp.Options{Version: version, Desk: d, Role: role, Task: e.Get("LIZA_TASK_ID"),
+		Explain: func(err error) mcp.Problem {
+			r := explain(err)
+			return mcp.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
+		},
+		Facts: func() dashboard.Facts { return e.viewFacts(d, "liza") },
+		Prompt: func(ctx context.Context, task string) (blackboard.Role, string, error) {
+			p, err := supervisor.Preview(ctx, d, adapters(d), task, "")
+			return blackboard.Role(p.Kind), p.Text, err
+		}}, io.NopCloser(e.Stdin), keptOpen{e.Stdout})
+}
+
+// roleOfCaller is the role of the agent that calls, "" for a person.
+func (e *Env) roleOfCaller() (blackboard.Role, error) {
+	id := first(e.Get("LIZA_AGENT_ID"), e.As)
+	if id == "" {
+		return "", nil
+	}
+	role, _, ok := blackboard.ParseAgentID(id)
+	if !ok {
+		return "", usagef("liza help mcp", "the agent id '%s' is malformed: it must match ^(coder|code-reviewer|planner)-[0-9]+$", id)
+	}
+	return role, nil
+}
+
+// keptOpen is a writer whose end is not the end of what is behind it.
+type keptOpen struct{ io.Writer }
+
+func (keptOpen) Close() error { return nil }
+
+// ancestry are the processes that this one descends from now, itself included.
+func ancestry() map[int]int64 {
+	up := map[int]int64{os.Getpid(): 0}
+	for _, p := range agent.Ancestors(os.Getpid()) {
+		up[p.Pid] = p.Start
+	}
+	return up
+}
