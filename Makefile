@@ -10,10 +10,10 @@ FUZZTIME ?= 30s
 CRASHES ?= 5
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash generate install
+.PHONY: help demo test check build race bench bench-store fuzz crash generate install mcp-inspector
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## a whole sprint on a fresh example repository, with scripted agents (DEMO_DIR=folder)
 	@go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent
@@ -53,6 +53,10 @@ bench-store: ## the store: changes, cold commands, lock, each beside its floor (
 	go test -run '^$$' -bench 'Store' -benchmem -benchtime $(BENCHTIME) -timeout 30m ./pkg/store
 	go test -run '^$$' -bench 'Command' -benchtime 15x -timeout 30m ./pkg/cli
 	go test -run '^$$' -bench 'Lock' -benchtime 1x -timeout 10m ./pkg/safefile
+
+mcp-inspector: ## the protocol's own client lists and calls what `liza mcp` offers (installs it below the cache folder)
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza
+	scripts/mcp-inspector.sh bin
 
 crash: ## crash tests in their long form: every step killed 50 times, 32 processes × 100 changes (CRASHES=5)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
