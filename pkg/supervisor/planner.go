@@ -133,6 +133,9 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 		return verb.Outcome{}, false, s.pauseProgram(ctx, nil, r)
 	case r.Outcome == agent.Unusable:
 		return verb.Outcome{}, false, fmt.Errorf("%w: the agent program cannot be used: %s", ErrGaveUp, r.Error)
+	case r.Outcome == agent.Asked:
+		out, err := s.asked(ctx, "", r)
+		return out, false, err
 	case r.Restart && u.restarts < maxRestarts:
 		u.restarts++
 		return verb.Outcome{}, true, nil
