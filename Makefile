@@ -11,10 +11,10 @@ CRASHES ?= 5
 SEQUENCES ?= 100000
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences e2e-agents generate install
+.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences e2e-agents mcp-inspector generate install
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## a whole sprint on a fresh example repository, with scripted agents (DEMO_DIR=folder)
 	@go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent
@@ -54,6 +54,10 @@ bench-store: ## the store: changes, cold commands, lock, each beside its floor (
 	go test -run '^$$' -bench 'Store' -benchmem -benchtime $(BENCHTIME) -timeout 30m ./pkg/store
 	go test -run '^$$' -bench 'Command' -benchtime 15x -timeout 30m ./pkg/cli
 	go test -run '^$$' -bench 'Lock' -benchtime 1x -timeout 10m ./pkg/safefile
+
+mcp-inspector: ## the protocol's own client lists and calls what `liza mcp` offers (installs it below the cache folder)
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza
+	scripts/mcp-inspector.sh bin
 
 crash: ## crash tests in their long form: every step killed 50 times, a whole team killed 25 times (CRASHES=5, CRASH_SEED=N)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...

@@ -53,6 +53,7 @@ const (
 	Crashed     Outcome = "crashed"      // ended with a failure of its own, or without its end event
 	TimedOut    Outcome = "timeout"      // stopped at Spec.Timeout
 	Stalled     Outcome = "stalled"      // stopped after Spec.Stall without a sign of life
+	Asked       Outcome = "asked"        // stopped because it waited for somebody to answer: Result.Question
 	Killed      Outcome = "killed"       // stopped because the context ended or Started refused
 	RateLimited Outcome = "rate_limit"   // the provider asks for patience: seconds to minutes
 	Overloaded  Outcome = "overloaded"   // the provider fails or is at capacity
@@ -89,6 +90,8 @@ type Result struct {
 	Signature    string
 	Evidence     string
 	EvidenceLine int
+
+	Question *Question // what it asked on its terminal: Outcome is Asked
 
 	RetryAfter time.Duration // as told by the provider; 0 = not told
 	ResetAt    time.Time     // end of a quota window; zero = not told

@@ -21,6 +21,8 @@
 //
 // Rules that hold:
 //
+//   - A line that is not ended and reads like a question, with nothing after it for 5 s, is one:
+//     the program waits for somebody who is not there, and is stopped (Asked).
 //   - A process is named by pid and start time together. A pid alone is never killed.
 //   - Each run has a mark of its own in the environment (LIZA_RUN_ID). On Linux whatever
 //     carries it belongs to the run, whichever group or session it went to. What empties its

@@ -19,6 +19,8 @@ type output struct {
 	kept   [2]ending
 	done   chan struct{} // closed when both streams have ended
 
+	open [2]atomic.Pointer[string] // what each stream has written of a line that is not complete
+
 	last   atomic.Int64  // when the last byte came, in nanoseconds since began
 	ended  atomic.Bool   // the program has said its last word
 	change chan struct{} // ended has changed
@@ -71,6 +73,11 @@ func (o *output) copy(which int) {
 			o.pass(which, line, true)
 			line, cut = nil, true
 		}
+		begun := ""
+		if !cut && len(line) <= maxMessage {
+			begun = string(line)
+		}
+		o.open[which].Store(&begun)
 		if err != nil {
 			if len(line) > 0 { // the end is a line too, so that the next one begins at its beginning
 				o.pass(which, append(line, '\n'), cut)
@@ -107,6 +114,18 @@ func (o *output) pass(which int, lines []byte, cut bool) {
 			}
 		}
 	}
+}
+
+// question is what the program asks in a line that it has not ended, nil for none.
+func (o *output) question() *Question {
+	for which := range o.open {
+		if line := o.open[which].Load(); line != nil {
+			if q := asked(*line); q != nil {
+				return q
+			}
+		}
+	}
+	return nil
 }
 
 // silence is the time since the last output.

@@ -42,6 +42,9 @@ func Run(ctx context.Context, a Adapter, s Spec) Result {
 	if cause == "" {
 		cause, why = c.watch(ctx, cmd, s)
 	}
+	if cause == Asked {
+		s.KillGrace = min(s.KillGrace, askGrace)
+	}
 	left := c.end(s.KillGrace)
 	return c.result(cmd, cause, why, left)
 }
@@ -56,6 +59,7 @@ type child struct {
 	began  time.Time
 	family *family
 	out    *output
+	asks   *Question     // what it was stopped for
 	prompt *os.File      // write end of its stdin; nil when it gets none
 	exited chan struct{} // closed when it has ended
 	reap   func()        // waits for it; to be called once it has ended
@@ -83,6 +87,8 @@ func (c *child) begin(s Spec) (Outcome, string) {
 // settled by the stop; an empty one leaves it to the reader.
 func (c *child) watch(ctx context.Context, cmd Command, s Spec) (Outcome, string) {
 	timeout, stall, end := timer(s.Timeout-time.Since(c.began), s.Timeout > 0), timer(s.Stall, s.Stall > 0), timer(0, false)
+	ask := timer(askSilence, true)
+	defer ask.Stop()
 	defer timeout.Stop()
 	defer stall.Stop()
 	defer end.Stop()
@@ -104,6 +110,17 @@ func (c *child) watch(ctx context.Context, cmd Command, s Spec) (Outcome, string
 				continue
 			}
 			return "", "" // it has said its last word and hangs: what it said counts
+		case <-ask.C:
+			quiet := c.out.silence()
+			if quiet < askSilence {
+				ask.Reset(askSilence - quiet)
+				continue
+			}
+			if c.asks = c.out.question(); c.asks == nil {
+				ask.Reset(askSilence)
+				continue
+			}
+			cause, why = Asked, "asks on its terminal, where nobody is: "+c.asks.Text
 		case <-stall.C:
 			quiet := c.out.silence()
 			if quiet >= s.Stall {
@@ -222,6 +239,9 @@ func (c *child) result(cmd Command, cause Outcome, why string, left []Process) R
 		// It waits for its provider and says nothing: what the provider said counts.
 		res.Error = strings.TrimSuffix(why+"; "+res.Error, "; ")
 	case cause != "":
+		if cause == Asked {
+			res.Question = c.asks
+		}
 		res.Outcome, res.Error = cause, why
 		res.RetryAfter, res.ResetAt = 0, time.Time{}
 	case cmd.RestartCode != 0 && e.Code == cmd.RestartCode:

@@ -49,6 +49,9 @@ func (s *State) align(event, summary string, now time.Time) {
 	}
 }
 
+// Ask adds a question of an agent that is about no task.
+func (s *State) Ask(q *Question) { s.ask(q) }
+
 // ask adds a question under the next free id.
 func (s *State) ask(q *Question) {
 	q.ID = nextID("q-", s.Questions, func(q *Question) string { return q.ID })

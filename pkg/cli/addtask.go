@@ -99,25 +99,9 @@ func (o *addTaskOptions) fill() error {
 	if err != nil {
 		return err
 	}
-	for k, n := range limits {
-		switch k {
-		case "max_iterations":
-			t.MaxIterations = n
-		case "max_review_cycles":
-			t.MaxReviewCycles = n
-		default:
-			if t.Limits == nil {
-				t.Limits = blackboard.Settings{}
-			}
-			t.Limits[k] = n
-		}
-	}
+	o.new.SetLimits(limits)
 	return nil
 }
-
-// taskLimits are the limits that a task may have for itself (roles-and-knowledge 8.1).
-var taskLimits = []string{"max_iterations", "max_review_cycles", "max_agent_runs", "max_review_retries", "max_parse_retries",
-	"max_handoffs", "cost_cents", "time_minutes", "tokens"}
 
 func limitsOf(list []string) (map[string]int, error) {
 	given, err := pairs("limit", list)
@@ -130,9 +114,9 @@ func limitsOf(list []string) (map[string]int, error) {
 		if err != nil || n < 0 {
 			return nil, usagef("liza help add-task", "--limit %s=%s must be a whole number of 0 or more", k, v)
 		}
-		if !slices.Contains(taskLimits, k) {
+		if !slices.Contains(verb.TaskLimits, k) {
 			message := "--limit: unknown limit '" + k + "'"
-			if near := blackboard.Nearest(k, taskLimits); near != "" {
+			if near := blackboard.Nearest(k, verb.TaskLimits); near != "" {
 				message += "; nearest: " + near
 			}
 			return nil, usagef("liza help add-task", "%s", message)

@@ -70,13 +70,7 @@ func Std() *Env {
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 			return c, func() { signal.Stop(c) }
 		},
-		ancestors: sync.OnceValue(func() map[int]int64 {
-			up := map[int]int64{os.Getpid(): 0}
-			for _, p := range agent.Ancestors(os.Getpid()) {
-				up[p.Pid] = p.Start
-			}
-			return up
-		}),
+		ancestors: sync.OnceValue(ancestry),
 	}
 }
 

@@ -61,6 +61,7 @@ var meanings = map[agent.Outcome]string{
 	agent.QuotaWindow: "the quota of the plan is used up; nothing of this program is started before it resets, other programs go on",
 	agent.Unusable:    "no login, no credit, no such model, or a wrong setting; a person is needed",
 	agent.ContextFull: "the conversation no longer fits; a new run goes on with a handoff",
+	agent.Asked:       "it waited for somebody to answer; the task is blocked with its question",
 	agent.Stalled:     "it hung, or was stopped from outside: there is no last word",
 }
 

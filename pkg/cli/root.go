@@ -51,13 +51,13 @@ func lizaCommand(env *Env) *urfave.Command {
 			newInit(env), newRun(env), newStatus(env), newShow(env), newLog(env), newValidate(env), newGraph(env), newWatch(env), newReport(env), newMetrics(env),
 			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newAnalyze(env), newAck(env), newNote(env), newSpecChange(env), newQuestions(env), newAnswer(env), newExplain(env),
 			newEdit(env), newRestore(env), newUsage(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
-			newSprint(env), newArchive(env), newGC(env), newDoctor(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newVersion(env), newCompletion(env), newComplete(env),
+			newSprint(env), newArchive(env), newGC(env), newDoctor(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newMCP(env), newVersion(env), newCompletion(env), newComplete(env),
 
 			newAddTask(env), newFinalize(env), newPlan(env), newIntent(env), newSubmit(env), newVerdict(env),
 			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env), newDiscover(env), newConvert(env), newDefer(env), newAnomaly(env),
 
 			newClaim(env), newClaimReview(env), newMerge(env), newHeartbeat(env), newRegister(env), newUnregister(env),
-			newWorktree(env), newScriptedAgent(env), newMCP(env),
+			newWorktree(env), newScriptedAgent(env),
 		},
 	}
 	app.Commands = append(app.Commands, newWorktreeAliases(env)...)

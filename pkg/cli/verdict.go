@@ -109,7 +109,7 @@ func parseInject(text string) (*blackboard.Fix, error) {
 	if err := dec.Decode(&item); err != nil {
 		return nil, usagef("liza help verdict", "--inject must be a JSON object such as {\"detail\": \"…\", \"expect\": \"…\"}: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	fix := &blackboard.Fix{Kind: first(item.Kind, "code"), Detail: first(item.Detail, item.Description), Expect: first(item.Expect, item.DoneWhen), Skill: item.Skill, Args: item.Args}
+	fix := item.Fix()
 	if fix.Detail == "" && fix.Skill == "" {
 		return nil, usagef("liza help verdict", "--inject: detail is missing")
 	}

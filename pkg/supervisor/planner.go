@@ -156,6 +156,9 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 	case r.Outcome == agent.Killed && s.last.over != nil:
 		u.uncounted = true
 		return verb.Outcome{}, false, s.stopForLimit(ctx, u, s.last.over)
+	case r.Outcome == agent.Asked:
+		out, err := s.asked(ctx, "", r)
+		return out, false, err
 	case r.Restart && u.restarts < maxRestarts:
 		u.restarts++
 		return verb.Outcome{}, true, nil

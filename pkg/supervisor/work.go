@@ -341,6 +341,9 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, m verb.Mark, r ag
 	}
 	u.reask, u.talk, u.fresh = nil, nil, true
 	switch {
+	case r.Outcome == agent.Asked:
+		_, err := s.asked(ctx, u.task, r)
+		return false, 0, err
 	case r.Outcome == agent.ContextFull:
 		return s.contextFull(ctx, u, st.Task(u.task), m, r)
 	case r.Outcome == agent.TimedOut || r.Outcome == agent.Stalled || r.Outcome == agent.Killed:
@@ -409,6 +412,17 @@ func (s *Supervisor) askAgain(ctx context.Context, u *unit, r agent.Result, prob
 	_, err := s.Desk.Unanswered(ctx, verb.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
 	s.warn(u.task, "stuck: invalid exit command: %s", problem)
 	return false, 0, err
+}
+
+// asked puts the question of a program that waited for somebody to answer on the board.
+func (s *Supervisor) asked(ctx context.Context, task string, r agent.Result) (verb.Outcome, error) {
+	q := verb.Prompted{Type: r.Question.Type, Text: r.Question.Text, Options: r.Question.Options}
+	out, err := s.Desk.Asked(ctx, verb.Run{Kind: string(s.Role), Task: task}, q)
+	if err == nil {
+		s.current.outcome(out)
+		s.warn(task, "%s", r.Error)
+	}
+	return out, err
 }
 
 // timedOut records a run that was stopped at its limits: once it is repeated, then the

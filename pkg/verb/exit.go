@@ -44,12 +44,17 @@ type ReviewExit struct {
 	Prior       []*blackboard.Prior   `json:"prior,omitempty"`
 }
 
+// Fix is the item as a corrective step of a rejection.
+func (x PlanTask) Fix() *blackboard.Fix {
+	return &blackboard.Fix{Kind: first(x.Kind, "code"), Detail: first(x.Detail, x.Description), Expect: first(x.Expect, x.DoneWhen), Skill: x.Skill, Args: x.Args}
+}
+
 // input turns the payload into a verdict.
 func (r *ReviewExit) input(task string) VerdictInput {
 	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
 		Verdict: map[string]string{"ok": "approve", "needs_fix": "reject", "replan": "replan", "stuck": "stuck"}[r.Status]}
 	for _, x := range r.Inject {
-		in.Inject = append(in.Inject, &blackboard.Fix{Kind: first(x.Kind, "code"), Detail: first(x.Detail, x.Description), Expect: first(x.Expect, x.DoneWhen), Skill: x.Skill, Args: x.Args})
+		in.Inject = append(in.Inject, x.Fix())
 	}
 	switch l := r.Learn.(type) {
 	case string:

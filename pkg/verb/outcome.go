@@ -335,8 +335,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 func (d *Desk) askPlanner(ctx context.Context, r Run, exit *Exit) error {
 	err := d.Update(ctx, "planner", func(s *blackboard.State, a blackboard.Actor) error {
 		for _, q := range exit.BlockedQuestions {
-			s.Questions = append(s.Questions, &blackboard.Question{ID: fmt.Sprintf("q-%d", len(s.Questions)+1), Agent: r.Before.Agent, Kind: "blocked", Type: "input",
-				Text: q, Status: "open", Asked: blackboard.TimeOf(d.Now())})
+			s.Ask(&blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: "open", Asked: blackboard.TimeOf(d.Now())})
 		}
 		return nil
 	})

@@ -149,7 +149,8 @@ func (d *Desk) Intent(ctx context.Context, id string, intent blackboard.Intent) 
 type BlockInput struct {
 	Task, Reason         string
 	Questions, Attempted []string
-	Synthetic            bool // the question was made up by the supervisor
+	Synthetic            bool      // the question was made up by the supervisor
+	Prompted             *Prompted // the program asked it on its terminal
 }
 
 // Block stops a task with one to three questions.
@@ -164,6 +165,11 @@ func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
 		if err == nil && in.Synthetic {
 			for _, q := range s.Questions[before:] {
 				q.Synthetic = true
+			}
+		}
+		if err == nil && in.Prompted != nil {
+			for _, q := range s.Questions[before:] {
+				q.Kind, q.Type, q.Options = "prompted", in.Prompted.Type, in.Prompted.Options
 			}
 		}
 		return err

@@ -13,6 +13,28 @@ type NewTask struct {
 	Draft   bool
 }
 
+// TaskLimits are the limits that a task may have for itself (roles-and-knowledge 8.1).
+var TaskLimits = []string{"max_iterations", "max_review_cycles", "max_agent_runs", "max_review_retries", "max_parse_retries",
+	"max_handoffs", "cost_cents", "time_minutes", "tokens"}
+
+// SetLimits gives the task limits of its own. Two of them are fields of the task, the
+// others stand in its limits.
+func (n *NewTask) SetLimits(limits map[string]int) {
+	for k, v := range limits {
+		switch k {
+		case "max_iterations":
+			n.Task.MaxIterations = v
+		case "max_review_cycles":
+			n.Task.MaxReviewCycles = v
+		default:
+			if n.Task.Limits == nil {
+				n.Task.Limits = blackboard.Settings{}
+			}
+			n.Task.Limits[k] = v
+		}
+	}
+}
+
 // AddTask creates a task, UNCLAIMED or DRAFT; it is validated before anything is written.
 func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	if err := d.cleanTask(&n.Task); err != nil {

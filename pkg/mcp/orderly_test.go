@@ -1,0 +1,77 @@
+package mcp
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// Requests are read one after the other, each when the one before it is answered, and the end
+// of the input comes after the last answer.
+func TestTheNextRequestWaitsForTheAnswer(t *testing.T) {
+	t.Parallel()
+	input := `{"id":1,"method":"a"}` + "\n" + `{"method":"b"}` + "\n\n" + `{"id":"x","method":"c"}`
+	o := newOrderly(strings.NewReader(input), io.Discard)
+	read := make(chan string)
+	go func() {
+		defer close(read)
+		for {
+			p := make([]byte, 1000)
+			n, err := o.Read(p)
+			if err != nil {
+				return
+			}
+			read <- string(p[:n])
+		}
+	}()
+	answer := func(text string) {
+		if _, err := io.WriteString(o, text); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := <-read; got != `{"id":1,"method":"a"}`+"\n" {
+		t.Fatalf("first %q", got)
+	}
+	for _, other := range []string{`{"id":7,"method":"ping"}`, `{"method":"progress"}`, `{"id":2,"result":{}}`} {
+		answer(other + "\n")
+		select {
+		case got := <-read:
+			t.Fatalf("after %s, which is no answer to it, came %q", other, got)
+		default:
+		}
+	}
+	answer(`{"id":1,"result":{}}` + "\n")
+	if got := <-read + <-read + <-read; got != `{"method":"b"}`+"\n\n"+`{"id":"x","method":"c"}`+"\n" {
+		t.Fatalf("then %q", got)
+	}
+	if o.ended() && o.asked == nil {
+		t.Fatal("the end came before the last answer")
+	}
+	answer(`{"id":"x","error":{}}` + "\n")
+	if got, more := <-read; more {
+		t.Fatalf("after the end %q", got)
+	}
+	if !o.ended() {
+		t.Error("it did not notice the end")
+	}
+}
+
+func TestAReadThatWaitsIsLetGoByTheEndOfTheServer(t *testing.T) {
+	t.Parallel()
+	o := newOrderly(strings.NewReader(strings.Repeat(`{"id":1,"method":"a"}`+"\n", 3)), io.Discard)
+	done := make(chan error)
+	go func() {
+		_, err := io.Copy(io.Discard, o)
+		done <- err
+	}()
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("got %v", err)
+	}
+	if fmt.Sprint(o.ended()) != "true" {
+		t.Error("it did not come to the end")
+	}
+}

@@ -1,0 +1,192 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+	"liza/pkg/verb"
+)
+
+// Options says who is served, and with what.
+type Options struct {
+	Version string
+	Desk    *verb.Desk      // of the caller
+	Role    blackboard.Role // of the caller; "" for a person, who is offered everything
+	Task    string          // that the caller's run is about; may be ""
+
+	// Explain is what a failed command would say of an error.
+	Explain func(error) Problem
+	// Facts is what the board shows besides the state.
+	Facts func() dashboard.Facts
+	// Prompt is the text that the next run on a task would begin with, and the role that it
+	// is for; _planner stands for the planner.
+	Prompt func(ctx context.Context, task string) (blackboard.Role, string, error)
+}
+
+// Problem is an error as agents read it.
+type Problem struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Next    string `json:"next"`
+}
+
+// answer is the result of a tool: what the command of that name prints with --json.
+type answer struct {
+	OK     bool     `json:"ok"`
+	Result any      `json:"result,omitempty"`
+	Error  *Problem `json:"error,omitempty"`
+}
+
+// Serve answers requests, one after the other, until in ends or ctx does. Nothing but messages of the protocol is written
+// to out.
+func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
+	s := sdk.NewServer(&sdk.Implementation{Name: "liza", Title: "Liza", Version: o.Version}, &sdk.ServerOptions{
+		Instructions: instructions(o),
+		// What is offered does not change while a server runs, and it writes no log messages.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+	})
+	for _, t := range slices.Concat(tools(), views()) {
+		if o.offers(t) {
+			if err := o.add(s, t); err != nil {
+				return err
+			}
+		}
+	}
+	o.addResources(s)
+	o.addPrompts(s)
+	conversation := newOrderly(in, out)
+	err := s.Run(ctx, &sdk.IOTransport{Reader: conversation, Writer: conversation})
+	if ctx.Err() == nil && conversation.ended() {
+		return nil // whoever asked has gone, and has got his answers
+	}
+	return err
+}
+
+func instructions(o Options) string {
+	who := "You act as a person: every verb is offered."
+	if o.Role != "" {
+		who = fmt.Sprintf("You are %s. What is offered are the verbs of this role.", first(o.Desk.Caller.AgentID, o.Desk.Caller.As))
+	}
+	return "Liza keeps a board of tasks that agents work on. " + who +
+		" A tool is the verb of liza of the same name; a refusal says in error.next what helps. Read liza://board first."
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// offers tells whether the caller is shown a tool. Whether he may use it is the verb's to say.
+func (o Options) offers(t tool) bool {
+	switch {
+	case o.Role == "":
+		return true
+	case t.people:
+		return false
+	}
+	return len(t.roles) == 0 || slices.Contains(t.roles, o.Role)
+}
+
+// add registers a tool. The schema of its arguments is checked before it is called, and what
+// is wrong with them is a usage error like any other.
+func (o Options) add(s *sdk.Server, t tool) error {
+	schema, err := t.schema()
+	if err != nil {
+		return fmt.Errorf("cannot describe the tool %s: %v", t.name, err)
+	}
+	plain(schema)
+	for name, values := range t.values {
+		schema.Properties[name].Enum = values
+	}
+	checked, err := schema.Resolve(nil)
+	if err != nil {
+		return fmt.Errorf("cannot describe the tool %s: %v", t.name, err)
+	}
+	no := false
+	s.AddTool(&sdk.Tool{Name: t.name, Description: t.about, InputSchema: schema, OutputSchema: answerSchema,
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.reads, DestructiveHint: &no, IdempotentHint: t.reads, OpenWorldHint: &no}},
+		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return o.call(ctx, t, checked, req.Params.Arguments)
+		})
+	return nil
+}
+
+func (o Options) call(ctx context.Context, t tool, schema *jsonschema.Resolved, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+	if len(arguments) == 0 || string(arguments) == "null" {
+		arguments = json.RawMessage("{}")
+	}
+	a := answer{OK: true}
+	var given any
+	err := json.Unmarshal(arguments, &given)
+	if err == nil {
+		err = schema.Validate(given)
+	}
+	if err != nil {
+		a = answer{Error: &Problem{Code: "usage", Message: "cannot call " + t.name + ": " + schemaError(err), Next: "liza help " + t.command()}}
+	} else if a.Result, err = t.run(ctx, o, arguments); err != nil {
+		p := o.Explain(err)
+		a = answer{Error: &p}
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, fmt.Errorf("cannot show the result of %s: %v", t.name, err)
+	}
+	return &sdk.CallToolResult{IsError: !a.OK, StructuredContent: json.RawMessage(text), Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
+}
+
+// run calls the tool. A panic ends the call, not the server: others may be under way.
+func (t tool) run(ctx context.Context, o Options, arguments json.RawMessage) (result any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			result, err = nil, &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza validate",
+				Message: fmt.Sprintf("this is a bug in liza: %s: %v; nothing half done is left on the board", t.name, r)}
+		}
+	}()
+	return t.call(ctx, o, arguments)
+}
+
+// command is the command of the command line that does the same.
+func (t tool) command() string { return strings.Replace(t.name, "plan-", "plan ", 1) }
+
+// schemaError drops where in the schema the check stood.
+func schemaError(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, "validating "); i >= 0 {
+		if _, rest, ok := strings.Cut(text[i:], ": "); ok {
+			where := strings.TrimPrefix(strings.TrimPrefix(text[i:len(text)-len(rest)-2], "validating "), "root")
+			text = strings.TrimPrefix(strings.TrimPrefix(where+": "+rest, ": "), "/properties/")
+		}
+	}
+	return text
+}
+
+// plain takes "null" out of what lists and pointers may be: it can be left out instead, and
+// not every program knows types that are lists.
+func plain(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if rest := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); len(s.Types) > 0 && len(rest) == 1 {
+		s.Types, s.Type = nil, rest[0]
+	}
+	for _, p := range s.Properties {
+		plain(p)
+	}
+	plain(s.Items)
+	plain(s.AdditionalProperties)
+}
+
+// answerSchema is the form of every result.
+var answerSchema = json.RawMessage(`{"type":"object","properties":{"ok":{"type":"boolean"},"result":{},` +
+	`"error":{"type":"object","properties":{"code":{"type":"string"},"message":{"type":"string"},"next":{"type":"string"}},"required":["code","message","next"]}},"required":["ok"]}`)

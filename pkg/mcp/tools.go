@@ -1,0 +1,257 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+)
+
+// tool is a verb or a view under the name that it has on the command line.
+type tool struct {
+	name, about string
+	roles       []blackboard.Role // that are offered it; none: all
+	people      bool              // offered to people only
+	reads       bool              // changes nothing
+	values      map[string][]any  // arguments with few possible values
+	schema      func() (*jsonschema.Schema, error)
+	call        func(ctx context.Context, o Options, arguments json.RawMessage) (any, error)
+}
+
+// takes makes the call of a tool from a function whose argument has the tool's schema.
+func takes[In any](t tool, call func(ctx context.Context, o Options, in In) (any, error)) tool {
+	t.schema = func() (*jsonschema.Schema, error) { return jsonschema.For[In](nil) }
+	t.call = func(ctx context.Context, o Options, arguments json.RawMessage) (any, error) {
+		var in In
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return nil, usage("liza help "+t.command(), "cannot read the arguments of "+t.name+": "+err.Error())
+		}
+		return call(ctx, o, in)
+	}
+	return t
+}
+
+func usage(next, message string) error {
+	return &blackboard.Refusal{Exit: blackboard.ExitUsage, Next: next, Message: message}
+}
+
+var (
+	planner  = []blackboard.Role{blackboard.RolePlanner}
+	coder    = []blackboard.Role{blackboard.RoleCoder}
+	reviewer = []blackboard.Role{blackboard.RoleReviewer}
+	workers  = []blackboard.Role{blackboard.RoleCoder, blackboard.RoleReviewer}
+)
+
+// The arguments of the verbs. Names are those of plans and of state.yaml.
+type (
+	intentArgs struct {
+		Task        string   `json:"task" jsonschema:"id of the task"`
+		Intent      string   `json:"intent" jsonschema:"what will be done"`
+		Validation  string   `json:"validation" jsonschema:"how it will be checked"`
+		Assumptions []string `json:"assumptions,omitempty" jsonschema:"what is taken for granted"`
+		Risks       []string `json:"risks,omitempty" jsonschema:"what may go wrong"`
+		Files       []string `json:"files,omitempty" jsonschema:"files that will be changed"`
+	}
+	submitArgs struct {
+		Task     string   `json:"task" jsonschema:"id of the task"`
+		Commit   string   `json:"commit,omitempty" jsonschema:"commit to review; left out: HEAD of the worktree"`
+		Summary  string   `json:"summary,omitempty" jsonschema:"what was done, for the reviewer"`
+		NoTests  string   `json:"no_tests,omitempty" jsonschema:"why there are no tests; the reviewer judges it"`
+		Evidence []string `json:"evidence,omitempty" jsonschema:"files that show it"`
+	}
+	verdictArgs struct {
+		Task        string                `json:"task" jsonschema:"id of the task"`
+		Verdict     string                `json:"verdict" jsonschema:"approve, reject, replan or stuck"`
+		Reason      string                `json:"reason,omitempty" jsonschema:"file and place, defect, fix; required but for approve"`
+		Findings    []*blackboard.Finding `json:"findings,omitempty" jsonschema:"severity is error, warning or info"`
+		Inject      []verb.PlanTask       `json:"inject,omitempty" jsonschema:"steps that the coder has to do: detail, expect; with reject"`
+		Prior       []*blackboard.Prior   `json:"prior,omitempty" jsonschema:"what became of point n of the last rejection: RESOLVED, PARTIAL, STILL_PRESENT"`
+		Suggestions []string              `json:"suggestions,omitempty" jsonschema:"what blocks nothing"`
+		Learn       []string              `json:"learn,omitempty" jsonschema:"lasting facts about the project, 15 to 500 characters each"`
+	}
+	blockArgs struct {
+		Task      string   `json:"task" jsonschema:"id of the task"`
+		Reason    string   `json:"reason" jsonschema:"what keeps the task from going on"`
+		Questions []string `json:"questions" jsonschema:"1 to 3 questions for people"`
+		Attempted []string `json:"attempted,omitempty" jsonschema:"what was tried"`
+	}
+	handoffArgs struct {
+		Task       string   `json:"task" jsonschema:"id of the task"`
+		Summary    string   `json:"summary" jsonschema:"what is done"`
+		NextAction string   `json:"next_action" jsonschema:"what comes next"`
+		Approach   string   `json:"approach,omitempty" jsonschema:"how"`
+		Blockers   string   `json:"blockers,omitempty" jsonschema:"what is in the way"`
+		Files      []string `json:"files_modified,omitempty" jsonschema:"files that were changed"`
+		Steps      []string `json:"next_steps,omitempty" jsonschema:"next steps, in order"`
+	}
+	discoverArgs struct {
+		Text      string `json:"text" jsonschema:"what was found"`
+		Task      string `json:"task" jsonschema:"task during which it was found"`
+		Severity  string `json:"severity,omitempty" jsonschema:"critical, high, medium or low; left out: low"`
+		Urgency   string `json:"urgency,omitempty" jsonschema:"immediate or deferred; left out: deferred"`
+		Recommend string `json:"recommend,omitempty" jsonschema:"what should be done"`
+	}
+	anomalyArgs struct {
+		Type    string            `json:"type" jsonschema:"what kind, such as retry_loop or spec_ambiguity; a type of your own begins with x-"`
+		Task    string            `json:"task" jsonschema:"task that it is about"`
+		Details map[string]string `json:"details,omitempty" jsonschema:"what happened, by name; each type needs its own"`
+	}
+	wayArgs struct {
+		Task      string   `json:"task" jsonschema:"id of the task"`
+		Reason    string   `json:"reason" jsonschema:"why"`
+		By        []string `json:"by" jsonschema:"tasks that replace it"`
+		RootCause string   `json:"root_cause,omitempty" jsonschema:"required after two coders failed"`
+	}
+	abandonArgs struct {
+		Task      string `json:"task" jsonschema:"id of the task"`
+		Reason    string `json:"reason" jsonschema:"why"`
+		RootCause string `json:"root_cause,omitempty" jsonschema:"required after two coders failed"`
+	}
+	unblockArgs struct {
+		Task      string    `json:"task" jsonschema:"id of the task"`
+		Reason    string    `json:"reason" jsonschema:"why"`
+		DependsOn *[]string `json:"depends_on,omitempty" jsonschema:"new dependencies; an empty list is none; left out: as before"`
+	}
+	convertArgs struct {
+		Discovery string `json:"discovery" jsonschema:"id of the discovery"`
+		Task      string `json:"task" jsonschema:"the task that came of it"`
+	}
+	deferArgs struct {
+		Discovery string `json:"discovery" jsonschema:"id of the discovery"`
+		Reason    string `json:"reason" jsonschema:"why"`
+	}
+	finalizeArgs struct {
+		Tasks       []string `json:"tasks" jsonschema:"ids of drafts"`
+		NoSpecFiles bool     `json:"no_spec_files,omitempty" jsonschema:"do not look for spec files"`
+	}
+	noteArgs struct {
+		Text string `json:"text" jsonschema:"the note"`
+		Task string `json:"task,omitempty" jsonschema:"task that it is for; left out: for the planner"`
+		ID   string `json:"id,omitempty" jsonschema:"key of the note; a second note with the same key changes nothing"`
+	}
+	answerArgs struct {
+		Question string `json:"question" jsonschema:"id of the question"`
+		Text     string `json:"text" jsonschema:"the answer"`
+	}
+)
+
+// tools are the verbs (cli 3), and those of people that a person's program needs.
+func tools() []tool {
+	return []tool{
+		takes(tool{name: "intent", roles: coder, about: "Record what will be done, before it is done. Do it before the first commit; the reviewer compares."},
+			func(ctx context.Context, o Options, in intentArgs) (any, error) {
+				return o.Desk.Intent(ctx, in.Task, blackboard.Intent{Intent: in.Intent, Validation: in.Validation, Assumptions: in.Assumptions, Risks: in.Risks, FilesToModify: in.Files})
+			}),
+		takes(tool{name: "submit", roles: coder, about: "Hand in a claimed task for review: CLAIMED becomes READY_FOR_REVIEW. The worktree must be clean, and code must come with tests."},
+			func(ctx context.Context, o Options, in submitArgs) (any, error) {
+				return o.Desk.Submit(ctx, verb.SubmitInput(in))
+			}),
+		takes(tool{name: "verdict", roles: reviewer, values: map[string][]any{"verdict": {"approve", "reject", "replan", "stuck"}},
+			about: "Judge what was submitted. approve: APPROVED, or REJECTED by the gate when a check found an error. reject: back to the coder. replan: the planner takes over. stuck: the review is given back."}, verdict),
+		takes(tool{name: "block", roles: coder, about: "Stop a task with questions for people: CLAIMED becomes BLOCKED. Work in the worktree is kept."},
+			func(ctx context.Context, o Options, in blockArgs) (any, error) {
+				return o.Desk.Block(ctx, verb.BlockInput{Task: in.Task, Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted})
+			}),
+		takes(tool{name: "handoff", roles: workers, about: "Pass half-done work on to the next run when the context is nearly full. Commit first, end the run afterwards."},
+			func(ctx context.Context, o Options, in handoffArgs) (any, error) {
+				return o.Desk.Handoff(ctx, in.Task, blackboard.Handoff{Summary: in.Summary, NextAction: in.NextAction, Approach: in.Approach, Blockers: in.Blockers, FilesModified: in.Files, NextSteps: in.Steps})
+			}),
+		takes(tool{name: "discover", roles: workers, about: "Record something found that is not part of the task. Changes no task.",
+			values: map[string][]any{"severity": {"critical", "high", "medium", "low"}, "urgency": {"immediate", "deferred"}}},
+			func(ctx context.Context, o Options, in discoverArgs) (any, error) {
+				return o.Desk.Discover(ctx, blackboard.Discovery{Description: in.Text, During: in.Task, Severity: first(in.Severity, "low"), Urgency: first(in.Urgency, "deferred"), Recommendation: in.Recommend})
+			}),
+		takes(tool{name: "anomaly", about: "Record what went differently than it should. The circuit breaker looks at once.\n" + anomalyTypes()},
+			func(ctx context.Context, o Options, in anomalyArgs) (any, error) {
+				return o.Desk.Anomaly(ctx, verb.AnomalyInput{Type: in.Type, Task: in.Task, Details: in.Details})
+			}),
+		takes(tool{name: "add-task", roles: planner, about: "Put a task on the board, validated before anything is written. done_when has to be falsifiable."}, addTask),
+		takes(tool{name: "finalize", roles: planner, about: "Make drafts claimable, all or none: DRAFT becomes UNCLAIMED."}, finalize),
+		planApply(),
+		takes(tool{name: "unblock", roles: planner, about: "Let a blocked task start over: BLOCKED becomes UNCLAIMED. Work of the worktree is saved first."}, unblock),
+		takes(tool{name: "supersede", roles: planner, about: "Replace a task by others; what depends on it depends on the replacements. Work is saved first."},
+			func(ctx context.Context, o Options, in wayArgs) (any, error) {
+				return o.Desk.Supersede(ctx, verb.WayOut{Task: in.Task, Reason: in.Reason, By: in.By, RootCause: in.RootCause})
+			}),
+		takes(tool{name: "abandon", roles: planner, about: "Drop a task. Tasks that depend on it are blocked with a question. Work is saved first."},
+			func(ctx context.Context, o Options, in abandonArgs) (any, error) {
+				return o.Desk.Abandon(ctx, verb.WayOut{Task: in.Task, Reason: in.Reason, RootCause: in.RootCause})
+			}),
+		takes(tool{name: "convert", roles: planner, about: "Say which task came of a discovery."},
+			func(ctx context.Context, o Options, in convertArgs) (any, error) {
+				return o.Desk.Convert(ctx, in.Discovery, in.Task)
+			}),
+		takes(tool{name: "defer", roles: planner, about: "Put a discovery off."},
+			func(ctx context.Context, o Options, in deferArgs) (any, error) {
+				return o.Desk.Defer(ctx, in.Discovery, in.Reason)
+			}),
+		takes(tool{name: "note", people: true, about: "Leave a note for the planner, or for a task."},
+			func(ctx context.Context, o Options, in noteArgs) (any, error) {
+				return o.Desk.Note(ctx, verb.NoteInput{Text: in.Text, Task: in.Task, ID: in.ID})
+			}),
+		takes(tool{name: "answer", people: true, about: "Answer a question of an agent. The last answer unblocks a task that waits for answers only."},
+			func(ctx context.Context, o Options, in answerArgs) (any, error) {
+				return o.Desk.Answer(ctx, in.Question, in.Text)
+			}),
+	}
+}
+
+func verdict(ctx context.Context, o Options, in verdictArgs) (any, error) {
+	v := verb.VerdictInput{Task: in.Task, Verdict: in.Verdict, Reason: in.Reason, Findings: in.Findings, Prior: in.Prior, Suggestions: in.Suggestions, Learn: in.Learn}
+	for _, x := range in.Inject {
+		v.Inject = append(v.Inject, x.Fix())
+	}
+	return o.Desk.Verdict(ctx, v)
+}
+
+func unblock(ctx context.Context, o Options, in unblockArgs) (any, error) {
+	w := verb.WayOut{Task: in.Task, Reason: in.Reason}
+	if in.DependsOn != nil {
+		w.DependsOn = append([]string{}, *in.DependsOn...)
+	}
+	return o.Desk.Unblock(ctx, w)
+}
+
+func finalize(ctx context.Context, o Options, in finalizeArgs) (any, error) {
+	return o.desk(in.NoSpecFiles).Finalize(ctx, in.Tasks)
+}
+
+// desk is the caller's, perhaps one that looks for no spec files.
+func (o Options) desk(noSpecFiles bool) *verb.Desk {
+	if !noSpecFiles {
+		return o.Desk
+	}
+	d := *o.Desk
+	d.NoSpecFiles = true
+	return &d
+}
+
+// planApply has a plan as its arguments; the verb's own reader knows all its forms.
+func planApply() tool {
+	t := takes(tool{name: "plan-apply", roles: planner, about: "Put a whole plan on the board, all or nothing. All problems are named at once. The same plan again is refused with the code nothing."},
+		func(context.Context, Options, verb.Plan) (any, error) { return nil, nil })
+	t.call = func(ctx context.Context, o Options, arguments json.RawMessage) (any, error) {
+		p, err := verb.ParsePlan(arguments)
+		if err != nil {
+			return nil, err
+		}
+		return o.Desk.ApplyPlan(ctx, p)
+	}
+	return t
+}
+
+// anomalyTypes lists what agents may record, with the details that are needed.
+func anomalyTypes() string {
+	var lines []string
+	for _, kind := range blackboard.AnomalyTypes {
+		who := strings.Join(kind.Reporters, ", ")
+		if who != blackboard.System {
+			lines = append(lines, kind.Name+" ("+first(who, "anybody")+"): "+strings.Join(kind.Details, ", "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,41 @@
+package verb
+
+import (
+	"context"
+
+	"liza/pkg/blackboard"
+)
+
+// Prompted is a question that a program asked on its terminal, where nobody is
+// (roles-and-knowledge 9.2).
+type Prompted struct {
+	Type    string // confirmation, permission, choice, input
+	Text    string
+	Options []string
+}
+
+// Asked ends a unit of work whose program waited for somebody to answer: the coder's task is
+// blocked with the question, the reviewer's review is given back, and a planner's question
+// stops the sprint at a checkpoint, as STUCK does. What the program had done by its verbs stays.
+func (d *Desk) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error) {
+	reason := "the agent program asked on its terminal: " + q.Text
+	out := Outcome{Effect: Applied, Action: "STUCK", Note: "asks: " + q.Text}
+	switch r.Kind {
+	case "planner":
+		err := d.Update(ctx, "asked", func(s *blackboard.State, a blackboard.Actor) error {
+			s.Ask(&blackboard.Question{Agent: a.ID, Kind: "prompted", Type: q.Type, Text: q.Text, Options: q.Options, Status: "open", Asked: blackboard.TimeOf(d.Now())})
+			return nil
+		})
+		if err == nil {
+			_, err = d.SystemCheckpoint(ctx, "planner stuck: "+reason)
+		}
+		return out, err
+	case "code_reviewer":
+		done, err := d.Verdict(ctx, VerdictInput{Task: r.Task, Verdict: "stuck", Reason: reason})
+		out.Status = done.Status
+		return out, err
+	}
+	done, err := d.Block(ctx, BlockInput{Task: r.Task, Reason: reason, Questions: []string{q.Text}, Prompted: &q})
+	out.Status = done.Status
+	return out, err
+}
