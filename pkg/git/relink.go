@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"liza/pkg/safefile"
 )
 
 // Relink makes the worktree of a task this repository's again, after the project was moved
@@ -31,14 +29,24 @@ func (r *Repo) Relink(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	gitFile := filepath.Join(path, ".git")
-	err = safefile.Replace(filepath.Join(admin, "gitdir"), []byte(gitFile+"\n"), 0o644)
+	err = replaceLink(filepath.Join(admin, "gitdir"), gitFile)
 	if err == nil {
-		err = safefile.Replace(gitFile, []byte("gitdir: "+admin+"\n"), 0o644)
+		err = replaceLink(gitFile, "gitdir: "+admin)
 	}
 	if err != nil {
 		return false, fmt.Errorf("cannot take over the worktree of %s, which was moved or copied: %w", id, err)
 	}
 	return true, nil
+}
+
+// replaceLink writes one of git's small files whole: whoever reads it sees the old line or
+// the new one.
+func replaceLink(path, line string) error {
+	next := path + ".liza"
+	if err := os.WriteFile(next, []byte(line+"\n"), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
 }
 
 // strayAdmin is the folder that git keeps here for the worktree of a task at path, when the
