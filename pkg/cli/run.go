@@ -55,6 +55,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if err != nil {
 		return err
 	}
+	c.desk.Held.Memory = true
 	s, err := c.desk.View(ctx)
 	if err != nil {
 		return err
