@@ -2,15 +2,14 @@ package blackboard
 
 import "reflect"
 
-// Mask replaces every text of the change by what mask makes of it: those of the tasks that a
-// fork owns, and of all other sections (roles-and-knowledge 9.6). Names by which things find
-// each other stay: one that holds a secret is refused instead (V62). So does the
-// configuration, which is a person's own.
-func (s *State) Mask(mask func(string) string) {
-	for _, t := range s.Tasks {
-		if s.owned == nil || s.owned[t] {
-			maskTexts(reflect.ValueOf(t), mask)
-		}
+// Mask replaces every text of a change by what mask makes of it: those of the tasks that are
+// not before's too, and of all other sections (roles-and-knowledge 9.6). before is the state
+// that s was forked from, nil when s shares nothing. Names by which things find each other
+// stay: one that holds a secret is refused instead (V62). So does the configuration, which is
+// a person's own.
+func (s *State) Mask(before *State, mask func(string) string) {
+	for _, t := range s.changedSince(before) {
+		maskTexts(reflect.ValueOf(t), mask)
 	}
 	state := reflect.ValueOf(s).Elem()
 	for i := range state.NumField() {
@@ -22,8 +21,33 @@ func (s *State) Mask(mask func(string) string) {
 	}
 }
 
-// MaskAll is Mask for the whole state: tasks that nothing else changes are masked too.
-func (s *State) MaskAll(mask func(string) string) {
+// changedSince are the tasks that s does not share with before.
+func (s *State) changedSince(before *State) []*Task {
+	if before == nil {
+		return s.Tasks
+	}
+	var changed []*Task
+	var shared map[*Task]bool
+	for i, t := range s.Tasks {
+		if i < len(before.Tasks) && before.Tasks[i] == t {
+			continue
+		}
+		if shared == nil {
+			shared = map[*Task]bool{}
+			for _, t := range before.Tasks {
+				shared[t] = true
+			}
+		}
+		if !shared[t] {
+			changed = append(changed, t)
+		}
+	}
+	return changed
+}
+
+// OwnHolding makes the tasks of a fork its own that have a text which mask changes, so that
+// Mask gets to them.
+func (s *State) OwnHolding(mask func(string) string) {
 	for _, t := range s.Tasks {
 		holds := false
 		eachText(reflect.ValueOf(t), "", func(_, text string) { holds = holds || mask(text) != text })
@@ -31,7 +55,6 @@ func (s *State) MaskAll(mask func(string) string) {
 			s.Own(t)
 		}
 	}
-	s.Mask(mask)
 }
 
 // maskTexts masks the texts below a value that nobody else refers to.

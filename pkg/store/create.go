@@ -32,7 +32,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	}
 	first := s.Clone()
 	if o.Mask != nil {
-		first.Mask(o.Mask)
+		first.Mask(nil, o.Mask)
 	}
 	first.Version, first.Revision = "1", 1
 	text := render(first, comments)

@@ -116,7 +116,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 		return fmt.Errorf("cannot write %s: %w", short(f.o.Path), err)
 	}
 	if f.o.Mask != nil {
-		after.Mask(f.o.Mask)
+		after.Mask(before.base, f.o.Mask)
 	}
 	after.Version, after.Revision = before.base.Version, before.base.Revision // not theirs to change
 	if f.o.Strict {

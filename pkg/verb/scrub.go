@@ -24,7 +24,7 @@ import (
 func (d *Desk) scrub(ctx context.Context) error {
 	op := store.Op{Name: "scrub", Agent: blackboard.System}
 	err := d.Store.Update(ctx, op, func(s *blackboard.State) error {
-		s.MaskAll(d.Secrets.Mask)
+		s.OwnHolding(d.Secrets.Mask) // the store masks what is changed
 		return nil
 	})
 	if err != nil {
