@@ -25,6 +25,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"unchanged": cmdUnchanged,
 	"approved":  cmdApproved,
 	"nowhere":   cmdNowhere,
+	"receiver":  cmdReceiver,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
