@@ -37,7 +37,7 @@ func (w *Webhook) checkURL() (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the URL of the webhook cannot be read") // its text may hold a password
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("the URL of the webhook must begin with https://, not %s:", u.Scheme)
+		return nil, fmt.Errorf("the URL of the webhook must begin with https://, but begins with %s", u.Scheme)
 	case u.User != nil:
 		return nil, fmt.Errorf("the URL of the webhook must not have a user name")
 	case u.Hostname() == "":
