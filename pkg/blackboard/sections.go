@@ -151,7 +151,7 @@ func (s *State) addNote(n *Note, a Actor, now time.Time) {
 	if n.For == "" {
 		s.liftSuppression()
 	}
-	s.Record(Entry{Timestamp: n.Timestamp, Agent: a.ID, Action: "note", Task: n.For, Detail: oneLine(n.ID + ": " + n.Message), Extra: via(a)})
+	s.Record(Entry{Timestamp: n.Timestamp, Agent: a.ID, Action: "note", Task: n.For, Detail: n.ID, Extra: via(a)}) // never the text: it may hold a secret that nobody knows yet
 }
 
 // AnswerQuestion stores an answer. When it was the last open question of a task that is

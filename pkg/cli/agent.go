@@ -77,8 +77,10 @@ func (o *agentOptions) run(ctx context.Context) error {
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
 	})
+	delivered := o.env.deliverBeside(ctx, c.desk)
 	err = s.Run(soft, hard)
 	done()
+	delivered()
 	if err != nil {
 		return err
 	}

@@ -96,9 +96,9 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 	editor := first(first(s.env.Get("VISUAL"), s.env.Get("EDITOR")), "vi")
 	// Through the shell, for editors are set with options.
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", s.path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = s.env.Stdin, s.env.Stdout, s.env.Stderr, s.env.Environ
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = s.env.Stdin, s.env.direct.out, s.env.direct.errs, s.env.Environ
 	if s.env.JSON {
-		cmd.Stdout = s.env.Stderr
+		cmd.Stdout = s.env.direct.errs
 	}
 	if err := cmd.Run(); err != nil {
 		s.saved = s.differs(text)

@@ -51,6 +51,9 @@ type Env struct {
 	As        string
 	LogFormat string
 
+	direct struct{ out, errs io.Writer } // streams that are not masked, for programs of their own
+	known  *secret.Set                   // see secrets
+
 	ancestors func() map[int]int64
 	shows     bool            // the live view of this process shows alerts
 	late      *sync.WaitGroup // what is still being written when a command ends
@@ -136,6 +139,10 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err != nil {
 		return nil, err
 	}
+	p.Mask = e.secrets().Mask
+	if err := e.secrets().AddFolder(p.Secrets()); err != nil {
+		e.Log().Warn(err.Error())
+	}
 	shelf := &history.Archive{Dir: p.ArchiveDir()}
 	s, err := e.store(p, cfg, shelf)
 	if err != nil {
@@ -153,9 +160,9 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 		return nil, err
 	}
 	if repo != nil {
-		repo.OnLockRemoved = e.lockRemoved(p)
+		repo.OnLockRemoved, repo.Mask = e.lockRemoved(p), e.secrets().Mask
 	}
-	return &verb.Desk{Run: func() string { return e.Get("LIZA_RUN") }, Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader, Secrets: e.secrets(),
+	return &verb.Desk{Run: func() string { return e.Get("LIZA_RUN") }, Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader, Secrets: e.secrets(), Held: e.held(),
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }}, nil
 }
 
@@ -218,8 +225,9 @@ func (e *Env) store(p *project.Project, cfg *settings, shelf *history.Archive) (
 	host, _ := os.Hostname()
 	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: shelf})
+			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: shelf, Secrets: e.secrets().Finder()})
 		},
+		Mask:  e.secrets().Mask,
 		Alert: e.storeNotice(p)})
 }
 
@@ -233,11 +241,39 @@ func (e *Env) caller() verb.Caller {
 	return c
 }
 
-// secrets are those of the environment; a Desk adds the ones in .liza/secrets.
+// secrets are those of the environment, and of .liza/secrets once a project is open. There
+// is one set for all that this process writes.
 func (e *Env) secrets() *secret.Set {
-	var s secret.Set
-	s.AddEnviron(e.Environ)
-	return &s
+	if e.known == nil { // serve asks first, before there are several who could
+		e.known = new(secret.Set)
+		e.known.AddEnviron(e.Environ)
+	}
+	return e.known
+}
+
+// held are the secrets that skills may get from the environment.
+func (e *Env) held() *verb.HeldSecrets {
+	h := new(verb.HeldSecrets)
+	for _, pair := range e.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if own, ok := strings.CutPrefix(name, "LIZA_SECRET_"); ok {
+			h.Hold(strings.ToLower(own), value)
+		}
+	}
+	return h
+}
+
+// mask lets no secret get to the terminal. The function that it returns writes what is held
+// back because it might have been the beginning of one.
+func (e *Env) mask() (flush func()) {
+	e.direct.out, e.direct.errs = e.Stdout, e.Stderr
+	out, errs := e.secrets().Writer(e.Stdout), e.secrets().Writer(e.Stderr)
+	e.Stdout, e.Stderr = out, errs
+	return func() {
+		_ = out.Close() // there is nobody left to tell
+		_ = errs.Close()
+		e.Stdout, e.Stderr = e.direct.out, e.direct.errs
+	}
 }
 
 func (e *Env) processes() verb.Processes {

@@ -94,5 +94,5 @@ func (e *Env) writeFile(name string, data []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return usagef("liza help", "%s is no file", name)
 	}
-	return safefile.Replace(path, data, 0o644)
+	return safefile.Replace(path, []byte(e.secrets().Mask(string(data))), 0o644)
 }

@@ -76,6 +76,7 @@ func lizaCommand(env *Env) *urfave.Command {
 
 // serve runs a tree of commands and returns the exit code.
 func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (code int) {
+	defer e.mask()()
 	defer func() {
 		if r := recover(); r != nil {
 			code = e.fail(bug(r))

@@ -55,6 +55,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if err != nil {
 		return err
 	}
+	c.desk.Held.Memory = true
 	s, err := c.desk.View(ctx)
 	if err != nil {
 		return err
@@ -75,9 +76,11 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: "liza", Text: text, Warning: true})
 	})
 	unwatch := o.env.watchBeside(ctx, c)
+	delivered := o.env.deliverBeside(ctx, c.desk)
 	err = team.Run(soft, hard)
 	done()
 	unwatch()
+	delivered()
 	return o.finish(context.WithoutCancel(ctx), ctx, c, began, err)
 }
 

@@ -24,6 +24,8 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"remember":  cmdRemember,
 	"unchanged": cmdUnchanged,
 	"approved":  cmdApproved,
+	"nowhere":   cmdNowhere,
+	"receiver":  cmdReceiver,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {

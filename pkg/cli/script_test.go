@@ -30,6 +30,8 @@ import (
 //	state PATH=VALUE…    looks into .liza/state.yaml: tasks.task-1.status=CLAIMED
 //	json PATH=VALUE…     the same for the one JSON object on stdout
 //	remember, unchanged  the board and its log are byte for byte what they were
+//	nowhere VALUE…       no file of Liza's holds VALUE, in whatever form
+//	receiver FILE CODE…  a webhook at $HOOK that answers with the codes, then 200, and writes what it gets to FILE
 //	approved ID FILE…    claims, commits, submits, reviews and approves a task
 func TestScript(t *testing.T) {
 	t.Parallel()

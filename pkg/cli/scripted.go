@@ -44,7 +44,7 @@ func (o *scriptedOptions) run(ctx context.Context) error {
 	ctx, _, done := o.env.interrupts(ctx, func(string) {})
 	defer done()
 	code := scripted.Run(ctx, scripted.Options{Scenario: scenario, Role: o.env.Get("LIZA_ROLE"), TaskID: task, Worktree: worktree,
-		StateDir: filepath.Join(p.Tmp(), "scripted"), Stdout: o.env.Stdout, Stderr: o.env.Stderr, Env: os.Environ(),
+		StateDir: filepath.Join(p.Tmp(), "scripted"), Stdout: o.env.direct.out, Stderr: o.env.direct.errs, Env: os.Environ(),
 		Describe: func() (string, error) {
 			d, err := o.env.Reader(ctx)
 			if err != nil {

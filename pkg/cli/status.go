@@ -88,7 +88,7 @@ func (e *Env) width() int {
 	if n, err := strconv.Atoi(e.Get("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	if f, ok := e.Stdout.(*os.File); ok && e.Terminal {
+	if f, ok := e.direct.out.(*os.File); ok && e.Terminal {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
 			return int(size.Col)
 		}

@@ -29,7 +29,7 @@ func newWatch(env *Env) *urfave.Command {
 			examples("liza watch --notify", "liza watch --once --json") + exitsText(0, 1, 2, 130),
 		Flags: []urfave.Flag{
 			flag("once", "look once, print the open alerts, and end", &o.once),
-			flag("notify", "raise a desktop notification as well", &o.notify),
+			flag("notify", "raise desktop notifications as well, and deliver to the webhook", &o.notify),
 		},
 		Action: env.do(o.run),
 	}
@@ -48,6 +48,7 @@ func (o *watchOptions) run(ctx context.Context, _ []string) error {
 	}
 	if o.notify {
 		w.Sinks = append(w.Sinks, o.env.desktop())
+		defer o.env.deliverBeside(ctx, w.desk)()
 	}
 	if o.once {
 		return o.show(w.Pass(ctx))

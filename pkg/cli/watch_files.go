@@ -25,8 +25,9 @@ const alertsWait = 10 * time.Second
 // alertFiles are the files of alerts of a project, safe from crashes and neighbours.
 func (e *Env) alertFiles(p *project.Project) watch.Files {
 	host, _ := os.Hostname()
-	return watch.Files{Dir: p.Liza, Append: safefile.Append,
-		Replace: func(path string, data []byte) error { return safefile.Replace(path, data, 0o644) },
+	masked := func(data []byte) []byte { return []byte(e.secrets().Mask(string(data))) }
+	return watch.Files{Dir: p.Liza, Append: func(path string, data []byte) error { return safefile.Append(path, masked(data)) },
+		Replace: func(path string, data []byte) error { return safefile.Replace(path, masked(data), 0o644) },
 		Lock: func(ctx context.Context) (func() error, error) {
 			ctx, cancel := context.WithTimeout(ctx, alertsWait)
 			defer cancel()

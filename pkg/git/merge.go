@@ -52,6 +52,9 @@ func (r *Repo) CommitTree(ctx context.Context, tree string, parents []string, me
 // names of the user and the machine.
 func (r *Repo) named(ctx context.Context, c call, run func(context.Context, call) (string, error)) (string, error) {
 	args := c.args
+	if r.Mask != nil {
+		c.stdin = r.Mask(c.stdin)
+	}
 	c.args = append([]string{"-c", "user.useConfigOnly=true"}, args...)
 	out, err := run(ctx, c)
 	failed, ok := errors.AsType[*Error](err)

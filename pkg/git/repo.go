@@ -18,6 +18,9 @@ type Repo struct {
 	// GIT_LOCK_REMOVED). It is called under git.lock and must not call back. Set it before the first use.
 	OnLockRemoved func(path string)
 
+	// Mask, when set, takes secrets out of the messages of commits. Set it before the first use.
+	Mask func(text string) string
+
 	place Place
 	env   []string
 }

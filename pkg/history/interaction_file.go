@@ -51,6 +51,25 @@ func (h Interactions) Append(ctx context.Context, in Interaction) (sequence int,
 	return h.append(in)
 }
 
+// Scrub calls mask with each of the files, under the lock.
+func (h Interactions) Scrub(ctx context.Context, mask func(path string) error) error {
+	files, err := filepath.Glob(filepath.Join(h.Dir, "*.json*"))
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, path := range files {
+		if err := mask(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (h Interactions) lock(ctx context.Context) (func() error, error) {
 	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot write the history: %v", err)

@@ -3,7 +3,10 @@ package history
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -43,13 +46,33 @@ func (j Journal) Append(rev int, entries []blackboard.Entry) error {
 	return nil
 }
 
+// Scrub masks what was written before a secret was known. The caller holds the lock of the
+// state. Texts stand in quotes, so masked ones are texts too.
+func (j Journal) Scrub() error {
+	data, err := os.ReadFile(j.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot mask secrets in the journal: %v", err)
+	}
+	text := j.mask(string(data))
+	if text == string(data) {
+		return nil
+	}
+	if err := safefile.Replace(j.Path, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("cannot mask secrets in the journal: %w", err)
+	}
+	return nil
+}
+
 // line writes an entry as one line, a map in flow style.
 func (j Journal) line(b *bytes.Buffer, e blackboard.Entry) error {
 	task := "null"
 	if e.Task != "" {
 		task = word(e.Task)
 	}
-	detail := j.mask(oneLine(e.Detail))
+	detail := j.mask(oneLine(j.mask(e.Detail))) // before it is cut, and what a line break was in
 	fmt.Fprintf(b, "- {timestamp: %s, rev: %d, agent: %s, action: %s, task: %s, detail: %s",
 		word(string(e.Timestamp)), e.Rev, word(e.Agent), word(e.Action), task, quote(detail))
 	for _, key := range sortedKeys(e.Extra) {

@@ -64,7 +64,7 @@ func (j *job) runAll(ctx context.Context, path, log string) (failed string, err 
 	end := time.Now().Add(limit)
 	for _, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
 		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
-		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets}.Run(ctx)
+		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.Run(ctx)
 		switch {
 		case r.TimedOut:
 			return fmt.Sprintf("%q did not end within %s", shell, limit), nil

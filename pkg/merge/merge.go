@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,7 @@ type Merger struct {
 	Prepare     func(*blackboard.State) // gives a state the configuration's defaults
 	At          func(point string)      // failpoints M0 to M10 of tests
 	Warn        func(text string)
+	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked
 }
 
 // Result says what became of one task.

@@ -93,6 +93,9 @@ func firstLines(path string) [2]string {
 
 // Set makes or replaces a control file.
 func (p *Project) Set(c Control, reason string, at time.Time) error {
+	if p.Mask != nil {
+		reason = p.Mask(reason)
+	}
 	text := at.UTC().Format(time.RFC3339) + "\n" + strings.Join(strings.Fields(reason), " ") + "\n"
 	return safefile.Replace(p.in(string(c)), []byte(text), 0o644)
 }

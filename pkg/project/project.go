@@ -40,6 +40,8 @@ type Project struct {
 	Root   string // the main checkout, without symbolic links
 	GitDir string // git's common dir, also seen from a linked worktree
 	Liza   string // Root/.liza; it may be a link to a folder elsewhere
+
+	Mask func(text string) string // takes secrets out of the reasons in control files; nil: they stay
 }
 
 // Find gives the project that the folder start belongs to: that of the nearest

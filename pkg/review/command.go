@@ -20,9 +20,12 @@ type Command struct {
 	Dir     string
 	Log     string // file that gets its output, appended
 	Timeout time.Duration
-	Hide    []string                         // names of variables that it must not see; LIZA_* never are
-	Environ []string                         // nil: that of this process
-	Mask    func(w io.Writer) io.WriteCloser // masks what goes to the log; nil: nothing is
+	Hide    []string // names of variables that it must not see; LIZA_* never are
+	Environ []string // nil: that of this process
+
+	// Mask takes secrets out of what is written to the log; nil: nothing is masked. What it
+	// returns is closed before Run returns.
+	Mask func(log io.Writer) io.WriteCloser
 }
 
 // Ran says how a command ended.
@@ -50,17 +53,20 @@ func (c Command) Run(ctx context.Context) Ran {
 		return Ran{ExitCode: -1, Err: err}
 	}
 	defer log.Close()
-	began := time.Now()
-	var out io.Writer = log
+	var to io.Writer = log
 	if c.Mask != nil {
 		masked := c.Mask(log)
-		defer masked.Close() // before the log itself
-		out = masked
+		defer masked.Close()
+		to = masked
 	}
-	r := c.run(ctx, out)
+	if _, err := fmt.Fprintf(to, "$ %s\n", c.Shell); err != nil {
+		return Ran{ExitCode: -1, Err: fmt.Errorf("cannot write the log of %q: %v", c.Shell, err)}
+	}
+	began := time.Now()
+	r := c.run(ctx, to)
 	r.Seconds = int(time.Since(began).Seconds())
 	if r.TimedOut {
-		fmt.Fprintf(out, "\nstopped: the time limit of %s is over\n", c.Timeout)
+		fmt.Fprintf(to, "\nstopped: the time limit of %s is over\n", c.Timeout)
 	}
 	return r
 }
@@ -155,11 +161,6 @@ func (c Command) open() (*os.File, error) {
 	f, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the log of %q: %v", c.Shell, err)
-	}
-	_, err = fmt.Fprintf(f, "$ %s\n", c.Shell)
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("cannot write the log of %q: %v", c.Shell, err)
 	}
 	return f, nil
 }

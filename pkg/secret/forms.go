@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// formsOf lists the ways in which a value may be printed: as it is, base64, hex,
-// URL-encoded and JSON-escaped. The lines of a value that has several count as
+// formsOf lists the ways in which a value may be printed: as it is, base64, also as a part
+// of a longer text, hex, URL-encoded and JSON-escaped. The lines of a value that has several count as
 // well, because an indented or wrapped text no longer holds the value as a whole.
 func formsOf(value string) []string {
 	raw := []byte(value)
@@ -23,6 +23,7 @@ func formsOf(value string) []string {
 		base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
 		hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)),
 	}
+	out = append(out, within64(raw)...)
 	for _, u := range []string{url.QueryEscape(value), url.PathEscape(value), component(value)} {
 		out = append(out, u, lowerEscapes(u))
 	}
@@ -35,6 +36,25 @@ func formsOf(value string) []string {
 			if line = strings.TrimSpace(line); utf8.RuneCountInString(line) >= minEnvRunes {
 				out = append(out, line)
 			}
+		}
+	}
+	return out
+}
+
+// within64 is what base64 of a longer text has of the value, wherever it stands in that
+// text: three bytes become four characters, so there are three ways. What is too short would
+// be found by chance.
+func within64(value []byte) []string {
+	const least = 8
+	var out []string
+	for before := range 3 {
+		first, last := (before*8+5)/6, (before+len(value))*8/6 // characters that depend on the value alone
+		if last-first < least {
+			continue
+		}
+		text := append(make([]byte, before), value...)
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			out = append(out, enc.EncodeToString(text)[first:last])
 		}
 	}
 	return out

@@ -29,31 +29,94 @@ const minEnvRunes = 8
 // Set is a collection of secrets. The zero Set and a nil one mask nothing. A Set may
 // be used by several goroutines, also while secrets are added.
 type Set struct {
-	mu    sync.RWMutex
-	forms []form // longest first
+	mu     sync.RWMutex
+	forms  *forms
+	values map[string]bool // those that are masked
+	given  *forms          // the plain values that somebody gave as a secret; see Found
+	folder string          // as AddFolder found it last
+}
+
+// forms are what is looked for, longest first. They are replaced whole, never changed.
+type forms struct {
+	list   []form
+	begins *[1 << 16 / 64]uint64 // the pairs of bytes with which one begins
 }
 
 // form is one way in which a value may appear.
 type form struct{ text, name string }
 
+// with is f and more of them; a text that is there keeps its name.
+func (f *forms) with(name string, texts []string) *forms {
+	next := &forms{begins: new([1 << 16 / 64]uint64)}
+	if f != nil {
+		next.list = slices.Clone(f.list)
+	}
+	for _, text := range texts {
+		if !slices.ContainsFunc(next.list, func(f form) bool { return f.text == text }) {
+			next.list = append(next.list, form{text, name})
+		}
+	}
+	slices.SortStableFunc(next.list, func(a, b form) int { return cmp.Compare(len(b.text), len(a.text)) })
+	for _, f := range next.list {
+		pair := uint16(f.text[0])<<8 | uint16(f.text[1])
+		next.begins[pair/64] |= 1 << (pair % 64)
+	}
+	return next
+}
+
 // Add makes the set mask a value under a name; line ends after the value do not
 // belong to it. Values of less than four characters are ignored. A value that has
 // a name keeps it.
-func (s *Set) Add(name, value string) {
-	value = strings.TrimRight(value, "\r\n")
-	if utf8.RuneCountInString(value) < minRunes {
+func (s *Set) Add(name, value string) { s.add(name, value, false) }
+
+// Masks tells whether a value is long enough to be masked.
+func Masks(value string) bool { return utf8.RuneCountInString(trimmed(value)) >= minRunes }
+
+func trimmed(value string) string { return strings.TrimRight(value, "\r\n") }
+
+func (s *Set) add(name, value string, given bool) {
+	if !Masks(value) {
 		return
 	}
+	value = trimmed(value)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := slices.Clone(s.forms)
-	for _, text := range formsOf(value) {
-		if !slices.ContainsFunc(next, func(f form) bool { return f.text == text }) {
-			next = append(next, form{text, name})
+	if !s.values[value] {
+		if s.values == nil {
+			s.values = map[string]bool{}
 		}
+		s.values[value] = true
+		s.forms = s.forms.with(name, formsOf(value))
 	}
-	slices.SortStableFunc(next, func(a, b form) int { return cmp.Compare(len(b.text), len(a.text)) })
-	s.forms = next
+	if given && utf8.RuneCountInString(value) >= minEnvRunes {
+		s.given = s.given.with(name, []string{value})
+	}
+}
+
+// Found names a secret whose value a text has. Only what somebody gave as a secret counts,
+// and only when it is too long to be there by chance.
+func (s *Set) Found(text string) (name string, found bool) {
+	if s == nil {
+		return "", false
+	}
+	s.mu.RLock()
+	given := s.given
+	s.mu.RUnlock()
+	spans := find(text, given)
+	if len(spans) == 0 {
+		return "", false
+	}
+	return spans[0].name, true
+}
+
+// Finder is Found, or nil as long as there is nothing to find.
+func (s *Set) Finder() func(text string) (name string, found bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.given == nil {
+		return nil
+	}
+	return s.Found
 }
 
 // AddEnviron adds the secrets of an environment: LIZA_SECRET_<NAME>, and the longer
@@ -62,7 +125,7 @@ func (s *Set) AddEnviron(environ []string) {
 	for _, e := range environ {
 		name, value, _ := strings.Cut(e, "=")
 		if own, ok := strings.CutPrefix(name, "LIZA_SECRET_"); ok {
-			s.Add(strings.ToLower(own), value)
+			s.add(strings.ToLower(own), value, true)
 			continue
 		}
 		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD"} {
@@ -74,7 +137,7 @@ func (s *Set) AddEnviron(environ []string) {
 }
 
 // AddFolder adds the files of a folder (.liza/secrets), each under its name. A
-// folder that does not exist has none.
+// folder that does not exist has none, and one that is as it was is not read again.
 func (s *Set) AddFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,16 +146,31 @@ func (s *Set) AddFolder(dir string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the secrets: %v", err)
 	}
+	look := dir
 	for _, e := range entries {
-		if !e.Type().IsRegular() {
+		if info, err := e.Info(); err == nil {
+			look += fmt.Sprint("\x00", e.Name(), info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	s.mu.RLock()
+	same := s.folder == look
+	s.mu.RUnlock()
+	if same {
+		return nil
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		value, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return fmt.Errorf("cannot read the secret %s: %v", e.Name(), err)
 		}
-		s.Add(e.Name(), string(value))
+		s.add(e.Name(), string(value), true)
 	}
+	s.mu.Lock()
+	s.folder = look
+	s.mu.Unlock()
 	return nil
 }
 
@@ -126,13 +204,13 @@ func (s *Set) Find(text string) (name string, found bool) {
 
 func mark(name string) string { return "[REDACTED:" + name + "]" }
 
-func (s *Set) snapshot() []form {
+func (s *Set) snapshot() *forms {
 	if s == nil {
 		return nil
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.forms // replaced whole by Add, never changed
+	return s.forms
 }
 
 // span is a part of a text that one mark replaces.
@@ -142,28 +220,28 @@ type span struct {
 }
 
 // find gives the parts of text that hold a form, in order and without overlaps:
-// parts that overlap are joined.
-func find(text string, forms []form) []span {
-	var all []span
-	for _, f := range forms {
-		for from := 0; ; {
-			i := strings.Index(text[from:], f.text)
-			if i < 0 {
-				break
-			}
-			all = append(all, span{from + i, from + i + len(f.text), f.name})
-			from += i + 1
-		}
+// parts that overlap are joined. It goes through the text once, however many forms
+// there are.
+func find(text string, forms *forms) []span {
+	if forms == nil {
+		return nil
 	}
-	// Stable: of the parts that begin at one place the longest stands first.
-	slices.SortStableFunc(all, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	var out []span
-	for _, p := range all {
-		if n := len(out); n > 0 && p.start < out[n-1].end {
-			out[n-1].end = max(out[n-1].end, p.end)
+	for i := 0; i+1 < len(text); i++ {
+		if pair := uint16(text[i])<<8 | uint16(text[i+1]); forms.begins[pair/64]&(1<<(pair%64)) == 0 {
 			continue
 		}
-		out = append(out, p)
+		// Of the forms that begin at one place the longest stands first.
+		at := slices.IndexFunc(forms.list, func(f form) bool { return strings.HasPrefix(text[i:], f.text) })
+		if at < 0 {
+			continue
+		}
+		f := forms.list[at]
+		if n := len(out); n > 0 && i < out[n-1].end {
+			out[n-1].end = max(out[n-1].end, i+len(f.text))
+			continue
+		}
+		out = append(out, span{i, i + len(f.text), f.name})
 	}
 	return out
 }

@@ -45,6 +45,58 @@ func TestEveryFormOfAValueIsMasked(t *testing.T) {
 	}
 }
 
+func TestAValueIsMaskedInBase64OfALongerText(t *testing.T) {
+	t.Parallel()
+	const value = "ghp_SECRETVALUE+/?"
+	var s Set
+	s.Add("token", value)
+	for before := range 7 {
+		for after := range 4 {
+			text := strings.Repeat("<", before) + value + strings.Repeat(">", after)
+			for name, enc := range map[string]*base64.Encoding{"standard": base64.StdEncoding, "URL": base64.URLEncoding} {
+				got := s.Mask(enc.EncodeToString([]byte(text)))
+				plain, _ := enc.DecodeString(got)
+				if !strings.Contains(got, "[REDACTED:token]") || strings.Contains(string(plain), "SECRET") {
+					t.Errorf("%s, %d before, %d after: %q", name, before, after, got)
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyWhatWasGivenAsASecretIsFound(t *testing.T) {
+	t.Parallel()
+	var s Set
+	s.AddEnviron([]string{"LIZA_SECRET_GITHUB=ghp_SECRETVALUE", "LIZA_SECRET_PIN=1234", "OPENAI_API_KEY=sk-abcdefgh"})
+	if name, ok := s.Found("it is ghp_SECRETVALUE!"); !ok || name != "github" {
+		t.Errorf("found %q, %t", name, ok)
+	}
+	for _, text := range []string{"sk-abcdefgh", "1234", "none"} {
+		if name, ok := s.Found(text); ok {
+			t.Errorf("%q: found %q", text, name)
+		}
+	}
+	if _, ok := (*Set)(nil).Found("ghp_SECRETVALUE"); ok {
+		t.Error("no set finds something")
+	}
+}
+
+func TestAFolderIsReadAgainWhenItChanges(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), new(Set)
+	for _, name := range []string{"one", "two"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("value-of-"+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.AddFolder(dir); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Mask("value-of-" + name); got != "[REDACTED:"+name+"]" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestShortValuesAreNoSecrets(t *testing.T) {
 	t.Parallel()
 	var s Set

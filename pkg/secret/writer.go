@@ -41,7 +41,7 @@ func (w *Writer) Close() error {
 
 // emit writes text up to end and holds the rest. No form that begins before end
 // goes beyond the text, so the parts found there are final.
-func (w *Writer) emit(text string, end int, forms []form) error {
+func (w *Writer) emit(text string, end int, forms *forms) error {
 	var out strings.Builder
 	at := w.covered
 	for _, p := range find(text, forms) {
@@ -70,9 +70,12 @@ func (w *Writer) emit(text string, end int, forms []form) error {
 
 // partial gives the place from which the rest of the text may be the beginning of
 // a form, or the length of the text.
-func partial(text string, forms []form) int {
+func partial(text string, forms *forms) int {
 	first := len(text)
-	for _, f := range forms {
+	if forms == nil {
+		return first
+	}
+	for _, f := range forms.list {
 		for i := max(0, len(text)-len(f.text)+1); i < first; i++ {
 			if strings.HasPrefix(f.text, text[i:]) {
 				first = i

@@ -23,6 +23,9 @@ func (op Op) goAhead(doc *yamldoc.Document, before, after *blackboard.State) err
 	if op.Ahead == nil {
 		return nil
 	}
+	if sameTasks(before.Tasks, after.Tasks) {
+		return op.Ahead(nil)
+	}
 	stays := map[string]bool{}
 	for _, t := range after.Tasks {
 		if t != nil {
@@ -52,6 +55,19 @@ func (op Op) goAhead(doc *yamldoc.Document, before, after *blackboard.State) err
 		gone = append(gone, g)
 	}
 	return op.Ahead(gone)
+}
+
+// sameTasks tells whether the same tasks stand in the same places, perhaps with more behind.
+func sameTasks(before, after []*blackboard.Task) bool {
+	if len(after) < len(before) {
+		return false
+	}
+	for i, b := range before {
+		if a := after[i]; a != b && (a == nil || b == nil || a.ID != b.ID) {
+			return false
+		}
+	}
+	return true
 }
 
 // taskTexts are the lines of the tasks in a file that is in pieces.

@@ -31,6 +31,9 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 		return err
 	}
 	first := s.Clone()
+	if o.Mask != nil {
+		first.Mask(nil, o.Mask)
+	}
 	first.Version, first.Revision = "1", 1
 	text := render(first, comments)
 	doc, err := f.reader.Parse([]byte(text))

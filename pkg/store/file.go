@@ -35,7 +35,7 @@ type Options struct {
 	// them need not be looked at. nil: everything.
 	Validate func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation
 
-	Mask func(string) string // hides secrets in the journal
+	Mask func(string) string // hides secrets in what is written, state and journal; may be nil
 	At   func(point string)  // failpoints W1 to W10, for tests
 
 	// Strict proves at each write, for tests, that nobody changed a task that a state

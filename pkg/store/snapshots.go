@@ -77,6 +77,42 @@ func newest(a, b Snapshot) int {
 	return b.Revision - a.Revision
 }
 
+// Forget removes the states that were whose text holds says yes to, and masks the journal. What
+// stands in the file stays, and the snapshots go on from it.
+func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) error {
+	return f.underLock(ctx, op, func() error {
+		if err := f.journal.Scrub(); err != nil {
+			return err
+		}
+		copies, err := f.copies()
+		if err != nil {
+			return err
+		}
+		gone := false
+		for _, c := range copies {
+			text, err := os.ReadFile(c.Path)
+			chain, err2 := os.ReadFile(chainOf(c.Path))
+			if err != nil && !errors.Is(err, os.ErrNotExist) || err2 != nil && !errors.Is(err2, os.ErrNotExist) {
+				return fmt.Errorf("cannot read the snapshots: %w", errors.Join(err, err2))
+			}
+			if !holds(text) && !holds(chain) {
+				continue
+			}
+			gone = true
+			for _, path := range []string{chainOf(c.Path), c.Path} {
+				if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return fmt.Errorf("cannot remove a snapshot: %w", err)
+				}
+			}
+		}
+		now, err := f.read()
+		if rec, ok := f.committed(); gone && err == nil && ok && rec.of(now) {
+			f.settle(now, f.beginChain(now))
+		}
+		return err
+	})
+}
+
 // copies lists the whole copies, the newest first.
 func (f *File) copies() ([]Snapshot, error) {
 	entries, err := os.ReadDir(f.snapshotDir())

@@ -115,6 +115,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot write %s: %w", short(f.o.Path), err)
 	}
+	if f.o.Mask != nil {
+		after.Mask(before.base, f.o.Mask)
+	}
 	after.Version, after.Revision = before.base.Version, before.base.Revision // not theirs to change
 	if f.o.Strict {
 		f.proveUntouched(before)

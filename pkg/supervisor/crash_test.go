@@ -45,6 +45,10 @@ func victim(plan string) {
 		d := p.Supervised("coder-1")
 		d.At = die
 		_, err = d.Claim(ctx, "task-1")
+	case "secrets":
+		d := p.Desk("")
+		d.At = die
+		_, err = d.KeepFound(ctx, planWithSecret)
 	case "merge":
 		d := p.Desk("")
 		d.At = die

@@ -33,7 +33,7 @@ const maxOutput = 2000
 
 // runMessage lets the messenger write the text. It has no id, no token and no verbs.
 func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (bool, time.Duration, error) {
-	text := strings.TrimSpace(t.Description)
+	text := s.Desk.Mask(strings.TrimSpace(t.Description))
 	if s.Desk.Config().Messenger.Mode != "verbatim" {
 		p, err := s.promptOf(ctx, role.Messenger, st, t)
 		if err != nil {
@@ -128,7 +128,7 @@ func (s *Supervisor) runCommand(ctx context.Context, t *blackboard.Task) error {
 	}
 	dir, log := s.Desk.Repo.WorktreePath(t.ID), s.Desk.Project.Output(t.ID)
 	before := size(log)
-	res := review.Command{Shell: t.Command, Dir: dir, Log: log, Timeout: timeout}.Run(ctx)
+	res := review.Command{Shell: t.Command, Dir: dir, Log: log, Timeout: timeout, Mask: s.Desk.MaskLog}.Run(ctx)
 	if ctx.Err() != nil {
 		return nil // whoever ended it decides what becomes of the claim
 	}

@@ -79,6 +79,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	}
 	b.warnings = s.gather(ctx, &in)
 	b.Prompt, err = prompt.Build(in)
+	b.Text = s.Desk.Mask(b.Text)
 	return b, err
 }
 

@@ -10,7 +10,6 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
-	"liza/pkg/secret"
 	"liza/pkg/verb"
 )
 
@@ -66,15 +65,8 @@ func (s *Supervisor) interactions(folder, token string) history.Interactions {
 	if token == "" {
 		return h
 	}
-	var own secret.Set
-	own.Add("LIZA_AGENT_TOKEN", token)
-	others := h.Mask
-	h.Mask = func(text string) string {
-		if others != nil {
-			text = others(text)
-		}
-		return own.Mask(text)
-	}
+	own, others := ownSecret(token), h.Mask
+	h.Mask = func(text string) string { return own.Mask(others(text)) }
 	return h
 }
 

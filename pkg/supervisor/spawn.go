@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
+	"liza/pkg/secret"
 	"liza/pkg/verb"
 )
 
@@ -50,7 +53,8 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	if err != nil {
 		return agent.Result{}, err
 	}
-	log, err := s.openLog(task, run, s.last.mark)
+	own := ownSecret(token)
+	log, err := s.openLog(task, run, s.last.mark, own)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -83,8 +87,31 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	}
 	r, over := s.watched(ctx, adapter, spec, b, task)
 	s.last.over, s.last.talk = over, conversed(b.resumed, r)
+	if s.Role == blackboard.RolePlanner { // before anything of what it says is written
+		if r.Final, err = s.Desk.KeepFound(context.WithoutCancel(ctx), r.Final); err != nil {
+			return agent.Result{}, err
+		}
+	}
+	s.masked(&r, own)
 	s.current.ended(r)
 	return r, s.ended(ctx, task, run, b, r)
+}
+
+// ownSecret is what a run alone must not show: its token.
+func ownSecret(token string) *secret.Set {
+	var own secret.Set
+	own.Add("LIZA_AGENT_TOKEN", token)
+	return &own
+}
+
+// masked takes secrets out of all that a run says.
+func (s *Supervisor) masked(r *agent.Result, own *secret.Set) {
+	mask := func(text *string) { *text = own.Mask(s.Desk.Mask(*text)) }
+	mask(&r.Final)
+	mask(&r.Error)
+	for i := range r.Tail {
+		mask(&r.Tail[i])
+	}
 }
 
 func (s *Supervisor) generation(st *blackboard.State) string {
@@ -119,7 +146,7 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 	}
 	if number > 0 {
 		path := s.Desk.Project.Prompt(folder, number)
-		if err := safefile.Replace(path, []byte(text), 0o600); err != nil {
+		if err := safefile.Replace(path, []byte(s.Desk.Mask(text)), 0o600); err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %w", err)
 		}
 		return path, nil
@@ -137,7 +164,7 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 		if err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %v", err)
 		}
-		_, err = f.WriteString(text)
+		_, err = f.WriteString(s.Desk.Mask(text))
 		if err = errors.Join(err, f.Close()); err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %w", err)
 		}
@@ -145,8 +172,10 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 	}
 }
 
-// openLog opens the output log and marks the beginning of a run in it.
-func (s *Supervisor) openLog(task string, run int, mark string) (io.WriteCloser, error) {
+// openLog opens the output log and marks the beginning of a run in it. Secrets are masked, own
+// ones too. What a planner says is written when the log is closed: until then nobody knows
+// which secrets its plan has.
+func (s *Supervisor) openLog(task string, run int, mark string, own *secret.Set) (io.WriteCloser, error) {
 	path := s.Desk.Project.OutputAgent(s.ID)
 	if task != "" {
 		path = s.Desk.Project.Output(task)
@@ -161,7 +190,61 @@ func (s *Supervisor) openLog(task string, run int, mark string) (io.WriteCloser,
 	if _, err := fmt.Fprintf(f, "=== %s %s run %d (%s)\n", blackboard.TimeOf(s.Desk.Now()), s.ID, run, mark); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the output log: %w", err), f.Close())
 	}
-	return f, nil
+	return s.maskedLog(f, own), nil
+}
+
+// outputLog is the log of a run, masked.
+type outputLog struct {
+	io.Writer
+	close []io.Closer // in this order
+}
+
+func (l outputLog) Close() error {
+	var all []error
+	for _, c := range l.close {
+		all = append(all, c.Close())
+	}
+	return errors.Join(all...)
+}
+
+func (s *Supervisor) maskedLog(f *os.File, own *secret.Set) io.WriteCloser {
+	known := s.Desk.MaskLog(f)
+	of := own.Writer(known)
+	if s.Role != blackboard.RolePlanner {
+		return outputLog{of, []io.Closer{of, known, f}}
+	}
+	later := &withheld{to: of}
+	return outputLog{later, []io.Closer{later, of, known, f}}
+}
+
+// maxWithheld is how much of a planner's output is kept for the log.
+const maxWithheld = 32 << 20
+
+// withheld keeps what is written to it until it is closed.
+type withheld struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	over bool
+	to   io.Writer
+}
+
+func (w *withheld) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keep := p[:max(0, min(len(p), maxWithheld-w.text.Len()))]
+	w.over = w.over || len(keep) < len(p)
+	w.text.Write(keep)
+	return len(p), nil
+}
+
+func (w *withheld) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		w.text.WriteString("\n[… the rest of the output is left out]\n")
+	}
+	_, err := w.text.WriteTo(w.to)
+	return err
 }
 
 // ended records what a run cost and how it ended, whatever comes of its outcome.
@@ -218,7 +301,7 @@ func (s *Supervisor) recordUsage(task string, run int, b briefing, r agent.Resul
 	}
 	data, err := json.Marshal(line)
 	if err == nil {
-		err = safefile.Append(s.Desk.Project.Usage(), append(data, '\n'))
+		err = safefile.Append(s.Desk.Project.Usage(), []byte(s.Desk.Mask(string(data))+"\n"))
 	}
 	if err != nil {
 		s.warn(task, "cannot record the usage: %v", err)

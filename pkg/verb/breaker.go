@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/breaker"
+	"liza/pkg/notify"
 	"liza/pkg/project"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
@@ -25,10 +26,22 @@ type watchedStore struct {
 
 func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	added := false
+	var told []notify.Message
+	ahead := op.Ahead
+	op.Ahead = func(gone []store.Gone) error {
+		w.desk.raise(ctx, told)
+		if ahead == nil {
+			return nil
+		}
+		return ahead(gone)
+	}
 	err := w.Store.Update(ctx, op, func(s *blackboard.State) error {
-		before := len(s.Anomalies)
+		before, seen := len(s.Anomalies), glanceAt(s)
 		err := change(s)
-		added = len(s.Anomalies) > before
+		added, told = len(s.Anomalies) > before, nil
+		if err == nil {
+			told = seen.told(s)
+		}
 		return err
 	})
 	if err != nil || !added {
@@ -156,7 +169,7 @@ func (d *Desk) stopForBreaker(ctx context.Context, s *blackboard.State) error {
 
 // writeReport writes circuit_breaker_report.md, and a copy that later reports do not replace.
 func (d *Desk) writeReport(s *blackboard.State) error {
-	text := []byte(breaker.Report(s, breaker.Analyze(s), d.Now()))
+	text := []byte(d.Mask(breaker.Report(s, breaker.Analyze(s), d.Now())))
 	if err := os.MkdirAll(d.Project.Checkpoints(), 0o755); err != nil {
 		return fmt.Errorf("cannot write the report of the circuit breaker: %v", err)
 	}

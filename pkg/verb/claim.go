@@ -189,7 +189,7 @@ func (d *Desk) provision(ctx context.Context, r reservation, facts *blackboard.C
 // setUp runs the project's worktree.setup commands in a task's worktree.
 func (d *Desk) setUp(ctx context.Context, task string) error {
 	for _, command := range d.Config().Worktree.Setup {
-		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task),
+		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
 			Timeout: d.Config().Limits.CheckTimeout}.Run(ctx)
 		if res.Err != nil || res.ExitCode != 0 {
 			return fmt.Errorf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)", task, command, res.ExitCode, d.Project.SetupLog(task))

@@ -45,7 +45,8 @@ type Desk struct {
 	// or may not judge what it wrote. nil: it can take any.
 	May func(*blackboard.State, *blackboard.Task) string
 
-	Secrets *secret.Set // masked in the history; nil: none are known
+	Secrets *secret.Set  // masked in everything that is written; nil: none are known
+	Held    *HeldSecrets // secrets that stand in no file; nil: there are none
 
 	allowEmpty bool // a submission may change no file: --empty-commit of poststep
 	rehearsal  bool // the board is a copy, so work is neither saved nor removed
@@ -213,6 +214,19 @@ func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change fu
 	if op.Agent = id.caller.AgentID + id.caller.As; op.Agent == "" {
 		op.Agent = blackboard.Human
 	}
+	d.loadSecrets()
+	var over []string // secrets that end with the goal
+	if d.keepsSecrets() {
+		ahead := op.Ahead
+		op.Ahead = func(gone []store.Gone) error {
+			if ahead != nil {
+				if err := ahead(gone); err != nil {
+					return err
+				}
+			}
+			return d.forgetSecrets(over)
+		}
+	}
 	take := taker{desk: d}
 	return take.try(ctx, func() error {
 		return d.watched().Update(ctx, op, func(s *blackboard.State) error {
@@ -222,6 +236,9 @@ func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change fu
 				return err
 			}
 			d.nameRun(s.Entries())
+			if d.keepsSecrets() {
+				over = endSecrets(s)
+			}
 			return take.replaced(before, s)
 		})
 	})

@@ -20,10 +20,8 @@ const (
 // Interactions is where the runs for a task are recorded. Every text is masked on its way.
 func (d *Desk) Interactions(task string) history.Interactions {
 	h := history.Interactions{Dir: d.Project.HistoryDir(task), MaxMB: d.Config().History.MaxMB, Agent: first(d.Caller.AgentID, blackboard.Human)}
-	if d.Secrets != nil {
-		d.loadSecrets()
-		h.Mask = d.Secrets.Mask
-	}
+	d.loadSecrets()
+	h.Mask = d.Secrets.Mask
 	return h
 }
 

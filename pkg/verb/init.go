@@ -26,6 +26,7 @@ type InitInput struct {
 	Environ     []string
 	Now         time.Time
 	Person      string
+	Mask        func(text string) string // takes secrets out of what is written; may be nil
 	At          func(point string)
 }
 
@@ -104,7 +105,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		if err := repo.AddExclude(ctx, "/.worktrees/"); err != nil {
 			return err
 		}
-		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }}, s)
+		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask}, s)
 	})
 	return out, err
 }

@@ -126,14 +126,13 @@ type PlanApplied struct {
 // ApplyPlan puts a whole plan on the board, all or nothing (roles-and-knowledge 3.5). The
 // same plan again is exit 7; an invalid one exit 2 with every problem.
 func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
-	canonical, err := json.Marshal(p)
+	hash, err := p.hash()
 	if err != nil {
 		return PlanApplied{}, err
 	}
-	sum := sha256.Sum256(canonical)
-	hash := "sha256:" + hex.EncodeToString(sum[:])
-	if len(p.Secrets) > 0 {
-		return PlanApplied{}, planError("plan.secrets: this version stores no secrets; give them to the agent's environment")
+	warnings, err := d.KeepSecrets(ctx, p)
+	if err != nil {
+		return PlanApplied{}, err
 	}
 	attics, err := d.saveForPlan(ctx, p, hash)
 	if err != nil {
@@ -147,12 +146,29 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
 	if err != nil {
 		return out, err
 	}
+	out.Warnings = append(out.Warnings, warnings...)
 	for _, task := range p.dropped() {
 		if err := d.dropWorktree(ctx, task); err != nil {
 			out.Warnings = append(out.Warnings, err.Error())
 		}
 	}
 	return out, nil
+}
+
+// hash is the same for plans that say the same. What their secrets are does not count: a
+// hash may be guessed at.
+func (p *Plan) hash() (string, error) {
+	named := *p
+	named.Secrets = map[string]string{}
+	for name := range p.Secrets {
+		named.Secrets[name] = ""
+	}
+	canonical, err := json.Marshal(named)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(canonical)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
 // dropped lists the tasks whose worktree the plan gives up.
@@ -238,6 +254,11 @@ func (d *Desk) applyPlan(s *blackboard.State, a blackboard.Actor, p *Plan, hash 
 	}
 	for _, t := range tasks {
 		out.Tasks = append(out.Tasks, t.ID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
+		if !slices.Contains(s.Secrets, name) {
+			s.Secrets = append(s.Secrets, name)
+		}
 	}
 	return out, b.decide(s, a, in, attics, now)
 }

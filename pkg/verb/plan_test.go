@@ -74,7 +74,10 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 		{"unknown dependency", `{"goal": "x", "tasks": [` + item("a", `, "depends_on": ["zz"]`) + `, {"kind": "msg", "detail": "d", "notify": true}]}`, []string{"no task 'zz'"}},
 		{"a bad id", `{"goal": "x", "tasks": [` + item("../x", "") + `, {"kind": "msg", "detail": "d", "notify": true}]}`, []string{"'../x' is not allowed"}},
 		{"a missing spec", `{"goal": "x", "tasks": [` + strings.Replace(item("a", ""), "vision", "nope", 1) + `, {"kind": "msg", "detail": "d", "notify": true}]}`, []string{"specs/nope.md"}},
-		{"secrets", `{"goal": "x", "secrets": {"k": "hunter22"}, "tasks": [` + item("a", "") + `]}`, []string{"secrets"}},
+		{"a secret that is a number", `{"goal": "x", "secrets": {"k": 22122122}, "tasks": [` + item("a", "") + `]}`, []string{"secrets", "text"}},
+		{"bad secrets", `{"goal": "x", "secrets": {"K": "hunter22", "a b": "hunter22", "empty": " "}, "tasks": [` + item("a", "") + `]}`,
+			[]string{"secrets: the name 'K' must match", "the name 'a b'", "secrets.empty is empty"}},
+		{"a secret that is not known any more", `{"goal": "x", "secrets": {"k": "[REDACTED:k]"}, "tasks": [` + item("a", "") + `]}`, []string{"secrets.k is masked"}},
 		{"nothing", `{"goal": "x", "tasks": []}`, []string{"tasks or decisions"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,7 +92,7 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 					t.Errorf("%q does not say %q", err, want)
 				}
 			}
-			if strings.Contains(err.Error(), "hunter22") {
+			if strings.Contains(err.Error(), "hunter22") || strings.Contains(err.Error(), "22122122") {
 				t.Error("the value of a secret is shown")
 			}
 			if read(t, p.Project.State()) != before {

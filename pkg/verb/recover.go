@@ -48,6 +48,9 @@ func (d *Desk) Recover(ctx context.Context) ([]string, error) {
 	for _, id := range lapsed {
 		did = append(did, id+" is gone; its work can be taken over")
 	}
+	if err := d.recoverScrub(ctx); err != nil {
+		did = append(did, err.Error())
+	}
 	return did, d.Merger(blackboard.System).CleanUp(ctx)
 }
 

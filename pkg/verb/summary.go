@@ -22,7 +22,7 @@ func (d *Desk) writeSummary(ctx context.Context, file, message string) error {
 	if err != nil {
 		d.progress("the summary lacks archived tasks: %v", err)
 	}
-	text := summary{s: s, tasks: tasks, message: message, alerts: d.openAlerts(), now: d.Now()}.text()
+	text := d.Mask(summary{s: s, tasks: tasks, message: message, alerts: d.openAlerts(), now: d.Now()}.text())
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("cannot write the summary: %v", err)
 	}

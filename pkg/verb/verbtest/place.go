@@ -19,6 +19,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/history"
 	"liza/pkg/project"
+	"liza/pkg/secret"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 )
@@ -32,6 +33,7 @@ type Place struct {
 	Repo    *git.Repo
 	Config  *config.Config
 	Shelf   *history.Archive
+	Secrets *secret.Set // what this process knows
 }
 
 func New(tb testing.TB) *Place {
@@ -63,8 +65,9 @@ func (p *Place) Open() {
 	if p.Repo, err = git.Open(context.Background(), p.Dir); err != nil {
 		tb.Fatal(err)
 	}
+	p.Secrets = new(secret.Set)
 	p.Shelf = &history.Archive{Dir: p.Project.ArchiveDir()}
-	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true,
+	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
 			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.Shelf})
 		}})
@@ -107,7 +110,7 @@ func (p *Place) Shell(dir, line string) {
 // Desk is that of a person who acts for an agent, or of the person for "".
 func (p *Place) Desk(as string) *verb.Desk {
 	return &verb.Desk{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, Shelf: p.Shelf, Caller: verb.Caller{As: as, Person: "ada"},
-		Now: time.Now, Random: rand.Reader, Proc: Machine()}
+		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets}
 }
 
 // Machine is what this machine tells about processes.

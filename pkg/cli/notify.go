@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/notify"
+	"liza/pkg/verb"
+)
+
+const (
+	lookForMail = 30 * time.Second // besides whenever the board changes
+	lastMail    = 5 * time.Second  // for what still waits when a program ends; the rest waits for the next
+)
+
+// courier delivers the notifications of a project (roles-and-knowledge 9.1).
+func (e *Env) courier(d *verb.Desk) notify.Courier {
+	return notify.Courier{Outbox: d.Outbox(), Lock: d.Project.NotifyLock(), Now: e.Now,
+		Webhook: func() (*notify.Webhook, []string) { return e.webhook(d) },
+		Failed:  func(ctx context.Context, host string, err error) { notifyFailed(ctx, d, host, err) },
+		Problem: func(err error) { e.Log().Warn(err.Error()) }}
+}
+
+// webhook is where messages go by the settings now, nil for nowhere.
+func (e *Env) webhook(d *verb.Desk) (*notify.Webhook, []string) {
+	s, err := d.View(context.Background())
+	if err != nil {
+		return nil, nil
+	}
+	url, cfg := s.Text("escalation_webhook"), d.Config().Notify
+	if url == "" {
+		return nil, nil
+	}
+	w := &notify.Webhook{URL: url, RequireHTTPS: cfg.RequireHTTPS, AllowHosts: cfg.AllowHosts, MaxPayload: cfg.MaxPayload, Session: filepath.Base(d.Project.Root)}
+	if cfg.SecretEnv != "" {
+		w.Key = e.Get(cfg.SecretEnv)
+		e.secrets().Add(cfg.SecretEnv, w.Key)
+	}
+	return w, cfg.Events
+}
+
+// notifyFailed records that a host cannot be reached, once an hour. No task suffers.
+func notifyFailed(ctx context.Context, d *verb.Desk, host string, cause error) {
+	err := d.Update(ctx, "notify", func(s *blackboard.State, _ blackboard.Actor) error {
+		for _, a := range s.Anomalies {
+			if a == nil || a.Type != "notify_failed" || a.Details["host"] != host {
+				continue
+			}
+			if at, ok := a.Timestamp.At(); ok && d.Now().Sub(at) < time.Hour {
+				return nil
+			}
+		}
+		s.AddAnomaly("", blackboard.System, "notify_failed", blackboard.Settings{"what": cause.Error(), "host": host}, d.Now())
+		return nil
+	})
+	if err != nil && d.Progress != nil {
+		d.Progress("cannot record that a notification failed: " + err.Error())
+	}
+}
+
+// deliverBeside delivers while others work. The function that it returns ends that, after a
+// last round that is short.
+func (e *Env) deliverBeside(ctx context.Context, desk *verb.Desk) (end func()) {
+	d := *desk
+	d.Caller = verb.Caller{Person: desk.Caller.Person}
+	c := e.courier(&d)
+	free := context.WithoutCancel(ctx)
+	life, cancel := context.WithCancel(free)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.Run(life, e.mailTimes(life, &d))
+	}()
+	return func() {
+		cancel()
+		<-ended
+		last, enough := context.WithTimeout(free, lastMail)
+		defer enough()
+		if err := c.Deliver(last); err != nil {
+			c.Problem(err)
+		}
+	}
+}
+
+// mailTimes sends when the board changes, and now and then.
+func (e *Env) mailTimes(ctx context.Context, d *verb.Desk) <-chan struct{} {
+	look, changed := make(chan struct{}), d.Store.Watch(ctx)
+	go func() {
+		tick := time.NewTicker(lookForMail)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			case <-tick.C:
+			}
+			select {
+			case look <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return look
+}

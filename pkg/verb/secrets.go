@@ -1,0 +1,305 @@
+package verb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
+	"liza/pkg/secret"
+)
+
+// HeldSecrets are the values of secrets that stand in no file: those of the environment
+// (LIZA_SECRET_NAME), and those of plans with secrets.store: memory.
+type HeldSecrets struct {
+	Memory bool // this process lives as long as a plan needs its secrets
+
+	mu     sync.Mutex
+	values map[string]string
+}
+
+// Hold keeps a value.
+func (h *HeldSecrets) Hold(name, value string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.values == nil {
+		h.values = map[string]string{}
+	}
+	h.values[name] = value
+}
+
+func (h *HeldSecrets) value(name string) (string, bool) {
+	if h == nil {
+		return "", false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	value, ok := h.values[name]
+	return value, ok
+}
+
+func (h *HeldSecrets) drop(name string) {
+	if h != nil {
+		h.mu.Lock()
+		delete(h.values, name)
+		h.mu.Unlock()
+	}
+}
+
+// Mask takes every secret that is known out of a text (roles-and-knowledge 9.6).
+func (d *Desk) Mask(text string) string {
+	d.loadSecrets()
+	return d.Secrets.Mask(text)
+}
+
+// MaskLog is a stream in which no secret gets to w. Closing it leaves w open.
+func (d *Desk) MaskLog(w io.Writer) io.WriteCloser {
+	d.loadSecrets()
+	return d.Secrets.Writer(w)
+}
+
+// SecretsOf are the values of secrets by their names; missing are those that nobody gave.
+// Only skills get them, and only what they declare.
+func (d *Desk) SecretsOf(names []string) (values map[string]string, missing []string, err error) {
+	values = map[string]string{}
+	for _, name := range names {
+		value, known, err := d.secretValue(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !known {
+			missing = append(missing, name)
+			continue
+		}
+		values[name] = value
+	}
+	return values, missing, nil
+}
+
+func (d *Desk) secretValue(name string) (value string, known bool, err error) {
+	if value, known = d.Held.value(name); known || !secretName.MatchString(name) {
+		return value, known, nil
+	}
+	data, err := os.ReadFile(filepath.Join(d.Project.Secrets(), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("cannot read the secret %s: %v", name, err)
+	}
+	return strings.TrimRight(string(data), "\r\n"), true, nil
+}
+
+var secretName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+// secretProblems says what is wrong with the secrets of a plan. It never shows a value.
+func secretProblems(values map[string]string) []string {
+	var problems []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case !secretName.MatchString(name):
+			problems = append(problems, fmt.Sprintf("secrets: the name '%s' must match %s", name, secretName))
+		case strings.TrimSpace(values[name]) == "":
+			problems = append(problems, "secrets."+name+" is empty")
+		}
+	}
+	return problems
+}
+
+// KeepSecrets takes the secrets out of a plan before anything else of it, or of the run that
+// made it, is written: from then on they are masked everywhere, and where the request has left
+// them they are masked too. The plan keeps the names. Values that were kept before need nothing.
+func (d *Desk) KeepSecrets(ctx context.Context, p *Plan) (warnings []string, err error) {
+	if problems := secretProblems(p.Secrets); len(problems) > 0 {
+		return nil, planError("the plan cannot be applied: %s", strings.Join(problems, "; "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
+		value := p.Secrets[name]
+		if _, known, err := d.secretValue(name); err != nil {
+			return nil, err
+		} else if isMask(value) && !known {
+			return nil, planError("the plan cannot be applied: secrets.%s is masked, and its value is not known any more; give it again", name)
+		}
+		if !secret.Masks(value) {
+			warnings = append(warnings, "secret "+name+" has less than four characters: it is not masked")
+		}
+	}
+	return warnings, d.keepValues(ctx, p.Secrets)
+}
+
+// KeepFound is KeepSecrets for the output of a planner, of which nothing has been written yet:
+// its answer may be of no use, and yet hold secrets. It gives the output without them.
+func (d *Desk) KeepFound(ctx context.Context, output string) (string, error) {
+	values := map[string]string{}
+	for _, object := range exitObjects(ExitText(output)) {
+		for name, value := range secretsIn(object) {
+			if len(secretProblems(map[string]string{name: value})) == 0 {
+				values[name] = value
+			}
+		}
+	}
+	if err := d.keepValues(ctx, values); err != nil {
+		return "", err
+	}
+	return d.Mask(output), nil
+}
+
+// secretsIn are the secrets of an exit command, whatever else is wrong with it.
+func secretsIn(object []byte) map[string]string {
+	type answer struct {
+		Plan struct {
+			Secrets map[string]any `json:"secrets"`
+		} `json:"plan"`
+	}
+	var a struct {
+		answer
+		Response answer `json:"response"`
+	}
+	_ = json.Unmarshal(object, &a) // what cannot be read holds none
+	values := map[string]string{}
+	for _, found := range []map[string]any{a.Plan.Secrets, a.Response.Plan.Secrets} {
+		for name, value := range found {
+			if text, ok := value.(string); ok {
+				values[name] = text
+			}
+		}
+	}
+	return values
+}
+
+// isMask tells a value that was masked before the planner saw it from one that it gave.
+func isMask(value string) bool { return strings.HasPrefix(value, "[REDACTED:") }
+
+// keepValues stores the values that are not known yet, and masks them wherever they stand.
+func (d *Desk) keepValues(ctx context.Context, values map[string]string) error {
+	fresh := map[string]string{}
+	for name, value := range values {
+		old, known, err := d.secretValue(name)
+		if err != nil {
+			return err
+		}
+		if !isMask(value) && (!known || old != value) {
+			fresh[name] = value
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if d.Secrets == nil {
+		d.Secrets = new(secret.Set)
+	}
+	for name, value := range fresh {
+		d.Secrets.Add(name, value)
+	}
+	if d.rehearsal {
+		return nil
+	}
+	unlock, err := d.lockSecrets(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := d.storeSecrets(fresh); err != nil {
+		return err
+	}
+	d.at("secrets.stored")
+	if err := d.scrub(ctx); err != nil {
+		return err
+	}
+	d.at("secrets.scrubbed")
+	return nil
+}
+
+func (d *Desk) lockSecrets(ctx context.Context) (func() error, error) {
+	if err := os.MkdirAll(d.Project.Secrets(), 0o700); err != nil {
+		return nil, fmt.Errorf("cannot store secrets: %v", err)
+	}
+	return safefile.Lock(ctx, filepath.Join(d.Project.Secrets(), ".lock"), safefile.Holder{PID: os.Getpid(), Op: "secrets"})
+}
+
+// scrubMark stands in the folder of secrets as long as a scrub is due.
+const scrubMark = ".scrub"
+
+// storeSecrets puts values where the configuration wants them. The mark comes first: whoever
+// finds it after a crash scrubs with what is stored.
+func (d *Desk) storeSecrets(values map[string]string) error {
+	memory := d.Config().Secrets.Store == "memory"
+	if memory && (d.Held == nil || !d.Held.Memory) {
+		return planError("the plan has secrets, and with secrets.store: memory only `liza run` can keep them")
+	}
+	if memory {
+		for name, value := range values {
+			d.Held.Hold(name, value)
+		}
+		return nil
+	}
+	dir := d.Project.Secrets()
+	if err := safefile.Replace(filepath.Join(dir, scrubMark), nil, 0o600); err != nil {
+		return fmt.Errorf("cannot store secrets: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if err := safefile.Replace(filepath.Join(dir, name), []byte(values[name]), 0o600); err != nil {
+			return fmt.Errorf("cannot store the secret %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// recoverScrub ends a scrub that a crash interrupted.
+func (d *Desk) recoverScrub(ctx context.Context) error {
+	if _, err := os.Lstat(filepath.Join(d.Project.Secrets(), scrubMark)); err != nil || d.Secrets == nil {
+		return nil
+	}
+	unlock, err := d.lockSecrets(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	d.loadSecrets()
+	return d.scrub(ctx)
+}
+
+// keepsSecrets tells whether there may be secrets of a plan.
+func (d *Desk) keepsSecrets() bool {
+	if d.Held != nil && d.Held.Memory {
+		return true
+	}
+	_, err := os.Lstat(d.Project.Secrets())
+	return err == nil
+}
+
+// endSecrets takes the secrets of plans off the board of a goal that is over, and returns their
+// names. Those that people gave have no name there.
+func endSecrets(s *blackboard.State) []string {
+	if s.Goal == nil || s.Goal.Status == blackboard.InProgress || len(s.Secrets) == 0 {
+		return nil
+	}
+	names := s.Secrets
+	s.Secrets = nil
+	return names
+}
+
+// forgetSecrets removes the values of secrets whose goal is over.
+func (d *Desk) forgetSecrets(names []string) error {
+	for _, name := range names {
+		d.Held.drop(name)
+		if !secretName.MatchString(name) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.Project.Secrets(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot remove the secret %s: %v", name, err)
+		}
+	}
+	return nil
+}
