@@ -102,6 +102,7 @@ func TestRecordedRunsAreClassified(t *testing.T) {
 	c := readCorpus(t)
 	scores := map[Outcome]score{}
 	talk := 0
+	var killed []string // judged as if the provider had refused them: their program would be stopped, or made to wait
 	for _, name := range slices.Sorted(maps.Keys(c.Cases)) {
 		want := c.Cases[name]
 		program, _, _ := strings.Cut(name, "/")
@@ -123,15 +124,31 @@ func TestRecordedRunsAreClassified(t *testing.T) {
 		if strings.Contains(name, "talk") {
 			talk++
 		}
+		if (want.Want == Finished || want.Want == Crashed) && makesWait(got.Outcome) {
+			killed = append(killed, name)
+		}
 		want.check(t, name, got)
 	}
 	for _, class := range slices.Sorted(maps.Keys(scores)) {
 		t.Logf("%-13s %s", class, scores[class])
 	}
-	t.Logf("%d recordings, %d of agents that talk about limits", len(c.Cases), talk)
-	if talk < 10 {
+	t.Logf("%d recordings, %d of agents that talk about limits, %d false kills", len(c.Cases), talk, len(killed))
+	if len(killed) > 0 {
+		t.Errorf("stopped although their programs had no trouble: %s", strings.Join(killed, ", "))
+	}
+	for _, class := range []Outcome{ContextFull, Crashed, Finished, Network, Overloaded, QuotaWindow, RateLimited, Reask, Stalled, Stopped, Unusable} {
+		if s := scores[class]; s.right+s.missed < 5 {
+			t.Errorf("%s has only %d cases", class, s.right+s.missed)
+		}
+	}
+	if talk < 20 {
 		t.Errorf("only %d cases of agents that talk about limits", talk)
 	}
+}
+
+// makesWait tells whether a class stops a program, or keeps it waiting, without a fault of its work.
+func makesWait(o Outcome) bool {
+	return o.Transient() || o == QuotaWindow || o == Unusable || o == ContextFull || o == Stopped
 }
 
 // check compares what else a case wants.

@@ -29,6 +29,7 @@ type anyLine struct {
 	Name      string          `json:"name"`
 	Tools     []any           `json:"tool_calls"`
 	Usage     json.RawMessage `json:"usage"`
+	Cost      json.RawMessage `json:"total_cost_usd"`
 }
 
 func (f *linesFormat) decode(line []byte, emit func(Event)) bool {
@@ -45,8 +46,10 @@ func (f *linesFormat) decode(line []byte, emit func(Event)) bool {
 	kind := strings.ToLower(l.Type)
 	switch {
 	case known(kind, "result", "completion", "final", "done", "run_result"):
-		f.count(l.Usage, emit)
+		f.count(l.Usage, l.Cost, emit)
 		f.end(l, emit)
+	case kind == "usage":
+		f.count(nil, l.Cost, emit)
 	case strings.Contains(kind, "error") || strings.HasSuffix(kind, "failed") || kind == "" && message(l.Error) != "":
 		emit(Event{Kind: EventError, Text: firstText(message(l.Error), message(l.Message), message(l.Text)), Status: l.Status})
 	case strings.Contains(kind, "tool") && !strings.Contains(kind, "result"):
@@ -93,11 +96,20 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-func (f *linesFormat) count(data json.RawMessage, emit func(Event)) {
+// count takes tokens as the program's last word has them, and cost whenever it is told: it is
+// that of the run so far.
+func (f *linesFormat) count(data, cost json.RawMessage, emit func(Event)) {
 	var t claudeTokens
-	if !figure(data, &t) || t.In == 0 && t.Out == 0 {
-		return
+	var usd float64
+	tokens, paid := figure(data, &t) && t.In+t.Out > 0, figure(cost, &usd)
+	if tokens {
+		f.counts.add(plus(t.In, plus(t.CacheRead, t.CacheWrite)), t.Out, t.CacheRead)
 	}
-	f.counts.add(plus(t.In, plus(t.CacheRead, t.CacheWrite)), t.Out, t.CacheRead)
-	emit(Event{Kind: EventUsage, Usage: f.counts.usage()})
+	if paid {
+		f.counts.cost = 0
+		f.counts.pay(usd)
+	}
+	if tokens || paid {
+		emit(Event{Kind: EventUsage, Usage: f.counts.usage()})
+	}
 }

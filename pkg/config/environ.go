@@ -12,7 +12,7 @@ import (
 // ends in _ stands for all that begin with it (roles-and-knowledge 10.2, D26).
 var reserved = []string{
 	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_ROOT",
-	"LIZA_PROMPT_FILE", "LIZA_BIN", "LIZA_RUN_ID", "LIZA_SECRET_", "LIZA_SKILL_",
+	"LIZA_PROMPT_FILE", "LIZA_BIN", "LIZA_RUN", "LIZA_RUN_ID", "LIZA_SECRET_", "LIZA_SKILL_",
 }
 
 func isReserved(name string) bool {

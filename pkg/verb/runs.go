@@ -20,6 +20,7 @@ func (d *Desk) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, e
 		halt := *h
 		return s.HaltTask(id, a, blackboard.Input{Halt: &halt, Attic: attic}, d.Now())
 	})
+	done.Attic = attic
 	if problem != "" {
 		done.Notices = append(done.Notices, problem)
 	}
