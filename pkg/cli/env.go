@@ -163,7 +163,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 		repo.OnLockRemoved, repo.Mask = e.lockRemoved(p), e.secrets().Mask
 	}
 	return &verb.Desk{Run: func() string { return e.Get("LIZA_RUN") }, Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader, Secrets: e.secrets(), Held: e.held(),
-		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }}, nil
+		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved}, nil
 }
 
 // settings is the configuration now: read again when its file changed.

@@ -53,6 +53,9 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 		var unsaved *git.UnsavedError
 		if errors.As(err, &unsaved) {
 			m.warn("%v", err)
+			if m.Unsaved != nil {
+				m.Unsaved(unsaved)
+			}
 			err = nil
 		}
 		errs = append(errs, err)

@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
@@ -29,6 +30,9 @@ func (j *job) finish(ctx context.Context, commit string) (Result, error) {
 	j.result.Status, j.result.MergeCommit, j.result.Drift = blackboard.Merged, commit, j.drift
 	if err := j.remove(ctx, j.task, j.branch, true); err != nil {
 		j.warn("cannot remove the worktree of %s: %v", j.task.ID, err)
+		if unsaved := new(git.UnsavedError); errors.As(err, &unsaved) && j.Unsaved != nil {
+			j.Unsaved(unsaved)
+		}
 	}
 	j.at("M10")
 	return j.result, nil
@@ -97,7 +101,7 @@ func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, 
 	}
 	ref, saved, err := m.save(ctx, t.ID, head)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; it could not be saved: %v", unsaved, err)
 	}
 	if saved && merged {
 		err := m.update(ctx, "merge", func(s *blackboard.State, _ blackboard.Actor) error {

@@ -36,6 +36,7 @@ type Merger struct {
 	Prepare     func(*blackboard.State) // gives a state the configuration's defaults
 	At          func(point string)      // failpoints M0 to M10 of tests
 	Warn        func(text string)
+	Unsaved     func(err error)                    // work could not be let go because it is saved nowhere else; may be nil
 	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked
 }
 

@@ -43,5 +43,5 @@ func (d *Desk) Merger(by string) *merge.Merger {
 	return &merge.Merger{Store: d.watched(), Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
-		Control: d.Control, Prepare: d.prepare, At: d.At, Warn: d.Progress, Mask: d.MaskLog}
+		Control: d.Control, Prepare: d.prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
 }
