@@ -73,6 +73,9 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	if err := s.submission(ctx, st, t, &in); err != nil {
 		return b, err
 	}
+	if u != nil {
+		in.Shorten = u.shorten
+	}
 	if u != nil && u.reask != nil {
 		b.reask = u.reasks
 		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries}
