@@ -60,6 +60,7 @@ func TestP082AReviewerWithoutALeaseHasToBeReleased(t *testing.T) {
 	b.claimReview("x", "code-reviewer-1")
 }
 
+// N-17: nor under another id, with the same generation or token.
 func TestP083NobodyJudgesHisOwnWork(t *testing.T) {
 	t.Parallel()
 	b := team(t)

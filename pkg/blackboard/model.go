@@ -79,8 +79,10 @@ type Goal struct {
 	AlignmentHistory  []*Alignment `yaml:"alignment_history,omitempty"`
 	Summary           string       `yaml:"summary,omitempty"`
 	SummarizedThrough Time         `yaml:"summarized_through,omitempty"`
-	PlanID            string       `yaml:"plan_id,omitempty"`
-	CompletedAt       Time         `yaml:"completed_at,omitempty"`
+	// SummarizedOfSecond is how many entries of that very second are in the summary; 0: all.
+	SummarizedOfSecond int    `yaml:"summarized_of_second,omitempty"`
+	PlanID             string `yaml:"plan_id,omitempty"`
+	CompletedAt        Time   `yaml:"completed_at,omitempty"`
 }
 
 // Alignment is one entry of the goal's drift trajectory (protocol 2.2).

@@ -30,8 +30,16 @@ func Similar(a, b string) bool {
 	return a != "" && b != "" && newWord(a).similar(newWord(b))
 }
 
-func (w *word) similar(to *word) bool {
-	limit := max(len(w.runes), len(to.runes)) * mayDiffer / outOf
+// Alike compares two texts as they are: they may differ in a tenth at most.
+func Alike(a, b string) bool {
+	return a != "" && b != "" && newWord(a).near(newWord(b), 1)
+}
+
+func (w *word) similar(to *word) bool { return w.near(to, mayDiffer) }
+
+// near tells whether two words differ in at most that many tenths.
+func (w *word) near(to *word, tenths int) bool {
+	limit := max(len(w.runes), len(to.runes)) * tenths / outOf
 	return w.atLeast(to) <= limit && within(w.runes, to.runes, limit)
 }
 

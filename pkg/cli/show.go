@@ -50,9 +50,9 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	result := map[string]any{"kind": what, what: dashboard.Plain(entry)}
 	body := dashboard.TaskText(s, args[0])
 	if t, ok := entry.(*blackboard.Task); ok && o.view != "liza" {
-		translated := dashboard.ViewStatus(t, o.view)
+		translated := o.viewStatus(d, s, t)
 		result["view_status"] = translated
-		body += "\nin the words of " + o.view + ": " + translated + "\n"
+		body += "\n" + dashboard.InWords(t, o.view, translated)
 	}
 	if t, ok := entry.(*blackboard.Task); ok {
 		for _, c := range radar(ctx, d, s, t.ID) {
@@ -65,6 +65,16 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		body += "\narchived with " + sprint + "\n"
 	}
 	return o.env.showStale(stale, result, body)
+}
+
+// viewStatus is the status in the vocabulary, as `liza status` shows it.
+func (o *showOptions) viewStatus(d *verb.Desk, s *blackboard.State, t *blackboard.Task) string {
+	for _, row := range dashboard.Build(s, o.env.viewFacts(d, o.view)).Tasks {
+		if row.ID == t.ID {
+			return row.ViewStatus
+		}
+	}
+	return dashboard.ViewStatus(t, o.view)
 }
 
 // fetch puts an archived task where the others are, and names the sprint that has it.

@@ -89,6 +89,9 @@ func (l *lookout) facts(ctx context.Context) watch.Facts {
 			f.Abort = true
 		}
 	}
+	for _, u := range d.UnusableRoles(f.State) {
+		f.Unusable = append(f.Unusable, watch.Unusable{Role: u.Name, Why: u.Error()})
+	}
 	f.LastActivity, f.Lock = lastActivity(d.Project), l.lock()
 	l.journal.read(d.Project, f.State)
 	f.Left, f.GaveUp = l.journal.left, l.journal.gaveUp

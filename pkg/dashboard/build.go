@@ -249,7 +249,7 @@ func (b builder) agents() []Agent {
 			row.LeaseLeftSeconds = int(at.Sub(b.f.Now) / time.Second)
 		}
 		if b.foreign() {
-			row.ViewRole = Word(string(a.Role), b.f.Vocabulary)
+			row.ViewRole = b.viewRole(a)
 		}
 		list = append(list, row)
 	}

@@ -1,6 +1,10 @@
 package dashboard
 
-import "liza/pkg/blackboard"
+import (
+	"strings"
+
+	"liza/pkg/blackboard"
+)
 
 // Views are the vocabularies that status and show know (roles-and-knowledge 11). Liza's
 // own status is the truth; the others are for reading only.
@@ -40,16 +44,15 @@ func viewStatus(t *blackboard.Task, view string, liveReview bool) string {
 		words[0] = "REVIEWING"
 	case waitsForMerge(t):
 		words = [3]string{"APPROVAL_REQUIRED", "pending_merge", "running"}
-	case t.Status == blackboard.Blocked && t.Halt != nil:
-		words[0] = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}[t.Halt.Kind]
-		if words[0] == "" {
-			words[0] = "INTERVENTION_REQUIRED"
-		}
+	case t.Status == blackboard.Blocked && t.Halt != nil && haltWords[t.Halt.Kind] != "":
+		words[0] = haltWords[t.Halt.Kind]
 	case t.Status == blackboard.Blocked && t.BlockedKind == "replan":
 		words[2] = "replan"
 	}
 	return words[col]
 }
+
+var haltWords = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}
 
 // column is the vocabulary's place in the tables, -1 for Liza's own and unknown ones.
 func column(view string) int {
@@ -84,4 +87,49 @@ func Word(name, view string) string {
 		}
 	}
 	return name
+}
+
+// InWords is a task in a vocabulary: its names for what a task has. status is the task's
+// status in it.
+func InWords(t *blackboard.Task, view, status string) string {
+	rows := [][2]string{{Word("task", view), t.ID}, {"status", status}, {Word("description", view), t.Description}, {Word("done_when", view), t.DoneWhen}}
+	who := func(role, id string) {
+		if id != "" {
+			rows = append(rows, [2]string{Word(role, view), id})
+		}
+	}
+	coder := t.AssignedTo
+	if t.ResolvedRole != nil && view == "coven" && coder != "" {
+		coder += " (" + t.ResolvedRole.Name + ")"
+	}
+	who("coder", coder)
+	reviewer, verdict := t.ReviewingBy, ""
+	if t.Review != nil {
+		if verdict = Word(t.Review.Status, view); reviewer == "" {
+			reviewer = t.Review.By
+		}
+	}
+	who("code_reviewer", reviewer)
+	if verdict != "" {
+		rows = append(rows, [2]string{"verdict", verdict})
+	}
+	p, widest := &page{width: 100}, 0
+	for _, r := range rows {
+		widest = max(widest, len(r[0]))
+	}
+	p.title("In the words of " + view)
+	for _, r := range rows {
+		line, _, _ := strings.Cut(strings.TrimSpace(r[1]), "\n")
+		p.line(strings.TrimRight("  "+pad(r[0], widest)+"  "+plain(line), " "))
+	}
+	return p.b.String()
+}
+
+// viewRole is the role of an agent in a vocabulary; that of Coven names a coder by its role.
+func (b builder) viewRole(a *blackboard.Agent) string {
+	word := Word(string(a.Role), b.f.Vocabulary)
+	if t := b.s.Task(a.CurrentTask); b.f.Vocabulary == "coven" && a.Role == blackboard.RoleCoder && t != nil && t.ResolvedRole != nil {
+		word += " (" + t.ResolvedRole.Name + ")"
+	}
+	return word
 }

@@ -19,14 +19,17 @@ func (in *Input) summary() string {
 }
 
 // active are the facts in force, in the order of the board, which is that of their ids.
-func (in *Input) active() []*blackboard.Fact {
-	var list []*blackboard.Fact
-	for _, f := range in.State.Facts {
-		if f != nil && (f.Status == "" || f.Status == "active") {
-			list = append(list, f)
+func (in *Input) active() []*blackboard.Fact { return in.State.ActiveFacts() }
+
+// FactsIn are the ids of the active facts that a prompt has: those that fitted.
+func FactsIn(s *blackboard.State, prompt string) []string {
+	var ids []string
+	for _, f := range s.ActiveFacts() {
+		if line := strings.TrimSpace(factLines([]*blackboard.Fact{f})); line != "" && strings.Contains(prompt, strings.TrimPrefix(line, "- ")) {
+			ids = append(ids, f.ID)
 		}
 	}
-	return list
+	return ids
 }
 
 func (in *Input) facts() string { return factLines(in.active()) }

@@ -78,14 +78,17 @@ func (in *Input) messages() string {
 		text string
 	}
 	var all []message
+	through, summarized := in.summarizedThrough()
+	raw := map[*blackboard.Note]bool{}
+	for _, e := range in.State.RawEntries() {
+		raw[e.Note] = true
+	}
 	add := func(at blackboard.Time, text string) {
-		t, ok := at.At()
-		if through, known := in.summarizedThrough(); !known || ok && t.After(through) {
-			all = append(all, message{t, text})
-		}
+		t, _ := at.At()
+		all = append(all, message{t, text})
 	}
 	for _, n := range in.State.HumanNotes {
-		if n != nil && n.For == "" && (in.Kind != Planner || len(n.SeenBy) > 0) {
+		if n != nil && n.For == "" && (in.Kind != Planner || len(n.SeenBy) > 0) && (!summarized || raw[n]) {
 			add(n.Timestamp, "- "+orElse(n.By, "a person")+": "+strings.TrimSpace(n.Message))
 		}
 	}
@@ -94,6 +97,9 @@ func (in *Input) messages() string {
 			at := blackboard.Time("")
 			if h := lastEntry(t, "merged"); h != nil {
 				at = h.Time
+			}
+			if t, ok := at.At(); summarized && (!ok || !t.After(through)) {
+				continue
 			}
 			add(at, "- told the user: "+strings.TrimSpace(t.Output.Text))
 		}

@@ -28,7 +28,8 @@ type Input struct {
 	Triggers   []blackboard.Trigger // why a planner was woken, the first names the run
 	IntentLate bool                 // the coder's intent came after its first commit
 
-	Diff         string // of a submission, as git prints it
+	Uncommitted  []string // files in a coder's worktree that earlier work left without a commit
+	Diff         string   // of a submission, as git prints it
 	DiffStat     string
 	SpecText     string              // the spec file of the task, or of the goal for a planner; whole
 	RepoTree     string              // see Tree

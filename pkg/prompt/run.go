@@ -75,6 +75,7 @@ func (in *Input) coderRun(l *lines) {
 	l.add("Base commit: %s. This is iteration %d%s.", orElse(t.BaseCommit, "unknown"), in.iteration(), in.ofIterations())
 	if in.iteration() > 1 || t.ClaimSeq > 1 || t.HandoffPending {
 		l.add("Earlier work may be in the worktree: look at `git log %.12s..HEAD` and `git status` first, and build on it.", orElse(t.BaseCommit, "HEAD~5"))
+		l.named("Not committed there", oneLine(strings.Join(in.Uncommitted, ", "), 500))
 	}
 	if t.IntegrationFix {
 		in.integrationFix(l)

@@ -67,11 +67,17 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	case kind == role.Coder || kind == role.Reviewer:
 		in.Worktree, in.Iteration = s.Desk.Repo.WorktreePath(t.ID), t.Iteration
 		in.SpecText = s.specText(t.SpecRef)
+		if w, err := s.Desk.Repo.Inspect(ctx, in.Worktree); err == nil && kind == role.Coder { // what cannot be looked at is not told
+			in.Uncommitted = w.Dirty
+		}
 	case kind == role.Planner && st.Goal != nil:
 		in.SpecText = s.specText(st.Goal.SpecRef)
 	}
 	if err := s.submission(ctx, st, t, &in); err != nil {
 		return b, err
+	}
+	if u != nil {
+		in.Shorten = u.shorten
 	}
 	if u != nil && u.reask != nil {
 		b.reask = u.reasks

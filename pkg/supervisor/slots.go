@@ -45,6 +45,20 @@ func (s *Slots) take(ctx context.Context) (free func(), ok bool) {
 	}
 }
 
+// try takes a slot that is free now.
+func (s *Slots) try() (free func(), ok bool) {
+	if s == nil {
+		return func() {}, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used >= max(1, s.Limit()) {
+		return nil, false
+	}
+	s.used++
+	return sync.OnceFunc(s.free), true
+}
+
 func (s *Slots) free() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
 	"liza/pkg/secret"
@@ -38,7 +39,7 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 }
 
 // launch runs one program for task ("" for a planner). folder names its prompts. A messenger
-// has no id, no token and no verbs.
+// and a summarizer have no id, no token and no verbs.
 func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec agent.Spec, b briefing, st *blackboard.State, task, folder string) (agent.Result, error) {
 	run := st.NextRun(s.ID)
 	token, hash, err := s.Desk.NewToken()
@@ -74,20 +75,26 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 		spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
 	} else {
 		hash = ""
-		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + task, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + s.last.mark}
+		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + s.last.mark}
 		spec.Timeout = s.Desk.Config().Limits.Timeout.Messenger
+		if kind == role.Summarizer {
+			spec.Timeout = s.Desk.Config().Limits.Timeout.Summarizer
+		}
 	}
 	spec.Started = func(p agent.Process) error {
 		return s.Desk.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
 			}
+			if b.reask == 0 {
+				st.UseFacts(prompt.FactsIn(st, b.Text), s.Desk.Now())
+			}
 			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: run, RunID: s.last.mark, TokenHash: hash, Task: task}, s.Desk.Now())
 		})
 	}
 	r, over := s.watched(ctx, adapter, spec, b, task)
 	s.last.over, s.last.talk = over, conversed(b.resumed, r)
-	if s.Role == blackboard.RolePlanner { // before anything of what it says is written
+	if kind == role.Planner { // before anything of what it says is written
 		if r.Final, err = s.Desk.KeepFound(context.WithoutCancel(ctx), r.Final); err != nil {
 			return agent.Result{}, err
 		}

@@ -165,6 +165,14 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if done, err := s.complete(hard, st); err != nil || done {
 		return false, waiting{}, err
 	}
+	if did, wait, err = s.turn(soft, hard, st); err == nil && !did && soft.Err() == nil {
+		did, err = s.summarize(hard)
+	}
+	return did, wait, err
+}
+
+// turn is the work of the role.
+func (s *Supervisor) turn(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	switch s.Role {
 	case blackboard.RolePlanner:
 		return s.plan(soft, hard, st)

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/prompt"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 )
@@ -170,6 +171,7 @@ type unit struct {
 	with       string                   // the program that has it
 	fresh      bool                     // no earlier conversation is to be resumed
 	uncounted  bool                     // a planner's launch that could not do anything
+	shorten    *prompt.Shorten          // of a summarizer
 }
 
 // reask is what the next run is told about the answer that could not be used.

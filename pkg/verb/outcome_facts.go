@@ -47,11 +47,7 @@ func (d *Desk) reconcileReview(ctx context.Context, r Run, exit *Exit, problem e
 		return d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
 	}
 	if review != nil && review.Learn != nil {
-		err := d.Update(ctx, "learn", func(s *blackboard.State, a blackboard.Actor) error {
-			learn(s, a, review.input(r.Task), d.Now())
-			return nil
-		})
-		if err != nil {
+		if err := d.learnLate(ctx, review.input(r.Task)); err != nil {
 			return err
 		}
 	}

@@ -58,6 +58,35 @@ func (d *Desk) roleCheck() func(*blackboard.Task) string {
 	}
 }
 
+// UnusableRoles are the roles that work waits for and that cannot be used, each once: those
+// of tasks that are not over, of the planner and of the reviewer.
+func (d *Desk) UnusableRoles(s *blackboard.State) []*role.UnusableError {
+	roles, settings := d.Roles(), d.RoleSettings()
+	var list []*role.UnusableError
+	seen := map[string]bool{}
+	look := func(kind role.Kind, t *blackboard.Task) {
+		_, err := roles.Resolve(kind, t, settings)
+		if u, ok := errors.AsType[*role.UnusableError](err); ok && !seen[u.Name] {
+			seen[u.Name] = true
+			list = append(list, u)
+		}
+	}
+	for _, t := range s.Tasks {
+		switch {
+		case t == nil || t.Status.Terminal():
+		case t.KindOf() == "code":
+			look(role.Coder, t)
+		case t.KindOf() == "msg" && d.Config().Messenger.Mode != "verbatim":
+			look(role.Messenger, t)
+		}
+	}
+	look(role.Planner, nil)
+	if d.Config().Review.Mode != "disabled" {
+		look(role.Reviewer, nil)
+	}
+	return list
+}
+
 // newRoleProblem says why a new task cannot have the role, or the model of the role, that
 // it names.
 func (d *Desk) newRoleProblem(t *blackboard.Task) string {

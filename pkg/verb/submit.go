@@ -231,6 +231,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		}
 		event.Review = &facts
 	}
+	lessons := d.lessons(ctx, s, in)
 	out.Done, err = d.event(ctx, "verdict", in.Task, func(s *blackboard.State, a blackboard.Actor) (err error) {
 		now := d.Now()
 		switch in.Verdict {
@@ -257,7 +258,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 			return usage("liza help verdict", "verdict '%s' is unknown; it must be approve, reject, replan or stuck", in.Verdict)
 		}
 		if err == nil {
-			learn(s, a, in, now)
+			d.learn(s, a, in, lessons, now)
 		}
 		return err
 	})

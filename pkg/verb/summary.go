@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
 )
 
@@ -32,27 +30,4 @@ func (d *Desk) writeSummary(ctx context.Context, file, message string) error {
 		}
 	}
 	return nil
-}
-
-// learn stores what a reviewer learned about the project; the same again changes nothing.
-func learn(s *blackboard.State, a blackboard.Actor, in VerdictInput, now timeT) {
-	for _, text := range in.Learn {
-		text = strings.TrimSpace(text)
-		if len(text) < 15 || len(text) > 500 || knows(s, text) {
-			continue
-		}
-		f := &blackboard.Fact{ID: fmt.Sprintf("fact-%d", len(s.Facts)+1), Content: text, Status: "active", Source: "reviewer", Task: in.Task,
-			By: a.ID, Category: "project", Created: blackboard.TimeOf(now)}
-		s.Facts = append(s.Facts, f)
-		s.Record(blackboard.Entry{Timestamp: f.Created, Agent: a.ID, Action: "fact_learned", Task: in.Task, Detail: f.ID + ": " + firstLine(text)})
-	}
-}
-
-func knows(s *blackboard.State, text string) bool {
-	for _, f := range s.Facts {
-		if strings.EqualFold(f.Content, text) {
-			return true
-		}
-	}
-	return false
 }

@@ -25,6 +25,7 @@ type Facts struct {
 	LastActivity time.Time                     // of the journal, and of the output of agent programs
 	Left         map[blackboard.Role]time.Time // when the last agent of a role that is not registered any more left
 	GaveUp       []GaveUp
+	Unusable     []Unusable                  // roles that work waits for
 	SpecHash     func(specRef string) string // "" when the file cannot be read
 	CheckedOutAt string                      // where the integration branch is checked out
 	Behind       int                         // commits of base_ref that the integration branch lacks
@@ -45,6 +46,9 @@ type Lock struct {
 	Holder string
 	Since  time.Time
 }
+
+// Unusable is a role that cannot be used, and why.
+type Unusable struct{ Role, Why string }
 
 // GaveUp is a supervisor that ended after too many crashes, and has not come back.
 type GaveUp struct {

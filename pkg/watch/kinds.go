@@ -9,7 +9,8 @@ type Kind struct {
 	find     func(*check) // nil for a one-time notice: nothing is looked for, somebody reports it
 }
 
-// Kinds lists every kind of alert in the order of protocol 10.2.
+// Kinds lists every kind of alert in the order of protocol 10.2, and the role_unusable of
+// roles-and-knowledge 1.7.
 var Kinds = []Kind{
 	{"INVALID_STATE", Error, "validation reports errors, or the file does not parse", "", invalidState},
 	{"STATE_WENT_BACK", Error, "the state is older than the one that was written last, or journal entries were kept aside", "", stateWentBack},
@@ -34,6 +35,7 @@ var Kinds = []Kind{
 	{"SPEC_CHANGED", Warning, "the spec of a task changed after its claim", "", specChanged},
 	{"PLANNER_STUCK", Error, "a trigger does not wake the planner any more", "planner_retries", plannerStuck},
 	{"NO_AGENT", Warning, "there is work for a role, but no live agent of it for", "120", noAgent},
+	{"ROLE_UNUSABLE", Error, "a task that is not over, or the planner or reviewer, has a role that cannot be used", "", roleUnusable},
 	{"CRASH_LOOP", Error, "a supervisor gave up", "crash_limit", crashLoop},
 	{"HELD_BY_SYSTEM", Warning, "a task is on hold by system", "", heldBySystem},
 	{"BREAKER", Error, "the circuit breaker is TRIGGERED", "", breakerTriggered},

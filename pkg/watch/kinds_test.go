@@ -121,6 +121,9 @@ var situations = []situation{
 	}},
 	{kind: "COST", subject: "sprint_cost_cents/75%", message: "75 of 100 cents", make: spent(75)},
 	{kind: "COST", subject: "sprint_cost_cents/100%", severity: watch.Error, message: "100 of 100 cents", also: []string{"COST sprint_cost_cents/75%"}, make: spent(100)},
+	{kind: "ROLE_UNUSABLE", subject: "fixx", message: "cannot use the role 'fixx' (type): no such role; next: liza roles validate", make: func(f *watch.Facts) {
+		f.Unusable = []watch.Unusable{{Role: "fixx", Why: "cannot use the role 'fixx' (type): no such role"}}
+	}},
 	{kind: "DISK_LOW", subject: "disk", message: "1023 MB are free, 1024 are needed", make: func(f *watch.Facts) { f.FreeMB = 1023 }},
 	{kind: "CLOCK_JUMP", subject: "clock", message: "jumped by 2h0m0s", make: func(f *watch.Facts) { f.Process.ClockJumped, f.ClockJump = true, 2*time.Hour }},
 	{kind: "LOCK_BUSY", subject: "state.yaml.lock", message: "held by coder-2 (pid 4121)", make: func(f *watch.Facts) {

@@ -189,3 +189,9 @@ func crashLoop(c *check) {
 		c.raise(g.Agent, "its supervisor gave up at %s: %s", blackboard.TimeOf(g.At), orElse(g.Detail, fmt.Sprintf("%d crashes", c.State.Int("crash_limit"))))
 	}
 }
+
+func roleUnusable(c *check) {
+	for _, u := range c.Unusable {
+		c.raise(u.Role, "%s; next: liza roles validate", u.Why)
+	}
+}

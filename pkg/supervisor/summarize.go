@@ -1,0 +1,113 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"liza/pkg/agent"
+	"liza/pkg/prompt"
+	"liza/pkg/role"
+	"liza/pkg/safefile"
+	"liza/pkg/verb"
+)
+
+// tryLock is how long the lock of the summarizer is waited for: who does not get it at once
+// leaves the work to the one that has it.
+const tryLock = 20 * time.Millisecond
+
+// summarize lets the summarizer shorten facts or entries, when that is due and this
+// supervisor has nothing else to do (roles-and-knowledge 6.3, 6.4). It takes no slot that work
+// could have.
+func (s *Supervisor) summarize(ctx context.Context) (did bool, err error) {
+	if s.Task != "" || s.OneRun {
+		return false, nil
+	}
+	job, err := s.Desk.Condensing(ctx)
+	if err != nil || job == nil {
+		return false, err
+	}
+	free, ok := s.Slots.try()
+	if !ok {
+		return false, nil
+	}
+	defer free()
+	soon, cancel := context.WithTimeout(ctx, tryLock)
+	unlock, err := safefile.Lock(soon, s.Desk.Project.SummarizeLock(), safefile.Holder{PID: s.PID, Agent: s.ID, Op: "summarize"})
+	cancel()
+	if _, held := errors.AsType[*safefile.HeldError](err); held {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if job, err = s.Desk.Condensing(ctx); err != nil || job == nil { // another one may have been faster
+		return false, err
+	}
+	return true, s.condense(ctx, job)
+}
+
+// condense is one run of the summarizer. It has no id, no token and no verbs.
+func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
+	what := "entries"
+	if job.Facts {
+		what = "facts"
+	}
+	s.say("", "summarizes %s", what)
+	guarded, release := s.lease.guard(ctx)
+	defer release()
+	r, err := s.runSummarizer(guarded, job)
+	defer s.closeRecord(ctx, err)
+	if ctx.Err() != nil {
+		return nil // whoever ended it is seen by the caller
+	}
+	why := ""
+	switch {
+	case err != nil:
+		why = err.Error()
+	case r.Outcome != agent.Finished && r.Outcome != agent.Reask && !hasSummary(r):
+		why = string(r.Outcome) + ": " + r.Error
+	}
+	if why != "" {
+		s.warn("", "the summarizer failed: %s", why)
+		return s.Desk.CannotCondense(ctx, job, why)
+	}
+	refused, err := s.Desk.Condensed(ctx, job, r.Final)
+	if err != nil {
+		return err
+	}
+	if refused != "" {
+		s.current.outcome(verb.Outcome{Effect: verb.Reask, Problem: refused})
+		s.warn("", "the summary of the %s was refused: %s", what, refused)
+		return nil
+	}
+	s.current.outcome(verb.Outcome{Effect: verb.Applied, Action: "COMPLETED"})
+	s.say("", "summarized %s (%s)", what, cost(r))
+	return nil
+}
+
+func hasSummary(r agent.Result) bool {
+	exit, _, err := verb.ParseExit(r.Final, string(role.Summarizer), false)
+	return err == nil && exit != nil
+}
+
+// runSummarizer starts the program, and keeps what it cost.
+func (s *Supervisor) runSummarizer(ctx context.Context, job *verb.Condense) (agent.Result, error) {
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	u := &unit{shorten: &prompt.Shorten{Facts: job.Facts, Text: job.Text}}
+	b, err := s.told(ctx, nil)(s.brief(ctx, role.Summarizer, st, nil, u, nil))
+	if err != nil {
+		return agent.Result{}, err
+	}
+	adapter, err := s.Adapter(b.program)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	root := s.Desk.Project.Root
+	spec := agent.Spec{Dir: root, Worktree: root, Prompt: b.Text, Model: b.model, Role: string(role.Summarizer), TaskID: verb.SummarizerRuns}
+	return s.launch(ctx, adapter, spec, b, st, "", verb.SummarizerRuns)
+}

@@ -1,0 +1,241 @@
+package verb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/store"
+)
+
+// Condense is work for a summarizer (roles-and-knowledge 6.3, 6.4): facts to make fewer of,
+// or entries for the rolling summary.
+type Condense struct {
+	Facts   bool
+	Text    string // what it is given
+	facts   []Fact
+	entries []blackboard.RawEntry
+}
+
+// After a failed try the next one needs so many more facts or entries; one with facts comes
+// after a day in any case.
+const (
+	moreAfterRefusal = 10
+	factsAgainAfter  = 24 * time.Hour
+)
+
+// Condensing says what a summarizer has to do now, nil for nothing. Facts beyond twice the
+// limit are archived here: that needs no agent.
+func (d *Desk) Condensing(ctx context.Context) (*Condense, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg := d.Config()
+	active := s.ActiveFacts()
+	if limit := cfg.Limits.MaxFacts; limit > 0 && len(active) > limit {
+		if len(active) > 2*limit {
+			if err := d.evict(ctx, 2*limit); err != nil {
+				return nil, err
+			}
+			return d.Condensing(ctx)
+		}
+		due, err := d.again("facts_consolidated", "consolidation_refused", len(active), factsAgainAfter)
+		if err != nil || due {
+			return factsToCondense(active), err
+		}
+	}
+	raw := s.RawEntries()
+	n := len(raw) - max(0, cfg.Context.Messages)
+	if limit := cfg.Limits.SummarizeThreshold; limit <= 0 || len(raw) <= limit || n <= 0 || !s.Quiet() {
+		return nil, nil
+	}
+	if due, err := d.again("summarized", "summary_refused", len(raw), 0); err != nil || !due {
+		return nil, err
+	}
+	job := &Condense{entries: raw[:n]}
+	for _, e := range job.entries {
+		job.Text += "- " + strings.Join(strings.Fields(e.Text), " ") + "\n"
+	}
+	return job, nil
+}
+
+func factsToCondense(active []*blackboard.Fact) *Condense {
+	job := &Condense{Facts: true}
+	for _, f := range active {
+		job.facts = append(job.facts, factOf(f))
+		job.Text += f.ID + ": " + strings.Join(strings.Fields(f.Content), " ") + "\n"
+	}
+	return job
+}
+
+// again tells whether a try may be made now that there are n: the last one was good, or it
+// was refused when there were fewer, or long ago.
+func (d *Desk) again(good, refused string, n int, after time.Duration) (bool, error) {
+	j := history.Journal{Path: d.Project.Journal()}
+	no, err := j.Read(history.Filter{Action: refused, Last: 1})
+	if err != nil || len(no) == 0 {
+		return err == nil, err
+	}
+	yes, err := j.Read(history.Filter{Action: good, Last: 1, AfterRev: no[0].Rev})
+	if err != nil || len(yes) > 0 {
+		return err == nil, err
+	}
+	before, _ := no[0].Extra["n"].(int)
+	at, ok := no[0].Timestamp.At()
+	return n >= before+moreAfterRefusal || after > 0 && ok && d.Now().Sub(at) >= after, nil
+}
+
+func (d *Desk) evict(ctx context.Context, keep int) error {
+	var gone []*blackboard.Fact
+	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "used least recently") }
+	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a blackboard.Actor) error {
+		gone = s.Evict(keep, a, d.Now())
+		return nil
+	})
+}
+
+// Condensed applies the answer of a summarizer. One that breaks a rule changes nothing, and
+// the journal says which one; refused names it.
+func (d *Desk) Condensed(ctx context.Context, job *Condense, output string) (refused string, err error) {
+	exit, _, problem := ParseExit(output, "summarizer", d.Config().Exit.Strict)
+	switch {
+	case exit == nil:
+		return d.notCondensed(ctx, job, problem.Error())
+	case exit.Action != "COMPLETED":
+		return d.notCondensed(ctx, job, "the summarizer answered "+exit.Action)
+	case job.Facts:
+		return d.consolidate(ctx, job, exit)
+	case strings.TrimSpace(exit.SummaryText) == "":
+		return d.notCondensed(ctx, job, "the summary is empty")
+	}
+	err = d.Update(ctx, "summary", func(s *blackboard.State, a blackboard.Actor) error {
+		raw := s.RawEntries()
+		same := len(raw) >= len(job.entries) && slices.EqualFunc(raw[:len(job.entries)], job.entries, func(x, y blackboard.RawEntry) bool { return x.At.Equal(y.At) && x.Text == y.Text })
+		if !same {
+			return errChangedMeanwhile
+		}
+		s.Summarize(exit.SummaryText, job.entries, a, d.Now())
+		return nil
+	})
+	if errors.Is(err, errChangedMeanwhile) {
+		return d.notCondensed(ctx, job, "the entries are no longer those that were sent")
+	}
+	return "", err
+}
+
+var errChangedMeanwhile = errors.New("changed meanwhile")
+
+// CannotCondense records that the summarizer could not be run, or did not end well.
+func (d *Desk) CannotCondense(ctx context.Context, job *Condense, why string) error {
+	_, err := d.notCondensed(ctx, job, why)
+	return err
+}
+
+func (d *Desk) notCondensed(ctx context.Context, job *Condense, why string) (string, error) {
+	action, n := "summary_refused", len(job.entries)+max(0, d.Config().Context.Messages)
+	if job.Facts {
+		action, n = "consolidation_refused", len(job.facts)
+	}
+	return why, d.Update(ctx, "summarizer", func(s *blackboard.State, a blackboard.Actor) error {
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Detail: firstLine(why), Extra: map[string]any{"level": "warning", "n": n}})
+		return nil
+	})
+}
+
+// consolidation is the answer of a summarizer about facts.
+type consolidation struct {
+	Result []blackboard.FactResult `json:"result"`
+	Delete []string                `json:"delete"`
+}
+
+func (d *Desk) consolidate(ctx context.Context, job *Condense, exit *Exit) (refused string, err error) {
+	answer, problem := readConsolidation(exit.Facts)
+	if problem == "" {
+		s, err := d.View(ctx)
+		if err != nil {
+			return "", err
+		}
+		problem = d.consolidationProblem(s, job, answer)
+	}
+	if problem != "" {
+		return d.notCondensed(ctx, job, problem)
+	}
+	var gone []*blackboard.Fact
+	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "consolidated") }
+	err = d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a blackboard.Actor) error {
+		if !slices.EqualFunc(s.ActiveFacts(), job.facts, func(f *blackboard.Fact, sent Fact) bool { return f.ID == sent.ID && f.Content == sent.Content }) {
+			return errChangedMeanwhile
+		}
+		gone = s.Consolidate(answer.Result, a, d.Now())
+		return nil
+	})
+	if errors.Is(err, errChangedMeanwhile) {
+		return d.notCondensed(ctx, job, "the facts are no longer those that were sent")
+	}
+	return "", err
+}
+
+func readConsolidation(payload any) (c consolidation, problem string) {
+	data, err := json.Marshal(payload)
+	if err == nil {
+		dec := json.NewDecoder(strings.NewReader(string(data)))
+		dec.DisallowUnknownFields()
+		err = dec.Decode(&c)
+	}
+	if err != nil {
+		return c, "facts cannot be read: " + err.Error()
+	}
+	return c, ""
+}
+
+// consolidationProblem is the first rule of roles-and-knowledge 6.3 that an answer breaks, ""
+// when it breaks none.
+func (d *Desk) consolidationProblem(s *blackboard.State, job *Condense, c consolidation) string {
+	sent, times := map[string]string{}, map[string]int{}
+	for _, f := range job.facts {
+		sent[f.ID] = f.Content
+	}
+	named := slices.Clone(c.Delete)
+	for i, r := range c.Result {
+		if len(r.From) == 0 {
+			return fmt.Sprintf("result %d comes from no fact", i+1)
+		}
+		named = append(named, r.From...)
+	}
+	for _, id := range named {
+		if times[id]++; times[id] > 1 {
+			return id + " stands there twice"
+		}
+		if _, ok := sent[id]; !ok {
+			return id + " is no active fact"
+		}
+	}
+	for _, f := range job.facts {
+		if times[f.ID] == 0 {
+			return f.ID + " is missing"
+		}
+	}
+	switch {
+	case len(c.Result) == 0:
+		return "the result is empty"
+	case len(c.Result) >= len(job.facts):
+		return "there are not fewer facts than before"
+	}
+	for i, r := range c.Result {
+		content := strings.TrimSpace(r.Content)
+		if len(r.From) == 1 && content == strings.TrimSpace(sent[r.From[0]]) {
+			continue
+		}
+		if why := d.noFact(s, content); why != "" {
+			return fmt.Sprintf("result %d is no fact: %s", i+1, why)
+		}
+	}
+	return ""
+}
