@@ -5,15 +5,23 @@ var sameCoder = &Condition{Text: "the caller is the last coder", Holds: func(m *
 // Without a last coder (a person removed it by hand) the claim counts as another coder's.
 var otherCoder = &Condition{Text: "the caller is another coder", Holds: func(m *move) bool { return m.task.AssignedTo != m.actor.ID }}
 
-var needsNoReviewer = &Condition{Text: "its kind is not code, it writes nothing, and it asks for no review",
-	Holds: func(m *move) bool { return m.task.reviewsItself() }}
+var needsNoReviewer = &Condition{Text: "its kind is not code, it writes nothing, and it asks for no review, or has no review left with on_review_depth proceed",
+	Holds: func(m *move) bool { return m.task.reviewsItself() || m.unreviewed() }}
+
+// unreviewed tells whether a result is accepted although the reviewer wanted another one: the
+// cycles are used up, nothing of it is merged, and the project wants that (on_review_depth).
+func (m *move) unreviewed() bool {
+	return m.proceeds() && m.task.ReviewCyclesCurrent >= m.state.maxReviewCycles(m.task)
+}
+
+func (m *move) proceeds() bool { return m.in.Proceed && !m.task.ChangesFiles() }
 
 var nobodyReviews = &Condition{Text: "nobody reviews it", Holds: func(m *move) bool { return m.task.ReviewingBy == "" }}
 
 var somebodyReviews = &Condition{Text: "a former review has lapsed", Holds: func(m *move) bool { return m.task.ReviewingBy != "" }}
 
-var cyclesLeft = &Condition{Text: "a review cycle is left", Holds: func(m *move) bool {
-	return m.task.ReviewCyclesCurrent+1 < m.state.maxReviewCycles(m.task)
+var cyclesLeft = &Condition{Text: "a review cycle is left, or its last result is accepted with on_review_depth proceed", Holds: func(m *move) bool {
+	return m.task.ReviewCyclesCurrent+1 < m.state.maxReviewCycles(m.task) || m.proceeds()
 }}
 
 var lastCycle = &Condition{Text: "it is the last review cycle", Holds: func(m *move) bool { return !cyclesLeft.Holds(m) }}

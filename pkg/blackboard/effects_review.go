@@ -7,6 +7,11 @@ var approveByItself = Effect{"approved_by auto, approved_commit", func(m *move) 
 	t.ApprovedBy, t.ApprovedCommit, t.RejectionReason, t.Fixes = "auto", t.ReviewCommit, nil, nil
 	m.h.Auto, m.h.Commit = true, t.ReviewCommit
 	m.detail = "auto: no review is asked for"
+	if m.unreviewed() {
+		m.detail = "auto: accepted after the last review"
+		m.state.Record(Entry{Timestamp: TimeOf(m.now), Agent: System, Action: "accepted_unreviewed", Task: t.ID, Extra: map[string]any{"level": "warning"},
+			Detail: fmt.Sprintf("accepted without another review after %d rejections (limits.on_review_depth)", t.ReviewCyclesCurrent)})
+	}
 }}
 
 var endLapsedReview = Effect{"the lapsed reviewer: review_failures + 1, current_task null, status IDLE", func(m *move) {

@@ -139,11 +139,11 @@ func (s *State) Submit(id string, a Actor, in Input, now time.Time) error {
 	if err := s.run(EvSubmit, id, a, in, now); err != nil {
 		return err
 	}
-	if t := s.Task(id); !t.reviewsItself() || t.Hold != nil {
+	system, pass := SystemActor(a.Facts), Input{Proceed: in.Proceed}
+	if t := s.Task(id); t.Hold != nil || !needsNoReviewer.Holds(&move{state: s, task: t, in: pass}) {
 		return nil
 	}
-	system := SystemActor(a.Facts)
-	if err := s.run(EvPass, id, system, Input{}, now); err != nil {
+	if err := s.run(EvPass, id, system, pass, now); err != nil {
 		return err
 	}
 	return s.run(EvMerge, id, system, Input{}, now)

@@ -22,18 +22,18 @@ func (t *Task) Gates() []string {
 	missing("description", t.Description)
 	missing("spec_ref", t.SpecRef)
 	noCriterion := missing("done_when", t.DoneWhen)
-	if !t.ChangesFiles() {
-		return bad
-	}
-	if !noCriterion {
+	if !noCriterion && (t.ChangesFiles() || t.ReviewRequired) {
 		if why := LintDoneWhen(t.DoneWhen, t.Description, t.TitleText()); why != "" {
 			bad = append(bad, "done_when "+why)
 		}
 	}
+	if !t.ChangesFiles() {
+		return bad
+	}
 	if !missing("scope", t.Scope) && sameText(t.Scope, t.Description) {
 		bad = append(bad, "scope repeats the description; say what is in and what is out")
 	}
-	if t.testsOnly() && blank(t.LegacyTests) {
+	if t.KindOf() == "code" && t.testsOnly() && blank(t.LegacyTests) {
 		bad = append(bad, "tests belong to the task whose code they test; a task of its own needs legacy_tests (--legacy-tests WHY)")
 	}
 	return bad
@@ -90,15 +90,28 @@ func LintDoneWhen(doneWhen, description, title string) string {
 	case openText.MatchString(lower):
 		return "is not decided yet: name an observable result"
 	}
-	if vague := vagueText.FindString(lower); vague != "" {
-		for _, mark := range concreteMark {
-			if mark.MatchString(text) {
-				return ""
-			}
-		}
+	if vague := vagueText.FindString(lower); vague != "" && !isConcrete(text) {
 		return "is vague (\"" + vague + "\"): name an observable result, such as a status code, an output or a file"
 	}
 	return ""
+}
+
+// DoubtDoneWhen is the warning about a criterion that has a vague phrase beside something
+// concrete, "" for none.
+func DoubtDoneWhen(doneWhen string) string {
+	if vague := vagueText.FindString(strings.ToLower(doneWhen)); vague != "" && isConcrete(doneWhen) {
+		return "\"" + vague + "\" says little; a reviewer will judge by the rest"
+	}
+	return ""
+}
+
+func isConcrete(text string) bool {
+	for _, mark := range concreteMark {
+		if mark.MatchString(text) {
+			return true
+		}
+	}
+	return false
 }
 
 // sameText compares two texts by their letters and digits.

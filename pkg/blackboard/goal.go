@@ -200,6 +200,9 @@ func (s *State) ResumeSprint(decision, note string, a Actor, now time.Time) erro
 		return nil
 	}
 	s.goOn(note, a, now)
+	if r := s.Planner.record("REPLAN"); r != nil && r.Suppressed { // a chain that was stopped
+		r.Suppressed, r.Launches, r.Next = false, 0, ""
+	}
 	return nil
 }
 

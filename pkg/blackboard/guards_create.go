@@ -1,6 +1,9 @@
 package blackboard
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 var noHumanReview = Guard{"G03", "with plan.human_review, only a person finalizes", func(m *move) error {
 	if m.in.HumanReview && m.party&ByHuman == 0 {
@@ -64,20 +67,29 @@ var dependenciesExist = Guard{"G14", "every dependency exists, and they make no 
 
 var dependenciesWanted = Guard{"G15", "no dependency is ABANDONED or SUPERSEDED", func(m *move) error {
 	for _, d := range m.task.DependsOn {
-		st, _ := m.state.statusOf(d, m.in)
-		if st == Superseded {
-			by := "another task"
-			if t := m.state.Task(d); t != nil && len(t.SupersededBy) > 0 {
-				by = strings.Join(t.SupersededBy, ", ")
-			}
-			return refuse("G15", ExitInvalid, "liza graph", "task %s is SUPERSEDED by %s; depend on those", d, by)
-		}
-		if st == Abandoned {
-			return refuse("G15", ExitInvalid, "liza graph", "task %s is ABANDONED; nothing can depend on it", d)
+		if st, _ := m.state.statusOf(d, m.in); st == Superseded || st == Abandoned {
+			return refuse("G15", ExitInvalid, "liza graph", "%s", m.state.DependencyProblem(d))
 		}
 	}
 	return nil
 }}
+
+// DependencyProblem says why nothing can depend on the task of that id, "" when it can.
+func (s *State) DependencyProblem(id string) string {
+	switch st, ok := s.StatusOf(id); {
+	case !ok:
+		return fmt.Sprintf("no task '%s'", id)
+	case st == Abandoned:
+		return fmt.Sprintf("task %s is ABANDONED; nothing can depend on it", id)
+	case st == Superseded:
+		by := "another task"
+		if t := s.find(id); t != nil && len(t.SupersededBy) > 0 {
+			by = strings.Join(t.SupersededBy, ", ")
+		}
+		return fmt.Sprintf("task %s is SUPERSEDED by %s; depend on those", id, by)
+	}
+	return ""
+}
 
 // Kinds and Types are the known kinds and types of tasks; a type outside the list is kept.
 var (

@@ -102,10 +102,13 @@ var nothingOfLiza = Guard{"G42", "the diff touches nothing of .liza/ or .worktre
 	return nil
 })}
 
-// onlyCode limits a guard to tasks that change files (protocol 4.5).
+// onlyCode limits a guard to tasks that change files (protocol 4.5). A command that could
+// have changed some and did not is no such task.
 func onlyCode(check func(*move) error) func(*move) error {
 	return func(m *move) error {
-		if !m.task.ChangesFiles() {
+		f := m.submission()
+		unchanged := m.task.KindOf() != "code" && f.Commit != "" && f.Commit == m.task.BaseCommit && len(f.Dirty) == 0
+		if !m.task.ChangesFiles() || unchanged {
 			return nil
 		}
 		return check(m)

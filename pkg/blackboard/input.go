@@ -34,6 +34,7 @@ type Input struct {
 	MayTake     func(*Task) string // why the caller cannot take a task now, "" when it can; nil: it can
 	ReviewMode  string
 	AutoMerge   bool
+	Proceed     bool                   // limits.on_review_depth is proceed
 	SpecExists  func(path string) bool // nil: not checked
 	SpecHash    string
 	Claim       *ClaimFacts

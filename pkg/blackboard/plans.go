@@ -1,14 +1,136 @@
 package blackboard
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // EnterPlan records a plan whose tasks are on the board: it becomes the plan in force,
-// and the goal's alignment history says so (roles-and-knowledge 3.5).
-func (s *State) EnterPlan(p *Plan, summary string, a Actor, now time.Time) {
+// and the goal's alignment history says so with that event (roles-and-knowledge 3.5).
+func (s *State) EnterPlan(p *Plan, event, summary string, a Actor, now time.Time) {
 	s.Plans = append(s.Plans, p)
 	if s.Goal != nil {
 		s.Goal.PlanID = p.ID
 	}
-	s.align("planning", oneLine(p.Goal), now)
+	s.align(event, oneLine(p.Goal), now)
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "plan_applied", Detail: oneLine(summary), Extra: via(a)})
+}
+
+// UnseenNotes are the notes for nobody in particular that no planner run has seen.
+func (s *State) UnseenNotes() []*Note {
+	var list []*Note
+	for n := range present(s.HumanNotes) {
+		if n.unseen() {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func (n *Note) unseen() bool { return n.For == "" && !slices.ContainsFunc(n.SeenBy, isPlanner) }
+
+// RequestCaller is the person whose request the planner has to answer: who wrote the newest
+// note that no planner has seen, else the caller of the plan in force, nil for nobody known.
+func (s *State) RequestCaller() *Caller {
+	notes := s.UnseenNotes()
+	for i := len(notes) - 1; i >= 0; i-- {
+		if n := notes[i]; n.By != "" {
+			return &Caller{Name: n.By, Role: n.CallerRole}
+		}
+	}
+	if s.Goal != nil {
+		if p := s.Plan(s.Goal.PlanID); p != nil && p.Caller != nil {
+			own := *p.Caller
+			return &own
+		}
+	}
+	return nil
+}
+
+// CallerOf is the person behind a task, by its plan; nil for nobody known.
+func (s *State) CallerOf(t *Task) *Caller {
+	if p := s.Plan(t.Plan); p != nil {
+		return p.Caller
+	}
+	return nil
+}
+
+// Replans counts the replans in the chain of a plan.
+func (s *State) Replans(p *Plan) int {
+	n := 0
+	for _, x := range s.Chain(p) {
+		if x.Parent != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Chain are the plans that go back to the same first one, oldest first.
+func (s *State) Chain(p *Plan) []*Plan {
+	var list []*Plan
+	root := cmp.Or(p.Root, p.ID)
+	for x := range present(s.Plans) {
+		if cmp.Or(x.Root, x.ID) == root {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// StopReplanning ends a chain of plans (roles-and-knowledge 5.9): the plan has failed, an
+// anomaly says why, and the planner is not launched for the task's replan again, until
+// something about it changes, a person writes a note, or the sprint is resumed.
+func (s *State) StopReplanning(p *Plan, why string, due Trigger, now time.Time) {
+	if p != nil {
+		p.Status = "failed"
+		if p.Failure == nil {
+			p.Failure = &PlanFailure{Reason: why}
+		}
+	}
+	task := ""
+	if len(due.IDs) > 0 {
+		task = due.IDs[0]
+	}
+	s.addAnomaly(&Anomaly{Timestamp: TimeOf(now), Task: task, Reporter: System, Type: "replan_loop", Details: Settings{"what": oneLine(why)}})
+	if s.Planner == nil {
+		s.Planner = &Planner{}
+	}
+	if s.Planner.Triggers == nil {
+		s.Planner.Triggers = map[string]*TriggerRecord{}
+	}
+	r := s.Planner.Triggers[due.Kind]
+	if r == nil || r.Fingerprint != due.Fingerprint {
+		r = &TriggerRecord{Fingerprint: due.Fingerprint}
+		s.Planner.Triggers[due.Kind] = r
+	}
+	r.Suppressed, r.Last, r.Next, r.Outcome = true, TimeOf(now), "", "no_op"
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "planner_suppressed", Task: task, Detail: oneLine(due.Kind + ": " + why)})
+}
+
+// maxItemOutput is how much of an item's output stands on the board.
+const maxItemOutput = 2000
+
+// ItemDone stores what an item of a rejection gave. The actor holds the claim.
+func (s *State) ItemDone(id string, a Actor, item, code int, output string, now time.Time) error {
+	if _, err := s.own(a, now, nil); err != nil {
+		return err
+	}
+	t := s.Task(id)
+	if t == nil || t.Status != Claimed || t.AssignedTo != a.ID {
+		return refuse("G31", ExitLeaseLost, "liza show "+id, "the claim of %s on %s ended", a.ID, id)
+	}
+	if len(output) > maxItemOutput {
+		output = strings.ToValidUTF8(output[len(output)-maxItemOutput:], "")
+	}
+	for f := range present(t.Fixes) {
+		if f.N == item {
+			f.Done, f.ExitCode, f.Output = true, code, output
+		}
+	}
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "item_done", Task: id, Detail: fmt.Sprintf("item %d, exit code %d", item, code), Extra: via(a)})
+	return nil
 }

@@ -17,8 +17,22 @@ func (t *Task) KindOf() string {
 }
 
 // ChangesFiles tells whether the task's work is commits: kind code and everything with
-// writes (protocol 4.5).
-func (t *Task) ChangesFiles() bool { return t.KindOf() == "code" || t.Writes }
+// writes (protocol 4.5). A command that may write and was handed in without a change is
+// treated as one without writes.
+func (t *Task) ChangesFiles() bool {
+	if t.KindOf() == "code" {
+		return true
+	}
+	return t.Writes && !t.wroteNothing()
+}
+
+func (t *Task) wroteNothing() bool {
+	switch t.Status {
+	case ReadyForReview, Approved, Merged:
+		return t.ReviewCommit != "" && t.ReviewCommit == t.BaseCommit
+	}
+	return false
+}
 
 // PriorityOf is the task's priority; none given means 1.
 func (t *Task) PriorityOf() int {

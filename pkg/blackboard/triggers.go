@@ -130,7 +130,7 @@ func (s *State) immediateDiscoveries() []string {
 func (s *State) unseenNotes() []string {
 	var ids []string
 	for n := range present(s.HumanNotes) {
-		if n.For == "" && !slices.ContainsFunc(n.SeenBy, isPlanner) {
+		if n.unseen() {
 			ids = append(ids, n.ID)
 		}
 	}

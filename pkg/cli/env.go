@@ -162,7 +162,8 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if repo != nil {
 		repo.OnLockRemoved, repo.Mask = e.lockRemoved(p), e.secrets().Mask
 	}
-	return &verb.Desk{Run: func() string { return e.Get("LIZA_RUN") }, Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Proc: e.processes(), Now: e.Now, Random: rand.Reader, Secrets: e.secrets(), Held: e.held(),
+	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") },
+		Proc: e.processes(), Now: e.Now, Random: rand.Reader, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held(),
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved}, nil
 }
 

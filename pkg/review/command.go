@@ -26,18 +26,27 @@ type Command struct {
 	// Mask takes secrets out of what is written to the log; nil: nothing is masked. What it
 	// returns is closed before Run returns.
 	Mask func(log io.Writer) io.WriteCloser
+
+	Argv    []string      // the program and its arguments, in the place of sh -c Shell
+	Env     []string      // exactly these; nil: those of this process that it may see
+	Stdin   string        // nothing: it is closed
+	Stdout  io.Writer     // gets what it writes to stdout besides the log; may be nil
+	Most    int           // bytes of output after which it is killed; 0: any number
+	Holds   *os.File      // inherited, so that a lock on it lasts as long as any of its processes; may be nil
+	Started func(pid int) // called once; may be nil
 }
 
 // Ran says how a command ended.
 type Ran struct {
 	ExitCode int // -1 when it was killed or never started
 	TimedOut bool
+	TooMuch  bool // it was killed for its output
 	Seconds  int
 	Err      error // it could not be started, or ctx ended it
 }
 
 // Failed tells whether the command did not end well.
-func (r Ran) Failed() bool { return r.Err != nil || r.TimedOut || r.ExitCode != 0 }
+func (r Ran) Failed() bool { return r.Err != nil || r.TimedOut || r.TooMuch || r.ExitCode != 0 }
 
 const (
 	commandGrace = 5 * time.Second
@@ -59,7 +68,11 @@ func (c Command) Run(ctx context.Context) Ran {
 		defer masked.Close()
 		to = masked
 	}
-	if _, err := fmt.Fprintf(to, "$ %s\n", c.Shell); err != nil {
+	shown := c.Shell
+	if c.Argv != nil {
+		shown = strings.Join(c.Argv, " ")
+	}
+	if _, err := fmt.Fprintf(to, "$ %s\n", shown); err != nil {
 		return Ran{ExitCode: -1, Err: fmt.Errorf("cannot write the log of %q: %v", c.Shell, err)}
 	}
 	began := time.Now()
@@ -67,6 +80,9 @@ func (c Command) Run(ctx context.Context) Ran {
 	r.Seconds = int(time.Since(began).Seconds())
 	if r.TimedOut {
 		fmt.Fprintf(to, "\nstopped: the time limit of %s is over\n", c.Timeout)
+	}
+	if r.TooMuch {
+		fmt.Fprintf(to, "\n[… stopped: more than %d bytes of output]\n", c.Most)
 	}
 	return r
 }
@@ -78,13 +94,32 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 		work, cancel = context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
-	out, err := newOutput(log)
+	work, tooMuch := context.WithCancelCause(work)
+	defer tooMuch(nil)
+	sink := io.Writer(&capped{out: log, left: maxLog})
+	if c.Most > 0 {
+		sink = &bounded{out: sink, left: c.Most, over: func() { tooMuch(errTooMuch) }}
+	}
+	out, err := newOutput(sink)
 	if err != nil {
 		return Ran{ExitCode: -1, Err: err}
 	}
 	var stopped time.Time // when TERM was sent; Wait returns after that was written
-	cmd := exec.CommandContext(work, "sh", "-c", c.Shell)
+	argv := c.Argv
+	if argv == nil {
+		argv = []string{"sh", "-c", c.Shell}
+	}
+	cmd := exec.CommandContext(work, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.environment(), out.write, out.write
+	if c.Stdin != "" {
+		cmd.Stdin = strings.NewReader(c.Stdin)
+	}
+	if c.Stdout != nil {
+		cmd.Stdout = io.MultiWriter(out.write, c.Stdout)
+	}
+	if c.Holds != nil {
+		cmd.ExtraFiles = []*os.File{c.Holds}
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		stopped = time.Now()
@@ -101,6 +136,9 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 		}
 		return Ran{ExitCode: -1, Err: err}
 	}
+	if c.Started != nil {
+		c.Started(cmd.Process.Pid)
+	}
 	err = cmd.Wait()
 	endGroup(cmd.Process.Pid, stopped)
 	out.close()
@@ -110,9 +148,11 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	switch {
 	case !stopped.IsZero() && ctx.Err() != nil:
 		r.Err = context.Cause(ctx)
+	case !stopped.IsZero() && errors.Is(context.Cause(work), errTooMuch):
+		r.TooMuch = true
 	case !stopped.IsZero():
 		r.TimedOut = true
-	case err != nil && !errors.As(err, &exit):
+	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
 		r.Err = err
 	}
 	return r
@@ -134,7 +174,7 @@ type output struct {
 	done        chan struct{}
 }
 
-func newOutput(log io.Writer) (*output, error) {
+func newOutput(to io.Writer) (*output, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a pipe: %v", err)
@@ -142,7 +182,7 @@ func newOutput(log io.Writer) (*output, error) {
 	o := &output{read: read, write: write, done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
-		_, _ = io.Copy(&capped{out: log, left: maxLog}, o.read)
+		_, _ = io.Copy(to, o.read)
 	}()
 	return o, nil
 }
@@ -171,6 +211,9 @@ var ofGit = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_D
 // environment is that of this process without identity, tokens and secrets of Liza, and
 // without what would point git at another repository.
 func (c Command) environment() []string {
+	if c.Env != nil {
+		return c.Env
+	}
 	environ := slices.Clone(c.Environ)
 	if environ == nil {
 		environ = os.Environ()
@@ -179,6 +222,28 @@ func (c Command) environment() []string {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.HasPrefix(name, "LIZA_") || slices.Contains(ofGit, name) || slices.Contains(c.Hide, name)
 	})
+}
+
+var errTooMuch = errors.New("too much output")
+
+// bounded passes so many bytes on; with the first one more it says so, once, and drops the rest.
+type bounded struct {
+	out  io.Writer
+	left int
+	over func()
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	keep := p[:min(len(p), b.left)]
+	b.left -= len(keep)
+	if len(keep) < len(p) && b.over != nil {
+		b.over()
+		b.over = nil
+	}
+	if _, err := b.out.Write(keep); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // capped passes so many bytes on and drops the rest, so that no output fills the disk. It

@@ -24,6 +24,9 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 	if stopped, w, err := s.sprintSpent(hard, st, 0); stopped || err != nil {
 		return false, w, err
 	}
+	if why := s.Desk.ReplanStop(st, due[0]); why != "" {
+		return true, waiting{}, s.replanStopped(hard, due[0], why)
+	}
 	err := s.Desk.Update(hard, "plan", func(st *blackboard.State, a blackboard.Actor) error {
 		due, next = st.DueTriggers(facts, s.Desk.Now()) // another planner may have been faster
 		if len(due) == 0 {
@@ -76,6 +79,9 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 			retries++
 			again = retries <= s.Desk.Config().Limits.MaxPlanRetries
 			suppress = !again
+		case out.Again:
+			suppress = true
+			err = s.replanStopped(guarded, due[0], "stuck: the new plan is one that was tried before")
 		case out.Effect == verb.Reask:
 			err = s.planningFailed(guarded, u, out.Problem)
 			suppress = true
@@ -171,12 +177,15 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 		}
 		return verb.Outcome{}, sleep(life, s.policy.CrashWait(u.crashes)), nil
 	}
-	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Before: mark, Output: r.Final, Strict: s.Desk.Config().Exit.Strict})
+	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Before: mark, Output: r.Final, Strict: s.Desk.Config().Exit.Strict, Answers: u.reasks + 1})
 	if err != nil {
 		return out, false, err
 	}
 	s.current.outcome(out)
-	if out.Effect == verb.Reask && u.reasks < s.Desk.Config().Limits.MaxParseRetries {
+	if out.Again { // once
+		u.circular++
+	}
+	if out.Effect == verb.Reask && u.circular < 2 && u.reasks < s.Desk.Config().Limits.MaxParseRetries {
 		u.reasks++
 		u.reask, u.talk, u.with = &reask{broken: r.Final, problem: out.Problem}, s.last.talk, s.last.program
 		s.warn("", "asks again (%d): %s", u.reasks, out.Problem)
@@ -195,4 +204,12 @@ func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string
 		return err
 	}
 	return fmt.Errorf("%w: %s", ErrGaveUp, verb.PlanningFailed(u.reasks+1, problem))
+}
+
+// replanStopped ends a chain of plans that leads nowhere (roles-and-knowledge 5.9).
+func (s *Supervisor) replanStopped(ctx context.Context, due blackboard.Trigger, why string) error {
+	if err := s.Desk.StopReplan(context.WithoutCancel(ctx), due, why); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: replanning: %s; next: liza show %s, then liza note TEXT or liza resume", ErrGaveUp, why, due.IDs[0])
 }

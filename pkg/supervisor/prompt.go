@@ -73,6 +73,13 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	case kind == role.Planner && st.Goal != nil:
 		in.SpecText = s.specText(st.Goal.SpecRef)
 	}
+	if kind == role.Planner {
+		installed := s.Desk.Skills()
+		in.Skills = installed.Text()
+		for _, broken := range installed.Broken {
+			b.warnings = append(b.warnings, broken.Error())
+		}
+	}
 	if err := s.submission(ctx, st, t, &in); err != nil {
 		return b, err
 	}
@@ -83,7 +90,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 		b.reask = u.reasks
 		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries}
 	}
-	b.warnings = s.gather(ctx, &in)
+	b.warnings = append(b.warnings, s.gather(ctx, &in)...)
 	b.Prompt, err = prompt.Build(in)
 	b.Text = s.Desk.Mask(b.Text)
 	return b, err

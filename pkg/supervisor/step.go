@@ -98,6 +98,12 @@ func (s *Supervisor) Foresee(ctx context.Context, next verb.NextStep) (Foreseen,
 	case t != nil && next.Kind == role.Coder && t.KindOf() == "exec":
 		out.Command = []string{"sh", "-c", t.Command}
 		return out, nil
+	case t != nil && next.Kind == role.Coder && t.KindOf() == "skill":
+		installed, err := s.Desk.Skills().Find(t.Skill)
+		if err == nil {
+			out.Command, err = installed.Command(pathOf(s.Environ))
+		}
+		return out, err
 	}
 	used, err := s.roleFor(kind, t)
 	if err != nil {

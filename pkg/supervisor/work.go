@@ -166,6 +166,8 @@ type unit struct {
 	transients int
 	timeouts   int
 	crashes    int
+	circular   int  // plans that were tried before
+	fixed      bool // the commands of the rejection were run
 	reask      *reask
 	talk       *blackboard.Conversation // in which the next run takes place; nil: a new one, or the one before a rejection
 	with       string                   // the program that has it
@@ -262,6 +264,9 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (again bool, wait tim
 	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != "code" {
 		return s.runKind(ctx, u, st, t)
+	}
+	if st, t, err = s.runFixesOnce(ctx, u, st, t); err != nil || t == nil {
+		return false, 0, err
 	}
 	mark := s.Desk.MarkOf(st, s.ID, u.task)
 	r, err := s.spawn(ctx, u, st, t)

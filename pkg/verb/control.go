@@ -49,7 +49,7 @@ func (d *Desk) Note(ctx context.Context, in NoteInput) (Noted, error) {
 			}
 			return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza discover TEXT --task ID", Message: "notes are for people; an agent uses discover or anomaly"}
 		}
-		n := &blackboard.Note{ID: in.ID, Message: in.Text, For: in.Task, By: d.Caller.Person, CallerRole: d.callerRole()}
+		n := &blackboard.Note{ID: in.ID, Message: in.Text, For: in.Task, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}
 		if err := s.AddNote(n, a, d.Now()); err != nil {
 			return err
 		}
@@ -60,13 +60,6 @@ func (d *Desk) Note(ctx context.Context, in NoteInput) (Noted, error) {
 		return Noted{ID: in.ID, Already: true}, nil
 	}
 	return out, err
-}
-
-func (d *Desk) callerRole() string {
-	if role := d.Config().Policy.Callers[d.Caller.Person]; role != "" {
-		return role
-	}
-	return "admin"
 }
 
 // person refuses agents: a control verb is for people.

@@ -33,6 +33,7 @@ type Desk struct {
 	Proc    Processes
 	Now     func() time.Time
 	Random  io.Reader // for tokens, generations and nonces
+	Home    string    // the person's home, which no command may touch; "" when unknown
 
 	NoSpecFiles bool               // spec files are not looked for
 	Scripted    bool               // plans come from the scripted planner (roles-and-knowledge 3.3, 4)
@@ -298,6 +299,7 @@ func (d *Desk) input() blackboard.Input {
 		MinFreeMB:   cfg.Policy.MinFreeMB,
 		ReviewMode:  cfg.Review.Mode,
 		AutoMerge:   cfg.Review.AutoMerge,
+		Proceed:     cfg.Limits.OnReviewDepth == "proceed",
 		SpecExists:  d.specExists,
 	}
 	if d.Proc.FreeMB != nil {

@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -44,11 +45,6 @@ type ReviewExit struct {
 	Prior       []*blackboard.Prior   `json:"prior,omitempty"`
 }
 
-// Fix is the item as a corrective step of a rejection.
-func (x PlanTask) Fix() *blackboard.Fix {
-	return &blackboard.Fix{Kind: first(x.Kind, "code"), Detail: first(x.Detail, x.Description), Expect: first(x.Expect, x.DoneWhen), Skill: x.Skill, Args: x.Args}
-}
-
 // input turns the payload into a verdict.
 func (r *ReviewExit) input(task string) VerdictInput {
 	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
@@ -77,4 +73,17 @@ func (r *ReviewExit) input(task string) VerdictInput {
 		in.Reason = strings.Join(parts, "; ")
 	}
 	return in
+}
+
+// Fix is the item as a step of a rejection. As in plans, the type may name the kind.
+func (x PlanTask) Fix() *blackboard.Fix {
+	kind := x.Kind
+	if kind == "" && slices.Contains(blackboard.Kinds, x.Type) {
+		kind = x.Type
+	}
+	f := &blackboard.Fix{Kind: first(kind, "code"), Detail: first(x.Detail, x.Description), Expect: first(x.Expect, x.DoneWhen), Skill: x.Skill, Args: x.Args}
+	if f.Kind == "exec" {
+		f.Detail = first(x.Command, f.Detail)
+	}
+	return f
 }

@@ -17,6 +17,7 @@ type Run struct {
 	Before   Mark   // the board when the run began
 	Output   string // final message, or the end of the output
 	Strict   bool   // exit.strict
+	Answers  int    // how many answers of its unit of work there were, this one included
 	Warnings []string
 }
 
@@ -51,6 +52,7 @@ type Outcome struct {
 	Plan    string            // id of the plan that was applied
 	Changed bool              // a planner's run changed the board
 	Note    string            // one line for the terminal
+	Again   bool              // the plan is one that was tried before
 }
 
 // MarkOf remembers the board before a run.
@@ -313,7 +315,10 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Note = "changed nothing"
 		return out, nil
 	}
+	exit.Plan.answers = r.Answers
 	applied, err := d.ApplyPlan(ctx, exit.Plan)
+	var circular *CircularPlanError
+	out.Again = errors.As(err, &circular)
 	var refusal *blackboard.Refusal
 	if errors.As(err, &refusal) && refusal.Exit == blackboard.ExitNothing {
 		out.Note = refusal.Message

@@ -25,6 +25,8 @@ type Plan struct {
 	Reason    string            `json:"reason,omitempty"`
 	Tasks     []PlanTask        `json:"tasks"`
 	Decisions []Decision        `json:"decisions,omitempty"`
+
+	answers int // how many answers of the planner there were until this one
 }
 
 // PlanTask is one item of a plan. Description and Detail, Expect and DoneWhen are aliases.
@@ -147,7 +149,7 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
 		return out, err
 	}
 	out.Warnings = append(out.Warnings, warnings...)
-	for _, task := range p.dropped() {
+	for task := range attics {
 		if err := d.dropWorktree(ctx, task); err != nil {
 			out.Warnings = append(out.Warnings, err.Error())
 		}
@@ -171,8 +173,9 @@ func (p *Plan) hash() (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// dropped lists the tasks whose worktree the plan gives up.
-func (p *Plan) dropped() []string {
+// dropped lists the tasks whose worktree the plan gives up: those that it decides about, and
+// what it replaces as the answer to a replan.
+func (p *Plan) dropped(s *blackboard.State, r *replan) []string {
 	set := map[string]bool{}
 	for _, x := range p.Decisions {
 		if x.Task != "" && x.Do != "finalize" {
@@ -183,6 +186,9 @@ func (p *Plan) dropped() []string {
 		for _, id := range t.Supersedes {
 			set[id] = true
 		}
+	}
+	for _, t := range r.replaced(s) {
+		set[t] = true
 	}
 	return slices.Sorted(maps.Keys(set))
 }
@@ -208,12 +214,14 @@ func (d *Desk) saveForPlan(ctx context.Context, p *Plan, hash string) (map[strin
 	if err != nil {
 		return nil, err
 	}
+	a := id.actor(s)
+	dropped := p.dropped(s, replanOf(s, d.partyOf(s, a)))
 	copied := s.Clone()
 	if _, err := d.applyPlan(copied, id.actor(copied), p, hash, nil); err != nil {
 		return nil, err
 	}
 	out := map[string]saved{}
-	for _, task := range p.dropped() {
+	for _, task := range dropped {
 		ref, problem := d.save(ctx, task, "plan")
 		out[task] = saved{ref, problem}
 	}
@@ -236,21 +244,28 @@ func (d *Desk) applyPlan(s *blackboard.State, a blackboard.Actor, p *Plan, hash 
 			return out, nothing("the plan is already applied as " + old.ID)
 		}
 	}
-	b := &planBuild{desk: d, state: s, plan: p, byHuman: party&blackboard.ByHuman != 0}
-	tasks := b.build()
-	if len(b.problems) > 0 {
-		return out, planError("the plan cannot be applied: %s", strings.Join(b.problems, "; "))
-	}
 	in := d.input()
 	if d.NoSpecFiles {
 		in.SpecExists = nil
 	}
+	human := party&blackboard.ByHuman != 0
+	b := &planBuild{desk: d, state: s, plan: p, byHuman: human, caller: d.callerOf(s, human), specExists: in.SpecExists}
+	again := replanOf(s, party)
+	tasks := b.build()
+	again.check(b, tasks)
+	if len(b.problems) > 0 {
+		return out, b.refusal()
+	}
 	if len(tasks) > 0 {
-		b.enter(s, a, tasks, hash, in, now)
+		b.record = b.newRecord(a, hash, again, now)
+		b.enter(s, a, tasks, in, now)
 		if len(b.problems) > 0 {
-			return out, planError("the plan cannot be applied: %s", strings.Join(b.problems, "; "))
+			return out, b.refusal()
 		}
-		out.Plan = b.record.ID
+		out.Plan, out.Warnings = b.record.ID, b.warnings
+		again.enter(s, b.record, now)
+		s.EnterPlan(b.record, again.event(), b.record.ID+": "+ids(tasks), a, now)
+		b.answerNotes(human)
 	}
 	for _, t := range tasks {
 		out.Tasks = append(out.Tasks, t.ID)
@@ -260,5 +275,69 @@ func (d *Desk) applyPlan(s *blackboard.State, a blackboard.Actor, p *Plan, hash 
 			s.Secrets = append(s.Secrets, name)
 		}
 	}
-	return out, b.decide(s, a, in, attics, now)
+	if err := b.decide(s, a, in, attics, now); err != nil {
+		return out, err
+	}
+	return out, again.supersede(b, a, in, attics, now)
+}
+
+// partyOf is what the caller is, 0 when that cannot be told.
+func (d *Desk) partyOf(s *blackboard.State, a blackboard.Actor) blackboard.Party {
+	party, err := s.Identify(a, d.Now())
+	if err != nil {
+		return 0
+	}
+	return party
+}
+
+func (b *planBuild) refusal() error {
+	err := planError("the plan cannot be applied: %s", strings.Join(b.problems, "; "))
+	if b.circular {
+		return &CircularPlanError{Refusal: err.(*blackboard.Refusal)}
+	}
+	return err
+}
+
+// newRecord is what the board keeps of the plan.
+func (b *planBuild) newRecord(a blackboard.Actor, hash string, r *replan, now timeT) *blackboard.Plan {
+	p := &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(b.state.Plans)+1), Goal: b.plan.Goal, By: a.ID, Status: "running", Caller: &b.caller,
+		Request: b.request(), Created: blackboard.TimeOf(now), Order: b.plan.Order, Hash: hash, ParseAttempts: b.plan.answers}
+	if parent := r.parent(b.state); parent != nil {
+		p.Parent, p.Root = parent.ID, first(parent.Root, parent.ID)
+	}
+	return p
+}
+
+// request is what the user said: the goal at first, afterwards the notes that no planner has
+// seen, else what the plan before was for.
+func (b *planBuild) request() string {
+	s := b.state
+	var words []string
+	for _, n := range s.UnseenNotes() {
+		words = append(words, n.Message)
+	}
+	text := strings.Join(words, "\n")
+	switch {
+	case s.Goal == nil:
+	case s.Goal.PlanID == "":
+		text = strings.TrimSpace(s.Goal.Description + "\n" + text)
+	case text == "":
+		if p := s.Plan(s.Goal.PlanID); p != nil {
+			text = p.Request
+		}
+	}
+	if len(text) > maxGoal {
+		text = strings.ToValidUTF8(text[:maxGoal], "")
+	}
+	return text
+}
+
+// answerNotes says in the notes that the planner was given which plan answers them.
+func (b *planBuild) answerNotes(human bool) {
+	if human {
+		return // the planner has yet to see them
+	}
+	for _, n := range b.state.UnseenNotes() {
+		n.Plan, n.Outcome = b.record.ID, "planned"
+	}
 }

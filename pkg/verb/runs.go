@@ -72,6 +72,20 @@ func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, su
 	return done, nil
 }
 
+// ItemDone stores what an item of a rejection gave (roles-and-knowledge 5.7).
+func (d *Desk) ItemDone(ctx context.Context, id string, item, code int, output string) error {
+	return d.Update(ctx, "item", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.ItemDone(id, a, item, code, output, d.Now())
+	})
+}
+
+// PolicyDenied records a command that was not started because of the deny list.
+func (d *Desk) PolicyDenied(ctx context.Context, id, why string) {
+	if err := d.anomaly(ctx, id, "policy_denied", why); err != nil {
+		d.progress("cannot record that a command was denied: %v", err)
+	}
+}
+
 // Resubmit lets a task go on that a limit has stopped (T30).
 func (d *Desk) Resubmit(ctx context.Context, id string, limits blackboard.Settings) (Done, error) {
 	tip, err := d.Repo.BranchTip(ctx, "task/"+id)

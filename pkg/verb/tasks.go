@@ -44,6 +44,9 @@ func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	in.RoleProblem = d.newRoleProblem(&n.Task)
 	return d.event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
 		t := n.Task
+		if err := d.newTaskProblem(s, &t, d.partyOf(s, a)&blackboard.ByHuman != 0); err != nil {
+			return err
+		}
 		fillKind(s, &t)
 		if s.Goal != nil && t.Plan == "" {
 			t.Plan = s.Goal.PlanID

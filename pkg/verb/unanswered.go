@@ -2,7 +2,6 @@ package verb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"liza/pkg/blackboard"
@@ -36,17 +35,17 @@ func PlanningFailed(answers int, problem string) string {
 func (d *Desk) planningFailed(ctx context.Context, problem string, answers int) error {
 	err := d.Update(ctx, "planning failed", func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()
-		s.Plans = append(s.Plans, &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(s.Plans)+1), Goal: s.Goal.Description, By: a.ID, Status: "failed",
-			Created: blackboard.TimeOf(now), ParseAttempts: answers, Failure: &blackboard.PlanFailure{Reason: problem}})
+		p := &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(s.Plans)+1), Goal: s.Goal.Description, By: a.ID, Status: "failed",
+			Created: blackboard.TimeOf(now), ParseAttempts: answers, Failure: &blackboard.PlanFailure{Reason: problem}}
+		s.Plans = append(s.Plans, p)
+		for _, n := range s.UnseenNotes() {
+			n.Plan, n.Outcome = p.ID, "failed"
+		}
 		s.AddAnomaly("", blackboard.System, "planning_failed", blackboard.Settings{"what": problem}, now)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	var refusal *blackboard.Refusal
-	if _, err := d.SystemCheckpoint(ctx, PlanningFailed(answers, problem)); err != nil && (!errors.As(err, &refusal) || refusal.Exit != blackboard.ExitRefused) {
-		return err
-	}
-	return nil
+	return d.checkpointAnyway(ctx, PlanningFailed(answers, problem))
 }

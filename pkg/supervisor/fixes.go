@@ -1,0 +1,131 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+)
+
+// runCommand performs an exec or skill task in its worktree, or, after a rejection, the items
+// that the reviewer asked for (roles-and-knowledge 5.7). Without writes, what is changed there
+// is thrown away; with writes it is committed and reviewed like code.
+func (s *Supervisor) runCommand(ctx context.Context, st *blackboard.State, t *blackboard.Task) error {
+	if why := s.afterCrash(t); why != "" {
+		return s.blockCommand(ctx, t, why)
+	}
+	end, items, err := s.runItems(ctx, st, t)
+	if err == nil && !items {
+		end, err = s.run(ctx, st, t, jobOf(t))
+	}
+	if err != nil || ctx.Err() != nil {
+		return s.unlessEnded(ctx, err) // whoever ended it decides what becomes of the claim
+	}
+	if end.failed() && (!end.ran || !t.ReviewRequired && !t.ChangesFiles()) {
+		return s.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text)
+	}
+	dir := s.Desk.Repo.WorktreePath(t.ID)
+	if t.Writes {
+		if _, _, err := s.Desk.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
+			return err
+		}
+	} else if err := s.Desk.Repo.Discard(ctx, dir); err != nil {
+		return err
+	}
+	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(end.text, end.code, ".liza/output/"+t.ID+".log"), "")
+	var no *blackboard.Refusal
+	if errors.As(err, &no) && no.Exit == blackboard.ExitRefused {
+		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message)
+	}
+	if err == nil {
+		s.say(t.ID, "%s: exit code %d", done.Status, end.code)
+	}
+	return err
+}
+
+func (s *Supervisor) unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why string) error {
+	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: strings.TrimSpace(why), Questions: []string{"Should the command be changed, or what it depends on?"}})
+	first, _, _ := strings.Cut(why, "\n")
+	s.warn(t.ID, "blocked: %s", first)
+	return err
+}
+
+// afterCrash says why a command is not started again after the supervisor that ran it died.
+func (s *Supervisor) afterCrash(t *blackboard.Task) string {
+	if i := lastClaim(t); i > 0 && t.History[i-1] != nil && t.History[i-1].Event == "lease_expired" && !s.Desk.Config().Exec.RerunAfterCrash {
+		return "the supervisor died while the command ran, and exec.rerun_after_crash is false"
+	}
+	return ""
+}
+
+// runItems runs the items of a rejection that are no code, in order, up to the first that
+// fails. What each gave is stored in it. any tells whether there was one.
+func (s *Supervisor) runItems(ctx context.Context, st *blackboard.State, t *blackboard.Task) (end jobEnd, any bool, err error) {
+	var said []string
+	for _, f := range t.Fixes {
+		if f == nil || f.Done || f.Kind == "" || f.Kind == "code" {
+			continue
+		}
+		any = true
+		if end, err = s.runItem(ctx, st, t, f); err != nil || ctx.Err() != nil {
+			return end, any, err
+		}
+		said = append(said, fmt.Sprintf("item %d, exit code %d: %s", f.N, end.code, end.text))
+		if err := s.Desk.ItemDone(ctx, t.ID, f.N, end.code, strings.TrimSpace(strings.TrimPrefix(end.why+"\n"+end.text, "\n"))); err != nil {
+			return end, any, err
+		}
+		if end.failed() {
+			break
+		}
+	}
+	end.text, end.ran = tail(strings.Join(said, "\n")), any // a denied item is for the reviewer
+	return end, any, nil
+}
+
+func (s *Supervisor) runItem(ctx context.Context, st *blackboard.State, t *blackboard.Task, f *blackboard.Fix) (jobEnd, error) {
+	s.say(t.ID, "item %d of the rejection: %s %s", f.N, f.Kind, first(f.Skill, firstLine(f.Detail)))
+	if f.Kind != "msg" {
+		return s.run(ctx, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
+	}
+	if why := s.Desk.MayStart(st, t, "msg"); why != "" {
+		return refused("%s", why), nil
+	}
+	asked := *t
+	asked.Description = f.Detail
+	text, _, err := s.writeMessage(ctx, &unit{task: t.ID}, st, &asked)
+	end := jobEnd{text: text, ran: true}
+	if text == "" && err == nil {
+		end.code, end.why = 1, "the messenger gave no text"
+	}
+	return end, err
+}
+
+// runFixesOnce runs the commands of a rejection in a coder's worktree, before its first run:
+// the coder is told what came of them. t is nil when the work has ended meanwhile.
+func (s *Supervisor) runFixesOnce(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (*blackboard.State, *blackboard.Task, error) {
+	if s.Role != blackboard.RoleCoder || u.fixed {
+		return st, t, nil
+	}
+	u.fixed = true
+	_, any, err := s.runItems(ctx, st, t)
+	if err != nil || ctx.Err() != nil {
+		return st, nil, s.unlessEnded(ctx, err)
+	}
+	if !any {
+		return st, t, nil
+	}
+	if st, err = s.Desk.View(ctx); err != nil {
+		return st, nil, err
+	}
+	return st, st.Task(u.task), nil
+}

@@ -1,0 +1,86 @@
+package verb
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/policy"
+	"liza/pkg/skill"
+)
+
+// CallerRole is what a person may ask for now: admin or user (roles-and-knowledge 9.7). Without
+// a list of callers everybody is admin; with one, whoever is not on it is user.
+func (d *Desk) CallerRole(name string) string {
+	callers := d.Config().Policy.Callers
+	if len(callers) == 0 {
+		return "admin"
+	}
+	if role := callers[name]; role != "" {
+		return role
+	}
+	return "user"
+}
+
+// callerOf is the person behind a request, with the role of now: who gives it himself, else
+// whose words the planner answers, else who started the planner.
+func (d *Desk) callerOf(s *blackboard.State, human bool) blackboard.Caller {
+	name := d.Caller.Person
+	if c := s.RequestCaller(); c != nil && !human {
+		name = c.Name
+	}
+	return blackboard.Caller{Name: first(name, "human"), Role: d.CallerRole(name)}
+}
+
+// MayUse tells whether tasks of that kind may be done for the caller.
+func (d *Desk) MayUse(c blackboard.Caller, kind string) bool {
+	return c.Role != "user" || slices.Contains(d.Config().Policy.UserKinds, kind)
+}
+
+// MayStart says why a task must not be started now: the list of callers is looked at again
+// before each start. "" when it may.
+func (d *Desk) MayStart(s *blackboard.State, t *blackboard.Task, kind string) string {
+	c := s.CallerOf(t)
+	if c == nil {
+		return ""
+	}
+	now := blackboard.Caller{Name: c.Name, Role: d.CallerRole(c.Name)}
+	if d.MayUse(now, kind) {
+		return ""
+	}
+	return fmt.Sprintf("tasks of kind %s may not be done for %s, whose role is user now (policy.user_kinds)", kind, c.Name)
+}
+
+// MayRun is nil for a command that may be started in the worktree of a task; a
+// *policy.Denial says which part of it may not (roles-and-knowledge 9.4).
+func (d *Desk) MayRun(task, command string) error {
+	cfg := d.Config().Policy
+	l := policy.List{Deny: cfg.Deny, Allow: cfg.Allow, AllowSudo: cfg.AllowSudo}
+	return l.Check(command, policy.Place{Worktree: d.Repo.WorktreePath(task), Home: d.Home})
+}
+
+// Skills are the skills of the project as their folders are now.
+func (d *Desk) Skills() skill.Library { return skill.Load(d.Project.Skills()) }
+
+// newTaskProblem says what is wrong with the kind of a single new task: its skill and
+// arguments, its command, its caller (roles-and-knowledge 3.3).
+func (d *Desk) newTaskProblem(s *blackboard.State, t *blackboard.Task, human bool) error {
+	b := &planBuild{desk: d, state: s, caller: d.callerOf(s, human)}
+	x := PlanTask{Command: t.Command, Skill: t.Skill, Args: t.Args, Secrets: t.Secrets, Writes: t.Writes, TimeoutSeconds: t.TimeoutSeconds}
+	item{b, 0, &x}.kind(t)
+	if t.KindOf() == "exec" {
+		if err := d.MayRun(t.ID, first(t.Command, t.Description)); err != nil {
+			b.bad("command: %v", err)
+			var denied *policy.Denial
+			if errors.As(err, &denied) {
+				b.bad("%s", denied.Hint())
+			}
+		}
+	}
+	if len(b.problems) == 0 {
+		return nil
+	}
+	return usage("liza help add-task", "%s", strings.ReplaceAll(strings.Join(b.problems, "; "), "tasks[0].", ""))
+}

@@ -1,0 +1,97 @@
+package verb
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// decide carries out the plan's decisions and supersedes, each as the verb of its name.
+func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboard.Input, attics map[string]saved, now timeT) error {
+	decisions := slices.Clone(b.plan.Decisions)
+	superseded := map[string][]string{}
+	var order []string
+	for i, t := range b.plan.Tasks {
+		for _, old := range t.Supersedes {
+			if superseded[old] == nil {
+				order = append(order, old)
+			}
+			superseded[old] = append(superseded[old], first(t.ID, b.record.Tasks[i]))
+		}
+	}
+	for _, old := range order {
+		decisions = append(decisions, Decision{Task: old, Do: "supersede", By: superseded[old], Reason: first(b.plan.Reason, "replaced by a new plan")})
+	}
+	for i, x := range decisions {
+		in := in
+		in.Reason, in.RootCause, in.By = x.Reason, x.RootCause, x.By
+		if w, ok := attics[x.Task]; ok {
+			in.Attic, in.SaveError = w.attic, w.problem
+		}
+		if err := b.decision(s, a, x, in, now); err != nil {
+			if _, refused := err.(*blackboard.Refusal); refused {
+				return planError("decisions[%d] (%s %s): %v", i, x.Do, first(x.Task, x.Discovery), err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x Decision, in blackboard.Input, now timeT) error {
+	if x.Discovery != "" {
+		return decideDiscovery(s, a, x, now)
+	}
+	switch x.Do {
+	case "unblock":
+		open := 0
+		for _, q := range s.Questions {
+			if q.Task == x.Task && q.Status == "open" && open < len(x.Answers) {
+				q.Status, q.Answer, q.By, q.AnsweredAt = "answered", x.Answers[open], a.ID, blackboard.TimeOf(now)
+				open++
+			}
+		}
+		return s.Unblock(x.Task, a, in, now)
+	case "supersede":
+		return s.Supersede(x.Task, a, in, now)
+	case "abandon":
+		_, err := s.Abandon(x.Task, a, in, now)
+		return err
+	case "finalize":
+		return s.Finalize([]string{x.Task}, a, in, now)
+	}
+	return planError("do: '%s' must be unblock, supersede, abandon or finalize", x.Do)
+}
+
+// decisionForms checks the form of the decisions; whether each is possible is found out when
+// it is carried out.
+func (b *planBuild) decisionForms() {
+	for i, x := range b.plan.Decisions {
+		bad := func(key, format string, args ...any) {
+			b.bad("decisions[%d].%s: %s", i, key, fmt.Sprintf(format, args...))
+		}
+		if x.Discovery != "" { // decideDiscovery looks at its form
+			continue
+		}
+		if x.Task == "" {
+			bad("task", "name a task or a discovery")
+			continue
+		}
+		words := []string{"unblock", "supersede", "abandon", "finalize"}
+		if !slices.Contains(words, x.Do) {
+			bad("do", "'%s' must be one of %s", x.Do, strings.Join(words, ", "))
+			continue
+		}
+		if strings.TrimSpace(x.Reason) == "" && x.Do != "finalize" {
+			bad("reason", "is missing")
+		}
+		if len(x.By) == 0 && x.Do == "supersede" {
+			bad("by", "is missing: name what takes its place")
+		}
+		if len(x.Reason) > maxReason {
+			bad("reason", "has %d bytes; %d is the limit", len(x.Reason), maxReason)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package verb
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// item is one item of a plan on its way to a task. Problems name tasks[i] and the key.
+type item struct {
+	*planBuild
+	i int
+	x *PlanTask
+}
+
+func (b item) bad(key, format string, args ...any) {
+	b.planBuild.bad("tasks[%d].%s: %s", b.i, key, fmt.Sprintf(format, args...))
+}
+
+func (b item) atMost(key, text string, most int) {
+	if len(text) > most {
+		b.bad(key, "has %d bytes; %d is the limit", len(text), most)
+	}
+}
+
+// same is the one value of a key and its alias.
+func (b item) same(key, alias, a, c string) string {
+	if a != "" && c != "" && a != c {
+		b.bad(key, "differs from %s, which means the same", alias)
+	}
+	return first(a, c)
+}
+
+// task makes the task of an item (roles-and-knowledge 3.2).
+func (b *planBuild) task(i int, x *PlanTask) *blackboard.Task {
+	n := item{b, i, x}
+	kind, typ := x.Kind, x.Type
+	if slices.Contains(blackboard.Kinds, typ) { // Kiso's form
+		if kind != "" && kind != typ {
+			n.bad("kind", "'%s' and type '%s' differ", kind, typ)
+		}
+		kind, typ = typ, ""
+	}
+	if kind == "code" {
+		kind = ""
+	}
+	t := &blackboard.Task{ID: first(x.ID, b.freeID(i)), Kind: kind, Type: typ, Title: x.Title, Description: n.same("detail", "description", x.Detail, x.Description),
+		DoneWhen: n.same("expect", "done_when", x.Expect, x.DoneWhen), AcceptanceCriteria: x.AcceptanceCriteria, Scope: x.Scope, SpecRef: x.SpecRef, Files: x.Files,
+		Priority: x.Priority, Role: x.Role, ModelRole: x.Model, Command: x.Command, Skill: x.Skill, Args: x.Args, Notify: x.Notify,
+		Writes: x.Writes, TimeoutSeconds: x.TimeoutSeconds, Secrets: x.Secrets, LegacyTests: x.LegacyTests}
+	if err := b.desk.cleanTask(t); err != nil {
+		n.bad("detail", "%v", err)
+	}
+	n.sizes(t)
+	n.kind(t)
+	n.limits(t)
+	if t.Priority == nil {
+		one := 1
+		t.Priority = &one
+	}
+	n.reviewed(t)
+	fillKind(b.state, t)
+	if t.KindOf() == "exec" && t.Command != "" {
+		if err := b.desk.MayRun(t.ID, t.Command); err != nil {
+			n.bad("command", "%v", err)
+		}
+	}
+	return t
+}
+
+func (b item) sizes(t *blackboard.Task) {
+	if !blackboard.ValidTaskID(t.ID) {
+		b.bad("id", "'%s' is not allowed for a task", t.ID)
+	}
+	b.atMost("title", t.Title, 120)
+	b.atMost("detail", t.Description, 5000)
+	b.atMost("expect", t.DoneWhen, 1500)
+	b.atMost("scope", t.Scope, 1500)
+	if p := t.Priority; p != nil && *p < 0 {
+		b.bad("priority", "%d must be 0 or more", *p)
+	}
+	if why := b.desk.newRoleProblem(t); why != "" {
+		key, text, _ := strings.Cut(why, ": ")
+		b.bad(key, "%s", text)
+	}
+}
+
+// kind checks what belongs to one kind only.
+func (b item) kind(t *blackboard.Task) {
+	kind := t.KindOf()
+	if !slices.Contains(blackboard.Kinds, kind) {
+		b.bad("kind", "'%s' must be code, exec, msg or skill", t.Kind)
+		return
+	}
+	if !b.mayUse(kind) {
+		b.bad("kind", "%s, whose role is user, may have %s only, not %s (policy.user_kinds)", b.caller.Name, strings.Join(b.desk.Config().Policy.UserKinds, ", "), kind)
+	}
+	only := func(key string, given bool, kinds ...string) {
+		if given && !slices.Contains(kinds, kind) {
+			b.bad(key, "goes with kind %s only, not with %s", strings.Join(kinds, " or "), kind)
+		}
+	}
+	only("command", b.x.Command != "", "exec")
+	only("skill", b.x.Skill != "", "skill")
+	only("args", len(b.x.Args) > 0, "skill")
+	only("secrets", len(b.x.Secrets) > 0, "skill")
+	only("writes", b.x.Writes && kind != "code", "exec", "skill")
+	only("timeout_seconds", b.x.TimeoutSeconds != 0, "exec", "skill")
+	if n := b.x.TimeoutSeconds; n < 0 || n > 3600 {
+		b.bad("timeout_seconds", "%d must be 1 to 3600", n)
+	}
+	if kind == "skill" {
+		b.skill(t)
+	}
+	if kind == "code" {
+		t.Writes = false // it always does
+	}
+}
+
+// skill checks the task against the manifest of its skill, and fills in what is left out.
+func (b item) skill(t *blackboard.Task) {
+	if t.Skill == "" {
+		b.bad("skill", "is missing")
+		return
+	}
+	s, err := b.skills().Find(t.Skill)
+	if err != nil {
+		b.bad("skill", "%v", err)
+		return
+	}
+	args, problems := s.Fill(t.Args)
+	for _, p := range problems {
+		b.bad("args", "%s", p)
+	}
+	for _, name := range t.Secrets {
+		if !slices.Contains(s.Secrets, name) {
+			b.bad("secrets", "the skill %s does not declare '%s'", s.Name, name)
+		}
+	}
+	t.Writes = t.Writes || s.Writes
+	if len(args) > 0 {
+		t.Args = args
+	}
+	if len(t.Secrets) == 0 {
+		t.Secrets = s.Secrets
+	}
+	if t.TimeoutSeconds == 0 {
+		t.TimeoutSeconds = s.TimeoutSeconds
+	}
+	if t.Description == "" {
+		text, err := json.Marshal(args)
+		if err == nil {
+			t.Description = fmt.Sprintf("skill %s with %s", s.Name, text)
+		}
+	}
+	if t.Writes && t.Scope == "" {
+		t.Scope = "IN: what the skill " + s.Name + " changes with these arguments"
+	}
+}
+
+// reviewed decides whether a reviewer judges the result; what changes files always is.
+func (b item) reviewed(t *blackboard.Task) {
+	asked := b.x.Review != nil && *b.x.Review
+	if t.ChangesFiles() && b.x.Review != nil && !asked {
+		b.bad("review", "what changes files is always reviewed")
+	}
+	t.ReviewRequired = t.KindOf() != "code" && (asked || t.Writes)
+	if (asked || t.ReviewRequired) && strings.TrimSpace(t.DoneWhen) == "" && t.KindOf() != "code" {
+		b.bad("expect", "is required for what is reviewed: say what a reviewer can see")
+	}
+}
+
+// limits takes over the limits of the task. A user's must not be above the project's.
+func (b item) limits(t *blackboard.Task) {
+	rest := blackboard.Settings{}
+	for _, k := range slices.Sorted(maps.Keys(b.x.Limits)) {
+		v := b.x.Limits[k]
+		most := b.state.Int(k)
+		if k == "max_iterations" {
+			most = b.state.Int("max_coder_iterations")
+		}
+		switch {
+		case !slices.Contains(TaskLimits, k):
+			b.bad("limits", "'%s' is unknown; there are: %s", k, strings.Join(TaskLimits, ", "))
+		case v < 0:
+			b.bad("limits", "%s: %d must be 0 or more", k, v)
+		case b.caller.Role == "user" && most > 0 && (v > most || v == 0):
+			b.bad("limits", "%s: %d is above the project's %d; that takes the role admin, and %s is user", k, v, most, b.caller.Name)
+		}
+		switch k {
+		case "max_iterations":
+			t.MaxIterations = v
+		case "max_review_cycles":
+			t.MaxReviewCycles = v
+		default:
+			rest[k] = v
+		}
+	}
+	if len(rest) > 0 {
+		t.Limits = rest
+	}
+}
+
+// gates are the planner's own checks of a task that is no draft (roles-and-knowledge 3.3).
+func (b item) gates(t *blackboard.Task) {
+	for _, gap := range t.Gates() {
+		key, text := "detail", gap
+		switch {
+		case strings.HasPrefix(gap, "missing: "):
+			key, text = strings.TrimPrefix(gap, "missing: "), "is missing"
+		case strings.HasPrefix(gap, "done_when "):
+			key, text = "done_when", strings.TrimPrefix(gap, "done_when ")
+		case strings.HasPrefix(gap, "scope "):
+			key, text = "scope", strings.TrimPrefix(gap, "scope ")
+		case strings.HasPrefix(gap, "tests "):
+			key = "legacy_tests"
+		}
+		if key == "description" && b.x.Description == "" {
+			key = "detail"
+		}
+		b.bad(key, "%s", text)
+	}
+	if t.SpecRef != "" && b.specExists != nil && !b.specExists(t.SpecRef) {
+		b.bad("spec_ref", "the spec file %s does not exist in the project", cmp.Or(strings.SplitN(t.SpecRef, "#", 2)[0], "''"))
+	}
+	if why := blackboard.DoubtDoneWhen(t.DoneWhen); why != "" && (t.KindOf() == "code" || t.ReviewRequired) {
+		b.warnings = append(b.warnings, fmt.Sprintf("tasks[%d].done_when: %s", b.i, why))
+	}
+}
