@@ -153,6 +153,10 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 		return out, false, err
 	}
 	s.current.outcome(out)
+	if out.Effect == verb.Reask && s.Interactive != nil {
+		s.say("", closedByPerson)
+		return verb.Outcome{Action: "STUCK"}, false, nil // not woken for the same again
+	}
 	if out.Effect == verb.Reask && u.reasks < s.Desk.Config().Limits.MaxParseRetries {
 		u.reasks++
 		u.reask, u.session = &reask{broken: r.Final, problem: out.Problem}, r.Session

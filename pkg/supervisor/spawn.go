@@ -77,6 +77,9 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	spec.PromptFile, spec.Output = file, log
 	spec.Env = s.environment(task, token, mark, file, spec.Worktree)
 	spec.Timeout, spec.Stall, spec.KillGrace = st.Duration(s.key("run_timeout")), st.Duration("stall_timeout"), st.Duration("kill_grace")
+	if spec.Terminal = s.Interactive; spec.Terminal != nil && !adapter.Info().Interactive {
+		s.say(task, "%s takes no prompt when it is opened; it is in %s", b.program, file)
+	}
 	spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
 	spec.Started = func(p agent.Process) error {
 		return s.Desk.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
