@@ -23,6 +23,10 @@ type Spec struct {
 	Stall     time.Duration // without output and without Activity; 0 = none
 	KillGrace time.Duration // from TERM to KILL; 0 = DefaultKillGrace
 
+	// Terminal is that of a person who works with the program; nil: nobody does. Then there is
+	// neither a Timeout nor a Stall, and no Output and no Event.
+	Terminal *Terminal
+
 	// Output gets stdout and stderr in whole lines as they come; nil = nowhere. It is never
 	// written to by two goroutines at a time. An error ends the copying, not the run.
 	Output io.Writer

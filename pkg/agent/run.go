@@ -27,12 +27,15 @@ func Run(ctx context.Context, a Adapter, s Spec) Result {
 	if ctx.Err() != nil {
 		return notStarted(Killed, fmt.Errorf("stopped: %v", context.Cause(ctx)))
 	}
+	if s.KillGrace == 0 {
+		s.KillGrace = DefaultKillGrace
+	}
+	if s.Terminal != nil {
+		return runInteractive(ctx, a, s)
+	}
 	cmd, err := a.Command(s)
 	if err != nil {
 		return notStarted(Unusable, err)
-	}
-	if s.KillGrace == 0 {
-		s.KillGrace = DefaultKillGrace
 	}
 	c, res := start(a.Reader(s), cmd, s)
 	if c == nil {
@@ -58,7 +61,7 @@ type child struct {
 	cmd    *exec.Cmd
 	began  time.Time
 	family *family
-	out    *output
+	out    *output       // nil when it has a terminal
 	asks   *Question     // what it was stopped for
 	prompt *os.File      // write end of its stdin; nil when it gets none
 	exited chan struct{} // closed when it has ended
@@ -213,7 +216,9 @@ func (c *child) end(grace time.Duration) []Process {
 	if c.prompt != nil {
 		c.prompt.Close()
 	}
-	c.out.finish(drainWait)
+	if c.out != nil {
+		c.out.finish(drainWait)
+	}
 	return left
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/supervisor"
 )
@@ -56,8 +58,8 @@ func (o *agentOptions) run(ctx context.Context) error {
 	if !ok {
 		return usagef("liza-agent --help", "role '%s' is unknown: it must be planner, coder or code-reviewer", o.role)
 	}
-	if o.interactive {
-		return usagef("liza preview TASK", "-i is not possible with this agent program: it has no interactive start; run it without -i")
+	if o.interactive && (!o.env.StdinTerminal || !o.env.Terminal) {
+		return usagef("liza-agent "+strings.TrimSuffix(role.IDPrefix(), "-"), "-i needs a terminal: stdin or stdout is none")
 	}
 	id, err := o.agentID(role)
 	if err != nil {
@@ -70,6 +72,11 @@ func (o *agentOptions) run(ctx context.Context) error {
 	c.screen = o.env.newScreen()
 	s := c.supervisor(role)
 	s.ID, s.Task, s.Once = id, o.task, o.once
+	if o.interactive {
+		if s.Interactive, err = o.terminal(c); err != nil {
+			return err
+		}
+	}
 	if o.task != "" {
 		s.Once = true
 	}
@@ -91,6 +98,29 @@ func (o *agentOptions) run(ctx context.Context) error {
 		return o.env.Print(c.summary(ctx, began), "")
 	}
 	return nil
+}
+
+// terminal is this one, for programs that can be opened in it. While one has it, steps wait
+// to be shown.
+func (o *agentOptions) terminal(c *crew) (*agent.Terminal, error) {
+	name := first(o.cli, c.desk.Config().Agents.Default)
+	adapter, err := c.adapter(name)
+	if err == nil {
+		_, err = adapter.Interactive(agent.Spec{PromptFile: "prompt"})
+	}
+	if err != nil {
+		return nil, usagef("liza-agent "+o.role, "-i is not possible: %v", err)
+	}
+	in, isFile := o.env.Stdin.(*os.File)
+	out, isFileToo := o.env.Stdout.(*os.File)
+	if !isFile || !isFileToo {
+		return nil, usagef("liza-agent "+o.role, "-i needs a terminal: stdin or stdout is none")
+	}
+	errs, isFile := o.env.Stderr.(*os.File)
+	if !isFile {
+		errs = out
+	}
+	return &agent.Terminal{In: in, Out: out, Err: errs, Lent: c.screen.hold}, nil
 }
 
 // agentID is the id that was asked for; a malformed or contradicting one ends the program

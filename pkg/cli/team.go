@@ -119,11 +119,35 @@ type screen struct {
 	mu     sync.Mutex
 	out    io.Writer
 	colour bool
+	held   bool
+	later  []supervisor.Line // while somebody else has the terminal
+}
+
+// hold keeps the lines back while a program has the terminal, and shows them afterwards.
+func (s *screen) hold(lent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = lent
+	if lent {
+		return
+	}
+	for _, l := range s.later {
+		s.show(l)
+	}
+	s.later = nil
 }
 
 func (s *screen) line(l supervisor.Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.held {
+		s.later = append(s.later, l)
+		return
+	}
+	s.show(l)
+}
+
+func (s *screen) show(l supervisor.Line) {
 	task := l.Task
 	if task == "" {
 		task = "-"

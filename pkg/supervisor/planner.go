@@ -182,6 +182,10 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 		return out, false, err
 	}
 	s.current.outcome(out)
+	if out.Effect == verb.Reask && s.Interactive != nil {
+		s.say("", closedByPerson)
+		return verb.Outcome{Action: "STUCK"}, false, nil // not woken for the same again
+	}
 	if out.Again { // once
 		u.circular++
 	}

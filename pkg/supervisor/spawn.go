@@ -73,6 +73,9 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 		spec.Env = append(s.environment(task, token, s.last.mark, file, spec.Worktree), person...)
 		spec.Timeout = st.Duration(s.key("run_timeout"))
 		spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
+		if spec.Terminal = s.Interactive; spec.Terminal != nil && !adapter.Info().Interactive {
+			s.say(task, "%s takes no prompt when it is opened; it is in %s", b.program, file)
+		}
 	} else {
 		hash = ""
 		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + s.last.mark}

@@ -30,6 +30,8 @@ type Supervisor struct {
 	PID      int
 	PIDStart int64
 
+	// Interactive is the terminal in which a person works with the program; nil: nobody does.
+	Interactive *agent.Terminal
 	// Start runs an agent program; agent.Run but in tests.
 	Start func(context.Context, agent.Adapter, agent.Spec) agent.Result
 	// Adapter finds an agent program by name.

@@ -397,6 +397,9 @@ func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Re
 	s.current.outcome(out)
 	switch out.Effect {
 	case verb.Reask:
+		if s.Interactive != nil {
+			return false, 0, s.letGo(ctx, u, closedByPerson)
+		}
 		return s.askAgain(ctx, u, r, out.Problem)
 	case verb.Continue:
 		u.reask, u.talk, u.fresh = nil, nil, true
@@ -406,6 +409,10 @@ func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Re
 	s.say(u.task, "%s (%s)", out.Note, cost(r))
 	return false, 0, nil
 }
+
+// closedByPerson is why a claim is given back after a program in a terminal did nothing that
+// would end it: opening it again and again would leave the person no way out.
+const closedByPerson = "the program was closed before the work was handed in"
 
 // askAgain starts the program again with its broken answer, up to max_parse_retries; then
 // the unit is stuck (protocol 13.3.1).

@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Terminal is a person's terminal, which a program gets for as long as it runs (cli 5, -i).
+// The program's group is in the foreground: it reads the keys, Ctrl-C is its own, and Ctrl-Z
+// halts both of us, as a shell expects of a job. In the background this process goes on, so
+// that whoever keeps a lease can.
+type Terminal struct {
+	In, Out, Err *os.File
+
+	// Lent is called when the program gets the terminal and when it is back. May be nil.
+	Lent func(lent bool)
+}
+
+// tidy leaves what a program that was killed may have left the screen in: alternate screen,
+// hidden cursor, reports of mouse and pastes.
+const tidy = "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[0m\r\n"
+
+// runInteractive runs a program in the terminal of a person, who sets its limits: there is
+// neither a timeout nor a stall, and its output is nobody else's. What it did is told by its
+// exit code alone.
+func runInteractive(ctx context.Context, a Adapter, s Spec) Result {
+	cmd, err := a.Interactive(s)
+	if err != nil {
+		return notStarted(Unusable, err)
+	}
+	t := s.Terminal
+	mode, err := unix.IoctlGetTermios(int(t.In.Fd()), getTermios)
+	if err != nil {
+		return notStarted(Unusable, fmt.Errorf("cannot open %s: there is no terminal: %v", cmd.Argv[0], err))
+	}
+	if t.Lent != nil {
+		t.Lent(true)
+		defer t.Lent(false)
+	}
+	c, res := t.start(cmd, s)
+	if c == nil {
+		return res
+	}
+	defer t.restore(c, mode)
+	if cause, why := c.begin(s); cause != "" {
+		return c.closed(cause, why, c.end(s.KillGrace))
+	}
+	over, ended := context.WithCancel(ctx)
+	defer ended()
+	stopped := make(chan struct{})
+	go c.follow(over, stopped)
+	for {
+		select {
+		case <-c.exited:
+			return c.closed("", "", c.end(s.KillGrace))
+		case <-stopped:
+			t.halt(ctx, c, mode)
+			stopped <- struct{}{}
+		case <-ctx.Done():
+			_ = syscall.Kill(-c.family.leader.Pgid, syscall.SIGCONT)
+			return c.closed(Killed, "stopped: "+context.Cause(ctx).Error(), c.end(s.KillGrace))
+		}
+	}
+}
+
+// start spawns the program in a group of its own, in this session, in the foreground.
+func (t *Terminal) start(cmd Command, s Spec) (*child, Result) {
+	run := rand.Text()
+	x := exec.Command(cmd.Argv[0], cmd.Argv[1:]...)
+	x.Dir, x.Env = s.Dir, environment(os.Environ(), cmd, s, run)
+	x.Stdin, x.Stdout, x.Stderr = t.In, t.Out, t.Err
+	// In the foreground before its first step: a key that is typed then must not be ours.
+	x.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: int(t.In.Fd())}
+	began := time.Now()
+	var err error
+	quietly(func() { err = x.Start() })
+	if err != nil {
+		t.foreground(syscall.Getpgrp())
+		return nil, notStarted(startOutcome(err), fmt.Errorf("cannot start %s: %v", cmd.Argv[0], plainStartError(err)))
+	}
+	pid := x.Process.Pid
+	startTime, _ := ProcessStart(pid)
+	c := &child{cmd: x, began: began, exited: make(chan struct{}), reap: sync.OnceFunc(func() { _ = x.Wait() })}
+	c.family = newFamily(Process{Pid: pid, Start: startTime, Pgid: pid}, map[string]string{runVariable: run})
+	c.family.held = true
+	return c, Result{}
+}
+
+// follow closes exited when the program has ended, and says on stopped each time that it was
+// stopped; it goes on after the answer.
+func (c *child) follow(over context.Context, stopped chan struct{}) {
+	defer close(c.exited)
+	for {
+		halted, ok := waitChange(c.cmd.Process.Pid)
+		switch {
+		case !ok:
+			c.reap()
+			return
+		case !halted:
+			return
+		}
+		select {
+		case stopped <- struct{}{}:
+			<-stopped
+		case <-over.Done(): // it is being ended
+		}
+	}
+}
+
+// give puts a group that was stopped into the foreground.
+func (t *Terminal) give(group int) {
+	t.foreground(group)
+	_ = syscall.Kill(-group, syscall.SIGCONT)
+}
+
+// foreground is tcsetpgrp, which is allowed from the background to who does not heed TTOU.
+func (t *Terminal) foreground(group int) {
+	quietly(func() { _ = unix.IoctlSetPointerInt(int(t.In.Fd()), unix.TIOCSPGRP, group) })
+}
+
+func (t *Terminal) setMode(mode *unix.Termios) {
+	quietly(func() { _ = unix.IoctlSetTermios(int(t.In.Fd()), setTermios, mode) })
+}
+
+func quietly(do func()) {
+	signal.Ignore(syscall.SIGTTOU)
+	defer signal.Reset(syscall.SIGTTOU)
+	do()
+}
+
+// restore takes the terminal back as it was.
+func (t *Terminal) restore(c *child, mode *unix.Termios) {
+	t.foreground(syscall.Getpgrp())
+	t.setMode(mode)
+	if status, ok := c.status(); !ok || status.Signaled() {
+		_, _ = t.Out.WriteString(tidy)
+	}
+}
+
+// halt follows a program that was stopped: this group stops too, so that the shell has its
+// terminal, and both go on when the person brings them to the foreground. Where there is
+// no shell to do that, they go on at once.
+func (t *Terminal) halt(ctx context.Context, c *child, mode *unix.Termios) {
+	theirs, err := unix.IoctlGetTermios(int(t.In.Fd()), getTermios)
+	t.foreground(syscall.Getpgrp())
+	t.setMode(mode)
+	resumed := make(chan os.Signal, 1)
+	signal.Notify(resumed, syscall.SIGCONT)
+	defer signal.Stop(resumed)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	select {
+	case <-resumed:
+	case <-time.After(200 * time.Millisecond):
+	}
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if front, err := unix.IoctlGetInt(int(t.In.Fd()), unix.TIOCGPGRP); err != nil || front == syscall.Getpgrp() {
+			break
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	if err == nil {
+		t.setMode(theirs)
+	}
+	t.give(c.family.leader.Pgid)
+}
+
+// status is how the program ended, once it has been reaped.
+func (c *child) status() (syscall.WaitStatus, bool) {
+	if c.cmd.ProcessState == nil {
+		return 0, false
+	}
+	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return status, ok
+}
+
+// closed is the result of a program in a terminal. Ctrl-C is a person's way to end it.
+func (c *child) closed(cause Outcome, why string, left []Process) Result {
+	res := Result{Outcome: cause, ExitCode: -1, Error: why, Left: left, Seconds: time.Since(c.began).Seconds()}
+	e := Exit{Code: -1}
+	if status, ok := c.status(); ok {
+		e.Code = c.cmd.ProcessState.ExitCode()
+		if status.Signaled() {
+			e.Signal = unix.SignalName(status.Signal())
+		}
+	}
+	res.ExitCode, res.Signal, res.Signature = e.Code, e.Signal, howEnded(e)
+	if cause == "" {
+		res.Outcome = Finished
+		if e.Code != 0 && e.Code != 130 && e.Signal != "SIGINT" {
+			res.Outcome, res.Error = Crashed, howEnded(e)
+		}
+	}
+	return res
+}
