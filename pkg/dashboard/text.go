@@ -242,7 +242,7 @@ func (p *page) tasks(v View) {
 		if t.Iteration > 0 {
 			it = fmt.Sprint(t.Iteration)
 		}
-		cells = append(cells, []cell{{t.ID, none}, {status, statusColours[string(t.Status)]}, {t.Who, none}, {it, none}, {age(t.AgeSeconds), none}, {money(t.Cost), none}, {t.Title, none}})
+		cells = append(cells, []cell{{t.ID, none}, {status, statusColours[string(t.Status)]}, {t.Who, none}, {it, none}, {age(t.AgeSeconds), none}, {money(t.Cost), near(t)}, {t.Title, none}})
 	}
 	p.table(heads, cells)
 	if hidden := len(v.Tasks) - len(rows); hidden > 0 {
@@ -318,6 +318,19 @@ func age(seconds int) string {
 		return fmt.Sprintf("%dh", seconds/3600)
 	}
 	return fmt.Sprintf("%dd", seconds/86400)
+}
+
+// near is the colour of a task's cost by how much of its limit is used (roles-and-knowledge 8.2).
+func near(t Task) colour {
+	switch {
+	case t.CostPercent >= 100:
+		return red
+	case t.CostPercent >= 75:
+		return yellow
+	case t.CostPercent > 0:
+		return green
+	}
+	return none
 }
 
 // money is a cost for people: "$1.23", "≥ $1.23 ?" when some runs are of unknown cost, and

@@ -86,6 +86,7 @@ type Task struct {
 	Rejections    int               `json:"rejections"`
 	AgeSeconds    int               `json:"age_seconds"` // since the last entry of its history
 	Cost          Cost              `json:"cost"`
+	CostPercent   int               `json:"cost_percent,omitempty"` // of its limit
 	WaitsFor      []string          `json:"waits_for,omitempty"`
 	Hold          string            `json:"hold,omitempty"`
 	BlockedKind   string            `json:"blocked_kind,omitempty"`

@@ -158,7 +158,7 @@ func TestARateLimitKeepsTheReask(t *testing.T) {
 	})
 }
 
-// N-28, its last part: a task that was halted during its review is handed in again with the
+// A task that was halted during its review is handed in again with the
 // commit that was not judged, and no coder is run.
 func TestAHaltInReviewNeedsNoCoder(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
