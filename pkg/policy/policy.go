@@ -44,11 +44,18 @@ func shorten(text string) string {
 	return text
 }
 
+// maxCommand is the length of the longest word that a program can be started with on Linux;
+// a command is one word behind `sh -c`.
+const maxCommand = 128<<10 - 1
+
 // Check is nil for a command that may be started at that place. A *Denial names the segment
 // that may not; another error says why the command cannot be understood.
 func (l List) Check(command string, at Place) error {
 	if strings.TrimSpace(command) == "" {
 		return errEmpty
+	}
+	if len(command) > maxCommand {
+		return fmt.Errorf("it has %d bytes, and no shell takes more than %d; put it into a script", len(command), maxCommand)
 	}
 	j := &judge{list: l, place: at, cwd: at.Worktree}
 	for _, text := range l.Deny {
