@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os/exec"
+	"runtime"
+	"time"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+	"liza/pkg/dashboard/web"
+)
+
+type serveOptions struct {
+	env            *Env
+	addr, tokenEnv string
+	open           bool
+}
+
+func newServe(env *Env) *urfave.Command {
+	o := &serveOptions{env: env}
+	return &urfave.Command{
+		Name: "serve", Category: "people", Usage: "show the board in a browser, and serve it as JSON",
+		Description: "A page that follows the board, /api/… with JSON, /api/events with server-sent events, and /metrics for Prometheus. Its buttons are verbs of a\n" +
+			"person. Without --token-env only this machine can call it; with it every caller has to send the token, as Authorization: Bearer TOKEN or by\n" +
+			"opening /?token=TOKEN once. It goes on until Ctrl-C." +
+			examples("liza serve --open", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "addr", Value: "127.0.0.1:7717", Usage: "`HOST:PORT` to listen on; port 0 takes a free one", Destination: &o.addr},
+			flag("open", "open the page in the browser", &o.open),
+			text("token-env", "`NAME` of the environment variable that holds the token", &o.tokenEnv),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *serveOptions) run(ctx context.Context, _ []string) error {
+	if o.env.JSON {
+		return usagef("liza help serve", "--json is not possible with serve: it goes on until it is ended")
+	}
+	token, err := o.token()
+	if err != nil {
+		return err
+	}
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := d.View(ctx); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return fmt.Errorf("cannot serve on %s: %w; next: liza serve --addr 127.0.0.1:0", o.addr, err)
+	}
+	o.env.lasting()
+	url := "http://" + listener.Addr().String() + "/"
+	fmt.Fprintf(o.env.Stdout, "%s shows the board until Ctrl-C\n", url)
+	if o.open {
+		o.browse(ctx, url)
+	}
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: web.Handler(web.Options{Version: version, Desk: d, Token: token,
+			Explain: func(err error) web.Problem {
+				r := explain(err)
+				return web.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
+			},
+			Facts: func() dashboard.Facts { return o.env.viewFacts(d, "liza") },
+			Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
+				f, err := o.env.reportFacts(d, s)
+				return append(dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now), lockMetrics(d.Project.Lock())...), err
+			}})}
+	ended := context.AfterFunc(ctx, func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		defer cancel()
+		_ = server.Shutdown(bounded)
+	})
+	defer ended()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("cannot go on serving: %w", err)
+	}
+	return &errDone{130}
+}
+
+// token is what callers have to know. Without one nobody but this machine may listen in.
+func (o *serveOptions) token() (string, error) {
+	if o.tokenEnv != "" {
+		if token := o.env.Get(o.tokenEnv); token != "" {
+			return token, nil
+		}
+		return "", usagef("liza help serve", "--token-env %s: the environment has no such variable, or it is empty", o.tokenEnv)
+	}
+	host, _, err := net.SplitHostPort(o.addr)
+	if err != nil {
+		return "", usagef("liza help serve", "--addr '%s' must have the form HOST:PORT", o.addr)
+	}
+	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return "", usagef("liza help serve", "--addr %s can be reached from other machines; that needs --token-env NAME", o.addr)
+	}
+	return "", nil
+}
+
+// browse opens the page. Where that is not possible the address is on the screen.
+func (o *serveOptions) browse(ctx context.Context, url string) {
+	name := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		name = "open"
+	}
+	cmd := exec.CommandContext(ctx, name, url)
+	if err := cmd.Start(); err != nil {
+		o.env.Log().Warn("cannot open the browser: " + err.Error())
+		return
+	}
+	go func() { _ = cmd.Wait() }()
+}

@@ -1,0 +1,311 @@
+package web_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+	"liza/pkg/dashboard/web"
+	"liza/pkg/verb"
+	"liza/pkg/verb/verbtest"
+)
+
+// serve starts a server over a project. change alters its options.
+func serve(t *testing.T, p *verbtest.Place, change func(*web.Options)) *httptest.Server {
+	t.Helper()
+	d := p.Desk("")
+	o := web.Options{Version: "test", Desk: d,
+		Explain: func(err error) web.Problem {
+			var r *blackboard.Refusal
+			if errors.As(err, &r) {
+				return web.Problem{Code: map[blackboard.Exit]string{2: "usage", 3: "invalid", 4: "refused", 7: "nothing"}[r.Exit], Message: r.Message, Next: r.Next}
+			}
+			return web.Problem{Code: "failure", Message: err.Error(), Next: "liza status"}
+		},
+		Facts: func() dashboard.Facts { return dashboard.Facts{Now: d.Now(), Process: d.Facts()} },
+		Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
+			return dashboard.MetricsOf(s, s.SprintTasks(nil), nil, d.Now()), nil
+		}}
+	if change != nil {
+		change(&o)
+	}
+	server := httptest.NewServer(web.Handler(o))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// answer is what a request got.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+	json   map[string]any
+}
+
+func (a answer) problem() (code, message string) {
+	e, _ := a.json["error"].(map[string]any)
+	code, _ = e["code"].(string)
+	message, _ = e["message"].(string)
+	return code, message
+}
+
+func ask(t *testing.T, s *httptest.Server, method, path, body string, headers ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, ok := strings.Cut(h, ": ")
+		if !ok {
+			continue
+		}
+		if name == "Host" {
+			req.Host = value
+			continue
+		}
+		req.Header.Set(name, value)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answer{status: r.StatusCode, header: r.Header, text: string(data)}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		if err := json.Unmarshal(data, &a.json); err != nil {
+			t.Errorf("%s %s is no JSON object: %s", method, path, data)
+		}
+	}
+	return a
+}
+
+func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	if _, err := p.Desk("").Note(t.Context(), verb.NoteInput{Text: "look"}); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, p, nil)
+	for path, want := range map[string]string{
+		"/api/health":                         `"ok":true`,
+		"/api/state":                          `"waits_for_person":`,
+		"/api/tasks":                          `{"tasks":[{"id":"task-1"`,
+		"/api/tasks/task-1":                   `"history":[`,
+		"/api/agents":                         `{"agents":[`,
+		"/api/log":                            `"action":"task_added"`,
+		"/api/log?since=0":                    `"action":"initialized"`,
+		"/api/log?since=2026-01-01T00:00:00Z": `"action":"note"`,
+		"/api/log?since=100000":               `{"entries":[]}`,
+		"/api/questions":                      `{"questions":[]}`,
+		"/api/metrics":                        `"tasks_done"`,
+		"/metrics":                            `liza_tasks{status="UNCLAIMED"} 1`,
+		"/":                                   `<script src="/page/board.js"`,
+		"/page/board.js":                      `EventSource`,
+		"/page/board.css":                     `color-scheme`,
+	} {
+		if a := ask(t, s, "GET", path, ""); a.status != 200 || !strings.Contains(a.text, want) {
+			t.Errorf("GET %s: %d, no %s in %.300s", path, a.status, want, a.text)
+		}
+	}
+	page := ask(t, s, "GET", "/", "")
+	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'self'") || page.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("the page's headers are %v", page.header)
+	}
+}
+
+func TestWhatCannotBeDoneIsAnErrorWithItsStatus(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	s := serve(t, p, nil)
+	before := p.State().Revision
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		code               string
+	}{
+		{"GET", "/api/nothing", "", 404, "usage"},
+		{"GET", "/api/tasks/task-9", "", 404, "refused"},
+		{"GET", "/page/none.js", "", 404, "refused"},
+		{"POST", "/api/tasks", "", 405, "usage"},
+		{"GET", "/api/pause", "", 405, "usage"},
+		{"DELETE", "/api/tasks/task-1", "", 405, "usage"},
+		{"GET", "/api/log?since=soon", "", 400, "usage"},
+		{"POST", "/api/notes", "{", 400, "usage"},
+		{"POST", "/api/notes", `{"text":"a"} {}`, 400, "usage"},
+		{"POST", "/api/notes", `{"words":"a"}`, 400, "usage"},
+		{"POST", "/api/notes", `{"text":1}`, 400, "usage"},
+		{"POST", "/api/notes", `{"text":"` + strings.Repeat("a", 1<<20) + `"}`, 400, "usage"},
+		{"POST", "/api/notes", `{}`, 400, "usage"},
+		{"POST", "/api/tasks/task-1/hold", `{}`, 400, "usage"},
+		{"POST", "/api/tasks/task-9/hold", `{"reason":"why"}`, 404, "refused"},
+		{"POST", "/api/tasks/task-1/approve-merge", "", 409, "refused"},
+		{"POST", "/api/tasks/task-1/reject-merge", `{"reason":"a.go:1 is wrong"}`, 409, "refused"},
+		{"POST", "/api/tasks/task-1/unhold", "", 409, "refused"},
+		{"POST", "/api/tasks/task-1/release", `{"reason":"why"}`, 409, "refused"},
+		{"POST", "/api/tasks/task-1/release", `{"reason":"why","coder":true,"reviewer":true}`, 400, "usage"},
+		{"POST", "/api/questions/q-9/answer", `{"answer":"yes"}`, 404, "refused"},
+		{"POST", "/api/resume", "", 409, "nothing"},
+	} {
+		a := ask(t, s, c.method, c.path, c.body)
+		code, message := a.problem()
+		if a.status != c.status || code != c.code || message == "" {
+			t.Errorf("%s %s %.40s: %d %s, want %d %s", c.method, c.path, c.body, a.status, a.text, c.status, c.code)
+		}
+	}
+	if after := p.State().Revision; after != before {
+		t.Errorf("refused requests changed the board: revision %d, was %d", after, before)
+	}
+}
+
+// C-21: what changes over HTTP goes through the same guards as the commands; what is not
+// possible in the status that a task has, or a second time, is a conflict.
+func TestTheServerActsByTheSameRules(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Config.Review.Mode = "strict"
+	p.Approved("task-1")
+	s := serve(t, p, nil)
+	if a := ask(t, s, "POST", "/api/tasks/task-1/approve-merge", ""); a.status != 200 || a.json["status"] != "APPROVED" {
+		t.Errorf("approve-merge: %d %s", a.status, a.text)
+	}
+	if a := p.State().Task("task-1").MergeApproval; a == nil || a.Decision != "approved" || a.By == "" {
+		t.Errorf("the board has the approval %+v", a)
+	}
+	if a := ask(t, s, "POST", "/api/tasks/task-1/reject-merge", `{"reason":"a.go:1 is wrong"}`); a.status != 409 {
+		t.Errorf("a decision after the decision: %d %s", a.status, a.text)
+	}
+
+	p.AddTask("task-2")
+	if _, err := p.Desk("coder-1").Claim(t.Context(), "task-2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Desk("coder-1").Block(t.Context(), verb.BlockInput{Task: "task-2", Reason: "the spec is silent", Questions: []string{"Which one?"}}); err != nil {
+		t.Fatal(err)
+	}
+	open := ask(t, s, "GET", "/api/questions", "")
+	id := open.json["questions"].([]any)[0].(map[string]any)["id"].(string)
+	if a := ask(t, s, "POST", "/api/questions/"+id+"/answer", `{"answer":"the first"}`); a.status != 200 || a.json["unblocked"] != true {
+		t.Errorf("answer: %d %s", a.status, a.text)
+	}
+	if a := ask(t, s, "POST", "/api/questions/"+id+"/answer", `{"answer":"the second"}`); a.status != 409 {
+		t.Errorf("a second answer: %d %s", a.status, a.text)
+	}
+	if task := p.State().Task("task-2"); task.Status != blackboard.Unclaimed {
+		t.Errorf("task-2 is %s", task.Status)
+	}
+
+	for _, c := range []struct{ path, body string }{
+		{"/api/tasks/task-2/hold", `{"reason":"wait"}`}, {"/api/tasks/task-2/unhold", ""}, {"/api/notes", `{"text":"keep the flags"}`},
+		{"/api/pause", `{"reason":"lunch"}`}, {"/api/resume", ""}, {"/api/checkpoint", `{"message":"look"}`}, {"/api/resume", `{"decision":"CONTINUE"}`},
+	} {
+		if a := ask(t, s, "POST", c.path, c.body); a.status != 200 {
+			t.Errorf("POST %s: %d %s", c.path, a.status, a.text)
+		}
+	}
+}
+
+func TestNobodyElseGetsIn(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	own := serve(t, p, nil)
+	for _, c := range []struct {
+		method, path string
+		headers      []string
+		status       int
+	}{
+		{"GET", "/api/state", []string{"Host: evil.example"}, 403},
+		{"GET", "/api/state", []string{"Host: localhost:7717"}, 200},
+		{"GET", "/api/state", []string{"Host: [::1]:7717"}, 200},
+		{"POST", "/api/pause", []string{"Origin: https://evil.example"}, 403},
+		{"POST", "/api/pause", []string{"Sec-Fetch-Site: cross-site"}, 403},
+		{"POST", "/api/pause", []string{"Origin: " + own.URL}, 200},
+	} {
+		if a := ask(t, own, c.method, c.path, "", c.headers...); a.status != c.status {
+			t.Errorf("%s %s with %v: %d %s, want %d", c.method, c.path, c.headers, a.status, a.text, c.status)
+		}
+	}
+	shared := serve(t, p, func(o *web.Options) { o.Token = "hunter2" })
+	for _, c := range []struct {
+		path, header string
+		status       int
+	}{
+		{"/api/state", "", 401}, {"/", "", 401}, {"/metrics", "", 401}, {"/?token=wrong", "", 401},
+		{"/api/state", "Authorization: Bearer hunter", 401}, {"/api/state?token=hunter2", "", 401},
+		{"/api/state", "Authorization: Bearer hunter2", 200}, {"/api/state", "Cookie: liza_token=hunter2", 200}, {"/?token=hunter2", "Host: board.example", 303},
+	} {
+		a := ask(t, shared, "GET", c.path, "", c.header)
+		if a.status != c.status {
+			t.Errorf("GET %s with %q: %d %s, want %d", c.path, c.header, a.status, a.text, c.status)
+		}
+		if c.status == 303 && (!strings.Contains(a.header.Get("Set-Cookie"), "HttpOnly; SameSite=Strict") || a.header.Get("Location") != "/") {
+			t.Errorf("the token leads to %v", a.header)
+		}
+	}
+}
+
+// C-21: a stream begins with the whole board; then come changes, and heartbeats between.
+func TestTheStreamOfEventsBeginsWithTheBoard(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	s := serve(t, p, func(o *web.Options) { o.Heartbeat = 20 * time.Millisecond })
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/api/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	lines := bufio.NewScanner(r.Body)
+	lines.Buffer(nil, 1<<20)
+	next := func(want string) map[string]any {
+		t.Helper()
+		event := ""
+		for lines.Scan() {
+			if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+				event = name
+			}
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			if !ok || event == "heartbeat" && want != "heartbeat" {
+				continue
+			}
+			var out map[string]any
+			if err := json.Unmarshal([]byte(data), &out); err != nil || event != want {
+				t.Fatalf("event %s with %s, want %s", event, data, want)
+			}
+			return out
+		}
+		t.Fatalf("the stream ended before %s: %v", want, lines.Err())
+		return nil
+	}
+	if v := next("snapshot"); v["tasks"].([]any)[0].(map[string]any)["id"] != "task-1" || r.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("the snapshot is %v", v)
+	}
+	next("heartbeat")
+	if _, err := p.Desk("").Hold(t.Context(), "task-1", "wait"); err != nil {
+		t.Fatal(err)
+	}
+	c := next("change")
+	if text := fmt.Sprint(c["entries"]); !strings.Contains(text, "action:held") || c["revision"] != float64(p.State().Revision) || c["state"] == nil {
+		t.Errorf("the change is %v", c)
+	}
+}
