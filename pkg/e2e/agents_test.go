@@ -10,6 +10,8 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"liza/pkg/agent"
 )
 
 // A table collects program × case × outcome, and prints itself when all is done.
@@ -70,8 +72,23 @@ func TestAProgramWorksThroughAWholeSprint(t *testing.T) {
 					t.Errorf("liza run: %v", err)
 				}
 				checkSprint(t, pr, s, b)
+				checkResumed(t, p, s)
 			})
 		}
+	}
+}
+
+// checkResumed wants that the rejected task went on in its old conversation, where the program
+// can resume one.
+func checkResumed(t *testing.T, p program, s *server) {
+	t.Helper()
+	a, err := agent.Lookup(p.name, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := slices.ContainsFunc(s.seen(), func(c call) bool { return c.ask.resumed && c.ask.task == "hello" && c.ask.iteration == 2 })
+	if again != a.Info().Resumes {
+		t.Errorf("the second iteration was in the old conversation: %v, want %v", again, a.Info().Resumes)
 	}
 }
 
