@@ -82,7 +82,7 @@ func (s *Supervisor) run(ctx context.Context, st *blackboard.State, t *blackboar
 	}
 	end := jobEnd{code: r.ExitCode, ran: true, text: outputSince(c.Log, before)}
 	if stdout != nil {
-		end.text = tail(stdout.String())
+		end.text = tail(s.Desk.Mask(stdout.String()))
 	}
 	switch {
 	case r.TimedOut:
@@ -102,7 +102,7 @@ func (s *Supervisor) run(ctx context.Context, st *blackboard.State, t *blackboar
 // command makes what a job runs. stdout is set when only that is the output.
 func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *blackboard.Task, j job) (c review.Command, stdout *bytes.Buffer, why jobEnd, err error) {
 	cfg := s.Desk.Config()
-	c = review.Command{Dir: s.Desk.Repo.WorktreePath(t.ID), Log: s.Desk.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: s.cleanEnvironment()}
+	c = review.Command{Dir: s.Desk.Repo.WorktreePath(t.ID), Log: s.Desk.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: s.cleanEnvironment(), Mask: s.Desk.MaskLog}
 	if j.timeout > 0 {
 		c.Timeout = time.Duration(j.timeout) * time.Second
 	}
@@ -148,8 +148,15 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 		c.Timeout = time.Duration(sk.TimeoutSeconds) * time.Second
 	}
 	c.Env = append(c.Env, vars...)
+	secrets, missing, err := s.Desk.SecretsOf(sk.Secrets)
+	if err != nil {
+		return err.Error()
+	}
+	if len(missing) > 0 {
+		s.warn(t.ID, "the skill %s goes without the secrets %s: they are not known", sk.Name, strings.Join(missing, ", "))
+	}
 	input, err := json.Marshal(map[string]any{"args": args, "task": t.ID, "session": filepath.Base(s.Desk.Project.Root), "workspace": c.Dir,
-		"goal": goalOf(st, t), "secrets": map[string]string{}})
+		"goal": goalOf(st, t), "secrets": secrets})
 	if err != nil {
 		return err.Error()
 	}

@@ -3,11 +3,14 @@ package supervisor_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/supervisor"
+	"liza/pkg/verb"
+	"liza/pkg/verb/verbtest"
 )
 
 // planner lets the planner work once; it gives the answers in turn.
@@ -66,8 +69,23 @@ func TestAReplanNeedsAReason(t *testing.T) {
 	}
 }
 
-// A replan replaces what is unfinished, and the planner is told what came before; the notification
-// of K-09 is the outbox's.
+// told are the notifications of an event, in order.
+func (j *jobs) told(event string) (list []string) {
+	j.t.Helper()
+	data, err := os.ReadFile(j.Project.Notifications())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		j.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, `"event":"`+event+`"`) {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// K-09: a replan is told to people, replaces what is unfinished, and the planner gets what came
+// before.
 func TestAReplanReplacesWhatIsUnfinished(t *testing.T) {
 	t.Parallel()
 	j := newJobs(t)
@@ -75,6 +93,9 @@ func TestAReplanReplacesWhatIsUnfinished(t *testing.T) {
 	j.coder()
 	aligned := len(j.State().Goal.AlignmentHistory)
 	j.wantsReplan(reasons[0])
+	if lines := j.told("replan"); len(lines) != 1 || !strings.Contains(lines[0], reasons[0]) {
+		t.Errorf("before the planner starts people are told %q", lines)
+	}
 	j.prompts = nil
 	j.must(j.planner(thePlan(2, "sampling is enough", try(1))))
 	wantPrompt(t, j.prompts, 1, "ready: echo counted 42 → counted 42", "then-0 (UNCLAIMED): echo afterwards 0", "try-0: echo measure alpha", "reason: "+reasons[0], "result: measure alpha values quickly today")
@@ -111,10 +132,13 @@ func (j *jobs) wantsStopped(err error, why string, plan int) {
 	if !errors.Is(err, supervisor.ErrGaveUp) || !strings.Contains(err.Error(), why) || s.Sprint.Status != blackboard.AtCheckpoint || s.Plans[plan-1].Status != "failed" || strings.Join(types, " ") != "replan_loop" {
 		j.t.Errorf("%v; sprint %s, plan %s, anomalies %v", err, s.Sprint.Status, s.Plans[plan-1].Status, types)
 	}
+	if lines := j.told("replan_stopped"); len(lines) != 1 || !strings.Contains(lines[0], why) {
+		j.t.Errorf("people are told %q", lines)
+	}
 }
 
-// After max_replan_depth replans the planner is not started (K-11 but for its notification); a
-// person who lets the sprint go on starts a new chain.
+// K-11: after max_replan_depth replans the planner is not started; a person who lets the sprint
+// go on starts a new chain.
 func TestTheDepthOfReplans(t *testing.T) {
 	t.Parallel()
 	j := newJobs(t)
@@ -144,7 +168,7 @@ func TestTheDepthOfReplans(t *testing.T) {
 	}
 }
 
-// A reason that was given before stops the chain (K-12 but for its notification).
+// K-12: a reason that was given before stops the chain.
 func TestTheSameReasonStopsReplanning(t *testing.T) {
 	t.Parallel()
 	j := newJobs(t)
@@ -180,7 +204,7 @@ func TestACircularPlanStopsReplanning(t *testing.T) {
 }
 
 // A planner whose answers cannot be used is asked again, with what it said and what is wrong
-// (K-02); when it never gets it right, people have to look, and a note starts it again.
+// (K-02); when it never gets it right, people have to look, and a note starts it again (K-03).
 func TestAPlannerIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	t.Run("K-02: the second answer is valid", func(t *testing.T) {
@@ -207,12 +231,92 @@ func TestAPlannerIsAskedAgain(t *testing.T) {
 				s.Plans[0].ParseAttempts != answers || s.Sprint.Status != blackboard.AtCheckpoint || s.Anomalies[0].Type != "planning_failed" {
 				t.Errorf("%v; %d runs, plan %+v, sprint %s", err, len(j.prompts), s.Plans[0], s.Sprint.Status)
 			}
+			if lines := j.told("planning_failed"); len(lines) != 1 || !strings.Contains(lines[0], sentence) {
+				t.Errorf("people are told %q", lines)
+			}
 			if _, err := j.Desk("").Resume(t.Context(), "", ""); err != nil {
 				t.Fatal(err)
 			}
 			if err := j.planner(thePlan(1, "", try(0))); !errors.Is(err, supervisor.ErrIdle) && err != nil || len(j.prompts) != answers {
 				t.Errorf("started again: %v, %d runs", err, len(j.prompts))
 			}
+			if _, err := j.Desk("").Note(t.Context(), verb.NoteInput{Text: "Try again"}); err != nil {
+				t.Fatal(err)
+			}
+			j.must(j.planner(thePlan(1, "", try(0))))
+			if len(j.prompts) != answers+1 || j.task("try-0") == nil {
+				t.Errorf("after a note: %d runs", len(j.prompts))
+			}
 		})
 	}
+}
+
+// K-01: the tasks of a plan are on the board, in order, before the first runs; what is to be
+// reviewed is reviewed once, the message is not, and one last notification has its text.
+func TestAPlanFromTheFirstTaskToTheLastMessage(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	j.must(j.planner(done(`,"plan":{"goal":"Count things","tasks":[{"id":"count","kind":"exec","detail":"echo 42","expect":"prints 42","review":true},{"id":"tell","kind":"msg","detail":"Counted","notify":true}]}`)))
+	s := j.State()
+	if p := s.Plans[0]; p.Goal != "Count things" || len(s.Tasks) != 2 || s.Tasks[0].ID != "count" || s.Tasks[0].Status != blackboard.Unclaimed || s.Tasks[1].ID != "tell" {
+		t.Fatalf("%+v; %d tasks", p, len(s.Tasks))
+	}
+	j.coder()
+	j.reviewer(`{"status":"ok"}`)
+	if _, err := j.Desk("").Merger(blackboard.System).All(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j.coder()
+	j.wants("count", blackboard.Merged, "42")
+	j.wants("tell", blackboard.Merged, "Counted")
+	reviews := 0
+	for _, x := range j.State().Tasks {
+		for _, h := range x.History {
+			if h.Event == "review_claimed" {
+				reviews++
+			}
+		}
+	}
+	if lines := j.told("output"); reviews != 1 || len(lines) != 1 || !strings.Contains(lines[0], `"content":"Counted"`) || !strings.Contains(lines[0], `"final":true`) {
+		t.Errorf("%d reviews; people are told %q", reviews, lines)
+	}
+}
+
+// K-06: skills and arguments are checked when planned, defaults are filled in, and the planner
+// is told of what is installed now.
+func TestThePlannerKnowsTheSkills(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	install := func(name string) {
+		verbtest.Write(t, j.Project.Skills()+"/"+name+"/skill.yaml", "name: "+name+"\nsummary: does "+name+"\nrun: [echo]\nargs: {what: {type: string, required: true}, times: {type: int, default: 2}}\n")
+	}
+	install("first")
+	bad := thePlan(1, "", `{"kind":"skill","skill":"nowhere"},{"kind":"skill","skill":"first"},{"kind":"skill","skill":"first","args":{"what":"x","times":"3"}}`)
+	n := 0
+	j.must(j.once(blackboard.RolePlanner, func(string) string {
+		if n++; n == 1 {
+			install("second")
+			return bad
+		}
+		return thePlan(1, "", `{"id":"x","kind":"skill","skill":"second","args":{"what":"x"}}`)
+	}))
+	wantPrompt(t, j.prompts, 1, "first: does first\n  times (int, default 2): \n  what (string, required): ")
+	wantPrompt(t, j.prompts, 2, "second: does second", "tasks[0].skill: no skill 'nowhere' is installed", "tasks[1].args: argument 'what' of the skill first is missing", "tasks[2].args: argument 'times' of the skill first is")
+	if strings.Contains(j.prompts[0], "second: does") {
+		t.Error("the first prompt has the second skill")
+	}
+	if x := j.task("x"); fmt.Sprint(x.Args) != "map[times:2 what:x]" {
+		t.Errorf("the arguments are %v", x.Args)
+	}
+}
+
+// N-32: a task of a kind that its caller may not have any more is not started.
+func TestACallerWhoBecameAUser(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	j.plan(`{"id": "x", "kind": "exec", "detail": "echo x"}`)
+	j.Config.Policy.Callers = map[string]string{"root": "admin"}
+	j.Config.Policy.UserKinds = []string{"code", "msg"}
+	j.coder()
+	j.wants("x", blackboard.Blocked, "may not be done for ada, whose role is user")
 }

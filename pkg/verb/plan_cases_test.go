@@ -281,8 +281,8 @@ func TestAUsersPlan(t *testing.T) {
 	}
 }
 
-// K-04: what is reviewed needs a criterion; K-05: a plan of an agent ends with a message, and a
-// person's gets one.
+// What is reviewed needs a criterion, and what belongs to one kind goes with that kind only; a
+// person's plan gets its closing message, and is told so.
 func TestTheFormOfItems(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
@@ -311,4 +311,17 @@ func TestTheFormOfItems(t *testing.T) {
 		!slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, `tasks[0].done_when: "done"`) }) {
 		t.Errorf("%+v, %v", out, err)
 	}
+}
+
+// N-40: whatever a plan is, it is read within a moment, and never panics.
+func FuzzParsePlan(f *testing.F) {
+	f.Add([]byte(planOf(item("a", ""), tell)))
+	f.Add([]byte("goal: x\ntasks: [{id: a}]\n"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := verb.ParsePlan(data)
+		if (p == nil) == (err == nil) {
+			t.Errorf("%q gives %v and %v: one of the two, always", data, p, err)
+		}
+	})
 }
