@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -234,5 +233,5 @@ func TestInteractiveNeedsATerminalAndAProgramThatOpensInOne(t *testing.T) {
 	inTTY = x.run(p.Dir, "liza-agent", "-i", "--cli", "plain", "coder")
 	err = inTTY.Wait()
 	x.wait("set agents.plain.interactive")
-	refused("", []byte(fmt.Sprintf("%s", x.text())), err)
+	refused("", []byte(x.text()), err)
 }
