@@ -17,6 +17,7 @@ type Spec struct {
 	Role     string
 	TaskID   string
 	Worktree string
+	Liza     string // absolute path of liza, whose MCP server the program is told of, if it can be; "" = of none
 	Session  string // conversation to resume, for programs that can
 
 	Timeout   time.Duration // of the whole run; 0 = none

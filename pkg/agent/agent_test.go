@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 		detach()
 	case "detach and stay":
 		_ = detach().Wait()
+	case "run":
+		runAlone()
 	}
 }
 

@@ -31,6 +31,7 @@ type Entry struct {
 	Resume        []string          `yaml:"resume"`
 	ResumeCommand []string          `yaml:"resume_command"`
 	Interactive   []string          `yaml:"interactive"`
+	MCP           []string          `yaml:"mcp"`
 	Env           map[string]string `yaml:"env"`
 	RootEnv       map[string]string `yaml:"root_env"`
 	Unset         []string          `yaml:"unset"`
@@ -105,7 +106,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		for _, err := range e.problems() {
 			errs = append(errs, fmt.Errorf("%s.%v", name, err))
 		}
-		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, []string{e.LongPrompt}) {
+		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP, []string{e.LongPrompt}) {
 			for _, p := range placeholder.FindAllString(text, -1) {
 				if !slices.Contains(placeholders, p) {
 					errs = append(errs, fmt.Errorf("%s: %s is not known", name, p))
@@ -119,7 +120,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 var (
 	programName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	placeholder  = regexp.MustCompile(`\{\{[^}]*\}\}`)
-	placeholders = []string{"{{.PromptFile}}", "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
+	placeholders = []string{"{{.PromptFile}}", "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
 )
 
 // problems lists what is wrong with an entry; each begins with the key.
@@ -144,6 +145,9 @@ func (e Entry) problems() []error {
 	}
 	if len(e.Model) > 0 && !mentions(e.Model, "{{.Model}}") {
 		bad("model has no {{.Model}}")
+	}
+	if len(e.MCP) > 0 && !mentions(e.MCP, "{{.MCPConfig}}") {
+		bad("mcp has no {{.MCPConfig}}")
 	}
 	for key, args := range map[string][]string{"resume": e.Resume, "resume_command": e.ResumeCommand} {
 		if len(args) > 0 && !mentions(args, "{{.Session}}") {
@@ -178,7 +182,7 @@ func (e Entry) over(base Entry) Entry {
 	}
 	for _, f := range []struct{ to, from *[]string }{
 		{&out.Command, &e.Command}, {&out.Model, &e.Model}, {&out.Resume, &e.Resume}, {&out.ResumeCommand, &e.ResumeCommand},
-		{&out.Interactive, &e.Interactive}, {&out.Unset, &e.Unset}, {&out.Version, &e.Version}, {&out.Help, &e.Help}, {&out.Needs, &e.Needs},
+		{&out.Interactive, &e.Interactive}, {&out.MCP, &e.MCP}, {&out.Unset, &e.Unset}, {&out.Version, &e.Version}, {&out.Help, &e.Help}, {&out.Needs, &e.Needs},
 	} {
 		if *f.from != nil {
 			*f.to = *f.from

@@ -156,6 +156,30 @@ func TestAProgramInATerminal(t *testing.T) {
 	}
 }
 
+func TestAProgramIsToldOfTheMCPServerUnlessTheProjectSaysNo(t *testing.T) {
+	t.Parallel()
+	const config = `--mcp-config={"mcpServers":{"liza":{"command":"/opt/the liza","args":["mcp"]}}}`
+	spec := Spec{Prompt: "do it", Liza: "/opt/the liza"}
+	for what, start := range map[string]func(Spec) (Command, error){"a run": catalogued(t, "claude").Command, "a terminal": catalogued(t, "claude").Interactive} {
+		if cmd, err := start(spec); err != nil || !slices.Contains(cmd.Argv, config) {
+			t.Errorf("%s: %q, %v; want %s", what, cmd.Argv, err, config)
+		}
+	}
+	if cmd, err := catalogued(t, "gemini").Command(spec); err != nil || strings.Contains(strings.Join(cmd.Argv, " "), "mcp") {
+		t.Errorf("a program that takes none: %q, %v", cmd.Argv, err)
+	}
+	quiet, err := Lookup("claude", Options{Custom: map[string]Entry{"claude": {MCP: []string{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cmd, err := quiet.Command(spec); err != nil || strings.Contains(strings.Join(cmd.Argv, " "), "mcp") {
+		t.Errorf("a project that wants none: %q, %v", cmd.Argv, err)
+	}
+	if _, err := newOwn("mine", Entry{Command: []string{"x"}, MCP: []string{"--mcp"}}); err == nil || !strings.Contains(err.Error(), "mcp has no {{.MCPConfig}}") {
+		t.Errorf("arguments without the configuration gave %v", err)
+	}
+}
+
 func TestAProjectChangesABuiltInProgram(t *testing.T) {
 	t.Parallel()
 	change := Entry{

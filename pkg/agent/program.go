@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,7 +54,7 @@ func (p *entryProgram) Command(s Spec) (Command, error) {
 		return Command{}, err
 	}
 	atEnd := e.Prompt == promptArgv && !mentions(argv, "{{.Prompt}}")
-	argv = slices.Concat(p.withModel(argv, s, len(argv)), after)
+	argv = slices.Concat(p.withModel(argv, s, len(argv)), p.tools(s), after)
 	if atEnd {
 		argv = append(argv, "{{.Prompt}}")
 	}
@@ -80,7 +81,16 @@ func (p *entryProgram) Interactive(s Spec) (Command, error) {
 	if s.Session != "" {
 		argv = slices.Insert(argv, 1, e.Resume...)
 	}
+	argv = slices.Insert(argv, 1, p.tools(s)...)
 	return p.start(p.withModel(argv, s, 1), s, text), nil
+}
+
+// tools are the arguments that tell the program of Liza's server, if it takes any.
+func (p *entryProgram) tools(s Spec) []string {
+	if s.Liza == "" {
+		return nil
+	}
+	return p.entry.MCP
 }
 
 // argument is the text that stands for {{.Prompt}}.
@@ -105,10 +115,24 @@ func (p *entryProgram) withModel(argv []string, s Spec, at int) []string {
 	if i := slices.Index(argv, mark); i >= 0 {
 		argv, at = slices.Delete(argv, i, i+1), i
 	}
-	if s.Model == "" {
-		return argv
+	if s.Model != "" {
+		argv = slices.Insert(argv, at, p.entry.Model...)
 	}
-	return slices.Insert(argv, at, p.entry.Model...)
+	return argv
+}
+
+// mcpConfig is the server that a program is told of, in the form of mcpServers. Identity goes
+// through the environment, as for every command.
+func mcpConfig(liza string) string {
+	type server struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	text, err := json.Marshal(map[string]map[string]server{"mcpServers": {"liza": {liza, []string{"mcp"}}}})
+	if err != nil {
+		panic("agent: a configuration of texts cannot be written: " + err.Error())
+	}
+	return string(text)
 }
 
 func (p *entryProgram) values(s Spec, prompt string) *strings.Replacer {
@@ -116,6 +140,7 @@ func (p *entryProgram) values(s Spec, prompt string) *strings.Replacer {
 		"{{.PromptFile}}", s.PromptFile,
 		"{{.Prompt}}", prompt,
 		"{{.Model}}", s.Model,
+		"{{.MCPConfig}}", mcpConfig(s.Liza),
 		"{{.Session}}", s.Session,
 		"{{.Worktree}}", s.Worktree,
 		"{{.Role}}", s.Role,

@@ -117,6 +117,7 @@ type CustomAgent struct {
 	Resume        []string   `key:"resume"`
 	ResumeCommand []string   `key:"resume_command"`
 	Interactive   []string   `key:"interactive"`
+	MCP           []string   `key:"mcp"`
 	RootEnv       Names      `key:"root_env"`
 	Unset         []string   `key:"unset"`
 	Version       []string   `key:"version"`

@@ -71,7 +71,7 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 			return agent.Result{}, err
 		}
 		spec.Env = append(s.environment(task, token, s.last.mark, file, spec.Worktree), person...)
-		spec.Timeout = st.Duration(s.key("run_timeout"))
+		spec.Liza, spec.Timeout = s.Liza, st.Duration(s.key("run_timeout"))
 		spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
 		if spec.Terminal = s.Interactive; spec.Terminal != nil && !adapter.Info().Interactive {
 			s.say(task, "%s takes no prompt when it is opened; it is in %s", b.program, file)
