@@ -142,7 +142,11 @@ func (l Library) Text() string {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", s.Name, about)
 		for _, name := range sorted(s.Args) {
-			fmt.Fprintf(&b, "  %s (%s): %s\n", name, s.Args[name].told(), strings.Join(strings.Fields(s.Args[name].Description), " "))
+			fmt.Fprintf(&b, "  %s (%s)", name, s.Args[name].told())
+			if about := strings.Join(strings.Fields(s.Args[name].Description), " "); about != "" {
+				b.WriteString(": " + about)
+			}
+			b.WriteByte('\n')
 		}
 		if len(s.Secrets) > 0 {
 			fmt.Fprintf(&b, "  secrets: %s\n", strings.Join(s.Secrets, ", "))

@@ -55,8 +55,8 @@ func TestAnInstalledSkill(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v, %v", err, l.Broken)
 	}
-	want := "aider: edit code by a short instruction\n  dry (bool): \n  files (list): \n  level (enum of low|high): \n  message (string, required): what to do\n  ratio (float): \n" +
-		"  retries (int, default 2, at least 0, at most 5): tries\n  where (path): \n  secrets: github_token\n  changes files: always reviewed"
+	want := "aider: edit code by a short instruction\n  dry (bool)\n  files (list)\n  level (enum of low|high)\n  message (string, required): what to do\n  ratio (float)\n" +
+		"  retries (int, default 2, at least 0, at most 5): tries\n  where (path)\n  secrets: github_token\n  changes files: always reviewed"
 	if l.Text() != want {
 		t.Errorf("told:\n%s", l.Text())
 	}

@@ -47,7 +47,7 @@ func (j *jobs) once(role blackboard.Role, answer func(prompt string) string) err
 	j.t.Helper()
 	d := j.Desk("")
 	d.Home = j.Dir
-	s := &supervisor.Supervisor{Desk: d, Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true, Team: true,
+	s := &supervisor.Supervisor{Desk: d, Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true,
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "SECRET=x", "LIZA_AGENT_TOKEN=y", "ALLOWED=z"},
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Start: func(_ context.Context, _ agent.Adapter, s agent.Spec) agent.Result {

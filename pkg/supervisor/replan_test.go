@@ -300,7 +300,7 @@ func TestThePlannerKnowsTheSkills(t *testing.T) {
 		}
 		return thePlan(1, "", `{"id":"x","kind":"skill","skill":"second","args":{"what":"x"}}`)
 	}))
-	wantPrompt(t, j.prompts, 1, "first: does first\n  times (int, default 2): \n  what (string, required): ")
+	wantPrompt(t, j.prompts, 1, "first: does first\n  times (int, default 2)\n  what (string, required)")
 	wantPrompt(t, j.prompts, 2, "second: does second", "tasks[0].skill: no skill 'nowhere' is installed", "tasks[1].args: argument 'what' of the skill first is missing", "tasks[2].args: argument 'times' of the skill first is")
 	if strings.Contains(j.prompts[0], "second: does") {
 		t.Error("the first prompt has the second skill")
