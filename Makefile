@@ -21,7 +21,7 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## all tests, with the race detector and in random order
-	go test -race -shuffle=on ./...
+	go test -race -shuffle=on -timeout 18m ./...
 
 check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, sleeps in tests
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi

@@ -112,11 +112,11 @@ func (o *agentOptions) terminal(c *crew) (*agent.Terminal, error) {
 		return nil, usagef("liza-agent "+o.role, "-i is not possible: %v", err)
 	}
 	in, isFile := o.env.Stdin.(*os.File)
-	out, isFileToo := o.env.Stdout.(*os.File)
+	out, isFileToo := o.env.direct.out.(*os.File) // it must not stand behind the masking
 	if !isFile || !isFileToo {
 		return nil, usagef("liza-agent "+o.role, "-i needs a terminal: stdin or stdout is none")
 	}
-	errs, isFile := o.env.Stderr.(*os.File)
+	errs, isFile := o.env.direct.errs.(*os.File)
 	if !isFile {
 		errs = out
 	}
