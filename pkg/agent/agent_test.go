@@ -23,8 +23,6 @@ func TestMain(m *testing.M) {
 		detach()
 	case "detach and stay":
 		_ = detach().Wait()
-	case "run":
-		runAlone()
 	}
 }
 

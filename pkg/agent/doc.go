@@ -26,9 +26,8 @@
 //   - A process is named by pid and start time together. A pid alone is never killed.
 //   - Each run has a mark of its own in the environment (LIZA_RUN_ID). On Linux whatever
 //     carries it belongs to the run, whichever group or session it went to. What empties its
-//     environment and detaches itself from its parents comes to us as an orphan, and is ended
-//     with the run, or with the last one when several go on. Elsewhere than on Linux only the
-//     group and the descendants are known.
+//     environment and also detaches itself from its parents before the run is stopped cannot be
+//     found; elsewhere than on Linux only the group and the descendants are known.
 //   - An outcome is told by the program's last word, by what it refused with, by signatures on
 //     diagnostic text, by its exit code, in this order; never by what the model says.
 //   - What a program does not tell is unknown, and what a reader does not know is counted.

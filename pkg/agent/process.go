@@ -21,9 +21,8 @@ type Process struct {
 // entry is one line of the process table.
 type entry struct {
 	Process
-	parent  int
-	session int  // 0 = not known
-	zombie  bool // ended, but not yet waited for
+	parent int
+	zombie bool // ended, but not yet waited for
 }
 
 // ProcessStart returns the start time of a process in the kernel's own unit, and whether there
@@ -127,12 +126,11 @@ func (f *family) members() ([]Process, error) {
 		return nil, err
 	}
 	group := f.group(table)
-	adopted := f.adopted(table)
 	children := map[int][]entry{}
 	var queue []entry
 	for _, e := range table {
 		children[e.parent] = append(children[e.parent], e)
-		if f.is(e) || group > 0 && e.Pgid == group || f.marked(e) || adopted[e.Pid] {
+		if f.is(e) || group > 0 && e.Pgid == group || f.marked(e) {
 			queue = append(queue, e)
 		}
 	}

@@ -3,11 +3,8 @@ package agent
 import (
 	"crypto/rand"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -72,37 +69,5 @@ func TestAnOrphanIsFoundByItsMarks(t *testing.T) {
 	}
 	if !Alive(other.Pid, other.Start) {
 		t.Error("a process of another run was killed")
-	}
-}
-
-// An agent that leaves a background server and an MCP child behind: both are gone after the run,
-// as the process table shows.
-func TestAServerAndAnMCPServerThatAreLeftBehindAreEnded(t *testing.T) {
-	t.Parallel()
-	for fate, want := range map[string]Outcome{"exit 0": Finished, "exit 3": Crashed, "exec sleep 1000": TimedOut} {
-		t.Run(fate, func(t *testing.T) {
-			t.Parallel()
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			place := t.TempDir()
-			cmd := exec.Command(self)
-			cmd.Env = append(os.Environ(), programVariable+"=run", "FATE="+fate, "PLACE="+place)
-			out, err := cmd.CombinedOutput()
-			if err != nil || string(out) != string(want)+" 0\n" {
-				t.Errorf("the run says %q, %v; want %s, and nothing left", out, err, want)
-			}
-			pids, err := os.ReadFile(filepath.Join(place, "pids"))
-			if err != nil || len(strings.Fields(string(pids))) != 2 {
-				t.Fatalf("the servers were not started: %q, %v", pids, err)
-			}
-			for _, text := range strings.Fields(string(pids)) {
-				if pid, err := strconv.Atoi(text); err != nil || Alive(pid, 0) {
-					t.Errorf("process %s still runs (%v)", text, err)
-					_ = syscall.Kill(pid, syscall.SIGKILL)
-				}
-			}
-		})
 	}
 }

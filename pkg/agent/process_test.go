@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,7 +20,7 @@ func orphan(t *testing.T, text string, env ...string) Process {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", text)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Env = append(append(os.Environ(), runVariable+"=another"), env...) // of no run of this process
+	cmd.Env = append(os.Environ(), env...)
 	startReady(cmd)
 	pid := cmd.Process.Pid
 	start, ok := ProcessStart(pid)
@@ -143,29 +142,5 @@ func TestAZombieIsNotAlive(t *testing.T) {
 	eventually(t, "the child is not alive any more", func() bool { return !Alive(cmd.Process.Pid, start) })
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// leavesBehind is an agent program that leaves a server and an MCP server behind. Both have
-// detached themselves by a second fork and a session of their own, and do not heed TERM; the
-// MCP server has an environment of its own, as MCP clients give it. Each writes its pid.
-const leavesBehind = `
-cat > left.sh <<'END'
-trap "" TERM
-echo $$ >> pids
-cat
-while :; do sleep 1; done
-END
-setsid sh -c 'sh left.sh < /dev/null > /dev/null 2>&1 & exit 0'
-env -i PATH="$PATH" setsid sh -c 'sh left.sh < /dev/null > /dev/null 2>&1 & exit 0'
-until [ -e pids ] && [ "$(wc -l < pids)" -eq 2 ]; do sleep 0.01; done
-`
-
-// runAlone is a process with one run: what leavesBehind does, and then what FATE says.
-func runAlone() {
-	res := Run(context.Background(), script(leavesBehind+os.Getenv("FATE")), Spec{Dir: os.Getenv("PLACE"), Timeout: 4 * time.Second, KillGrace: 300 * time.Millisecond})
-	fmt.Println(res.Outcome, len(res.Left))
-	if children, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid())); err == nil && len(children) > 0 {
-		fmt.Println("children:", string(children))
 	}
 }

@@ -29,13 +29,12 @@ func lookup(pid int) (entry, bool) {
 	}
 	parent, _ := strconv.Atoi(fields[1])
 	pgid, _ := strconv.Atoi(fields[2])
-	session, _ := strconv.Atoi(fields[3])
 	start, err := strconv.ParseInt(fields[19], 10, 64) // field 22
 	if err != nil {
 		return entry{}, false
 	}
 	ended := fields[0] == "Z" || fields[0] == "X"
-	return entry{Process{Pid: pid, Start: start, Pgid: pgid}, parent, session, ended}, true
+	return entry{Process{Pid: pid, Start: start, Pgid: pgid}, parent, ended}, true
 }
 
 // processes reads the process table.

@@ -52,7 +52,7 @@ func ps(which ...string) ([]entry, error) {
 		if err != nil || pid == cmd.Process.Pid {
 			continue
 		}
-		table = append(table, entry{Process: Process{Pid: pid, Start: start.Unix(), Pgid: pgid}, parent: parent, zombie: strings.HasPrefix(f[3], "Z")})
+		table = append(table, entry{Process{Pid: pid, Start: start.Unix(), Pgid: pgid}, parent, strings.HasPrefix(f[3], "Z")})
 	}
 	return table, nil
 }
@@ -72,10 +72,3 @@ func BootID() string {
 // waitExit returns true when the child has ended without reaping it. False: this cannot be told
 // here.
 func waitExit(int) bool { return false }
-
-// adopt is not possible here: orphans go to the system.
-func adopt() {}
-
-func (f *family) adopted([]entry) map[int]bool { return nil }
-
-func (f *family) bury() {}

@@ -213,7 +213,6 @@ func (c *child) end(grace time.Duration) []Process {
 		}
 		go func() { <-c.exited; c.reap() }() // whenever that may be
 	}
-	c.family.bury()
 	if c.prompt != nil {
 		c.prompt.Close()
 	}

@@ -36,7 +36,6 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 	if cmd.Stdin {
 		x.Stdin = pipes.in[0]
 	}
-	adopt()
 	began := time.Now()
 	err = x.Start()
 	pipes.closeChildEnds()

@@ -82,7 +82,6 @@ func (t *Terminal) start(cmd Command, s Spec) (*child, Result) {
 	x.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: int(t.In.Fd())}
 	began := time.Now()
 	var err error
-	adopt()
 	quietly(func() { err = x.Start() })
 	if err != nil {
 		t.foreground(syscall.Getpgrp())
