@@ -161,8 +161,14 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if merged, err := s.merge(hard, st); err != nil || merged {
+	merged, err := s.merge(hard, st)
+	if err != nil || merged && !s.Once {
 		return merged, waiting{}, err
+	}
+	if merged { // what others left is not the one unit of work that was asked for
+		if st, err = s.Desk.View(hard); err != nil {
+			return false, waiting{}, err
+		}
 	}
 	if done, err := s.complete(hard, st); err != nil || done {
 		return false, waiting{}, err
@@ -170,7 +176,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if did, wait, err = s.turn(soft, hard, st); err == nil && !did && soft.Err() == nil {
 		did, err = s.summarize(hard)
 	}
-	return did, wait, err
+	return did || merged, wait, err
 }
 
 // turn is the work of the role.
