@@ -22,19 +22,25 @@ func (e *Env) lookAt(ctx context.Context) (d *verb.Desk, s *blackboard.State, st
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	s, stale, err = lastValid(ctx, d)
+	return d, s, stale, err
+}
+
+// lastValid is the state, or the last valid one together with what is wrong with the file.
+func lastValid(ctx context.Context, d *verb.Desk) (s *blackboard.State, stale error, err error) {
 	s, err = d.View(ctx)
 	if _, damaged := asError[*store.InvalidError](err); !damaged {
-		return d, s, nil, err
+		return s, nil, err
 	}
 	file, ok := d.Store.(*store.File)
 	if !ok {
-		return d, nil, nil, err
+		return nil, nil, err
 	}
 	last, lost := file.LastValid(ctx)
 	if lost != nil {
-		return d, nil, nil, err
+		return nil, nil, err
 	}
-	return d, last, err, nil
+	return last, err, nil
 }
 
 // showStale prints what a reading command found. When it comes from the last valid state,

@@ -88,12 +88,20 @@ func (e *Env) width() int {
 	if n, err := strconv.Atoi(e.Get("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	if f, ok := e.direct.out.(*os.File); ok && e.Terminal {
-		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
-			return int(size.Col)
-		}
+	if width, _ := e.size(); width > 0 {
+		return width
 	}
 	return 120
+}
+
+// size of the terminal in columns and lines, 0 when stdout is none.
+func (e *Env) size() (width, height int) {
+	if f, ok := e.direct.out.(*os.File); ok && e.Terminal {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
+			return int(size.Col), int(size.Row)
+		}
+	}
+	return 0, 0
 }
 
 type graphOptions struct {

@@ -2,4 +2,4 @@ package cli
 
 import "golang.org/x/sys/unix"
 
-const ioctlGetTermios = unix.TCGETS
+const ioctlGetTermios, ioctlSetTermios = unix.TCGETS, unix.TCSETSW

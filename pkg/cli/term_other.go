@@ -4,4 +4,4 @@ package cli
 
 import "golang.org/x/sys/unix"
 
-const ioctlGetTermios = unix.TIOCGETA
+const ioctlGetTermios, ioctlSetTermios = unix.TIOCGETA, unix.TIOCSETAW

@@ -9,7 +9,7 @@ import (
 )
 
 // GraphFormats are the formats of Graph.
-var GraphFormats = []string{"text", "mermaid", "dot"}
+var GraphFormats = []string{"text", "mermaid", "dot", "svg"}
 
 // Graph draws the tasks with their dependencies and statuses. An unknown format is text.
 func Graph(s *blackboard.State, format string) string {
@@ -19,6 +19,8 @@ func Graph(s *blackboard.State, format string) string {
 		return g.mermaid()
 	case "dot":
 		return g.dot()
+	case "svg":
+		return g.svg()
 	}
 	return g.tree()
 }

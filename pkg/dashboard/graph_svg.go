@@ -1,0 +1,93 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+)
+
+// Sizes of the picture in pixels: boxes, and the room between columns and between rows.
+const (
+	boxWidth, boxHeight = 230, 46
+	columnGap, rowGap   = 60, 18
+	svgMargin           = 20
+	svgLabel            = 30 // characters of a title that fit into a box
+)
+
+// svg draws a column for each depth, from left to right, so that every line goes to the
+// right; what lies on a cycle stands in a column of its own at the end.
+func (g *graph) svg() string {
+	place, width, height := g.places()
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="Helvetica, Arial, sans-serif" font-size="12">`+"\n", width, height, width, height)
+	b.WriteString(`<style>.edge{fill:none;stroke:#777}.instead{stroke-dasharray:5 4}rect.task{stroke:#555}.id{font-weight:bold}.status{font-size:10px;fill:#444}</style>` + "\n")
+	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker></defs>` + "\n")
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
+	g.edges(func(from, to int, superseded bool) {
+		class := "edge"
+		if superseded {
+			class = "edge instead"
+		}
+		x1, y1, x2, y2 := place[from].x+boxWidth, place[from].y+boxHeight/2, place[to].x, place[to].y+boxHeight/2
+		fmt.Fprintf(&b, `<path class="%s" d="M%d %dC%d %d %d %d %d %d" marker-end="url(#arrow)"/>`+"\n", class, x1, y1, x1+columnGap/2, y1, x2-columnGap/2, y2, x2, y2)
+	})
+	escape := html.EscapeString
+	for i, t := range g.tasks {
+		at := place[i]
+		title := plain(t.TitleText())
+		fmt.Fprintf(&b, `<g><title>%s: %s</title><rect class="task" x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s"/>`, escape(plain(t.ID)), escape(title),
+			at.x, at.y, boxWidth, boxHeight, orElse(fills[t.Status], "#ffffff"))
+		fmt.Fprintf(&b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(fit(plain(t.ID), svgLabel-12)),
+			at.x+boxWidth-8, at.y+17, escape(plain(string(t.Status))))
+		fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(fit(title, svgLabel)))
+	}
+	if len(g.tasks) == 0 {
+		fmt.Fprintf(&b, `<text x="%d" y="%d">no tasks yet</text>`+"\n", svgMargin, svgMargin+12)
+	}
+	return b.String() + "</svg>\n"
+}
+
+type point struct{ x, y int }
+
+// places gives each task its corner, and the size of the whole picture. In a column a task
+// stands near what it depends on: its dependencies' rows decide its own.
+func (g *graph) places() (place []point, width, height int) {
+	var columns [][]int
+	deepest := slices.Max(append([]int{0}, g.depth...))
+	for i, d := range g.depth {
+		if d < 0 {
+			d = deepest + 1
+		}
+		for len(columns) <= d {
+			columns = append(columns, nil)
+		}
+		columns[d] = append(columns[d], i)
+	}
+	row := make([]int, len(g.tasks))
+	place = make([]point, len(g.tasks))
+	rows := 1
+	for c, column := range columns {
+		slices.SortStableFunc(column, func(a, b int) int { return cmp.Compare(g.middle(a, row), g.middle(b, row)) })
+		for r, i := range column {
+			row[i] = r
+			place[i] = point{svgMargin + c*(boxWidth+columnGap), svgMargin + r*(boxHeight+rowGap)}
+		}
+		rows = max(rows, len(column))
+	}
+	return place, 2*svgMargin + max(1, len(columns))*(boxWidth+columnGap) - columnGap, 2*svgMargin + rows*(boxHeight+rowGap) - rowGap
+}
+
+// middle is the mean row of what a task depends on.
+func (g *graph) middle(i int, row []int) float64 {
+	deps := g.deps(i)
+	if len(deps) == 0 || g.depth[i] < 0 {
+		return 0
+	}
+	sum := 0
+	for _, d := range deps {
+		sum += row[d]
+	}
+	return float64(sum) / float64(len(deps))
+}
