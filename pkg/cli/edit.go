@@ -90,10 +90,16 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 			return nil, nil
 		}
 	}
+	editor := first(s.env.Get("VISUAL"), s.env.Get("EDITOR"))
+	if editor == "" {
+		if !s.env.StdinTerminal {
+			return nil, usagef("EDITOR=COMMAND liza edit", "cannot edit: there is no terminal, and neither VISUAL nor EDITOR names an editor that needs none")
+		}
+		editor = "vi"
+	}
 	if err := os.WriteFile(s.path, text, 0o600); err != nil {
 		return nil, fmt.Errorf("cannot make a copy to edit: %w", err)
 	}
-	editor := first(first(s.env.Get("VISUAL"), s.env.Get("EDITOR")), "vi")
 	// Through the shell, for editors are set with options.
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", s.path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = s.env.Stdin, s.env.direct.out, s.env.direct.errs, s.env.Environ
