@@ -2,9 +2,7 @@ package supervisor
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
@@ -15,26 +13,16 @@ import (
 // RunStep is Run for exactly one run of the agent program, on the task of the supervisor or,
 // for a planner, on what it was woken for. With all its limits and leases, but without
 // anything else that a supervisor does besides (roles-and-knowledge 7.4).
-func (s *Supervisor) RunStep(soft, hard context.Context) (err error) {
+func (s *Supervisor) RunStep(soft, hard context.Context) error {
 	s.Once, s.OneRun = true, true
-	hard, abort := context.WithCancelCause(hard)
-	defer abort(nil)
-	if err := s.register(hard); err != nil {
+	return s.registered(hard, func(hard context.Context) error {
+		s.recoverHistory(hard)
+		did, wait, err := s.stepOnce(soft, hard)
+		if err == nil && !did {
+			err = fmt.Errorf("%w: %s", ErrIdle, wait.why)
+		}
 		return err
-	}
-	var watchers sync.WaitGroup
-	life, stop := context.WithCancel(hard)
-	watchers.Go(func() { s.watchAbort(life, abort) })
-	watchers.Go(func() { s.beat(life) })
-	defer watchers.Wait()
-	defer stop()
-	defer func() { err = errors.Join(err, s.leave(err)) }()
-	s.recoverHistory(hard)
-	did, wait, err := s.stepOnce(soft, hard)
-	if err == nil && !did {
-		err = fmt.Errorf("%w: %s", ErrIdle, wait.why)
-	}
-	return err
+	})
 }
 
 func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error) {

@@ -89,7 +89,12 @@ var (
 // Run registers the agent, works until its role is complete, and unregisters. soft ends
 // when no new work is to be begun (first Ctrl-C), hard when the running program is to be
 // stopped too (second Ctrl-C, ABORT).
-func (s *Supervisor) Run(soft, hard context.Context) (err error) {
+func (s *Supervisor) Run(soft, hard context.Context) error {
+	return s.registered(hard, func(hard context.Context) error { return s.loop(soft, hard) })
+}
+
+// registered does work as a registered agent, with a heartbeat; ABORT ends the context that work gets.
+func (s *Supervisor) registered(hard context.Context, work func(hard context.Context) error) (err error) {
 	hard, abort := context.WithCancelCause(hard)
 	defer abort(nil)
 	if err := s.register(hard); err != nil {
@@ -102,7 +107,7 @@ func (s *Supervisor) Run(soft, hard context.Context) (err error) {
 	defer watchers.Wait()
 	defer stop()
 	defer func() { err = errors.Join(err, s.leave(err)) }()
-	return s.loop(soft, hard)
+	return work(hard)
 }
 
 func (s *Supervisor) loop(soft, hard context.Context) error {
