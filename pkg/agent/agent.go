@@ -24,6 +24,11 @@ type Spec struct {
 	Stall     time.Duration // without output and without Activity; 0 = none
 	KillGrace time.Duration // from TERM to KILL; 0 = DefaultKillGrace
 
+	// Reaper are the arguments, the name first, with which this very program becomes a reaper
+	// (Reap), below which the run takes place. Without one, and elsewhere than on Linux, what
+	// detaches itself and empties its environment cannot be found.
+	Reaper []string
+
 	// Terminal is that of a person who works with the program; nil: nobody does. Then there is
 	// neither a Timeout nor a Stall, and no Output and no Event.
 	Terminal *Terminal

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,9 @@ import (
 const programVariable = "AGENT_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if slices.Equal(os.Args[1:], reaperOfTests[1:]) {
+		os.Exit(Reap())
+	}
 	switch os.Getenv(programVariable) {
 	case "":
 		os.Exit(m.Run())
@@ -25,6 +29,9 @@ func TestMain(m *testing.M) {
 		_ = detach().Wait()
 	}
 }
+
+// reaperOfTests makes the test binary the reaper of a run.
+var reaperOfTests = []string{"agent.test", "reap"}
 
 // stubborn is a shell script that never ends and does not heed TERM. When it is ready, it says
 // so on stderr.

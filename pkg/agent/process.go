@@ -103,6 +103,7 @@ type family struct {
 	leader Process
 	marks  []string // NAME=value
 	held   bool     // the leader is our child and not yet waited for (where that can be arranged): its pid and group are ours
+	above  int      // pid of the reaper, 0 = none: all that descends from it belongs, itself does not
 
 	known  map[int]int64 // pid → start of everything that once belonged
 	others map[int]int64 // pid → start of what was looked at and carries no mark
@@ -130,7 +131,10 @@ func (f *family) members() ([]Process, error) {
 	var queue []entry
 	for _, e := range table {
 		children[e.parent] = append(children[e.parent], e)
-		if f.is(e) || group > 0 && e.Pgid == group || f.marked(e) {
+		if e.Pid == f.above {
+			continue
+		}
+		if f.is(e) || f.above > 0 && e.parent == f.above || group > 0 && e.Pgid == group || f.marked(e) {
 			queue = append(queue, e)
 		}
 	}
@@ -139,7 +143,7 @@ func (f *family) members() ([]Process, error) {
 	for len(queue) > 0 {
 		e := queue[0]
 		queue = queue[1:]
-		if seen[e.Pid] {
+		if seen[e.Pid] || e.Pid == f.above {
 			continue
 		}
 		seen[e.Pid] = true

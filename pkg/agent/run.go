@@ -58,14 +58,16 @@ func notStarted(o Outcome, err error) Result {
 
 // child is a program that runs.
 type child struct {
-	cmd    *exec.Cmd
-	began  time.Time
-	family *family
-	out    *output       // nil when it has a terminal
-	asks   *Question     // what it was stopped for
-	prompt *os.File      // write end of its stdin; nil when it gets none
-	exited chan struct{} // closed when it has ended
-	reap   func()        // waits for it; to be called once it has ended
+	cmd     *exec.Cmd
+	began   time.Time
+	family  *family
+	out     *output       // nil when it has a terminal
+	asks    *Question     // what it was stopped for
+	prompt  *os.File      // write end of its stdin; nil when it gets none
+	reaper  *reaper       // what it runs below; nil when it is our own child
+	exited  chan struct{} // closed when it has ended
+	stopped chan struct{} // gets a value when its terminal has stopped it
+	reap    func()        // waits for it; to be called once it has ended
 }
 
 // begin reports the process and then hands over the prompt, in this order: the program must not
@@ -187,22 +189,18 @@ func (l *signs) idle(now, began time.Time) time.Duration {
 // end stops what still runs, reaps the child, and takes in the rest of the output. It returns
 // what could not be stopped.
 func (c *child) end(grace time.Duration) []Process {
-	select {
-	case <-c.exited:
-		grace = min(grace, sweepGrace)
-	default:
-		members, _ := c.family.members()
-		_ = c.family.signal(syscall.SIGTERM, members)
-		select {
-		case <-c.exited:
-			grace = min(grace, sweepGrace)
-		case <-time.After(grace):
-			grace = 0
-		}
+	if c.reaper != nil {
+		grace = c.reaper.end(grace)
+	} else {
+		grace = c.term(grace)
 	}
 	left, err := c.family.clear(context.Background(), grace)
 	if err != nil && left == nil { // the process table cannot be read; the group is ours all the same
 		_ = c.family.signal(syscall.SIGKILL, nil)
+	}
+	if c.reaper != nil {
+		c.reap()
+		left = c.reaper.add(left)
 	}
 	select {
 	case <-c.exited:
@@ -222,15 +220,47 @@ func (c *child) end(grace time.Duration) []Process {
 	return left
 }
 
-// result puts together what the reader says and what Run knows.
-func (c *child) result(cmd Command, cause Outcome, why string, left []Process) Result {
-	e := Exit{Code: -1, Stdout: c.out.kept[stdout].bytes(), Stderr: c.out.kept[stderr].bytes(), At: time.Now()}
-	if state := c.cmd.ProcessState; state != nil {
-		e.Code = state.ExitCode()
-		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+// term asks the program to end, and returns how much time to leave to what remains.
+func (c *child) term(grace time.Duration) time.Duration {
+	select {
+	case <-c.exited:
+		return min(grace, sweepGrace)
+	default:
+	}
+	members, _ := c.family.members()
+	_ = c.family.signal(syscall.SIGTERM, members)
+	select {
+	case <-c.exited:
+		return min(grace, sweepGrace)
+	case <-time.After(grace):
+		return 0
+	}
+}
+
+// status is how the program ended, once it has been reaped.
+func (c *child) status() (syscall.WaitStatus, bool) {
+	if c.reaper != nil {
+		return c.reaper.status()
+	}
+	return statusOf(c.cmd)
+}
+
+// exit is the same in the words of a judge.
+func (c *child) exit() Exit {
+	e := Exit{Code: -1}
+	if status, ok := c.status(); ok {
+		e.Code = status.ExitStatus()
+		if status.Signaled() {
 			e.Signal = unix.SignalName(status.Signal())
 		}
 	}
+	return e
+}
+
+// result puts together what the reader says and what Run knows.
+func (c *child) result(cmd Command, cause Outcome, why string, left []Process) Result {
+	e := c.exit()
+	e.Stdout, e.Stderr, e.At = c.out.kept[stdout].bytes(), c.out.kept[stderr].bytes(), time.Now()
 	res := c.out.reader.End(e)
 	res.ExitCode, res.Signal = e.Code, e.Signal
 	res.Tail, res.OutputError, res.Left = c.out.lastLines(), c.out.failed, left

@@ -36,27 +36,68 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 	if cmd.Stdin {
 		x.Stdin = pipes.in[0]
 	}
-	began := time.Now()
-	err = x.Start()
+	c, err := launch(x, s, run)
 	pipes.closeChildEnds()
 	if err != nil {
 		pipes.closeOurEnds()
 		return nil, notStarted(startOutcome(err), fmt.Errorf("cannot start %s: %v", name, plainStartError(err)))
 	}
+	c.prompt = pipes.in[1]
+	c.out = newOutput(r, s.Output, c.began, [2]*os.File{pipes.out[0], pipes.err[0]})
+	return c, Result{}
+}
 
+// launch starts a program, below a reaper if there is one.
+func launch(x *exec.Cmd, s Spec, run string) (*child, error) {
+	c := &child{cmd: x, began: time.Now()}
+	marks := map[string]string{runVariable: run}
+	if canReap && len(s.Reaper) > 0 {
+		r, leader, err := startReaper(x, s)
+		if err != nil {
+			return nil, err
+		}
+		c.reaper, c.exited, c.stopped, c.reap = r, r.exited, r.stopped, sync.OnceFunc(r.wait)
+		c.family = newFamily(leader, marks)
+		c.family.above = r.cmd.Process.Pid
+		return c, nil
+	}
+	var err error
+	if s.Terminal != nil {
+		quietly(func() { err = x.Start() })
+	} else {
+		err = x.Start()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.exited, c.stopped, c.reap = make(chan struct{}), make(chan struct{}, 1), sync.OnceFunc(func() { _ = x.Wait() })
 	pid := x.Process.Pid
-	startTime, _ := ProcessStart(pid)
-	c := &child{cmd: x, began: began, prompt: pipes.in[1], exited: make(chan struct{}), reap: sync.OnceFunc(func() { _ = x.Wait() })}
-	c.family = newFamily(Process{Pid: pid, Start: startTime, Pgid: pid}, map[string]string{runVariable: run})
+	start, _ := ProcessStart(pid)
+	c.family = newFamily(Process{Pid: pid, Start: start, Pgid: pid}, marks)
 	c.family.held = true
-	c.out = newOutput(r, s.Output, began, [2]*os.File{pipes.out[0], pipes.err[0]})
-	go func() {
-		if !waitExit(pid) {
+	go c.follow(s.Terminal != nil)
+	return c, nil
+}
+
+// follow closes exited when the program has ended, and tells each time that a terminal has
+// stopped it.
+func (c *child) follow(terminal bool) {
+	defer close(c.exited)
+	for {
+		halted, ok := false, false
+		if terminal {
+			halted, ok = waitChange(c.cmd.Process.Pid)
+		} else {
+			ok = waitExit(c.cmd.Process.Pid)
+		}
+		if !ok {
 			c.reap()
 		}
-		close(c.exited)
-	}()
-	return c, Result{}
+		if !halted {
+			return
+		}
+		tell(c.stopped)
+	}
 }
 
 // startOutcome tells a program that cannot be run from a machine that cannot run it now.

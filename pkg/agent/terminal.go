@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
@@ -54,19 +53,16 @@ func runInteractive(ctx context.Context, a Adapter, s Spec) Result {
 	if cause, why := c.begin(s); cause != "" {
 		return c.closed(cause, why, c.end(s.KillGrace))
 	}
-	over, ended := context.WithCancel(ctx)
-	defer ended()
-	stopped := make(chan struct{})
-	go c.follow(over, stopped)
 	for {
 		select {
 		case <-c.exited:
 			return c.closed("", "", c.end(s.KillGrace))
-		case <-stopped:
+		case <-c.stopped:
 			t.halt(ctx, c, mode)
-			stopped <- struct{}{}
 		case <-ctx.Done():
-			_ = syscall.Kill(-c.family.leader.Pgid, syscall.SIGCONT)
+			if c.reaper == nil {
+				_ = syscall.Kill(-c.family.leader.Pgid, syscall.SIGCONT)
+			}
 			return c.closed(Killed, "stopped: "+context.Cause(ctx).Error(), c.end(s.KillGrace))
 		}
 	}
@@ -80,40 +76,12 @@ func (t *Terminal) start(cmd Command, s Spec) (*child, Result) {
 	x.Stdin, x.Stdout, x.Stderr = t.In, t.Out, t.Err
 	// In the foreground before its first step: a key that is typed then must not be ours.
 	x.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: int(t.In.Fd())}
-	began := time.Now()
-	var err error
-	quietly(func() { err = x.Start() })
+	c, err := launch(x, s, run)
 	if err != nil {
 		t.foreground(syscall.Getpgrp())
 		return nil, notStarted(startOutcome(err), fmt.Errorf("cannot start %s: %v", cmd.Argv[0], plainStartError(err)))
 	}
-	pid := x.Process.Pid
-	startTime, _ := ProcessStart(pid)
-	c := &child{cmd: x, began: began, exited: make(chan struct{}), reap: sync.OnceFunc(func() { _ = x.Wait() })}
-	c.family = newFamily(Process{Pid: pid, Start: startTime, Pgid: pid}, map[string]string{runVariable: run})
-	c.family.held = true
 	return c, Result{}
-}
-
-// follow closes exited when the program has ended, and says on stopped each time that it was
-// stopped; it goes on after the answer.
-func (c *child) follow(over context.Context, stopped chan struct{}) {
-	defer close(c.exited)
-	for {
-		halted, ok := waitChange(c.cmd.Process.Pid)
-		switch {
-		case !ok:
-			c.reap()
-			return
-		case !halted:
-			return
-		}
-		select {
-		case stopped <- struct{}{}:
-			<-stopped
-		case <-over.Done(): // it is being ended
-		}
-	}
 }
 
 // give puts a group that was stopped into the foreground.
@@ -179,25 +147,10 @@ func (t *Terminal) halt(ctx context.Context, c *child, mode *unix.Termios) {
 	t.give(c.family.leader.Pgid)
 }
 
-// status is how the program ended, once it has been reaped.
-func (c *child) status() (syscall.WaitStatus, bool) {
-	if c.cmd.ProcessState == nil {
-		return 0, false
-	}
-	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return status, ok
-}
-
 // closed is the result of a program in a terminal. Ctrl-C is a person's way to end it.
 func (c *child) closed(cause Outcome, why string, left []Process) Result {
 	res := Result{Outcome: cause, ExitCode: -1, Error: why, Left: left, Seconds: time.Since(c.began).Seconds()}
-	e := Exit{Code: -1}
-	if status, ok := c.status(); ok {
-		e.Code = c.cmd.ProcessState.ExitCode()
-		if status.Signaled() {
-			e.Signal = unix.SignalName(status.Signal())
-		}
-	}
+	e := c.exit()
 	res.ExitCode, res.Signal, res.Signature = e.Code, e.Signal, howEnded(e)
 	if cause == "" {
 		res.Outcome = Finished

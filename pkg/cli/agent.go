@@ -23,6 +23,9 @@ type agentOptions struct {
 
 // Agent is the program liza-agent: the supervisor of one agent terminal (cli 5).
 func Agent(args []string, env *Env) int {
+	if isReaper(args) {
+		return agent.Reap()
+	}
 	return env.serve(context.Background(), agentCommand(env, &agentOptions{env: env}), append([]string{"liza-agent"}, args...))
 }
 

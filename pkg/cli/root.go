@@ -15,6 +15,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 )
 
@@ -30,8 +31,17 @@ var audiences = []audience{
 	{"plumbing", "Plumbing, for supervisors and scripts"},
 }
 
+// reapCommand makes either program the reaper of one run. It is no command of anybody's and
+// reads nothing: it comes before everything else, because each run waits for it.
+const reapCommand = "reap"
+
+func isReaper(args []string) bool { return len(args) == 1 && args[0] == reapCommand }
+
 // Liza is the program liza.
 func Liza(args []string, env *Env) int {
+	if isReaper(args) {
+		return agent.Reap()
+	}
 	env.collectRarely()
 	return env.serve(context.Background(), lizaCommand(env), append([]string{"liza"}, args...))
 }

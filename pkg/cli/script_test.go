@@ -46,6 +46,9 @@ func TestMain(m *testing.M) {
 	if words := os.Getenv(measureMark); words != "" {
 		os.Exit(measure(strings.Split(words, "\n")))
 	}
+	if slices.Equal(os.Args[1:], []string{"reap"}) && !strings.HasPrefix(filepath.Base(os.Args[0]), "liza") {
+		panic("a test has started a reaper of a program that is no main")
+	}
 	testscript.Main(m, map[string]func(){
 		"liza":       func() { os.Exit(cli.Liza(os.Args[1:], strict())) },
 		"liza-agent": func() { os.Exit(cli.Agent(os.Args[1:], strict())) },

@@ -103,8 +103,16 @@ func (c *crew) supervisor(role blackboard.Role) *supervisor.Supervisor {
 	desk.Caller = verb.Caller{Person: c.desk.Caller.Person}
 	start, _ := agent.ProcessStart(os.Getpid())
 	return &supervisor.Supervisor{Desk: &desk, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
-		Terminal: terminalName(), Start: agent.Run, Adapter: c.adapter, Liza: c.liza, Environ: c.env.Environ, Print: c.screen.line,
+		Terminal: terminalName(), Start: c.run, Adapter: c.adapter, Liza: c.liza, Environ: c.env.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
+}
+
+// run runs an agent program below a reaper, which is this program again.
+func (c *crew) run(ctx context.Context, a agent.Adapter, s agent.Spec) agent.Result {
+	if path, err := c.env.Executable(); err == nil {
+		s.Reaper = []string{path, reapCommand}
+	}
+	return agent.Run(ctx, a, s)
 }
 
 func terminalName() string {

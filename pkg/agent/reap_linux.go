@@ -1,0 +1,242 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// controlFD is where a reaper finds its supervisor.
+const controlFD = 3
+
+// Reap is the whole of a process that a supervisor puts between itself and a program (Spec.Reaper):
+// it starts the program with its own streams and environment, adopts every orphan below it,
+// and when the supervisor says so, or is gone, or TERM comes, ends all of them: TERM, grace, KILL,
+// again until there is no child. It returns the exit code.
+func Reap() int {
+	unix.CloseOnExec(controlFD)
+	control := os.NewFile(controlFD, "supervisor")
+	orders := json.NewDecoder(control)
+	var o order
+	if err := orders.Decode(&o); err != nil || len(o.Argv) == 0 {
+		fmt.Fprintln(os.Stderr, "reap is started by supervisors only\nnext: liza help")
+		return 2
+	}
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it marks have to do
+	_ = os.WriteFile("/proc/self/comm", []byte("liza-reap"), 0)
+	r := &reaping{order: o, control: control, changes: make(chan os.Signal, 1), stop: make(chan time.Duration, 2)}
+	signal.Notify(r.changes, syscall.SIGCHLD)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+
+	var err error
+	if r.program, err = o.start(); err != nil {
+		errno, _ := err.(syscall.Errno)
+		r.say(note{Errno: errno})
+		return 1
+	}
+	letGo()
+	r.say(note{Pid: r.program})
+	go func() {
+		var o order
+		for orders.Decode(&o) == nil && !o.End {
+		}
+		if !o.End {
+			o.Grace = r.order.Grace // the supervisor is gone
+		}
+		r.stop <- o.Grace
+	}()
+	go func() {
+		<-asked
+		r.stop <- r.order.Grace
+	}()
+	return r.run()
+}
+
+// start starts the program, in a group of its own.
+func (o order) start() (pid int, err error) {
+	attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
+	if !o.Terminal {
+		return syscall.ForkExec(o.Path, o.Argv, attr)
+	}
+	attr.Sys = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
+	quietly(func() { pid, err = syscall.ForkExec(o.Path, o.Argv, attr) })
+	return pid, err
+}
+
+// letGo drops the streams of the program: whoever waits for their end must not wait for us.
+func letGo() {
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	for fd := range 3 {
+		if err != nil {
+			_ = unix.Close(fd)
+			continue
+		}
+		_ = unix.Dup3(null, fd, 0)
+	}
+	if err == nil {
+		_ = unix.Close(null)
+	}
+}
+
+// reaping is a reaper whose program was started.
+type reaping struct {
+	order   order
+	program int  // not waited for until the end, so that its pid and its group stay its own
+	ended   bool // the program has
+	control *os.File
+	changes chan os.Signal     // SIGCHLD
+	stop    chan time.Duration // the order to end, with its grace
+}
+
+func (r *reaping) run() int {
+	if r.order.Terminal {
+		go r.follow()
+	}
+	for {
+		r.bury()
+		select {
+		case <-r.changes:
+		case grace := <-r.stop:
+			return r.end(grace)
+		}
+	}
+}
+
+// follow says when the program was stopped by its terminal.
+func (r *reaping) follow() {
+	for {
+		stopped, ok := waitChange(r.program)
+		if !ok || !stopped {
+			return
+		}
+		r.say(note{Stopped: true})
+	}
+}
+
+// bury waits for the orphans that have ended, and notices when the program has.
+func (r *reaping) bury() {
+	for _, pid := range r.children() {
+		if pid != r.program {
+			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+			continue
+		}
+		if e, ok := lookup(pid); ok && e.zombie && !r.ended {
+			r.ended = true
+			r.say(note{Exited: true})
+		}
+	}
+}
+
+// children are the pids of the program, until the end, and of the orphans. They stay what they
+// are because nobody but us waits for them.
+func (r *reaping) children() []int {
+	var pids []int
+	threads, _ := os.ReadDir("/proc/self/task")
+	for _, thread := range threads {
+		list, _ := os.ReadFile("/proc/self/task/" + thread.Name() + "/children")
+		for _, word := range strings.Fields(string(list)) {
+			pid, _ := strconv.Atoi(word)
+			pids = append(pids, pid)
+		}
+	}
+	if _, err := os.Stat("/proc/thread-self/children"); err == nil || len(pids) > 0 {
+		return pids
+	}
+	table, _ := processes() // a kernel without lists of children
+	for _, e := range table {
+		if e.parent == os.Getpid() {
+			pids = append(pids, e.Pid)
+		}
+	}
+	return pids
+}
+
+// alone tells whether nothing runs any more.
+func (r *reaping) alone() bool {
+	r.bury()
+	for _, pid := range r.children() {
+		if pid != r.program || !r.ended {
+			return false
+		}
+	}
+	return true
+}
+
+// end ends everything, tells how the program ended, and returns our exit code. What escapes
+// one look at the process table, because it forks all the time, is met again in the next.
+func (r *reaping) end(grace time.Duration) int {
+	f := newFamily(Process{Pid: r.program, Pgid: r.program}, nil)
+	f.above, f.held = os.Getpid(), true
+	if r.bury(); !r.ended {
+		r.ask(f)
+		r.await(grace, 20*time.Millisecond, func() bool { r.bury(); return r.ended })
+		if !r.ended {
+			grace = 0
+		}
+	}
+	if grace = min(grace, sweepGrace); grace > 0 && !r.alone() {
+		r.ask(f)
+		r.await(grace, 20*time.Millisecond, r.alone)
+	}
+	r.await(killWait, time.Millisecond, func() bool {
+		if r.alone() {
+			return true
+		}
+		_ = syscall.Kill(-r.program, syscall.SIGKILL)
+		for _, pid := range r.children() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		return false
+	})
+	last := note{Over: true}
+	if !r.alone() {
+		last.Left, _ = f.members()
+	}
+	var status syscall.WaitStatus
+	if pid, err := syscall.Wait4(r.program, &status, syscall.WNOHANG, nil); err == nil && pid == r.program {
+		last.Status = &status
+	}
+	r.say(last)
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
+
+// ask sends TERM to all that runs, and wakes up what a terminal has stopped.
+func (r *reaping) ask(f *family) {
+	members, _ := f.members()
+	_ = f.signal(syscall.SIGTERM, members)
+	if r.order.Terminal {
+		_ = f.signal(syscall.SIGCONT, members)
+	}
+}
+
+// await asks again and again until it is done or the time is over.
+func (r *reaping) await(limit, pause time.Duration, done func() bool) {
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	look := time.NewTicker(pause)
+	defer look.Stop()
+	for !done() {
+		select {
+		case <-r.changes:
+		case <-look.C:
+		case <-over.C:
+			return
+		}
+	}
+}
+
+func (r *reaping) say(n note) {
+	data, _ := json.Marshal(n)
+	_, _ = r.control.Write(append(data, '\n')) // to nobody, if the supervisor is gone
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package agent
+
+import (
+	"errors"
+	"os/exec"
+)
+
+const canReap = false
+
+// Reap is known on Linux only.
+func Reap() int { return 2 }
+
+func startReaper(*exec.Cmd, Spec) (*reaper, Process, error) {
+	return nil, Process{}, errors.ErrUnsupported
+}

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A reaper is a process of ours between a supervisor and one agent program (Reap). What the
+// program starts can never get out from under it: whatever detaches itself and empties its
+// environment becomes a child of the reaper, and of that of no other run.
+//
+// Both talk over a socket, one JSON value after the other: the supervisor gives orders, the
+// reaper sends notes. A supervisor that is gone has closed it, which is an order to end.
+type order struct {
+	Path     string `json:",omitempty"` // the first order: what to start
+	Argv     []string
+	Terminal bool          // in the foreground of the terminal that is stdin
+	Grace    time.Duration // from TERM to KILL
+
+	End bool // every other: end what runs, with Grace
+}
+
+// note is one of: Pid or Errno, Stopped any number of times, Exited, Over.
+type note struct {
+	Pid   int           // the program was started
+	Errno syscall.Errno // or could not be
+
+	Stopped bool // the program was stopped by its terminal
+	Exited  bool // the program has ended; what it started may still run
+
+	Over   bool // nothing runs any more but Left
+	Status *syscall.WaitStatus
+	Left   []Process
+}
+
+// reaper is a supervisor's side of it.
+type reaper struct {
+	cmd     *exec.Cmd
+	control *os.File
+	exited  chan struct{} // closed when the program or the reaper has ended
+	stopped chan struct{}
+	gone    chan struct{} // closed when nothing more will be heard
+	over    note          // the last one, once gone is closed
+}
+
+// listen takes the notes after the first.
+func (r *reaper) listen(notes *json.Decoder) {
+	defer close(r.gone)
+	exited := sync.OnceFunc(func() { close(r.exited) })
+	defer exited()
+	for {
+		var n note
+		if notes.Decode(&n) != nil {
+			return
+		}
+		switch {
+		case n.Stopped:
+			tell(r.stopped)
+		case n.Exited:
+			exited()
+		case n.Over:
+			r.over = n
+			return
+		}
+	}
+}
+
+// tell says something that need be heard only once.
+func tell(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
+// end has everything ended and waits for that. It returns how much time to leave to what is
+// found afterwards: none when the reaper does not answer.
+func (r *reaper) end(grace time.Duration) time.Duration {
+	_ = json.NewEncoder(r.control).Encode(order{End: true, Grace: grace}) // it may have ended
+	limit := time.NewTimer(grace + sweepGrace + 2*killWait)
+	defer limit.Stop()
+	select {
+	case <-r.gone:
+		return min(grace, sweepGrace)
+	case <-limit.C:
+		return 0
+	}
+}
+
+// wait takes the reaper out of the process table. One that has not said its last word is killed.
+func (r *reaper) wait() {
+	select {
+	case <-r.gone:
+	default:
+		_ = r.cmd.Process.Kill()
+	}
+	r.control.Close()
+	_ = r.cmd.Wait()
+	<-r.gone
+}
+
+// status is how the program ended. When the reaper was killed nobody knows: it counts as
+// killed in the same way.
+func (r *reaper) status() (syscall.WaitStatus, bool) {
+	if r.over.Status != nil {
+		return *r.over.Status, true
+	}
+	return statusOf(r.cmd)
+}
+
+func statusOf(x *exec.Cmd) (syscall.WaitStatus, bool) {
+	if x.ProcessState == nil {
+		return 0, false
+	}
+	status, ok := x.ProcessState.Sys().(syscall.WaitStatus)
+	return status, ok
+}
+
+// add adds what the reaper could not end to what is known to be left.
+func (r *reaper) add(left []Process) []Process {
+	for _, p := range r.over.Left {
+		if !slices.Contains(left, p) && Alive(p.Pid, p.Start) {
+			left = append(left, p)
+		}
+	}
+	return left
+}

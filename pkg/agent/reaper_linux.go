@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const canReap = true
+
+// startReaper starts a program below a reaper and returns that of the program. It takes a
+// command that is ready to be started, and leaves it so.
+func startReaper(x *exec.Cmd, s Spec) (*reaper, Process, error) {
+	if x.Err != nil {
+		return nil, Process{}, x.Err
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, Process{}, err
+	}
+	defer theirs.Close()
+	r := &reaper{control: ours, exited: make(chan struct{}), stopped: make(chan struct{}, 1), gone: make(chan struct{})}
+	// Always this very program, also when its file has been replaced meanwhile.
+	r.cmd = &exec.Cmd{Path: "/proc/self/exe", Args: s.Reaper, Dir: x.Dir, Env: x.Env,
+		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: []*os.File{theirs}}
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: s.Terminal == nil, Setpgid: s.Terminal != nil}
+	if err := r.cmd.Start(); err != nil {
+		ours.Close()
+		return nil, Process{}, err
+	}
+	theirs.Close()
+	first := order{Path: x.Path, Argv: x.Args, Terminal: s.Terminal != nil, Grace: s.KillGrace}
+	notes := json.NewDecoder(ours)
+	var n note
+	if err = json.NewEncoder(ours).Encode(first); err == nil {
+		err = notes.Decode(&n)
+	}
+	switch {
+	case err == nil && n.Errno != 0:
+		err = n.Errno
+	case err == io.EOF || err == nil && n.Pid == 0:
+		err = fmt.Errorf("its reaper has ended")
+	}
+	if err != nil {
+		close(r.gone) // nobody listens
+		r.cmd.Process.Kill()
+		r.wait()
+		return nil, Process{}, err
+	}
+	go r.listen(notes)
+	start, _ := ProcessStart(n.Pid)
+	return r, Process{Pid: n.Pid, Start: start, Pgid: n.Pid}, nil
+}
+
+// socketPair returns two ends that no program inherits by chance.
+func socketPair() (ours, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	_ = unix.SetNonblock(pair[0], true) // so that closing it ends a read
+	return os.NewFile(uintptr(pair[0]), "reaper"), os.NewFile(uintptr(pair[1]), "supervisor"), nil
+}
