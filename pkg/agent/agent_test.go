@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(programVariable) {
 	case "":
 		os.Exit(m.Run())
+	case "supervise":
+		supervise()
 	case "detach":
 		detach()
 	case "detach and stay":
@@ -59,6 +62,11 @@ func startReady(cmd *exec.Cmd) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// supervise is a program of tests: the supervisor of a script.
+func supervise() {
+	_ = Run(context.Background(), script("exec sh "+os.Args[1]+"/agent"), Spec{Reaper: reaperOfTests, KillGrace: 200 * time.Millisecond})
 }
 
 // fakeAdapter starts a shell script.

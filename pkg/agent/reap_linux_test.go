@@ -1,0 +1,323 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// leaving is a script that leaves two processes behind: a server that has detached itself from
+// its parents, its session, its streams and its environment, and a child that talks over pipes, as
+// programs start MCP servers. Both say in a file who they are. Then it does what then says.
+func leaving(t *testing.T, then string) (a fakeAdapter, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	scriptFile(t, dir, "server", `set -- $(cat /proc/$$/stat)
+echo $1 ${22} > DIR/server.new && mv DIR/server.new DIR/server.pid
+trap "" TERM
+while :; do sleep 1000; done`)
+	scriptFile(t, dir, "mcp", `set -- $(cat /proc/$$/stat)
+echo $1 ${22} > DIR/mcp.pid
+while read -r line; do echo "$line"; done
+exec sleep 1000`)
+	scriptFile(t, dir, "agent", `(setsid env -i sh DIR/server <&- >&- 2>&- &)
+mkfifo DIR/in DIR/out
+sh DIR/mcp < DIR/in > DIR/out &
+exec 8> DIR/in 9< DIR/out
+echo ping >&8
+read -r pong <&9
+until [ -s DIR/server.pid ]; do sleep 0.01; done
+echo "$pong"
+`+then)
+	return script("exec sh " + dir + "/agent"), dir
+}
+
+func scriptFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(text, "DIR", dir)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// left is one of the two.
+func left(t *testing.T, dir, name string) Process {
+	t.Helper()
+	var p Process
+	text, err := os.ReadFile(filepath.Join(dir, name+".pid"))
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &p.Pid, &p.Start)
+	}
+	if err != nil {
+		t.Fatalf("the %s did not say who it is: %v", name, err)
+	}
+	return p
+}
+
+func inTable(p Process) bool {
+	e, ok := lookup(p.Pid)
+	return ok && e.Start == p.Start
+}
+
+// wantNeither fails when one of the two is in the process table.
+func wantNeither(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range []string{"server", "mcp"} {
+		if p := left(t, dir, name); inTable(p) {
+			t.Errorf("the %s, process %d, is still there", name, p.Pid)
+			_ = syscall.Kill(p.Pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func TestABackgroundServerAndAnMCPChildAreGoneAfterTheRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		then    string
+		timeout time.Duration
+		want    Outcome
+	}{
+		"success":               {"exit 0", 0, Finished},
+		"failure":               {"exit 3", 0, Crashed},
+		"a death":               {"kill -9 $$", 0, Crashed},
+		"timeout":               {"exec sleep 1000", 3 * time.Second, TimedOut},
+		"one that ignores TERM": {"trap '' TERM; while :; do sleep 1; done", 3 * time.Second, TimedOut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, dir := leaving(t, c.then)
+			res := Run(t.Context(), a, Spec{Reaper: reaperOfTests, Timeout: c.timeout, KillGrace: 200 * time.Millisecond})
+			if res.Outcome != c.want || res.Final != "ping\n" || len(res.Left) > 0 {
+				t.Errorf("got %+v, want %s", res, c.want)
+			}
+			wantNeither(t, dir)
+		})
+	}
+}
+
+func TestAStopEndsWhatAProgramLeftBehind(t *testing.T) {
+	t.Parallel()
+	a, dir := leaving(t, "exec sleep 1000")
+	ctx, stop := context.WithCancelCause(t.Context())
+	var seen Process
+	res := Run(ctx, a, Spec{Reaper: reaperOfTests, KillGrace: time.Second, Output: writes(func() { stop(errors.New("enough")) }),
+		Started: func(p Process) error { seen = p; return nil }})
+	if res.Outcome != Killed || res.Error != "stopped: enough" || res.Signal != "SIGTERM" || len(res.Left) > 0 {
+		t.Errorf("got %+v, want killed", res)
+	}
+	if seen.Pgid != seen.Pid || seen.Start == 0 || inTable(seen) {
+		t.Errorf("started with %+v, want the program, which leads its group, and none of it now", seen)
+	}
+	wantNeither(t, dir)
+}
+
+// writes is an output that says when there is some.
+type writes func()
+
+func (w writes) Write(p []byte) (int, error) { w(); return len(p), nil }
+
+func TestARunDoesNotTouchWhatAnotherOneStarted(t *testing.T) {
+	t.Parallel()
+	one, mine := leaving(t, "until [ -e DIR/go ]; do sleep 0.01; done")
+	two, other := leaving(t, "exit 0")
+	began, over := make(chan struct{}, 10), make(chan Result)
+	go func() {
+		over <- Run(t.Context(), one, Spec{Reaper: reaperOfTests, Output: writes(func() { began <- struct{}{} })})
+	}()
+	<-began
+	if res := Run(t.Context(), two, Spec{Reaper: reaperOfTests}); res.Outcome != Finished {
+		t.Errorf("got %+v, want finished", res)
+	}
+	wantNeither(t, other)
+	for _, name := range []string{"server", "mcp"} {
+		if p := left(t, mine, name); !Alive(p.Pid, p.Start) {
+			t.Errorf("the %s of a run that goes on has ended with another run", name)
+		}
+	}
+	scriptFile(t, mine, "go", "")
+	if res := <-over; res.Outcome != Finished {
+		t.Errorf("got %+v, want finished", res)
+	}
+	wantNeither(t, mine)
+}
+
+// mentioned are the processes whose command line has a text.
+func mentioned(t *testing.T, text string) (pids []int) {
+	t.Helper()
+	table, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range table {
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", e.Pid)); err == nil && bytes.Contains(line, []byte(text)) && !e.zombie {
+			pids = append(pids, e.Pid)
+		}
+	}
+	return pids
+}
+
+func TestAProgramThatForksForEverEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ loop, then string }{
+		"one that forks and stays": {"while [ -e DIR/loop ]; do setsid env -i sh DIR/sleeper & sleep 0.01; done", "wait"},
+		// Each generation is another process in another session, and its parent is gone.
+		"one that forks and ends": {"[ -e DIR/loop ] && setsid env -i sh DIR/loop &\necho >> DIR/count", "exit 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			scriptFile(t, dir, "loop", c.loop)
+			scriptFile(t, dir, "sleeper", "trap '' TERM\necho >> DIR/count\nwhile [ -e DIR/loop ]; do sleep 1; done")
+			scriptFile(t, dir, "agent", "sh DIR/loop <&- >&- 2>&- &\nuntil [ -e DIR/count ] && [ $(wc -l < DIR/count) -gt 10 ]; do sleep 0.01; done\n"+c.then)
+			res := Run(t.Context(), script("exec sh "+dir+"/agent"), Spec{Reaper: reaperOfTests, Timeout: 4 * time.Second, KillGrace: 100 * time.Millisecond})
+			if len(res.Left) > 0 {
+				t.Errorf("got %+v, want nothing left", res)
+			}
+			for range 10 {
+				if pids := mentioned(t, dir); len(pids) > 0 {
+					t.Fatalf("after %s and %.1f s there still are %v", res.Outcome, res.Seconds, pids)
+				}
+			}
+		})
+	}
+}
+
+func TestARunWithoutItsReaperIsOverAndEnded(t *testing.T) {
+	t.Parallel()
+	mark := testMark(t)
+	var program Process
+	res := Run(t.Context(), script("setsid sleep 1000 & echo begun; exec sleep 1000"), Spec{Reaper: reaperOfTests, Env: []string{mark}, KillGrace: time.Second,
+		Started: func(p Process) error { program = p; return nil },
+		Output: writes(func() {
+			e, _ := lookup(program.Pid)
+			_ = syscall.Kill(e.parent, syscall.SIGKILL)
+		})})
+	if res.Outcome != Crashed || res.Signal != "SIGKILL" || res.Final != "begun\n" || len(res.Left) > 0 {
+		t.Errorf("got %+v, want a crash by SIGKILL", res)
+	}
+	if inTable(program) && Alive(program.Pid, program.Start) {
+		t.Error("the program still runs")
+	}
+	wantNothingLeft(t, mark)
+}
+
+func TestAReaperThatDoesNotAnswerIsKilledWithAllThatIsBelow(t *testing.T) {
+	t.Parallel()
+	a, dir := leaving(t, "exec sleep 1000")
+	var program Process
+	res := Run(t.Context(), a, Spec{Reaper: reaperOfTests, KillGrace: 100 * time.Millisecond,
+		Started: func(p Process) error { program = p; return nil },
+		Timeout: 4 * time.Second,
+		Output: writes(func() {
+			e, _ := lookup(program.Pid)
+			_ = syscall.Kill(e.parent, syscall.SIGSTOP)
+		})})
+	if res.Outcome != TimedOut || len(res.Left) > 0 {
+		t.Errorf("got %+v, want timeout", res)
+	}
+	for _, p := range []Process{program, left(t, dir, "server"), left(t, dir, "mcp")} {
+		eventually(t, "the end of a process", func() bool { return !Alive(p.Pid, p.Start) })
+	}
+}
+
+func TestAReaperKeepsNoOrphanThatHasEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	scriptFile(t, dir, "agent", "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.0$i &); done\necho begun\nuntil [ -e DIR/go ]; do sleep 0.01; done")
+	var program Process
+	res := Run(t.Context(), script("exec sh "+dir+"/agent"), Spec{Reaper: reaperOfTests,
+		Started: func(p Process) error { program = p; return nil },
+		Output: writes(func() {
+			e, _ := lookup(program.Pid)
+			eventually(t, "the reaper has the program alone", func() bool {
+				table, err := processes()
+				below := 0
+				for _, other := range table {
+					if other.parent == e.parent {
+						below++
+					}
+				}
+				return err == nil && below == 1
+			})
+			scriptFile(t, dir, "go", "")
+		})})
+	if res.Outcome != Finished {
+		t.Errorf("got %+v, want finished", res)
+	}
+}
+
+func TestAReaperPassesOnHowTheProgramEnded(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Result{
+		"cat; exit 0":      {Outcome: Finished},
+		"cat; exit 3":      {Outcome: Crashed, ExitCode: 3},
+		"cat; exit 255":    {Outcome: Crashed, ExitCode: 255},
+		"cat; kill -9 $$":  {Outcome: Crashed, ExitCode: -1, Signal: "SIGKILL"},
+		"cat; kill $$":     {Outcome: Crashed, ExitCode: -1, Signal: "SIGTERM"},
+		"cat; kill -11 $$": {Outcome: Crashed, ExitCode: -1, Signal: "SIGSEGV"},
+	} {
+		a := fakeAdapter{script: "ulimit -c 0; " + text, cmd: Command{Stdin: true}}
+		res := Run(t.Context(), a, Spec{Reaper: reaperOfTests, Prompt: "prompt"})
+		if res.Outcome != want.Outcome || res.ExitCode != want.ExitCode || res.Signal != want.Signal || res.Final != "prompt" {
+			t.Errorf("%s: got %+v", text, res)
+		}
+	}
+}
+
+func TestAReaperTellsWhyAProgramCannotBeStarted(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "no program")
+	for name, want := range map[string]string{
+		"no-such-agent-program": "cannot start no-such-agent-program: executable file not found in $PATH",
+		file:                    "cannot start " + file + ": permission denied",
+		file + "-missing":       "cannot start " + file + "-missing: no such file or directory",
+	} {
+		a, err := newOwn("mine", Entry{Command: []string{name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, reaper := range [][]string{nil, reaperOfTests} {
+			if res := Run(t.Context(), a, Spec{Reaper: reaper}); res.Outcome != Unusable || res.ExitCode != -1 || res.Error != want {
+				t.Errorf("got %+v, want %q", res, want)
+			}
+		}
+	}
+}
+
+func TestNothingIsLeftOfTheRunOfASupervisorThatIsKilled(t *testing.T) {
+	t.Parallel()
+	_, dir := leaving(t, "set -- $(cat /proc/$$/stat); echo $1 ${22} > DIR/agent.new; mv DIR/agent.new DIR/agent.pid\ntrap '' TERM; while :; do sleep 1; done")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	supervisor := exec.Command(self, dir)
+	supervisor.Env = append(os.Environ(), programVariable+"=supervise")
+	if err := supervisor.Start(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "agent.pid")
+	eventually(t, "the program has begun", func() bool { _, err := os.Stat(file); return err == nil })
+	_ = supervisor.Process.Kill()
+	_ = supervisor.Wait()
+	for _, name := range []string{"agent", "server", "mcp"} {
+		p := left(t, dir, name)
+		eventually(t, "the end of the "+name, func() bool { return !Alive(p.Pid, p.Start) })
+	}
+}
+
+func TestAProgramBelowAReaperHasNoFilesOfIt(t *testing.T) {
+	t.Parallel()
+	res := Run(t.Context(), script("ls /proc/self/fd; ls /proc/$$/fd | wc -l"), Spec{Reaper: reaperOfTests})
+	without := Run(t.Context(), script("ls /proc/self/fd; ls /proc/$$/fd | wc -l"), Spec{})
+	if res.Final != without.Final {
+		t.Errorf("below a reaper a program has the files %q, else %q", res.Final, without.Final)
+	}
+}
