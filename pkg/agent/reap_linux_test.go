@@ -80,25 +80,35 @@ func wantNeither(t *testing.T, dir string) {
 func TestABackgroundServerAndAnMCPChildAreGoneAfterTheRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		then    string
-		timeout time.Duration
-		want    Outcome
+		then string
+		want Outcome
 	}{
-		"success":               {"exit 0", 0, Finished},
-		"failure":               {"exit 3", 0, Crashed},
-		"a death":               {"kill -9 $$", 0, Crashed},
-		"timeout":               {"exec sleep 1000", 3 * time.Second, TimedOut},
-		"one that ignores TERM": {"trap '' TERM; while :; do sleep 1; done", 3 * time.Second, TimedOut},
+		"success":                   {"exit 0", Finished},
+		"failure":                   {"exit 3", Crashed},
+		"a death":                   {"kill -9 $$", Crashed},
+		"a hang":                    {"exec sleep 1000", Stalled},
+		"a hang that heeds no TERM": {"trap '' TERM; while :; do sleep 1; done", Stalled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, dir := leaving(t, c.then)
-			res := Run(t.Context(), a, Spec{Reaper: reaperOfTests, Timeout: c.timeout, KillGrace: 200 * time.Millisecond})
+			res := Run(t.Context(), a, Spec{Reaper: reaperOfTests, Stall: 300 * time.Millisecond, Activity: until(dir + "/server.pid"), KillGrace: 200 * time.Millisecond})
 			if res.Outcome != c.want || res.Final != "ping\n" || len(res.Left) > 0 {
 				t.Errorf("got %+v, want %s", res, c.want)
 			}
 			wantNeither(t, dir)
 		})
+	}
+}
+
+// until is a program's activity that lasts until there is a file.
+func until(file string) func() time.Time {
+	var at time.Time
+	return func() time.Time {
+		if _, err := os.Stat(file); err != nil || at.IsZero() {
+			at = time.Now()
+		}
+		return at
 	}
 }
 
@@ -175,8 +185,8 @@ func TestAProgramThatForksForEverEnds(t *testing.T) {
 			dir := t.TempDir()
 			scriptFile(t, dir, "loop", c.loop)
 			scriptFile(t, dir, "sleeper", "trap '' TERM\necho >> DIR/count\nwhile [ -e DIR/loop ]; do sleep 1; done")
-			scriptFile(t, dir, "agent", "sh DIR/loop <&- >&- 2>&- &\nuntil [ -e DIR/count ] && [ $(wc -l < DIR/count) -gt 10 ]; do sleep 0.01; done\n"+c.then)
-			res := Run(t.Context(), script("exec sh "+dir+"/agent"), Spec{Reaper: reaperOfTests, Timeout: 4 * time.Second, KillGrace: 100 * time.Millisecond})
+			scriptFile(t, dir, "agent", "sh DIR/loop <&- >&- 2>&- &\nuntil [ -e DIR/count ] && [ $(wc -l < DIR/count) -gt 10 ]; do sleep 0.01; done\n: > DIR/ready\n"+c.then)
+			res := Run(t.Context(), script("exec sh "+dir+"/agent"), Spec{Reaper: reaperOfTests, Stall: 200 * time.Millisecond, Activity: until(dir + "/ready"), KillGrace: 100 * time.Millisecond})
 			if len(res.Left) > 0 {
 				t.Errorf("got %+v, want nothing left", res)
 			}
@@ -212,15 +222,16 @@ func TestAReaperThatDoesNotAnswerIsKilledWithAllThatIsBelow(t *testing.T) {
 	t.Parallel()
 	a, dir := leaving(t, "exec sleep 1000")
 	var program Process
-	res := Run(t.Context(), a, Spec{Reaper: reaperOfTests, KillGrace: 100 * time.Millisecond,
+	ctx, stop := context.WithCancel(t.Context())
+	res := Run(ctx, a, Spec{Reaper: reaperOfTests, KillGrace: 100 * time.Millisecond,
 		Started: func(p Process) error { program = p; return nil },
-		Timeout: 4 * time.Second,
 		Output: writes(func() {
 			e, _ := lookup(program.Pid)
 			_ = syscall.Kill(e.parent, syscall.SIGSTOP)
+			stop()
 		})})
-	if res.Outcome != TimedOut || len(res.Left) > 0 {
-		t.Errorf("got %+v, want timeout", res)
+	if res.Outcome != Killed || len(res.Left) > 0 {
+		t.Errorf("got %+v, want killed", res)
 	}
 	for _, p := range []Process{program, left(t, dir, "server"), left(t, dir, "mcp")} {
 		eventually(t, "the end of a process", func() bool { return !Alive(p.Pid, p.Start) })

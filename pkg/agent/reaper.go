@@ -48,6 +48,9 @@ type reaper struct {
 	over    note          // the last one, once gone is closed
 }
 
+// answerWait is how much longer than it is given a reaper may take for its last word.
+const answerWait = 2 * time.Second
+
 // listen takes the notes after the first.
 func (r *reaper) listen(notes *json.Decoder) {
 	defer close(r.gone)
@@ -82,7 +85,7 @@ func tell(to chan struct{}) {
 // found afterwards: none when the reaper does not answer.
 func (r *reaper) end(grace time.Duration) time.Duration {
 	_ = json.NewEncoder(r.control).Encode(order{End: true, Grace: grace}) // it may have ended
-	limit := time.NewTimer(grace + sweepGrace + 2*killWait)
+	limit := time.NewTimer(grace + sweepGrace + killWait + answerWait)
 	defer limit.Stop()
 	select {
 	case <-r.gone:
