@@ -117,7 +117,7 @@ func TestAStopEndsWhatAProgramLeftBehind(t *testing.T) {
 	a, dir := leaving(t, "exec sleep 1000")
 	ctx, stop := context.WithCancelCause(t.Context())
 	var seen Process
-	res := Run(ctx, a, Spec{Reaper: reaperOfTests, KillGrace: time.Second, Output: writes(func() { stop(errors.New("enough")) }),
+	res := Run(ctx, a, Spec{Reaper: reaperOfTests, KillGrace: time.Second, Output: writes(func(string) { stop(errors.New("enough")) }),
 		Started: func(p Process) error { seen = p; return nil }})
 	if res.Outcome != Killed || res.Error != "stopped: enough" || res.Signal != "SIGTERM" || len(res.Left) > 0 {
 		t.Errorf("got %+v, want killed", res)
@@ -128,10 +128,20 @@ func TestAStopEndsWhatAProgramLeftBehind(t *testing.T) {
 	wantNeither(t, dir)
 }
 
-// writes is an output that says when there is some.
-type writes func()
+// writes is an output that says what comes.
+type writes func(text string)
 
-func (w writes) Write(p []byte) (int, error) { w(); return len(p), nil }
+func (w writes) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
+
+// reaperIs hands over the pid of the reaper when a program prints that of its parent.
+func reaperIs(do func(pid int)) writes {
+	return func(text string) {
+		var pid int
+		if n, _ := fmt.Sscanf(text, "parent %d", &pid); n == 1 {
+			do(pid)
+		}
+	}
+}
 
 func TestARunDoesNotTouchWhatAnotherOneStarted(t *testing.T) {
 	t.Parallel()
@@ -139,7 +149,7 @@ func TestARunDoesNotTouchWhatAnotherOneStarted(t *testing.T) {
 	two, other := leaving(t, "exit 0")
 	began, over := make(chan struct{}, 10), make(chan Result)
 	go func() {
-		over <- Run(t.Context(), one, Spec{Reaper: reaperOfTests, Output: writes(func() { began <- struct{}{} })})
+		over <- Run(t.Context(), one, Spec{Reaper: reaperOfTests, Output: writes(func(string) { began <- struct{}{} })})
 	}()
 	<-began
 	if res := Run(t.Context(), two, Spec{Reaper: reaperOfTests}); res.Outcome != Finished {
@@ -203,13 +213,10 @@ func TestARunWithoutItsReaperIsOverAndEnded(t *testing.T) {
 	t.Parallel()
 	mark := testMark(t)
 	var program Process
-	res := Run(t.Context(), script("setsid sleep 1000 & echo begun; exec sleep 1000"), Spec{Reaper: reaperOfTests, Env: []string{mark}, KillGrace: time.Second,
+	res := Run(t.Context(), script("setsid sleep 1000 & echo parent $PPID; exec sleep 1000"), Spec{Reaper: reaperOfTests, Env: []string{mark}, KillGrace: time.Second,
 		Started: func(p Process) error { program = p; return nil },
-		Output: writes(func() {
-			e, _ := lookup(program.Pid)
-			_ = syscall.Kill(e.parent, syscall.SIGKILL)
-		})})
-	if res.Outcome != Crashed || res.Signal != "SIGKILL" || res.Final != "begun\n" || len(res.Left) > 0 {
+		Output:  reaperIs(func(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) })})
+	if res.Outcome != Crashed || res.Signal != "SIGKILL" || len(res.Left) > 0 {
 		t.Errorf("got %+v, want a crash by SIGKILL", res)
 	}
 	if inTable(program) && Alive(program.Pid, program.Start) {
@@ -220,14 +227,13 @@ func TestARunWithoutItsReaperIsOverAndEnded(t *testing.T) {
 
 func TestAReaperThatDoesNotAnswerIsKilledWithAllThatIsBelow(t *testing.T) {
 	t.Parallel()
-	a, dir := leaving(t, "exec sleep 1000")
+	a, dir := leaving(t, "echo parent $PPID; exec sleep 1000")
 	var program Process
 	ctx, stop := context.WithCancel(t.Context())
 	res := Run(ctx, a, Spec{Reaper: reaperOfTests, KillGrace: 100 * time.Millisecond,
 		Started: func(p Process) error { program = p; return nil },
-		Output: writes(func() {
-			e, _ := lookup(program.Pid)
-			_ = syscall.Kill(e.parent, syscall.SIGSTOP)
+		Output: reaperIs(func(pid int) {
+			_ = syscall.Kill(pid, syscall.SIGSTOP)
 			stop()
 		})})
 	if res.Outcome != Killed || len(res.Left) > 0 {
@@ -241,25 +247,24 @@ func TestAReaperThatDoesNotAnswerIsKilledWithAllThatIsBelow(t *testing.T) {
 func TestAReaperKeepsNoOrphanThatHasEnded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	scriptFile(t, dir, "agent", "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.0$i &); done\necho begun\nuntil [ -e DIR/go ]; do sleep 0.01; done")
-	var program Process
-	res := Run(t.Context(), script("exec sh "+dir+"/agent"), Spec{Reaper: reaperOfTests,
-		Started: func(p Process) error { program = p; return nil },
-		Output: writes(func() {
-			e, _ := lookup(program.Pid)
-			eventually(t, "the reaper has the program alone", func() bool {
-				table, err := processes()
-				below := 0
-				for _, other := range table {
-					if other.parent == e.parent {
-						below++
-					}
-				}
-				return err == nil && below == 1
-			})
-			scriptFile(t, dir, "go", "")
-		})})
-	if res.Outcome != Finished {
+	scriptFile(t, dir, "agent", "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.0$i &); done\necho parent $PPID\nuntil [ -e DIR/go ]; do sleep 0.01; done")
+	reaper, over := make(chan int, 1), make(chan Result)
+	go func() {
+		over <- Run(t.Context(), script("exec sh "+dir+"/agent"), Spec{Reaper: reaperOfTests, Output: reaperIs(func(pid int) { reaper <- pid })})
+	}()
+	pid := <-reaper
+	eventually(t, "the reaper has the program alone", func() bool {
+		table, err := processes()
+		below := 0
+		for _, e := range table {
+			if e.parent == pid {
+				below++
+			}
+		}
+		return err == nil && below == 1
+	})
+	scriptFile(t, dir, "go", "")
+	if res := <-over; res.Outcome != Finished {
 		t.Errorf("got %+v, want finished", res)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"liza/pkg/agent"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -105,4 +106,21 @@ func claims(b *testing.B, p *verbtest.Place, liza string) {
 		b.StartTimer()
 	}
 	report(b, times, memory)
+}
+
+// BenchmarkSpawn is a run of a program that does nothing, alone and below a reaper.
+func BenchmarkSpawn(b *testing.B) {
+	a, err := agent.Lookup("nothing", agent.Options{Custom: map[string]agent.Entry{"nothing": {Command: []string{"true"}}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, reaper := range map[string][]string{"alone": nil, "reaper": {"liza", "reap"}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if r := agent.Run(b.Context(), a, agent.Spec{Reaper: reaper}); r.Outcome != agent.Finished {
+					b.Fatalf("got %+v", r)
+				}
+			}
+		})
+	}
 }
