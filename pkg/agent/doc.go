@@ -16,6 +16,8 @@
 //   - Explain: the same judgement of a recorded output. Probe: what an installed program says of
 //     itself.
 //   - Spec: one run. Result: how it ended.
+//   - Reap: the process between a supervisor and one program (Spec.Reaper), on Linux. It is the
+//     parent of every orphan of the run and ends them with it, also when the supervisor is killed.
 //   - Process, ProcessStart, Alive, Ancestors, StopOrphan: facts about processes for
 //     supervisors that look after each other (protocol 6.3, 6.4).
 //
@@ -25,9 +27,12 @@
 //     the program waits for somebody who is not there, and is stopped (Asked).
 //   - A process is named by pid and start time together. A pid alone is never killed.
 //   - Each run has a mark of its own in the environment (LIZA_RUN_ID). On Linux whatever
-//     carries it belongs to the run, whichever group or session it went to. What empties its
-//     environment and also detaches itself from its parents before the run is stopped cannot be
-//     found; elsewhere than on Linux only the group and the descendants are known.
+//     carries it belongs to the run, whichever group or session it went to, and so does all that
+//     is below its reaper: what empties its environment and detaches itself from its parents too.
+//     That can be lost only when somebody kills the reaper. Elsewhere than on Linux only the
+//     group and the descendants are known.
+//   - No reaper has what another run started: a supervisor runs several programs at a time, and
+//     whose an orphan is could not be told if it were the parent of all.
 //   - An outcome is told by the program's last word, by what it refused with, by signatures on
 //     diagnostic text, by its exit code, in this order; never by what the model says.
 //   - What a program does not tell is unknown, and what a reader does not know is counted.
