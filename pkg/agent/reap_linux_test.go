@@ -137,7 +137,8 @@ func (w writes) Write(p []byte) (int, error) { w(string(p)); return len(p), nil 
 func reaperIs(do func(pid int)) writes {
 	return func(text string) {
 		var pid int
-		if n, _ := fmt.Sscanf(text, "parent %d", &pid); n == 1 {
+		_, text, _ = strings.Cut(text, "parent ") // other lines may come with it
+		if n, _ := fmt.Sscan(text, &pid); n == 1 {
 			do(pid)
 		}
 	}
