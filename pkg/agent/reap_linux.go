@@ -128,7 +128,9 @@ func (r *reaping) bury() {
 			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 			continue
 		}
-		if e, ok := lookup(pid); ok && e.zombie && !r.ended {
+		var what unix.Siginfo // the process table shows one whose first thread has ended as a zombie too
+		err := unix.Waitid(unix.P_PID, pid, &what, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err == nil && what.Signo != 0 && !r.ended {
 			r.ended = true
 			r.say(note{Exited: true})
 		}
