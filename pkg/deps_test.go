@@ -56,7 +56,8 @@ var rules = map[string]rule{
 	"role":    {level: 1, may: imports("blackboard", "yamldoc"), reason: "a role is a text; it starts nothing"},
 	"skill":   {level: 1, reason: "a skill is a folder with a manifest; others start it"},
 	"notify":  {level: 1, may: imports("safefile"), reason: "it delivers what it is given and knows no board"},
-	"review":  {level: 1, may: imports("blackboard", "git"), reason: "checks return findings; others store them"},
+	// safefile: the log of a command is bounded.
+	"review": {level: 1, may: imports("blackboard", "git", "safefile"), reason: "checks return findings; others store them"},
 
 	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
 	"store": {level: 2, may: imports("blackboard", "history", "yamldoc", "safefile"),

@@ -1,6 +1,8 @@
 package blackboard
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,6 +223,43 @@ func TestWaiting(t *testing.T) {
 	b.claim("x", "coder-1")
 	b.must(b.SetWaiting(a, "nothing to do", b.now))
 	want(t, "status of one that works", b.Agents["coder-1"].Status, AgentWorking)
+}
+
+// Limits of the sprint and of the day warn once each, those of a day anew on the next one.
+func TestTheSprintAndTheDayWarnOfTheirLimits(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.WarnPercent = 75
+	b.Overrides = Settings{"sprint_cost_cents": 400, "day_cost_cents": 100, "sprint_tokens": 1000}
+	spend := func(cents, tokens int) (warnings []string) {
+		t.Helper()
+		b.ClearEntries()
+		b.must(b.EndRun(supervisorOf("coder-1"), RunResult{Cost: &cents, TokensIn: tokens}, b.now))
+		for _, e := range b.Entries() {
+			if e.Action == "limit_warning" {
+				warnings = append(warnings, fmt.Sprintf("%v: %s", e.Extra["limit"], e.Detail))
+			}
+		}
+		return warnings
+	}
+	for n, x := range []struct {
+		cents, tokens int
+		want          []string
+	}{
+		{74, 100, nil},
+		{1, 0, []string{"limits.day_cost_cents: 75 of 100 cents of the day are used; limits.day_cost_cents changes the limit"}},
+		{20, 700, []string{"limits.sprint_tokens: 800 of 1000 tokens of the sprint are used; limits.sprint_tokens changes the limit"}},
+		{5, 0, nil},
+	} {
+		if got := spend(x.cents, x.tokens); !slices.Equal(got, x.want) {
+			t.Errorf("run %d: warnings %q, want %q", n+1, got, x.want)
+		}
+	}
+	b.after(24 * time.Hour)
+	b.must(b.Beat(supervisorOf("coder-1"), b.now))
+	if got := spend(80, 0); len(got) != 1 || !strings.HasPrefix(got[0], "limits.day_cost_cents: 80 of 100") {
+		t.Errorf("on the next day: warnings %q", got)
+	}
 }
 
 func TestRunsLeaveTheirTraces(t *testing.T) {

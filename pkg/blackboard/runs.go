@@ -91,6 +91,7 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 	if s.Usage == nil {
 		s.Usage = &Usage{}
 	}
+	spent := s.sprintMeters(now)
 	s.Usage.add(r)
 	day := dayOf(now)
 	if s.Usage.Day == nil || s.Usage.Day.Date != day {
@@ -99,6 +100,7 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 	if r.Cost != nil {
 		s.Usage.Day.CostCents += *r.Cost
 	}
+	s.warnOfSprint(spent, now)
 	if t := s.Task(r.Task); t != nil {
 		before := s.meters(t)
 		if t.Usage == nil {

@@ -2,6 +2,7 @@ package blackboard
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -31,10 +32,7 @@ func (s *State) SprintReached(running Spent, reserve int, now time.Time) *Oversp
 	if u == nil {
 		u = &Usage{}
 	}
-	day := 0
-	if u.Day != nil && u.Day.Date == dayOf(now) {
-		day = u.Day.CostCents
-	}
+	day := u.CostOf(now)
 	for _, x := range []struct {
 		key, unit      string
 		value, reserve int
@@ -103,9 +101,45 @@ func (s *State) warnOfLimits(t *Task, before []meter, now time.Time) {
 	}
 	for i, m := range s.meters(t) {
 		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
-			s.warning(t, now, fmt.Sprintf("%d of %d %s are used; %s changes the limit", m.value, m.limit, unitOf[m.key], s.keyOf(t, m.key)))
+			s.warning(t.ID, now, s.keyOf(t, m.key), fmt.Sprintf("%d of %d %s are used; %s changes the limit", m.value, m.limit, unitOf[m.key], s.keyOf(t, m.key)))
 		}
 	}
+}
+
+// sprintMeters say how much of each limit of the sprint and of the UTC day is used.
+func (s *State) sprintMeters(now time.Time) []meter {
+	u := s.Usage
+	if u == nil {
+		u = &Usage{}
+	}
+	day, minutes := u.CostOf(now), s.Int("sprint_time_minutes")
+	return []meter{
+		{"sprint_cost_cents", u.CostCents, s.Int("sprint_cost_cents"), u.CostCents, s.Int("sprint_cost_cents")},
+		{"sprint_time_minutes", u.Seconds / 60, minutes, u.Seconds, 60 * minutes},
+		{"sprint_tokens", u.TokensIn + u.TokensOut, s.Int("sprint_tokens"), u.TokensIn + u.TokensOut, s.Int("sprint_tokens")},
+		{"day_cost_cents", day, s.Int("day_cost_cents"), day, s.Int("day_cost_cents")},
+	}
+}
+
+// warnOfSprint is warnOfLimits for those of the sprint and of the day.
+func (s *State) warnOfSprint(before []meter, now time.Time) {
+	if s.WarnPercent <= 0 {
+		return
+	}
+	for i, m := range s.sprintMeters(now) {
+		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
+			span, unit, _ := strings.Cut(m.key, "_")
+			s.warning("", now, "limits."+m.key, fmt.Sprintf("%d of %d %s of the %s are used; limits.%s changes the limit", m.value, m.limit, unitOf[unit], span, m.key))
+		}
+	}
+}
+
+// CostOf is the cost of the UTC day, as far as it is known.
+func (u *Usage) CostOf(now time.Time) int {
+	if u == nil || u.Day == nil || u.Day.Date != dayOf(now) {
+		return 0
+	}
+	return u.Day.CostCents
 }
 
 // keyOf is where a limit of the task is set.
@@ -122,7 +156,7 @@ func (s *State) keyOf(t *Task, key string) string {
 func (s *State) warnOfUnknownCost(t *Task, now time.Time) {
 	_, own := integerOf(t.Limits["cost_cents"])
 	if limit := s.LimitOf(t, "cost_cents"); limit > 0 && (own || s.isSet("cost_cents")) && s.WarnPercent > 0 {
-		s.warning(t, now, fmt.Sprintf("the agent program tells no cost, so %s (%d cents) cannot be watched; prices in .liza/config.yaml make cost of tokens", s.keyOf(t, "cost_cents"), limit))
+		s.warning(t.ID, now, s.keyOf(t, "cost_cents"), fmt.Sprintf("the agent program tells no cost, so %s (%d cents) cannot be watched; prices in .liza/config.yaml make cost of tokens", s.keyOf(t, "cost_cents"), limit))
 	}
 }
 
@@ -135,8 +169,9 @@ func (s *State) isSet(key string) bool {
 	return false
 }
 
-func (s *State) warning(t *Task, now time.Time, detail string) {
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "limit_warning", Task: t.ID, Detail: detail, Extra: map[string]any{"level": "warning"}})
+// warning records that a limit is near; limit is the key that sets it.
+func (s *State) warning(task string, now time.Time, limit, detail string) {
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "limit_warning", Task: task, Detail: detail, Extra: map[string]any{"level": "warning", "limit": limit}})
 }
 
 // Pause lets nothing of an agent program start before a time (protocol 13.3).

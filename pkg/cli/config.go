@@ -65,30 +65,36 @@ func newConfig(env *Env) *urfave.Command {
 }
 
 func (o *configOptions) show(ctx context.Context, args []string) error {
-	p, err := o.env.Find(ctx)
+	d, err := o.env.Reader(ctx)
 	if err != nil {
 		return err
 	}
-	cfg, warnings := config.LoadTolerant(p.Liza, o.env.Environ)
-	o.env.warnings(warnings)
+	cfg := d.Config()
 	values := cfg.Values()
-	o.fromState(ctx, cfg, values)
+	o.fromState(ctx, d, values)
 	if len(args) > 0 {
 		key := config.Canonical(args[0])
-		values = slices.DeleteFunc(values, func(v config.Value) bool { return v.Key != key && !strings.HasPrefix(v.Key, key+".") })
-		if len(values) == 0 {
-			return usagef("liza config show", "there is no setting %s", args[0])
+		found := slices.DeleteFunc(slices.Clone(values), func(v config.Value) bool { return v.Key != key && !strings.HasPrefix(v.Key, key+".") })
+		if len(found) == 0 {
+			return noSetting(args[0])
 		}
+		values = found
 	}
 	return o.env.Print(values, "%s", settingsText(values, o.origin))
 }
 
-// fromState puts in what the section config of state.yaml says: it wins over the file.
-func (o *configOptions) fromState(ctx context.Context, cfg *config.Config, values []config.Value) {
-	d, err := o.env.Reader(ctx)
-	if err != nil {
-		return
+// noSetting names the setting that may have been meant.
+func noSetting(key string) error {
+	text := "there is no setting " + key
+	if near := config.Nearest(key); near != "" {
+		text += "; did you mean " + near + "?"
 	}
+	return usagef("liza config show", "%s", text)
+}
+
+// fromState puts in what the section config of state.yaml says: it wins over the file.
+func (o *configOptions) fromState(ctx context.Context, d *verb.Desk, values []config.Value) {
+	cfg := d.Config()
 	file, ok := d.Store.(*store.File)
 	if !ok {
 		return
@@ -258,11 +264,14 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 	}
 	o.overruled(ctx, config.Canonical(key))
 	result := map[string]any{"key": config.Canonical(key), "value": value, "file": ".liza/" + filepath.Base(path), "changed": !bytes.Equal(next, data)}
-	return o.env.Print(result, "%s is %s in .liza/%s\n", config.Canonical(key), value, filepath.Base(path))
+	return o.env.Print(result, "%s is %s in .liza/%s\n", config.Canonical(key), first(value, `""`), filepath.Base(path))
 }
 
 // configFile is the file that there is, else the one to make.
 func configFile(p *project.Project) (path string, data []byte, err error) {
+	if err := config.OneFile(p.Liza); err != nil {
+		return "", nil, err
+	}
 	for _, name := range []string{"config.json", "config.yaml"} {
 		path = filepath.Join(p.Liza, name)
 		data, err = os.ReadFile(path)

@@ -25,6 +25,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/history"
+	"liza/pkg/notify"
 	"liza/pkg/project"
 	"liza/pkg/secret"
 	"liza/pkg/store"
@@ -214,7 +215,9 @@ func (s *settings) get() *config.Config {
 	if now := s.look(); now != s.stamp {
 		s.stamp = now
 		if cfg, _, err := config.Load(s.project.Liza, s.env.Environ); err != nil {
-			s.env.Log().Warn("the configuration is broken; the last good one stays: " + err.Error())
+			text := "the configuration is broken; the last good one stays: " + err.Error()
+			s.env.Log().Warn(text)
+			s.env.mail(s.project, notify.New("config_invalid", now, text+"; next: liza config validate"))
 		} else {
 			s.current = cfg
 		}

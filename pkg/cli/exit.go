@@ -79,8 +79,15 @@ func explain(err error) report {
 		r.code, r.next = 3, "liza version"
 	} else if _, ok := asError[*config.KeyError](err); ok {
 		r.code, r.next = 2, "liza config show"
-	} else if _, ok := asError[*config.ValueError](err); ok {
+	} else if x, ok := asError[*config.ValueError](err); ok {
 		r.code, r.next = 3, "edit .liza/config.yaml"
+		switch x.Variable {
+		case "":
+		case config.CommandLine:
+			r.next = "liza config show " + x.Key
+		default:
+			r.next = "unset " + x.Variable
+		}
 	} else if _, ok := asError[*config.FileError](err); ok {
 		r.code, r.next = 3, "edit .liza/config.yaml"
 	} else if x, ok := asError[*merge.FailedError](err); ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,8 +51,10 @@ func (o *historyOptions) run(ctx context.Context, args []string) error {
 	if o.diff != "" || len(args) > 1 {
 		return o.compare(list, task, args[1:])
 	}
-	if o.n == "" && o.raw && len(list) > 0 {
-		o.n = strconv.Itoa(list[len(list)-1].Sequence)
+	if o.n == "" && o.raw {
+		if o.n = newestAnswer(list); o.n == "" {
+			return usagef("liza history "+task, "no program has answered for %s yet", task)
+		}
 	}
 	if o.n == "" && !o.raw {
 		return o.table(list, task)
@@ -67,6 +70,16 @@ func (o *historyOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return o.env.Print(in, "%s", interactionText(in))
+}
+
+// newestAnswer is the number of the newest interaction that is a run, "" when there is none.
+func newestAnswer(list []history.Interaction) string {
+	for _, in := range slices.Backward(list) {
+		if in.Liza.Event == "" {
+			return strconv.Itoa(in.Sequence)
+		}
+	}
+	return ""
 }
 
 func (o *historyOptions) table(list []history.Interaction, task string) error {

@@ -2,18 +2,54 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/notify"
+	"liza/pkg/project"
 	"liza/pkg/verb"
+	"liza/pkg/watch"
 )
 
 const (
 	lookForMail = 30 * time.Second // besides whenever the board changes
 	lastMail    = 5 * time.Second  // for what still waits when a program ends; the rest waits for the next
 )
+
+// mail puts a notification into the outbox of a project. That it cannot be written stops nobody.
+func (e *Env) mail(p *project.Project, m notify.Message) {
+	box := notify.Outbox{Path: p.Notifications(), Mask: e.secrets().Mask}
+	if err := box.Put(context.Background(), e.Now(), m); err != nil {
+		e.Log().Warn(err.Error())
+	}
+}
+
+// alertMail makes notifications of alerts (protocol 10.1).
+type alertMail struct {
+	env     *Env
+	project *project.Project
+}
+
+// toldOtherwise are the kinds of alert about what an event of its own tells people of.
+var toldOtherwise = []string{"BLOCKED", "QUESTION_OPEN", "MERGE_APPROVAL", "INTEGRATION_FAILED", "APPROACHING_LIMIT", "COST", "BREAKER", "ROLE_UNUSABLE"}
+
+// Tell sends what is raised, once for all watchers: those of one project agree when it was.
+func (a alertMail) Tell(c watch.Change) {
+	if c.Cleared || slices.Contains(toldOtherwise, c.Kind) {
+		return
+	}
+	event := "alert"
+	if strings.HasPrefix(c.Kind, "CHECKPOINT_") {
+		event = "checkpoint" // the ladder of protocol 10.4
+	}
+	m := notify.New(event, fmt.Sprintf("%s %s %s", c.Kind, c.Subject, c.Since.UTC().Format(time.RFC3339)), c.Alert.String())
+	m.Data["kind"], m.Data["subject"], m.Data["severity"] = c.Kind, c.Subject, c.Severity
+	a.env.mail(a.project, m)
+}
 
 // courier delivers the notifications of a project (roles-and-knowledge 9.1).
 func (e *Env) courier(d *verb.Desk) notify.Courier {

@@ -79,7 +79,7 @@ func (o *poststepOptions) input(task string) (verb.PoststepInput, error) {
 	case !known || kind != role.Planner && kind != role.Coder && kind != role.Reviewer:
 		return in, usagef("liza help poststep", "--as '%s' must be planner, coder or code_reviewer: after poststep it names a role", o.as)
 	case (o.file == nil) == (o.text == nil):
-		return in, usagef("liza help poststep", "poststep needs one of --response-file and --response-string")
+		return in, usagef("liza help poststep", "poststep needs exactly one of --response-file and --response-string")
 	}
 	in.Kind = kind
 	if o.text != nil {

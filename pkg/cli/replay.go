@@ -77,7 +77,7 @@ func (o *replayOptions) read(name string) ([]history.Interaction, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, usagef("liza help replay", "%s does not exist", name)
 	case err != nil:
-		return nil, err
+		return nil, &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza help replay", Message: fmt.Sprintf("cannot replay %s: %v", name, errText(err))}
 	case len(list) == 0:
 		return nil, usagef("liza help replay", "%s has no interaction", name)
 	}

@@ -173,9 +173,23 @@ func (o *rolesOptions) validate(ctx context.Context, files []string) error {
 	}
 	findings = append(findings, l.Findings()...)
 	if d != nil {
-		findings = append(findings, l.Contradictions(d.RoleSettings())...)
+		findings = slices.Concat(findings, unknownPrograms(d, l), l.Contradictions(d.RoleSettings()))
 	}
 	return o.verdict(findings, files)
+}
+
+// unknownPrograms are the roles whose cli is no agent program: they can be used with --cli only.
+func unknownPrograms(d *verb.Desk, l *role.Library) (list []role.Finding) {
+	known := isProgram(d)
+	for _, e := range l.Entries() {
+		if e.Role == nil || e.Role.CLI == "" || known(e.Role.CLI) {
+			continue
+		}
+		at := e.Role.Origins["cli"]
+		list = append(list, role.Finding{Level: role.Warning, File: at.File, Line: at.Line, Role: e.Name, Key: "cli",
+			Reason: fmt.Sprintf("there is no agent program %s: neither a built-in one, nor one of agents in .liza/config.yaml", e.Role.CLI)})
+	}
+	return list
 }
 
 func (o *rolesOptions) verdict(findings []role.Finding, files []string) error {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"liza/pkg/project"
 )
@@ -25,7 +26,7 @@ func TestABrokenConfigurationLeavesTheLastGoodOne(t *testing.T) {
 		}
 	}
 	var told bytes.Buffer
-	e := &Env{Stderr: &told}
+	e := &Env{Stderr: &told, Now: time.Now}
 	s, err := e.config(&project.Project{Liza: liza}, false)
 	if err != nil {
 		t.Fatal(err)

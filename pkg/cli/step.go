@@ -61,7 +61,11 @@ func (o *stepOptions) run(ctx context.Context, task string) error {
 	}
 	c := &crew{env: o.env, desk: d, cli: o.cli, model: o.model, screen: o.env.newScreen()}
 	if !next.Merge {
-		if c, err = o.env.hire(ctx, o.cli, o.model, o.scenario); err != nil {
+		crewOf := o.env.hire
+		if o.dryRun {
+			crewOf = o.env.enlist
+		}
+		if c, err = crewOf(ctx, o.cli, o.model, o.scenario); err != nil {
 			return err
 		}
 		c.screen = o.env.newScreen()

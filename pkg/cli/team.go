@@ -34,6 +34,15 @@ type crew struct {
 // hire checks what the supervisors will need: the program that they run, and the scenario
 // of the scripted agent, which would otherwise show itself only as a crash.
 func (e *Env) hire(ctx context.Context, cliName, model, scenario string) (*crew, error) {
+	c, err := e.enlist(ctx, cliName, model, scenario)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.installed(first(c.cli, c.desk.Config().Agents.Default))
+}
+
+// enlist is hire without a look at the program: for what runs none.
+func (e *Env) enlist(ctx context.Context, cliName, model, scenario string) (*crew, error) {
 	desk, err := e.Desk(ctx)
 	if err != nil {
 		return nil, err
@@ -52,8 +61,7 @@ func (e *Env) hire(ctx context.Context, cliName, model, scenario string) (*crew,
 		}
 		cliName = first(cliName, "scripted")
 	}
-	c := &crew{env: e, desk: desk, liza: liza, cli: cliName, model: model, scenario: scenario}
-	return c, c.installed(first(cliName, desk.Config().Agents.Default))
+	return &crew{env: e, desk: desk, liza: liza, cli: cliName, model: model, scenario: scenario}, nil
 }
 
 // installed checks that the agent program is known and can be started at all (A02).

@@ -52,7 +52,7 @@ func (o *usageOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	r := usageResult{By: o.by, Groups: history.SumUsage(lines, o.by), Total: history.UsageSum{Name: "total"}}
+	r := usageResult{By: o.by, Groups: append([]history.UsageSum{}, history.SumUsage(lines, o.by)...), Total: history.UsageSum{Name: "total"}}
 	for _, l := range lines {
 		r.Total.Add(l)
 	}
@@ -64,20 +64,25 @@ func (o *usageOptions) run(ctx context.Context, _ []string) error {
 }
 
 func (r usageResult) text() string {
-	if r.Total.Runs == 0 {
-		return "no agent has run yet\n"
-	}
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if r.Total.Runs == 0 {
+		b.WriteString("no agent has run yet\n")
+	} else {
+		r.table(&b)
+	}
+	if f := r.Forecast; f != nil {
+		b.WriteString(forecastText(*f))
+	}
+	return b.String()
+}
+
+func (r usageResult) table(b *strings.Builder) {
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s\truns\tcost\ttokens in\tcached\tout\ttime\t\n", strings.ToUpper(r.By))
 	for _, g := range append(slices.Clone(r.Groups), r.Total) {
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t\n", g.Name, g.Runs, costText(g), tokensText(g, g.TokensIn), tokensText(g, g.TokensCached), tokensText(g, g.TokensOut), seconds(g.Seconds))
 	}
 	w.Flush()
-	if f := r.Forecast; f != nil {
-		b.WriteString(forecastText(*f))
-	}
-	return b.String()
 }
 
 // costText never shows an unknown cost as zero.

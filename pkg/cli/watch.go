@@ -119,7 +119,7 @@ func (s *screen) Tell(c watch.Change) {
 // a last look.
 func (e *Env) watchBeside(ctx context.Context, c *crew) (end func()) {
 	w := e.watcherOf(c.desk)
-	w.Sinks = []watch.Sink{c.screen}
+	w.Sinks = append(w.Sinks, c.screen)
 	e.shows = true
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})

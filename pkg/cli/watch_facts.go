@@ -38,6 +38,7 @@ func (e *Env) watcher(ctx context.Context) (*watcher, error) {
 func (e *Env) watcherOf(d *verb.Desk) *watcher {
 	w := &watcher{lookout: lookout{env: e, desk: d, began: time.Now()}}
 	w.Files = e.alertFiles(d.Project)
+	w.Sinks = []watch.Sink{alertMail{e, d.Project}}
 	w.Look = w.facts
 	w.Problem = func(err error) { e.Log().Warn(err.Error()) }
 	if d.Caller.AgentID == "" && d.Caller.As == "" {
@@ -91,6 +92,7 @@ func (l *lookout) facts(ctx context.Context) watch.Facts {
 	}
 	for _, u := range d.UnusableRoles(f.State) {
 		f.Unusable = append(f.Unusable, watch.Unusable{Role: u.Name, Why: u.Error()})
+		d.TellUnusable(ctx, u)
 	}
 	f.LastActivity, f.Lock = lastActivity(d.Project), l.lock()
 	l.journal.read(d.Project, f.State)

@@ -315,6 +315,6 @@ type Notify struct {
 	SecretEnv    string   `key:"secret_env"`
 	RequireHTTPS bool     `key:"require_https"`
 	AllowHosts   []string `key:"allow_hosts"`
-	Events       []string `key:"events" is:"output|replan|replan_stopped|planning_failed|blocked|question|merge_approval|review_stuck|integration_failed|limit_warning|halted|checkpoint|breaker|goal_completed|goal_aborted|agent_unusable|role_unusable|config_invalid|policy_denied"`
+	Events       []string `key:"events" is:"output|replan|replan_stopped|planning_failed|blocked|question|merge_approval|review_stuck|integration_failed|limit_warning|halted|checkpoint|breaker|goal_completed|goal_aborted|agent_unusable|role_unusable|config_invalid|policy_denied|alert"`
 	MaxPayload   int      `key:"max_payload" is:"1.."`
 }

@@ -112,7 +112,7 @@ var descriptions = map[string]string{
 	"limits.summarize_threshold":           "Entries until the summarizer shortens them.",
 	"limits.max_note_bytes":                "Bytes of a human note.",
 	"limits.warn_percent":                  "Part of a limit at which people are warned.",
-	"prices":                               "Price of a model, by a part of PROGRAM:MODEL, the longest one counts; for programs that report tokens only.",
+	"prices":                               "Price of a model, by a part of PROGRAM:MODEL, the longest one counts: {in, out} in USD per million tokens; for programs that report tokens only.",
 	"prices.*.in":                          "USD per million tokens read.",
 	"prices.*.out":                         "USD per million tokens written.",
 	"facts":                                "Lasting facts about the project.",

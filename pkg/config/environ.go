@@ -66,18 +66,18 @@ func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warn
 	return errs, strangers(given, known)
 }
 
+// mapVariables are the variables of settings that are maps.
+var mapVariables = []string{"LIZA_AGENTS", "LIZA_LIMITS_TIMEOUT_MINUTES", "LIZA_MODELS", "LIZA_PRICES", "LIZA_POLICY_CALLERS", "LIZA_ROLES_TYPE_MAPPING", "LIZA_ROLES_BY_KIND", "LIZA_REVIEW_CHECKS"}
+
 // strangers warns about variables that look like a setting but are none. Others
 // that begin with LIZA_ may belong to somebody else.
 func strangers(given map[string]string, known []string) []Warning {
 	var out []Warning
 	for name := range given {
-		for _, m := range []string{"LIZA_MODELS", "LIZA_PRICES", "LIZA_POLICY_CALLERS", "LIZA_ROLES_TYPE_MAPPING", "LIZA_ROLES_BY_KIND", "LIZA_REVIEW_CHECKS"} {
-			if name == m {
-				out = append(out, Warning{Variable: name, Text: "ignored: a map cannot be set by a variable"})
-			}
-		}
 		if near := nearest(name, known); near != "" && distance(name, near) <= 2 {
 			out = append(out, Warning{Variable: name, Text: "no such setting; nearest: " + near})
+		} else if slices.ContainsFunc(mapVariables, func(m string) bool { return name == m || strings.HasPrefix(name, m+"_") }) {
+			out = append(out, Warning{Variable: name, Text: "ignored: a map cannot be set by a variable"})
 		}
 	}
 	slices.SortFunc(out, func(a, b Warning) int { return strings.Compare(a.Variable+a.Text, b.Variable+b.Text) })

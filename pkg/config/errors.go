@@ -16,6 +16,9 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("cannot read %s: %s", Origin{File: e.File, Line: e.Line}, e.Reason)
 }
 
+// CommandLine stands in the place of a variable for a value that a person gave to a command.
+const CommandLine = "the command line"
+
 // ValueError says that a key has a value it cannot have.
 type ValueError struct {
 	Key      string
@@ -72,6 +75,20 @@ func (c *Config) Origin(key string) Origin { return c.origins[key] }
 
 // IsSet tells whether the file or the environment gives the key.
 func (c *Config) IsSet(key string) bool { return c.origins[key] != Origin{} }
+
+// Nearest is the setting or section that a key may have been meant to be, or "".
+func Nearest(key string) string {
+	var known []string
+	for _, l := range allOf(Default()) {
+		for at := l.key; at != ""; at = parent(at) {
+			known = append(known, at)
+		}
+	}
+	if near := nearest(key, known); near != "" {
+		return near
+	}
+	return elsewhere(key[strings.LastIndex(key, ".")+1:])
+}
 
 // nearest gives the known name that is most like word, or "" when none is.
 func nearest(word string, known []string) string {

@@ -1,6 +1,9 @@
 package config
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // leaf is one setting with a single value: a scalar or a list.
 type leaf struct {
@@ -13,6 +16,11 @@ type leaf struct {
 // leaves lists the settings of c in the order of the types; of maps, the entries
 // that are there.
 func leaves(c *Config) []leaf {
+	return slices.DeleteFunc(allOf(c), func(l leaf) bool { return l.set == nil })
+}
+
+// allOf are the leaves and the maps without entries, which cannot be set.
+func allOf(c *Config) []leaf {
 	var out []leaf
 	v := reflect.ValueOf(c).Elem()
 	walk(v, func(reflect.Value) {}, "", &out)
@@ -36,6 +44,8 @@ func walk(v reflect.Value, written func(reflect.Value), prefix string, out *[]le
 		switch {
 		case k.typ.Kind() == reflect.Struct && k.typ != fallbackType:
 			walk(fv, func(reflect.Value) { written(v) }, key, out)
+		case k.typ.Kind() == reflect.Map && fv.Len() == 0 && name != "*":
+			*out = append(*out, leaf{key: key, kind: k, get: func() reflect.Value { return fv }})
 		case k.typ.Kind() == reflect.Map:
 			walkMap(fv, k, key, out)
 		default:

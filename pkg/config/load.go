@@ -150,14 +150,25 @@ func (c *Config) together() []*ValueError {
 	return errs
 }
 
+// OneFile refuses a folder with config.yaml and config.json: none of them wins.
+func OneFile(liza string) error {
+	_, errYAML := os.Stat(filepath.Join(liza, "config.yaml"))
+	_, errJSON := os.Stat(filepath.Join(liza, "config.json"))
+	if errYAML == nil && errJSON == nil {
+		return &FileError{File: filepath.Base(liza) + "/config.yaml", Reason: "config.json is there too; keep one of them"}
+	}
+	return nil
+}
+
 // read finds and parses the file; root is nil when there is none or it is empty.
 func read(liza string) (root *yaml.Node, file string, err error) {
+	if err := OneFile(liza); err != nil {
+		return nil, "", err
+	}
 	shown := func(name string) string { return filepath.Base(liza) + "/" + name }
 	asYAML, errYAML := os.ReadFile(filepath.Join(liza, "config.yaml"))
 	asJSON, errJSON := os.ReadFile(filepath.Join(liza, "config.json"))
 	switch {
-	case errYAML == nil && errJSON == nil:
-		return nil, "", &FileError{File: shown("config.yaml"), Reason: "config.json is there too; keep one of them"}
 	case errYAML != nil && !errors.Is(errYAML, fs.ErrNotExist):
 		return nil, "", &FileError{File: shown("config.yaml"), Reason: cause(errYAML)}
 	case errJSON != nil && !errors.Is(errJSON, fs.ErrNotExist):

@@ -74,7 +74,11 @@ func schemaOf(v reflect.Value, k kind, key string, preset bool) map[string]any {
 	case k.typ.Kind() == reflect.Struct:
 		return objectSchema(v, key)
 	case k.typ.Kind() == reflect.Map:
-		return mapSchema(v, k, key)
+		s := mapSchema(v, k, key)
+		if preset && v.Len() == 0 {
+			s["default"] = map[string]any{}
+		}
+		return s
 	}
 	s := valueSchema(k)
 	describe(s, key)
@@ -152,6 +156,9 @@ func shownValue(v reflect.Value, k kind) any {
 	if k.typ.Kind() == reflect.Slice {
 		return append([]string{}, v.Interface().([]string)...)
 	}
+	if k.typ.Kind() == reflect.Map && v.Len() == 0 {
+		return map[string]any{}
+	}
 	return v.Interface()
 }
 
@@ -164,10 +171,11 @@ type Value struct {
 	About  string `json:"about,omitempty"`
 }
 
-// Values lists every effective setting, in the order of the file's sections.
+// Values lists every effective setting, in the order of the file's sections; a map without
+// entries is one value.
 func (c *Config) Values() []Value {
 	var list []Value
-	for _, l := range leaves(c) {
+	for _, l := range allOf(c) {
 		list = append(list, Value{Key: l.key, Value: shownValue(l.get(), l.kind), Origin: c.origins[l.key].String(), Alias: c.Alias(l.key), About: Describe(l.key)})
 	}
 	return list

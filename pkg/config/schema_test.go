@@ -101,6 +101,8 @@ func shownDefault(v any) string {
 			return "–"
 		}
 		return "`" + v + "`"
+	case map[string]any:
+		return "–"
 	case []string:
 		if len(v) == 0 {
 			return "–"

@@ -34,7 +34,7 @@ func Set(data []byte, file, key, text string, environment []string) ([]byte, err
 	}
 	value, expected, at := readText(text, k)
 	if at != nil {
-		return nil, &ValueError{Key: key, Variable: "the command line", Expected: expected, Found: k.shown(at)}
+		return nil, &ValueError{Key: key, Variable: CommandLine, Expected: expected, Found: k.shown(at)}
 	}
 	cfg, _, err := Parse(data, file, environment)
 	if err != nil {

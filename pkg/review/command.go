@@ -7,11 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"liza/pkg/safefile"
 )
 
 // Command is one command of a check, run by sh -c in a folder.
@@ -194,15 +195,12 @@ func (o *output) close() {
 	_ = o.read.Close()
 }
 
-func (c Command) open() (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(c.Log), 0o755); err != nil {
-		return nil, fmt.Errorf("cannot open the log of %q: %v", c.Shell, err)
-	}
-	f, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+func (c Command) open() (*safefile.Log, error) {
+	log, err := safefile.OpenLog(c.Log, 0o644, safefile.MaxLog)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the log of %q: %v", c.Shell, err)
+		return nil, fmt.Errorf("cannot log the output of %q: %v", c.Shell, err)
 	}
-	return f, nil
+	return log, nil
 }
 
 // ofGit are variables that would point git at another repository.

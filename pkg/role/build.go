@@ -39,7 +39,7 @@ func (b *builder) make(d *definition, chain []*definition) *made {
 			}
 		}
 	}
-	if d.unreadable == "" && !d.failed() {
+	if d.unreadable == "" && !d.noted("base") && !d.noted("kind") { // else nothing is known about what it may have
 		b.fill(role, d)
 	}
 	if why := d.why(); why != "" {
@@ -63,7 +63,7 @@ func circle(chain []*definition, d *definition) string {
 func (b *builder) names(but string) []string {
 	names := slices.Clone(builtinNames)
 	for _, d := range b.project {
-		if d.name != but {
+		if d.name != but && !slices.Contains(names, d.name) {
 			names = append(names, d.name)
 		}
 	}
@@ -72,6 +72,11 @@ func (b *builder) names(but string) []string {
 
 func (d *definition) failed() bool {
 	return slices.ContainsFunc(d.findings, func(f Finding) bool { return f.Level == Error })
+}
+
+// noted tells whether something is wrong with a key already.
+func (d *definition) noted(key string) bool {
+	return slices.ContainsFunc(d.findings, func(f Finding) bool { return f.Level == Error && f.Key == key })
 }
 
 // why is the first thing that makes the definition unusable.
@@ -173,7 +178,7 @@ func aliasKind(name string) (Kind, bool) {
 
 func (b *builder) mandatory(r *Role, d *definition, key string, inherits bool) {
 	value := map[string]string{"description": r.Description, "instructions": r.Instructions, "llm_model": r.Model}[key]
-	if strings.TrimSpace(value) != "" {
+	if strings.TrimSpace(value) != "" || d.noted(key) {
 		return
 	}
 	if key != "description" && !inherits && d.values["prompt_template"] != nil && !r.Uses("Instructions") {
@@ -214,8 +219,10 @@ func (b *builder) compile(r *Role, d *definition, key, text string) *compiled {
 		d.note(Error, inside(n, line), key, "is no template: %s", reason)
 		return &compiled{}
 	}
-	if problem, line := c.denied(r.Kind); problem != "" {
-		d.note(Error, inside(n, line), key, "%s", problem)
+	for _, u := range c.uses() {
+		if problem := u.denied(r.Kind); problem != "" {
+			d.note(Error, inside(n, u.line), key, "%s", problem)
+		}
 	}
 	return c
 }

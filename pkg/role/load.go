@@ -1,6 +1,7 @@
 package role
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"io/fs"
@@ -152,7 +153,9 @@ func (b *builder) parse(shown string, data []byte) []*definition {
 	}
 	for _, d := range list {
 		if d.name == "" {
-			d.note(Error, nil, "name", "is missing")
+			if !d.noted("name") {
+				d.note(Error, nil, "name", "is missing")
+			}
 			d.name = namesIn(shown, nil)[0]
 		}
 	}
@@ -189,6 +192,7 @@ func (b *builder) build() {
 		b.library.findings = append(b.library.findings, b.builtins[name].findings...)
 	}
 	for _, d := range b.project {
+		slices.SortStableFunc(d.findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 		b.library.findings = append(b.library.findings, d.findings...)
 	}
 }

@@ -215,6 +215,29 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
+// All that is wrong with a role is said at once, in the order of its lines, and nothing twice.
+func TestAllFindingsOfARoleAreReported(t *testing.T) {
+	t.Parallel()
+	l := Load(folder(t, "own.yaml", own+"context_requirements: [skills, foo]\nprompt_template: |\n  {{.Skills}}\n  {{.Nothing}}\nllm_mode: x\n",
+		"other.yaml", "name: [a]\ndescription: \"\"\nllm_model: [a]\ninstructions: 5\n",
+		"loop.yaml", strings.Replace(own, "own", "loop", 1)+"prompt_additions: '{{define \"x\"}}{{template \"x\"}}{{end}}{{template \"x\"}}'\n"))
+	var got []string
+	for _, f := range l.Findings() {
+		got = append(got, fmt.Sprintf("%s:%d %s %s", filepath.Base(f.File), f.Line, f.Level, f.Key))
+	}
+	want := []string{
+		"loop.yaml:5 error prompt_additions",
+		"other.yaml:1 error name", "other.yaml:2 error description", "other.yaml:3 error llm_model", "other.yaml:4 error instructions",
+		"own.yaml:5 error context_requirements", "own.yaml:5 error context_requirements", "own.yaml:7 error prompt_template", "own.yaml:8 error prompt_template", "own.yaml:9 warning llm_mode",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("findings\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if why := l.Findings()[0].Reason; why != "cannot be rendered with all data: its loops go round more than 20000 times" {
+		t.Errorf("the reason is %q", why)
+	}
+}
+
 func TestABrokenFileIsNotReplacedByTheBuiltInRole(t *testing.T) {
 	t.Parallel()
 	l := Load(folder(t, "any.yaml", "name: review\ndescription: [\n"))

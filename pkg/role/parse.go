@@ -213,7 +213,7 @@ func (d *definition) identify(key, n *yaml.Node) {
 		}
 		switch {
 		case v.Kind != yaml.ScalarNode || v.ShortTag() != "!!str":
-			d.note(Error, v, "name", "must be a string in quotes")
+			d.note(Error, v, "name", "must be a string, not %s", shape(v))
 		case key != nil && v.Value != key.Value:
 			d.note(Error, v, "name", "'%s' differs from the key '%s'", v.Value, key.Value)
 		case key == nil:

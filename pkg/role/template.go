@@ -53,7 +53,9 @@ func (c *compiled) render(data map[string]any, most int) (string, error) {
 	out := bounded{most: most}
 	if err := t.Funcs(functions(&rounds)).Execute(&out, data); err != nil {
 		var failed template.ExecError
-		if errors.As(err, &failed) {
+		if errors.Is(err, errEndless) {
+			err = errEndless
+		} else if errors.As(err, &failed) {
 			err = failed.Err
 		}
 		return "", errors.New(strings.TrimPrefix(err.Error(), "template: "))
@@ -261,22 +263,20 @@ func (w *walker) arg(n parse.Node, data bool) {
 	}
 }
 
-// denied says which field the template names that the kind of agent has not.
-func (c *compiled) denied(k Kind) (problem string, line int) {
-	for _, u := range c.uses() {
-		f, known := fieldNamed(u.name)
-		switch {
-		case !known:
-			text := fmt.Sprintf("uses .%s, which does not exist", u.name)
-			if near := blackboard.Nearest(u.name, fieldNames(k)); near != "" {
-				text += "; did you mean ." + near + "?"
-			}
-			return text, u.line
-		case !f.For(k):
-			return fmt.Sprintf("uses .%s, which a %s never gets (the piece %s)", u.name, k, f.Piece), u.line
+// denied says why the kind of agent cannot have the field, "" when it can.
+func (u use) denied(k Kind) string {
+	f, known := fieldNamed(u.name)
+	switch {
+	case !known:
+		text := fmt.Sprintf("uses .%s, which does not exist", u.name)
+		if near := blackboard.Nearest(u.name, fieldNames(k)); near != "" {
+			text += "; did you mean ." + near + "?"
 		}
+		return text
+	case !f.For(k):
+		return fmt.Sprintf("uses .%s, which a %s never gets (the piece %s)", u.name, k, f.Piece)
 	}
-	return "", 0
+	return ""
 }
 
 // trial renders the role on sample data: every field filled, and every one that can be

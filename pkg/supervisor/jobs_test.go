@@ -343,3 +343,25 @@ func TestReviewsComeToAnEnd(t *testing.T) {
 		})
 	}
 }
+
+// An output log of 50 MB is put away before a command or a program writes to it (protocol 3.5).
+func TestALargeOutputLogIsPutAway(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	j.plan(`{"id": "x", "kind": "exec", "detail": "echo counted 42", "depends_on": []}`)
+	j.AddTask("y")
+	for _, id := range []string{"x", "y"} {
+		log := j.Project.Output(id)
+		verbtest.Write(t, log, "")
+		if err := os.Truncate(log, 50<<20); err != nil {
+			t.Fatal(err)
+		}
+		j.coder()
+		if info, err := os.Stat(log); err != nil || info.Size() > 1000 || info.Size() == 0 {
+			t.Errorf("the log of %s: %v, %v", id, info.Size(), err)
+		}
+		if info, err := os.Stat(log + ".1"); err != nil || info.Size() != 50<<20 {
+			t.Errorf("the log of %s before that: %v", id, err)
+		}
+	}
+}

@@ -182,6 +182,8 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, r agent.Result) erro
 	if err := s.gaveUp(ctx, what, map[string]any{"cause": "agent_unusable", "program": s.last.program}); err != nil {
 		return err
 	}
+	// Each of a team comes to the same end: people are told once a day.
+	s.Desk.Notify(ctx, "agent_unusable", "", what+" "+s.Desk.Now().UTC().Format(time.DateOnly), what+"; next: liza doctor")
 	return fmt.Errorf("%w: %s; next: liza doctor", ErrGaveUp, what)
 }
 

@@ -48,6 +48,7 @@ func (s *Supervisor) told(ctx context.Context, t *blackboard.Task) func(briefing
 		if b.Over {
 			s.Desk.Warn(ctx, id, "prompt_over_budget", fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Desk.Config().Context.MaxChars))
 		}
+		s.Desk.TellUnusable(ctx, err)
 		return b, verb.RoleRefusal(t, err)
 	}
 }

@@ -190,12 +190,9 @@ func (s *Supervisor) openLog(task string, run int, mark string, own *secret.Set)
 	if task != "" {
 		path = s.Desk.Project.Output(task)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("cannot open the output log: %v", err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := safefile.OpenLog(path, 0o600, safefile.MaxLog)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the output log: %v", err)
+		return nil, err
 	}
 	if _, err := fmt.Fprintf(f, "=== %s %s run %d (%s)\n", blackboard.TimeOf(s.Desk.Now()), s.ID, run, mark); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the output log: %w", err), f.Close())
@@ -217,7 +214,7 @@ func (l outputLog) Close() error {
 	return errors.Join(all...)
 }
 
-func (s *Supervisor) maskedLog(f *os.File, own *secret.Set) io.WriteCloser {
+func (s *Supervisor) maskedLog(f io.WriteCloser, own *secret.Set) io.WriteCloser {
 	known := s.Desk.MaskLog(f)
 	of := own.Writer(known)
 	if s.Role != blackboard.RolePlanner {

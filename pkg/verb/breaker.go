@@ -26,22 +26,10 @@ type watchedStore struct {
 
 func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	added := false
-	var told []notify.Message
-	ahead := op.Ahead
-	op.Ahead = func(gone []store.Gone) error {
-		w.desk.raise(ctx, told)
-		if ahead == nil {
-			return nil
-		}
-		return ahead(gone)
-	}
-	err := w.Store.Update(ctx, op, func(s *blackboard.State) error {
-		before, seen := len(s.Anomalies), glanceAt(s)
+	err := w.desk.telling(ctx, op, func(s *blackboard.State) error {
+		before := len(s.Anomalies)
 		err := change(s)
-		added, told = len(s.Anomalies) > before, nil
-		if err == nil {
-			told = seen.told(s)
-		}
+		added = len(s.Anomalies) > before
 		return err
 	})
 	if err != nil || !added {
@@ -53,6 +41,28 @@ func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blac
 		w.desk.progress("the circuit breaker could not look: %v", err)
 	}
 	return nil
+}
+
+// telling is an update that people are told of as its events ask for (roles-and-knowledge 9.1).
+func (d *Desk) telling(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	var told []notify.Message
+	ahead := op.Ahead
+	op.Ahead = func(gone []store.Gone) error {
+		d.raise(ctx, told)
+		if ahead == nil {
+			return nil
+		}
+		return ahead(gone)
+	}
+	return d.Store.Update(ctx, op, func(s *blackboard.State) error {
+		seen := glanceAt(s)
+		told = nil
+		err := change(s)
+		if err == nil {
+			told = seen.told(s)
+		}
+		return err
+	})
 }
 
 // watched is the store that verbs write to.
@@ -101,7 +111,7 @@ func (d *Desk) look(ctx context.Context, asked bool) (Seen, error) {
 		in   = blackboard.BreakerLook{Asked: asked, Report: d.rel(d.Project.BreakerReport())}
 		cb   blackboard.CircuitBreaker
 	)
-	err := d.Store.Update(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
+	err := d.telling(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
 		d.prepare(s)
 		v = breaker.Analyze(s)
 		in.Found = v.Found()

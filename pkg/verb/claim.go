@@ -106,7 +106,8 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	d.at("claim.looked")
 	r := reservation{id: id, base: head, nonce: nonce}
 	in := d.input()
-	in.RoleCheck = d.roleCheck()
+	var unusable []error
+	in.RoleCheck = d.roleCheck(func(err error) { unusable = append(unusable, err) })
 	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()
 		registered := s.Agents[a.ID] != nil
@@ -130,6 +131,9 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 		r.note(d, s, s.Task(chosen), a.ID, !registered)
 		return nil
 	})
+	for _, defect := range unusable {
+		d.TellUnusable(ctx, defect)
+	}
 	return r, err
 }
 
@@ -274,8 +278,9 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	if d.Config().Review.Mode == "disabled" {
 		return out, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
 	}
-	if _, err := d.RoleOf(role.Reviewer, nil); err != nil {
-		return out, err
+	if _, err := d.Roles().Resolve(role.Reviewer, nil, d.RoleSettings()); err != nil {
+		d.TellUnusable(ctx, err)
+		return out, RoleRefusal(nil, err)
 	}
 	spec := d.specHashes(ctx)
 	in := d.input()

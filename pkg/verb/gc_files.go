@@ -54,9 +54,13 @@ func (c *collector) texts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	away, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Output("x")), "*.log.1"))
+	if err != nil {
+		return err
+	}
 	old := map[string][]string{}
-	for _, path := range append(entries, logs...) {
-		owner := strings.TrimSuffix(filepath.Base(path), ".log")
+	for _, path := range slices.Concat(entries, logs, away) {
+		owner := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".1"), ".log")
 		if dir := filepath.Dir(path); filepath.Dir(dir) == prompts {
 			owner = filepath.Base(dir)
 		}

@@ -18,6 +18,7 @@ func (d *Desk) Outbox() notify.Outbox {
 // glance is what a board was like before a change, for what it has to tell people.
 type glance struct {
 	tasks       []*blackboard.Task
+	entries     int
 	questions   int
 	anomalies   int
 	checkpoints int
@@ -25,7 +26,7 @@ type glance struct {
 }
 
 func glanceAt(s *blackboard.State) glance {
-	g := glance{tasks: slices.Clone(s.Tasks), questions: len(s.Questions), anomalies: len(s.Anomalies)}
+	g := glance{tasks: slices.Clone(s.Tasks), entries: len(s.Entries()), questions: len(s.Questions), anomalies: len(s.Anomalies)}
 	if s.Goal != nil {
 		g.goal = s.Goal.Status
 	}
@@ -62,6 +63,13 @@ func (g glance) told(s *blackboard.State) []notify.Message {
 		m := notify.New(event, a.ID, fmt.Sprint(a.Details["what"]))
 		m.Task = a.Task
 		out = append(out, m)
+	}
+	for _, e := range s.Entries()[min(g.entries, len(s.Entries())):] {
+		if e.Action == "limit_warning" {
+			m := notify.New("limit_warning", fmt.Sprintf("%v#%d", e.Extra["limit"], s.Revision), e.Detail)
+			m.Task = e.Task
+			out = append(out, m)
+		}
 	}
 	out = append(out, g.ofSprint(s)...)
 	for i := range out {
@@ -167,10 +175,13 @@ func (d *Desk) raise(ctx context.Context, messages []notify.Message) {
 	}
 }
 
-// Notify raises something that no change of the board shows: what concerns the programs, the
-// roles, the configuration. subject tells it from others of the same event.
+// Notify raises something that no change of the board shows: what concerns the programs and
+// the configuration. subject tells it from others of the same event.
 func (d *Desk) Notify(ctx context.Context, event, task, subject, content string) {
 	m := notify.New(event, subject, content)
 	m.Task = task
+	if s, err := d.View(ctx); err == nil && s.Goal != nil && s.Sprint != nil {
+		m.Goal, m.Sprint = s.Goal.ID, s.Sprint.ID
+	}
 	d.raise(ctx, []notify.Message{m})
 }

@@ -1,7 +1,12 @@
 package verb
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"os"
+	"path/filepath"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
@@ -38,9 +43,27 @@ func RoleRefusal(t *blackboard.Task, err error) error {
 	return &blackboard.Refusal{Guard: "G30", Exit: blackboard.ExitRefused, Next: next, Message: unusable.Error()}
 }
 
-// roleCheck says for each task why its role cannot be used, "" when it can. It may run
-// inside of an Update: the files were read before.
-func (d *Desk) roleCheck() func(*blackboard.Task) string {
+// TellUnusable notifies people of a role for which work is refused, once until its file
+// changes (1.7). Another error is not its business.
+func (d *Desk) TellUnusable(ctx context.Context, err error) {
+	if u, ok := errors.AsType[*role.UnusableError](err); ok {
+		d.Notify(ctx, "role_unusable", "", u.Name+" "+d.version(u), u.Error()+"; next: liza roles validate")
+	}
+}
+
+// version tells one form of a role's file from another; without a file, one defect from another.
+func (d *Desk) version(u *role.UnusableError) string {
+	data, err := os.ReadFile(filepath.Join(d.Project.Roles(), filepath.Base(u.File)))
+	if u.File == "" || err != nil {
+		data = []byte(u.Why)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
+}
+
+// roleCheck says for each task why its role cannot be used, "" when it can, and found is told
+// of the defect. It may run inside of an Update: the files were read before.
+func (d *Desk) roleCheck(found func(error)) func(*blackboard.Task) string {
 	roles, settings := d.Roles(), d.RoleSettings()
 	verbatim := d.Config().Messenger.Mode == "verbatim"
 	return func(t *blackboard.Task) string {
@@ -52,6 +75,7 @@ func (d *Desk) roleCheck() func(*blackboard.Task) string {
 			return "" // nobody is asked
 		}
 		if _, err := roles.Resolve(kind, t, settings); err != nil {
+			found(err)
 			return err.Error()
 		}
 		return ""

@@ -48,7 +48,7 @@ var Kinds = []Kind{
 	{"SPRINT_DEADLINE", Warning, "the deadline has passed and the sprint is IN_PROGRESS", "timeline.deadline", deadlinePassed},
 	{"RUBBER_STAMP", Warning, "more than 95 % of at least 5 verdicts are approvals", "95 %, 5 verdicts", rubberStamp},
 	{"NOTHING_MERGED", Warning, "all tasks are terminal and none is MERGED", "", nothingMerged},
-	{"COST", Warning, "75 % of a sprint limit are used; at 100 % an error", "sprint_cost_cents, sprint_time_minutes, sprint_tokens", cost},
+	{"COST", Warning, "75 % of a limit of the sprint or of the day are used; at 100 % an error", "sprint_cost_cents, sprint_time_minutes, sprint_tokens, day_cost_cents", cost},
 	{"DISK_LOW", Error, "the free space on the project's file system is below", "policy.min_free_mb", diskLow},
 	{"CLOCK_JUMP", Warning, "the clock of this machine jumped by more than", "30 s", clockJump},
 	{"LOCK_BUSY", Warning, "one process holds the lock of the state for more than", "5 s", lockBusy},

@@ -120,6 +120,10 @@ var situations = []situation{
 		add(f, blackboard.Task{Status: blackboard.Merged, AfterPlan: true}) // the closing message counts for nothing
 	}},
 	{kind: "COST", subject: "sprint_cost_cents/75%", message: "75 of 100 cents", make: spent(75)},
+	{kind: "COST", subject: "day_cost_cents/75%", message: "75 of 100 cents of the day", make: func(f *watch.Facts) {
+		f.State.Config["day_cost_cents"] = 100
+		f.State.Usage.Day = &blackboard.UsageDay{Date: f.Now.UTC().Format(time.DateOnly), CostCents: 75}
+	}},
 	{kind: "COST", subject: "sprint_cost_cents/100%", severity: watch.Error, message: "100 of 100 cents", also: []string{"COST sprint_cost_cents/75%"}, make: spent(100)},
 	{kind: "ROLE_UNUSABLE", subject: "fixx", message: "cannot use the role 'fixx' (type): no such role; next: liza roles validate", make: func(f *watch.Facts) {
 		f.Unusable = []watch.Unusable{{Role: "fixx", Why: "cannot use the role 'fixx' (type): no such role"}}

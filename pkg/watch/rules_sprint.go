@@ -163,20 +163,28 @@ func rubberStamp(c *check) {
 	}
 }
 
-// cost has two steps for each limit: a warning at 75 %, an error at 100 %.
+// cost has two steps for each limit of the sprint and of the day: a warning at 75 %, an
+// error at 100 %.
 func cost(c *check) {
-	if c.State.Usage == nil {
+	u := c.State.Usage
+	if u == nil {
 		return
 	}
-	for _, x := range usageLimits(c.State.Usage) {
-		limit := c.State.Int("sprint_" + x.key)
-		for _, step := range []struct {
-			percent  int
-			severity string
-		}{{75, Warning}, {100, Error}} {
-			if reached(x.value, limit, step.percent) {
-				c.raiseAs(step.severity, fmt.Sprintf("sprint_%s/%d%%", x.key, step.percent), "%s of the sprint are used", figures(x.value, limit, x.unit))
-			}
+	for _, x := range usageLimits(u) {
+		c.used("sprint_"+x.key, "sprint", x.unit, x.value)
+	}
+	c.used("day_cost_cents", "day", "cents", u.CostOf(c.Now))
+}
+
+// used raises the steps of one limit that are reached.
+func (c *check) used(key, span, unit string, value int) {
+	limit := c.State.Int(key)
+	for _, step := range []struct {
+		percent  int
+		severity string
+	}{{75, Warning}, {100, Error}} {
+		if reached(value, limit, step.percent) {
+			c.raiseAs(step.severity, fmt.Sprintf("%s/%d%%", key, step.percent), "%s of the %s are used", figures(value, limit, unit), span)
 		}
 	}
 }
