@@ -251,6 +251,40 @@ func TestAPlannerIsAskedAgain(t *testing.T) {
 	}
 }
 
+// K-04: a step that is to be reviewed says what is expected of it: without, the planner is asked
+// again with that error, and nothing of the plan is run or stands on the board.
+func TestAStepToBeReviewedSaysWhatIsExpected(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	bad := `{"id":"other","kind":"exec","detail":"touch ../../ran"},{"id":"x","kind":"exec","detail":"touch ../../ran","review":true}`
+	n := 0
+	j.must(j.once(blackboard.RolePlanner, func(string) string {
+		if n++; n == 1 {
+			return thePlan(1, "", bad)
+		}
+		if s := j.State(); len(s.Tasks) != 0 || len(s.Plans) != 0 {
+			t.Errorf("the plan has left %d tasks and %d plans", len(s.Tasks), len(s.Plans))
+		}
+		if err := j.once(blackboard.RoleCoder, func(string) string { return done("") }); !errors.Is(err, supervisor.ErrIdle) {
+			t.Errorf("a coder has something to do: %v", err)
+		}
+		return thePlan(1, "", strings.Replace(bad, `"review":true`, `"review":true,"expect":"prints nothing, exit code 0"`, 1))
+	}))
+	if n != 2 {
+		t.Fatalf("%d answers", n)
+	}
+	wantPrompt(t, j.prompts, 2, "## Your last answer could not be used", "tasks[1].expect: is required for what is reviewed")
+	if strings.Contains(j.prompts[1], "tasks[0].") {
+		t.Error("what is not to be reviewed needs no expect")
+	}
+	if _, err := os.Stat(j.Dir + "/ran"); err == nil {
+		t.Error("a command of a plan that was refused has run")
+	}
+	if x := j.task("x"); x == nil || !x.ReviewRequired || x.DoneWhen != "prints nothing, exit code 0" {
+		t.Errorf("x is %+v", x)
+	}
+}
+
 // K-01: the tasks of a plan are on the board, in order, before the first runs; what is to be
 // reviewed is reviewed once, the message is not, and one last notification has its text.
 func TestAPlanFromTheFirstTaskToTheLastMessage(t *testing.T) {

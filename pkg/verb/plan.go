@@ -140,6 +140,7 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
 	if err != nil {
 		return PlanApplied{}, err
 	}
+	d.at("plan.saved")
 	var out PlanApplied
 	err = d.Update(ctx, "plan", func(s *blackboard.State, a blackboard.Actor) (err error) {
 		out, err = d.applyPlan(s, a, p, hash, attics)
@@ -148,6 +149,7 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
 	if err != nil {
 		return out, err
 	}
+	d.at("plan.applied")
 	out.Warnings = append(out.Warnings, warnings...)
 	for task := range attics {
 		if err := d.dropWorktree(ctx, task); err != nil {

@@ -211,6 +211,7 @@ func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from stand
 		return err
 	}
 	out.tell(s, in, mark, o)
+	out.Warnings = append(out.Warnings, o.Warnings...)
 	free := 0
 	x := history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: from.state, WorkspacePath: d.Project.Root}
 	x.Request.Metadata = history.Metadata{Role: d.roleName(in.Kind, s.Task(in.Task)), Phase: from.state, Kind: string(in.Kind), Agent: d.Caller.AgentID, Adapter: "poststep"}

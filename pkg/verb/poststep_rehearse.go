@@ -51,6 +51,7 @@ func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststep
 	}
 	after := out.StatusAfter
 	out.tell(s, in, run.Before, o)
+	out.Warnings = append(out.Warnings, o.Warnings...)
 	if after != "" {
 		out.StatusAfter, out.Event = after, "checkpoint"
 	}
