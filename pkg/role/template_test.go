@@ -6,13 +6,16 @@ import (
 	"time"
 )
 
-// N-40: a template of a megabyte, and one that makes a megabyte and more, is refused or rendered
-// within a moment; data of a megabyte is no template.
-func TestATemplateOfAMegabyteIsJudgedQuickly(t *testing.T) {
+// N-40: the largest template that is accepted, one that makes a megabyte and more, and data of a
+// megabyte are judged and rendered within a moment; a larger template is refused.
+func TestTheLargestTemplateIsJudgedQuicklyAndALargerOneRefused(t *testing.T) {
 	t.Parallel()
-	const size = 1 << 20
+	const size = maxTemplate
 	big := samples(Coder, true)
-	big["Description"] = strings.Repeat("{{.Nothing}} ", size/13)
+	big["Description"] = strings.Repeat("{{.Nothing}} ", (1<<20)/13)
+	if _, err := compile("own", strings.Repeat("x", 1<<20)); err == nil || !strings.Contains(err.Error(), "has 1048576 bytes; 65536 are allowed") {
+		t.Errorf("a template of a megabyte: %v", err)
+	}
 	for name, text := range map[string]string{
 		"text":              strings.Repeat("x", size),
 		"fields":            strings.Repeat("{{.Title}}", size/10),
