@@ -154,6 +154,16 @@ func (s *State) addNote(n *Note, a Actor, now time.Time) {
 	s.Record(Entry{Timestamp: n.Timestamp, Agent: a.ID, Action: "note", Task: n.For, Detail: n.ID, Extra: via(a)}) // never the text: it may hold a secret that nobody knows yet
 }
 
+// DeliverAnswers notes that a coder was told the answers to its task's questions. Those that
+// the planner asked are for the planner.
+func (s *State) DeliverAnswers(task string) {
+	for q := range present(s.Questions) {
+		if task != "" && q.Task == task && q.Status == "answered" && !isPlanner(q.Agent) {
+			q.Status = "delivered"
+		}
+	}
+}
+
 // AnswerQuestion stores an answer. When it was the last open question of a task that is
 // blocked for answers only, unblock says so: the caller applies Unblock in the same write
 // (protocol 2.6).

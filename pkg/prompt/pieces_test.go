@@ -165,6 +165,26 @@ func TestEveryCellOfTheMatrix(t *testing.T) {
 	}
 }
 
+// Under pressure pieces go; nothing comes that the kind may not have.
+func TestNoPressureGivesAKindWhatItMayNotHave(t *testing.T) {
+	t.Parallel()
+	for i, k := range role.Kinds {
+		for _, limit := range []int{30000, 8000, 100} {
+			in := canaries(k)
+			in.Instructions, in.MaxChars = strings.Repeat("CANARY-instructions ", 5000), limit
+			seen := words(build(t, in).Text)
+			for _, cell := range cells {
+				for _, canary := range strings.Fields(cell.canaries) {
+					denied := cell.piece.For(k) == role.Never || cell.only != "" && !strings.Contains(cell.only, "PCRMS"[i:i+1])
+					if denied && slices.Contains(seen, "CANARY-"+canary) && (k != Planner || !slices.Contains(onBoard, canary)) && (k != Messenger || canary != "new-note") {
+						t.Errorf("%s, limit %d: the canary %s of the piece %s is there", k, limit, canary, cell.piece)
+					}
+				}
+			}
+		}
+	}
+}
+
 // The same for templates: a field exists for a kind if and only if the matrix gives it the
 // field's piece, and no field carries anything else than its piece.
 func TestTemplatesGetTheFieldsOfTheirKindOnly(t *testing.T) {

@@ -179,7 +179,7 @@ func TestTheBeginningIsTheSameForAllTasksOfASprint(t *testing.T) {
 	}
 }
 
-// limits of issue and design: no prompt of the example project above 30 kB, no rules of a
+// The limits of prompts: no prompt of the example project above 30 kB, no rules of a
 // role above 8 kB.
 func TestSizesOfPromptsAndRules(t *testing.T) {
 	t.Parallel()

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	maxTrial  = 12000    // bytes of a trial rendering
-	maxRender = 1 << 20  // bytes of any rendering: data may be larger than samples
-	maxText   = 64 << 10 // bytes that one function of a template may make
-	maxRounds = 20000    // rounds of all loops of one rendering
+	maxTemplate = 64 << 10 // bytes of a template
+	maxTrial    = 12000    // bytes of a trial rendering
+	maxRender   = 1 << 20  // bytes of any rendering: data may be larger than samples
+	maxText     = 64 << 10 // bytes that one function of a template may make
+	maxRounds   = 20000    // rounds of all loops of one rendering
 )
 
 // compiled is a template that is ready for use. Rendering is deterministic: a template that
@@ -31,6 +32,9 @@ type compiled struct {
 var errEndless = fmt.Errorf("its loops go round more than %d times", maxRounds)
 
 func compile(name, text string) (*compiled, error) {
+	if len(text) > maxTemplate {
+		return nil, fmt.Errorf("it has %d bytes; %d are allowed", len(text), maxTemplate)
+	}
 	t, err := template.New(name).Option("missingkey=error").Funcs(functions(nil)).Parse(text)
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "template: "))

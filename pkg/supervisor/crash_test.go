@@ -49,6 +49,20 @@ func victim(plan string) {
 		d := p.Desk("")
 		d.At = die
 		_, err = d.KeepFound(ctx, planWithSecret)
+	case "plan":
+		begun := false // the writes that come before are not the plan's
+		p.At = func(point string) {
+			if begun {
+				die(point)
+			}
+		}
+		p.Open()
+		d := p.Desk("")
+		d.At = func(point string) {
+			begun = begun || point == "plan.saved"
+			die(point)
+		}
+		_, err = applyWhole(d)
 	case "merge":
 		d := p.Desk("")
 		d.At = die

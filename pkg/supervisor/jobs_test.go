@@ -289,7 +289,7 @@ func TestACoderIsToldWhatTheItemsGave(t *testing.T) {
 // BLOCKED; a command's last result is accepted when the project wants that, code never.
 func TestReviewsComeToAnEnd(t *testing.T) {
 	t.Parallel()
-	const again = `{"status":"needs_fix","reason":"README.md is still not right"}`
+	const again = `{"status":"needs_fix","reason":"README.md is still not right"%s}`
 	for _, c := range []struct {
 		name, mode, kind string
 		status           blackboard.Status
@@ -325,12 +325,22 @@ func TestReviewsComeToAnEnd(t *testing.T) {
 					}))
 				case blackboard.ReadyForReview:
 					reviews++
-					j.reviewer(again)
+					inject := ""
+					if c.mode == "proceed" && c.kind == "exec" {
+						inject = fmt.Sprintf(`,"inject":[{"kind":"exec","detail":"echo item %d | tee -a ../../items"}]`, reviews)
+					}
+					j.reviewer(fmt.Sprintf(again, inject))
 				}
 			}
 			j.wants("x", c.status, "")
 			if reviews != 3 {
 				t.Errorf("%d reviews, want 3", reviews)
+			}
+			if c.status == blackboard.Merged { // with the items of the third round
+				items, _ := os.ReadFile(filepath.Join(j.Dir, "items"))
+				if string(items) != "item 1\nitem 2\nitem 3\n" || !strings.Contains(j.task("x").Output.Text, "item 3") {
+					t.Errorf("the items wrote %q, the output is %q", items, j.task("x").Output.Text)
+				}
 			}
 			log, err := os.ReadFile(j.Project.Journal())
 			if err != nil || !strings.Contains(string(log), c.told) {

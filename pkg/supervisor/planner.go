@@ -196,6 +196,9 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 		return verb.Outcome{}, true, nil
 	}
 	u.reask, u.talk = nil, nil
+	for _, w := range out.Warnings {
+		s.warn("", "%s", w)
+	}
 	if out.Effect != verb.Reask {
 		s.say("", "%s (%s)", out.Note, cost(r))
 	}

@@ -112,7 +112,13 @@ func TestAReplanReplacesWhatIsUnfinished(t *testing.T) {
 	if now.Status != "running" || now.Parent != "plan-1" || now.Root != "plan-1" || now.Goal != "Goal 2" || s.Goal.PlanID != "plan-2" || s.Task("ready").Status != blackboard.Merged {
 		t.Errorf("the new plan is %+v", now)
 	}
-	if h := s.Goal.AlignmentHistory[aligned:]; h[0].Event != "replan" || h[0].Summary != "Goal 2" {
+	replans := 0
+	for _, h := range s.Goal.AlignmentHistory[aligned:] {
+		if h.Event == "replan" {
+			replans++
+		}
+	}
+	if h := s.Goal.AlignmentHistory[aligned:]; replans != 1 || h[0].Event != "replan" || h[0].Summary != "Goal 2" {
 		t.Errorf("the alignment history has %+v", h[0])
 	}
 	j.wantsReplan(reasons[1])
@@ -248,6 +254,40 @@ func TestAPlannerIsAskedAgain(t *testing.T) {
 				t.Errorf("after a note: %d runs", len(j.prompts))
 			}
 		})
+	}
+}
+
+// K-04: a step that is to be reviewed says what is expected of it: without, the planner is asked
+// again with that error, and nothing of the plan is run or stands on the board.
+func TestAStepToBeReviewedSaysWhatIsExpected(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	bad := `{"id":"other","kind":"exec","detail":"touch ../../ran"},{"id":"x","kind":"exec","detail":"touch ../../ran","review":true}`
+	n := 0
+	j.must(j.once(blackboard.RolePlanner, func(string) string {
+		if n++; n == 1 {
+			return thePlan(1, "", bad)
+		}
+		if s := j.State(); len(s.Tasks) != 0 || len(s.Plans) != 0 {
+			t.Errorf("the plan has left %d tasks and %d plans", len(s.Tasks), len(s.Plans))
+		}
+		if err := j.once(blackboard.RoleCoder, func(string) string { return done("") }); !errors.Is(err, supervisor.ErrIdle) {
+			t.Errorf("a coder has something to do: %v", err)
+		}
+		return thePlan(1, "", strings.Replace(bad, `"review":true`, `"review":true,"expect":"prints nothing, exit code 0"`, 1))
+	}))
+	if n != 2 {
+		t.Fatalf("%d answers", n)
+	}
+	wantPrompt(t, j.prompts, 2, "## Your last answer could not be used", "tasks[1].expect: is required for what is reviewed")
+	if strings.Contains(j.prompts[1], "tasks[0].") {
+		t.Error("what is not to be reviewed needs no expect")
+	}
+	if _, err := os.Stat(j.Dir + "/ran"); err == nil {
+		t.Error("a command of a plan that was refused has run")
+	}
+	if x := j.task("x"); x == nil || !x.ReviewRequired || x.DoneWhen != "prints nothing, exit code 0" {
+		t.Errorf("x is %+v", x)
 	}
 }
 

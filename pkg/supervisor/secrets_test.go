@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
@@ -36,7 +37,23 @@ func spread(t *testing.T, p *verbtest.Place) {
 	if _, err := h.Begin(ctx, in, history.Owner{PID: os.Getpid()}); err != nil {
 		t.Fatal(err)
 	}
-	if len(holders(t, p)) < 6 {
+	_, err := p.Desk("").AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "old", Description: secretValue + " is the key", SpecRef: "specs/vision.md", DoneWhen: "old.md contains a word", Scope: "IN: old.md", Type: "docs"}})
+	if err == nil {
+		_, err = p.Desk("").Abandon(ctx, verb.WayOut{Task: "old", Reason: "nobody wants it"})
+	}
+	if err == nil {
+		_, err = p.Desk("").Archive(ctx, -time.Hour)
+	}
+	if err != nil || p.State().Task("old") != nil {
+		t.Fatalf("the task is not in the archive: %v", err)
+	}
+	former := history.Interactions{Dir: filepath.Join(p.Project.ArchiveDir(), "task-1", "1")}
+	if _, err := former.Append(ctx, in); err != nil {
+		t.Fatal(err)
+	}
+	verbtest.Write(t, filepath.Join(former.Dir, "evidence", "notes.txt"), "The key is "+secretValue+"\n")
+	verbtest.Write(t, filepath.Join(p.Project.ArchiveDir(), "facts.jsonl"), `{"id":"fact-1","content":"The key is `+secretValue+`"}`+"\n")
+	if len(holders(t, p)) < 10 {
 		t.Fatalf("the value is only in %q", holders(t, p))
 	}
 }
@@ -62,8 +79,8 @@ func holders(t *testing.T, p *verbtest.Place) (paths []string) {
 	return paths
 }
 
-// N-34: after the plan neither the planner's prompt, the note, the history nor the output log
-// holds a value; a kill between parse and apply leaves none either, once somebody has looked.
+// N-34: after the plan neither the planner's prompt, the note, the history, the output log nor
+// the archive holds a value; a kill between parse and apply leaves none either, once somebody has looked.
 func TestCrashWhileSecretsAreStored(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"secrets.stored", "secrets.scrubbed"} {
@@ -102,6 +119,12 @@ func TestCrashWhileSecretsAreStored(t *testing.T) {
 				t.Errorf("the note is %q, there are %d plans", n.Message, len(s.Plans))
 			}
 			p.Sound()
+			if old, sprint, err := p.Shelf.Task("old"); err != nil || old.Description != "[REDACTED:github_token] is the key" || sprint != "sprint-1" {
+				t.Errorf("the archived task is %+v of %s, %v", old, sprint, err)
+			}
+			if list, err := (history.Interactions{Dir: filepath.Join(p.Project.ArchiveDir(), "task-1", "1")}).Read(); err != nil || len(list) != 1 || list[0].Request.Prompt != "Use [REDACTED:github_token]" {
+				t.Errorf("the former history is %+v, %v", list, err)
+			}
 			if left := holders(t, p); len(left) > 0 {
 				t.Errorf("the value is in %q", left)
 			}

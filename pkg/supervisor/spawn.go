@@ -89,6 +89,9 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
 			}
+			if kind == role.Coder {
+				st.DeliverAnswers(task)
+			}
 			if b.reask == 0 {
 				st.UseFacts(prompt.FactsIn(st, b.Text), s.Desk.Now())
 			}

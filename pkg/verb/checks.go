@@ -52,16 +52,25 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	if err != nil || !d.Config().Review.SkipAgentOnError {
 		return out, err
 	}
+	errs := errorsFound(out.Findings)
+	if errs == "" {
+		return out, nil
+	}
+	return d.rejectUnread(ctx, out, errs, nil)
+}
+
+// errorsFound names the errors among findings, "" for none.
+func errorsFound(findings []*blackboard.Finding) string {
 	var errs []string
-	for _, f := range out.Findings {
+	for _, f := range findings {
 		if f.Severity == review.Error {
 			errs = append(errs, strings.TrimPrefix(f.File+": "+f.Message, ": "))
 		}
 	}
 	if len(errs) == 0 {
-		return out, nil
+		return ""
 	}
-	return d.rejectUnread(ctx, out, "the checks found errors: "+strings.Join(errs, "; "), nil)
+	return "the checks found errors: " + strings.Join(errs, "; ")
 }
 
 // rejectUnread rejects work that no reviewer has to read.

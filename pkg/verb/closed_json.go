@@ -43,7 +43,7 @@ func unknownKeys(v any, s *shape, path string) []string {
 	switch v := v.(type) {
 	case []any:
 		for i, x := range v {
-			if s != nil && s.item != nil {
+			if s != nil && s.item != nil && len(out) <= mostProblems {
 				out = append(out, unknownKeys(x, s.item, fmt.Sprintf("%s[%d]", path, i))...)
 			}
 		}
@@ -58,6 +58,9 @@ func unknownKeys(v any, s *shape, path string) []string {
 			case ok:
 				out = append(out, unknownKeys(v[k], sub, path+"."+k)...)
 			case !strings.HasPrefix(k, "x_"):
+				if len(k) > 100 {
+					k = strings.ToValidUTF8(k[:100], "") + "…"
+				}
 				text := fmt.Sprintf("%s: unknown key '%s'", path, k)
 				if near := blackboard.Nearest(k, known); near != "" {
 					text += fmt.Sprintf("; nearest: %s", near)

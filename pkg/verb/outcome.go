@@ -12,13 +12,12 @@ import (
 // Run is one run of an agent program that has ended, as the supervisor saw it. Apply
 // turns it into a transition; nothing else does (roles-and-knowledge 0.1, one path).
 type Run struct {
-	Kind     string // planner, coder, code_reviewer
-	Task     string // "" for a planner
-	Before   Mark   // the board when the run began
-	Output   string // final message, or the end of the output
-	Strict   bool   // exit.strict
-	Answers  int    // how many answers of its unit of work there were, this one included
-	Warnings []string
+	Kind    string // planner, coder, code_reviewer
+	Task    string // "" for a planner
+	Before  Mark   // the board when the run began
+	Output  string // final message, or the end of the output
+	Strict  bool   // exit.strict
+	Answers int    // how many answers of its unit of work there were, this one included
 }
 
 // Mark remembers what the board said of an agent's work when its run began.
@@ -53,6 +52,8 @@ type Outcome struct {
 	Changed bool              // a planner's run changed the board
 	Note    string            // one line for the terminal
 	Again   bool              // the plan is one that was tried before
+
+	Warnings []string // of the plan that was applied
 }
 
 // MarkOf remembers the board before a run.
@@ -328,7 +329,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Effect, out.Problem = Reask, again
 		return out, nil
 	}
-	out.Plan, out.Changed = applied.Plan, err == nil
+	out.Plan, out.Changed, out.Warnings = applied.Plan, err == nil, applied.Warnings
 	out.Note = "decided about " + strings.Join(exit.Plan.decided(), ", ")
 	if applied.Plan != "" {
 		out.Note = fmt.Sprintf("%s: %d tasks", applied.Plan, len(applied.Tasks))

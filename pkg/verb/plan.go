@@ -75,13 +75,9 @@ type Decision struct {
 // ParsePlan reads a plan in JSON or YAML. Every problem of its form is in the error.
 func ParsePlan(data []byte) (*Plan, error) {
 	if !json.Valid(data) {
-		var v any
-		if err := yaml.Unmarshal(data, &v); err != nil {
-			return nil, planError("the plan is neither JSON nor YAML: %v", err)
-		}
-		converted, err := json.Marshal(v)
+		converted, err := fromYAML(data)
 		if err != nil {
-			return nil, planError("the plan has keys that are no text: %v", err)
+			return nil, err
 		}
 		data = converted
 	}
@@ -90,6 +86,46 @@ func ParsePlan(data []byte) (*Plan, error) {
 		return nil, planError("%v", err)
 	}
 	return &p, nil
+}
+
+// mostProblems is how many problems of one input are told.
+const mostProblems = 100
+
+// maxKeys is how many keys a map of a plan in YAML may have. Finding those that stand there
+// twice takes the square of it.
+const maxKeys = 200
+
+// fromYAML turns a plan in YAML into one in JSON.
+func fromYAML(data []byte) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, planError("the plan is neither JSON nor YAML: %v", err)
+	}
+	if n := largeMap(&doc); n != nil {
+		return nil, planError("the plan has a map with %d keys in line %d; %d is the limit", len(n.Content)/2, n.Line, maxKeys)
+	}
+	var v any
+	if err := doc.Decode(&v); err != nil {
+		return nil, planError("the plan is neither JSON nor YAML: %v", err)
+	}
+	converted, err := json.Marshal(v)
+	if err != nil {
+		return nil, planError("the plan has keys that are no text: %v", err)
+	}
+	return converted, nil
+}
+
+// largeMap finds a map with more keys than a plan has, nil for none.
+func largeMap(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.MappingNode && len(n.Content) > 2*maxKeys {
+		return n
+	}
+	for _, c := range n.Content {
+		if found := largeMap(c); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 func planError(format string, args ...any) error {
@@ -106,7 +142,7 @@ func decodeClosed(data []byte, v any, what string) error {
 		return fmt.Errorf("%s: %v", what, err)
 	}
 	if problems := unknownKeys(raw, shapeOf(v), what); len(problems) > 0 {
-		return errors.New(strings.Join(problems, "; "))
+		return errors.New(allOf(problems))
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		var t *json.UnmarshalTypeError
@@ -116,6 +152,14 @@ func decodeClosed(data []byte, v any, what string) error {
 		return fmt.Errorf("%s: %v", what, err)
 	}
 	return nil
+}
+
+// allOf shows problems one after the other, as many as anybody reads.
+func allOf(problems []string) string {
+	if len(problems) > mostProblems {
+		problems = append(slices.Clone(problems[:mostProblems]), "and more")
+	}
+	return strings.Join(problems, "; ")
 }
 
 // PlanApplied is the result of a plan.
@@ -140,6 +184,7 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
 	if err != nil {
 		return PlanApplied{}, err
 	}
+	d.at("plan.saved")
 	var out PlanApplied
 	err = d.Update(ctx, "plan", func(s *blackboard.State, a blackboard.Actor) (err error) {
 		out, err = d.applyPlan(s, a, p, hash, attics)
@@ -148,6 +193,7 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
 	if err != nil {
 		return out, err
 	}
+	d.at("plan.applied")
 	out.Warnings = append(out.Warnings, warnings...)
 	for task := range attics {
 		if err := d.dropWorktree(ctx, task); err != nil {
@@ -291,7 +337,7 @@ func (d *Desk) partyOf(s *blackboard.State, a blackboard.Actor) blackboard.Party
 }
 
 func (b *planBuild) refusal() error {
-	err := planError("the plan cannot be applied: %s", strings.Join(b.problems, "; "))
+	err := planError("the plan cannot be applied: %s", allOf(b.problems))
 	if b.circular {
 		return &CircularPlanError{Refusal: err.(*blackboard.Refusal)}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/verb"
@@ -324,4 +325,38 @@ func FuzzParsePlan(f *testing.F) {
 			t.Errorf("%q gives %v and %v: one of the two, always", data, p, err)
 		}
 	})
+}
+
+// N-40: a plan of a megabyte is read, or refused, within a moment.
+func TestAPlanOfAMegabyteIsReadQuickly(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	for name, text := range map[string]string{
+		"nothing but braces":    strings.Repeat("{", size),
+		"nothing but brackets":  strings.Repeat("[", size),
+		"lists in lists":        `{"tasks": ` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + strings.Repeat(" ", size) + "}",
+		"an unknown key":        `{"` + strings.Repeat("k", size) + `": 1}`,
+		"many unknown keys":     "{" + strings.Repeat(`"x": 1, `, size/8) + `"goal": "x"}`,
+		"many tasks":            planOf(strings.Repeat(item("a", "")+", ", size/len(item("a", ""))) + tell),
+		"unknown keys of tasks": planOf(strings.Repeat(`{"dependson": []}, `, size/19) + tell),
+		"a long text":           planOf(`{"id": "a", "detail": "` + strings.Repeat("x", size) + `"}`),
+		"escapes":               planOf(`{"id": "a", "detail": "` + strings.Repeat(`\u00e4`, size/6) + `"}`),
+		"no JSON":               strings.Repeat("goal: x\n", size/8),
+		"indentation":           strings.Repeat("- ", size/2),
+		"aliases of aliases":    "a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e]\ng: [*f, *f, *f, *f, *f, *f, *f, *f, *f, *f]\n",
+	} {
+		began := time.Now()
+		p, err := verb.ParsePlan([]byte(text))
+		if (p == nil) == (err == nil) {
+			t.Errorf("%s gives %v and %v: one of the two, always", name, p, err)
+		}
+		if err != nil && len(err.Error()) > 100_000 {
+			t.Errorf("%s: the error has %d bytes", name, len(err.Error()))
+		}
+		if took := time.Since(began); took > 10*time.Second { // 100 ms on a machine that does nothing else, and without the race detector
+			t.Errorf("%s: took %s", name, took)
+		} else {
+			t.Logf("%-22s %s", name, took.Round(time.Millisecond))
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/review"
 	"liza/pkg/role"
 )
 
@@ -56,7 +57,11 @@ func (d *Desk) Poststep(ctx context.Context, in PoststepInput) (Poststepped, err
 	}
 	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: actor.Caller.AgentID, StatusBefore: before.status, EvidenceFiles: d.evidenceOf(in)}
 	err = via.claimFor(ctx, in)
-	if err == nil {
+	judge := in.Kind != role.Reviewer
+	if err == nil && !judge {
+		judge, err = actor.checkFor(ctx, in, &out)
+	}
+	if err == nil && judge {
 		err = actor.simulate(ctx, in, before, &out)
 	}
 	left, leaveErr := actor.leaveSimulation(context.WithoutCancel(ctx), via)
@@ -157,6 +162,29 @@ func (d *Desk) claimFor(ctx context.Context, in PoststepInput) (err error) {
 	return err
 }
 
+// checkFor does the checks that come before a reviewer's run. Without judge they have left
+// nothing to judge, and the answer is not used.
+func (d *Desk) checkFor(ctx context.Context, in PoststepInput, out *Poststepped) (judge bool, err error) {
+	c, err := d.Check(ctx, in.Task)
+	if err != nil {
+		return false, err
+	}
+	if c.Rejected != "" {
+		out.Event, out.StatusAfter = "rejected", string(c.Status)
+		out.Warnings = append(out.Warnings, unread+c.Rejected)
+		return false, nil
+	}
+	for _, x := range c.Checks {
+		if x.Status == review.Failed {
+			out.Warnings = append(out.Warnings, "the check "+x.Name+" failed ("+x.Severity+"): "+x.Message)
+		}
+	}
+	return true, nil
+}
+
+// unread is why an answer was not used.
+const unread = "no reviewer would have been started: "
+
 // simulate is the end of the run: the attempt, the answer, the interaction.
 func (d *Desk) simulate(ctx context.Context, in PoststepInput, from standing, out *Poststepped) error {
 	task := in.Task
@@ -211,6 +239,7 @@ func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from stand
 		return err
 	}
 	out.tell(s, in, mark, o)
+	out.Warnings = append(out.Warnings, o.Warnings...)
 	free := 0
 	x := history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: from.state, WorkspacePath: d.Project.Root}
 	x.Request.Metadata = history.Metadata{Role: d.roleName(in.Kind, s.Task(in.Task)), Phase: from.state, Kind: string(in.Kind), Agent: d.Caller.AgentID, Adapter: "poststep"}

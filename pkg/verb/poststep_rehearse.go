@@ -3,6 +3,7 @@ package verb
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
@@ -23,6 +24,10 @@ func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststep
 	if err != nil {
 		return Poststepped{}, err
 	}
+	open, rejected, err := d.foreseeReview(ctx, &r)
+	if err != nil {
+		return Poststepped{}, err
+	}
 	r.State.Agents[r.Agent].TokenHash = HashToken(rehearsed)
 	board := &rehearsalStore{Memory: store.NewMemory(r.State)}
 	copied := *d
@@ -32,6 +37,13 @@ func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststep
 	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: r.Agent, StatusBefore: from.status, EvidenceFiles: d.evidenceOf(in), DryRun: true}
 	if r.Warning != "" {
 		out.Warnings = append(out.Warnings, "the run could not begin now: "+r.Warning)
+	}
+	if len(open) > 0 {
+		out.Warnings = append(out.Warnings, "these checks have not been run yet, and may change what comes of it: "+strings.Join(open, ", "))
+	}
+	if rejected != "" {
+		out.Event, out.StatusAfter, out.Warnings = "rejected", string(blackboard.Rejected), append(out.Warnings, unread+rejected)
+		return out, nil
 	}
 	s, err := copied.View(ctx)
 	if err != nil {
@@ -51,6 +63,7 @@ func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststep
 	}
 	after := out.StatusAfter
 	out.tell(s, in, run.Before, o)
+	out.Warnings = append(out.Warnings, o.Warnings...)
 	if after != "" {
 		out.StatusAfter, out.Event = after, "checkpoint"
 	}
@@ -60,6 +73,18 @@ func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststep
 		}
 	}
 	return out, nil
+}
+
+// foreseeReview gives a rehearsed review the checks that it would see. rejected is why there
+// would be nothing left to judge.
+func (d *Desk) foreseeReview(ctx context.Context, r *Rehearsal) (open []string, rejected string, err error) {
+	if r.Kind != role.Reviewer {
+		return nil, "", nil
+	}
+	if open, err = d.ForeseeChecks(ctx, r.State, r.Task); err != nil || r.Task.Review == nil || !d.Config().Review.SkipAgentOnError {
+		return open, "", err
+	}
+	return open, errorsFound(r.Task.Review.Findings), nil
 }
 
 // rehearsalStore is a board that nobody else sees. The circuit breaker does not look at it:

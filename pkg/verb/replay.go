@@ -111,6 +111,9 @@ func (r *replay) one(ctx context.Context, in history.Interaction, again bool) (R
 		run.Why = "no status was recorded"
 	case run.Got != run.Recorded:
 		run.Result, run.Why = ReplayDiffers, out.Problem
+		if kind == role.Reviewer && run.Recorded == string(blackboard.Rejected) && run.Got == string(blackboard.Approved) {
+			run.Why = "checks may have overruled it; what they found is not in the file"
+		}
 	}
 	return run, nil
 }

@@ -19,13 +19,13 @@ import (
 )
 
 // scrub masks what was written before a secret was known to be one: notes and every other
-// text of the board, the states that were, histories, prompts, logs and reports
+// text of the board, the archive, the states that were, histories, prompts, logs and reports
 // (roles-and-knowledge 9.6). It may be repeated.
 func (d *Desk) scrub(ctx context.Context) error {
 	op := store.Op{Name: "scrub", Agent: blackboard.System}
 	err := d.Store.Update(ctx, op, func(s *blackboard.State) error {
 		s.OwnHolding(d.Secrets.Mask) // the store masks what is changed
-		return nil
+		return d.shelf().Scrub(d.Secrets.Mask)
 	})
 	if err != nil {
 		return err
@@ -64,8 +64,8 @@ func (d *Desk) scrubHistories(ctx context.Context) error {
 }
 
 // notScrubbed are what the scrub leaves alone below .liza: what people write and git tracks,
-// what has been masked by its own writer, and the secrets themselves.
-var notScrubbed = []string{"secrets", "roles", "skills", "history", "archive", "state.yaml", "log.yaml", "config.yaml", "config.json", "instructions.md", ".gitignore"}
+// what is masked apart from the other files, and the secrets themselves.
+var notScrubbed = []string{"secrets", "roles", "skills", "history", filepath.Join("archive", "roles"), "state.yaml", "log.yaml", "config.yaml", "config.json", "instructions.md", ".gitignore"}
 
 // scrubFiles masks the files below .liza that are no state.
 func (d *Desk) scrubFiles() error {
@@ -82,7 +82,8 @@ func (d *Desk) scrubFiles() error {
 			}
 			return nil
 		}
-		if !e.Type().IsRegular() {
+		tasks := filepath.Dir(path) == d.Project.ArchiveDir() && filepath.Ext(path) == ".yaml"
+		if !e.Type().IsRegular() || tasks {
 			return nil
 		}
 		return d.scrubFile(path)

@@ -33,7 +33,8 @@ type Place struct {
 	Repo    *git.Repo
 	Config  *config.Config
 	Shelf   *history.Archive
-	Secrets *secret.Set // what this process knows
+	Secrets *secret.Set        // what this process knows
+	At      func(point string) // failpoints of the store; may be nil
 }
 
 func New(tb testing.TB) *Place {
@@ -67,7 +68,7 @@ func (p *Place) Open() {
 	}
 	p.Secrets = new(secret.Set)
 	p.Shelf = &history.Archive{Dir: p.Project.ArchiveDir()}
-	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask,
+	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask, At: p.At,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
 			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.Shelf})
 		}})

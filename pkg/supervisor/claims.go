@@ -1,0 +1,157 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/store"
+	"liza/pkg/verb"
+)
+
+// maxClaimFailures is how often in a row a claim may fail before a person has to look.
+const maxClaimFailures = 3
+
+// claimFailed tells of a claim that may succeed when it is tried again: the worktree could
+// not be made, by whatever git or the disk had to say. What the store says is waited for elsewhere.
+func claimFailed(err error) bool {
+	var invalid *store.InvalidError
+	var wentBack *store.WentBackError
+	var locked *store.LockedError
+	if errors.As(err, &invalid) || errors.As(err, &wentBack) || errors.As(err, &locked) {
+		return false
+	}
+	return err != nil && (exitOf(err) == 0 || exitOf(err) == blackboard.ExitFailure)
+}
+
+// code claims the best task and works on it until the claim ends.
+func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
+	if done, err := s.applyLimits(hard, st); err != nil || done {
+		return done, waiting{}, err
+	}
+	w, err := s.closed(hard, st)
+	if err != nil || w.why != "" {
+		return false, w, err
+	}
+	var c verb.Claimed
+	for failures := 0; ; failures++ {
+		c, err = s.Desk.Claim(hard, s.Task)
+		if !claimFailed(err) {
+			break
+		}
+		s.warn(s.Task, "claim failed: %v", err)
+		if failures == maxClaimFailures {
+			return false, waiting{}, fmt.Errorf("%w: %d claims failed in a row: %w", ErrGaveUp, failures+1, err)
+		}
+		if !sleep(hard, time.Second+rand.N(4*time.Second)) {
+			return false, waiting{}, ErrAborted
+		}
+	}
+	if w, idle := s.nothingTo(st, err); idle {
+		return false, w, s.onlyTask(err)
+	}
+	if err != nil {
+		return false, waiting{}, err
+	}
+	s.say(c.Task, "claimed, iteration %d", c.Iteration)
+	for _, w := range c.Warnings {
+		s.warn(c.Task, "%s", w)
+	}
+	return true, waiting{}, s.work(soft, hard, c.Task)
+}
+
+// review claims the next review and works on it until the verdict.
+func (s *Supervisor) review(soft, hard context.Context) (bool, waiting, error) {
+	st, err := s.Desk.View(hard)
+	if err != nil {
+		return false, waiting{}, err
+	}
+	if w, err := s.closed(hard, st); err != nil || w.why != "" {
+		return false, w, err
+	}
+	c, err := s.Desk.ClaimReview(hard, s.Task)
+	if w, idle := s.nothingTo(st, err); idle {
+		return false, w, s.onlyTask(err)
+	}
+	if err != nil {
+		return false, waiting{}, err
+	}
+	s.say(c.Task, "reviews %s", short(c.Commit))
+	return true, waiting{}, s.work(soft, hard, c.Task)
+}
+
+// closed says why the limits of sprint and day let nothing new start, when there is work.
+func (s *Supervisor) closed(ctx context.Context, st *blackboard.State) (waiting, error) {
+	for _, t := range st.Tasks {
+		if t != nil && t.Hold == nil && s.takes(t.Status) {
+			_, w, err := s.sprintSpent(ctx, st, 0)
+			return w, err
+		}
+	}
+	return waiting{}, nil
+}
+
+// nothingTo tells whether a claim found nothing, lost a race, or has to wait.
+func (s *Supervisor) nothingTo(st *blackboard.State, err error) (waiting, bool) {
+	if isNothing(err) || isRefused(err) {
+		until := s.heldBack(st)
+		return waiting{why: err.Error(), until: until, paused: !until.IsZero()}, true
+	}
+	return waiting{}, false
+}
+
+// onlyTask ends a supervisor that was started for one task which cannot be had.
+func (s *Supervisor) onlyTask(err error) error {
+	if s.Task != "" && s.Once {
+		return err
+	}
+	return nil
+}
+
+// applyLimits blocks claimable tasks that have reached a limit (T26, T27), without a claim.
+func (s *Supervisor) applyLimits(ctx context.Context, st *blackboard.State) (bool, error) {
+	for _, t := range st.Tasks {
+		if t.Hold != nil {
+			continue
+		}
+		var op func(*blackboard.State, blackboard.Actor) error
+		switch t.Status {
+		case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
+			if h := st.Reached(t, s.Desk.Now()); h != nil {
+				op = func(st *blackboard.State, a blackboard.Actor) error {
+					return st.HaltTask(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Halt: h}, s.Desk.Now())
+				}
+			}
+		}
+		if op == nil && (t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed) && st.IterationsOver(t) {
+			op = func(st *blackboard.State, a blackboard.Actor) error {
+				return st.LimitIterations(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Reason: lastError(t)}, s.Desk.Now())
+			}
+		}
+		if op == nil {
+			continue
+		}
+		err := s.Desk.Update(ctx, "limit", op)
+		if err != nil && !isRefused(err) {
+			return false, err
+		}
+		if err == nil {
+			s.warn(t.ID, "blocked: a limit is reached")
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func lastError(t *blackboard.Task) string {
+	if t.RejectionReason != nil {
+		return t.RejectionReason.Summary
+	}
+	if n := len(t.Attempts); n > 0 {
+		return t.Attempts[n-1].Summary
+	}
+	return ""
+}
