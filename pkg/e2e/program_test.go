@@ -89,6 +89,9 @@ var programs = []program{
 	{
 		name: "cline", silent: "429 529 quota reset", model: "fake-model",
 		env: func(url, home string) []string { return []string{"FAKE_API_KEY=" + key} },
+		files: func(url, home string) map[string]string {
+			return map[string]string{".cline/data/settings/global-settings.json": `{"telemetryOptOut": true, "autoUpdateEnabled": false}`}
+		},
 		setup: func(url string) []string {
 			return []string{"cline", "auth", "-p", "openai-compatible", "-k", key, "-m", "fake-model", "-b", url + "/v1"}
 		},

@@ -95,6 +95,7 @@ func newProject(t *testing.T, s *server, p program, tools bool) *project {
 	}
 	if p.setup != nil {
 		pr.must(t, p.setup(s.url)...)
+		s.forgetHosts() // that was the person, not Liza
 	}
 	pr.must(t, liza, "init", "A greeting")
 	pr.must(t, "git", "add", "-A")

@@ -90,6 +90,12 @@ func (s *server) outsiders() []string {
 	return slices.Compact(slices.Sorted(slices.Values(s.hosts)))
 }
 
+func (s *server) forgetHosts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hosts = nil
+}
+
 // problem is the first request that was not understood.
 func (s *server) problem() error {
 	s.mu.Lock()
