@@ -224,7 +224,7 @@ func (c *child) end(grace time.Duration) []Process {
 
 // result puts together what the reader says and what Run knows.
 func (c *child) result(cmd Command, cause Outcome, why string, left []Process) Result {
-	e := Exit{Code: -1, Stdout: c.out.kept[stdout].bytes(), Stderr: c.out.kept[stderr].bytes(), At: time.Now()}
+	e := Exit{Code: -1, Stdout: c.out.kept[stdout].bytes(), Stderr: c.out.kept[stderr].bytes(), After: c.out.after.bytes(), At: time.Now()}
 	if state := c.cmd.ProcessState; state != nil {
 		e.Code = state.ExitCode()
 		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {

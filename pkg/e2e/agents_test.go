@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"runtime"
@@ -59,6 +60,42 @@ func (tab *table) add(columns ...any) {
 	tab.rows = append(tab.rows, strings.Join(text, "\t"))
 }
 
+// The flags that Liza relies on are in the help of the program as it is now.
+func TestDoctorFindsAProgramAsTheCatalogueKnowsIt(t *testing.T) {
+	t.Parallel()
+	for _, p := range installed(t) {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			pr := newProject(t, newServer(t, sprint(byExit)), p, false)
+			out, all, err := pr.run(t, time.Minute, liza, "doctor", "--json")
+			var said struct {
+				Result struct {
+					Findings []struct{ Check, Severity, Subject, Message string } `json:"findings"`
+				} `json:"result"`
+			}
+			if err := json.Unmarshal(out, &said); err != nil {
+				t.Fatalf("%v\n%s", err, all)
+			}
+			a, lookup := agent.Lookup(p.name, agent.Options{})
+			if err != nil || lookup != nil {
+				t.Fatal(err, lookup)
+			}
+			found := false
+			for _, f := range said.Result.Findings {
+				if f.Check != "agent" || f.Subject != p.name {
+					continue
+				}
+				if found = true; f.Severity != "ok" || !strings.Contains(f.Message, a.Info().Checked) {
+					t.Errorf("%s: %s, want ok and version %s", f.Severity, f.Message, a.Info().Checked)
+				}
+			}
+			if !found {
+				t.Errorf("doctor does not look at %s:\n%s", p.name, all)
+			}
+		})
+	}
+}
+
 // sprintLimit is the time that one sprint may take: opencode starts slowly on a busy machine. It
 // ends before the tests have to, so that liza stops what it has started.
 func sprintLimit(t *testing.T) time.Duration {
@@ -75,7 +112,7 @@ func TestAProgramWorksThroughAWholeSprint(t *testing.T) {
 	for _, p := range installed(t) {
 		for _, w := range []way{byVerbs, byExit, byTools} {
 			if w == byTools && p.noTools != "" {
-				tab.add(p.name, w, "cannot: "+p.noTools)
+				tab.add(p.name, w, "cannot: "+p.noTools, "", "", "", "", "")
 				continue
 			}
 			t.Run(p.name+"/"+string(w), func(t *testing.T) {

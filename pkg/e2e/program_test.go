@@ -46,7 +46,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "gemini", silent: "529", model: "gemini-2.5-flash",
+		name: "gemini", model: "gemini-2.5-flash",
 		env: func(url, home string) []string {
 			return []string{"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + url}
 		},
