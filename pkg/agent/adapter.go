@@ -66,6 +66,7 @@ type Exit struct {
 	Unknown bool   // neither is known: the output was recorded
 	Stdout  []byte // the last MaxFinal bytes
 	Stderr  []byte // the last 64 KiB
+	After   []byte // what of Stderr came after the last line of stdout; nil: not known
 	At      time.Time
 }
 

@@ -120,7 +120,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 var (
 	programName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	placeholder  = regexp.MustCompile(`\{\{[^}]*\}\}`)
-	placeholders = []string{"{{.PromptFile}}", "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
+	placeholders = []string{"{{.PromptFile}}", "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
 )
 
 // problems lists what is wrong with an entry; each begins with the key.
@@ -146,8 +146,8 @@ func (e Entry) problems() []error {
 	if len(e.Model) > 0 && !mentions(e.Model, "{{.Model}}") {
 		bad("model has no {{.Model}}")
 	}
-	if len(e.MCP) > 0 && !mentions(e.MCP, "{{.MCPConfig}}") {
-		bad("mcp has no {{.MCPConfig}}")
+	if len(e.MCP) > 0 && !mentions(e.MCP, "{{.MCPConfig}}") && !mentions(e.MCP, "{{.Liza}}") {
+		bad("mcp has no {{.MCPConfig}} and no {{.Liza}}")
 	}
 	for key, args := range map[string][]string{"resume": e.Resume, "resume_command": e.ResumeCommand} {
 		if len(args) > 0 && !mentions(args, "{{.Session}}") {

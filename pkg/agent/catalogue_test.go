@@ -165,6 +165,17 @@ func TestAProgramIsToldOfTheMCPServerUnlessTheProjectSaysNo(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %s", what, cmd.Argv, err, config)
 		}
 	}
+	if cmd, err := catalogued(t, "qwen").Command(spec); err != nil || !slices.Contains(cmd.Argv, config) {
+		t.Errorf("qwen: %q, %v; want %s", cmd.Argv, err, config)
+	}
+	for what, spec := range map[string]Spec{"a run": spec, "a resumed run": {Prompt: "do it", Session: "S", Liza: spec.Liza}} {
+		cmd, err := catalogued(t, "codex").Command(spec)
+		for _, want := range []string{"mcp_servers.liza.command=/opt/the liza", `mcp_servers.liza.args=["mcp"]`} {
+			if i := slices.Index(cmd.Argv, want); err != nil || i < 1 || cmd.Argv[i-1] != "-c" {
+				t.Errorf("%s of codex: %q, %v; want -c %s", what, cmd.Argv, err, want)
+			}
+		}
+	}
 	if cmd, err := catalogued(t, "gemini").Command(spec); err != nil || strings.Contains(strings.Join(cmd.Argv, " "), "mcp") {
 		t.Errorf("a program that takes none: %q, %v", cmd.Argv, err)
 	}
@@ -175,7 +186,7 @@ func TestAProgramIsToldOfTheMCPServerUnlessTheProjectSaysNo(t *testing.T) {
 	if cmd, err := quiet.Command(spec); err != nil || strings.Contains(strings.Join(cmd.Argv, " "), "mcp") {
 		t.Errorf("a project that wants none: %q, %v", cmd.Argv, err)
 	}
-	if _, err := newOwn("mine", Entry{Command: []string{"x"}, MCP: []string{"--mcp"}}); err == nil || !strings.Contains(err.Error(), "mcp has no {{.MCPConfig}}") {
+	if _, err := newOwn("mine", Entry{Command: []string{"x"}, MCP: []string{"--mcp"}}); err == nil || !strings.Contains(err.Error(), "mcp has no {{.MCPConfig}} and no {{.Liza}}") {
 		t.Errorf("arguments without the configuration gave %v", err)
 	}
 }

@@ -77,11 +77,16 @@ func (f *follower) signs(e Exit) []sign {
 		signs = append(signs, f.pending.sign())
 	}
 	// What was printed besides is about the end of the run when the run failed by itself, or
-	// when nothing else ever happened. Of a run that was stopped it may be long past.
+	// when nothing else ever happened. Of a run that was stopped it may be long past, but for
+	// what came last.
 	ownFailure := !e.Unknown && e.Code > 0 && e.Code < 128
-	if f.final == nil && (ownFailure || !f.worked) {
+	switch {
+	case f.final != nil:
+	case ownFailure || !f.worked:
 		signs = append(signs, lineSigns(lastLines(string(e.Stderr), stderrLines))...)
 		signs = append(signs, lineSigns(f.plainText())...)
+	default:
+		signs = append(signs, lineSigns(lastLines(string(e.After), stderrLines))...)
 	}
 	return signs
 }

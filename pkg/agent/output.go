@@ -29,6 +29,7 @@ type output struct {
 	to     io.Writer
 	failed error
 	tail   ending
+	after  ending // of stderr, what came after the last line of stdout
 }
 
 const (
@@ -38,7 +39,7 @@ const (
 
 func newOutput(reader Reader, to io.Writer, began time.Time, from [2]*os.File) *output {
 	o := &output{reader: reader, began: began, to: to, from: from, change: make(chan struct{}, 1), done: make(chan struct{})}
-	o.kept[stdout].limit, o.kept[stderr].limit, o.tail.limit = MaxFinal, stderrSize, tailLines*tailLineSize
+	o.kept[stdout].limit, o.kept[stderr].limit, o.tail.limit, o.after.limit = MaxFinal, stderrSize, tailLines*tailLineSize, stderrSize
 	var copiers sync.WaitGroup
 	for which := range from {
 		copiers.Go(func() { o.copy(which) })
@@ -94,6 +95,11 @@ func (o *output) pass(which int, lines []byte, cut bool) {
 		_, o.failed = o.to.Write(lines)
 	}
 	o.tail.add(lines)
+	if which == stdout {
+		o.after.data = nil
+	} else {
+		o.after.add(lines)
+	}
 	o.mu.Unlock()
 	if which != stdout {
 		return

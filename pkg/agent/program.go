@@ -141,6 +141,7 @@ func (p *entryProgram) values(s Spec, prompt string) *strings.Replacer {
 		"{{.Prompt}}", prompt,
 		"{{.Model}}", s.Model,
 		"{{.MCPConfig}}", mcpConfig(s.Liza),
+		"{{.Liza}}", s.Liza,
 		"{{.Session}}", s.Session,
 		"{{.Worktree}}", s.Worktree,
 		"{{.Role}}", s.Role,

@@ -260,7 +260,7 @@ func (c *child) exit() Exit {
 // result puts together what the reader says and what Run knows.
 func (c *child) result(cmd Command, cause Outcome, why string, left []Process) Result {
 	e := c.exit()
-	e.Stdout, e.Stderr, e.At = c.out.kept[stdout].bytes(), c.out.kept[stderr].bytes(), time.Now()
+	e.Stdout, e.Stderr, e.After, e.At = c.out.kept[stdout].bytes(), c.out.kept[stderr].bytes(), c.out.after.bytes(), time.Now()
 	res := c.out.reader.End(e)
 	res.ExitCode, res.Signal = e.Code, e.Signal
 	res.Tail, res.OutputError, res.Left = c.out.lastLines(), c.out.failed, left

@@ -192,6 +192,26 @@ func TestASilentProgramIsStalled(t *testing.T) {
 	wantNothingLeft(t, mark)
 }
 
+// gemini says on stderr that its provider is overloaded, waits, and tries again.
+func TestWhatAProgramSaidLastBeforeItWasStoppedCounts(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[string]Outcome{
+		"Attempt 1 failed with status 529. Retrying with backoff...\n": Overloaded,
+		"Attempt 1 failed, once more\n":                                Crashed,
+		"a.go:3: status 529 is odd\n":                                  Crashed, // about code
+		"":                                                             Crashed, // it went on after all that stands on stderr
+	} {
+		r := catalogued(t, "gemini").Reader(Spec{})
+		for _, line := range []string{`{"type":"init","session_id":"s"}`, `{"type":"tool_use","tool_name":"x","tool_id":"1"}`, `{"type":"tool_result","tool_id":"1","status":"success"}`} {
+			r.Line([]byte(line))
+		}
+		stderr := "Attempt 1 failed with status 529\n" + after
+		if res := r.End(Exit{Code: -1, Signal: "SIGTERM", Stderr: []byte(stderr), After: []byte(after)}); res.Outcome != want {
+			t.Errorf("%q is %s, want %s", after, res.Outcome, want)
+		}
+	}
+}
+
 func TestActivityElsewhereRestartsTheStallClock(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -3,7 +3,10 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -31,9 +34,20 @@ func newTable(t *testing.T, title, head string) *table {
 			fmt.Fprintln(w, r)
 		}
 		w.Flush()
-		fmt.Printf("\n%s\n\n%s\n", title, b.String())
+		fmt.Printf("\n%s\n%s\n\n%s\n", title, measured(t), b.String())
 	})
 	return tab
+}
+
+// measured says of what, where and when a table is.
+func measured(t *testing.T) string {
+	text := fmt.Sprintf("%s, %s/%s", time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH)
+	for _, p := range installed(t) {
+		if a, err := agent.Lookup(p.name, agent.Options{}); err == nil {
+			text += ", " + p.name + " " + a.Info().Checked
+		}
+	}
+	return text
 }
 
 func (tab *table) add(columns ...any) {
@@ -46,49 +60,123 @@ func (tab *table) add(columns ...any) {
 	tab.rows = append(tab.rows, strings.Join(text, "\t"))
 }
 
-// sprintLimit is the time that one sprint may take; opencode starts slowly on a busy machine.
-const sprintLimit = 5 * time.Minute
+// The flags that Liza relies on are in the help of the program as it is now.
+func TestDoctorFindsAProgramAsTheCatalogueKnowsIt(t *testing.T) {
+	t.Parallel()
+	for _, p := range installed(t) {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			pr := newProject(t, newServer(t, sprint(byExit)), p, false)
+			out, all, err := pr.run(t, time.Minute, liza, "doctor", "--json")
+			var said struct {
+				Result struct {
+					Findings []struct{ Check, Severity, Subject, Message string } `json:"findings"`
+				} `json:"result"`
+			}
+			if err := json.Unmarshal(out, &said); err != nil {
+				t.Fatalf("%v\n%s", err, all)
+			}
+			a, lookup := agent.Lookup(p.name, agent.Options{})
+			if err != nil || lookup != nil {
+				t.Fatal(err, lookup)
+			}
+			found := false
+			for _, f := range said.Result.Findings {
+				if f.Check != "agent" || f.Subject != p.name {
+					continue
+				}
+				if found = true; f.Severity != "ok" || !strings.Contains(f.Message, a.Info().Checked) {
+					t.Errorf("%s: %s, want ok and version %s", f.Severity, f.Message, a.Info().Checked)
+				}
+			}
+			if !found {
+				t.Errorf("doctor does not look at %s:\n%s", p.name, all)
+			}
+		})
+	}
+}
+
+// sprintLimit is the time that one sprint may take: opencode starts slowly on a busy machine. It
+// ends before the tests have to, so that liza stops what it has started.
+func sprintLimit(t *testing.T) time.Duration {
+	limit := 5 * time.Minute
+	if end, ok := t.Deadline(); ok {
+		limit = min(limit, time.Until(end)-20*time.Second)
+	}
+	return limit
+}
 
 func TestAProgramWorksThroughAWholeSprint(t *testing.T) {
 	t.Parallel()
-	tab := newTable(t, "Sprints: plan, code, reject, fix, approve, merge", "program\tby\toutcome\tseconds\truns\tcalls\tresumed\toutside")
+	tab := newTable(t, "Sprints: plan, code, reject, fix, approve, merge", "program\tby\toutcome\tseconds\truns\tcalls\tresumed calls\thosts tried")
 	for _, p := range installed(t) {
-		for _, w := range []way{byVerbs, byExit} {
+		for _, w := range []way{byVerbs, byExit, byTools} {
+			if w == byTools && p.noTools != "" {
+				tab.add(p.name, w, "cannot: "+p.noTools, "", "", "", "", "")
+				continue
+			}
 			t.Run(p.name+"/"+string(w), func(t *testing.T) {
 				t.Parallel()
 				s := newServer(t, sprint(w))
-				pr := newProject(t, s, p, "")
+				pr := newProject(t, s, p, w == byTools)
 				began := time.Now()
-				_, all, err := pr.run(t, sprintLimit, liza, "run", "--coders", "1", "--plain", "--timeout", "4m")
+				_, all, err := pr.run(t, sprintLimit(t), liza, "run", "--coders", "1", "--plain", "--timeout", "4m")
 				t.Cleanup(func() {
 					if t.Failed() {
-						t.Log(all)
+						t.Log(all + pr.outputs(t))
 					}
 				})
 				b := pr.board(t)
 				runs := len(pr.interactions(t, "_planner")) + len(pr.interactions(t, "hello")) + len(pr.interactions(t, "readme"))
-				tab.add(p.name, w, b.Goal.Status, fmt.Sprintf("%.0f", time.Since(began).Seconds()), runs, len(s.seen()), s.resumed(), strings.Join(s.outsiders(), " "))
+				resumed := fmt.Sprint(s.resumed())
+				if !resumes(t, p) {
+					resumed = "cannot"
+				}
+				tab.add(p.name, w, b.Goal.Status, fmt.Sprintf("%.0f", time.Since(began).Seconds()), runs, len(s.seen()), resumed, strings.Join(s.outsiders(), " "))
 				if err != nil {
 					t.Errorf("liza run: %v", err)
 				}
 				checkSprint(t, pr, s, b)
 				checkResumed(t, p, s)
+				if w == byTools {
+					checkTools(t, s)
+				}
 			})
 		}
 	}
+}
+
+// resumes tells whether the program can go on in an old conversation.
+func resumes(t *testing.T, p program) bool {
+	t.Helper()
+	a, err := agent.Lookup(p.name, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Info().Resumes
 }
 
 // checkResumed wants that the rejected task went on in its old conversation, where the program
 // can resume one.
 func checkResumed(t *testing.T, p program, s *server) {
 	t.Helper()
-	a, err := agent.Lookup(p.name, agent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	again := slices.ContainsFunc(s.seen(), func(c call) bool { return c.ask.resumed && c.ask.task == "hello" && c.ask.iteration == 2 })
-	if again != a.Info().Resumes {
-		t.Errorf("the second iteration was in the old conversation: %v, want %v", again, a.Info().Resumes)
+	if want := resumes(t, p); again != want {
+		t.Errorf("the second iteration was in the old conversation: %v, want %v", again, want)
+	}
+}
+
+// checkTools wants that the plan, three submissions and three verdicts came by tools of MCP.
+func checkTools(t *testing.T, s *server) {
+	t.Helper()
+	called := map[string]int{}
+	for _, c := range s.seen() {
+		if c.tool {
+			called[c.ask.role]++
+		}
+	}
+	if want := map[string]int{"planner": 1, "coder": 3, "code_reviewer": 3}; !maps.Equal(called, want) {
+		t.Errorf("tools were called %v times, want %v", called, want)
 	}
 }
 

@@ -79,22 +79,32 @@ func streamChat(r request, a answer) []event {
 		event{data: "[DONE]"})
 }
 
+// A responsesTool is a tool, or a namespace of some.
+type responsesTool struct {
+	Type       string          `json:"type"`
+	Name       string          `json:"name"`
+	Parameters schema          `json:"parameters"`
+	Tools      []responsesTool `json:"tools"`
+}
+
 func readResponses(_ *http.Request, body []byte) (request, error) {
 	var in struct {
 		Model  string          `json:"model"`
 		Stream bool            `json:"stream"`
 		Input  json.RawMessage `json:"input"`
-		Tools  []struct {
-			Name       string `json:"name"`
-			Parameters schema `json:"parameters"`
-		} `json:"tools"`
+		Tools  []responsesTool `json:"tools"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return request{}, err
 	}
 	r := request{model: in.Model, stream: in.Stream}
 	for _, t := range in.Tools {
-		r.tools = append(r.tools, tool{name: t.Name, schema: t.Parameters})
+		if t.Type != "namespace" {
+			r.tools = append(r.tools, tool{name: t.Name, schema: t.Parameters})
+		}
+		for _, inner := range t.Tools {
+			r.tools = append(r.tools, tool{name: inner.Name, space: t.Name, schema: inner.Parameters})
+		}
 	}
 	var text string
 	if json.Unmarshal(in.Input, &text) == nil {
@@ -122,7 +132,11 @@ func readResponses(_ *http.Request, body []byte) (request, error) {
 
 func (a answer) responsesItem() map[string]any {
 	if a.tool != "" {
-		return map[string]any{"type": "function_call", "id": "fc_" + a.id, "call_id": "call_" + a.id, "name": a.tool, "arguments": a.argsText(), "status": "completed"}
+		item := map[string]any{"type": "function_call", "id": "fc_" + a.id, "call_id": "call_" + a.id, "name": a.tool, "arguments": a.argsText(), "status": "completed"}
+		if a.space != "" {
+			item["namespace"] = a.space
+		}
+		return item
 	}
 	return map[string]any{"type": "message", "id": "msg_" + a.id, "role": "assistant", "status": "completed",
 		"content": []any{map[string]any{"type": "output_text", "text": a.text, "annotations": []any{}}}}

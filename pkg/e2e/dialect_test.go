@@ -44,6 +44,7 @@ type turn struct {
 // A tool is what the program lets the model call.
 type tool struct {
 	name   string
+	space  string // the namespace that it is in; may be empty
 	schema schema
 }
 
@@ -81,10 +82,11 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 // An answer of the model: a call of a tool, or a text.
 // Programs take two with the same id for one.
 type answer struct {
-	id   string
-	tool string
-	args map[string]any
-	text string
+	id    string
+	tool  string
+	space string // of the tool
+	args  map[string]any
+	text  string
 }
 
 const (
@@ -122,6 +124,53 @@ func (r request) shell(command string) (answer, bool) {
 		}
 	}
 	return answer{}, false
+}
+
+// find asks for a tool of Liza's MCP server where the program keeps such tools back; elsewhere it
+// is a command that changes nothing.
+func (r request) find(name string) answer {
+	for _, t := range r.tools {
+		if searchTool.MatchString(t.name) {
+			return answer{tool: t.name, args: map[string]any{"query": "select:" + fullName(name)}}
+		}
+	}
+	a, _ := r.shell("git status")
+	return a
+}
+
+var searchTool = regexp.MustCompile(`(?i)^tool_?search$`)
+
+// fullName is what programs call a tool of Liza's that they keep back.
+func fullName(name string) string { return "mcp__liza__" + name }
+
+// liza is the call of a tool of Liza's MCP server. Programs put the server's name before that of
+// the tool, and some write _ for -; some that keep the tools back have a tool to call them by.
+func (r request) liza(name, args string) (answer, bool) {
+	var given map[string]any
+	if err := json.Unmarshal([]byte(args), &given); err != nil {
+		panic(err) // the script is ours
+	}
+	want := "liza_" + strings.ReplaceAll(name, "-", "_")
+	for _, t := range r.tools {
+		full := strings.ReplaceAll(t.space+"_"+t.name, "-", "_")
+		if strings.HasSuffix(strings.ReplaceAll(full, "__", "_"), want) {
+			return answer{tool: t.name, space: t.space, args: given}, true
+		}
+	}
+	for _, t := range r.tools {
+		if t.name == "tool_call" {
+			return answer{tool: t.name, args: map[string]any{"name": fullName(name), "arguments": given}}, true
+		}
+	}
+	return answer{}, false
+}
+
+func (r request) toolNames() string {
+	var names []string
+	for _, t := range r.tools {
+		names = append(names, t.name)
+	}
+	return strings.Join(names, " ")
 }
 
 // something fills an argument that has to be there.

@@ -41,7 +41,7 @@ func TestAFailureOfTheProviderIsRecognised(t *testing.T) {
 				t.Parallel()
 				s := newServer(t, sprint(byExit))
 				s.fail = &c.failure
-				pr := newProject(t, s, p, "")
+				pr := newProject(t, s, p, false)
 				for _, setting := range [][]string{{"stall_timeout", fmt.Sprint(silenceSeconds)}, {"kill_grace", "2"}} {
 					pr.must(t, append([]string{liza, "config", "set"}, setting...)...)
 				}
@@ -55,7 +55,11 @@ func TestAFailureOfTheProviderIsRecognised(t *testing.T) {
 				if tasks := pr.board(t).Tasks; len(tasks) > 0 {
 					status = tasks[0].Status
 				}
-				tab.add(p.name, c.name, outcome, status, fmt.Sprintf("%.0f", time.Since(began).Seconds()), len(s.seen()))
+				shown := outcome
+				if outcome == "stalled" && p.silence(c.name) != nil {
+					shown += ", it waits in silence"
+				}
+				tab.add(p.name, c.name, shown, status, fmt.Sprintf("%.0f", time.Since(began).Seconds()), len(s.seen()))
 				if want := append(slices.Clone(c.want), p.silence(c.name)...); !slices.Contains(want, outcome) {
 					t.Errorf("%s is %s, want %s; liza step: %v\n%s", c.name, outcome, strings.Join(want, " or "), err, all)
 				}

@@ -22,6 +22,11 @@ type program struct {
 	setup  func(url string) []string                // once, before the first run
 	silent string                                   // failures of which it says nothing while it waits
 	config string                                   // below agents: of .liza/config.yaml
+
+	// tools are files like files, by which a person tells the program of Liza's MCP server; nil
+	// where Liza itself does it. noTools says why that is not possible.
+	tools   func(url string) map[string]string
+	noTools string
 }
 
 var programs = []program{
@@ -41,12 +46,15 @@ var programs = []program{
 		},
 	},
 	{
-		name: "gemini", silent: "529", model: "gemini-2.5-flash",
+		name: "gemini", model: "gemini-2.5-flash",
 		env: func(url, home string) []string {
 			return []string{"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + url}
 		},
 		files: func(url, home string) map[string]string {
-			return map[string]string{".gemini/settings.json": `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}}`}
+			return map[string]string{".gemini/settings.json": geminiSettings + "}"}
+		},
+		tools: func(string) map[string]string {
+			return map[string]string{".gemini/settings.json": geminiSettings + fmt.Sprintf(`, "mcpServers": {"liza": {"command": %q, "args": ["mcp"], "trust": true, "env": {%s}}}}`, liza, handedOn)}
 		},
 	},
 	{
@@ -55,6 +63,9 @@ var programs = []program{
 			return []string{"OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "FAKE_API_KEY=" + key, fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "name": "fake", `+
 				`"options": {"baseURL": "%s/v1", "apiKey": "{env:FAKE_API_KEY}"}, "models": {"fake-model": {"name": "fake", "tool_call": true, "limit": {"context": 200000, "output": 8000}}}}}, `+
 				`"small_model": "fake/fake-model", "enabled_providers": ["fake"], "autoupdate": false, "share": "disabled"}`, url)}
+		},
+		tools: func(string) map[string]string {
+			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"mcp": {"liza": {"type": "local", "command": [%q, "mcp"], "enabled": true}}}`, liza)}
 		},
 	},
 	{
@@ -67,7 +78,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "pi", silent: "429 529 quota", model: "fake/fake-model",
+		name: "pi", silent: "429 529 quota", noTools: "it takes no MCP servers", model: "fake/fake-model",
 		env: func(url, home string) []string {
 			return []string{"PI_CODING_AGENT_DIR=" + home + "/.pi/agent", "FAKE_API_KEY=" + key}
 		},
@@ -78,24 +89,43 @@ var programs = []program{
 	{
 		name: "cline", silent: "429 529 quota reset", model: "fake-model",
 		env: func(url, home string) []string { return []string{"FAKE_API_KEY=" + key} },
+		files: func(url, home string) map[string]string {
+			return map[string]string{".cline/data/settings/global-settings.json": `{"telemetryOptOut": true, "autoUpdateEnabled": false}`}
+		},
 		setup: func(url string) []string {
 			return []string{"cline", "auth", "-p", "openai-compatible", "-k", key, "-m", "fake-model", "-b", url + "/v1"}
+		},
+		tools: func(string) map[string]string {
+			return map[string]string{".cline/data/settings/cline_mcp_settings.json": fmt.Sprintf(`{"mcpServers": {"liza": {"transport": {"type": "stdio", "command": %q, "args": ["mcp"]}}}}`, liza)}
 		},
 		config: "  cline:\n    command: [cline, --json, --auto-approve, \"true\", -P, openai-compatible]\n",
 	},
 }
 
+// handedOn names what gemini keeps from its servers because of the word TOKEN, and the rest of
+// who calls.
+const handedOn = `"LIZA_AGENT_ID": "$LIZA_AGENT_ID", "LIZA_AGENT_TOKEN": "$LIZA_AGENT_TOKEN"`
+
+const geminiSettings = `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}`
+
 // home makes the home folder of a program.
-func (p program) home(t *testing.T, url string) string {
+func (p program) home(t *testing.T, url string, tools bool) string {
 	t.Helper()
 	home := t.TempDir()
-	if p.files == nil {
-		return home
+	if p.files != nil {
+		writeAll(t, home, p.files(url, home))
 	}
-	for name, text := range p.files(url, home) {
-		write(t, filepath.Join(home, name), text)
+	if tools && p.tools != nil {
+		writeAll(t, home, p.tools(url))
 	}
 	return home
+}
+
+func writeAll(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		write(t, filepath.Join(folder, name), text)
+	}
 }
 
 func write(t *testing.T, path, text string) {

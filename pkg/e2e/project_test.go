@@ -72,10 +72,10 @@ type project struct {
 const integrationTest = "#!/bin/sh\nset -e\nfor t in tests/*_test.sh; do [ ! -e \"$t\" ] || sh -e \"$t\"; done\n"
 
 // newProject makes the repository and the home of a person who uses the program, and begins.
-// config is what else .liza/config.yaml says.
-func newProject(t *testing.T, s *server, p program, config string) *project {
+// With tools the program is told of Liza's MCP server, also where Liza itself cannot do it.
+func newProject(t *testing.T, s *server, p program, tools bool) *project {
 	t.Helper()
-	home, tmp := p.home(t, s.url), t.TempDir()
+	home, tmp := p.home(t, s.url, tools), t.TempDir()
 	pr := &project{dir: t.TempDir(), p: p}
 	proxy := []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"}
 	pr.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + tmp, "USER=ada", "LANG=C.UTF-8", "TERM=dumb", "TZ=UTC",
@@ -89,12 +89,13 @@ func newProject(t *testing.T, s *server, p program, config string) *project {
 	write(t, filepath.Join(pr.dir, "specs", "vision.md"), "# Vision\n\n`sh hello.sh Ada` prints `Hello, Ada!`. A missing name is refused with exit code 2.\n")
 	write(t, filepath.Join(pr.dir, "README.md"), "# hello\n\nA greeting for the command line.\n")
 	write(t, filepath.Join(pr.dir, "scripts", "integration-test.sh"), integrationTest)
-	write(t, filepath.Join(pr.dir, ".liza", "config.yaml"), fmt.Sprintf("agents:\n  default: %s\n%smodels: {default: %q}\n%s", p.name, p.config, p.model, config))
+	write(t, filepath.Join(pr.dir, ".liza", "config.yaml"), fmt.Sprintf("agents:\n  default: %s\n%smodels: {default: %q}\n", p.name, p.config, p.model))
 	for _, args := range [][]string{{"chmod", "+x", "scripts/integration-test.sh"}, {"git", "init", "-q", "-b", "main"}, {"git", "add", "-A"}, {"git", "commit", "-qm", "Vision"}} {
 		pr.must(t, args...)
 	}
 	if p.setup != nil {
 		pr.must(t, p.setup(s.url)...)
+		s.forgetHosts() // that was the person, not Liza
 	}
 	pr.must(t, liza, "init", "A greeting")
 	pr.must(t, "git", "add", "-A")
@@ -207,6 +208,21 @@ func (pr *project) interactions(t *testing.T, task string) []interaction {
 	return h.Interactions
 }
 
+// outputs are the last things that the programs printed.
+func (pr *project) outputs(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	logs, _ := filepath.Glob(filepath.Join(pr.dir, ".liza", "output", "*.log"))
+	for _, path := range logs {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(&b, "\n%s:\n%s\n", filepath.Base(path), data[max(0, len(data)-6000):])
+	}
+	return b.String()
+}
+
 // keysFound are files of Liza's that have the provider's key in them.
 func (pr *project) keysFound(t *testing.T) []string {
 	t.Helper()
@@ -227,9 +243,22 @@ func (pr *project) keysFound(t *testing.T) []string {
 	return out
 }
 
-// processesLeft are processes that still work for the project: by their folder, or by the
-// environment that Liza gives them.
+// processesLeft are processes that still work for the project, by the environment that Liza gives
+// them. One that was killed a moment ago may need a while to be gone on a busy machine.
 func (pr *project) processesLeft() []string {
+	var out []string
+	wait := time.NewTicker(200 * time.Millisecond)
+	defer wait.Stop()
+	for range 25 {
+		if out = pr.processes(); len(out) == 0 {
+			return nil
+		}
+		<-wait.C
+	}
+	return out
+}
+
+func (pr *project) processes() []string {
 	var out []string
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range environs {

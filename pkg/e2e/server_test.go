@@ -31,6 +31,7 @@ type call struct {
 	ask     ask
 	ok      bool // a prompt of Liza was in it
 	shell   bool // the program offered a tool that runs commands
+	tool    bool // answered by a call of one of Liza's tools
 	failed  bool
 }
 
@@ -47,8 +48,9 @@ type server struct {
 	stop  chan struct{} // ends what hangs
 }
 
-// answerOrCommand is one thing that the model does: a command in the program's shell, or a text.
-type answerOrCommand struct{ command, text string }
+// answerOrCommand is one thing that the model does: a command in the program's shell, finding a
+// tool of Liza's MCP server, calling it with arguments that are JSON, or a text.
+type answerOrCommand struct{ command, find, tool, args, text string }
 
 func newServer(t testing.TB, script func(a ask) answerOrCommand) *server {
 	t.Helper()
@@ -86,6 +88,12 @@ func (s *server) outsiders() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Compact(slices.Sorted(slices.Values(s.hosts)))
+}
+
+func (s *server) forgetHosts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hosts = nil
 }
 
 // problem is the first request that was not understood.
@@ -164,6 +172,7 @@ func (s *server) aside(w http.ResponseWriter, r *http.Request) {
 
 // answer asks the script, and keeps the call.
 func (s *server) answer(d dialect, req request) (a answer, failed bool) {
+	var missing error
 	c := call{dialect: d.name}
 	c.ask, c.ok = req.ask()
 	a = answer{text: "A task of the project"} // for a title or the like
@@ -171,12 +180,23 @@ func (s *server) answer(d dialect, req request) (a answer, failed bool) {
 		c.shell = true
 		does := s.script(c.ask)
 		a = answer{text: does.text}
-		if does.command != "" {
+		switch {
+		case does.command != "":
 			a, _ = req.shell(does.command)
+		case does.find != "":
+			a = req.find(does.find)
+		case does.tool != "":
+			if a, c.tool = req.liza(does.tool, does.args); !c.tool {
+				missing = fmt.Errorf("%s is not told of liza's tool %s, only of %s", c.ask.role, does.tool, req.toolNames())
+				a = answer{text: missing.Error()}
+			}
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = missing
+	}
 	a.id = strconv.Itoa(len(s.calls) + 1)
 	c.failed = s.fails(c)
 	s.calls = append(s.calls, c)

@@ -11,6 +11,7 @@ type way string
 const (
 	byVerbs way = "verbs" // commands of liza in the program's shell, and plain words at the end
 	byExit  way = "exit"  // the exit command alone
+	byTools way = "mcp"   // tools of Liza's server, and plain words at the end
 )
 
 // The sprint: a planner makes two tasks; `hello` is rejected once, mended, approved and merged;
@@ -51,7 +52,10 @@ func sprint(w way) func(a ask) answerOrCommand {
 }
 
 func planner(w way) []answerOrCommand {
-	if w == byVerbs {
+	switch w {
+	case byTools:
+		return []answerOrCommand{{find: "plan-apply"}, {tool: "plan-apply", args: plan}, {text: "The plan is on the board."}}
+	case byVerbs:
 		return []answerOrCommand{{command: "$LIZA_BIN plan apply - <<'PLAN'\n" + plan + "\nPLAN"}, {text: "The plan is on the board."}}
 	}
 	return []answerOrCommand{{command: "git log --oneline"}, {text: exitCommand("Two tasks.", `"plan": `+plan)}}
@@ -59,7 +63,11 @@ func planner(w way) []answerOrCommand {
 
 func coder(w way, a ask, command string) []answerOrCommand {
 	steps := []answerOrCommand{{command: command}}
-	if w == byVerbs {
+	switch w {
+	case byTools:
+		args := fmt.Sprintf(`{"task": %q, "summary": "It is done and tested."}`, a.task)
+		return append(steps, answerOrCommand{find: "submit"}, answerOrCommand{tool: "submit", args: args}, answerOrCommand{text: "It is submitted."})
+	case byVerbs:
 		return append(steps, answerOrCommand{command: fmt.Sprintf("$LIZA_BIN submit %s --summary 'It is done and tested.'", a.task)}, answerOrCommand{text: "It is submitted."})
 	}
 	return append(steps, answerOrCommand{text: exitCommand("It is done and tested.", "")})
@@ -72,7 +80,14 @@ func reviewer(w way, a ask) []answerOrCommand {
 		command, verdict = fmt.Sprintf("reject --reason '%s'", rejection), fmt.Sprintf(`"review": {"status": "needs_fix", "reason": %q}`, rejection)
 	}
 	look := answerOrCommand{command: "git log --oneline | head -n 3"}
-	if w == byVerbs {
+	switch w {
+	case byTools:
+		args := fmt.Sprintf(`{"task": %q, "verdict": "approve"}`, a.task)
+		if rejects {
+			args = fmt.Sprintf(`{"task": %q, "verdict": "reject", "reason": %q}`, a.task, rejection)
+		}
+		return []answerOrCommand{{find: "verdict"}, {tool: "verdict", args: args}, {text: "The verdict is given."}}
+	case byVerbs:
 		return []answerOrCommand{look, {command: fmt.Sprintf("$LIZA_BIN verdict %s %s", a.task, command)}, {text: "The verdict is given."}}
 	}
 	return []answerOrCommand{look, {text: exitCommand("It was read.", verdict)}}

@@ -138,6 +138,43 @@ func TestAQuestionWithoutAToolOrAPromptIsAnsweredInWords(t *testing.T) {
 	}
 }
 
+func TestTheServerCallsLizasToolsAsEachProgramOffersThem(t *testing.T) {
+	t.Parallel()
+	const found = `"messages": [{"role": "user", "content": %q}, {"role": "tool", "content": "done"}, {"role": "tool", "content": "found"}]`
+	for name, c := range map[string]struct {
+		path, body, tools string
+		want              []string
+	}{
+		"chat":       {"/v1/chat/completions", `{"model": "m", ` + found + `, "tools": [%s]}`, `{"function": {"name": "liza_submit"}}`, []string{`"liza_submit"`, `readme`}},
+		"underlines": {"/v1/chat/completions", `{"model": "m", ` + found + `, "tools": [%s]}`, `{"function": {"name": "mcp_liza_submit"}}`, []string{`"mcp_liza_submit"`}},
+		"kept back":  {"/v1/chat/completions", `{"model": "m", ` + found + `, "tools": [%s]}`, `{"function": {"name": "tool_call"}}`, []string{`"tool_call"`, `mcp__liza__submit`, `arguments`}},
+		"namespace": {"/v1/responses", `{"model": "m", "input": [{"role": "user", "content": %q}, {"type": "function_call_output"}, {"type": "function_call_output"}], "tools": [%s]}`,
+			`{"type": "namespace", "name": "mcp__liza", "tools": [{"type": "function", "name": "submit"}]}`, []string{`"namespace":"mcp__liza"`, `"name":"submit"`}},
+	} {
+		s := newServer(t, sprint(byTools))
+		tools := c.tools + `, {"name": "bash", "parameters": ` + shellSchema + `, "function": {"name": "bash", "parameters": ` + shellSchema + `}}`
+		got := said(t, s.url+c.path, fmt.Sprintf(c.body, told, tools), false)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %s in %s", name, want, got)
+			}
+		}
+		if calls := s.seen(); len(calls) != 1 || !calls[0].tool || s.problem() != nil {
+			t.Errorf("%s: the server saw %+v, %v", name, calls, s.problem())
+		}
+	}
+}
+
+func TestAToolThatIsNotOfferedIsAProblem(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, sprint(byTools))
+	body := fmt.Sprintf(`{"model": "m", "messages": [{"role": "user", "content": %q}, {"role": "tool"}, {"role": "tool"}], "tools": [{"function": {"name": "bash", "parameters": %s}}]}`, told, shellSchema)
+	said(t, s.url+"/v1/chat/completions", body, false)
+	if err := s.problem(); err == nil || !strings.Contains(err.Error(), "coder is not told of liza's tool submit, only of bash") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAResumedConversationIsKnownByItsLastPrompt(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, sprint(byVerbs))
