@@ -33,7 +33,9 @@ func TestTheLargestTemplateIsJudgedQuicklyAndALargerOneRefused(t *testing.T) {
 		began := time.Now()
 		c, err := compile(name, text)
 		if err == nil {
-			_, _ = c.denied(Coder)
+			for _, u := range c.uses() {
+				_ = u.denied(Coder)
+			}
 			out, failed := c.render(big, maxRender)
 			if failed == nil && len(out) > maxRender {
 				t.Errorf("%s: %d bytes", name, len(out))
@@ -61,7 +63,9 @@ func FuzzRender(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _ = c.denied(Coder)
+		for _, u := range c.uses() {
+			_ = u.denied(Coder)
+		}
 		data := samples(Coder, true)
 		data["Title"], data["Description"] = value, value
 		if out, err := c.render(data, 10000); err == nil && len(out) > 10000 {
