@@ -18,8 +18,9 @@ const controlFD = 3
 
 // Reap is the whole of a process that a supervisor puts between itself and a program (Spec.Reaper):
 // it starts the program with its own streams and environment, adopts every orphan below it,
-// and when the supervisor says so, or is gone, or TERM comes, ends all of them: TERM, grace, KILL,
-// again until there is no child. It returns the exit code.
+// and when the supervisor says so, or TERM comes, ends all of them: TERM, grace, KILL, again
+// until there is no child. Without a supervisor the program goes on until somebody stops it
+// (protocol 6.4), and when it has ended the rest is. It returns the exit code.
 func Reap() int {
 	unix.CloseOnExec(controlFD)
 	control := os.NewFile(controlFD, "supervisor")
@@ -31,7 +32,7 @@ func Reap() int {
 	}
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it marks have to do
 	_ = os.WriteFile("/proc/self/comm", []byte("liza-reap"), 0)
-	r := &reaping{order: o, control: control, changes: make(chan os.Signal, 1), stop: make(chan time.Duration, 2)}
+	r := &reaping{order: o, control: control, changes: make(chan os.Signal, 1), stop: make(chan time.Duration, 2), lost: make(chan struct{})}
 	signal.Notify(r.changes, syscall.SIGCHLD)
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
@@ -49,13 +50,14 @@ func Reap() int {
 		for orders.Decode(&o) == nil && !o.End {
 		}
 		if !o.End {
-			o.Grace = r.order.Grace // the supervisor is gone
+			close(r.lost)
+			return
 		}
 		r.stop <- o.Grace
 	}()
 	go func() {
 		<-asked
-		r.stop <- r.order.Grace
+		r.stop <- r.order.Grace / 2 // who stops the run of a dead supervisor kills us after the whole
 	}()
 	return r.run()
 }
@@ -94,16 +96,23 @@ type reaping struct {
 	control *os.File
 	changes chan os.Signal     // SIGCHLD
 	stop    chan time.Duration // the order to end, with its grace
+	lost    chan struct{}      // closed when the supervisor is gone
 }
 
 func (r *reaping) run() int {
 	if r.order.Terminal {
 		go r.follow()
 	}
+	lost := r.lost
 	for {
 		r.bury()
+		if r.ended && lost == nil {
+			return r.end(r.order.Grace)
+		}
 		select {
 		case <-r.changes:
+		case <-lost:
+			lost = nil
 		case grace := <-r.stop:
 			return r.end(grace)
 		}

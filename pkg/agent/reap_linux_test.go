@@ -308,15 +308,17 @@ func TestAReaperTellsWhyAProgramCannotBeStarted(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftOfTheRunOfASupervisorThatIsKilled(t *testing.T) {
-	t.Parallel()
-	_, dir := leaving(t, "set -- $(cat /proc/$$/stat); echo $1 ${22} > DIR/agent.new; mv DIR/agent.new DIR/agent.pid\ntrap '' TERM; while :; do sleep 1; done")
+// supervisorKilled starts a supervisor that runs a program which leaves a server and an MCP
+// child behind and goes on until the file end is there, and kills it.
+func supervisorKilled(t *testing.T) (dir string, program Process) {
+	t.Helper()
+	_, dir = leaving(t, "set -- $(cat /proc/$$/stat); echo $1 ${22} > DIR/agent.new; mv DIR/agent.new DIR/agent.pid\ntrap '' TERM; until [ -e DIR/end ]; do sleep 0.1; done")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	supervisor := exec.Command(self, dir)
-	supervisor.Env = append(os.Environ(), programVariable+"=supervise")
+	supervisor.Env = append(os.Environ(), programVariable+"=supervise", "LIZA_TEST_RUN="+dir)
 	if err := supervisor.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -324,9 +326,33 @@ func TestNothingIsLeftOfTheRunOfASupervisorThatIsKilled(t *testing.T) {
 	eventually(t, "the program has begun", func() bool { _, err := os.Stat(file); return err == nil })
 	_ = supervisor.Process.Kill()
 	_ = supervisor.Wait()
-	for _, name := range []string{"agent", "server", "mcp"} {
-		p := left(t, dir, name)
-		eventually(t, "the end of the "+name, func() bool { return !Alive(p.Pid, p.Start) })
+	return dir, left(t, dir, "agent")
+}
+
+func TestTheProgramOfAKilledSupervisorIsStoppedWithAllThatIsBelow(t *testing.T) {
+	t.Parallel()
+	dir, program := supervisorKilled(t)
+	server, mcp := left(t, dir, "server"), left(t, dir, "mcp")
+	for _, p := range []Process{program, server, mcp} {
+		if !Alive(p.Pid, p.Start) {
+			t.Errorf("process %d was ended with its supervisor; whoever takes over has to do that", p.Pid)
+		}
+	}
+	program.Pgid = program.Pid
+	if err := StopOrphan(t.Context(), program, map[string]string{"LIZA_TEST_RUN": dir}, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Process{program, server, mcp} {
+		eventually(t, "the end of a process", func() bool { return !Alive(p.Pid, p.Start) })
+	}
+}
+
+func TestTheProgramOfAKilledSupervisorLeavesNothingBehindWhenItEnds(t *testing.T) {
+	t.Parallel()
+	dir, program := supervisorKilled(t)
+	scriptFile(t, dir, "end", "")
+	for _, p := range []Process{program, left(t, dir, "server"), left(t, dir, "mcp")} {
+		eventually(t, "the end of a process", func() bool { return !Alive(p.Pid, p.Start) })
 	}
 }
 
