@@ -96,8 +96,8 @@ func (l *Library) Program(r *Role, t *blackboard.Task, s Settings, cli, model st
 	program = firstOf(r.CLI, s.Program, "claude")
 	if prefix, rest, ok := strings.Cut(id, ":"); ok && isProgram(prefix) {
 		program, id = prefix, rest
-		if cli != "" && cli != prefix {
-			id = "" // another program does not know this one's models
+		if cli != "" && cli != prefix || id == Default {
+			id = "" // another program does not know this one's models; "codex:default" leaves the choice to codex
 		}
 	}
 	return firstOf(cli, program), id

@@ -101,6 +101,7 @@ plain: {name: plain, description: d, instructions: i, llm_model: default}
 		"an alias of the role":              {role: "implement", models: byRole, program: "claude", id: "m-alias"},
 		"its own":                           {role: "named", models: byRole, program: "codex", id: "m-role"},
 		"program and model":                 {role: "pair", program: "gemini", id: "m-pair"},
+		"a program, and its own choice":     {role: "plain", models: map[string]string{"coder": "codex:default"}, program: "codex"},
 		"a colon that is none":              {role: "slash", program: "claude", id: "vendor:m"},
 		"the option wins":                   {role: "named", cli: "claude", program: "claude", id: "m-role"},
 		"another program has other models":  {role: "pair", cli: "claude", program: "claude"},
