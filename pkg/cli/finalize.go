@@ -33,5 +33,8 @@ func (o *finalizeOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !o.env.JSON {
+		o.env.Notices(done.Warnings)
+	}
 	return o.env.Print(done, "claimable now: %s\n", strings.Join(done.Tasks, ", "))
 }

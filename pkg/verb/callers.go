@@ -68,8 +68,10 @@ func (d *Desk) Skills() skill.Library { return skill.Load(d.Project.Skills()) }
 // arguments, its command, its caller (roles-and-knowledge 3.3).
 func (d *Desk) newTaskProblem(s *blackboard.State, t *blackboard.Task, human bool) error {
 	b := &planBuild{desk: d, state: s, caller: d.callerOf(s, human)}
-	x := PlanTask{Command: t.Command, Skill: t.Skill, Args: t.Args, Secrets: t.Secrets, Writes: t.Writes, TimeoutSeconds: t.TimeoutSeconds}
-	item{b, 0, &x}.kind(t)
+	x := PlanTask{Command: t.Command, Skill: t.Skill, Args: t.Args, Secrets: t.Secrets, Writes: t.Writes}
+	n := item{b, 0, &x}
+	n.kind(t)
+	n.texts(t)
 	if t.KindOf() == "exec" {
 		if err := d.MayRun(t.ID, first(t.Command, t.Description)); err != nil {
 			b.bad("command: %v", err)

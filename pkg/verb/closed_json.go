@@ -1,75 +1,143 @@
 package verb
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"liza/pkg/blackboard"
 )
 
-// shape describes which keys a decoded JSON value may have.
-type shape struct {
-	fields map[string]*shape // of an object; nil for an open one
-	item   *shape            // of a list
+// decodeClosed decodes JSON into v. Its error has every problem of form: unknown keys with
+// the nearest known one, and values of another type. Keys that begin with x_ are ignored.
+func decodeClosed(data []byte, v any) error {
+	raw, err := decodeRaw(data)
+	if err != nil {
+		return err
+	}
+	var f formCheck
+	f.value(&raw, reflect.TypeOf(v), "")
+	if len(f.problems) > 0 {
+		return errors.New(allOf(f.problems))
+	}
+	return json.Unmarshal(data, v)
 }
 
-// shapeOf derives the shape from a Go type's json tags.
-func shapeOf(v any) *shape { return typeShape(reflect.TypeOf(v)) }
+func decodeRaw(data []byte) (raw any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	err = dec.Decode(&raw)
+	return raw, err
+}
 
-func typeShape(t reflect.Type) *shape {
+// formCheck compares decoded JSON with a Go type and its json tags. What does not fit is a
+// problem with its path, and becomes null.
+type formCheck struct{ problems []string }
+
+func (f *formCheck) full() bool { return len(f.problems) > mostProblems }
+
+func (f *formCheck) value(v *any, t reflect.Type, path string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if *v == nil || t.Kind() == reflect.Interface || f.full() {
+		return
+	}
+	fits := false
 	switch t.Kind() {
+	case reflect.String:
+		_, fits = (*v).(string)
+	case reflect.Bool:
+		_, fits = (*v).(bool)
+	case reflect.Int:
+		n, number := (*v).(json.Number)
+		_, err := strconv.Atoi(string(n))
+		fits = number && err == nil
 	case reflect.Slice:
-		return &shape{item: typeShape(t.Elem())}
-	case reflect.Struct:
-		s := &shape{fields: map[string]*shape{}}
-		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			if name != "" && name != "-" {
-				s.fields[name] = typeShape(t.Field(i).Type)
+		var list []any
+		if list, fits = (*v).([]any); fits {
+			for i := range list {
+				f.value(&list[i], t.Elem(), fmt.Sprintf("%s[%d]", path, i))
 			}
 		}
-		return s
+	case reflect.Map, reflect.Struct:
+		var object map[string]any
+		if object, fits = (*v).(map[string]any); fits {
+			f.object(object, t, path)
+		}
 	}
-	return &shape{}
+	if !fits {
+		f.problems = append(f.problems, fmt.Sprintf("%s: must be %s, is %s", orWhole(path), kindName(t), jsonName(*v)))
+		*v = nil
+	}
 }
 
-func unknownKeys(v any, s *shape, path string) []string {
-	var out []string
-	switch v := v.(type) {
-	case []any:
-		for i, x := range v {
-			if s != nil && s.item != nil && len(out) <= mostProblems {
-				out = append(out, unknownKeys(x, s.item, fmt.Sprintf("%s[%d]", path, i))...)
-			}
+// object looks at the values of a map, or of a struct at those of the keys that it has.
+func (f *formCheck) object(object map[string]any, t reflect.Type, path string) {
+	known := map[string]reflect.Type{}
+	if t.Kind() == reflect.Struct {
+		known = jsonFields(t)
+	}
+	names := sortedKeys(known)
+	for _, key := range sortedKeys(object) {
+		if f.full() {
+			return
 		}
-	case map[string]any:
-		if s == nil || s.fields == nil {
-			return nil
+		of, ok := known[key]
+		if t.Kind() == reflect.Map {
+			of, ok = t.Elem(), true
 		}
-		known := sortedKeys(s.fields)
-		for _, k := range sortedKeys(v) {
-			sub, ok := s.fields[k]
-			switch {
-			case ok:
-				out = append(out, unknownKeys(v[k], sub, path+"."+k)...)
-			case !strings.HasPrefix(k, "x_"):
-				if len(k) > 100 {
-					k = strings.ToValidUTF8(k[:100], "") + "…"
-				}
-				text := fmt.Sprintf("%s: unknown key '%s'", path, k)
-				if near := blackboard.Nearest(k, known); near != "" {
-					text += fmt.Sprintf("; nearest: %s", near)
-				}
-				out = append(out, text)
-			}
+		switch {
+		case ok:
+			v := object[key]
+			f.value(&v, of, under(path, key))
+			object[key] = v
+		case !strings.HasPrefix(key, "x_"):
+			f.unknown(key, names, path)
+			delete(object, key)
 		}
 	}
-	return out
+}
+
+func (f *formCheck) unknown(key string, known []string, path string) {
+	if len(key) > 100 {
+		key = strings.ToValidUTF8(key[:100], "") + "…"
+	}
+	text := fmt.Sprintf("%s: unknown key '%s'", under(path, key), key)
+	if near := blackboard.Nearest(key, known); near != "" {
+		text += "; nearest: " + near
+	}
+	f.problems = append(f.problems, text)
+}
+
+// jsonFields are the keys that a struct has in JSON, with their types.
+func jsonFields(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
+			fields[name] = t.Field(i).Type
+		}
+	}
+	return fields
+}
+
+func under(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func orWhole(path string) string {
+	if path == "" {
+		return "the whole"
+	}
+	return path
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -90,6 +158,21 @@ func kindName(t reflect.Type) string {
 	case reflect.Slice:
 		return "a list"
 	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "a text"
+}
+
+// jsonName says what a decoded value is, without showing it: it may be a secret.
+func jsonName(v any) string {
+	switch v.(type) {
+	case json.Number:
+		return "a number"
+	case bool:
+		return "true or false"
+	case []any:
+		return "a list"
+	case map[string]any:
 		return "an object"
 	}
 	return "a text"

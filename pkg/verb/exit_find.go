@@ -143,8 +143,8 @@ func decodeExit(raw []byte, kind string) (*Exit, error) {
 		return nil, fmt.Errorf("exit command: the key '%s' stands there twice", key)
 	}
 	var e Exit
-	if err := decodeClosed(raw, &e, "exit command"); err != nil {
-		return nil, err
+	if err := decodeClosed(raw, &e); err != nil {
+		return nil, fmt.Errorf("exit command: %w", err)
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &keys); err != nil {

@@ -1,14 +1,13 @@
 package verb
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -26,7 +25,8 @@ type Plan struct {
 	Tasks     []PlanTask        `json:"tasks"`
 	Decisions []Decision        `json:"decisions,omitempty"`
 
-	answers int // how many answers of the planner there were until this one
+	answers int      // how many answers of the planner there were until this one
+	form    []string // what is wrong with the form of what it was read from
 }
 
 // PlanTask is one item of a plan. Description and Detail, Expect and DoneWhen are aliases.
@@ -53,7 +53,7 @@ type PlanTask struct {
 	Notify             bool           `json:"notify,omitempty"`
 	Review             *bool          `json:"review,omitempty"`
 	Writes             bool           `json:"writes,omitempty"`
-	TimeoutSeconds     int            `json:"timeout_seconds,omitempty"`
+	TimeoutSeconds     *int           `json:"timeout_seconds,omitempty"`
 	Secrets            []string       `json:"secrets,omitempty"`
 	Supersedes         []string       `json:"supersedes,omitempty"`
 	LegacyTests        string         `json:"legacy_tests,omitempty"`
@@ -72,7 +72,8 @@ type Decision struct {
 	RootCause string   `json:"root_cause,omitempty"`
 }
 
-// ParsePlan reads a plan in JSON or YAML. Every problem of its form is in the error.
+// ParsePlan reads a plan in JSON or YAML. Problems of its form stay with the plan, so that
+// ApplyPlan tells them together with all others; the error is for what is no plan at all.
 func ParsePlan(data []byte) (*Plan, error) {
 	if !json.Valid(data) {
 		converted, err := fromYAML(data)
@@ -81,10 +82,30 @@ func ParsePlan(data []byte) (*Plan, error) {
 		}
 		data = converted
 	}
-	var p Plan
-	if err := decodeClosed(data, &p, "plan"); err != nil {
-		return nil, planError("%v", err)
+	raw, err := decodeRaw(data)
+	if err != nil {
+		return nil, planError("the plan cannot be read: %v", err)
 	}
+	var p Plan
+	if key := doubledKey(data); key != "" {
+		p.form = append(p.form, fmt.Sprintf("the key '%s' stands there twice", key))
+	}
+	var f formCheck
+	f.value(&raw, reflect.TypeFor[Plan](), "")
+	switch {
+	case f.full() || raw == nil && len(f.problems) > 0:
+		return nil, planError("the plan cannot be read: %s", allOf(f.problems))
+	case raw == nil:
+		return nil, planError("the plan cannot be read: it is empty")
+	}
+	clean, err := json.Marshal(raw)
+	if err != nil {
+		return nil, planError("the plan cannot be read: %v", err)
+	}
+	if err := json.Unmarshal(clean, &p); err != nil {
+		return nil, planError("the plan cannot be read: %v", err)
+	}
+	p.form = append(p.form, f.problems...)
 	return &p, nil
 }
 
@@ -132,28 +153,6 @@ func planError(format string, args ...any) error {
 	return usage("liza help plan", format, args...)
 }
 
-// decodeClosed decodes JSON into v; an unknown key is an error that names the nearest
-// known one. Keys that begin with x_ are ignored.
-func decodeClosed(data []byte, v any, what string) error {
-	var raw any
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(&raw); err != nil {
-		return fmt.Errorf("%s: %v", what, err)
-	}
-	if problems := unknownKeys(raw, shapeOf(v), what); len(problems) > 0 {
-		return errors.New(allOf(problems))
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		var t *json.UnmarshalTypeError
-		if errors.As(err, &t) {
-			return fmt.Errorf("%s.%s must be %s, is %s", what, t.Field, kindName(t.Type), t.Value)
-		}
-		return fmt.Errorf("%s: %v", what, err)
-	}
-	return nil
-}
-
 // allOf shows problems one after the other, as many as anybody reads.
 func allOf(problems []string) string {
 	if len(problems) > mostProblems {
@@ -176,9 +175,11 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
 	if err != nil {
 		return PlanApplied{}, err
 	}
-	warnings, err := d.KeepSecrets(ctx, p)
-	if err != nil {
-		return PlanApplied{}, err
+	var warnings []string
+	if len(p.formProblems()) == 0 { // else the rehearsal refuses it, with all that is wrong
+		if warnings, err = d.KeepSecrets(ctx, p); err != nil {
+			return PlanApplied{}, err
+		}
 	}
 	attics, err := d.saveForPlan(ctx, p, hash)
 	if err != nil {
@@ -201,6 +202,11 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *Plan) (PlanApplied, error) {
 		}
 	}
 	return out, nil
+}
+
+// formProblems are those that are seen without a board.
+func (p *Plan) formProblems() []string {
+	return append(slices.Clone(p.form), secretProblems(p.Secrets)...)
 }
 
 // hash is the same for plans that say the same. What their secrets are does not count: a
@@ -286,7 +292,7 @@ func (d *Desk) applyPlan(s *blackboard.State, a blackboard.Actor, p *Plan, hash 
 		return out, &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza status", Message: a.ID + " may not apply a plan; planner or human may"}
 	}
 	for _, old := range s.Plans {
-		if old.Hash == hash && old.Status == "running" {
+		if old.Hash == hash && old.Status == "running" && len(p.formProblems()) == 0 {
 			return out, nothing("the plan is already applied as " + old.ID)
 		}
 	}

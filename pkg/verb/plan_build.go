@@ -22,10 +22,18 @@ type planBuild struct {
 	problems   []string
 	warnings   []string
 	circular   bool // it was tried before
+	numbered   int  // the N of the last task-N that was given out
 }
 
+// bad adds a problem. Of a key that has a problem of form nothing else is told: its value was
+// not read.
 func (b *planBuild) bad(format string, args ...any) {
-	b.problems = append(b.problems, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if key, _, ok := strings.Cut(text, ": "); ok && b.plan != nil &&
+		slices.ContainsFunc(b.plan.form, func(told string) bool { return strings.HasPrefix(told, key+": ") }) {
+		return
+	}
+	b.problems = append(b.problems, text)
 }
 
 func (b *planBuild) mayUse(kind string) bool { return b.desk.MayUse(b.caller, kind) }
@@ -42,6 +50,7 @@ func (b *planBuild) skills() skill.Library {
 // build checks the plan's form and makes its tasks, the closing message included.
 func (b *planBuild) build() []*blackboard.Task {
 	p, cfg := b.plan, b.desk.Config()
+	b.problems = p.formProblems()
 	if strings.TrimSpace(p.Goal) == "" && len(p.Tasks) > 0 {
 		b.bad("goal: is missing")
 	}
@@ -97,6 +106,7 @@ const (
 	maxGoal      = 2000
 	maxReason    = 1000
 	maxDecisions = 20
+	maxCriteria  = 20
 )
 
 func first(a, b string) string {
@@ -106,9 +116,9 @@ func first(a, b string) string {
 	return b
 }
 
-// freeID is task-N above every number in use, for the i-th item of the plan.
-func (b *planBuild) freeID(i int) string {
-	highest := 0
+// freeID is task-N above every number in use, and above those that it gave before.
+func (b *planBuild) freeID() string {
+	highest := b.numbered
 	note := func(id string) {
 		var n int
 		if _, err := fmt.Sscanf(id, "task-%d", &n); err == nil {
@@ -121,7 +131,8 @@ func (b *planBuild) freeID(i int) string {
 	for _, t := range b.plan.Tasks {
 		note(t.ID)
 	}
-	return fmt.Sprintf("task-%d", highest+1+i)
+	b.numbered = highest + 1
+	return fmt.Sprintf("task-%d", b.numbered)
 }
 
 // closing adds the message that ends a plan, where the configuration asks for it.

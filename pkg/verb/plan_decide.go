@@ -32,12 +32,22 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 		}
 		if err := b.decision(s, a, x, in, now); err != nil {
 			if _, refused := err.(*blackboard.Refusal); refused {
-				return planError("decisions[%d] (%s %s): %v", i, x.Do, first(x.Task, x.Discovery), err)
+				return planError("%s (%s %s): %v", b.placeOf(i, x), x.Do, first(x.Task, x.Discovery), err)
 			}
 			return err
 		}
 	}
 	return nil
+}
+
+// placeOf names where in the plan the i-th decision stands: the last ones are those of the
+// tasks that supersede others.
+func (b *planBuild) placeOf(i int, x Decision) string {
+	if i < len(b.plan.Decisions) {
+		return fmt.Sprintf("decisions[%d]", i)
+	}
+	at := slices.IndexFunc(b.plan.Tasks, func(t PlanTask) bool { return slices.Contains(t.Supersedes, x.Task) })
+	return fmt.Sprintf("tasks[%d].supersedes", at)
 }
 
 func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x Decision, in blackboard.Input, now timeT) error {

@@ -49,10 +49,17 @@ func (b *planBuild) task(i int, x *PlanTask) *blackboard.Task {
 	if kind == "code" {
 		kind = ""
 	}
-	t := &blackboard.Task{ID: first(x.ID, b.freeID(i)), Kind: kind, Type: typ, Title: x.Title, Description: n.same("detail", "description", x.Detail, x.Description),
+	id := x.ID
+	if id == "" {
+		id = b.freeID()
+	}
+	t := &blackboard.Task{ID: id, Kind: kind, Type: typ, Title: x.Title, Description: n.same("detail", "description", x.Detail, x.Description),
 		DoneWhen: n.same("expect", "done_when", x.Expect, x.DoneWhen), AcceptanceCriteria: x.AcceptanceCriteria, Scope: x.Scope, SpecRef: x.SpecRef, Files: x.Files,
 		Priority: x.Priority, Role: x.Role, ModelRole: x.Model, Command: x.Command, Skill: x.Skill, Args: x.Args, Notify: x.Notify,
-		Writes: x.Writes, TimeoutSeconds: x.TimeoutSeconds, Secrets: x.Secrets, LegacyTests: x.LegacyTests}
+		Writes: x.Writes, Secrets: x.Secrets, LegacyTests: x.LegacyTests}
+	if x.TimeoutSeconds != nil {
+		t.TimeoutSeconds = *x.TimeoutSeconds
+	}
 	if err := b.desk.cleanTask(t); err != nil {
 		n.bad("detail", "%v", err)
 	}
@@ -77,10 +84,7 @@ func (b item) sizes(t *blackboard.Task) {
 	if !blackboard.ValidTaskID(t.ID) {
 		b.bad("id", "'%s' is not allowed for a task", t.ID)
 	}
-	b.atMost("title", t.Title, 120)
-	b.atMost("detail", t.Description, 5000)
-	b.atMost("expect", t.DoneWhen, 1500)
-	b.atMost("scope", t.Scope, 1500)
+	b.texts(t)
 	if p := t.Priority; p != nil && *p < 0 {
 		b.bad("priority", "%d must be 0 or more", *p)
 	}
@@ -88,6 +92,23 @@ func (b item) sizes(t *blackboard.Task) {
 		key, text, _ := strings.Cut(why, ": ")
 		b.bad(key, "%s", text)
 	}
+}
+
+// texts checks how long the texts are (roles-and-knowledge 2.6 and 3.2).
+func (b item) texts(t *blackboard.Task) {
+	b.atMost("title", t.Title, 120)
+	b.atMost("detail", t.Description, 5000)
+	b.atMost("expect", t.DoneWhen, 1500)
+	b.atMost("scope", t.Scope, 1500)
+	if n := len(t.AcceptanceCriteria); n > maxCriteria {
+		b.bad("acceptance_criteria", "has %d entries; %d is the limit", n, maxCriteria)
+	}
+	for i, text := range t.AcceptanceCriteria {
+		if len(text) > 500 {
+			b.bad("acceptance_criteria", "entry %d has %d bytes; 500 is the limit", i+1, len(text))
+		}
+	}
+	b.atMost("acceptance_criteria", strings.Join(t.AcceptanceCriteria, ""), 4000)
 }
 
 // kind checks what belongs to one kind only.
@@ -110,9 +131,9 @@ func (b item) kind(t *blackboard.Task) {
 	only("args", len(b.x.Args) > 0, "skill")
 	only("secrets", len(b.x.Secrets) > 0, "skill")
 	only("writes", b.x.Writes && kind != "code", "exec", "skill")
-	only("timeout_seconds", b.x.TimeoutSeconds != 0, "exec", "skill")
-	if n := b.x.TimeoutSeconds; n < 0 || n > 3600 {
-		b.bad("timeout_seconds", "%d must be 1 to 3600", n)
+	only("timeout_seconds", b.x.TimeoutSeconds != nil, "exec", "skill")
+	if n := b.x.TimeoutSeconds; n != nil && (*n < 1 || *n > 3600) {
+		b.bad("timeout_seconds", "%d must be 1 to 3600", *n)
 	}
 	if kind == "skill" {
 		b.skill(t)
@@ -170,7 +191,7 @@ func (b item) reviewed(t *blackboard.Task) {
 		b.bad("review", "what changes files is always reviewed")
 	}
 	t.ReviewRequired = t.KindOf() != "code" && (asked || t.Writes)
-	if (asked || t.ReviewRequired) && strings.TrimSpace(t.DoneWhen) == "" && t.KindOf() != "code" {
+	if t.ReviewRequired && strings.TrimSpace(t.DoneWhen) == "" {
 		b.bad("expect", "is required for what is reviewed: say what a reviewer can see")
 	}
 }
@@ -211,6 +232,8 @@ func (b item) gates(t *blackboard.Task) {
 	for _, gap := range t.Gates() {
 		key, text := "detail", gap
 		switch {
+		case gap == "missing: done_when" && t.KindOf() != "code":
+			continue // reviewed has told it
 		case strings.HasPrefix(gap, "missing: "):
 			key, text = strings.TrimPrefix(gap, "missing: "), "is missing"
 		case strings.HasPrefix(gap, "done_when "):
@@ -228,7 +251,7 @@ func (b item) gates(t *blackboard.Task) {
 	if t.SpecRef != "" && b.specExists != nil && !b.specExists(t.SpecRef) {
 		b.bad("spec_ref", "the spec file %s does not exist in the project", cmp.Or(strings.SplitN(t.SpecRef, "#", 2)[0], "''"))
 	}
-	if why := blackboard.DoubtDoneWhen(t.DoneWhen); why != "" && (t.KindOf() == "code" || t.ReviewRequired) {
-		b.warnings = append(b.warnings, fmt.Sprintf("tasks[%d].done_when: %s", b.i, why))
+	for _, doubt := range doubtsAbout(t) {
+		b.warnings = append(b.warnings, fmt.Sprintf("tasks[%d].%s", b.i, strings.TrimPrefix(doubt, t.ID+": ")))
 	}
 }

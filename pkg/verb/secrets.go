@@ -109,9 +109,9 @@ func secretProblems(values map[string]string) []string {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case !secretName.MatchString(name):
-			problems = append(problems, fmt.Sprintf("secrets: the name '%s' must match %s", name, secretName))
+			problems = append(problems, fmt.Sprintf("secrets.%s: the name must match %s", name, secretName))
 		case strings.TrimSpace(values[name]) == "":
-			problems = append(problems, "secrets."+name+" is empty")
+			problems = append(problems, "secrets."+name+": is empty")
 		}
 	}
 	return problems

@@ -42,7 +42,8 @@ func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	}
 	in := d.input()
 	in.RoleProblem = d.newRoleProblem(&n.Task)
-	return d.event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
+	var doubts []string
+	done, err := d.event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
 		t := n.Task
 		if err := d.newTaskProblem(s, &t, d.partyOf(s, a)&blackboard.ByHuman != 0); err != nil {
 			return err
@@ -57,12 +58,26 @@ func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 			}
 			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
 		}
+		doubts = doubtsAbout(&t)
 		return s.Create(&t, n.Draft, a, in, d.Now())
 	})
+	if err == nil {
+		done.Notices = append(done.Notices, doubts...)
+	}
+	return done, err
+}
+
+// doubtsAbout are warnings that stop nothing: a vague phrase beside something concrete.
+func doubtsAbout(t *blackboard.Task) []string {
+	if why := blackboard.DoubtDoneWhen(t.DoneWhen); why != "" && (t.ChangesFiles() || t.ReviewRequired) {
+		return []string{t.ID + ": done_when: " + why}
+	}
+	return nil
 }
 
 // fillKind gives tasks of other kinds than code what every reader of Liza v1 expects
-// (roles-and-knowledge 3.3).
+// (roles-and-knowledge 3.3). What is reviewed says itself how one sees that it is done, and
+// what changes files says where.
 func fillKind(s *blackboard.State, t *blackboard.Task) {
 	if t.KindOf() == "code" {
 		return
@@ -73,26 +88,27 @@ func fillKind(s *blackboard.State, t *blackboard.Task) {
 	if t.SpecRef == "" && s.Goal != nil {
 		t.SpecRef = s.Goal.SpecRef
 	}
-	if t.DoneWhen == "" {
+	if t.Writes {
+		t.ReviewRequired = true
+	}
+	if t.DoneWhen == "" && !t.ReviewRequired {
 		t.DoneWhen = "exit code 0"
 		if t.KindOf() == "msg" {
 			t.DoneWhen = "message delivered"
 		}
 	}
-	if t.Scope == "" {
+	if t.Scope == "" && !t.Writes {
 		t.Scope = "no code changes"
 	}
 	if t.KindOf() == "exec" && t.Command == "" {
 		t.Command = t.Description
 	}
-	if t.Writes {
-		t.ReviewRequired = true
-	}
 }
 
 // Finalized is the result of Finalize.
 type Finalized struct {
-	Tasks []string `json:"tasks"`
+	Tasks    []string `json:"tasks"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Finalize turns drafts into claimable tasks, all or none.
@@ -100,10 +116,18 @@ func (d *Desk) Finalize(ctx context.Context, ids []string) (Finalized, error) {
 	if len(ids) == 0 {
 		return Finalized{}, usage("liza help finalize", "finalize needs the id of a draft")
 	}
+	out := Finalized{Tasks: ids}
 	err := d.Update(ctx, "finalize", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.Finalize(ids, a, d.input(), d.Now())
+		out.Warnings = nil
+		if err := s.Finalize(ids, a, d.input(), d.Now()); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			out.Warnings = append(out.Warnings, doubtsAbout(s.Task(id))...)
+		}
+		return nil
 	})
-	return Finalized{Tasks: ids}, err
+	return out, err
 }
 
 // Hold keeps everybody from picking the task; its status stays.
