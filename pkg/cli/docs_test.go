@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	stdflag "flag"
 	"fmt"
 	"io"
@@ -162,16 +163,31 @@ func TestCommandsThatTextsNameExist(t *testing.T) {
 	}
 }
 
+func TestGeneratedSchemaOfTheExitCommand(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join("..", "..", "specs", "schemas", "llm-chat-schema.json")
+	page, err := json.MarshalIndent(exitSchema(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page = append(page, '\n')
+	if *update {
+		if err := os.WriteFile(path, page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if there, err := os.ReadFile(path); err != nil || !bytes.Equal(there, page) {
+		t.Errorf("%s differs from the exit command (%v); run `make generate` and look at the difference", path, err)
+	}
+}
+
 func TestTheSchemaKnowsTheKeysThatItCloses(t *testing.T) {
 	t.Parallel()
-	schema := exitSchema()
-	defs := schema["$defs"].(map[string]any)
-	for key := range closedTexts {
+	defs := exitSchema()["definitions"].(map[string]any)
+	for key := range bounds {
 		typ, property, _ := strings.Cut(key, ".")
-		in := schema
-		if typ != "Exit" {
-			in, _ = defs[typ].(map[string]any)
-		}
+		in, _ := defs[typ].(map[string]any)
 		properties, _ := in["properties"].(map[string]any)
 		if _, ok := properties[property]; !ok {
 			t.Errorf("the exit command has no %s", key)
