@@ -29,7 +29,7 @@ func newRoles(env *Env) *urfave.Command {
 		Commands: []*urfave.Command{
 			{
 				Name: "list", Usage: "all roles, built-in and of the project",
-				Description: "Name, kind, types of tasks, source, model, program and state of each role. Files of .liza/roles/ replace or extend built-in roles.\n" +
+				Description: "Name, kind, types of tasks, source, model, adapter (agent program) and state of each role. Files of .liza/roles/ replace or extend built-in roles.\n" +
 					"Changes nothing." + examples("liza roles list", "liza roles list --json") + exitsText(0, 1, 3),
 				Action: env.do(o.list),
 			},
@@ -61,7 +61,7 @@ func newRoles(env *Env) *urfave.Command {
 			},
 			{
 				Name: "resolve", ArgsUsage: "TASK", Usage: "which role, model and program the next coder run on a task has",
-				Description: "Role, rule that chose it (override, type, default), kind, source, model, program and hash. Exit 4 when the role cannot be used. Changes nothing." +
+				Description: "Role, rule that chose it (override, type, default), kind, source, model, adapter (agent program) and hash. Exit 4 when the role cannot be used. Changes nothing." +
 					examples("liza roles resolve task-3", "liza roles resolve task-3 --json") + exitsText(0, 1, 2, 3, 4),
 				Action: env.do(o.resolve),
 			},
@@ -86,7 +86,7 @@ type roleRow struct {
 	Source  string   `json:"source"`
 	File    string   `json:"file,omitempty"`
 	Model   string   `json:"model,omitempty"`
-	Program string   `json:"program,omitempty"`
+	Adapter string   `json:"adapter,omitempty"`
 	Hash    string   `json:"hash,omitempty"`
 	State   string   `json:"state"` // ok, or "unusable: why"
 }
@@ -103,16 +103,16 @@ func (o *rolesOptions) list(ctx context.Context, _ []string) error {
 			r.State = "unusable: " + e.Broken.Why
 		} else {
 			r.Kind, r.Types, r.Hash = string(e.Role.Kind), list(e.Role.Types), e.Role.Hash
-			r.Program, r.Model = l.Program(e.Role, nil, d.RoleSettings(), "", "", isProgram(d))
+			r.Adapter, r.Model = l.Program(e.Role, nil, d.RoleSettings(), "", "", isProgram(d))
 			r.Model = first(r.Model, role.Default)
 		}
 		rows = append(rows, r)
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tKIND\tTYPES\tSOURCE\tMODEL\tPROGRAM\tSTATE")
+	fmt.Fprintln(w, "NAME\tKIND\tTYPES\tSOURCE\tMODEL\tADAPTER\tSTATE")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, first(r.Kind, "-"), first(strings.Join(r.Types, ","), "-"), r.Source, first(r.Model, "-"), first(r.Program, "-"), r.State)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, first(r.Kind, "-"), first(strings.Join(r.Types, ","), "-"), r.Source, first(r.Model, "-"), first(r.Adapter, "-"), r.State)
 	}
 	w.Flush()
 	return o.env.Print(rows, "%s", b.String())
@@ -308,7 +308,7 @@ type resolvedRole struct {
 	Source  string `json:"source"`
 	File    string `json:"file,omitempty"`
 	Model   string `json:"model"`
-	Program string `json:"program"`
+	Adapter string `json:"adapter"`
 	Hash    string `json:"hash"`
 }
 
@@ -333,8 +333,8 @@ func (o *rolesOptions) resolve(ctx context.Context, args []string) error {
 		return err
 	}
 	r := resolvedRole{Task: t.ID, Role: used.Role.Name, Rule: used.Rule, Kind: string(kind), Source: used.Role.Source, File: used.Role.File, Hash: used.Role.Hash}
-	r.Program, r.Model = d.Roles().Program(used.Role, t, d.RoleSettings(), "", "", isProgram(d))
+	r.Adapter, r.Model = d.Roles().Program(used.Role, t, d.RoleSettings(), "", "", isProgram(d))
 	r.Model = first(r.Model, role.Default)
-	return o.env.Print(r, "role     %s\nrule     %s\nkind     %s\nsource   %s\nmodel    %s\nprogram  %s\nhash     %s\n",
-		r.Role, r.Rule, r.Kind, strings.TrimSpace(r.Source+" "+r.File), r.Model, r.Program, r.Hash)
+	return o.env.Print(r, "role     %s\nrule     %s\nkind     %s\nsource   %s\nmodel    %s\nadapter  %s\nhash     %s\n",
+		r.Role, r.Rule, r.Kind, strings.TrimSpace(r.Source+" "+r.File), r.Model, r.Adapter, r.Hash)
 }

@@ -78,7 +78,9 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		case out.Effect == verb.Continue && out.Action == "RETRY":
 			retries++
 			again = retries <= s.Desk.Config().Limits.MaxPlanRetries
-			suppress = !again
+			if suppress = !again; suppress {
+				err = s.Desk.PlannerStuck(context.WithoutCancel(guarded), out.Summary)
+			}
 		case out.Again:
 			suppress = true
 			err = s.replanStopped(guarded, due[0], "stuck: the new plan is one that was tried before")

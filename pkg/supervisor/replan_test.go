@@ -257,6 +257,20 @@ func TestAPlannerIsAskedAgain(t *testing.T) {
 	}
 }
 
+// A planner that starts afresh more than max_plan_retries times is stuck: a person decides.
+func TestAPlannerThatOnlyStartsAfreshIsStuck(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	j.Config.Limits.MaxPlanRetries = 2
+	j.must(j.planner(retries, retries, retries, retries))
+	if s := j.State(); len(j.prompts) != 3 || s.Sprint.Status != blackboard.AtCheckpoint {
+		t.Errorf("%d runs, sprint %s", len(j.prompts), s.Sprint.Status)
+	}
+	if lines := j.told("checkpoint"); len(lines) != 1 || !strings.Contains(lines[0], "planner stuck: half done") {
+		t.Errorf("people are told %q", lines)
+	}
+}
+
 // K-04: a step that is to be reviewed says what is expected of it: without, the planner is asked
 // again with that error, and nothing of the plan is run or stands on the board.
 func TestAStepToBeReviewedSaysWhatIsExpected(t *testing.T) {

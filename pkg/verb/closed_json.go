@@ -36,7 +36,7 @@ func decodeRaw(data []byte) (raw any, err error) {
 }
 
 // formCheck compares decoded JSON with a Go type and its json tags. What does not fit is a
-// problem with its path, and becomes null.
+// problem with its path, and is left out.
 type formCheck struct{ problems []string }
 
 func (f *formCheck) full() bool { return len(f.problems) > mostProblems }
@@ -95,8 +95,11 @@ func (f *formCheck) object(object map[string]any, t reflect.Type, path string) {
 		switch {
 		case ok:
 			v := object[key]
-			f.value(&v, of, under(path, key))
-			object[key] = v
+			if f.value(&v, of, under(path, key)); v == nil {
+				delete(object, key)
+			} else {
+				object[key] = v
+			}
 		case !strings.HasPrefix(key, "x_"):
 			f.unknown(key, names, path)
 			delete(object, key)

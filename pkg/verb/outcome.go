@@ -348,8 +348,13 @@ func (d *Desk) askPlanner(ctx context.Context, r Run, exit *Exit) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.SystemCheckpoint(ctx, "planner stuck: "+firstLine(exit.Summary))
-	return err
+	return d.PlannerStuck(ctx, exit.Summary)
+}
+
+// PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
+// (roles-and-knowledge 4.4).
+func (d *Desk) PlannerStuck(ctx context.Context, why string) error {
+	return d.checkpointAnyway(ctx, "planner stuck: "+firstLine(why))
 }
 
 // guardProblem is the text of a refusal that the agent can do something about.

@@ -304,11 +304,16 @@ func TestTheFormOfItems(t *testing.T) {
 		{`{"kind": "msg", "detail": "x", "command": "y", "skill": "z", "writes": true}`, []string{"tasks[0].command", "tasks[0].skill", "tasks[0].writes"}},
 		{item("a", `, "limits": {"cost": 1, "tokens": -1}`), []string{"'cost' is unknown", "tokens: -1"}},
 		{item("a", `, "title": "`+strings.Repeat("x", 121)+`"`), []string{"tasks[0].title: has 121 bytes; 120"}},
+		{item("a", `, "acceptance_criteria": [`+strings.Repeat(`"prints x", `, 20)+`"prints y"]`), []string{"tasks[0].acceptance_criteria: has 21 entries; 20"}},
+		{item("a", `, "acceptance_criteria": ["`+strings.Repeat("x", 501)+`"]`), []string{"tasks[0].acceptance_criteria: entry 1 has 501 bytes; 500"}},
+		{item("a", `, "acceptance_criteria": [`+strings.Repeat(`"`+strings.Repeat("x", 450)+`", `, 8)+`"`+strings.Repeat("x", 450)+`"]`), []string{"tasks[0].acceptance_criteria: has 4050 bytes; 4000"}},
+		{`{"kind": "exec", "detail": "x", "timeout_seconds": 0}`, []string{"tasks[0].timeout_seconds: 0 must be 1 to 3600"}},
+		{`{"kind": "exec", "detail": "x", "writes": true, "expect": "exit code 0"}`, []string{"tasks[0].scope: is missing"}},
 		{`{"kind": "dance", "detail": "x"}`, []string{"tasks[0].kind: 'dance'"}},
 	} {
 		wantRefused(t, d, planOf(c.item, tell), c.want...)
 	}
-	if out, err := apply(t, p.Desk(""), planOf(item("a", `, "done_when": "it is done when it prints hello"`))); err != nil || !slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "final-msg was added") }) ||
+	if out, err := apply(t, p.Desk(""), planOf(strings.Replace(item("a", ""), `"done_when": "prints hello"`, `"done_when": "it is done when it prints hello"`, 1))); err != nil || !slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "final-msg was added") }) ||
 		!slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, `tasks[0].done_when: "done"`) }) {
 		t.Errorf("%+v, %v", out, err)
 	}

@@ -57,6 +57,16 @@ func TestAPersonsPlanInYAMLGetsAClosingMessage(t *testing.T) {
 	}
 }
 
+func TestTasksWithoutIdsGetTheLowestNumbersAboveAllUsedOnes(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	without := func(text string) string { return strings.Replace(text, `"id": "a", `, "", 1) }
+	out, err := apply(t, p.Desk(""), planOf(item("first", ""), without(item("a", "")), item("task-3", ""), without(item("a", "")), tell))
+	if err != nil || strings.Join(out.Tasks[:4], " ") != "first task-4 task-3 task-5" {
+		t.Errorf("applied %+v, %v", out, err)
+	}
+}
+
 func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
@@ -66,7 +76,12 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 		want       []string
 	}{
 		{"no plan at all", "[1, 2", []string{"neither JSON nor YAML"}},
-		{"unknown key", `{"goal": "x", "tasks": [` + item("a", `, "depend_on": ["b"]`) + `]}`, []string{"tasks[0]", "unknown key 'depend_on'", "depends_on"}},
+		{"unknown key", `{"goal": "x", "tasks": [` + item("a", `, "depend_on": ["b"]`) + `]}`, []string{"tasks[0].depend_on: unknown key 'depend_on'", "depends_on"}},
+		{"problems of form and of content", `{"goal": 7, "secrets": {"a b": "hunter22", "n": 22122122}, "tasks": [{"id": "a", "detail": 5, "bogus": 1}, {"id": "b", "priority": 1.5, "depends_on": "a"}, ` + strings.Replace(item("c", ""), `"done_when": "prints hello"`, `"done_when": "TBD"`, 1) + `, 8], "decisions": [{"task": "a", "do": "abandon", "why": 1}]}`,
+			[]string{"goal: must be a text, is a number", "secrets.a b: the name must match", "secrets.n: must be a text, is a number", "tasks[0].detail: must be a text, is a number", "tasks[0].bogus: unknown key",
+				"tasks[1].priority: must be an integer, is a number", "tasks[1].depends_on: must be a list, is a text", "tasks[1].detail: is missing", "tasks[2].done_when", "tasks[3]: must be an object, is a number", "decisions[0].why: unknown key"}},
+		{"a key twice", `{"goal": "x", "goal": "y", "tasks": [` + tell + `]}`, []string{"the key 'goal' stands there twice"}},
+		{"what it supersedes is not there", `{"goal": "x", "tasks": [` + item("a", `, "supersedes": ["zz"]`) + `, ` + tell + `]}`, []string{"tasks[0].supersedes", "no task 'zz'"}},
 		{"no closing message", `{"goal": "x", "tasks": [` + item("a", "") + `]}`, []string{"kind msg with notify"}},
 		{"several defects", `{"goal": "x", "tasks": [{"id": "a", "description": "d", "done_when": "works correctly", "spec_ref": "specs/vision.md"}, ` + item("a", `, "review": false`) + `]}`,
 			[]string{"tasks[0].done_when", "tasks[0].scope: is missing", "tasks[1].review", "is that of tasks[0] too", "notify"}},
@@ -76,7 +91,7 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 		{"a missing spec", `{"goal": "x", "tasks": [` + strings.Replace(item("a", ""), "vision", "nope", 1) + `, {"kind": "msg", "detail": "d", "notify": true}]}`, []string{"tasks[0].spec_ref: the spec file specs/nope.md"}},
 		{"a secret that is a number", `{"goal": "x", "secrets": {"k": 22122122}, "tasks": [` + item("a", "") + `]}`, []string{"secrets", "text"}},
 		{"bad secrets", `{"goal": "x", "secrets": {"K": "hunter22", "a b": "hunter22", "empty": " "}, "tasks": [` + item("a", "") + `]}`,
-			[]string{"secrets: the name 'K' must match", "the name 'a b'", "secrets.empty is empty"}},
+			[]string{"secrets.K: the name must match", "secrets.a b: the name", "secrets.empty: is empty"}},
 		{"a secret that is not known any more", `{"goal": "x", "secrets": {"k": "[REDACTED:k]"}, "tasks": [` + item("a", "") + `]}`, []string{"secrets.k is masked"}},
 		{"nothing", `{"goal": "x", "tasks": []}`, []string{"tasks or decisions"}},
 	} {

@@ -47,5 +47,5 @@ func (d *Desk) planningFailed(ctx context.Context, problem string, answers int) 
 	if err != nil {
 		return err
 	}
-	return d.checkpointAnyway(ctx, PlanningFailed(answers, problem))
+	return d.checkpointAnyway(ctx, "no answer of the planner could be used: "+problem)
 }
