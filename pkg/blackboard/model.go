@@ -355,7 +355,7 @@ type Output struct {
 	Text     string `yaml:"text,omitempty"`
 	Path     string `yaml:"path,omitempty"`
 	Bytes    int    `yaml:"bytes,omitempty"`
-	ExitCode int    `yaml:"exit_code,omitempty"`
+	ExitCode int    `yaml:"exit_code"`
 }
 
 // Usage sums what runs cost; runs without telemetry count in UnknownCostRuns.

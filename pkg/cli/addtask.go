@@ -74,6 +74,9 @@ func (o *addTaskOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	d.NoSpecFiles = d.NoSpecFiles || o.noSpecFiles
+	if sk, err := d.Skills().Find(o.new.Task.Skill); err == nil {
+		o.new.Task.Args = sk.Typed(o.new.Task.Args)
+	}
 	done, err := d.AddTask(ctx, o.new)
 	return o.env.showDone(done, err, "%s is %s", done.Task, done.Status)
 }

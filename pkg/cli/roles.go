@@ -249,6 +249,9 @@ func (o *rolesOptions) reset(ctx context.Context, args []string) error {
 	if id := o.env.Get("LIZA_AGENT_ID"); id != "" {
 		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza roles list", Message: fmt.Sprintf("%s may not change roles: they are the project's", id)}
 	}
+	if err := d.AdminOnly("reset roles"); err != nil {
+		return err
+	}
 	l := d.Roles()
 	e, err := o.entry(l, args[0])
 	if err != nil {

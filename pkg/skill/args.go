@@ -42,6 +42,33 @@ func (s *Skill) Fill(args map[string]any) (filled map[string]any, problems []str
 	return filled, problems
 }
 
+// Typed reads the arguments of a command line, which are texts, as the types that the skill
+// declares: numbers, true and false, lists with commas. What cannot be read stays a text.
+func (s *Skill) Typed(args map[string]any) map[string]any {
+	typed := map[string]any{}
+	for name, v := range args {
+		typed[name] = v
+		text, ok := v.(string)
+		if !ok {
+			continue
+		}
+		switch s.Args[name].Type {
+		case "int", "float", "bool":
+			var read any
+			if json.Unmarshal([]byte(text), &read) == nil && read != nil {
+				typed[name] = read
+			}
+		case "list":
+			var items []any
+			for item := range strings.SplitSeq(text, ",") {
+				items = append(items, strings.TrimSpace(item))
+			}
+			typed[name] = items
+		}
+	}
+	return typed
+}
+
 func (s *Skill) known() string {
 	if len(s.Args) == 0 {
 		return "; it has none"

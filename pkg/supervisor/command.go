@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -37,6 +38,7 @@ type jobEnd struct {
 	code int
 	text string // the end of its output
 	why  string // why it did not end well, "" when it did
+	ask  string // what a person is asked then; "": the usual question
 	ran  bool   // it was started
 }
 
@@ -123,8 +125,8 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 	if err != nil {
 		return c, nil, refused("%v", err), nil
 	}
-	if why := s.skillCommand(&c, sk, st, t, j); why != "" {
-		return c, nil, refused("%s", why), nil
+	if why := s.skillCommand(&c, sk, st, t, j); why.failed() {
+		return c, nil, why, nil
 	}
 	stdout = &bytes.Buffer{}
 	c.Stdout = stdout
@@ -132,17 +134,17 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 }
 
 // skillCommand fills in argv, variables and input of a skill; it returns what is in the way.
-func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackboard.State, t *blackboard.Task, j job) string {
+func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackboard.State, t *blackboard.Task, j job) jobEnd {
 	args, problems := sk.Fill(j.args)
 	if len(problems) > 0 {
-		return strings.Join(problems, "; ")
+		return refused("%s", strings.Join(problems, "; "))
 	}
 	vars, err := sk.Variables(s.Environ)
 	if err != nil {
-		return err.Error()
+		return refused("%v", err)
 	}
 	if c.Argv, err = sk.Command(pathOf(s.Environ)); err != nil {
-		return fmt.Sprintf("the skill %s cannot be started: %v", sk.Name, err)
+		return refused("the skill %s cannot be started: %v", sk.Name, err)
 	}
 	if j.timeout == 0 && sk.TimeoutSeconds > 0 {
 		c.Timeout = time.Duration(sk.TimeoutSeconds) * time.Second
@@ -150,7 +152,12 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 	c.Env = append(c.Env, vars...)
 	secrets, missing, err := s.Desk.SecretsOf(sk.Secrets)
 	if err != nil {
-		return err.Error()
+		return refused("%v", err)
+	}
+	if name := wanted(j.secrets, missing); name != "" {
+		end := refused("the task needs the secret %s, and nobody gave it", name)
+		end.ask = fmt.Sprintf("What is the secret %s? Put it into .liza/secrets/%s and answer when it is there.", name, name)
+		return end
 	}
 	if len(missing) > 0 {
 		s.warn(t.ID, "the skill %s goes without the secrets %s: they are not known", sk.Name, strings.Join(missing, ", "))
@@ -158,9 +165,20 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 	input, err := json.Marshal(map[string]any{"args": args, "task": t.ID, "session": filepath.Base(s.Desk.Project.Root), "workspace": c.Dir,
 		"goal": goalOf(st, t), "secrets": secrets})
 	if err != nil {
-		return err.Error()
+		return refused("%v", err)
 	}
 	c.Stdin = string(input) + "\n"
+	return jobEnd{}
+}
+
+// wanted is the first secret of a task that is missing; what only its skill declares is not
+// wanted by everybody who uses the skill.
+func wanted(secrets, missing []string) string {
+	for _, name := range secrets {
+		if slices.Contains(missing, name) {
+			return name
+		}
+	}
 	return ""
 }
 

@@ -15,7 +15,7 @@ import (
 // is thrown away; with writes it is committed and reviewed like code.
 func (s *Supervisor) runCommand(ctx context.Context, st *blackboard.State, t *blackboard.Task) error {
 	if why := s.afterCrash(t); why != "" {
-		return s.blockCommand(ctx, t, why)
+		return s.blockCommand(ctx, t, why, jobEnd{}, nil)
 	}
 	end, items, err := s.runItems(ctx, st, t)
 	if err == nil && !items {
@@ -25,7 +25,11 @@ func (s *Supervisor) runCommand(ctx context.Context, st *blackboard.State, t *bl
 		return s.unlessEnded(ctx, err) // whoever ended it decides what becomes of the claim
 	}
 	if end.failed() && (!end.ran || !t.ReviewRequired && !t.ChangesFiles()) {
-		return s.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text)
+		out := outputOf(end.text, end.code, "")
+		if end.ran {
+			out.Path = outputPath(t.ID)
+		}
+		return s.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text, end, &out)
 	}
 	dir := s.Desk.Repo.WorktreePath(t.ID)
 	if t.Writes {
@@ -35,10 +39,10 @@ func (s *Supervisor) runCommand(ctx context.Context, st *blackboard.State, t *bl
 	} else if err := s.Desk.Repo.Discard(ctx, dir); err != nil {
 		return err
 	}
-	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(end.text, end.code, ".liza/output/"+t.ID+".log"), "")
+	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
 	var no *blackboard.Refusal
 	if errors.As(err, &no) && no.Exit == blackboard.ExitRefused {
-		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message)
+		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message, end, nil)
 	}
 	if err == nil {
 		s.say(t.ID, "%s: exit code %d", done.Status, end.code)
@@ -53,10 +57,14 @@ func (s *Supervisor) unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why string) error {
-	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: strings.TrimSpace(why), Questions: []string{"Should the command be changed, or what it depends on?"}})
-	first, _, _ := strings.Cut(why, "\n")
-	s.warn(t.ID, "blocked: %s", first)
+func outputPath(task string) string { return ".liza/output/" + task + ".log" }
+
+// blockCommand stops a task whose command did not end well; out is what it gave, if it did.
+func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why string, end jobEnd, out *blackboard.Output) error {
+	question := first(end.ask, "Should the command be changed, or what it depends on?")
+	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: strings.TrimSpace(why), Questions: []string{question}, Output: out})
+	line, _, _ := strings.Cut(why, "\n")
+	s.warn(t.ID, "blocked: %s", line)
 	return err
 }
 

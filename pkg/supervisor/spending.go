@@ -29,7 +29,7 @@ type running struct {
 }
 
 func (r *running) spent(now time.Time) blackboard.Spent {
-	return blackboard.Spent{Cents: r.usage.CostCents, Tokens: r.usage.TokensIn + r.usage.TokensOut, Seconds: int(now.Sub(r.began) / time.Second)}
+	return blackboard.Spent{Cents: r.usage.CostCents, Tokens: r.usage.TokensIn + r.usage.TokensOut, Seconds: max(0, int(now.Sub(r.began)/time.Second))} // a clock may be set back
 }
 
 func (l *Running) begin(id string, now time.Time) {
@@ -130,6 +130,7 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 		}
 	})
 	r = s.Start(ctx, adapter, spec)
+	r.Seconds = max(0, r.Seconds)
 	close(done)
 	looking.Wait()
 	r.Usage = s.settled(b, r.Usage)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,6 +88,7 @@ func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
 // watch ends the team when it cannot go on by itself.
 func (t *Team) watch(ctx context.Context) error {
 	changes := t.Desk.Store.Watch(ctx)
+	var quiet quiet
 	for {
 		timer := time.NewTimer(time.Second)
 		select {
@@ -98,11 +100,59 @@ func (t *Team) watch(ctx context.Context) error {
 		}
 		timer.Stop()
 		if s, err := t.Desk.View(ctx); err == nil {
-			if cause := t.verdict(s); cause != nil {
+			if cause := t.verdict(s); quiet.lasts(s, cause, t.Desk.Now()) {
 				return cause
 			}
 		}
 	}
+}
+
+// How long a board has to stay as it is before the team ends: those who wait may not have
+// looked yet at what the last change left to do.
+const (
+	quietTime     = time.Second
+	quietWithWork = 10 * time.Second // a task is there to be claimed
+)
+
+// quiet is how long the board stays as it is, with a reason to end.
+type quiet struct {
+	revision int
+	since    time.Time
+}
+
+// lasts tells whether there is a reason to end that has lasted long enough.
+func (q *quiet) lasts(s *blackboard.State, cause error, now time.Time) bool {
+	if cause == nil {
+		*q = quiet{}
+		return false
+	}
+	if q.since.IsZero() || q.revision != s.Revision || now.Before(q.since) {
+		*q = quiet{s.Revision, now}
+	}
+	most := quietTime
+	if hasWork(s) {
+		most = quietWithWork
+	}
+	return now.Sub(q.since) >= most
+}
+
+// hasWork tells whether a task waits for a coder, and for nothing else on the board.
+func hasWork(s *blackboard.State) bool {
+	for _, x := range s.Tasks {
+		if x.Hold == nil && !x.AfterPlan && slices.Contains([]blackboard.Status{blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed}, x.Status) && merged(s, x.DependsOn) {
+			return true
+		}
+	}
+	return false
+}
+
+func merged(s *blackboard.State, ids []string) bool {
+	for _, id := range ids {
+		if d := s.Task(id); d == nil || d.Status != blackboard.Merged {
+			return false
+		}
+	}
+	return true
 }
 
 // verdict says why the team should end, or nil. It looks at the board only.

@@ -15,6 +15,9 @@ type MergeDecision struct {
 // ApproveMerge releases the merge of a task that waits for a person, or, in review.mode
 // disabled, approves what was submitted (T19, T41). Any supervisor then merges it.
 func (d *Desk) ApproveMerge(ctx context.Context, in MergeDecision) (Done, error) {
+	if err := d.AdminOnly("approve a merge"); err != nil {
+		return Done{Task: in.Task}, err
+	}
 	event, err := d.mergeDecision(ctx, in)
 	if err != nil {
 		return Done{Task: in.Task}, err

@@ -24,6 +24,16 @@ func (d *Desk) CallerRole(name string) string {
 	return "user"
 }
 
+// AdminOnly refuses what only callers with the role admin may do (roles-and-knowledge 9.7);
+// what completes "ada may not …".
+func (d *Desk) AdminOnly(what string) error {
+	name := first(d.Caller.Person, blackboard.Human)
+	if d.CallerRole(name) == "admin" {
+		return nil
+	}
+	return refused("liza config show policy.callers", "%s may not %s: that takes the role admin (policy.callers), and %s is user", name, what, name)
+}
+
 // callerOf is the person behind a request, with the role of now: who gives it himself, else
 // whose words the planner answers, else who started the planner.
 func (d *Desk) callerOf(s *blackboard.State, human bool) blackboard.Caller {

@@ -27,7 +27,7 @@ var forms = sync.OnceValue(func() factForms {
 		hash:   regexp.MustCompile(`\b[0-9a-f]{7,40}\b`),
 		agent:  regexp.MustCompile(`(?i)\b(?:planner|coder|code-reviewer)-\d+\b`),
 		task:   regexp.MustCompile(`(?i)\btask-\d+\b`),
-		clock:  regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b|\b[0-2]?\d:[0-5]\d(?::[0-5]\d)?\b(?:\s*[ap]m\b)?`),
+		clock:  regexp.MustCompile(`\b\d{4}-\d\d-\d\d(?:\b|T\d)|\b[0-2]?\d:[0-5]\d(?::[0-5]\d)?\b(?:\s*[ap]m\b)?`),
 		line:   regexp.MustCompile(`(?i)^\W*(?:(?:see|at|in|on|look)\s+)*(?:\S+?[:,]?\s*)??(?:lines?\s+|:)\d+(?:\s*(?:-|to|and|,)\s*\d+)*(?:\s+(?:of|in)\s+\S+)?\W*$`),
 		code:   regexp.MustCompile("(?s)^(?:```.*?(?:```|$)\\s*)+$|^`[^`]*`$"),
 		status: []*regexp.Regexp{

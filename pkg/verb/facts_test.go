@@ -37,6 +37,7 @@ func TestAFactIsOneLastingStatementAboutTheProject(t *testing.T) {
 		"The work of login-form is not done":                      "a task or an agent",
 		"The build broke at 14:35 in the night":                   "names a time",
 		"The build broke on 2026-01-19 again":                     "names a time",
+		"The build broke at 2026-01-19T14:35:00Z":                 "names a time",
 		"src/cmd/main.go:123":                                     "only a line",
 		"see line 120 of src/main.go":                             "only a line",
 		"The code lies in .worktrees/x/src":                       "names a worktree",

@@ -25,6 +25,9 @@ func (d *Desk) SetSetting(ctx context.Context, key, text string) (Setting, error
 	if !slices.Contains(blackboard.SettingKeys(), key) {
 		return Setting{}, usage("liza config show", "state.yaml has no setting %s", key)
 	}
+	if err := d.AdminOnly("change settings"); err != nil {
+		return Setting{}, err
+	}
 	var value any
 	if err := yaml.Unmarshal([]byte(text), &value); err != nil || value == nil {
 		value = text

@@ -149,8 +149,9 @@ func (d *Desk) Intent(ctx context.Context, id string, intent blackboard.Intent) 
 type BlockInput struct {
 	Task, Reason         string
 	Questions, Attempted []string
-	Synthetic            bool      // the question was made up by the supervisor
-	Prompted             *Prompted // the program asked it on its terminal
+	Synthetic            bool               // the question was made up by the supervisor
+	Prompted             *Prompted          // the program asked it on its terminal
+	Output               *blackboard.Output // what the command gave that failed
 }
 
 // Block stops a task with one to three questions.
@@ -161,6 +162,9 @@ func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
 	}
 	return d.event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		before := len(s.Questions)
+		if t := s.Task(in.Task); t != nil && in.Output != nil {
+			t.Output = in.Output
+		}
 		err := s.Block(in.Task, a, blackboard.Input{Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted}, d.Now())
 		if err == nil && in.Synthetic {
 			for _, q := range s.Questions[before:] {
