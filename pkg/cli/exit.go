@@ -80,7 +80,7 @@ func explain(err error) report {
 	} else if _, ok := asError[*config.KeyError](err); ok {
 		r.code, r.next = 2, "liza config show"
 	} else if x, ok := asError[*config.ValueError](err); ok {
-		r.code, r.next = 3, "edit .liza/config.yaml"
+		r.code, r.next = 3, "edit "+first(x.File, ".liza/config.yaml")
 		switch x.Variable {
 		case "":
 		case config.CommandLine:
@@ -88,8 +88,8 @@ func explain(err error) report {
 		default:
 			r.next = "unset " + x.Variable
 		}
-	} else if _, ok := asError[*config.FileError](err); ok {
-		r.code, r.next = 3, "edit .liza/config.yaml"
+	} else if x, ok := asError[*config.FileError](err); ok {
+		r.code, r.next = 3, "edit "+first(x.File, ".liza/config.yaml")
 	} else if x, ok := asError[*merge.FailedError](err); ok {
 		r.next = "liza show " + x.Result.Task
 	} else if _, ok := asError[*git.UnsavedError](err); ok {

@@ -57,6 +57,11 @@ func (o *planOptions) apply(ctx context.Context, args []string) error {
 		return err
 	}
 	d.NoSpecFiles = d.NoSpecFiles || o.noSpecFiles
+	if len(p.Secrets) > 0 && d.Caller.AgentID == "" {
+		if err := d.AdminOnly("give secrets"); err != nil {
+			return err
+		}
+	}
 	done, err := d.ApplyPlan(ctx, p)
 	if err != nil {
 		return err

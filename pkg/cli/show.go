@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -53,6 +54,11 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		translated := o.viewStatus(d, s, t)
 		result["view_status"] = translated
 		body += "\n" + dashboard.InWords(t, o.view, translated)
+	}
+	if a, ok := entry.(*blackboard.Agent); ok && o.view != "liza" {
+		word := dashboard.Word(string(a.Role), o.view)
+		result["view_role"] = word
+		body += fmt.Sprintf("\nIn the words of %s\n  role  %s\n", o.view, word)
 	}
 	if t, ok := entry.(*blackboard.Task); ok {
 		for _, c := range radar(ctx, d, s, t.ID) {

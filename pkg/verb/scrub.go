@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
@@ -93,7 +94,7 @@ func (d *Desk) scrubFiles() error {
 // scrubFile masks one file. One to which others may be adding lines stays the same file.
 func (d *Desk) scrubFile(path string) error {
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) { // nothing is in a folder of that name
 		return nil
 	}
 	packed := strings.HasSuffix(path, ".gz")
