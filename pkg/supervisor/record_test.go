@@ -122,7 +122,7 @@ func TestAClockThatIsSetBackTakesNoTimeAway(t *testing.T) {
 		if err := s.Run(context.Background(), context.Background()); err != nil {
 			t.Error(err)
 		}
-		list := c.wantsRecorded("task-1", "PENDING UNCLAIMED to CLAIMED: RETRY\nRUNNING CLAIMED to BLOCKED: STUCK\n")
+		list := c.wantsRecorded("task-1", "PENDING UNCLAIMED to CLAIMED: SUCCESS RETRY\nRUNNING CLAIMED to BLOCKED: SUCCESS STUCK\n")
 		if len(list) != 2 || list[1].Timestamp >= list[0].Timestamp {
 			t.Fatalf("the history is %+v", list)
 		}

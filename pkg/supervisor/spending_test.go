@@ -260,10 +260,11 @@ func TestReachedLimitsOfTheSprintLetNothingStart(t *testing.T) {
 					}
 					c.change(func(s *blackboard.State) {
 						s.Config[key], s.Config["planner_max_wait"] = 100, 10
-						s.Usage = &used
+						own := used
 						if used.Day != nil {
-							used.Day.Date = time.Now().UTC().Format("2006-01-02")
+							own.Day = &blackboard.UsageDay{Date: time.Now().UTC().Format("2006-01-02"), CostCents: used.Day.CostCents}
 						}
+						s.Usage = &own
 					})
 					s := c.supervisor(role, func(context.Context, agent.Spec) agent.Result {
 						t.Error("a program was started")
