@@ -109,11 +109,10 @@ func parseInject(text string) (*blackboard.Fix, error) {
 	if err := dec.Decode(&item); err != nil {
 		return nil, usagef("liza help verdict", "--inject must be a JSON object such as {\"detail\": \"…\", \"expect\": \"…\"}: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	fix := item.Fix()
-	if fix.Detail == "" && fix.Skill == "" {
-		return nil, usagef("liza help verdict", "--inject: detail is missing")
+	if problem := item.FixProblem(); problem != "" {
+		return nil, usagef("liza help verdict", "--inject: %s", problem)
 	}
-	return fix, nil
+	return item.Fix(), nil
 }
 
 func parsePrior(text string) (*blackboard.Prior, error) {

@@ -4,18 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 )
 
 // MergeTree merges theirs into ours without a checkout and returns the tree (protocol 8.2, M3). A *ConflictError lists
 // the files that do not merge.
 func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, err error) {
+	return r.mergeTree(ctx, ours, theirs, nil)
+}
+
+// TryMerge tells whether theirs merges into ours, as MergeTree does, and leaves nothing behind: what git writes on
+// the way goes to a folder that is removed. For commands that only look.
+func (r *Repo) TryMerge(ctx context.Context, ours, theirs string) error {
+	scratch, err := os.MkdirTemp("", "liza-objects-")
+	if err != nil {
+		return fmt.Errorf("cannot try to merge %s into %s: %w", theirs, ours, err)
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	_, err = r.mergeTree(ctx, ours, theirs, []string{
+		"GIT_OBJECT_DIRECTORY=" + scratch,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strconv.Quote(filepath.Join(r.place.CommonDir, "objects")),
+	})
+	return err
+}
+
+func (r *Repo) mergeTree(ctx context.Context, ours, theirs string, env []string) (tree string, err error) {
 	if err := plainRevs(ours, theirs); err != nil {
 		return "", err
 	}
 	out, err := r.run(ctx, call{
 		dir:   r.place.Root,
 		args:  []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs},
+		env:   env,
 		write: true,
 	})
 	parts := fields(out)

@@ -83,10 +83,28 @@ func TestAConflictNamesTheFiles(t *testing.T) {
 	if !ok || !slices.Equal(conflict.Files, []string{"a.txt", "ünï\nname"}) {
 		t.Errorf("got %v", err)
 	}
+	if err := f.repo.TryMerge(t.Context(), old, "work"); !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"a.txt", "ünï\nname"}) {
+		t.Errorf("tried: got %v", err)
+	}
 	for _, theirs := range []string{strings.Repeat("1", 40), "-x"} {
 		if _, err := f.repo.MergeTree(t.Context(), old, theirs); err == nil || errors.As(err, &conflict) {
 			t.Errorf("merging %s: %v", theirs, err)
 		}
+	}
+}
+
+func TestATriedMergeLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.git("branch", "work", "integration")
+	f.commitOn("work", "mine.txt", "mine\n")
+	f.advance("theirs.txt", "theirs\n")
+	before := f.git("count-objects", "-v")
+	if err := f.repo.TryMerge(t.Context(), "integration", "work"); err != nil {
+		t.Fatal(err)
+	}
+	if after := f.git("count-objects", "-v"); after != before {
+		t.Errorf("the objects were\n%s\nand are\n%s", before, after)
 	}
 }
 

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -202,7 +203,10 @@ func tools() []tool {
 
 func verdict(ctx context.Context, o Options, in verdictArgs) (any, error) {
 	v := verb.VerdictInput{Task: in.Task, Verdict: in.Verdict, Reason: in.Reason, Findings: in.Findings, Prior: in.Prior, Suggestions: in.Suggestions, Learn: in.Learn}
-	for _, x := range in.Inject {
+	for i, x := range in.Inject {
+		if problem := x.FixProblem(); problem != "" {
+			return nil, fmt.Errorf("inject[%d]: %s", i, problem)
+		}
 		v.Inject = append(v.Inject, x.Fix())
 	}
 	return o.Desk.Verdict(ctx, v)

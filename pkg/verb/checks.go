@@ -41,7 +41,7 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	}
 	out.Status = t.Status
 	if why, err := d.moved(ctx, t); err != nil || why != "" {
-		return d.rejectUnread(ctx, out, "worktree changed during review: "+why, err)
+		return d.rejectUnread(ctx, out, changedWorktree(id, why), err)
 	}
 	if out.Checks, out.Findings, err = d.runChecks(ctx, s, t, false); err != nil {
 		return out, err
@@ -56,7 +56,7 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	if errs == "" {
 		return out, nil
 	}
-	return d.rejectUnread(ctx, out, errs, nil)
+	return d.rejectUnread(ctx, out, VerdictInput{Task: id, Verdict: "reject", Reason: errs, Supervisor: true}, nil)
 }
 
 // errorsFound names the errors among findings, "" for none.
@@ -74,13 +74,20 @@ func errorsFound(findings []*blackboard.Finding) string {
 }
 
 // rejectUnread rejects work that no reviewer has to read.
-func (d *Desk) rejectUnread(ctx context.Context, out Checked, reason string, err error) (Checked, error) {
+func (d *Desk) rejectUnread(ctx context.Context, out Checked, in VerdictInput, err error) (Checked, error) {
 	if err != nil {
 		return out, err
 	}
-	done, err := d.Verdict(ctx, VerdictInput{Task: out.Task, Verdict: "reject", Reason: reason, Supervisor: true})
-	out.Done, out.Rejected = done.Done, reason
+	done, err := d.Verdict(ctx, in)
+	out.Done, out.Rejected = done.Done, in.Reason
 	return out, err
+}
+
+// changedWorktree is the rejection of work that is not what was submitted any more
+// (roles-and-knowledge 5.1); the finding says how it differs.
+func changedWorktree(task, how string) VerdictInput {
+	return VerdictInput{Task: task, Verdict: "reject", Reason: "worktree changed during review", Supervisor: true,
+		Findings: []*blackboard.Finding{{Severity: review.Warning, Message: how}}}
 }
 
 // moved says how branch and worktree differ from what was submitted, "" when they do not.
@@ -166,7 +173,7 @@ func (d *Desk) submissionToCheck(ctx context.Context, s *blackboard.State, t *bl
 	if sub.Settings.Checks[review.MergePreview].Enabled {
 		if head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch()); err == nil {
 			var conflict *git.ConflictError
-			if _, err := d.Repo.MergeTree(ctx, head, t.ReviewCommit); errors.As(err, &conflict) {
+			if err := d.Repo.TryMerge(ctx, head, t.ReviewCommit); errors.As(err, &conflict) {
 				sub.Conflicts = conflict.Files
 			}
 		}

@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -73,6 +74,26 @@ func (r *ReviewExit) input(task string) VerdictInput {
 		in.Reason = strings.Join(parts, "; ")
 	}
 	return in
+}
+
+// FixProblem says what keeps the item from being a step of a rejection, "" for nothing
+// (roles-and-knowledge 5.3).
+func (x PlanTask) FixProblem() string {
+	f := x.Fix()
+	typed := x.Kind != "" && x.Kind != x.Type && slices.Contains(blackboard.Kinds, x.Type)
+	switch {
+	case typed:
+		return fmt.Sprintf("kind '%s' and type '%s' differ", x.Kind, x.Type)
+	case !slices.Contains(blackboard.Kinds, f.Kind):
+		return fmt.Sprintf("kind '%s' must be %s", f.Kind, strings.Join(blackboard.Kinds, ", "))
+	case f.Kind == "skill" && strings.TrimSpace(f.Skill) == "":
+		return "skill is missing"
+	case f.Kind != "skill" && strings.TrimSpace(f.Detail) == "":
+		return "detail is missing"
+	case x.Review != nil && *x.Review && strings.TrimSpace(f.Expect) == "":
+		return "expect is missing; review: true needs it"
+	}
+	return ""
 }
 
 // Fix is the item as a step of a rejection. As in plans, the type may name the kind.

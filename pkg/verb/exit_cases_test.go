@@ -56,6 +56,14 @@ func TestEveryDefectOfAnExitCommandIsNamed(t *testing.T) {
 	findings := strings.TrimSuffix(strings.Repeat(`{"message":"a.go is bad"},`, 51), ",")
 	for _, c := range []struct{ name, kind, output, want string }{
 		{"cut", "coder", `{"action":"COMPLETED","evidence_files":[`, "unexpected EOF"},
+		{"a key beside response", "coder", `{"response":` + answer("COMPLETED", "x", "") + `,"more":1}`, "unknown key 'more' beside 'response'"},
+		{"status and verdict differ", "code_reviewer", review(`{"status":"ok","verdict":"FAIL"}`), "'ok' and review.verdict 'FAIL' differ"},
+		{"verdict", "code_reviewer", review(`{"verdict":"GOOD"}`), "must be PASS or FAIL"},
+		{"inject without detail", "code_reviewer", review(`{"status":"needs_fix","reason":"a.go:1 lacks the name","inject":[{"kind":"exec"}]}`), "inject[0]: detail is missing"},
+		{"inject of no kind", "code_reviewer", review(`{"status":"needs_fix","reason":"a.go:1 lacks the name","inject":[{"kind":"do","detail":"x"}]}`), "kind 'do' must be"},
+		{"inject of two kinds", "code_reviewer", review(`{"status":"needs_fix","reason":"a.go:1 lacks the name","inject":[{"kind":"msg","type":"exec","detail":"x"}]}`), "kind 'msg' and type 'exec' differ"},
+		{"inject without skill", "code_reviewer", review(`{"status":"needs_fix","reason":"a.go:1 lacks the name","inject":[{"kind":"skill","detail":"x"}]}`), "skill is missing"},
+		{"inject without expect", "code_reviewer", review(`{"status":"needs_fix","reason":"a.go:1 lacks the name","inject":[{"kind":"exec","detail":"x","review":true}]}`), "expect is missing"},
 		{"action DONE", "coder", answer("DONE", "x", ""), "must be COMPLETED, STUCK or RETRY"},
 		{"evidence null", "coder", `{"action":"COMPLETED","evidence_files":null,"summary_for_supervisor":"x"}`, "evidence_files is missing"},
 		{"1,001 characters", "coder", answer("COMPLETED", strings.Repeat("x", 1001), ""), "1 to 1,000 characters, and has 1001"},

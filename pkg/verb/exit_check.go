@@ -14,6 +14,15 @@ var payloadOf = map[string][]string{
 	"handoff": {"coder", "code_reviewer"}, "text": {"messenger"}, "summary": {"summarizer"}, "facts": {"summarizer"},
 }
 
+// Sizes of a verdict (roles-and-knowledge 5.3).
+const (
+	maxVerdictReason = 4000
+	maxInject        = 10
+	maxFindings      = 50
+	maxSuggestions   = 20
+	maxLearn         = 3
+)
+
 // problems collects what is wrong with an exit command.
 type problems []string
 
@@ -84,8 +93,14 @@ func (e *Exit) check(kind string, keys map[string]json.RawMessage) error {
 
 // check applies the rules of a verdict (roles-and-knowledge 5.3).
 func (r *ReviewExit) check(bad *problems) {
-	if r.Status == "" {
-		r.Status = map[string]string{"PASS": "ok", "FAIL": "needs_fix"}[r.Verdict]
+	read := map[string]string{"PASS": "ok", "FAIL": "needs_fix"}[r.Verdict]
+	switch {
+	case r.Verdict != "" && read == "":
+		bad.add("review.verdict '%s' must be PASS or FAIL", r.Verdict)
+	case r.Status == "":
+		r.Status = read
+	case r.Verdict != "" && r.Status != read:
+		bad.add("review.status '%s' and review.verdict '%s' differ", r.Status, r.Verdict)
 	}
 	r.checkLists(bad)
 	if len(*bad) > 0 {
@@ -121,8 +136,8 @@ func (r *ReviewExit) check(bad *problems) {
 }
 
 func (r *ReviewExit) checkLists(bad *problems) {
-	bad.atMost("review.reason", r.Reason, 4000)
-	limits := map[string][2]int{"inject": {len(r.Inject), 10}, "findings": {len(r.Findings), 50}, "suggestions": {len(r.Suggestions), 20}}
+	bad.atMost("review.reason", r.Reason, maxVerdictReason)
+	limits := map[string][2]int{"inject": {len(r.Inject), maxInject}, "findings": {len(r.Findings), maxFindings}, "suggestions": {len(r.Suggestions), maxSuggestions}}
 	for _, key := range sortedKeys(limits) {
 		n := limits[key]
 		if n[0] > n[1] {
@@ -137,6 +152,11 @@ func (r *ReviewExit) checkLists(bad *problems) {
 			bad.add("review.findings[%d].severity '%s' must be error, warning or info", i, f.Severity)
 		}
 	}
+	for i, x := range r.Inject {
+		if problem := x.FixProblem(); problem != "" {
+			bad.add("review.inject[%d]: %s", i, problem)
+		}
+	}
 	for i, p := range r.Prior {
 		if p == nil || p.N < 1 || !slices.Contains([]string{"RESOLVED", "PARTIAL", "STILL_PRESENT"}, p.State) {
 			bad.add("review.prior[%d] must be {\"n\": 1, \"state\": \"RESOLVED\"}, or PARTIAL or STILL_PRESENT", i)
@@ -145,8 +165,8 @@ func (r *ReviewExit) checkLists(bad *problems) {
 	switch l := r.Learn.(type) {
 	case nil, string:
 	case []any:
-		if len(l) > 3 {
-			bad.add("review.learn has %d entries; 3 is the limit", len(l))
+		if len(l) > maxLearn {
+			bad.add("review.learn has %d entries; %d is the limit", len(l), maxLearn)
 		}
 		for _, x := range l {
 			if _, ok := x.(string); !ok {

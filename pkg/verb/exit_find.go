@@ -137,6 +137,9 @@ func decodeExit(raw []byte, kind string) (*Exit, error) {
 		Response json.RawMessage `json:"response"`
 	}
 	if json.Unmarshal(raw, &wrapped) == nil && isExit(wrapped.Response) {
+		if bad := beside(raw, "response"); bad != "" {
+			return nil, fmt.Errorf("exit command: unknown key '%s' beside 'response'", bad)
+		}
 		raw = wrapped.Response
 	}
 	if key := doubledKey(raw); key != "" {
@@ -151,6 +154,20 @@ func decodeExit(raw []byte, kind string) (*Exit, error) {
 		return nil, err
 	}
 	return &e, e.check(kind, keys)
+}
+
+// beside is a key of an object other than the one named and x_ keys, "" for none.
+func beside(raw []byte, key string) string {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(raw, &keys) != nil {
+		return ""
+	}
+	for _, k := range sortedKeys(keys) {
+		if k != key && !strings.HasPrefix(k, "x_") {
+			return k
+		}
+	}
+	return ""
 }
 
 // doubledKey is a key that an object has twice, "" for none.

@@ -274,7 +274,7 @@ func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *Exit,
 	done, err := d.Verdict(ctx, in)
 	var r *blackboard.Refusal
 	if errors.As(err, &r) && (r.Guard == "G55" || r.Guard == "G56") {
-		in.Verdict, in.Reason = "reject", "worktree changed during review: "+r.Message
+		in = changedWorktree(t.ID, r.Message)
 		done, err = d.Verdict(ctx, in)
 	}
 	if again := guardProblem(err); again != "" {

@@ -54,7 +54,7 @@ func (d *Desk) Radar(ctx context.Context, s *blackboard.State, id string) []Clas
 			continue // nothing came from others, or nothing from the task
 		}
 		var conflict *git.ConflictError
-		if _, err := d.Repo.MergeTree(ctx, head, commit); errors.As(err, &conflict) {
+		if err := d.Repo.TryMerge(ctx, head, commit); errors.As(err, &conflict) {
 			clashes = append(clashes, Clash{t.ID, conflict.Files})
 		} else if ctx.Err() != nil {
 			break

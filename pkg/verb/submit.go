@@ -218,8 +218,8 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	if err := d.cleanVerdict(&in); err != nil {
 		return out, err
 	}
-	if len(in.Inject) > 0 && in.Verdict != "reject" {
-		return out, usage("liza help verdict", "--inject goes with reject only")
+	if err := in.sizes(); err != nil {
+		return out, err
 	}
 	s, err := d.View(ctx)
 	if err != nil {
@@ -273,6 +273,31 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		out.Notices = append(out.Notices, verdictNotices(s, in)...)
 	}
 	return out, err
+}
+
+// sizes refuses a person's or an agent's verdict that is bigger than one by exit command may
+// be (roles-and-knowledge 5.3). What a supervisor says is made of such texts, and no verdict
+// is refused because of what was learned (6.2).
+func (in *VerdictInput) sizes() error {
+	const help = "liza help verdict"
+	if len(in.Inject) > 0 && in.Verdict != "reject" {
+		return usage(help, "--inject goes with reject only")
+	}
+	if in.Supervisor {
+		return nil
+	}
+	if n := len(in.Reason); n > maxVerdictReason {
+		return usage(help, "--reason has %d characters; %d is the limit", n, maxVerdictReason)
+	}
+	for _, list := range []struct {
+		option string
+		n, max int
+	}{{"--inject", len(in.Inject), maxInject}, {"--finding", len(in.Findings), maxFindings}, {"--suggest", len(in.Suggestions), maxSuggestions}} {
+		if list.n > list.max {
+			return usage(help, "%s was given %d times; %d is the limit", list.option, list.n, list.max)
+		}
+	}
+	return nil
 }
 
 func verdictNotices(before *blackboard.State, in VerdictInput) []string {

@@ -50,3 +50,31 @@ func TestASecondReviewSaysWhatBecameOfTheFirst(t *testing.T) {
 		t.Errorf("the second verdict gives %q, %s, %v", second.Notices, second.Status, err)
 	}
 }
+
+// By verb the sizes are those of the exit command (roles-and-knowledge 5.3).
+func TestAVerdictThatIsTooBigIsRefused(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	reviewer := p.Desk("code-reviewer-1")
+	many := func(n int) []string { return strings.Fields(strings.Repeat("word ", n)) }
+	for name, in := range map[string]verb.VerdictInput{
+		"reason":      {Verdict: "reject", Reason: strings.Repeat("x", 4001)},
+		"inject":      {Verdict: "reject", Reason: "a.md:1 is wrong", Inject: make([]*blackboard.Fix, 11)},
+		"findings":    {Verdict: "approve", Findings: make([]*blackboard.Finding, 51)},
+		"suggestions": {Verdict: "approve", Suggestions: many(21)},
+	} {
+		in.Task = "task-1"
+		for i := range in.Inject {
+			in.Inject[i] = &blackboard.Fix{Detail: "do it"}
+		}
+		for i := range in.Findings {
+			in.Findings[i] = &blackboard.Finding{Message: "look"}
+		}
+		_, err := reviewer.Verdict(t.Context(), in)
+		var refused *blackboard.Refusal
+		if !errors.As(err, &refused) || refused.Exit != blackboard.ExitUsage || !strings.Contains(refused.Message, "is the limit") {
+			t.Errorf("%s: got %v, want exit 2", name, err)
+		}
+	}
+}
