@@ -17,8 +17,12 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string,
 }
 
 // TryMerge tells whether theirs merges into ours, as MergeTree does, and leaves nothing behind: what git writes on
-// the way goes to a folder that is removed. For commands that only look.
+// the way goes to a folder that is removed. For commands that only look. What holds the other needs no merge: git
+// would renew the times of the objects that it finds.
 func (r *Repo) TryMerge(ctx context.Context, ours, theirs string) error {
+	if held, err := r.IsAncestor(ctx, ours, theirs); err == nil && held {
+		return nil
+	}
 	scratch, err := os.MkdirTemp("", "liza-objects-")
 	if err != nil {
 		return fmt.Errorf("cannot try to merge %s into %s: %w", theirs, ours, err)

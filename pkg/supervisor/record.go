@@ -211,6 +211,9 @@ func (r *recording) answer(strict bool) {
 	}
 	in.Liza.Effect = string(r.out.Effect)
 	in.Liza.Error = first(r.out.Problem, in.Liza.Error)
+	if r.result != nil && r.result.Outcome == agent.Asked {
+		return // what was applied is the question, not an answer of the program
+	}
 	if r.out.Effect != verb.Reask && (r.out.Effect != verb.Dropped || r.out.Action != "") && in.Response.Status == history.Failed {
 		in.Response.Status = history.Success
 	}
