@@ -33,7 +33,6 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 	if err != nil {
 		return agent.Result{}, err
 	}
-	p.resumed = s.conversation(u, t, p.program)
 	spec := agent.Spec{Dir: s.Desk.Repo.WorktreePath(t.ID), Prompt: p.Text, Model: p.model, Role: string(s.Role), TaskID: t.ID, Worktree: s.Desk.Repo.WorktreePath(t.ID)}
 	return s.launch(ctx, adapter, spec, p, st, t.ID, t.ID)
 }
@@ -264,7 +263,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 		return nil
 	}
 	rr := blackboard.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
-		Crashed: b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !r.Restart && !s.answered(r) && !(s.last.resumed && r.NoSession)}
+		Crashed: b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !s.answered(r) && !(s.last.resumed && r.NoSession)}
 	if r.Usage.CostKnown {
 		rr.Cost = &r.Usage.CostCents
 	}
