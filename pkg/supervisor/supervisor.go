@@ -38,6 +38,8 @@ type Supervisor struct {
 	Adapter func(name string) (agent.Adapter, error)
 	// Liza is the absolute path of the running liza (D26).
 	Liza string
+	// Schema is what `liza help schema` prints, for programs that enforce one.
+	Schema func() ([]byte, error)
 	// Environ is the environment that agent programs inherit from.
 	Environ []string
 	// Print shows one line per step.
