@@ -253,6 +253,7 @@ func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Re
 	switch out.Effect {
 	case verb.Reask:
 		if s.Interactive != nil {
+			s.shut = true
 			return false, 0, s.letGo(ctx, u, closedByPerson)
 		}
 		return s.askAgain(ctx, u, r, out.Problem)
