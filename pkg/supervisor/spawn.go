@@ -62,7 +62,7 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	defer log.Close()
 	spec.PromptFile, spec.Output = file, log
 	spec.Stall, spec.KillGrace = st.Duration("stall_timeout"), st.Duration("kill_grace")
-	if adapter.Info().Schema {
+	if adapter != nil && adapter.Info().Schema {
 		if spec.SchemaFile, err = s.saveSchema(); err != nil {
 			return agent.Result{}, err
 		}
