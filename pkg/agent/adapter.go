@@ -31,6 +31,7 @@ type Info struct {
 	Checked     string // the version that was measured
 	Output      string // its reader
 	Resumes     bool   // Spec.Session is of use
+	Schema      bool   // Spec.SchemaFile is of use
 	Interactive bool   // it can be opened in a terminal with the prompt ready
 	Overridden  bool   // the project has changed keys of the built-in entry
 }

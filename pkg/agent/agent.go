@@ -10,6 +10,7 @@ type Spec struct {
 	Dir        string   // working folder
 	Prompt     string   // the exact bytes handed over
 	PromptFile string   // the file that holds them, for programs that read a file
+	SchemaFile string   // the file with the exit command's JSON Schema, for programs that enforce one
 	Env        []string // NAME=value, added last: the LIZA_* variables of this run (cli 5)
 	Unset      []string // names of inherited variables to leave out; a trailing * stands for any ending
 

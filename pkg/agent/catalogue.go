@@ -120,7 +120,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 var (
 	programName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	placeholder  = regexp.MustCompile(`\{\{[^}]*\}\}`)
-	placeholders = []string{"{{.PromptFile}}", "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
+	placeholders = []string{"{{.PromptFile}}", schemaFile, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
 )
 
 // problems lists what is wrong with an entry; each begins with the key.

@@ -92,6 +92,21 @@ func TestOlderResultLinesTellCostAndTokensOnce(t *testing.T) {
 	}
 }
 
+// What is used up is the quota of a minute: the claim is kept, and the program is not paused.
+func TestTheQuotaOfAMinuteIsARateLimit(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Outcome{
+		"Quota exceeded for requests per minute. Suggested retry after 20s.":                RateLimited,
+		"Quota exceeded for quota metric 'Generate Content API requests per minute'":        RateLimited,
+		"You have exhausted your daily quota on this model. Your quota will reset after 6h": QuotaWindow,
+	} {
+		line := `{"type":"result","status":"error","error":{"type":"X","message":"` + text + `"}}`
+		if res, _ := read(reader("gemini-stream-json"), line, Exit{Code: 173}); res.Outcome != want {
+			t.Errorf("%q is %s, want %s", text, res.Outcome, want)
+		}
+	}
+}
+
 func TestResetTimes(t *testing.T) {
 	t.Parallel()
 	paris, err := time.LoadLocation("Europe/Paris")
@@ -108,6 +123,12 @@ func TestResetTimes(t *testing.T) {
 		"weekly limit · resets Jan 2, 5pm (UTC)":        time.Date(2027, 1, 2, 17, 0, 0, 0, time.UTC),
 		"weekly limit · resets Dec 31 at 9am (UTC)":     time.Date(2026, 12, 31, 9, 0, 0, 0, time.UTC),
 		"usage limit reached|1795300000":                time.Unix(1795300000, 0),
+		"usage limit reached, resets at 19:30 UTC":      time.Date(2026, 12, 30, 19, 30, 0, 0, time.UTC),
+		"resets 19:30 (Europe/Paris)":                   time.Date(2026, 12, 30, 19, 30, 0, 0, paris),
+		"resets 7pm UTC":                                time.Date(2026, 12, 30, 19, 0, 0, 0, time.UTC),
+		"Your quota will reset on January 3.":           time.Date(2027, 1, 3, 0, 0, 0, 0, time.UTC),
+		"regain access on 2027-01-01 at 00:00 UTC.":     time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+		"resets at 25:30":                               {},
 		"resets 7pm (Nowhere/Land)":                     {},
 		"resets 13pm":                                   {},
 		"resets soon":                                   {},

@@ -135,6 +135,9 @@ func (r *rules) judge(res *Result, s sign, e Exit) {
 	when(res, s, e.At)
 }
 
+// shortWindow is in what tells that the quota of a minute, not that of a plan, is used up.
+var shortWindow = regexp.MustCompile(`(?i)\bper[ _-]?(?:minute|second)\b|\b(?:rpm|tpm)\b`)
+
 // when finds out until when a refusal holds. A message that says when to come again is no
 // refusal for good, and one that says to come again much later is a window.
 func when(res *Result, s sign, now time.Time) {
@@ -154,6 +157,9 @@ func when(res *Result, s sign, now time.Time) {
 		delay = at.Sub(now)
 	}
 	if res.Outcome == Unusable && s.status != 401 && s.status != 403 && (delay > 0 || !at.IsZero()) {
+		res.Outcome = RateLimited
+	}
+	if res.Outcome == QuotaWindow && shortWindow.MatchString(s.text) {
 		res.Outcome = RateLimited
 	}
 	if res.Outcome == RateLimited && delay > longestPatience {

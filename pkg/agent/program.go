@@ -21,6 +21,9 @@ const (
 	longPrompt = 32 << 10
 )
 
+// schemaFile stands for the file with the exit command's JSON Schema.
+const schemaFile = "{{.SchemaFile}}"
+
 // entryProgram is the adapter of an entry.
 type entryProgram struct {
 	name       string
@@ -33,6 +36,7 @@ type entryProgram struct {
 func (p *entryProgram) Info() Info {
 	e := p.entry
 	return Info{Name: p.name, Binary: e.Command[0], About: e.About, Provider: e.Provider, Status: e.Status, Checked: e.Checked, Output: e.Output,
+		Schema:  slices.ContainsFunc([][]string{e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP}, func(argv []string) bool { return mentions(argv, schemaFile) }),
 		Resumes: len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden}
 }
 
@@ -138,6 +142,7 @@ func mcpConfig(liza string) string {
 func (p *entryProgram) values(s Spec, prompt string) *strings.Replacer {
 	return strings.NewReplacer(
 		"{{.PromptFile}}", s.PromptFile,
+		schemaFile, s.SchemaFile,
 		"{{.Prompt}}", prompt,
 		"{{.Model}}", s.Model,
 		"{{.MCPConfig}}", mcpConfig(s.Liza),

@@ -8,14 +8,19 @@ import (
 )
 
 // Programs tell the end of a quota window in words at best (agents 5): as a clock time, with a
-// zone or in the local one ("resets 7pm (UTC)", "try again at 4:16 AM"), with a date ("resets
+// zone or in the local one ("resets 7pm (UTC)", "try again at 4:16 AM", "resets at 19:30"), with a date ("resets
 // Nov 24, 5pm", "try again at Nov 24th, 2026 5:00 PM"), as a time of RFC 3339, or as Unix
 // seconds ("limit reached|1760000400").
 var (
-	resetClock = regexp.MustCompile(`(?i)(?:resets?|try again)(?: (?:at|on))? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))? ?([ap])m(?: \(([A-Za-z_/+-]+)\))?`)
+	resetClock = regexp.MustCompile(`(?i)(?:resets?|try again)(?: (?:at|on))? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))? ?([ap])m(?: \(([A-Za-z_/+-]+)\)| (utc|gmt)\b)?`)
+	resetHours = regexp.MustCompile(`(?i)(?:resets?|try again)(?: at)? (\d{1,2}):(\d{2})(?::\d{2})?(?: \(([A-Za-z_/+-]+)\)| (utc|gmt)\b)?`)
+	resetDay   = regexp.MustCompile(`(?i)(?:resets?|try again) on (jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?\b`)
 	resetUnix  = regexp.MustCompile(`limit reached\|(\d{10})\b`)
 	resetStamp = regexp.MustCompile(`(?i)(?:resets?|try again|retry|until|available)[a-z ]{0,12}[ :=]{1,3}(\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(?:\.\d+)?(?:z|[+-]\d\d:\d\d))`)
 )
+
+// resetDate is a day and a time of UTC: "You will regain access on 2026-12-01 at 00:00 UTC".
+var resetDate = regexp.MustCompile(`(?i)(?:resets?|try again|access|available|until)[a-z ]{0,8} (\d{4}-\d\d-\d\d)(?: at)? (\d\d:\d\d)(?::\d\d)? ?(?:utc|gmt|z)\b`)
 
 // justPassed is how long after a clock time a message that names it still means today.
 const justPassed = 10 * time.Minute
@@ -31,47 +36,75 @@ func parseReset(text string, now time.Time) (time.Time, bool) {
 		at, err := time.Parse(time.RFC3339, strings.ToUpper(m[1]))
 		return at, err == nil
 	}
-	m := resetClock.FindStringSubmatch(text)
-	if m == nil {
-		return time.Time{}, false
+	if m := resetDate.FindStringSubmatch(text); m != nil {
+		at, err := time.Parse("2006-01-02 15:04", m[1]+" "+m[2])
+		return at, err == nil
 	}
-	hour, _ := strconv.Atoi(m[4])
-	minute, _ := strconv.Atoi(m[5])
-	if hour < 1 || hour > 12 || minute > 59 {
+	c, ok := findClock(text)
+	if !ok || c.hour > 23 || c.minute > 59 {
 		return time.Time{}, false
-	}
-	hour %= 12
-	if strings.EqualFold(m[6], "p") {
-		hour += 12
 	}
 	zone := now.Location()
-	if m[7] != "" {
+	if c.zone != "" {
 		var err error
-		if zone, err = time.LoadLocation(m[7]); err != nil {
+		if zone, err = time.LoadLocation(c.zone); err != nil {
 			return time.Time{}, false
 		}
 	}
 	here := now.In(zone)
-	if m[1] == "" {
-		at := time.Date(here.Year(), here.Month(), here.Day(), hour, minute, 0, 0, zone)
+	if c.month == "" {
+		at := time.Date(here.Year(), here.Month(), here.Day(), c.hour, c.minute, 0, 0, zone)
 		if now.Sub(at) > justPassed {
 			at = at.AddDate(0, 0, 1)
 		}
 		return at, true
 	}
-	month, err := time.Parse("Jan", strings.ToUpper(m[1][:1])+strings.ToLower(m[1][1:]))
+	month, err := time.Parse("Jan", strings.ToUpper(c.month[:1])+strings.ToLower(c.month[1:]))
 	if err != nil {
 		return time.Time{}, false
 	}
-	day, _ := strconv.Atoi(m[2])
-	if year, err := strconv.Atoi(m[3]); err == nil {
-		return time.Date(year, month.Month(), day, hour, minute, 0, 0, zone), true
+	day, _ := strconv.Atoi(c.day)
+	if year, err := strconv.Atoi(c.year); err == nil {
+		return time.Date(year, month.Month(), day, c.hour, c.minute, 0, 0, zone), true
 	}
-	at := time.Date(here.Year(), month.Month(), day, hour, minute, 0, 0, zone)
+	at := time.Date(here.Year(), month.Month(), day, c.hour, c.minute, 0, 0, zone)
 	if at.Before(now.AddDate(0, -1, 0)) { // in December a window may end in January
 		at = at.AddDate(1, 0, 0)
 	}
 	return at, true
+}
+
+// clock is a time as people write it; month is empty when no day is named.
+type clock struct {
+	month, day, year string
+	hour, minute     int
+	zone             string // "" = the local one
+}
+
+// findClock reads a clock time of 12 hours, one of 24, or a day alone, which begins at midnight.
+func findClock(text string) (c clock, ok bool) {
+	if m := resetClock.FindStringSubmatch(text); m != nil {
+		c = clock{month: m[1], day: m[2], year: m[3], zone: m[7] + strings.ToUpper(m[8])}
+		c.hour, _ = strconv.Atoi(m[4])
+		c.minute, _ = strconv.Atoi(m[5])
+		if c.hour < 1 || c.hour > 12 {
+			return clock{}, false
+		}
+		if c.hour %= 12; strings.EqualFold(m[6], "p") {
+			c.hour += 12
+		}
+		return c, true
+	}
+	if m := resetHours.FindStringSubmatch(text); m != nil {
+		c = clock{zone: m[3] + strings.ToUpper(m[4])}
+		c.hour, _ = strconv.Atoi(m[1])
+		c.minute, _ = strconv.Atoi(m[2])
+		return c, true
+	}
+	if m := resetDay.FindStringSubmatch(text); m != nil {
+		return clock{month: m[1], day: m[2], year: m[3]}, true
+	}
+	return clock{}, false
 }
 
 // Providers tell how long to wait as "retry after 30s", "try again in 1 hour 5 minutes",

@@ -350,7 +350,7 @@ func TestTheEnvironmentOfARun(t *testing.T) {
 	}
 	cmd := Command{Env: []string{"FLAG=adapter"}, Unset: []string{"CLAUDECODE"}}
 	got := environment(inherited, cmd, Spec{Env: []string{"LIZA_AGENT_ID=coder-1"}, Unset: []string{"MI*"}}, "r1")
-	want := "PATH=/bin HOME=/h LIZA_LOCK_TIMEOUT=3 GIT_AUTHOR_NAME=Ann FLAG=adapter LIZA_AGENT_ID=coder-1 LIZA_RUN_ID=r1"
+	want := "PATH=/bin HOME=/h GIT_AUTHOR_NAME=Ann FLAG=adapter LIZA_AGENT_ID=coder-1 LIZA_RUN_ID=r1"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

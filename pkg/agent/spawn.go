@@ -155,11 +155,10 @@ func closeAll(files ...*os.File) {
 // runVariable marks everything that belongs to one run.
 const runVariable = "LIZA_RUN_ID"
 
-// foreign are the inherited variables that no run gets: those of another run, secrets, and what
-// would make its git work on somebody else's index or objects.
+// foreign are the inherited variables that no run gets: Liza's, of which it has its own
+// (roles-and-knowledge 10.2), and what would make its git work on somebody else's index or objects.
 var foreign = []string{
-	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_PROMPT_FILE",
-	"LIZA_RUN", runVariable, "LIZA_SECRET_*",
+	"LIZA_*",
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 }

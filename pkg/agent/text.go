@@ -67,7 +67,7 @@ func (t *textReader) signs(e Exit) []sign {
 	return signs
 }
 
-var errorPrefix = regexp.MustCompile(`(?i)^\W*(?:[a-z0-9_.-]{1,24}: ?)?\W*(?:(?:api|fatal|http|stream|request) )?(?:error|fatal|exception|failed|failure|unauthorized|denied|[a-z._]{1,60}(?:error|exception))\b`)
+var errorPrefix = regexp.MustCompile(`(?i)^\W*(?:[a-z0-9_.-]{1,24}: ?)?\W*(?:ran into (?:this|an) |(?:api|fatal|http|stream|request) )?(?:error|fatal|exception|failed|failure|unauthorized|denied|[a-z._]{1,60}(?:error|exception))\b`)
 
 // looksLikeError tells a line that a program writes when it fails from one that a model writes
 // about failures.

@@ -70,11 +70,12 @@ var forgetOtherCoder = Effect{"another coder than the last claimant: review_cycl
 	}
 }}
 
-var countIteration = Effect{"iteration 1 for another coder than the last claimant, else + 1", func(m *move) {
-	if m.task.lastClaimant() != m.actor.ID {
-		m.task.Iteration = 1
-	} else {
-		m.task.Iteration++
+var countIteration = Effect{"iteration 1 for another coder than the last claimant, else + 1, but not after a quota window", func(m *move) {
+	switch t := m.task; {
+	case t.lastClaimant() != m.actor.ID:
+		t.Iteration = 1
+	case !t.cutShort():
+		t.Iteration++
 	}
 }}
 

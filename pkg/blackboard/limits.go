@@ -50,7 +50,22 @@ func (s *State) maxReviewCycles(t *Task) int {
 }
 
 // IterationsOver tells whether the next iteration would be one too many (protocol 4.4).
-func (s *State) IterationsOver(t *Task) bool { return t.Iteration >= s.maxIterations(t) }
+func (s *State) IterationsOver(t *Task) bool {
+	if t.cutShort() { // the next claim goes on with the same iteration
+		return t.Iteration > s.maxIterations(t)
+	}
+	return t.Iteration >= s.maxIterations(t)
+}
+
+// cutShort tells whether the last claim was given back because the quota of its program was
+// used up: that was no iteration (protocol 13.3).
+func (t *Task) cutShort() bool {
+	var last *Attempt
+	for a := range present(t.Attempts) {
+		last = a
+	}
+	return t.Status == Unclaimed && t.Iteration > 0 && last != nil && last.Outcome == "quota" && last.ClaimSeq == t.ClaimSeq
+}
 
 // OutOfIterations tells whether a task that waits for a coder gets none any more, because its
 // iterations are used up: then T26 comes instead of the claim (4.4). After a release, or when

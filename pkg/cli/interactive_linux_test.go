@@ -172,7 +172,7 @@ func TestWhatIsClosedWithoutAWordIsGivenBack(t *testing.T) {
 	t.Parallel()
 	p := talks(t, "printf 'what now? '\nread -r answer\n")
 	x := openTTY(t)
-	cmd := x.run(p.Dir, "liza-agent", "-i", "--cli", "talk", "--once", "coder")
+	cmd := x.run(p.Dir, "liza-agent", "-i", "--cli", "talk", "coder")
 	x.wait("what now? ")
 	x.types("\x03") // Ctrl-C is the program's
 	if err := cmd.Wait(); err != nil {

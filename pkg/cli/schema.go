@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"reflect"
 	"strings"
@@ -14,10 +16,21 @@ func (e *Env) printRaw(key string, v any) error {
 	if e.JSON {
 		return e.printJSON(map[string]any{"ok": true, "result": map[string]any{key: v}})
 	}
-	enc := json.NewEncoder(e.Stdout)
+	return writeJSON(e.Stdout, v)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// exitSchemaFile is what `liza help schema` prints, for agent programs that are told of it.
+func exitSchemaFile() ([]byte, error) {
+	var b bytes.Buffer
+	err := writeJSON(&b, exitSchema())
+	return b.Bytes(), err
 }
 
 // exitSchema is the JSON Schema (draft-07) of the exit command, made from its Go type

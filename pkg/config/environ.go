@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // ends in _ stands for all that begin with it (roles-and-knowledge 10.2, D26).
 var reserved = []string{
 	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_ROOT",
-	"LIZA_PROMPT_FILE", "LIZA_BIN", "LIZA_RUN", "LIZA_RUN_ID", "LIZA_SECRET_", "LIZA_SKILL_",
+	"LIZA_PROMPT_FILE", "LIZA_BIN", "LIZA_RUN", "LIZA_RUN_ID", RunSettings, "LIZA_SECRET_", "LIZA_SKILL_",
 }
 
 func isReserved(name string) bool {
@@ -30,12 +31,7 @@ func variable(key string) string {
 // cannot be set, but the entries that a default map has can. An empty variable is
 // the same as none. A value that cannot be used leaves the key as it is.
 func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warning) {
-	given := map[string]string{}
-	for _, e := range environ {
-		if name, v, ok := strings.Cut(e, "="); ok && strings.HasPrefix(name, "LIZA_") && v != "" && !isReserved(name) {
-			given[name] = v
-		}
-	}
+	given := variables(environ)
 	if len(given) == 0 {
 		return nil, nil
 	}
@@ -64,6 +60,48 @@ func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warn
 		cfg.origins[l.key] = Origin{Variable: name}
 	}
 	return errs, strangers(given, known)
+}
+
+// variables are those that may be settings, with those that a supervisor was given.
+func variables(environ []string) map[string]string {
+	given := map[string]string{}
+	handed := map[string]string{}
+	for _, e := range environ {
+		switch name, v, ok := strings.Cut(e, "="); {
+		case !ok || v == "" || !strings.HasPrefix(name, "LIZA_"):
+		case name == RunSettings:
+			_ = json.Unmarshal([]byte(v), &handed) // what is none sets nothing
+		case !isReserved(name):
+			given[name] = v
+		}
+	}
+	for key, v := range handed {
+		if name := variable(key); given[name] == "" && v != "" {
+			given[name] = v
+		}
+	}
+	return given
+}
+
+// RunSettings is the variable by which the commands of an agent program know the settings that
+// its supervisor has from variables: the program itself gets no other variable of Liza's than
+// those of its run (roles-and-knowledge 10.2).
+const RunSettings = "LIZA_RUN_SETTINGS"
+
+// Handed is the value of RunSettings in an environment, as one JSON object of key and text; it
+// is empty when no variable is a setting.
+func Handed(environ []string) string {
+	given, handed := variables(environ), map[string]string{}
+	for _, l := range leaves(Default()) {
+		if v, ok := given[variable(l.key)]; ok {
+			handed[l.key] = v
+		}
+	}
+	text, err := json.Marshal(handed)
+	if err != nil || len(handed) == 0 {
+		return ""
+	}
+	return string(text)
 }
 
 // mapVariables are the variables of settings that are maps.

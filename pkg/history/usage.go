@@ -71,6 +71,25 @@ type UsageSum struct {
 	Seconds          int    `json:"seconds"`
 }
 
+// MarshalJSON writes null for a figure that no run told: unknown is never zero
+// (roles-and-knowledge 8.2).
+func (s UsageSum) MarshalJSON() ([]byte, error) {
+	type plain UsageSum
+	told := func(n *int, unknown int) *int {
+		if s.Runs > 0 && unknown == s.Runs {
+			return nil
+		}
+		return n
+	}
+	return json.Marshal(struct {
+		plain
+		CostCents    *int `json:"cost_cents"`
+		TokensIn     *int `json:"tokens_in"`
+		TokensOut    *int `json:"tokens_out"`
+		TokensCached *int `json:"tokens_cached"`
+	}{plain(s), told(&s.CostCents, s.UnknownCostRuns), told(&s.TokensIn, s.UnknownTokenRuns), told(&s.TokensOut, s.UnknownTokenRuns), told(&s.TokensCached, s.UnknownTokenRuns)})
+}
+
 // Add counts one run.
 func (s *UsageSum) Add(l UsageLine) {
 	s.Runs++

@@ -11,11 +11,14 @@ import (
 
 // orderly is both ends of a conversation. A request is read only when the one before it is
 // answered, so calls happen in the order in which they were sent, and the end of the input
-// does not cut off the last answer.
+// does not cut off the last answer. A line that is no message is answered with an error, and
+// the conversation goes on.
 type orderly struct {
 	in   *bufio.Reader
-	out  io.Writer
 	line []byte // what of the last line was not read yet
+
+	writing sync.Mutex
+	out     io.Writer
 
 	mu      sync.Mutex
 	asked   json.RawMessage // id of the request that has no answer yet
@@ -32,8 +35,60 @@ func newOrderly(in io.Reader, out io.Writer) *orderly {
 
 // message is what a line has to be looked at for.
 type message struct {
-	ID     json.RawMessage
-	Method string
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Result  json.RawMessage `json:"result"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// Codes of JSON-RPC for what is no JSON and what is no message.
+const (
+	parseError     = -32700
+	invalidRequest = -32600
+)
+
+// parse reads a line; code and why say what is wrong with one that is no message.
+func parse(line []byte) (m message, code int, why string) {
+	if !json.Valid(line) {
+		return m, parseError, "the line is no JSON; a message is one JSON object in one line"
+	}
+	if line = bytes.TrimSpace(line); line[0] != '{' {
+		return m, invalidRequest, "a message is a JSON object; batches are not supported"
+	}
+	if err := json.Unmarshal(line, &m); err != nil {
+		return message{}, invalidRequest, "the object is no message of JSON-RPC 2.0: " + err.Error()
+	}
+	switch {
+	case m.Version != "2.0":
+		return m, invalidRequest, `jsonrpc has to be "2.0"`
+	case len(m.ID) > 0 && !validID(m.ID):
+		m.ID = nil
+		return m, invalidRequest, "id has to be a text or a number"
+	case m.Method == "" && m.Result == nil && m.Error == nil:
+		return m, invalidRequest, "method is missing"
+	}
+	return m, 0, ""
+}
+
+func validID(id json.RawMessage) bool {
+	return id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9'
+}
+
+// refuse answers a line that is no message.
+func (o *orderly) refuse(m message, code int, why string) error {
+	id := m.ID
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
+	if err != nil {
+		return err
+	}
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	_, err = o.out.Write(append(text, '\n'))
+	return err
 }
 
 // Read gives the lines of the input, one after the other.
@@ -49,14 +104,22 @@ func (o *orderly) Read(p []byte) (int, error) {
 			return 0, end
 		}
 		line, end := o.in.ReadBytes('\n')
-		var m message
-		request := json.Unmarshal(line, &m) == nil && m.Method != "" && len(m.ID) > 0
+		m, code, why := message{}, 0, ""
+		if len(bytes.TrimSpace(line)) > 0 {
+			m, code, why = parse(line)
+		}
 		o.mu.Lock()
 		o.end = end
-		if request {
+		if code == 0 && m.Method != "" && len(m.ID) > 0 {
 			o.asked = m.ID
 		}
 		o.mu.Unlock()
+		if code != 0 {
+			if err := o.refuse(m, code, why); err != nil {
+				return 0, err
+			}
+			continue
+		}
 		if o.line = line; end != nil && len(bytes.TrimSpace(line)) > 0 {
 			o.line = append(line, '\n')
 		}
@@ -68,7 +131,9 @@ func (o *orderly) Read(p []byte) (int, error) {
 
 // Write sends one message.
 func (o *orderly) Write(p []byte) (int, error) {
+	o.writing.Lock()
 	n, err := o.out.Write(p)
+	o.writing.Unlock()
 	var m message
 	if err != nil || json.Unmarshal(p, &m) == nil && m.Method == "" {
 		o.mu.Lock()

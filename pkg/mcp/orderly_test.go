@@ -11,7 +11,7 @@ import (
 // of the input comes after the last answer.
 func TestTheNextRequestWaitsForTheAnswer(t *testing.T) {
 	t.Parallel()
-	input := `{"id":1,"method":"a"}` + "\n" + `{"method":"b"}` + "\n\n" + `{"id":"x","method":"c"}`
+	input := `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n" + `{"jsonrpc":"2.0","method":"b"}` + "\n\n" + `{"jsonrpc":"2.0","id":"x","method":"c"}`
 	o := newOrderly(strings.NewReader(input), io.Discard)
 	read := make(chan string)
 	go func() {
@@ -30,7 +30,7 @@ func TestTheNextRequestWaitsForTheAnswer(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := <-read; got != `{"id":1,"method":"a"}`+"\n" {
+	if got := <-read; got != `{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n" {
 		t.Fatalf("first %q", got)
 	}
 	for _, other := range []string{`{"id":7,"method":"ping"}`, `{"method":"progress"}`, `{"id":2,"result":{}}`} {
@@ -42,7 +42,7 @@ func TestTheNextRequestWaitsForTheAnswer(t *testing.T) {
 		}
 	}
 	answer(`{"id":1,"result":{}}` + "\n")
-	if got := <-read + <-read + <-read; got != `{"method":"b"}`+"\n\n"+`{"id":"x","method":"c"}`+"\n" {
+	if got := <-read + <-read + <-read; got != `{"jsonrpc":"2.0","method":"b"}`+"\n\n"+`{"jsonrpc":"2.0","id":"x","method":"c"}`+"\n" {
 		t.Fatalf("then %q", got)
 	}
 	if o.ended() && o.asked == nil {
@@ -59,7 +59,7 @@ func TestTheNextRequestWaitsForTheAnswer(t *testing.T) {
 
 func TestAReadThatWaitsIsLetGoByTheEndOfTheServer(t *testing.T) {
 	t.Parallel()
-	o := newOrderly(strings.NewReader(strings.Repeat(`{"id":1,"method":"a"}`+"\n", 3)), io.Discard)
+	o := newOrderly(strings.NewReader(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n", 3)), io.Discard)
 	done := make(chan error)
 	go func() {
 		_, err := io.Copy(io.Discard, o)
@@ -73,5 +73,33 @@ func TestAReadThatWaitsIsLetGoByTheEndOfTheServer(t *testing.T) {
 	}
 	if fmt.Sprint(o.ended()) != "true" {
 		t.Error("it did not come to the end")
+	}
+}
+
+// A line that is no message is answered with an error of JSON-RPC, and what follows is served.
+func TestWhatIsNoMessageIsAnswered(t *testing.T) {
+	t.Parallel()
+	good := `{"jsonrpc":"2.0","method":"b"}` + "\n"
+	for line, want := range map[string]string{
+		`{bad json`: `"code":-32700`,
+		"caf\xe9":   `"code":-32700`,
+		`[]`:        `"code":-32600`,
+		`[{"jsonrpc":"2.0","id":1,"method":"a"}]`: `"code":-32600`,
+		`42`:                                    `"code":-32600`,
+		`{"jsonrpc":"2.0"}`:                     `"code":-32600`,
+		`{"jsonrpc":"1.0","id":4,"method":"a"}`: `"id":4`,
+		`{"jsonrpc":"2.0","id":null,"method":"a"}`:    `"id":null`,
+		`{"jsonrpc":"2.0","id":{"a":1},"method":"a"}`: `"id":null`,
+		`{"jsonrpc":"2.0","id":7,"method":["a","b"]}`: `"code":-32600`,
+	} {
+		var said strings.Builder
+		o := newOrderly(strings.NewReader(line+"\n"+good), &said)
+		read, err := io.ReadAll(o)
+		if err != nil || string(read) != good {
+			t.Errorf("%s: the server reads %q, %v", line, read, err)
+		}
+		if got := said.String(); !strings.Contains(got, want) || !strings.HasSuffix(got, "}\n") {
+			t.Errorf("%s: answered %q, want %s", line, got, want)
+		}
 	}
 }

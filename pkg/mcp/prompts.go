@@ -35,7 +35,7 @@ func (o Options) addPrompts(s *sdk.Server) {
 func (o Options) prompt(ctx context.Context, role blackboard.Role, task, about string) (*sdk.GetPromptResult, error) {
 	text, err := o.promptText(ctx, role, task)
 	if err != nil {
-		return nil, &problemError{o.Explain(err)}
+		return nil, wireError(o.Explain(err))
 	}
 	return &sdk.GetPromptResult{Description: about, Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"liza/pkg/blackboard"
@@ -62,16 +63,24 @@ func (o Options) reading(base, mime string, f read) sdk.ResourceHandler {
 			if p.Code == "refused" {
 				return nil, sdk.ResourceNotFoundError(uri)
 			}
-			return nil, &problemError{p}
+			return nil, wireError(p)
 		}
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: content}}}, nil
 	}
 }
 
-// problemError is a problem where the protocol has room for one sentence only.
-type problemError struct{ Problem }
-
-func (e *problemError) Error() string { return e.Message + "; next: " + e.Next }
+// wireError is a problem where the protocol has an error of its own: one sentence, and the
+// problem as its data. What the caller can mend is an error of his parameters.
+func wireError(p Problem) error {
+	e := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: p.Message + "; next: " + p.Next}
+	if p.Code == "failure" || p.Code == "invalid" || p.Code == "locked" {
+		e.Code = jsonrpc.CodeInternalError
+	}
+	if data, err := json.Marshal(p); err == nil {
+		e.Data = data
+	}
+	return e
+}
 
 func (o Options) readBoard(ctx context.Context, _ string) (string, error) {
 	v, err := o.board(ctx)

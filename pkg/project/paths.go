@@ -102,6 +102,9 @@ func (p *Project) SummarizeLock() string { return p.in("summarize.lock") }
 // Tmp holds scratch folders.
 func (p *Project) Tmp() string { return p.in("tmp") }
 
+// ExitSchema has the JSON Schema of the exit command, for programs that are told of it.
+func (p *Project) ExitSchema() string { return p.in("tmp", "exit-schema.json") }
+
 // Secrets is the folder of secrets (mode 0700).
 func (p *Project) Secrets() string { return p.in("secrets") }
 

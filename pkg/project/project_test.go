@@ -207,6 +207,7 @@ func TestPathsAreThoseOfTheProtocol(t *testing.T) {
 		p.NotifyLock():                "/r/.liza/notify.lock",
 		p.SummarizeLock():             "/r/.liza/summarize.lock",
 		p.Tmp():                       "/r/.liza/tmp",
+		p.ExitSchema():                "/r/.liza/tmp/exit-schema.json",
 		p.Secrets():                   "/r/.liza/secrets",
 		p.Worktree("task-1"):          "/r/.worktrees/task-1",
 		p.CheckWorktree("task-1"):     "/r/.worktrees/.check-task-1",

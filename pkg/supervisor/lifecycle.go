@@ -313,6 +313,15 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// rest waits between two runs of one unit of work. The first Ctrl-C ends the wait, not the
+// work; rest tells whether that may go on.
+func rest(soft, hard context.Context, d time.Duration) bool {
+	wait, end := context.WithCancel(hard)
+	defer end()
+	defer context.AfterFunc(soft, end)()
+	return sleep(wait, d) || hard.Err() == nil
+}
+
 func exitOf(err error) blackboard.Exit {
 	var r *blackboard.Refusal
 	if errors.As(err, &r) {

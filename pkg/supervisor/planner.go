@@ -72,7 +72,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 	for again := true; again && err == nil; {
 		var out verb.Outcome
 		again = false
-		out, again, err = s.planOnce(guarded, u, due)
+		out, again, err = s.planOnce(soft, guarded, u, due)
 		switch {
 		case err != nil:
 		case out.Effect == verb.Continue && out.Action == "RETRY":
@@ -113,7 +113,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 }
 
 // planOnce is one run of the planner program. again: another run of the same launch.
-func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Trigger) (verb.Outcome, bool, error) {
+func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []blackboard.Trigger) (verb.Outcome, bool, error) {
 	free, ok := s.Slots.take(ctx)
 	if !ok {
 		return verb.Outcome{}, false, nil
@@ -125,7 +125,7 @@ func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Tri
 	}
 	if over, wait, err := s.reserve(ctx, st, nil); err != nil || wait > 0 {
 		free()
-		return verb.Outcome{}, wait > 0 && sleep(ctx, wait), err
+		return verb.Outcome{}, wait > 0 && rest(soft, ctx, wait), err
 	} else if over != nil {
 		u.uncounted = true
 		return verb.Outcome{}, false, s.stopForLimit(ctx, u, over)
@@ -141,20 +141,19 @@ func (s *Supervisor) planOnce(ctx context.Context, u *unit, due []blackboard.Tri
 	mark := s.Desk.MarkOf(st, s.ID, "")
 	s.Desk.Scripted = p.program == "scripted"
 	root := s.Desk.Project.Root
-	p.resumed = s.conversation(u, nil, p.program)
 	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p.Text, Model: p.model, Role: string(s.Role), Worktree: root}, p, st, "", verb.PlannerRuns)
 	free()
 	if err != nil || ctx.Err() != nil {
 		return verb.Outcome{}, false, err
 	}
-	return s.planOutcome(context.WithoutCancel(ctx), ctx, u, mark, r)
+	return s.planOutcome(context.WithoutCancel(ctx), soft, ctx, u, mark, r)
 }
 
-func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.Mark, r agent.Result) (verb.Outcome, bool, error) {
+func (s *Supervisor) planOutcome(ctx, soft, life context.Context, u *unit, mark verb.Mark, r agent.Result) (verb.Outcome, bool, error) {
 	if !s.answered(r) {
 		if handled, again, wait, err := s.setBack(ctx, u, r); handled {
 			u.uncounted = !again
-			return verb.Outcome{}, again && sleep(life, wait), err
+			return verb.Outcome{}, again && rest(soft, life, wait), err
 		}
 	}
 	switch {
@@ -167,7 +166,7 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 	case r.Outcome == agent.Asked:
 		out, err := s.asked(ctx, "", r)
 		return out, false, err
-	case r.Restart && u.restarts < maxRestarts:
+	case mayRestart(r, u.restarts):
 		u.restarts++
 		return verb.Outcome{}, true, nil
 	default:
@@ -177,7 +176,7 @@ func (s *Supervisor) planOutcome(ctx, life context.Context, u *unit, mark verb.M
 		if s.tooManyCrashes(ctx) {
 			return verb.Outcome{}, false, s.stopForCrashes(ctx, what)
 		}
-		return verb.Outcome{}, sleep(life, s.policy.CrashWait(u.crashes)), nil
+		return verb.Outcome{}, rest(soft, life, s.policy.CrashWait(u.crashes)), nil
 	}
 	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Before: mark, Output: r.Final, Strict: s.Desk.Config().Exit.Strict, Answers: u.reasks + 1})
 	if err != nil {

@@ -20,6 +20,10 @@ const (
 	maxRestarts   = 5 // exit code 42 in a row
 )
 
+// mayRestart tells whether the program asks to be started again and has not asked so too often
+// in a row: from then on it is a crash (protocol 13.3.1).
+func mayRestart(r agent.Result, before int) bool { return r.Restart && before < maxRestarts }
+
 // CrashWait is the wait before the next run after n crashes in a row: 5, 10, 20 … 300 s.
 func (Policy) CrashWait(n int) time.Duration { return doubled(crashWait, n, longestWait) }
 

@@ -22,6 +22,7 @@ type briefing struct {
 	reask    int // which re-ask of its unit of work it is; 0: none
 	warnings []string
 	resumed  *blackboard.Conversation // in which the run goes on; nil: a new one
+	restarts int                      // how often its program has asked to be started again, in a row
 }
 
 // prompt is what the agent of this supervisor is given. t is nil for a planner, due are the
@@ -60,6 +61,9 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	}
 	c := s.choose(st, kind, b.role.Role, t)
 	b.program, b.model = c.name, c.model
+	if u != nil {
+		b.restarts, b.resumed = u.restarts, s.conversation(u, t, b.program)
+	}
 	cfg := s.Desk.Config()
 	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Model: b.model,
 		Triggers: due, Action: "run", MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
@@ -89,7 +93,8 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	}
 	if u != nil && u.reask != nil {
 		b.reask = u.reasks
-		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries}
+		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries,
+			Resumed: u.talk != nil && b.resumed == u.talk}
 	}
 	b.warnings = append(b.warnings, s.gather(ctx, &in)...)
 	b.Prompt, err = prompt.Build(in)

@@ -130,6 +130,11 @@ func TestAForgottenConversationBeginsAnew(t *testing.T) {
 		if time.Since(c.start) > time.Second || len(prompts) != 3 || !strings.Contains(prompts[2], "BROKEN-WORDS") || p.said[1] != "new talk-2" {
 			t.Errorf("%d runs in %s: %v", len(prompts), time.Since(c.start), p.said)
 		}
+		for i, whole := range []bool{true, false, true} { // what the program knows is not said again (roles-and-knowledge 4.6)
+			if strings.Contains(prompts[i], "## Rules") != whole {
+				t.Errorf("prompt %d, whole %v, is\n%s", i+1, !whole, prompts[i])
+			}
+		}
 		if len(c.actions("run_failed")) != 0 {
 			t.Error("it counts as a crash")
 		}

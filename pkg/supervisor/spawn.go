@@ -16,6 +16,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/config"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
@@ -33,7 +34,6 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 	if err != nil {
 		return agent.Result{}, err
 	}
-	p.resumed = s.conversation(u, t, p.program)
 	spec := agent.Spec{Dir: s.Desk.Repo.WorktreePath(t.ID), Prompt: p.Text, Model: p.model, Role: string(s.Role), TaskID: t.ID, Worktree: s.Desk.Repo.WorktreePath(t.ID)}
 	return s.launch(ctx, adapter, spec, p, st, t.ID, t.ID)
 }
@@ -62,6 +62,11 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	defer log.Close()
 	spec.PromptFile, spec.Output = file, log
 	spec.Stall, spec.KillGrace = st.Duration("stall_timeout"), st.Duration("kill_grace")
+	if adapter != nil && adapter.Info().Schema {
+		if spec.SchemaFile, err = s.saveSchema(); err != nil {
+			return agent.Result{}, err
+		}
+	}
 	if b.resumed != nil {
 		spec.Session, s.last.resumed = b.resumed.ID, true
 	}
@@ -138,6 +143,9 @@ func (s *Supervisor) generation(st *blackboard.State) string {
 func (s *Supervisor) environment(task, token, mark, prompt, worktree string) []string {
 	env := []string{"LIZA_AGENT_ID=" + s.ID, "LIZA_AGENT_TOKEN=" + token, "LIZA_ROLE=" + string(s.Role), "LIZA_TASK_ID=" + task,
 		"LIZA_WORKTREE=" + worktree, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + prompt, "LIZA_RUN=" + mark}
+	if handed := config.Handed(s.Environ); handed != "" {
+		env = append(env, config.RunSettings+"="+handed)
+	}
 	return append(env, "PATH="+filepath.Dir(s.Liza)+string(os.PathListSeparator)+pathOf(s.Environ))
 }
 
@@ -148,6 +156,23 @@ func pathOf(environ []string) string {
 		}
 	}
 	return "/usr/local/bin:/usr/bin:/bin"
+}
+
+// saveSchema writes what `liza help schema` prints, and tells where. All runs share the file;
+// each writes it anew, so that it is never old enough to be taken for a left-over (verb.GC).
+func (s *Supervisor) saveSchema() (string, error) {
+	path := s.Desk.Project.ExitSchema()
+	text, err := s.Schema()
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err == nil {
+		err = safefile.Replace(path, text, 0o644)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot write the schema of the exit command: %w", err)
+	}
+	return path, nil
 }
 
 // savePrompt keeps the exact bytes of a prompt, readable by its owner only, under the number
@@ -264,7 +289,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 		return nil
 	}
 	rr := blackboard.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
-		Crashed: b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !r.Restart && !s.answered(r) && !(s.last.resumed && r.NoSession)}
+		Crashed: b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !s.answered(r) && !(s.last.resumed && r.NoSession)}
 	if r.Usage.CostKnown {
 		rr.Cost = &r.Usage.CostCents
 	}

@@ -38,6 +38,8 @@ type Supervisor struct {
 	Adapter func(name string) (agent.Adapter, error)
 	// Liza is the absolute path of the running liza (D26).
 	Liza string
+	// Schema is what `liza help schema` prints, for programs that enforce one.
+	Schema func() ([]byte, error)
 	// Environ is the environment that agent programs inherit from.
 	Environ []string
 	// Print shows one line per step.
@@ -52,6 +54,7 @@ type Supervisor struct {
 	policy  Policy
 	role    string // of a preview: in the place of the role that would be used
 	worked  bool
+	shut    bool       // the person closed the program before the work was handed in
 	current *recording // the run that is under way, for the history
 	claim   string     // the claim of the run before
 	last    lastRun
@@ -134,7 +137,7 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 		if did {
 			s.worked = true
 			s.idleSince = s.Desk.Now()
-			if s.Once {
+			if s.Once || s.shut { // opened again at once, it would leave the person no way out
 				return nil
 			}
 			continue

@@ -68,14 +68,14 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 		if again && s.OneRun {
 			return s.letGo(hard, u, "one run was asked for")
 		}
-		waited := wait == 0 || sleep(guarded, wait)
+		waited := wait == 0 || rest(soft, guarded, wait)
 		if !again {
 			return nil
 		}
 		if !waited {
 			continue // the next round sees why
 		}
-		if soft.Err() != nil && u.reask == nil {
+		if soft.Err() != nil && (u.reask == nil || wait > 0) {
 			return s.letGo(hard, u, "stopped by the person")
 		}
 		if why := s.Desk.Control(); why != "" && u.reask == nil {
@@ -187,11 +187,13 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, m verb.Mark, r ag
 	if !held || s.answered(r) {
 		return s.apply(ctx, u, m, r)
 	}
-	if r.Restart {
-		if u.restarts++; u.restarts <= maxRestarts {
-			s.say(u.task, "asks to be restarted")
-			return true, 0, nil
-		}
+	if mayRestart(r, u.restarts) {
+		u.restarts++
+		s.say(u.task, "asks to be restarted")
+		return true, 0, nil
+	}
+	if !r.Restart {
+		u.restarts = 0
 	}
 	if s.last.resumed && r.NoSession {
 		return s.beginAnew(u), 0, nil
@@ -251,6 +253,7 @@ func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Re
 	switch out.Effect {
 	case verb.Reask:
 		if s.Interactive != nil {
+			s.shut = true
 			return false, 0, s.letGo(ctx, u, closedByPerson)
 		}
 		return s.askAgain(ctx, u, r, out.Problem)

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
+
+// maxSummary is how many characters a summary may have.
+const maxSummary = 1000
 
 // payloadOf says which kinds may use which payload key (roles-and-knowledge 4.1).
 var payloadOf = map[string][]string{
@@ -30,8 +34,8 @@ func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf
 
 // atMost says that a text is too long.
 func (p *problems) atMost(key, text string, most int) {
-	if len(text) > most {
-		p.add("%s has %d characters; %d is the limit", key, len(text), most)
+	if n := utf8.RuneCountInString(text); n > most {
+		p.add("%s has %d characters; %d is the limit", key, n, most)
 	}
 }
 
@@ -62,8 +66,8 @@ func (e *Exit) check(kind string, keys map[string]json.RawMessage) error {
 	if len(e.EvidenceFiles) > 200 {
 		bad.add("evidence_files has more than 200 entries")
 	}
-	if strings.TrimSpace(e.Summary) == "" || len(e.Summary) > 1000 {
-		bad.add("summary_for_supervisor must have 1 to 1,000 characters, and has %d", len(e.Summary))
+	if n := utf8.RuneCountInString(e.Summary); strings.TrimSpace(e.Summary) == "" || n > maxSummary {
+		bad.add("summary_for_supervisor must have 1 to 1,000 characters, and has %d", n)
 	}
 	for _, k := range sortedKeys(keys) {
 		if who, ok := payloadOf[k]; ok && !slices.Contains(who, kind) {
