@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
@@ -95,42 +93,6 @@ func TestEveryUnusableAnswerIsKept(t *testing.T) {
 			})
 		})
 	}
-}
-
-// N-38: a clock that is set back: times in the history fall, its numbers do not, and no time
-// of work is negative or ends a task.
-func TestAClockThatIsSetBackTakesNoTimeAway(t *testing.T) {
-	inBubble(t, func(c *clockwork) {
-		c.task("task-1")
-		var back atomic.Int64
-		runs := 0
-		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
-			runs++
-			back.Add(int64(time.Hour))
-			time.Sleep(3 * time.Minute)
-			if runs == 1 {
-				r := finished(`{"action":"RETRY","evidence_files":[],"summary_for_supervisor":"Once more."}`)
-				r.Seconds = -3420
-				return r
-			}
-			r := finished(`{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"No name is given."}`)
-			r.Seconds = 180
-			return r
-		})
-		s.Desk.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
-		s.Once = true
-		if err := s.Run(context.Background(), context.Background()); err != nil {
-			t.Error(err)
-		}
-		list := c.wantsRecorded("task-1", "PENDING UNCLAIMED to CLAIMED: SUCCESS RETRY\nRUNNING CLAIMED to BLOCKED: SUCCESS STUCK\n")
-		if len(list) != 2 || list[1].Timestamp >= list[0].Timestamp {
-			t.Fatalf("the history is %+v", list)
-		}
-		task := c.state().Task("task-1")
-		if task.Usage.Seconds != 180 || task.Attempts[0].Seconds != 0 || list[0].Liza.Seconds != 0 || task.Halt != nil {
-			t.Errorf("the runs took %d s, the first %d s, in the history %d s; halt %v", task.Usage.Seconds, task.Attempts[0].Seconds, list[0].Liza.Seconds, task.Halt)
-		}
-	})
 }
 
 // N-26: what a supervisor left that was killed in the middle of a run becomes a failed run.
