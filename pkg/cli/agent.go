@@ -61,6 +61,9 @@ func (o *agentOptions) run(ctx context.Context) error {
 	if !ok {
 		return usagef("liza-agent --help", "role '%s' is unknown: it must be planner, coder or code-reviewer", o.role)
 	}
+	if role == blackboard.RolePlanner && o.task != "" {
+		return usagef("liza-agent planner", "a planner plans for the whole board: it takes no task, here '%s'", o.task)
+	}
 	if o.interactive && (!o.env.StdinTerminal || !o.env.Terminal) {
 		return usagef("liza-agent "+strings.TrimSuffix(role.IDPrefix(), "-"), "-i needs a terminal: stdin or stdout is none")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 	"gopkg.in/yaml.v3"
 
+	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/project"
@@ -183,7 +185,7 @@ func (o *configOptions) validate(ctx context.Context, _ []string) error {
 		problems = append(problems, problem{Level: "warning", Key: w.Key, File: w.File, Line: w.Line, Message: w.String()})
 	}
 	if cfg != nil {
-		problems = append(problems, o.rolesOf(p, cfg)...)
+		problems = append(append(problems, o.rolesOf(p, cfg)...), programsOf(cfg)...)
 	}
 	failed := slices.ContainsFunc(problems, func(p problem) bool { return p.Level == "error" })
 	var b strings.Builder
@@ -212,6 +214,36 @@ func (o *configOptions) rolesOf(p *project.Project, cfg *config.Config) []proble
 		}
 		origin := cfg.Origin(f.Key)
 		list = append(list, problem{Level: level, Key: f.Key, File: origin.File, Line: origin.Line, Message: fmt.Sprintf("%s: %s: role %s: %s", origin, f.Key, f.Role, f.Reason)})
+	}
+	return list
+}
+
+// programsOf are the agent programs of the settings that could not be started. A run that would
+// fall back to an unknown one goes on without it, so that is a warning.
+func programsOf(cfg *config.Config) []problem {
+	options := agent.Options{Custom: programs(cfg), Liza: "liza", Scenario: "scenario.yaml"}
+	var list []problem
+	look := func(level, key, name string) {
+		if _, err := agent.Lookup(name, options); err != nil {
+			at := cfg.Origin(key)
+			list = append(list, problem{Level: level, Key: key, File: at.File, Line: at.Line, Message: fmt.Sprintf("%s: %s: %v", at, key, err)})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agents.Custom)) {
+		look("error", "agents."+name, name)
+	}
+	if _, own := cfg.Agents.Custom[cfg.Agents.Default]; !own && cfg.Agents.Default != "" {
+		look("error", "agents.default", cfg.Agents.Default)
+	}
+	names := slices.Clone(cfg.Agents.Fallback.All)
+	for _, role := range slices.Sorted(maps.Keys(cfg.Agents.Fallback.ByRole)) {
+		names = append(names, cfg.Agents.Fallback.ByRole[role]...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if _, own := cfg.Agents.Custom[name]; !own {
+			look("warning", "agents.fallback", name)
+		}
 	}
 	return list
 }
