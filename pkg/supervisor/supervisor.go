@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/merge"
 	"liza/pkg/project"
 	"liza/pkg/verb"
 )
@@ -266,13 +267,27 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 			s.say(r.Task, "merged as %s", short(r.MergeCommit))
 		case blackboard.IntegrationFailed:
 			merged = true
-			s.warn(r.Task, "integration failed: %s %s", r.Reason, r.Log)
+			s.warn(r.Task, "%v", &merge.FailedError{Result: r})
 		}
 	}
-	if err != nil && ctx.Err() == nil {
-		s.warn("", "cannot merge: %v", err) // it never ends a supervisor
+	if ctx.Err() == nil {
+		s.warnOf(err)
 	}
 	return merged, nil
+}
+
+// warnOf shows what else went wrong with merges; it never ends a supervisor.
+func (s *Supervisor) warnOf(err error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, e := range all {
+		var shown *merge.FailedError
+		if e != nil && !errors.As(e, &shown) {
+			s.warn("", "cannot merge: %v", e)
+		}
+	}
 }
 
 func short(commit string) string { return commit[:min(9, len(commit))] }
