@@ -46,6 +46,18 @@ func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why stri
 	return slices.MinFunc(list, Candidate.compare).Task, ""
 }
 
+// HasWork tells whether a task waits for a coder, and for nothing else on the board.
+func (s *State) HasWork() bool {
+	in := s.indexed(Input{})
+	for t := range s.each() {
+		open := t.Status == Unclaimed || t.Status == Rejected || t.Status == IntegrationFailed
+		if open && t.Hold == nil && len(s.waitsFor(t, in)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // shownReasons is how many tasks a refusal names.
 const shownReasons = 3
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -130,29 +129,10 @@ func (q *quiet) lasts(s *blackboard.State, cause error, now time.Time) bool {
 		*q = quiet{s.Revision, now}
 	}
 	most := quietTime
-	if hasWork(s) {
+	if s.HasWork() {
 		most = quietWithWork
 	}
 	return now.Sub(q.since) >= most
-}
-
-// hasWork tells whether a task waits for a coder, and for nothing else on the board.
-func hasWork(s *blackboard.State) bool {
-	for _, x := range s.Tasks {
-		if x.Hold == nil && !x.AfterPlan && slices.Contains([]blackboard.Status{blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed}, x.Status) && merged(s, x.DependsOn) {
-			return true
-		}
-	}
-	return false
-}
-
-func merged(s *blackboard.State, ids []string) bool {
-	for _, id := range ids {
-		if d := s.Task(id); d == nil || d.Status != blackboard.Merged {
-			return false
-		}
-	}
-	return true
 }
 
 // verdict says why the team should end, or nil. It looks at the board only.

@@ -106,8 +106,8 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	d.at("claim.looked")
 	r := reservation{id: id, base: head, nonce: nonce}
 	in := d.input()
-	var unusable []error
-	in.RoleCheck = d.roleCheck(func(err error) { unusable = append(unusable, err) })
+	unusable := map[string]error{} // many tasks may want the same role
+	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
 	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()
 		registered := s.Agents[a.ID] != nil
@@ -131,8 +131,8 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 		r.note(d, s, s.Task(chosen), a.ID, !registered)
 		return nil
 	})
-	for _, defect := range unusable {
-		d.TellUnusable(ctx, defect)
+	for _, text := range sortedKeys(unusable) {
+		d.TellUnusable(ctx, unusable[text])
 	}
 	return r, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/review"
@@ -286,7 +287,7 @@ func (in *VerdictInput) sizes() error {
 	if in.Supervisor {
 		return nil
 	}
-	if n := len(in.Reason); n > maxVerdictReason {
+	if n := utf8.RuneCountInString(in.Reason); n > maxVerdictReason {
 		return usage(help, "--reason has %d characters; %d is the limit", n, maxVerdictReason)
 	}
 	for _, list := range []struct {

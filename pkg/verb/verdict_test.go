@@ -77,4 +77,9 @@ func TestAVerdictThatIsTooBigIsRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want exit 2", name, err)
 		}
 	}
+	// It is characters that are counted, as there.
+	_, err := reviewer.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: strings.Repeat("ü", 4000)})
+	if err == nil || strings.Contains(err.Error(), "is the limit") {
+		t.Errorf("4,000 characters of two bytes: got %v, want a refusal because nothing is to be reviewed", err)
+	}
 }
