@@ -347,12 +347,17 @@ func TestTheEnvironmentOfARun(t *testing.T) {
 	inherited := []string{
 		"PATH=/bin", "HOME=/h", "LIZA_AGENT_TOKEN=old", "LIZA_AGENT_ID=coder-9", "LIZA_SECRET_DB=x", "LIZA_LOCK_TIMEOUT=3",
 		"LIZA_RUN_ID=outer", "GIT_DIR=/elsewhere", "GIT_INDEX_FILE=/elsewhere/index", "GIT_AUTHOR_NAME=Ann", "CLAUDECODE=1", "MINE=1",
+		"PWD=/the/checkout", "OLDPWD=/home/ann", "INIT_CWD=/the/checkout",
 	}
 	cmd := Command{Env: []string{"FLAG=adapter"}, Unset: []string{"CLAUDECODE"}}
 	got := environment(inherited, cmd, Spec{Env: []string{"LIZA_AGENT_ID=coder-1"}, Unset: []string{"MI*"}}, "r1")
 	want := "PATH=/bin HOME=/h GIT_AUTHOR_NAME=Ann FLAG=adapter LIZA_AGENT_ID=coder-1 LIZA_RUN_ID=r1"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	got = environment(inherited, Command{}, Spec{Dir: "/the/worktree"}, "r1")
+	if want := "PATH=/bin HOME=/h GIT_AUTHOR_NAME=Ann CLAUDECODE=1 MINE=1 LIZA_RUN_ID=r1 PWD=/the/worktree"; strings.Join(got, " ") != want {
+		t.Errorf("in a folder got  %v\nwant %v", got, want)
 	}
 }
 

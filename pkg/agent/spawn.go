@@ -156,14 +156,18 @@ func closeAll(files ...*os.File) {
 const runVariable = "LIZA_RUN_ID"
 
 // foreign are the inherited variables that no run gets: Liza's, of which it has its own
-// (roles-and-knowledge 10.2), and what would make its git work on somebody else's index or objects.
+// (roles-and-knowledge 10.2), what would make its git work on somebody else's index or objects,
+// and the folders of the shell in which the supervisor was started.
 var foreign = []string{
 	"LIZA_*",
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
-	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE",
+	"PWD", "OLDPWD", "INIT_CWD",
 }
 
-// environment is the child's: inherited, then the adapter's, then the run's own.
+// environment is the child's: inherited, then the adapter's, then the run's own. PWD is the
+// folder in which it starts: opencode believes that variable more than its working folder, and
+// would commit in the person's checkout.
 func environment(inherited []string, cmd Command, s Spec, run string) []string {
 	drop := slices.Concat(foreign, cmd.Unset, s.Unset)
 	var env []string
@@ -173,7 +177,11 @@ func environment(inherited []string, cmd Command, s Spec, run string) []string {
 			env = append(env, pair)
 		}
 	}
-	return slices.Concat(env, cmd.Env, s.Env, []string{runVariable + "=" + run})
+	env = slices.Concat(env, cmd.Env, s.Env, []string{runVariable + "=" + run})
+	if s.Dir != "" {
+		env = append(env, "PWD="+s.Dir)
+	}
+	return env
 }
 
 func matches(pattern, name string) bool {

@@ -205,6 +205,12 @@ func checkSprint(t *testing.T, pr *project, s *server, b board) {
 	if got := pr.must(t, "git", "status", "--porcelain"); got != "" {
 		t.Errorf("the checkout is not clean: %s", got)
 	}
+	if got := pr.must(t, "git", "log", "--format=%s", "main"); got != "Liza\nVision\n" {
+		t.Errorf("the person's main has the commits %q", got)
+	}
+	if got := pr.must(t, "git", "branch", "--show-current"); got != "main\n" {
+		t.Errorf("the checkout is on %q", got)
+	}
 	if found := pr.keysFound(t); len(found) > 0 {
 		t.Errorf("the provider's key is in %v", found)
 	}

@@ -46,6 +46,7 @@ var foreign = []string{
 	"GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INDEX_VERSION", "GIT_INTERNAL_SUPER_PREFIX", "GIT_LITERAL_PATHSPECS",
 	"GIT_NAMESPACE", "GIT_NOGLOB_PATHSPECS", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
 	"GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
+	"PWD", "OLDPWD", "INIT_CWD", // what git starts must not take the shell's folder for its own
 }
 
 // environment is what git commands get: the process's environment without foreign variables, then extra, then ours.
@@ -99,7 +100,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 func (r *Repo) ownEnv(c call) []string {
 	var env []string
 	if c.dir != "" {
-		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir))
+		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir), "PWD="+c.dir)
 	}
 	if !c.write {
 		env = append(env, "GIT_OPTIONAL_LOCKS=0")

@@ -203,22 +203,34 @@ func (c Command) open() (*safefile.Log, error) {
 	return log, nil
 }
 
-// ofGit are variables that would point git at another repository.
-var ofGit = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_NAMESPACE"}
+// ofElsewhere are variables that would point a command at another repository or folder.
+var ofElsewhere = []string{
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
+	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE",
+	"PWD", "OLDPWD", "INIT_CWD",
+}
 
 // environment is that of this process without identity, tokens and secrets of Liza, and
-// without what would point git at another repository.
+// without what would point at another repository or folder: PWD is the command's own.
 func (c Command) environment() []string {
-	if c.Env != nil {
-		return c.Env
+	environ := slices.Clone(c.Env)
+	switch {
+	case c.Env != nil:
+	case c.Environ != nil:
+		environ = c.visible(slices.Clone(c.Environ))
+	default:
+		environ = c.visible(os.Environ())
 	}
-	environ := slices.Clone(c.Environ)
-	if environ == nil {
-		environ = os.Environ()
+	if c.Dir != "" {
+		environ = append(environ, "PWD="+c.Dir)
 	}
+	return environ
+}
+
+func (c Command) visible(environ []string) []string {
 	return slices.DeleteFunc(environ, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(name, "LIZA_") || slices.Contains(ofGit, name) || slices.Contains(c.Hide, name)
+		return strings.HasPrefix(name, "LIZA_") || slices.Contains(ofElsewhere, name) || slices.Contains(c.Hide, name)
 	})
 }
 

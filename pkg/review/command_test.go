@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -178,5 +179,30 @@ func TestACommandWithoutAPlaceIsNotStarted(t *testing.T) {
 	}
 	if r := (review.Command{Shell: "true", Dir: dir, Log: filepath.Join(dir, "file", "log")}).Run(context.Background()); r.Err == nil {
 		t.Errorf("without a log: %+v", r)
+	}
+}
+
+func TestACommandIsInItsOwnFolderAlsoByItsEnvironment(t *testing.T) {
+	t.Parallel()
+	shell := []string{"PATH=" + os.Getenv("PATH"), "PWD=/the/checkout", "OLDPWD=/home/ann", "INIT_CWD=/the/checkout", "GIT_DIR=/elsewhere/.git", "GIT_WORK_TREE=/elsewhere", "MINE=1"}
+	for name, c := range map[string]review.Command{
+		"inherited": {Environ: shell},
+		"exact":     {Env: shell[:1]},
+	} {
+		var out strings.Builder
+		c.Argv, c.Stdout = []string{"env"}, &out
+		c.Dir, c.Log = t.TempDir(), filepath.Join(t.TempDir(), "x.log")
+		if r := c.Run(t.Context()); r.Failed() {
+			t.Fatalf("%s: %+v", name, r)
+		}
+		got := strings.Fields(out.String())
+		if !slices.Contains(got, "PWD="+c.Dir) {
+			t.Errorf("%s: PWD is not the folder %s: %v", name, c.Dir, got)
+		}
+		for _, v := range got {
+			if strings.Contains(v, "/the/checkout") || strings.Contains(v, "/elsewhere") || strings.HasPrefix(v, "OLDPWD=") {
+				t.Errorf("%s: the command sees %s", name, v)
+			}
+		}
 	}
 }
