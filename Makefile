@@ -9,9 +9,11 @@ LDFLAGS := -X liza/pkg/cli.version=$(VERSION)
 FUZZTIME ?= 30s
 CRASHES ?= 5
 SEQUENCES ?= 100000
+MUTANTS ?= named
+MUTANTS_SEED ?= 1
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences e2e-agents mcp-inspector generate install
+.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences mutants e2e-agents mcp-inspector generate install
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +75,9 @@ sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=10
 
 e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
 	@scripts/e2e-agents $(AGENTS)
+
+mutants: ## known faults put into the code, each has to be seen by its tests (MUTANTS=N: N others of each core package, and the score)
+	MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) go test ./pkg -run "Test$(if $(filter named,$(MUTANTS)),Named,Sampled)Mutants" -v -count=1 -timeout 12h
 
 fuzz: ## every fuzz target for a while (FUZZTIME=30s each)
 	@grep -rn --include='*_test.go' -o 'func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test\.go:[0-9]*:func | |' | sort -u | while read -r dir target; do \

@@ -144,3 +144,22 @@ func TestAZombieIsNotAlive(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Between the look and the signal a process may end and its pid be given to another one.
+func TestASignalDoesNotReachAPidThatWasTakenAgain(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("tail", "-f", "/dev/null")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	start, _ := ProcessStart(pid)
+	err := errors.Join(signalOne(Process{Pid: pid, Start: start + 1}, syscall.SIGKILL), signalOne(Process{Pid: pid, Start: start}, syscall.SIGTERM))
+	if err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {
+		t.Errorf("the process ended by %v, want only the signal that was meant for it", status.Signal())
+	}
+}

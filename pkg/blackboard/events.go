@@ -95,15 +95,17 @@ func (s *State) Reserve(id string, a Actor, in Input, now time.Time) error {
 }
 
 // CancelReserve takes the caller's reservation back: all other fields are as before. That
-// of a later registration with the same id is left alone.
-func (s *State) CancelReserve(id string, a Actor) {
+// of a later registration with the same id is left alone. It reports whether there was one.
+func (s *State) CancelReserve(id string, a Actor) bool {
 	t, entry := s.Task(id), s.Agents[a.ID]
 	if t == nil || t.Claiming == nil || t.Claiming.By != a.ID {
-		return
+		return false
 	}
-	if entry == nil || a.Via || a.TokenHash == entry.TokenHash {
-		t.Claiming = nil
+	if entry != nil && !a.Via && a.TokenHash != entry.TokenHash {
+		return false
 	}
+	t.Claiming = nil
+	return true
 }
 
 // Claim makes the actor the holder of the task (T05 to T09). There is no other way into

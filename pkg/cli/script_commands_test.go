@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +12,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/safefile"
 )
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -26,6 +30,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"approved":  cmdApproved,
 	"nowhere":   cmdNowhere,
 	"receiver":  cmdReceiver,
+	"locked":    cmdLocked,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
@@ -37,6 +42,17 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got := exitCode(ts.Exec(args[1], args[2:]...)); got != want {
 		ts.Fatalf("%s ended with exit code %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
+}
+
+// cmdLocked runs a command while another process, the test, has the lock of FILE.
+func cmdLocked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: locked FILE CODE CMD…")
+	}
+	unlock, err := safefile.Lock(context.Background(), ts.MkAbs(args[0]), safefile.Holder{PID: os.Getpid(), Agent: "coder-7", Op: "merge", Since: time.Now()})
+	ts.Check(err)
+	defer func() { ts.Check(unlock()) }()
+	cmdExits(ts, false, args[1:])
 }
 
 func exitCode(err error) int {

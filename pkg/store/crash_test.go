@@ -31,6 +31,13 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(tracerMark); dir != "" {
+		if err := trace(dir); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv(writerMark); dir != "" {
 		if err := writeNotes(dir); err != nil {
 			fmt.Println(err)

@@ -78,21 +78,24 @@ func (l *leaseKeeper) renewed(trust time.Time) {
 	l.trust, l.isLost = trust, false
 }
 
-func (l *leaseKeeper) trusted(now time.Time) bool {
+// left is how long the lease is still trusted without another renewal.
+func (l *leaseKeeper) left(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.trust.IsZero() || now.Before(l.trust)
+	return max(l.trust.Sub(now), 0)
 }
 
 // register enters the agent on the board and says so.
 func (s *Supervisor) register(ctx context.Context) error {
+	started := s.Desk.Now()
 	r, err := s.Desk.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal})
 	if err != nil {
 		return err
 	}
 	s.ID = r.Agent
 	s.Desk.Caller.AgentID, s.Desk.Caller.Token = r.Agent, r.Token
-	s.lease.renewed(time.Time{})
+	_, lease, margin := s.intervals(ctx)
+	s.lease.renewed(started.Add(lease - margin))
 	s.Desk.May, s.Desk.Run = s.may, s.lease.runID
 	st, err := s.Desk.View(ctx)
 	if err != nil {
@@ -156,13 +159,18 @@ func (s *Supervisor) releaseAll(ctx context.Context, reason string) error {
 // was lost, or that could not be renewed for too long, ends the work under it: it is
 // trusted for less time than it lasts, counted from the start of the renewal.
 func (s *Supervisor) beat(ctx context.Context) {
+	var failed bool
 	for {
 		interval, lease, margin := s.intervals(ctx)
+		if failed { // the last look is when the trust ends, not a heartbeat later
+			interval = min(interval, s.lease.left(s.Desk.Now()))
+		}
 		if !sleep(ctx, interval) {
 			return
 		}
 		started := s.Desk.Now()
 		_, err := s.Desk.Heartbeat(ctx)
+		failed = err != nil
 		switch {
 		case err == nil:
 			s.lease.renewed(started.Add(lease - margin))
@@ -172,7 +180,7 @@ func (s *Supervisor) beat(ctx context.Context) {
 			s.warn("", "the registration is lost: %v", err)
 			s.lease.end()
 			return
-		case !s.lease.trusted(s.Desk.Now()):
+		case s.lease.left(s.Desk.Now()) == 0:
 			s.warn("", "the lease could not be renewed in time: %v", err)
 			s.lease.end()
 			return

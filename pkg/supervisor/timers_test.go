@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -233,7 +234,7 @@ func TestHeartbeatsKeepTheLeases(t *testing.T) {
 func TestALostRegistrationStopsTheChild(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
-		stopped := false
+		var stopped time.Duration
 		s := c.supervisor(blackboard.RoleCoder, func(ctx context.Context, _ agent.Spec) agent.Result {
 			err := c.memory.Update(ctx, store.Op{Name: "test"}, func(s *blackboard.State) error {
 				s.Agents["coder-1"].TokenHash, s.Agents["coder-1"].Generation = "sha256:other", "g-other"
@@ -242,8 +243,9 @@ func TestALostRegistrationStopsTheChild(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
+			lost := time.Now()
 			<-ctx.Done()
-			stopped = true
+			stopped = time.Since(lost)
 			return agent.Result{Outcome: agent.Killed}
 		})
 		s.Once = true
@@ -252,8 +254,8 @@ func TestALostRegistrationStopsTheChild(t *testing.T) {
 		if err := s.Run(soft, context.Background()); err != nil {
 			t.Error(err)
 		}
-		if !stopped {
-			t.Error("the child was not stopped")
+		if beat := c.state().Duration("heartbeat_interval"); stopped <= 0 || stopped > beat {
+			t.Errorf("the child was stopped %v after its registration was lost, want within a heartbeat, %v", stopped, beat)
 		}
 		if st := c.state().Task("task-1"); len(st.Attempts) != 0 || st.Status != blackboard.Claimed {
 			t.Errorf("something was written for the lost claim: %s, %d attempts", st.Status, len(st.Attempts))
@@ -293,6 +295,99 @@ func TestAClockThatIsSetBackTakesNoTimeAway(t *testing.T) {
 		task := c.state().Task("task-1")
 		if task.Usage.Seconds != 180 || task.Attempts[0].Seconds != 0 || list[0].Liza.Seconds != 0 || task.Halt != nil {
 			t.Errorf("the runs took %d s, the first %d s, in the history %d s; halt %v", task.Usage.Seconds, task.Attempts[0].Seconds, list[0].Liza.Seconds, task.Halt)
+		}
+	})
+}
+
+// noHeartbeats is a store in which the lease cannot be renewed from some moment on.
+type noHeartbeats struct {
+	store.Store
+	failing atomic.Bool
+}
+
+func (s *noHeartbeats) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	if s.failing.Load() && op.Name == "heartbeat" {
+		return errors.New("cannot write: input/output error")
+	}
+	return s.Store.Update(ctx, op, change)
+}
+
+// A lease that cannot be renewed is trusted until a tenth of it is left, counted from the start
+// of the last renewal that worked, also when none ever did: the work has ended before somebody
+// else may have the task.
+func TestALeaseIsTrustedForLessTimeThanItLasts(t *testing.T) {
+	for name, renewals := range map[string]time.Duration{"no renewal ever worked": 0, "some renewals worked": 5*time.Minute + 30*time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(c *clockwork) {
+				c.task("task-1")
+				broken := &noHeartbeats{Store: c.memory}
+				var stopped, expires time.Time
+				s := c.supervisor(blackboard.RoleCoder, func(ctx context.Context, _ agent.Spec) agent.Result {
+					time.Sleep(renewals)
+					broken.failing.Store(true)
+					expires, _ = c.state().Task("task-1").LeaseExpires.At()
+					<-ctx.Done()
+					stopped = time.Now()
+					return agent.Result{Outcome: agent.Killed}
+				})
+				s.Desk.Store, s.Once = broken, true
+				soft, stop := context.WithTimeout(context.Background(), 2*time.Hour)
+				defer stop()
+				_ = s.Run(soft, context.Background())
+				margin := c.state().Duration("lease_duration") / 10
+				if early := expires.Sub(stopped); early < margin-2*time.Second || early > margin+2*time.Second {
+					t.Errorf("the work ended %v before its lease, want %v", early, margin)
+				}
+			})
+		})
+	}
+}
+
+// The token of a run is worth as much as the run: it is in no log and no history.
+func TestTheTokenOfARunIsMasked(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		var token string
+		s := c.supervisor(blackboard.RoleCoder, func(_ context.Context, spec agent.Spec) agent.Result {
+			for _, v := range spec.Env {
+				if value, ok := strings.CutPrefix(v, "LIZA_AGENT_TOKEN="); ok {
+					token = value
+				}
+			}
+			if _, err := spec.Output.Write([]byte("my token is " + token + "\n")); err != nil {
+				t.Error(err)
+			}
+			return agent.Result{Outcome: agent.Finished, Tail: []string{"token " + token}, Error: "said " + token,
+				Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"My token is ` + token + `.","blocked_questions":["What is ` + token + ` for?"]}`}
+		})
+		s.Once = true
+		if err := s.Run(context.Background(), context.Background()); err != nil {
+			t.Error(err)
+		}
+		if len(token) < 8 {
+			t.Fatalf("the token of the run is %q", token)
+		}
+		seen := 0
+		for _, dir := range []string{c.Project.Liza} {
+			_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+				if err != nil || !e.Type().IsRegular() {
+					return nil
+				}
+				data, _ := os.ReadFile(path)
+				seen += strings.Count(strings.ToLower(string(data)), "my token is")
+				if strings.Contains(string(data), token) {
+					t.Errorf("%s shows the token", path)
+				}
+				return nil
+			})
+		}
+		if seen < 2 {
+			t.Errorf("what the run said is in %d places, want its log and its history", seen)
+		}
+		for _, e := range c.memory.Journal() {
+			if strings.Contains(e.Detail, token) {
+				t.Errorf("the journal shows the token: %s", e.Detail)
+			}
 		}
 	})
 }

@@ -247,11 +247,9 @@ func (d *Desk) claimFailed(ctx context.Context, r reservation, cause error) erro
 		}
 	}
 	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a blackboard.Actor) error {
-		t := s.Task(r.task.ID)
-		if t == nil || t.Claiming == nil || t.Claiming.By != r.agent {
+		if !s.CancelReserve(r.task.ID, a) {
 			return nil
 		}
-		s.CancelReserve(r.task.ID, a)
 		if r.fresh && a.Via {
 			delete(s.Agents, a.ID)
 		}
