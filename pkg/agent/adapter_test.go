@@ -10,7 +10,7 @@ import (
 func TestAnUnknownProgramIsRefusedWithTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	_, err := Lookup("clade", Options{Custom: map[string]Entry{"mine": {Command: []string{"x"}}}})
-	want := `cannot find the agent program "clade"; known are aider, amp, claude, cline, codex, copilot, crush, cursor-agent, droid, gemini, goose, kimi, mine, opencode, pi, qwen, scripted, vibe`
+	want := `cannot find the agent program "clade"; known are aider, amp, claude, cline, cn, codex, copilot, crush, cursor-agent, droid, gemini, goose, kimi, mine, opencode, pi, qwen, scripted, vibe`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -27,6 +27,7 @@ type Entry struct {
 	Prompt        string            `yaml:"prompt"`
 	LongPrompt    string            `yaml:"long_prompt"`
 	Output        string            `yaml:"output"`
+	Answer        string            `yaml:"answer"`
 	Model         []string          `yaml:"model"`
 	Resume        []string          `yaml:"resume"`
 	ResumeCommand []string          `yaml:"resume_command"`
@@ -143,6 +144,9 @@ func (e Entry) problems() []error {
 	if _, ok := formats[e.Output]; !ok {
 		bad("output: cannot read output of the form %q; known are %s", e.Output, strings.Join(Formats(), ", "))
 	}
+	if (e.Output == formatObject) != (e.Answer != "") {
+		bad("answer names the field of the JSON object that has the answer: it belongs to output: json, and nothing else")
+	}
 	if len(e.Model) > 0 && !mentions(e.Model, "{{.Model}}") {
 		bad("model has no {{.Model}}")
 	}
@@ -174,7 +178,7 @@ func (e Entry) over(base Entry) Entry {
 	out := base
 	for _, f := range []struct{ to, from *string }{
 		{&out.About, &e.About}, {&out.Status, &e.Status}, {&out.Checked, &e.Checked}, {&out.Provider, &e.Provider},
-		{&out.Prompt, &e.Prompt}, {&out.LongPrompt, &e.LongPrompt}, {&out.Output, &e.Output},
+		{&out.Prompt, &e.Prompt}, {&out.LongPrompt, &e.LongPrompt}, {&out.Output, &e.Output}, {&out.Answer, &e.Answer},
 	} {
 		if *f.from != "" {
 			*f.to = *f.from

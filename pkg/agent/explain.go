@@ -42,6 +42,9 @@ func Guess(stdout []byte) string {
 	if bytes.Contains(stdout, scriptedKey) {
 		return nameScripted
 	}
+	if bytes.Contains(stdout, []byte(`"qwen_code_version"`)) {
+		return "qwen" // its events have the names of claude's
+	}
 	best, most := "", 0
 	for _, name := range slices.Sorted(maps.Keys(guessable)) {
 		n, lines := 0, 0

@@ -30,6 +30,7 @@ type formatInfo struct {
 // formats are the readers by name.
 var formats = map[string]formatInfo{
 	formatText:           {},
+	formatObject:         {},
 	"claude-stream-json": {make: func() format { return &claudeFormat{} }},
 	"qwen-stream-json":   {make: func() format { return &claudeFormat{cachedWithin: true} }},
 	"codex-json":         {make: func() format { return &codexFormat{} }},
@@ -46,6 +47,7 @@ func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 type readerOptions struct {
 	listen       func(Event) // may be nil
 	wholeSession bool
+	answer       string // the field of formatObject
 }
 
 // NewReader returns a reader by name, with the signatures that all programs share; "" is text,
@@ -66,6 +68,9 @@ func NewReader(name string) (Reader, error) {
 func newReader(name string, r *rules, o readerOptions) Reader {
 	if name == formatText {
 		return &textReader{rules: r}
+	}
+	if name == formatObject {
+		return &objectReader{follower: &follower{rules: r, options: o}, answer: o.answer}
 	}
 	info := formats[name]
 	return &follower{rules: r, format: info.make(), loose: info.loose, options: o}

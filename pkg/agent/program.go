@@ -171,5 +171,5 @@ func (p *entryProgram) start(argv []string, s Spec, prompt string) Command {
 }
 
 func (p *entryProgram) Reader(s Spec) Reader {
-	return newReader(p.entry.Output, p.rules, readerOptions{listen: s.Event, wholeSession: p.entry.SessionUsage && s.Session != ""})
+	return newReader(p.entry.Output, p.rules, readerOptions{listen: s.Event, wholeSession: p.entry.SessionUsage && s.Session != "", answer: p.entry.Answer})
 }

@@ -29,7 +29,8 @@ type explainOptions struct {
 type explained struct {
 	File      string `json:"file"`
 	Run       string `json:"run,omitempty"` // of a log of several runs
-	Program   string `json:"program"`
+	Program   string `json:"program"`       // unknown: it is read as text
+	Version   string `json:"version,omitempty"`
 	Guessed   bool   `json:"guessed"`
 	Class     string `json:"class"`
 	Means     string `json:"means"`
@@ -63,14 +64,18 @@ var meanings = map[agent.Outcome]string{
 	agent.ContextFull: "the conversation no longer fits; a new run goes on with a handoff",
 	agent.Asked:       "it waited for somebody to answer; the task is blocked with its question",
 	agent.Stalled:     "it hung, or was stopped from outside: there is no last word",
+	unknownProgram:    "text without an error at its end does not tell how its program ended; name it with --cli, or give --exit",
 }
+
+// unknownProgram is the class of a text that may be anything, and the name of its program.
+const unknownProgram = "unknown"
 
 func newExplain(env *Env) *urfave.Command {
 	o := &explainOptions{env: env}
 	return &urfave.Command{
 		Name: "explain", Category: "people", ArgsUsage: "FILE", Usage: "how the output of an agent program is classified, and by which sign",
 		Description: "FILE is what a program printed: a log of .liza/output/ (of several runs the last), or a recording of its stdout. Without --cli the program\n" +
-			"is known by its events, else the file is read as text. With --exit the exit code counts too (-1 = killed by a signal). Signatures of\n" +
+			"is that of the log's first line, or known by its events; else the file is read as text, and only an error at its end tells something. With --exit the exit code counts too (-1 = killed by a signal). Signatures of\n" +
 			"agents.NAME.signatures in .liza/config.yaml are looked for before the built-in ones. Needs no project and changes nothing." +
 			examples("liza explain .liza/output/task-3.log", "liza explain recorded.jsonl --cli codex --exit 1 --stderr recorded.err") + exitsText(0, 1, 2),
 		Flags: []urfave.Flag{
@@ -96,6 +101,9 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	result.fill(agent.Explain(reader, rec))
+	if result.Program == unknownProgram && rec.Exit == nil && result.Class == string(agent.Finished) {
+		result.Class, result.Means = unknownProgram, meanings[unknownProgram]
+	}
 	return o.env.Print(result, "%s", result.String())
 }
 
@@ -118,10 +126,10 @@ func (o *explainOptions) recording(result *explained) (agent.Recording, error) {
 		}
 		rec.Exit = &code
 	}
-	if run, at, out, ok := lastRun(rec.Stdout); ok {
-		rec.Stdout, result.Run = out, run
-		if rec.At.Before(at) {
-			rec.At = at
+	if run, ok := lastRun(rec.Stdout); ok {
+		rec.Stdout, result.Run, result.Program, result.Version = run.out, run.name, run.program, run.version
+		if rec.At.Before(run.at) {
+			rec.At = run.at
 		}
 	}
 	return rec, nil
@@ -156,27 +164,46 @@ func (o *explainOptions) read(name string) ([]byte, time.Time, error) {
 }
 
 // runHeader is the line that a supervisor writes at the beginning of each run.
-var runHeader = regexp.MustCompile(`(?m)^=== (\S+) (\S+) run (\d+)\n`)
+// Older ones have no program.
+var runHeader = regexp.MustCompile(`(?m)^=== (\S+) (\S+) run (\d+)(?: \(\S+\))?(?:: (\S+)(?: (\S+))?)?\n`)
 
-// lastRun is the output of the last run in a log.
-func lastRun(log []byte) (run string, at time.Time, out []byte, ok bool) {
-	all := runHeader.FindAllSubmatchIndex(log, -1)
-	if len(all) == 0 {
-		return "", time.Time{}, nil, false
-	}
-	m := all[len(all)-1]
-	at, _ = time.Parse(time.RFC3339, string(log[m[2]:m[3]]))
-	return string(log[m[4]:m[5]]) + " run " + string(log[m[6]:m[7]]), at, log[m[1]:], true
+// loggedRun is one run in a log.
+type loggedRun struct {
+	name             string
+	at               time.Time
+	program, version string // "" = not told
+	out              []byte
 }
 
-// reader is that of the program: named, or known by its events, or the one for text.
-func (o *explainOptions) reader(ctx context.Context, stdout []byte, result *explained) (agent.Reader, error) {
-	name := o.cli
-	if name == "" {
-		name, result.Guessed = agent.Guess(stdout), true
+// lastRun is the last run in a log.
+func lastRun(log []byte) (run loggedRun, ok bool) {
+	all := runHeader.FindAllSubmatchIndex(log, -1)
+	if len(all) == 0 {
+		return run, false
 	}
-	result.Program = first(name, "text")
-	if name == "" || name == "scripted" {
+	m := all[len(all)-1]
+	group := func(i int) string {
+		if m[2*i] < 0 {
+			return ""
+		}
+		return string(log[m[2*i]:m[2*i+1]])
+	}
+	run.at, _ = time.Parse(time.RFC3339, group(1))
+	run.name, run.program, run.version, run.out = group(2)+" run "+group(3), group(4), group(5), log[m[1]:]
+	return run, true
+}
+
+// reader is that of the program: named, or told by the log, or known by its events, or the one for text.
+func (o *explainOptions) reader(ctx context.Context, stdout []byte, result *explained) (agent.Reader, error) {
+	if o.cli != "" {
+		result.Program, result.Version = o.cli, ""
+	} else if result.Program == "" {
+		result.Program, result.Guessed = first(agent.Guess(stdout), unknownProgram), true
+	}
+	switch result.Program {
+	case unknownProgram:
+		return agent.NewReader("")
+	case "scripted":
 		return agent.NewReader(result.Program)
 	}
 	var own map[string]agent.Entry
@@ -187,7 +214,11 @@ func (o *explainOptions) reader(ctx context.Context, stdout []byte, result *expl
 		}
 		own = programs(cfg.get())
 	}
-	adapter, err := agent.Lookup(name, agent.Options{Custom: own})
+	adapter, err := agent.Lookup(result.Program, agent.Options{Custom: own})
+	if err != nil && o.cli == "" { // a log of another project, with a program of its own
+		result.Program, result.Version, result.Guessed = unknownProgram, "", true
+		return agent.NewReader("")
+	}
 	if err != nil {
 		return nil, usagef("liza help explain", "%v", err)
 	}
@@ -219,12 +250,19 @@ func (r *explained) String() string {
 	if r.Run != "" {
 		line("run", "%s, the last one of %s", r.Run, r.File)
 	}
-	how := ""
-	if r.Guessed && r.Program != "text" {
-		how = ", known by its events"
+	switch {
+	case r.Program == unknownProgram:
+		line("program", "unknown, read as text; next: liza explain %s --cli NAME", r.File)
+	case r.Guessed:
+		line("program", "%s, known by its events", r.Program)
+	default:
+		line("program", "%s", strings.TrimSpace(r.Program+" "+r.Version))
 	}
-	line("program", "%s%s", r.Program, how)
-	line("class", "%s: %s", r.Class, r.Means)
+	if r.Class == unknownProgram {
+		line("class", "unknown program: %s", r.Means)
+	} else {
+		line("class", "%s: %s", r.Class, r.Means)
+	}
 	line("signature", "%s", r.Signature)
 	switch {
 	case r.Evidence != "" && r.Line > 0:
@@ -263,7 +301,7 @@ func programs(cfg *config.Config) map[string]agent.Entry {
 	all := map[string]agent.Entry{}
 	for name, a := range cfg.Agents.Custom {
 		s := a.Signatures
-		e := agent.Entry{Provider: a.Provider, Command: a.Command, Prompt: a.Prompt, LongPrompt: a.LongPrompt, Output: a.Output, Model: a.Model,
+		e := agent.Entry{Provider: a.Provider, Command: a.Command, Prompt: a.Prompt, LongPrompt: a.LongPrompt, Output: a.Output, Answer: a.Answer, Model: a.Model,
 			Resume: a.Resume, ResumeCommand: a.ResumeCommand, Interactive: a.Interactive, MCP: a.MCP, Env: a.Env, RootEnv: a.RootEnv, Unset: a.Unset,
 			Version: a.Version, Help: a.Help, Needs: a.Needs, RestartCode: a.RestartCode, EndGrace: a.EndGrace, SessionUsage: a.SessionUsage,
 			ExitCodes: map[int]agent.Outcome{}, Signatures: map[string][]string{

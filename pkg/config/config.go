@@ -110,6 +110,7 @@ type CustomAgent struct {
 	Command       []string   `key:"command"` // argv with {{.PromptFile}} and the like
 	Prompt        string     `key:"prompt" is:"stdin|file|argv"`
 	Output        string     `key:"output" is:"name"` // text, or the name of a built-in reader
+	Answer        string     `key:"answer"`           // output json: the field that has the answer
 	Env           Names      `key:"env"`
 	Provider      string     `key:"provider"`
 	LongPrompt    string     `key:"long_prompt"`
@@ -146,7 +147,7 @@ type Signatures struct {
 // builtinPrograms are the agent programs that need no command of the project. They stand here
 // too, because settings know no agent; a test compares.
 var builtinPrograms = []string{
-	"aider", "amp", "claude", "cline", "codex", "copilot", "crush", "cursor-agent", "droid",
+	"aider", "amp", "claude", "cline", "cn", "codex", "copilot", "crush", "cursor-agent", "droid",
 	"gemini", "goose", "kimi", "opencode", "pi", "qwen", "vibe",
 }
 

@@ -100,6 +100,20 @@ var programs = []program{
 		},
 		config: "  cline:\n    command: [cline, --json, --auto-approve, \"true\", -P, openai-compatible]\n",
 	},
+	{
+		name: "cn", silent: "429 529 quota reset",
+		env: func(url, home string) []string { return nil },
+		files: func(url, home string) map[string]string {
+			return map[string]string{".continue/config.yaml": cnSettings(url)}
+		},
+		tools: func(url string) map[string]string {
+			return map[string]string{".continue/config.yaml": cnSettings(url) + fmt.Sprintf("mcpServers:\n  - name: liza\n    command: %s\n    args: [mcp]\n", liza)}
+		},
+	},
+}
+
+func cnSettings(url string) string {
+	return fmt.Sprintf("name: fake\nversion: 0.0.1\nschema: v1\nmodels:\n  - {name: fake, provider: openai, model: fake-model, apiBase: \"%s/v1\", apiKey: %s, capabilities: [tool_use]}\n", url, key)
 }
 
 // handedOn names what gemini keeps from its servers because of the word TOKEN, and the rest of

@@ -207,10 +207,10 @@ func TestWhatCommandsMayDoAndSee(t *testing.T) {
 		const look = `{"id": "%s", "kind": "exec", "detail": "tr '\\0' '\\n' < /proc/$$/environ | cut -d= -f1 | sort | tr '\\n' ' '; test -d $TMPDIR && echo in $TMPDIR", "depends_on": []}`
 		j.plan(fmt.Sprintf(look, "x") + "," + fmt.Sprintf(look, "y"))
 		j.coder()
-		j.wants("x", blackboard.Merged, "HOME LANG PATH TMPDIR in "+j.Project.Tmp())
+		j.wants("x", blackboard.Merged, "HOME LANG PATH PWD TMPDIR in "+j.Project.Tmp())
 		j.Config.Exec.EnvAllow = []string{"ALLOWED", "LIZA_AGENT_TOKEN"}
 		j.coder()
-		j.wants("y", blackboard.Merged, "ALLOWED HOME LANG PATH TMPDIR in ")
+		j.wants("y", blackboard.Merged, "ALLOWED HOME LANG PATH PWD TMPDIR in ")
 		if left, _ := filepath.Glob(filepath.Join(j.Project.Tmp(), "run-*")); len(left) > 0 {
 			t.Errorf("temporary folders are left: %v", left)
 		}

@@ -55,7 +55,7 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 		return agent.Result{}, err
 	}
 	own := ownSecret(token)
-	log, err := s.openLog(task, run, s.last.mark, own)
+	log, err := s.openLog(task, fmt.Sprintf("%s run %d (%s): %s", s.ID, run, s.last.mark, s.named(ctx, b.program, adapter)), own)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -210,10 +210,19 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 	}
 }
 
+// named is the program with its version, where it tells one: who reads the log later, such as
+// `liza explain`, needs to know whose words they are.
+func (s *Supervisor) named(ctx context.Context, program string, adapter agent.Adapter) string {
+	if s.Version == nil {
+		return program
+	}
+	return strings.TrimSpace(program + " " + s.Version(ctx, adapter))
+}
+
 // openLog opens the output log and marks the beginning of a run in it. Secrets are masked, own
 // ones too. What a planner says is written when the log is closed: until then nobody knows
 // which secrets its plan has.
-func (s *Supervisor) openLog(task string, run int, mark string, own *secret.Set) (io.WriteCloser, error) {
+func (s *Supervisor) openLog(task, run string, own *secret.Set) (io.WriteCloser, error) {
 	path := s.Desk.Project.OutputAgent(s.ID)
 	if task != "" {
 		path = s.Desk.Project.Output(task)
@@ -222,7 +231,7 @@ func (s *Supervisor) openLog(task string, run int, mark string, own *secret.Set)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintf(f, "=== %s %s run %d (%s)\n", blackboard.TimeOf(s.Desk.Now()), s.ID, run, mark); err != nil {
+	if _, err := fmt.Fprintf(f, "=== %s %s\n", blackboard.TimeOf(s.Desk.Now()), run); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the output log: %w", err), f.Close())
 	}
 	return s.maskedLog(f, own), nil

@@ -37,6 +37,8 @@ type Supervisor struct {
 	Start func(context.Context, agent.Adapter, agent.Spec) agent.Result
 	// Adapter finds an agent program by name.
 	Adapter func(name string) (agent.Adapter, error)
+	// Version is that of an agent program, "" when it does not tell; nil: nobody is asked.
+	Version func(context.Context, agent.Adapter) string
 	// Liza is the absolute path of the running liza (D26).
 	Liza string
 	// Schema is what `liza help schema` prints, for programs that enforce one.
