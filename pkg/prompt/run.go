@@ -123,6 +123,10 @@ func short(commit string) string { return fmt.Sprintf("%.12s", commit) }
 func (in *Input) reviewerRun(l *lines) {
 	t := in.Task
 	l.add("You are %s. You review %s by %s: write %s where the commands above say task-3.", in.Agent, t.ID, orElse(t.AssignedTo, "a coder"), t.ID)
+	if t.KindOf() == "msg" {
+		l.add("Your folder is the project root %s, to read. There is no commit: the text below is what you judge.", in.Root)
+		return
+	}
 	if in.Worktree != "" {
 		l.add("Your folder is the worktree %s, to read; the project root is %s.", in.Worktree, in.Root)
 	}

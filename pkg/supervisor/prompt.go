@@ -70,7 +70,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())}
 	switch {
 	case kind == role.Coder || kind == role.Reviewer:
-		in.Worktree, in.Iteration = s.Desk.Repo.WorktreePath(t.ID), t.Iteration
+		in.Worktree, in.Iteration = s.folder(t), t.Iteration
 		in.SpecText = s.specText(t.SpecRef)
 		if w, err := s.Desk.Repo.Inspect(ctx, in.Worktree); err == nil && kind == role.Coder { // what cannot be looked at is not told
 			in.Uncommitted = w.Dirty

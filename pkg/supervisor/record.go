@@ -37,7 +37,7 @@ func (s *Supervisor) record(ctx context.Context, st *blackboard.State, kind, tas
 	if t != nil {
 		before, reviewed := s.statusBefore(t)
 		if kind != "messenger" {
-			r.in.WorkspacePath = s.Desk.Repo.WorktreePath(task)
+			r.in.WorkspacePath = s.folder(t)
 		}
 		r.in.StateBefore = history.JobState(before, reviewed)
 		r.in.Liza.StatusBefore, r.in.Liza.Epoch = string(before.Status), max(t.Epoch, 1)

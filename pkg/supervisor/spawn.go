@@ -34,8 +34,17 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 	if err != nil {
 		return agent.Result{}, err
 	}
-	spec := agent.Spec{Dir: s.Desk.Repo.WorktreePath(t.ID), Prompt: p.Text, Model: p.model, Role: string(s.Role), TaskID: t.ID, Worktree: s.Desk.Repo.WorktreePath(t.ID)}
+	dir := s.folder(t)
+	spec := agent.Spec{Dir: dir, Prompt: p.Text, Model: p.model, Role: string(s.Role), TaskID: t.ID, Worktree: dir}
 	return s.launch(ctx, adapter, spec, p, st, t.ID, t.ID)
+}
+
+// folder is where a task is worked on and judged: its worktree. A message has none.
+func (s *Supervisor) folder(t *blackboard.Task) string {
+	if t.KindOf() == "msg" {
+		return s.Desk.Project.Root
+	}
+	return s.Desk.Repo.WorktreePath(t.ID)
 }
 
 // launch runs one program for task ("" for a planner). folder names its prompts. A messenger

@@ -105,8 +105,8 @@ func (s *Supervisor) Foresee(ctx context.Context, next verb.NextStep) (Foreseen,
 		return out, err
 	}
 	spec := agent.Spec{Dir: s.Desk.Project.Root, Model: out.Model, Role: string(kind), TaskID: next.Task, PromptFile: "PROMPT_FILE"}
-	if t != nil && kind != role.Messenger {
-		spec.Dir = s.Desk.Repo.WorktreePath(t.ID)
+	if t != nil {
+		spec.Dir = s.folder(t)
 	}
 	spec.Worktree = spec.Dir
 	cmd, err := adapter.Command(spec)

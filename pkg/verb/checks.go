@@ -56,7 +56,7 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	if errs == "" {
 		return out, nil
 	}
-	return d.rejectUnread(ctx, out, VerdictInput{Task: id, Verdict: "reject", Reason: errs, Supervisor: true}, nil)
+	return d.rejectUnread(ctx, out, VerdictInput{Task: id, Verdict: "reject", Reason: errs, Supervisor: true, Checks: true}, nil)
 }
 
 // errorsFound names the errors among findings, "" for none.
@@ -86,7 +86,7 @@ func (d *Desk) rejectUnread(ctx context.Context, out Checked, in VerdictInput, e
 // changedWorktree is the rejection of work that is not what was submitted any more
 // (roles-and-knowledge 5.1); the finding says how it differs.
 func changedWorktree(task, how string) VerdictInput {
-	return VerdictInput{Task: task, Verdict: "reject", Reason: "worktree changed during review", Supervisor: true,
+	return VerdictInput{Task: task, Verdict: "reject", Reason: "worktree changed during review", Supervisor: true, Checks: true,
 		Findings: []*blackboard.Finding{{Severity: review.Warning, Message: how}}}
 }
 

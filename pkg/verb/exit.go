@@ -63,16 +63,6 @@ func (r *ReviewExit) input(task string) VerdictInput {
 			}
 		}
 	}
-	if in.Verdict == "reject" && in.Reason == "" {
-		var parts []string
-		for _, f := range r.Findings {
-			parts = append(parts, strings.TrimSpace(f.File+" "+f.Message))
-		}
-		for _, x := range in.Inject {
-			parts = append(parts, x.Detail)
-		}
-		in.Reason = strings.Join(parts, "; ")
-	}
 	return in
 }
 

@@ -79,7 +79,6 @@ func TestEveryDefectOfAnExitCommandIsNamed(t *testing.T) {
 		{"a planner's handoff", "planner", answer("RETRY", "x", `,"handoff":{"summary":"a","next_action":"b"}`), "that of a coder or code_reviewer"},
 		{"a long text", "messenger", answer("COMPLETED", "x", `,"text":"`+strings.Repeat("x", 20001)+`"`), "text has 20001 characters"},
 		{"summary and facts", "summarizer", answer("COMPLETED", "x", `,"summary":"a","facts":{"result":[]}`), "exclude each other"},
-		{"a short reason", "code_reviewer", review(`{"status":"needs_fix","reason":"a.go bad"}`), "15 characters"},
 		{"a finding without message", "code_reviewer", review(`{"status":"ok","findings":[null]}`), "findings[0] has no message"},
 		{"an unknown severity", "code_reviewer", review(`{"status":"ok","findings":[{"severity":"fatal","message":"x"}]}`), "must be error, warning or info"},
 		{"too many findings", "code_reviewer", review(`{"status":"ok","findings":[` + findings + `]}`), "findings has 51 entries"},

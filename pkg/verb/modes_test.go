@@ -229,19 +229,21 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 	t.Run("too slow, by exit command", func(t *testing.T) {
 		t.Parallel()
 		p, _ := begin(t)
-		if out := applied(t, p, `{"status":"needs_fix","reason":"it is much too slow"}`); out.Effect != verb.Reask || !strings.Contains(out.Problem, "names no file") {
+		if out := applied(t, p, `{"status":"needs_fix","reason":"it is much too slow"}`); out.Effect != verb.Reask || !strings.Contains(out.Problem, "names no place") {
 			t.Errorf("%+v", out)
 		}
 	})
 	t.Run("too slow, by verb", func(t *testing.T) {
 		t.Parallel()
 		_, d := begin(t)
-		done, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "too slow"})
-		if err != nil || done.Status != blackboard.Rejected || len(done.Notices) != 1 {
-			t.Errorf("%+v, %v", done, err)
+		_, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "it is much too slow"})
+		var refused *blackboard.Refusal
+		if !errors.As(err, &refused) || refused.Exit != blackboard.ExitRefused || !strings.Contains(refused.Message, "names no place") {
+			t.Errorf("got %v, want exit 4 with what is missing", err)
 		}
-		if log, err := d.SprintJournal("rejection_unspecific"); err != nil || len(log) != 1 {
-			t.Errorf("the journal has %v, %v", log, err)
+		done, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Findings: []*blackboard.Finding{{File: "task-1.md", Message: "it is much too slow"}}})
+		if err != nil || done.Status != blackboard.Rejected {
+			t.Errorf("a finding alone gives %+v, %v", done, err)
 		}
 	})
 }

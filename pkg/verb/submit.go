@@ -203,6 +203,7 @@ type VerdictInput struct {
 	Suggestions, Learn    []string
 	What                  string // of a supervisor's release: failed, retry
 	Supervisor            bool   // the verdict comes through the reviewer's supervisor
+	Checks                bool   // it was made of what the checks found, not by a reviewer
 }
 
 // Judged is the result of a verdict.
@@ -226,6 +227,9 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	if err != nil {
 		return out, err
 	}
+	if in.Verdict == "reject" && strings.TrimSpace(in.Reason) == "" {
+		in.Reason = in.said()
+	}
 	event := d.input()
 	event.Reason, event.What = in.Reason, in.What
 	event.Verdict = &blackboard.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
@@ -236,6 +240,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		}
 		event.Review = &facts
 	}
+	incomplete := d.incomplete(ctx, s.Task(in.Task), in)
 	lessons := d.lessons(ctx, s, in)
 	out.Done, err = d.event(ctx, "verdict", in.Task, func(s *blackboard.State, a blackboard.Actor) (err error) {
 		now := d.Now()
@@ -243,10 +248,8 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		case "approve":
 			out.OverruledWhy, err = s.Approve(in.Task, a, event, now)
 		case "reject":
-			err = s.Reject(in.Task, a, event, now)
-			if err == nil && !namesAFile(in) {
-				s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: "rejection_unspecific", Task: in.Task,
-					Detail: "the rejection names no file", Extra: map[string]any{"level": "warning"}})
+			if err = s.Reject(in.Task, a, event, now); err == nil { // after the guards: whose review it is comes first
+				err = incomplete
 			}
 		case "replan":
 			err = s.Replan(in.Task, a, event, now)
@@ -303,32 +306,10 @@ func (in *VerdictInput) sizes() error {
 
 func verdictNotices(before *blackboard.State, in VerdictInput) []string {
 	var n []string
-	if in.Verdict == "reject" && !namesAFile(in) {
-		n = append(n, "the rejection names no file: say file and line, defect, and fix")
-	}
 	if t := before.Task(in.Task); t != nil && t.RejectionReason != nil && len(in.Prior) == 0 {
 		n = append(n, "this is not the first review: say with --prior N=RESOLVED|PARTIAL|STILL_PRESENT what became of the points of the rejection before")
 	}
 	return n
-}
-
-func namesAFile(in VerdictInput) bool {
-	for _, f := range in.Findings {
-		if f.File != "" {
-			return true
-		}
-	}
-	text := in.Reason
-	for _, x := range in.Inject {
-		text += " " + x.Detail
-	}
-	for _, w := range strings.Fields(text) {
-		w = strings.Trim(w, ".,:;()'\"`")
-		if i := strings.LastIndex(w, "."); i > 0 && i < len(w)-1 || strings.Contains(w, "/") {
-			return true
-		}
-	}
-	return strings.Contains(strings.ToLower(text), "test")
 }
 
 func (d *Desk) reviewFacts(ctx context.Context, t *blackboard.Task) (blackboard.ReviewFacts, error) {
