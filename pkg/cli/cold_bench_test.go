@@ -16,7 +16,7 @@ import (
 )
 
 // BenchmarkCommand times whole processes, as agents call them hundreds of times, and their
-// memory.
+// memory. Each task on the board is merged, with its real commits.
 func BenchmarkCommand(b *testing.B) {
 	liza := filepath.Join(b.TempDir(), "liza")
 	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", liza, "liza/cmd/liza").CombinedOutput(); err != nil {
@@ -25,12 +25,12 @@ func BenchmarkCommand(b *testing.B) {
 	b.Run("version", func(b *testing.B) { processes(b, "", liza, "version") })
 	for _, tasks := range []int{300, 10000, 30000} {
 		p := verbtest.New(b)
-		p.Fill(tasks)
+		p.Merges(tasks)
 		process(b, p.Dir, liza, "add-task", "--id", "tell", "--kind", "msg", "--desc", "Tell them", "--spec", "specs/vision.md", "--done", "told", "--scope", "none")
 		name := fmt.Sprint(tasks, "/")
 		b.Run(name+"status", func(b *testing.B) { processes(b, p.Dir, liza, "status") })
 		b.Run(name+"note", func(b *testing.B) { processes(b, p.Dir, liza, "note", "x") })
-		b.Run(name+"validate", func(b *testing.B) { processes(b, p.Dir, liza, "validate", "--no-spec-files") })
+		b.Run(name+"validate", func(b *testing.B) { processes(b, p.Dir, liza, "validate") })
 		b.Run(name+"claim", func(b *testing.B) { claims(b, p, liza) })
 	}
 }

@@ -2,9 +2,7 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -65,12 +63,6 @@ func flockFile(ctx context.Context, path string) (unlock func(), err error) {
 		}()
 		return nil, fmt.Errorf("cannot lock %s: %w: %w", path, ErrLocked, context.Cause(ctx))
 	}
-}
-
-// unwritable tells whether an error of lock means that nothing can be written here at all, so that nobody else changes
-// worktrees meanwhile either.
-func unwritable(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err)
 }
 
 // git runs a command that changes refs or worktrees. When a lock file of a dead git is in its way, the file is removed

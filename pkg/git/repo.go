@@ -13,6 +13,7 @@ import (
 )
 
 // Repo is one repository with its main checkout. It holds nothing that goes stale and may be used by many goroutines.
+// It must not be copied.
 type Repo struct {
 	// OnLockRemoved, when set, is called with the path of each stale lock file of git that was removed (alert
 	// GIT_LOCK_REMOVED). It is called under git.lock and must not call back. Set it before the first use.
@@ -21,8 +22,9 @@ type Repo struct {
 	// Mask, when set, takes secrets out of the messages of commits. Set it before the first use.
 	Mask func(text string) string
 
-	place Place
-	env   []string
+	place     Place
+	env       []string
+	contained contained
 }
 
 // Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -21,8 +20,6 @@ const (
 
 // lockFilePattern finds the lock file in git's message; git prints its absolute path.
 var lockFilePattern = regexp.MustCompile(`Unable to create '((?s:.+?)\.lock)': File exists`)
-
-func isReadOnlyFS(err error) bool { return errors.Is(err, syscall.EROFS) }
 
 // change is git for a call of any kind.
 func (s *session) change(ctx context.Context, c call) (string, error) {

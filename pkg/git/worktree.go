@@ -24,21 +24,77 @@ type Worktree struct {
 	Prunable   bool // its folder is gone
 }
 
-// Worktrees lists the worktrees that git knows. It waits for git.lock, because a worktree that is just being added makes
-// the list fail; where nothing can be written it reads without.
+// Worktrees lists the worktrees that git knows, with their commits.
 func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
-	s, err := r.lock(ctx)
-	if unwritable(err) {
-		return r.list(ctx)
-	}
+	all, err := r.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer s.unlock()
-	return s.list(ctx)
+	for i := range all {
+		if one := &all[i]; one.Branch != "" {
+			if one.Head, err = r.tip(ctx, one.Branch); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
 }
 
+// list reads what `git worktree list` reads, without a process: every claim and every merge looks at it several times.
+// Of a checkout that stands on a branch Head is left empty.
 func (r *Repo) list(ctx context.Context) ([]Worktree, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	main := Worktree{Path: r.place.Root, Main: true}
+	if !main.readHead(r.place.CommonDir) {
+		return r.listByCommand(ctx)
+	}
+	all := []Worktree{main}
+	entries, err := os.ReadDir(filepath.Join(r.place.CommonDir, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot list the worktrees: %w", err)
+	}
+	for _, e := range entries {
+		admin := filepath.Join(r.place.CommonDir, "worktrees", e.Name())
+		link, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+		target := strings.TrimRight(string(link), "\r\n")
+		if err != nil || target == "" {
+			continue // it is being made or removed just now, or a killed git left it
+		}
+		target = absolute(admin, target)
+		one := Worktree{Path: filepath.Dir(target), Prunable: !exists(target)}
+		if !one.readHead(admin) {
+			return r.listByCommand(ctx)
+		}
+		if reason, err := os.ReadFile(filepath.Join(admin, "locked")); err == nil {
+			one.Locked, one.LockReason = true, strings.TrimSpace(string(reason))
+			one.Prunable = false
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// readHead reads the HEAD of a checkout; false when only git can (refs that are kept in another way).
+func (w *Worktree) readHead(gitDir string) bool {
+	data, err := os.ReadFile(filepath.Join(gitDir, "HEAD"))
+	text := strings.TrimSpace(string(data))
+	if err != nil || text == "" {
+		return errors.Is(err, fs.ErrNotExist) || err == nil
+	}
+	if ref, symbolic := strings.CutPrefix(text, "ref: "); symbolic {
+		w.Branch = strings.TrimPrefix(strings.TrimSpace(ref), branches)
+		return w.Branch != ".invalid"
+	}
+	if strings.Trim(text, "0") != "" {
+		w.Head = text
+	}
+	return isFullHash(text)
+}
+
+// listByCommand asks git.
+func (r *Repo) listByCommand(ctx context.Context) ([]Worktree, error) {
 	out, err := r.read(ctx, r.place.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the worktrees: %w", err)
@@ -73,7 +129,7 @@ func (r *Repo) list(ctx context.Context) ([]Worktree, error) {
 // CheckedOutAt tells in which checkout, the main one included, a branch is checked out. Worktrees whose folder is gone
 // do not count.
 func (r *Repo) CheckedOutAt(ctx context.Context, branch string) (path string, found bool, err error) {
-	all, err := r.Worktrees(ctx)
+	all, err := r.list(ctx)
 	if err != nil {
 		return "", false, err
 	}

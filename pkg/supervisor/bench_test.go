@@ -49,7 +49,7 @@ func BenchmarkVerbs(b *testing.B) {
 	for _, n := range []int{10, 300, 3000} {
 		b.Run(fmt.Sprintf("tasks=%d", n), func(b *testing.B) {
 			p := verbtest.New(b)
-			p.Fill(n)
+			p.Merges(n)
 			ctx := context.Background()
 			coder, reviewer, person := p.Desk("coder-1"), p.Desk("code-reviewer-1"), p.Desk("")
 			spent := map[string][]time.Duration{}

@@ -175,27 +175,6 @@ func (p *Place) Approved(id string) {
 	must(reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: "approve"}))
 }
 
-// Fill puts n merged tasks of about 1 kB on the board.
-func (p *Place) Fill(n int) {
-	p.TB.Helper()
-	err := p.Store.Update(context.Background(), store.Op{Name: "fill"}, func(s *blackboard.State) error {
-		for i := range n {
-			one := 1
-			t := &blackboard.Task{ID: fmt.Sprintf("old-%d", i), Description: fmt.Sprintf("Task %d\n%s", i, strings.Repeat("What was to be done, in words. ", 7)),
-				Status: blackboard.Superseded, Priority: &one, Created: "2026-01-19T14:00:00Z", SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file",
-				SupersededBy: blackboard.List{fmt.Sprintf("old-%d", (i+1)%n)}, RescopeReason: "filler"}
-			for _, e := range []string{"created", "finalized", "claimed", "released", "superseded"} {
-				t.History = append(t.History, &blackboard.HistoryEntry{Time: "2026-01-19T14:00:00Z", Event: e, Agent: "coder-1", Reason: "some reason of usual length"})
-			}
-			s.Tasks = append(s.Tasks, t)
-		}
-		return nil
-	})
-	if err != nil {
-		p.TB.Fatal(err)
-	}
-}
-
 func (p *Place) AddTask(id string, after ...string) {
 	p.TB.Helper()
 	_, err := p.Desk("").AddTask(context.Background(), verb.NewTask{Task: blackboard.Task{ID: id, Description: "Write " + id, SpecRef: "specs/vision.md",
