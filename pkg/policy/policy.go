@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -88,13 +89,28 @@ type judge struct {
 	place       Place
 	deny, allow []*regexp.Regexp
 	cwd         string // where the segment would run, as far as cd tells
-	pipe        pipe
+	came        pipe   // what the segment reads
 }
 
-// pipe is what the segments before have written into.
+// pipe is what a command writes, and another one may read.
 type pipe struct {
-	last  []string // words of the segment before
-	loads bool     // one of them downloads something
+	open  bool     // there is one
+	last  []string // words of the command that writes into it
+	loads bool     // one of those that write into it downloads something
+}
+
+// and is what comes of two commands that follow one another.
+func (p pipe) and(next pipe) pipe {
+	next.loads = next.loads || p.loads
+	if next.last == nil {
+		next.last = p.last
+	}
+	return next
+}
+
+func (p pipe) opened() pipe {
+	p.open = true
+	return p
 }
 
 func (j *judge) allowed(raw string) bool {
@@ -106,38 +122,26 @@ func (j *judge) allowed(raw string) bool {
 	return false
 }
 
-// text judges a text that a shell would carry out.
-func (j *judge) text(command string, depth int) error {
-	if depth > maxDepth {
-		return errDeep
-	}
-	s := &splitter{text: command, depth: depth, judge: j.segment, enter: j.subshell}
-	return s.split(false)
-}
-
 // subshell keeps what a subshell changes from what comes after it.
 func (j *judge) subshell() func() {
-	cwd, before := j.cwd, j.pipe
-	j.pipe = pipe{}
-	return func() { j.cwd, j.pipe = cwd, before }
+	cwd, came := j.cwd, j.came
+	return func() { j.cwd, j.came = cwd, came }
 }
 
 func (j *judge) segment(s segment) error {
-	if !s.piped {
-		j.pipe = pipe{}
-	}
 	for _, r := range j.deny {
 		if r.MatchString(s.raw) {
 			return &Denial{s.raw, "is forbidden by policy.deny"}
 		}
 	}
+	came := j.came
 	err := j.nested(s)
+	j.came = came
 	if err == nil && !j.allowed(s.raw) {
 		if why := j.wrong(s); why != "" {
 			err = &Denial{s.raw, why}
 		}
 	}
-	j.pipe = pipe{s.words, j.pipe.loads || s.loads || downloads(s.words)}
 	return err
 }
 
@@ -153,21 +157,27 @@ func (j *judge) nested(s segment) error {
 		texts = append(texts, s.scripts...)
 		if text, ok := commandText(words); ok {
 			texts = append(texts, text)
-		} else if s.piped && prints[path.Base(first(j.pipe.last))] {
-			texts = append(texts, strings.Join(j.pipe.last[1:], " "))
+		} else if s.piped && prints[path.Base(first(j.came.last))] {
+			texts = append(texts, strings.Join(j.came.last[1:], " "))
 		}
 	case name == "eval":
 		texts = append(texts, strings.Join(words[1:], " "))
-	case name == "xargs":
-		return j.handed(s, afterOptions(words[1:], "IEadLnPs"))
-	case name == "find":
-		for i, w := range words {
-			if w == "-exec" || w == "-execdir" || w == "-ok" || w == "-okdir" {
-				if err := j.handed(s, words[i+1:]); err != nil {
-					return err
-				}
+	case name == "trap" || name == "alias":
+		for _, w := range words[1:] {
+			_, value, _ := strings.Cut(w, "=")
+			if name == "trap" {
+				value = w
 			}
+			texts = append(texts, value)
 		}
+	case name == "xargs":
+		given := afterOptions(words[1:], "IEadLnPs")
+		if s.piped && prints[path.Base(first(j.came.last))] {
+			given = append(slices.Clone(given), strings.Fields(strings.Join(j.came.last[1:], " "))...)
+		}
+		return j.handed(s, given)
+	case name == "find":
+		return j.found(s, words[1:])
 	case name == "env":
 		for i, w := range words {
 			if (w == "-S" || w == "--split-string") && i+1 < len(words) {
@@ -183,6 +193,47 @@ func (j *judge) nested(s segment) error {
 	return nil
 }
 
+// found judges the commands that find starts, for each of the folders that it looks through.
+func (j *judge) found(s segment, args []string) error {
+	roots := findRoots(args)
+	for i, w := range args {
+		if w != "-exec" && w != "-execdir" && w != "-ok" && w != "-okdir" {
+			continue
+		}
+		for _, root := range roots {
+			command := slices.Clone(args[i+1:])
+			for k := range command {
+				command[k] = strings.ReplaceAll(command[k], "{}", root)
+			}
+			if err := j.handed(s, command); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// findRoots are the folders that find looks through: what stands before its expression.
+func findRoots(args []string) []string {
+	var roots []string
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		switch {
+		case w == "-H" || w == "-L" || w == "-P" || strings.HasPrefix(w, "-O"):
+		case w == "-D":
+			i++
+		case w == "(" || w == "!" || strings.HasPrefix(w, "-"):
+			i = len(args)
+		case len(roots) < 10:
+			roots = append(roots, w)
+		}
+	}
+	if roots == nil {
+		return []string{"."}
+	}
+	return roots
+}
+
 // handed judges words that are a command without a shell.
 func (j *judge) handed(s segment, words []string) error {
 	if len(words) == 0 {
@@ -191,10 +242,7 @@ func (j *judge) handed(s segment, words []string) error {
 	if s.depth >= maxDepth {
 		return errDeep
 	}
-	before := j.pipe
-	err := j.segment(segment{raw: strings.Join(words, " "), words: words, depth: s.depth + 1})
-	j.pipe = before
-	return err
+	return j.segment(segment{raw: strings.Join(words, " "), words: words, depth: s.depth + 1})
 }
 
 var shells = map[string]bool{"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "ash": true}
@@ -218,13 +266,13 @@ func commandText(words []string) (string, bool) {
 	return "", false
 }
 
-// bare leaves out what stands before the command itself: assignments, the words of the shell's
-// own grammar, and programs that start another one. sudo tells whether it would change the user.
+// bare leaves out what stands before the command itself: assignments, and programs that start
+// another one. sudo reports whether it would change the user.
 func bare(words []string) (rest []string, sudo bool) {
 	for len(words) > 0 {
 		name := path.Base(words[0])
 		switch {
-		case assignment.MatchString(words[0]) || grammar[words[0]]:
+		case assignment.MatchString(words[0]):
 			words = words[1:]
 		case name == "sudo" || name == "doas":
 			sudo = true
@@ -242,7 +290,9 @@ func bare(words []string) (rest []string, sudo bool) {
 				return words, sudo
 			}
 			words = after
-		case name == "nohup" || name == "time" || name == "command" || name == "exec" || name == "builtin":
+		case name == "stdbuf" || name == "ionice" || name == "exec":
+			words = afterOptions(words[1:], "ioecnpa")
+		case name == "nohup" || name == "time" || name == "command" || name == "builtin" || name == "setsid" || name == "busybox":
 			words = afterOptions(words[1:], "")
 		default:
 			return words, sudo
@@ -251,10 +301,7 @@ func bare(words []string) (rest []string, sudo bool) {
 	return words, sudo
 }
 
-var (
-	assignment = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
-	grammar    = map[string]bool{"{": true, "}": true, "!": true, "if": true, "then": true, "elif": true, "else": true, "do": true, "while": true, "until": true}
-)
+var assignment = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
 
 // afterOptions leaves out options; those of one letter in valued take the next word.
 func afterOptions(words []string, valued string) []string {

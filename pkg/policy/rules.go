@@ -34,6 +34,8 @@ func (j *judge) wrong(s segment) string {
 		}
 	case name == "rm" && has(args, 'r', "recursive") || name == "rm" && has(args, 'R', "recursive"):
 		return j.destroys(args, "deletes")
+	case name == "find" && slices.Contains(args, "-delete"):
+		return j.destroys(findRoots(args), "deletes")
 	case (name == "chmod" || name == "chown" || name == "chgrp") && has(args, 'R', "recursive"):
 		return j.destroys(args, "changes")
 	case strings.HasPrefix(name, "mkfs") || slices.Contains([]string{"fdisk", "parted", "wipefs", "sfdisk"}, name):
@@ -48,7 +50,7 @@ func (j *judge) wrong(s segment) string {
 		return kills(args)
 	case name == "su" && !j.list.AllowSudo:
 		return "acts as another user (policy.allow_sudo)"
-	case shells[name] && (s.loads || s.piped && j.pipe.loads), name == "eval" && s.loads, (name == "source" || name == ".") && s.loads:
+	case shells[name] && (s.loads || s.piped && j.came.loads), name == "eval" && s.loads, (name == "source" || name == ".") && s.loads:
 		return "carries out what it has loaded from elsewhere"
 	case name == "git":
 		return j.git(s.words, args)
