@@ -74,6 +74,7 @@ type Exit struct {
 // Options is what Lookup needs to know about this program.
 type Options struct {
 	Custom   map[string]Entry // agents: of the project: its own programs, and changes of built-in ones
+	Root     string           // of the project: relative paths of its entries begin there
 	Liza     string           // absolute path of the running liza, for the scripted agent
 	Scenario string           // scenario file of the scripted agent
 }
@@ -84,6 +85,7 @@ const nameScripted = "scripted"
 // or the project's own.
 func Lookup(name string, o Options) (Adapter, error) {
 	own, isOwn := o.Custom[name]
+	own = own.at(o.Root)
 	base, isBuiltin := builtin().Programs[name]
 	switch {
 	case isBuiltin:

@@ -51,7 +51,7 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	}
 	x := &doctor{env: o.env}
 	for _, look := range []func(context.Context, *project.Project){
-		x.config, x.open, x.git, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.processes,
+		x.config, x.open, x.git, x.identity, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.processes,
 	} {
 		if ctx.Err() != nil {
 			return ctx.Err()

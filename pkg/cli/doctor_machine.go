@@ -170,7 +170,7 @@ func (x *doctor) programs(ctx context.Context, _ *project.Project) {
 		return
 	}
 	cfg := x.desk.Config()
-	options := agent.Options{Custom: programs(cfg)}
+	options := agent.Options{Custom: programs(cfg), Root: x.desk.Project.Root}
 	wanted := map[string]string{cfg.Agents.Default: verb.SeverityError}
 	if !cfg.IsSet("agents.default") {
 		wanted[cfg.Agents.Default] = verb.SeverityWarning // --cli may name another one

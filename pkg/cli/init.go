@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	urfave "github.com/urfave/cli/v3"
@@ -19,7 +20,8 @@ func newInit(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "init", Category: "people", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
 		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
-			"spec file is missing, when there is a project already, and when a branch of that name stands elsewhere." +
+			"spec file is missing or not committed as it stands (agents have only what is committed), when there is a project already, and when a\n" +
+			"branch of that name stands elsewhere. To undo it before any work: rm -r .liza, and git branch -D integration." +
 			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main") + exitsText(0, 1, 2, 3, 4),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &o.in.Spec},
@@ -42,6 +44,10 @@ func (o *initOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\nnext: liza run --cli NAME, or liza add-task\n",
-		done.Root, done.State, done.Goal, done.Branch, done.Integration)
+	identity := ""
+	if done.NoIdentity {
+		identity = fmt.Sprintf("  identity     %s: %s\n", noIdentity, tellIdentity)
+	}
+	return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\n%s  undo         %s (as long as nothing has been worked on)\nnext: liza run --cli NAME, or liza add-task\n",
+		done.Root, done.State, done.Goal, done.Branch, done.Integration, identity, done.Undo)
 }

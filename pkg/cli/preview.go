@@ -79,7 +79,7 @@ func (o *previewOptions) run(ctx context.Context, args []string) error {
 // adapters finds agent programs for who only wants to know their names.
 func adapters(d *verb.Desk) func(name string) (agent.Adapter, error) {
 	return func(name string) (agent.Adapter, error) {
-		return agent.Lookup(name, agent.Options{Custom: programs(d.Config())})
+		return agent.Lookup(name, agent.Options{Custom: programs(d.Config()), Root: d.Project.Root})
 	}
 }
 

@@ -103,7 +103,7 @@ func (e *Env) liza() (string, error) {
 }
 
 func (c *crew) adapter(name string) (agent.Adapter, error) {
-	return agent.Lookup(name, agent.Options{Custom: programs(c.desk.Config()), Liza: c.liza, Scenario: c.scenario})
+	return agent.Lookup(name, agent.Options{Custom: programs(c.desk.Config()), Root: c.desk.Project.Root, Liza: c.liza, Scenario: c.scenario})
 }
 
 // supervisor makes one of a role; each has a desk of its own, because each is a caller.

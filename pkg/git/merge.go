@@ -75,23 +75,6 @@ func (r *Repo) CommitTree(ctx context.Context, tree string, parents []string, me
 	return strings.TrimSpace(out), nil
 }
 
-// named runs a call that makes a commit, as the configured person or else as Liza. Git must not guess a person from the
-// names of the user and the machine.
-func (r *Repo) named(ctx context.Context, c call, run func(context.Context, call) (string, error)) (string, error) {
-	args := c.args
-	if r.Mask != nil {
-		c.stdin = r.Mask(c.stdin)
-	}
-	c.args = append([]string{"-c", "user.useConfigOnly=true"}, args...)
-	out, err := run(ctx, c)
-	failed, ok := errors.AsType[*Error](err)
-	if !ok || !strings.Contains(failed.Stderr, "Please tell me who you are") {
-		return out, err
-	}
-	c.args = append([]string{"-c", "user.name=Liza", "-c", "user.email=liza@localhost"}, args...)
-	return run(ctx, c)
-}
-
 // UpdateRef moves a ref from old to new by compare-and-swap, under git.lock; ErrRefMoved when it is not at old. With
 // old "" the ref must not exist.
 func (r *Repo) UpdateRef(ctx context.Context, ref, new, old string) error {

@@ -103,8 +103,17 @@ func (s *Supervisor) run(ctx context.Context, st *blackboard.State, t *blackboar
 
 // command makes what a job runs. stdout is set when only that is the output.
 func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *blackboard.Task, j job) (c review.Command, stdout *bytes.Buffer, why jobEnd, err error) {
-	cfg := s.Desk.Config()
-	c = review.Command{Dir: s.Desk.Repo.WorktreePath(t.ID), Log: s.Desk.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: s.cleanEnvironment(), Mask: s.Desk.MaskLog}
+	cfg, env := s.Desk.Config(), s.cleanEnvironment()
+	if known, err := s.Desk.Repo.KnowsIdentity(ctx); err != nil {
+		return c, nil, why, err
+	} else if !known {
+		person, err := s.identity(ctx, env)
+		if err != nil {
+			return c, nil, why, err
+		}
+		env = append(env, person...)
+	}
+	c = review.Command{Dir: s.Desk.Repo.WorktreePath(t.ID), Log: s.Desk.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: env, Mask: s.Desk.MaskLog}
 	if j.timeout > 0 {
 		c.Timeout = time.Duration(j.timeout) * time.Second
 	}

@@ -80,7 +80,7 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 		spec.Session, s.last.resumed = b.resumed.ID, true
 	}
 	if kind == role.Kind(s.Role) {
-		person, err := s.identity(ctx)
+		person, err := s.identity(ctx, s.Environ)
 		if err != nil {
 			return agent.Result{}, err
 		}

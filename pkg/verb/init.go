@@ -38,6 +38,8 @@ type Initialized struct {
 	Branch      string `json:"integration_branch"`
 	Integration string `json:"integration_head"`
 	Reused      bool   `json:"branch_reused,omitempty"`
+	NoIdentity  bool   `json:"no_identity,omitempty"` // git does not know who commits here
+	Undo        string `json:"undo"`                  // the command that takes the project away again, before work has begun
 }
 
 func refused(next, format string, args ...any) error {
@@ -85,6 +87,9 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	if !d.specExists(in.Spec) {
 		return out, failed("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
 	}
+	if err := SpecCommitted(ctx, p, repo, in.Spec); err != nil {
+		return out, err
+	}
 	in.Branch = first(in.Branch, cfg.Protocol.IntegrationBranch)
 	if !git.ValidBranchName(in.Branch) {
 		return out, usage("liza help init", "'%s' is no valid name of a branch", in.Branch)
@@ -93,6 +98,16 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	if err != nil {
 		return out, err
 	}
+	if !in.ReuseBranch {
+		if err := specIn(ctx, repo, in, start); err != nil {
+			return out, err
+		}
+	}
+	known, err := repo.KnowsIdentity(ctx)
+	if err != nil {
+		return out, err
+	}
+	undo := undoOf(p, in.Dir)
 	s := firstState(cfg, in, baseRef)
 	err = p.Create(ctx, func(dir string) error {
 		// The branch has to exist before the project does; a killed init may leave it,
@@ -101,13 +116,36 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		if err != nil {
 			return err
 		}
-		out = Initialized{Root: p.Root, State: ".liza/state.yaml", Goal: s.Goal.ID, Branch: in.Branch, Integration: head, Reused: reused}
+		out = Initialized{Root: p.Root, State: ".liza/state.yaml", Goal: s.Goal.ID, Branch: in.Branch, Integration: head, Reused: reused, NoIdentity: !known, Undo: undo}
+		if !reused {
+			out.Undo += " && " + gitIn(p, in.Dir) + " branch -D " + in.Branch
+		}
 		if err := repo.AddExclude(ctx, "/.worktrees/"); err != nil {
 			return err
 		}
 		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask}, s)
 	})
 	return out, err
+}
+
+// undoOf is the command that removes what init makes in the checkout; what a person has put
+// into .liza before stays.
+func undoOf(p *project.Project, dir string) string {
+	liza := quoted(p.Liza)
+	if dir == p.Root {
+		liza = ".liza"
+	}
+	if _, err := os.Stat(p.Liza); err == nil {
+		return "rm " + liza + "/state.yaml* " + liza + "/log.yaml*"
+	}
+	return "rm -r " + liza
+}
+
+func gitIn(p *project.Project, dir string) string {
+	if dir == p.Root {
+		return "git"
+	}
+	return "git -C " + quoted(p.Root)
 }
 
 // startOf says where the integration branch starts and what base_ref is.

@@ -1,0 +1,68 @@
+package verb
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/git"
+	"liza/pkg/project"
+)
+
+// SpecCommitted refuses a spec file that is not committed as it stands: agents work in worktrees,
+// which have what commits have and nothing else.
+func SpecCommitted(ctx context.Context, p *project.Project, repo *git.Repo, spec string) error {
+	spec, _, _ = strings.Cut(spec, "#")
+	spec = filepath.ToSlash(filepath.Clean(spec))
+	how, err := repo.Uncommitted(ctx, spec)
+	if err != nil {
+		return err
+	}
+	if real, err := SpecFile(p.Root, spec); how == "" && err == nil { // behind a symbolic link
+		root, _ := filepath.EvalSymlinks(p.Root)
+		if rel, err := filepath.Rel(root, real); err == nil && filepath.ToSlash(rel) != spec {
+			spec = filepath.ToSlash(rel)
+			if how, err = repo.Uncommitted(ctx, spec); err != nil {
+				return err
+			}
+		}
+	}
+	file, why, force := quoted(spec), "it is not committed", ""
+	switch how {
+	case "":
+		return nil
+	case git.Ignored:
+		why, force = "git ignores it", " --force"
+	case git.Modified:
+		why = "it has changes that are not committed"
+	}
+	return refused("git add"+force+" "+file+" && git commit -m 'Write the spec' -- "+file,
+		"agents would not see the spec file %s as it stands: %s, and their worktrees have only what is committed", spec, why)
+}
+
+// specIn refuses a start of the integration branch that has another spec file than the checkout.
+func specIn(ctx context.Context, repo *git.Repo, in InitInput, start string) error {
+	head, err := repo.Head(ctx)
+	if err != nil || head.Commit == start {
+		return err
+	}
+	spec, _, _ := strings.Cut(in.Spec, "#")
+	has, same, err := repo.SameIn(ctx, start, head.Commit, filepath.ToSlash(filepath.Clean(spec)))
+	if err != nil || has && same {
+		return err
+	}
+	if !has {
+		return refused("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", shortSHA(start), spec)
+	}
+	return refused("git diff "+shortSHA(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout", shortSHA(start), spec)
+}
+
+// quoted is a path as a shell takes it for one word.
+func quoted(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/._-+,@%", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r < 0x80
+	}) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
