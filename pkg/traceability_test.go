@@ -57,11 +57,11 @@ func readCases(text string) ([]testCase, error) {
 // A statement is a line of what the documents ask that Liza comes from.
 type statement struct {
 	document, text string
-	cases          []string
+	shown          []string // cases, tests by name, script:NAME
 }
 
-// readStatements reads the list, in which every case has to be one of known.
-func readStatements(text string, known []testCase) ([]statement, error) {
+// readStatements reads the list, in which everything that is said to show a statement exists.
+func readStatements(text string, exists func(name string) bool) ([]statement, error) {
 	var list []statement
 	document := ""
 	for i, l := range strings.Split(text, "\n") {
@@ -76,9 +76,9 @@ func readStatements(text string, known []testCase) ([]statement, error) {
 			return nil, fmt.Errorf("line %d: %q is no statement with its cases, or stands in no document", i+1, l)
 		}
 		s := statement{document, l[:at], strings.Fields(l[at+2:])}
-		for _, id := range s.cases {
-			if !slices.ContainsFunc(known, func(c testCase) bool { return c.id == id }) {
-				return nil, fmt.Errorf("line %d: %s is no case", i+1, id)
+		for _, name := range s.shown {
+			if !exists(name) {
+				return nil, fmt.Errorf("line %d: there is no case, test or script %s", i+1, name)
 			}
 		}
 		list = append(list, s)
@@ -196,7 +196,10 @@ func TestGeneratedTraceability(t *testing.T) {
 	if text, err = os.ReadFile(statementList); err != nil {
 		t.Fatal(err)
 	}
-	statements, err := readStatements(string(text), cases)
+	tests := testPlaces(t)
+	statements, err := readStatements(string(text), func(name string) bool {
+		return tests[name].path != "" || slices.ContainsFunc(cases, func(c testCase) bool { return c.id == name })
+	})
 	if err != nil {
 		t.Fatalf("%s: %v", statementList, err)
 	}
@@ -204,7 +207,7 @@ func TestGeneratedTraceability(t *testing.T) {
 	for _, wrong := range traceabilityGaps(cases, places, notYet) {
 		t.Error(wrong)
 	}
-	page := append(tracePage(cases, places, notYet), statementPart(statements, places)...)
+	page := append(tracePage(cases, places, notYet), statementPart(statements, places, tests)...)
 	if *update {
 		if err := os.WriteFile(traceabilityPage, page, 0o644); err != nil {
 			t.Fatal(err)
@@ -260,26 +263,59 @@ func tracePage(cases []testCase, places map[string][]place, later map[string]str
 	return b.Bytes()
 }
 
-// statementPart joins what was asked with the cases that show it.
-func statementPart(statements []statement, places map[string][]place) []byte {
+// statementPart joins what was asked with what shows it.
+func statementPart(statements []statement, places map[string][]place, tests map[string]place) []byte {
 	var b bytes.Buffer
-	b.WriteString("\n# Statements and their cases\n\nWhat the four documents ask that Liza comes from. A case in brackets has no test yet.\n")
+	b.WriteString("\n# Statements and what shows them\n\nWhat the four documents ask that Liza comes from. A case in brackets has no test yet.\n")
 	document := ""
 	for _, s := range statements {
 		if s.document != document {
 			document = s.document
-			fmt.Fprintf(&b, "\n## %s\n\n| what is asked | cases |\n|---|---|\n", document)
+			fmt.Fprintf(&b, "\n## %s\n\n| what is asked | shown by |\n|---|---|\n", document)
 		}
 		var ids []string
-		for _, id := range s.cases {
-			if len(places[id]) == 0 {
-				id = "(" + id + ")"
+		for _, name := range s.shown {
+			p, test := tests[name]
+			switch {
+			case test:
+				name = shownBy([]place{p}, "")
+			case len(places[name]) == 0:
+				name = "(" + name + ")"
 			}
-			ids = append(ids, id)
+			ids = append(ids, name)
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", s.text, strings.Join(ids, ", "))
 	}
 	return b.Bytes()
+}
+
+// testFunction is the head of a test.
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// testPlaces finds every test by its name, and every script as script:NAME.
+func testPlaces(t *testing.T) map[string]place {
+	t.Helper()
+	all := map[string]place{}
+	for _, root := range []string{"../pkg", "../protocols", "../testdata/script"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			name, script := strings.CutSuffix(d.Name(), ".txtar")
+			if script {
+				all["script:"+name] = place{name, filepath.ToSlash(path)}
+			}
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range testFunction.FindAllSubmatch(text, -1) {
+				all[string(m[1])] = place{string(m[1]), filepath.ToSlash(path)}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }
 
 func shownBy(places []place, reason string) string {
@@ -297,17 +333,20 @@ func shownBy(places []place, reason string) string {
 	return strings.Join(links, ", ")
 }
 
-func TestAStatementNamesCasesThatExist(t *testing.T) {
+func TestAStatementNamesWhatExists(t *testing.T) {
 	t.Parallel()
-	known := []testCase{{id: "K-01"}, {id: "P-020"}}
+	known := func(name string) bool {
+		return slices.Contains([]string{"K-01", "P-020", "TestAbove", "script:init"}, name)
+	}
 	for text, good := range map[string]bool{
-		"## Kiso\nfour kinds: of calls: K-01 P-020\n": true,
-		"## Kiso\nfour kinds\n":                       false,
-		"## Kiso\nfour kinds: K-02\n":                 false,
-		"four kinds: K-01\n":                          false,
+		"## Kiso\nfour kinds: of calls: K-01 script:init\n": true,
+		"## Kiso\nfour kinds: TestBelow\n":                  false,
+		"## Kiso\nfour kinds\n":                             false,
+		"## Kiso\nfour kinds: K-02\n":                       false,
+		"four kinds: K-01\n":                                false,
 	} {
 		list, err := readStatements(text, known)
-		if (err == nil) != good || good && (len(list) != 1 || list[0].text != "four kinds: of calls" || len(list[0].cases) != 2) {
+		if (err == nil) != good || good && (len(list) != 1 || list[0].text != "four kinds: of calls" || len(list[0].shown) != 2) {
 			t.Errorf("%q: %+v, %v", text, list, err)
 		}
 	}

@@ -325,6 +325,29 @@ func TestRepairLeavesAloneWhatIsNotProven(t *testing.T) {
 	}
 }
 
+// The logging duties of the three roles: who has to record something may do so.
+func TestEachRoleMayRecordWhatItHasTo(t *testing.T) {
+	t.Parallel()
+	duties := map[string][]string{
+		"planner-1":       {"hypothesis_exhaustion", "spec_gap", "system_ambiguity"},
+		"coder-1":         {"retry_loop", "trade_off", "spec_ambiguity", "external_blocker", "assumption_violated", "system_ambiguity"},
+		"code-reviewer-1": {"retry_loop", "scope_deviation", "workaround", "debt_created", "assumption_violated", "spec_changed", "system_ambiguity"},
+	}
+	others := map[string][]string{"planner-1": {"trade_off", "scope_deviation"}, "coder-1": {"spec_gap", "scope_deviation", "spec_changed"}, "code-reviewer-1": {"spec_gap", "trade_off"}}
+	for reporter, names := range duties {
+		for _, name := range names {
+			if kind, ok := AnomalyTypeOf(name); !ok || !kind.MayReport(reporter) {
+				t.Errorf("%s may not record %s (a known type: %v)", reporter, name, ok)
+			}
+		}
+		for _, name := range others[reporter] {
+			if kind, _ := AnomalyTypeOf(name); kind.MayReport(reporter) {
+				t.Errorf("%s may record %s, which is for others", reporter, name)
+			}
+		}
+	}
+}
+
 func TestAnomalyTypesKnowTheirReportersAndDetails(t *testing.T) {
 	t.Parallel()
 	if len(AnomalyTypes) != 22 {

@@ -232,14 +232,17 @@ func withRole(in Input) Input {
 }
 
 // text is a role file, for the roles of tests.
-func roleOf(t *testing.T, text string) *role.Role {
+func roleOf(t *testing.T, text string) *role.Role { return roleIn(t, "own", text) }
+
+// roleIn is the role of that name when a project has the text as its file.
+func roleIn(t *testing.T, name, text string) *role.Role {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "own.yaml")
+	file := filepath.Join(t.TempDir(), name+".yaml")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	l := role.LoadWith("", []string{file})
-	r, err := l.Get("own")
+	r, err := l.Get(name)
 	if err != nil {
 		t.Fatalf("%v; %v", err, l.Findings())
 	}

@@ -10,8 +10,8 @@ import (
 	"liza/pkg/role"
 )
 
-// coven is the example of the Coven document as it stands.
-const coven = `name: own
+// coven is the example of the Coven document, byte for byte: it replaces the built-in role implement.
+const coven = `name: implement
 description: "Implement new features or functionality"
 applicable_task_types: [feature, task]
 
@@ -56,7 +56,7 @@ context_requirements:
 func TestTheExampleOfCovenWorksAsItStands(t *testing.T) {
 	t.Parallel()
 	in := coder()
-	in.Role = roleOf(t, coven)
+	in.Role = roleIn(t, "implement", coven)
 	text := build(t, in).Text
 	wants(t, text, "You are implementing a feature", "Greet by name", "With --name X the CLI prints", "hello --name '' exits 2", "cli.py", "Python 3.8 is the oldest", "## Relevant files", "tests/test_cli.py", "## Related tasks")
 	refuses(t, text, "<no value>", "## Project instructions", "## Repository\n", "## Known facts", "## Who else is at work")

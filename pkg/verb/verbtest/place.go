@@ -39,6 +39,12 @@ type Place struct {
 
 func New(tb testing.TB) *Place {
 	tb.Helper()
+	return NewWith(tb, verb.InitInput{Goal: "Measure", Now: time.Now()})
+}
+
+// NewWith is New with a goal and options of its own; Dir is always the new folder.
+func NewWith(tb testing.TB, in verb.InitInput) *Place {
+	tb.Helper()
 	p := &Place{TB: tb, Dir: tb.TempDir(), Config: config.Default()}
 	p.Config.Review.Mode = ""
 	Write(tb, filepath.Join(p.Dir, "specs", "vision.md"), "# Vision\n")
@@ -48,7 +54,8 @@ func New(tb testing.TB) *Place {
 	p.Git(p.Dir, "config", "user.email", "test@localhost")
 	p.Git(p.Dir, "add", "-A")
 	p.Git(p.Dir, "commit", "-q", "-m", "start")
-	if _, err := verb.Init(context.Background(), verb.InitInput{Goal: "Measure", Dir: p.Dir, Now: time.Now()}); err != nil {
+	in.Dir = p.Dir
+	if _, err := verb.Init(context.Background(), in); err != nil {
 		tb.Fatal(err)
 	}
 	p.Open()
