@@ -43,6 +43,7 @@ func Alive(pid int, start int64) bool {
 func Ancestors(pid int) []Process {
 	var up []Process
 	seen := map[int]bool{pid: true}
+	lookup := look()
 	e, ok := lookup(pid)
 	for ok && e.parent > 0 && !seen[e.parent] {
 		seen[e.parent] = true
@@ -51,6 +52,11 @@ func Ancestors(pid int) []Process {
 		}
 	}
 	return up
+}
+
+// Environ is the environment that a process was started with, as far as this machine shows it.
+func Environ(pid int) []string {
+	return strings.FieldsFunc(string(environOf(pid)), func(r rune) bool { return r == 0 })
 }
 
 // StopOrphan stops a program whose supervisor is gone (protocol 6.4): the process itself if pid

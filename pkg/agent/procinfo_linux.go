@@ -68,8 +68,8 @@ func carries(e entry, marks []string) bool {
 	if e.Pid == kthreadd || e.parent == kthreadd {
 		return false
 	}
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(e.Pid) + "/environ")
-	if err != nil || len(data) == 0 {
+	data := environOf(e.Pid)
+	if len(data) == 0 {
 		return false
 	}
 	data = append([]byte{0}, data...)
@@ -83,6 +83,19 @@ func carries(e entry, marks []string) bool {
 	}
 	return true
 }
+
+// environOf is the environment that a process was started with, its entries ended by zero bytes;
+// empty when it cannot be read.
+func environOf(pid int) []byte {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// look is how Ancestors reads one process after the other.
+func look() func(pid int) (entry, bool) { return lookup }
 
 // BootID tells one boot of this machine from another; empty when it cannot be told.
 func BootID() string {

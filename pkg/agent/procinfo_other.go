@@ -3,6 +3,8 @@
 package agent
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // lookup asks ps for one process. When ps cannot tell, a process that can be signalled exists,
@@ -59,6 +63,40 @@ func ps(which ...string) ([]entry, error) {
 
 // carries is not known here: programs do not show their environment.
 func carries(entry, []string) bool { return false }
+
+// environOf is the environment that a process of the same user was started with, its entries
+// ended by zero bytes. macOS shows it behind the arguments, and for the programs that it protects
+// itself not at all; elsewhere it is not known.
+func environOf(pid int) []byte {
+	data, err := unix.SysctlRaw("kern.procargs2", pid)
+	if err != nil || len(data) < 4 {
+		return nil
+	}
+	count := int(binary.NativeEndian.Uint32(data))
+	_, rest, _ := bytes.Cut(data[4:], []byte{0}) // the path of the program
+	rest = bytes.TrimLeft(rest, "\x00")
+	for range count {
+		_, rest, _ = bytes.Cut(rest, []byte{0})
+	}
+	return rest
+}
+
+// look is how Ancestors reads one process after the other: from one reading of the table,
+// because each costs a process.
+func look() func(pid int) (entry, bool) {
+	table, err := processes()
+	if err != nil {
+		return lookup
+	}
+	known := make(map[int]entry, len(table))
+	for _, e := range table {
+		known[e.Pid] = e
+	}
+	return func(pid int) (entry, bool) {
+		e, ok := known[pid]
+		return e, ok
+	}
+}
 
 // BootID tells one boot of this machine from another; empty when it cannot be told.
 func BootID() string {

@@ -8,9 +8,21 @@ type Actor struct {
 	Name      string       // the person's name, for hold.by and notes
 	TokenHash string       // "sha256:…" of the token that the caller presented
 	Via       bool         // a person acts for the agent ID (--as)
-	Inside    string       // the agent inside whose process tree the caller runs (G04)
+	Inside    string       // the agent inside whose run the caller is, or NoAgent (G04)
 	Register  *Agent       // the registration to make when Via and the agent has no live one
 	Facts     ProcessFacts // what is known about processes, for liveness
+}
+
+// NoAgent is where an actor is who runs below a supervisor, but not in the run of an agent:
+// a check, a hook, the command of a task, a messenger.
+const NoAgent = "a command"
+
+// elsewhere is why an actor inside a run may not act as anybody else.
+func (a Actor) elsewhere() error {
+	if a.Inside == NoAgent {
+		return refuse("G04", ExitRefused, "liza status", "this process runs inside a command that Liza started, and such a command acts for nobody")
+	}
+	return refuse("G04", ExitRefused, "liza status", "this process runs inside %s and can only act as %s", a.Inside, a.Inside)
 }
 
 // SystemActor performs deterministic and time-driven work.
@@ -111,8 +123,7 @@ func (s *State) Identify(a Actor, now time.Time) (Party, error) {
 func (s *State) identify(a Actor, now time.Time) (caller, error) {
 	switch {
 	case a.Inside != "" && a.ID != a.Inside:
-		return caller{}, refuse("G04", ExitRefused, "liza status",
-			"this process runs inside %s and can only act as %s", a.Inside, a.Inside)
+		return caller{}, a.elsewhere()
 	case a.Inside != "" && a.Via:
 		return caller{}, refuse("G04", ExitRefused, "liza status",
 			"this process runs inside %s, and an agent may not use --as", a.Inside)

@@ -35,7 +35,7 @@ func (s *State) Register(id string, entry *Agent, a Actor, now time.Time) error 
 	role, _, ok := ParseAgentID(id)
 	switch {
 	case a.Inside != "":
-		return refuse("G04", ExitRefused, "liza status", "this process runs inside %s and can only act as %s", a.Inside, a.Inside)
+		return a.elsewhere()
 	case !ok:
 		return refuse("G01", ExitUsage, "liza help register", "agent id '%s' is malformed: it must match ^(coder|code-reviewer|planner)-[0-9]+$", id)
 	case entry.Role != "" && entry.Role != role:
@@ -191,7 +191,7 @@ func (s *State) Unregister(id string, a Actor, force bool, now time.Time) error 
 func (s *State) mayUnregister(id string, e *Agent, a Actor, force bool, now time.Time) error {
 	switch {
 	case a.Inside != "" && (a.ID != a.Inside || a.Via):
-		return refuse("G04", ExitRefused, "liza status", "this process runs inside %s and can only act as %s", a.Inside, a.Inside)
+		return a.elsewhere()
 	case a.ID == Human || a.Via:
 		live, _ := s.Liveness(id, now, a.Facts)
 		mine := a.Via && a.ID == id && e.PID == 0

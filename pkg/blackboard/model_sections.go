@@ -24,6 +24,8 @@ type Agent struct {
 	ReservedCents   int    `yaml:"reserved_cents,omitempty"` // what the run under way may cost; see ReserveCost
 	WaitingFor      string `yaml:"waiting_for,omitempty"`
 	Started         Time   `yaml:"started,omitempty"`
+	// Settings are those of the supervisor's environment, by key: the verbs of its agent follow them.
+	Settings map[string]string `yaml:"settings,omitempty"`
 }
 
 // Child is the agent program that a registration is running.

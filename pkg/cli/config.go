@@ -271,9 +271,6 @@ func configProblems(err error) []problem {
 
 func (o *configOptions) set(ctx context.Context, args []string) error {
 	key, value := args[0], args[1]
-	if o.env.Get("LIZA_AGENT_ID") != "" || o.env.As != "" {
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza note TEXT", Message: "an agent may not change settings: they are people's"}
-	}
 	if slices.Contains(blackboard.SettingKeys(), key) {
 		return o.setState(ctx, key, value)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
 	"os/user"
@@ -55,7 +56,7 @@ type Env struct {
 	direct struct{ out, errs io.Writer } // streams that are not masked, for programs of their own
 	known  *secret.Set                   // see secrets
 
-	ancestors func() map[int]int64
+	ancestors func() []verb.Ancestor
 	shows     bool            // the live view of this process shows alerts
 	late      *sync.WaitGroup // what is still being written when a command ends
 }
@@ -66,7 +67,7 @@ func Std() *Env {
 	if err != nil {
 		dir = "."
 	}
-	return &Env{
+	e := &Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: time.Now,
 		Executable: os.Executable, Terminal: isTerminal(os.Stdout), StdinTerminal: isTerminal(os.Stdin),
 		Signals: func() (<-chan os.Signal, func()) {
@@ -74,8 +75,9 @@ func Std() *Env {
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 			return c, func() { signal.Stop(c) }
 		},
-		ancestors: sync.OnceValue(ancestry),
 	}
+	e.ancestors = sync.OnceValue(e.ancestry)
+	return e
 }
 
 // A command that ends in a moment need not clean up its memory again and again. What goes
@@ -150,18 +152,21 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 		return nil, err
 	}
 	roomFor(p.State())
-	read := make(chan struct{})
+	read := make(chan *blackboard.State, 1)
 	go func() { // while git starts; what is read stays with the store
-		defer close(read)
-		_, _ = s.View(ctx)
+		board, _ := s.View(ctx)
+		read <- board
 	}()
 	repo, err := git.Open(ctx, p.Root)
-	<-read
+	board := <-read
 	if err != nil && !tolerant {
 		return nil, err
 	}
 	if repo != nil {
 		repo.OnLockRemoved, repo.Mask = e.lockRemoved(p), e.secrets().Mask
+	}
+	if err := cfg.follow(board, tolerant); err != nil {
+		return nil, err
 	}
 	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") },
 		Proc: e.processes(), Now: e.Now, Random: rand.Reader, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held(),
@@ -172,24 +177,45 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 type settings struct {
 	mu      sync.Mutex
 	env     *Env
+	environ []string // whose variables count
 	project *project.Project
 	current *config.Config
 	stamp   string
 }
 
 func (e *Env) config(p *project.Project, tolerant bool) (*settings, error) {
-	s := &settings{env: e, project: p}
+	s := &settings{env: e, environ: e.Environ, project: p}
+	warnings, err := s.load(tolerant)
+	e.warnings(warnings)
+	return s, err
+}
+
+func (s *settings) load(tolerant bool) (warnings []config.Warning, err error) {
 	s.stamp = s.look()
 	if tolerant {
-		cfg, warnings := config.LoadTolerant(p.Liza, e.Environ)
-		e.warnings(warnings)
-		s.current = cfg
-		return s, nil
+		s.current, warnings = config.LoadTolerant(s.project.Liza, s.environ)
+		return warnings, nil
 	}
-	cfg, warnings, err := config.Load(p.Liza, e.Environ)
-	e.warnings(warnings)
-	s.current = cfg
-	return s, err
+	s.current, warnings, err = config.Load(s.project.Liza, s.environ)
+	return warnings, err
+}
+
+// follow takes the settings of an agent's supervisor in the place of those that the agent's own
+// shell gives: an agent cannot switch off what it is held to.
+func (s *settings) follow(board *blackboard.State, tolerant bool) error {
+	if board == nil {
+		return nil
+	}
+	e := board.Agents[s.env.Get("LIZA_AGENT_ID")]
+	if e == nil || e.PID == 0 { // a registration by hand has no supervisor
+		return nil
+	}
+	if maps.Equal(config.Handed(s.env.Environ), e.Settings) {
+		return nil
+	}
+	s.environ = config.Under(s.env.Environ, e.Settings)
+	_, err := s.load(tolerant)
+	return err
 }
 
 func (e *Env) warnings(list []config.Warning) {
@@ -214,7 +240,7 @@ func (s *settings) get() *config.Config {
 	defer s.mu.Unlock()
 	if now := s.look(); now != s.stamp {
 		s.stamp = now
-		if cfg, _, err := config.Load(s.project.Liza, s.env.Environ); err != nil {
+		if cfg, _, err := config.Load(s.project.Liza, s.environ); err != nil {
 			text := "the configuration is broken; the last good one stays: " + err.Error()
 			s.env.Log().Warn(text)
 			s.env.mail(s.project, notify.New("config_invalid", now, text+"; next: liza config validate"))
@@ -284,7 +310,7 @@ func (e *Env) processes() verb.Processes {
 	host, _ := os.Hostname()
 	return verb.Processes{Host: host, BootID: agent.BootID(),
 		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
-		Ancestors: func() map[int]int64 {
+		Ancestors: func() []verb.Ancestor {
 			if e.ancestors == nil {
 				return nil
 			}

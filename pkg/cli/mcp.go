@@ -11,6 +11,7 @@ import (
 	"liza/pkg/dashboard"
 	"liza/pkg/mcp"
 	"liza/pkg/supervisor"
+	"liza/pkg/verb"
 )
 
 func newMCP(env *Env) *urfave.Command {
@@ -38,7 +39,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 	}
 	e.lasting()
 	if e.ancestors != nil { // those of a server change when a parent ends
-		d.Proc.Ancestors = ancestry
+		d.Proc.Ancestors = e.ancestry
 	}
 	return mcp.Serve(ctx, mcp.Options{Version: version, Desk: d, Role: role, Task: e.Get("LIZA_TASK_ID"),
 		Explain: func(err error) mcp.Problem {
@@ -65,11 +66,16 @@ func (e *Env) roleOfCaller() (blackboard.Role, error) {
 	return role, nil
 }
 
-// ancestry are the processes that this one descends from now, itself included.
-func ancestry() map[int]int64 {
-	up := map[int]int64{os.Getpid(): 0}
+// ancestry are this process and those that it descends from now.
+func (e *Env) ancestry() []verb.Ancestor {
+	up := []verb.Ancestor{ancestorOf(agent.Process{Pid: os.Getpid()}, e.Environ)}
 	for _, p := range agent.Ancestors(os.Getpid()) {
-		up[p.Pid] = p.Start
+		up = append(up, ancestorOf(p, agent.Environ(p.Pid)))
 	}
 	return up
+}
+
+func ancestorOf(p agent.Process, environ []string) verb.Ancestor {
+	own := Env{Environ: environ}
+	return verb.Ancestor{PID: p.Pid, Start: p.Start, Root: own.Get("LIZA_ROOT"), Run: own.Get("LIZA_RUN"), Name: own.Get("LIZA_AGENT_ID")}
 }

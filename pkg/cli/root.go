@@ -164,6 +164,11 @@ func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 				return err
 			}
 		}
+		if callers[pathOf(c)] == gated {
+			if err := e.personOnly(ctx, "use liza "+pathOf(c)); err != nil {
+				return err
+			}
+		}
 		return action(ctx, c)
 	}
 }

@@ -45,9 +45,6 @@ type stepped struct {
 }
 
 func (o *stepOptions) run(ctx context.Context, task string) error {
-	if id := o.env.Get("LIZA_AGENT_ID"); id != "" {
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza status", Message: id + " may not start a run; human may"}
-	}
 	d, err := o.env.Desk(ctx)
 	if err != nil {
 		return err

@@ -73,11 +73,11 @@ func (o *validateOptions) check(ctx context.Context, p *place) (validated, error
 
 // repair mends what Repair is sure of, in one write, and checks again.
 func (o *validateOptions) repair(ctx context.Context, p *place, before validated) (validated, error) {
-	switch agent := o.env.Get("LIZA_AGENT_ID"); {
-	case p.project == nil:
+	if p.project == nil {
 		return before, usagef("liza validate --fix", "--fix repairs the board of a project, not a file outside of one")
-	case agent != "":
-		return before, &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza validate", Message: agent + " may not repair the board; human may"}
+	}
+	if err := o.env.personOnly(ctx, "repair the board"); err != nil {
+		return before, err
 	}
 	i, err := p.store.Inspect(ctx)
 	if err != nil {

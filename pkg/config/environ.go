@@ -1,7 +1,7 @@
 package config
 
 import (
-	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,7 +13,7 @@ import (
 // ends in _ stands for all that begin with it (roles-and-knowledge 10.2, D26).
 var reserved = []string{
 	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_ROOT",
-	"LIZA_PROMPT_FILE", "LIZA_BIN", "LIZA_RUN", "LIZA_RUN_ID", RunSettings, "LIZA_SECRET_", "LIZA_SKILL_",
+	"LIZA_PROMPT_FILE", "LIZA_BIN", "LIZA_RUN", "LIZA_RUN_ID", "LIZA_SECRET_", "LIZA_SKILL_",
 }
 
 func isReserved(name string) bool {
@@ -62,46 +62,42 @@ func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warn
 	return errs, strangers(given, known)
 }
 
-// variables are those that may be settings, with those that a supervisor was given.
+// variables are those that may be settings.
 func variables(environ []string) map[string]string {
 	given := map[string]string{}
-	handed := map[string]string{}
 	for _, e := range environ {
-		switch name, v, ok := strings.Cut(e, "="); {
-		case !ok || v == "" || !strings.HasPrefix(name, "LIZA_"):
-		case name == RunSettings:
-			_ = json.Unmarshal([]byte(v), &handed) // what is none sets nothing
-		case !isReserved(name):
-			given[name] = v
-		}
-	}
-	for key, v := range handed {
-		if name := variable(key); given[name] == "" && v != "" {
+		if name, v, ok := strings.Cut(e, "="); ok && v != "" && strings.HasPrefix(name, "LIZA_") && !isReserved(name) {
 			given[name] = v
 		}
 	}
 	return given
 }
 
-// RunSettings is the variable by which the commands of an agent program know the settings that
-// its supervisor has from variables: the program itself gets no other variable of Liza's than
-// those of its run (roles-and-knowledge 10.2).
-const RunSettings = "LIZA_RUN_SETTINGS"
-
-// Handed is the value of RunSettings in an environment, as one JSON object of key and text; it
-// is empty when no variable is a setting.
-func Handed(environ []string) string {
+// Handed are the settings that variables of an environment make, by key. A supervisor records
+// them with its registration: what its agent does with liza follows them, whatever the agent's own
+// environment says. Where people are told of things is no matter of an agent's.
+func Handed(environ []string) map[string]string {
 	given, handed := variables(environ), map[string]string{}
 	for _, l := range leaves(Default()) {
-		if v, ok := given[variable(l.key)]; ok {
+		if v, ok := given[variable(l.key)]; ok && !strings.HasPrefix(l.key, "notify.") {
 			handed[l.key] = v
 		}
 	}
-	text, err := json.Marshal(handed)
-	if err != nil || len(handed) == 0 {
-		return ""
+	return handed
+}
+
+// Under is an environment whose settings are those that were handed, and no others.
+func Under(environ []string, handed map[string]string) []string {
+	var out []string
+	for _, pair := range environ {
+		if name, _, _ := strings.Cut(pair, "="); !strings.HasPrefix(name, "LIZA_") || isReserved(name) {
+			out = append(out, pair)
+		}
 	}
-	return string(text)
+	for _, key := range slices.Sorted(maps.Keys(handed)) {
+		out = append(out, variable(key)+"="+handed[key])
+	}
+	return out
 }
 
 // mapVariables are the variables of settings that are maps.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/config"
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/verb"
@@ -88,7 +89,7 @@ func (l *leaseKeeper) left(now time.Time) time.Duration {
 // register enters the agent on the board and says so.
 func (s *Supervisor) register(ctx context.Context) error {
 	started := s.Desk.Now()
-	r, err := s.Desk.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal})
+	r, err := s.Desk.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ)})
 	if err != nil {
 		return err
 	}

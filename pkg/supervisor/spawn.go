@@ -16,7 +16,6 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
-	"liza/pkg/config"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
@@ -152,9 +151,6 @@ func (s *Supervisor) generation(st *blackboard.State) string {
 func (s *Supervisor) environment(task, token, mark, prompt, worktree string) []string {
 	env := []string{"LIZA_AGENT_ID=" + s.ID, "LIZA_AGENT_TOKEN=" + token, "LIZA_ROLE=" + string(s.Role), "LIZA_TASK_ID=" + task,
 		"LIZA_WORKTREE=" + worktree, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + prompt, "LIZA_RUN=" + mark}
-	if handed := config.Handed(s.Environ); handed != "" {
-		env = append(env, config.RunSettings+"="+handed)
-	}
 	return append(env, "PATH="+filepath.Dir(s.Liza)+string(os.PathListSeparator)+pathOf(s.Environ))
 }
 

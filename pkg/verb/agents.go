@@ -2,7 +2,6 @@ package verb
 
 import (
 	"context"
-	"fmt"
 
 	"liza/pkg/blackboard"
 )
@@ -24,6 +23,7 @@ type RegisterInput struct {
 	Terminal string
 	CLI      string
 	Model    string
+	Settings map[string]string // that its environment makes, by key
 }
 
 // Register enters an agent on the board (protocol 5.1, A01).
@@ -33,12 +33,9 @@ func (d *Desk) Register(ctx context.Context, in RegisterInput) (Registered, erro
 		return Registered{}, err
 	}
 	entry.PID, entry.PIDStart, entry.Terminal, entry.CLI, entry.Model, entry.Role = in.PID, in.PIDStart, in.Terminal, in.CLI, in.Model, in.Role
+	entry.Settings = in.Settings
 	var out Registered
 	err = d.Update(ctx, "register", func(s *blackboard.State, a blackboard.Actor) error {
-		if a.Inside != "" {
-			return &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza status",
-				Message: fmt.Sprintf("this process runs inside %s and can only act as %s", a.Inside, a.Inside)}
-		}
 		id := in.ID
 		if id == "" {
 			id = s.FreeAgentID(in.Role, d.Now())

@@ -66,7 +66,7 @@ type Caller struct {
 type Processes struct {
 	Host, BootID string
 	Running      func(pid int, start int64) (running, known bool)
-	Ancestors    func() map[int]int64 // pid → start time of the processes that this one descends from
+	Ancestors    func() []Ancestor // of the caller, itself first and the outermost last; nil: not known
 	StopOrphan   func(ctx context.Context, agent string, child blackboard.Child, grace time.Duration) error
 	FreeMB       func(path string) int // 0: unknown
 	ClockJumped  func() bool           // the clock of this machine jumped a moment ago (protocol 6.3); nil: not known
@@ -79,60 +79,6 @@ type Done struct {
 	Already bool              `json:"already_done,omitempty"`
 	Attic   string            `json:"attic,omitempty"` // ref that holds the saved work
 	Notices []string          `json:"warnings,omitempty"`
-}
-
-// identity is the caller with what an Update may not make up: the registration of --as.
-type identity struct {
-	caller    Caller
-	tokenHash string
-	fresh     *blackboard.Agent
-	ancestors map[int]int64
-	facts     blackboard.ProcessFacts
-}
-
-func (d *Desk) identify() (identity, error) {
-	id := identity{caller: d.Caller, facts: d.Facts()}
-	if d.Caller.AgentID != "" && d.Caller.As != "" {
-		return id, &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza help agents",
-			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", d.Caller.AgentID)}
-	}
-	if d.Caller.Token != "" {
-		id.tokenHash = HashToken(d.Caller.Token)
-	}
-	if d.Proc.Ancestors != nil {
-		id.ancestors = d.Proc.Ancestors()
-	}
-	if d.Caller.As != "" {
-		entry, _, err := d.newRegistration(false)
-		if err != nil {
-			return id, err
-		}
-		id.fresh = entry
-	}
-	return id, nil
-}
-
-// actor is the caller as the rules see it, on that state.
-func (i identity) actor(s *blackboard.State) blackboard.Actor {
-	a := blackboard.Actor{ID: blackboard.Human, Name: i.caller.Person, TokenHash: i.tokenHash, Facts: i.facts}
-	switch {
-	case i.caller.AgentID != "":
-		a.ID = i.caller.AgentID
-	case i.caller.As != "":
-		a.ID, a.Via = i.caller.As, true
-		if i.fresh != nil {
-			entry := *i.fresh
-			a.Register = &entry
-		}
-	}
-	for id, e := range s.Agents {
-		if c := e.Child; c != nil && e.Host == i.facts.Host && e.BootID == i.facts.BootID {
-			if start, ok := i.ancestors[c.PID]; ok && start == c.PIDStart {
-				a.Inside = id
-			}
-		}
-	}
-	return a
 }
 
 // Facts is what is known about the processes of this machine.

@@ -52,7 +52,7 @@ type collector struct {
 // people.
 func (d *Desk) CollectGarbage(ctx context.Context, in CollectInput) (Collected, error) {
 	c := &collector{Desk: d, in: in, out: Collected{DryRun: in.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}}
-	if err := d.personOnly(ctx, "remove anything"); err != nil {
+	if err := d.PersonOnly(ctx, "remove anything"); err != nil {
 		return c.out, err
 	}
 	d.progress("looking at worktrees, branches and files")

@@ -44,7 +44,7 @@ type Poststepped struct {
 // applied, recorded as simulated, and the agent leaves. There is one answer only: what
 // would be asked for again counts as the end of the re-asks. It is for people.
 func (d *Desk) Poststep(ctx context.Context, in PoststepInput) (Poststepped, error) {
-	if err := d.personOnly(ctx, "simulate a run"); err != nil {
+	if err := d.PersonOnly(ctx, "simulate a run"); err != nil {
 		return Poststepped{}, err
 	}
 	before, err := d.poststepFrom(ctx, in)

@@ -13,7 +13,7 @@ import (
 // RehearsePoststep says what Poststep would do, and writes nothing: the answer takes the
 // same path over a copy of the board.
 func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststepped, error) {
-	if err := d.personOnly(ctx, "simulate a run"); err != nil {
+	if err := d.PersonOnly(ctx, "simulate a run"); err != nil {
 		return Poststepped{}, err
 	}
 	from, err := d.poststepFrom(ctx, in)

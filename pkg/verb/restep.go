@@ -60,7 +60,7 @@ func (d *Desk) Restep(ctx context.Context, task, number string) (Restepped, erro
 // idle is a task that nobody works on, or a refusal. A claim whose lease has expired is
 // released first.
 func (d *Desk) idle(ctx context.Context, task, what string) (*blackboard.Task, error) {
-	if err := d.personOnly(ctx, what); err != nil {
+	if err := d.PersonOnly(ctx, what); err != nil {
 		return nil, err
 	}
 	s, err := d.View(ctx)

@@ -37,7 +37,7 @@ type Restored struct {
 func (d *Desk) Restore(ctx context.Context, revision int) (Restored, error) {
 	r, err := d.restorer()
 	if err == nil {
-		err = d.personOnly(ctx, "restore the state")
+		err = d.PersonOnly(ctx, "restore the state")
 	}
 	if err != nil {
 		return Restored{}, err
@@ -73,7 +73,7 @@ func (d *Desk) Snapshots(all bool) ([]store.Snapshot, error) {
 func (d *Desk) Edit(ctx context.Context, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
 	r, err := d.restorer()
 	if err == nil {
-		err = d.personOnly(ctx, "edit the state")
+		err = d.PersonOnly(ctx, "edit the state")
 	}
 	if err != nil {
 		return store.Edited{}, err
@@ -100,25 +100,4 @@ func (d *Desk) Edit(ctx context.Context, open func(text []byte, problem error) (
 		}
 		problem = err
 	}
-}
-
-// personOnly refuses agents, also those that hide who they are, as far as the state can be
-// read.
-func (d *Desk) personOnly(ctx context.Context, what string) error {
-	id, err := d.identify()
-	if err != nil {
-		return err
-	}
-	s, err := d.View(ctx)
-	if err != nil {
-		s = &blackboard.State{}
-		if last, ok := d.Store.(interface {
-			LastValid(context.Context) (*blackboard.State, error)
-		}); ok {
-			if valid, err := last.LastValid(ctx); err == nil {
-				s = valid
-			}
-		}
-	}
-	return d.person(s, id.actor(s), what)
 }

@@ -1,0 +1,158 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+)
+
+// Ancestor is the caller's process or a living one that it descends from, with what its
+// environment says of the run that it belongs to. An environment can be emptied; that of the
+// reaper, which every process of a run descends from, cannot (specs/architecture.md).
+type Ancestor struct {
+	PID             int
+	Start           int64
+	Root, Run, Name string // LIZA_ROOT, LIZA_RUN and LIZA_AGENT_ID; Run "" is no mark
+}
+
+// identity is the caller with what an Update may not make up: the registration of --as.
+type identity struct {
+	caller    Caller
+	tokenHash string
+	fresh     *blackboard.Agent
+	root      string     // of the project
+	ancestors []Ancestor // as in Processes
+	facts     blackboard.ProcessFacts
+}
+
+func (d *Desk) identify() (identity, error) {
+	id := identity{caller: d.Caller, facts: d.Facts()}
+	if d.Caller.AgentID != "" && d.Caller.As != "" {
+		return id, &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza help agents",
+			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", d.Caller.AgentID)}
+	}
+	if d.Caller.Token != "" {
+		id.tokenHash = HashToken(d.Caller.Token)
+	}
+	if d.Proc.Ancestors != nil {
+		id.root, id.ancestors = d.Project.Root, d.Proc.Ancestors()
+	}
+	if d.Caller.As != "" {
+		entry, _, err := d.newRegistration(false)
+		if err != nil {
+			return id, err
+		}
+		id.fresh = entry
+	}
+	return id, nil
+}
+
+// actor is the caller as the rules see it, on that state.
+func (i identity) actor(s *blackboard.State) blackboard.Actor {
+	a := blackboard.Actor{ID: blackboard.Human, Name: i.caller.Person, TokenHash: i.tokenHash, Facts: i.facts, Inside: i.inside(s)}
+	switch {
+	case i.caller.AgentID != "":
+		a.ID = i.caller.AgentID
+	case i.caller.As != "":
+		a.ID, a.Via = i.caller.As, true
+		if i.fresh != nil {
+			entry := *i.fresh
+			a.Register = &entry
+		}
+	}
+	return a
+}
+
+// inside is the agent inside whose run the caller is, "" when it is in none. The outermost
+// process decides: it was started by Liza, and what it says no process below it can change.
+// A command that a supervisor runs (a check, a hook, an exec task) acts for nobody.
+func (i identity) inside(s *blackboard.State) string {
+	for _, p := range slices.Backward(i.ancestors) {
+		if i.marked(s, p) {
+			return first(p.Name, blackboard.NoAgent)
+		}
+		for id, e := range s.Agents {
+			if c := e.Child; c != nil && i.here(e) && c.PID == p.PID && c.PIDStart == p.Start {
+				return id
+			}
+		}
+	}
+	for n, p := range i.ancestors {
+		for _, e := range s.Agents {
+			if n > 0 && i.here(e) && e.PID == p.PID && e.PIDStart == p.Start {
+				return blackboard.NoAgent
+			}
+		}
+	}
+	return ""
+}
+
+func (i identity) here(e *blackboard.Agent) bool {
+	return e.Host == i.facts.Host && e.BootID == i.facts.BootID
+}
+
+// marked reports whether a process has the mark of a run of this project: another project's agent
+// is a person here. The board knows its registrations also when the project's folder was renamed.
+func (i identity) marked(s *blackboard.State, p Ancestor) bool {
+	if p.Run == "" {
+		return false
+	}
+	if sameFolder(p.Root, i.root) {
+		return true
+	}
+	for _, e := range s.Agents {
+		if e.Generation != "" && strings.HasPrefix(p.Run, e.Generation+"-") {
+			return true
+		}
+	}
+	return false
+}
+
+func sameFolder(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// PersonOnly refuses agents, also those that hide who they are, as far as the state can be
+// read; what completes "coder-1 may not …".
+func (d *Desk) PersonOnly(ctx context.Context, what string) error {
+	id, err := d.identify()
+	if err != nil {
+		return err
+	}
+	if d.Caller.As != "" { // it is not registered for something that it may not do
+		return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza status", Message: fmt.Sprintf("%s may not %s; human may", d.Caller.As, what)}
+	}
+	s := d.lastState(ctx)
+	return d.person(s, id.actor(s), what)
+}
+
+// lastState is the state, else the last one that was valid, else an empty one.
+func (d *Desk) lastState(ctx context.Context) *blackboard.State {
+	if s, err := d.View(ctx); err == nil {
+		return s
+	}
+	if last, ok := d.Store.(interface {
+		LastValid(context.Context) (*blackboard.State, error)
+	}); ok {
+		if valid, err := last.LastValid(ctx); err == nil {
+			return valid
+		}
+	}
+	return &blackboard.State{}
+}
