@@ -92,14 +92,32 @@ func plainOutcome(e Exit) Outcome {
 // describeExit says in one line how a process ended, with the last thing that it printed.
 func describeExit(e Exit) string {
 	how := howEnded(e)
-	last := lastLine(e.Stderr)
+	last := lastWord(e.Stderr)
 	if last == "" {
-		last = lastLine(e.Stdout)
+		last = lastWord(e.Stdout)
 	}
 	if last == "" {
 		return how
 	}
 	return how + ": " + last
+}
+
+// adviceLines is how far above the advice of a refusal its reason is looked for.
+const adviceLines = 20
+
+// lastWord is the last line, or the reason above it: refusals of Liza and of other programs say in
+// the last line what helps (`next: …`), and what happened in a line `error: …` before it.
+func lastWord(text []byte) string {
+	last := lastLine(text)
+	if !strings.HasPrefix(last, "next: ") {
+		return last
+	}
+	for _, line := range slices.Backward(lastLines(string(text), adviceLines)) {
+		if strings.HasPrefix(line, "error: ") {
+			return oneLine(line)
+		}
+	}
+	return last
 }
 
 func howEnded(e Exit) string {

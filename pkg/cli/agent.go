@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
@@ -59,7 +61,7 @@ func agentCommand(env *Env, o *agentOptions) *urfave.Command {
 func (o *agentOptions) run(ctx context.Context) error {
 	role, ok := blackboard.ParseRole(o.role)
 	if !ok {
-		return usagef("liza-agent --help", "role '%s' is unknown: it must be planner, coder or code-reviewer", o.role)
+		return unknownRole(o.role)
 	}
 	if role == blackboard.RolePlanner && o.task != "" {
 		return usagef("liza-agent planner", "a planner plans for the whole board: it takes no task, here '%s'", o.task)
@@ -104,6 +106,24 @@ func (o *agentOptions) run(ctx context.Context) error {
 		return o.env.Print(c.summary(ctx, began), "")
 	}
 	return nil
+}
+
+// agentRoles are the roles by their names, and what else people call them.
+var agentRoles = map[string]string{
+	"planner": "planner", "plan": "planner", "architect": "planner", "coder": "coder", "code": "coder", "developer": "coder", "worker": "coder", "implementer": "coder",
+	"code-reviewer": "code-reviewer", "reviewer": "code-reviewer", "review": "code-reviewer", "supervisor": "code-reviewer",
+}
+
+// unknownRole names the role that may have been meant.
+func unknownRole(role string) error {
+	if role == "" {
+		return usagef("liza-agent coder", "liza-agent needs a role: planner, coder or code-reviewer")
+	}
+	message, next := fmt.Sprintf("role '%s' is unknown: it must be planner, coder or code-reviewer", role), "liza-agent --help"
+	if near := agentRoles[blackboard.Nearest(role, slices.Sorted(maps.Keys(agentRoles)))]; near != "" {
+		message, next = message+"; did you mean "+near+"?", "liza-agent "+near
+	}
+	return usagef(next, "%s", message)
 }
 
 // terminal is this one, for programs that can be opened in it. While one has it, steps wait

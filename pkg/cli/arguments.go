@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,13 @@ func helpCommand(c *urfave.Command) string {
 	return root + " help " + rest
 }
 
+// elsewhere are words that people try, and the command that does what they look for.
+var elsewhere = map[string]string{
+	"board": "status", "list": "status", "ls": "status", "tasks": "status", "agents": "status", "task": "show", "start": "run", "team": "run", "new": "init", "create": "init",
+	"stop": "pause", "continue": "resume", "cancel": "abort", "logs": "log", "journal": "log", "check": "doctor", "costs": "usage", "settings": "config", "approve": "approve-merge",
+	"review": "claim-review", "question": "questions", "undo": "restore",
+}
+
 // unknownCommand names the nearest command that there is.
 func unknownCommand(c *urfave.Command, name string) error {
 	var known []string
@@ -101,9 +109,17 @@ func unknownCommand(c *urfave.Command, name string) error {
 			known = append(known, sub.Names()...)
 		}
 	}
+	if c.Root() == c {
+		known = slices.AppendSeq(known, maps.Keys(elsewhere))
+		slices.Sort(known)
+	}
 	message := fmt.Sprintf("%s has no command '%s'", c.FullName(), name)
 	next := helpCommand(c)
-	if near := blackboard.Nearest(name, known); near != "" {
+	near := blackboard.Nearest(name, known)
+	if there := elsewhere[near]; there != "" && c.Command(near) == nil {
+		near = there
+	}
+	if near != "" {
 		message += "; did you mean '" + near + "'?"
 		next = c.FullName() + " " + near + " --help"
 	}

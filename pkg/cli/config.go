@@ -33,7 +33,7 @@ type configOptions struct {
 func newConfig(env *Env) *urfave.Command {
 	o := &configOptions{env: env}
 	return &urfave.Command{
-		Name: "config", Category: "people", Usage: "configuration: show, validate, set, schema",
+		Name: "config", Category: "people", Usage: "configuration: show, get, validate, set, schema",
 		Commands: []*urfave.Command{
 			{
 				Name: "show", ArgsUsage: "[KEY]", Usage: "every effective setting",
@@ -43,6 +43,7 @@ func newConfig(env *Env) *urfave.Command {
 				Flags:  []urfave.Flag{flag("origin", "where each value comes from", &o.origin)},
 				Action: env.do(o.show),
 			},
+			newConfigGet(o),
 			{
 				Name: "validate", Usage: "what is wrong with the configuration",
 				Description: "All errors of .liza/config.yaml and of the environment at once, each with key, file and line; unknown keys are warnings with the nearest name.\n" +

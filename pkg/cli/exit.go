@@ -106,11 +106,30 @@ func explain(err error) report {
 	case errors.Is(err, git.ErrVersion):
 		r.next = "git --version"
 	}
+	if errors.Is(err, supervisor.ErrGaveUp) { // each line of a team's is about another member
+		var next string
+		r.message, next = withoutNext(r.message)
+		r.next = first(r.next, next)
+	}
 	r.next = first(r.next, "liza status")
 	if i := strings.LastIndex(r.message, "; next: "); i >= 0 && !strings.ContainsRune(r.message[i:], '\n') {
 		r.message, r.next = r.message[:i], r.message[i+len("; next: "):]
 	}
 	return r
+}
+
+// withoutNext takes the commands that help out of a message of several lines, and returns the first.
+func withoutNext(message string) (rest, next string) {
+	var lines []string
+	for line := range strings.Lines(message) {
+		line = strings.TrimSuffix(line, "\n")
+		if i := strings.LastIndex(line, "; next: "); i >= 0 {
+			next = first(next, line[i+len("; next: "):])
+			line = line[:i]
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n"), next
 }
 
 func first(a, b string) string {

@@ -141,6 +141,9 @@ func (h *helpSwitch) String() string { return "" }
 // global options, and usage errors in our words.
 func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 	action := c.Action
+	if list := c.Command("list"); action == nil && list != nil {
+		action = list.Action // a group alone lists what it is about
+	}
 	c.DisableSliceFlagSeparator = true // texts have commas
 	c.OnUsageError = func(_ context.Context, c *urfave.Command, err error, _ bool) error { return usageErrorOf(c, err) }
 	c.Action = func(ctx context.Context, c *urfave.Command) error {
@@ -154,7 +157,7 @@ func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 			return e.helpOf(c)
 		case e.LogFormat != "" && e.LogFormat != "text" && e.LogFormat != "json":
 			return usagef(helpCommand(c), "--log-format '%s' must be text or json", e.LogFormat)
-		case action == nil && c.Args().Present():
+		case len(c.Commands) > 0 && c.Root() != c && c.Args().Present():
 			return unknownCommand(c, c.Args().First())
 		case action == nil:
 			return usagef(helpCommand(c), "%s needs one of its commands: %s", c.FullName(), strings.Join(names(c.Commands), ", "))

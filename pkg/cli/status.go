@@ -14,6 +14,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/history"
 	"liza/pkg/verb"
 )
 
@@ -58,8 +59,52 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	for _, c := range radar(ctx, d, s, "") {
 		facts.Warnings = append(facts.Warnings, c.String())
 	}
+	facts.GaveUp = env.gaveUp(d)
 	v := dashboard.Build(s, facts)
-	return env.showStale(stale, v, dashboard.Text(v, env.width(), env.colour()))
+	text := dashboard.Text(v, env.width(), env.colour())
+	if stale == nil && len(v.Wrong) > 0 {
+		r := report{code: 3, message: "the board is invalid: " + strings.Join(v.Wrong, "; "), next: "liza validate"}
+		if env.JSON {
+			return env.failWith(r, v)
+		}
+		fmt.Fprint(env.Stdout, text)
+		fmt.Fprintf(env.Stderr, "error: %s\nnext: %s\n", r.message, r.next)
+		return &errDone{r.code}
+	}
+	return env.showStale(stale, v, text)
+}
+
+// recentEntries is how far back in the journal a status looks for supervisors that gave up.
+const recentEntries = 1000
+
+// gaveUp are the supervisors that ended by themselves lately and have not come back.
+func (e *Env) gaveUp(d *verb.Desk) []dashboard.GaveUp {
+	entries, err := (history.Journal{Path: d.Project.Journal()}).Read(history.Filter{Last: recentEntries})
+	if err != nil {
+		return nil // liza validate says what is wrong with the journal
+	}
+	last := map[string]blackboard.Entry{}
+	var order []string
+	for _, x := range entries {
+		switch x.Action {
+		case "registered":
+			delete(last, x.Agent)
+		case "agent_gave_up":
+			last[x.Agent] = x
+			order = append(order, x.Agent)
+		}
+	}
+	var list []dashboard.GaveUp
+	for _, id := range order {
+		x, open := last[id]
+		if !open {
+			continue
+		}
+		delete(last, id)
+		next, _ := x.Extra["next"].(string)
+		list = append(list, dashboard.GaveUp{Agent: id, Task: x.Task, Why: x.Detail, At: x.Timestamp, Next: first(next, "liza status")})
+	}
+	return list
 }
 
 // radarTime is how long a command that shows something looks for conflicts.

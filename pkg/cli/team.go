@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -69,6 +71,11 @@ func (e *Env) enlist(ctx context.Context, cliName, model, scenario string) (*cre
 func (c *crew) installed(name string) error {
 	adapter, err := c.adapter(name)
 	if err != nil {
+		known := append(agent.Names(), slices.Collect(maps.Keys(c.desk.Config().Agents.Custom))...)
+		slices.Sort(known)
+		if near := blackboard.Nearest(name, known); near != "" {
+			return usagef("liza run --cli "+near, "%v; did you mean %s?", err, near)
+		}
 		return usagef("liza help run", "%v", err)
 	}
 	cmd, err := adapter.Command(agent.Spec{PromptFile: "prompt"})

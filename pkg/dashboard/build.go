@@ -31,7 +31,9 @@ func Build(s *blackboard.State, f Facts) View {
 	v.Cost = cost(b.s.Usage)
 	v.Agents = b.agents()
 	v.Waiting = b.waiting()
+	v.GaveUp, v.Wrong = b.gaveUp(), b.wrong()
 	v.Warnings = append(v.Warnings, b.warnings()...)
+	v.Warnings = append(v.Warnings, b.crashes()...)
 	return v
 }
 

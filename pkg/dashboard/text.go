@@ -116,10 +116,12 @@ const (
 // Text draws the view for a terminal of that width.
 func Text(v View, width int, colour bool) string {
 	p := &page{width: max(minWidth, width), colour: colour}
+	p.wrong(v)
 	p.top(v)
 	p.tasks(v)
 	p.agents(v)
 	p.waiting(v)
+	p.gaveUp(v)
 	if len(v.Warnings) > 0 {
 		p.title("Warnings")
 		for _, w := range v.Warnings {
@@ -287,6 +289,29 @@ func (p *page) agents(v View) {
 		cells = append(cells, []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI, none}, {a.WaitsFor, faint}})
 	}
 	p.table(heads, cells)
+}
+
+// wrong stands first: what follows is not to be relied on.
+func (p *page) wrong(v View) {
+	if len(v.Wrong) == 0 {
+		return
+	}
+	p.line(p.paint(red, "The board is invalid; liza validate names the lines"))
+	for _, w := range v.Wrong {
+		p.wrap(2, red, w)
+	}
+	p.line("")
+}
+
+func (p *page) gaveUp(v View) {
+	if len(v.GaveUp) == 0 {
+		return
+	}
+	p.title("Gave up")
+	for _, g := range v.GaveUp {
+		p.wrap(2, red, strings.TrimSpace(g.Agent+after(" on ", g.Task))+": "+g.Why)
+		p.line("    " + p.paint(cyan, plain(g.Next)))
+	}
 }
 
 func (p *page) waiting(v View) {

@@ -15,6 +15,16 @@ type Facts struct {
 	HumanReview bool                    // plan.human_review of the configuration
 	Vocabulary  string                  // one of Views; "": liza
 	Warnings    []string                // of the caller, for example about the configuration
+	GaveUp      []GaveUp                // supervisors that ended by themselves, and have not come back
+}
+
+// GaveUp is a supervisor that ended by itself: on which task, why, and what a person can do.
+type GaveUp struct {
+	Agent string          `json:"agent"`
+	Task  string          `json:"task,omitempty"`
+	Why   string          `json:"why"`
+	At    blackboard.Time `json:"at"`
+	Next  string          `json:"next"`
 }
 
 // Control is a control file: PAUSE, CHECKPOINT or ABORT (protocol 13.5).
@@ -36,6 +46,8 @@ type View struct {
 	Tasks     []Task          `json:"tasks"`
 	Agents    []Agent         `json:"agents"`
 	Waiting   []Waiting       `json:"waits_for_person"`
+	GaveUp    []GaveUp        `json:"gave_up,omitempty"`
+	Wrong     []string        `json:"wrong,omitempty"` // what makes the board invalid
 	Warnings  []string        `json:"warnings"`
 	Cost      Cost            `json:"cost"`
 	Completed bool            `json:"completed"` // the goal is reached

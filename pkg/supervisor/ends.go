@@ -68,7 +68,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, r agent.Result) (bool
 			return false, 0, err
 		}
 		if s.tooManyCrashes(ctx) {
-			return false, 0, s.stopForCrashes(ctx, what)
+			return false, 0, s.stopForCrashes(u, what)
 		}
 		s.crashes++
 		return false, s.policy.CrashWait(s.crashes), nil
@@ -80,7 +80,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, r agent.Result) (bool
 		if err := s.letGo(ctx, u, what); err != nil {
 			return false, 0, err
 		}
-		return false, 0, s.stopForCrashes(ctx, what)
+		return false, 0, s.stopForCrashes(u, what)
 	}
 	return true, s.policy.CrashWait(u.crashes), nil
 }
@@ -99,12 +99,13 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 	return s.policy.GiveUp(at, st.Int("crash_limit"), st.Duration("crash_window"), s.Desk.Now())
 }
 
-// stopForCrashes is the give-up: the journal says so, and the supervisor ends.
-func (s *Supervisor) stopForCrashes(ctx context.Context, what string) error {
-	if err := s.gaveUp(ctx, what, map[string]any{"program": s.last.program}); err != nil {
-		return err
+// stopForCrashes is the give-up after too many crashes.
+func (s *Supervisor) stopForCrashes(u *unit, what string) error {
+	g := &GaveUp{Task: u.task, Why: "its program ended too often: " + what, Next: "liza show " + u.task, Extra: map[string]any{"program": s.last.program}}
+	if u.task == "" {
+		g.Next = "liza doctor"
 	}
-	return fmt.Errorf("%w after too many crashes: %s", ErrGaveUp, what)
+	return g
 }
 
 // letGo gives the claim or review claim back.

@@ -174,7 +174,7 @@ func (s *Supervisor) planOutcome(ctx, soft, life context.Context, u *unit, mark 
 		what := string(r.Outcome) + ": " + r.Error
 		s.warn("", "%s", what)
 		if s.tooManyCrashes(ctx) {
-			return verb.Outcome{}, false, s.stopForCrashes(ctx, what)
+			return verb.Outcome{}, false, s.stopForCrashes(u, what)
 		}
 		return verb.Outcome{}, rest(soft, life, s.policy.CrashWait(u.crashes)), nil
 	}

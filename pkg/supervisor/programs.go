@@ -179,20 +179,9 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, r agent.Result) erro
 		}
 	}
 	what := fmt.Sprintf("the agent program %s cannot be used: %s", s.last.program, r.Error)
-	if err := s.gaveUp(ctx, what, map[string]any{"cause": "agent_unusable", "program": s.last.program}); err != nil {
-		return err
-	}
 	// Each of a team comes to the same end: people are told once a day.
 	s.Desk.Notify(ctx, "agent_unusable", "", what+" "+s.Desk.Now().UTC().Format(time.DateOnly), what+"; next: liza doctor")
-	return fmt.Errorf("%w: %s; next: liza doctor", ErrGaveUp, what)
-}
-
-// gaveUp writes into the journal that this supervisor ends by itself.
-func (s *Supervisor) gaveUp(ctx context.Context, what string, extra map[string]any) error {
-	return s.Desk.Update(ctx, "give up", func(st *blackboard.State, a blackboard.Actor) error {
-		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Desk.Now()), Agent: a.ID, Action: "agent_gave_up", Detail: what, Extra: extra})
-		return nil
-	})
+	return &GaveUp{Task: u.task, Why: what, Next: "liza doctor", Extra: map[string]any{"cause": "agent_unusable", "program": s.last.program}}
 }
 
 // setBack handles the ends of a run that say nothing about the work: the provider asks for

@@ -130,7 +130,10 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 		switch {
 		case errors.Is(err, errComplete):
 			return nil
-		case errors.Is(err, ErrGaveUp), errors.Is(err, ErrAborted):
+		case errors.Is(err, ErrGaveUp):
+			s.tellGaveUp(err)
+			return err
+		case errors.Is(err, ErrAborted):
 			return err
 		case err != nil:
 			if wait, err = s.survive(hard, err); err != nil {

@@ -1,0 +1,58 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+// GaveUp is why a supervisor ended by itself: what it was at work on, why, and what a person can do.
+type GaveUp struct {
+	Task  string // "" when it was about none
+	Why   string
+	Next  string
+	Extra map[string]any // for the journal
+}
+
+func (g *GaveUp) Error() string {
+	text := ErrGaveUp.Error()
+	if g.Task != "" {
+		text += " on " + g.Task
+	}
+	return text + ": " + g.Why + "; next: " + g.Next
+}
+
+// Is makes every GaveUp an ErrGaveUp.
+func (g *GaveUp) Is(target error) bool { return target == ErrGaveUp }
+
+// tellGaveUp writes into the journal that this supervisor ends by itself, so that status and watch
+// can name it when it is gone. What cannot be written must not hide why it ends.
+func (s *Supervisor) tellGaveUp(err error) {
+	if s.lease.lost() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	g, ok := errors.AsType[*GaveUp](err)
+	if !ok {
+		why, next, found := strings.Cut(strings.TrimPrefix(err.Error(), ErrGaveUp.Error()+": "), "; next: ")
+		if !found {
+			next = "liza status"
+		}
+		g = &GaveUp{Why: why, Next: next}
+	}
+	extra := map[string]any{"next": g.Next}
+	for k, v := range g.Extra {
+		extra[k] = v
+	}
+	failed := s.Desk.Update(ctx, "give up", func(st *blackboard.State, a blackboard.Actor) error {
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Desk.Now()), Agent: a.ID, Action: "agent_gave_up", Task: g.Task, Detail: g.Why, Extra: extra})
+		return nil
+	})
+	if failed != nil {
+		s.warn(g.Task, "cannot write why it ends: %v", failed)
+	}
+}
