@@ -101,7 +101,7 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 
 // stopForCrashes is the give-up after too many crashes.
 func (s *Supervisor) stopForCrashes(u *unit, what string) error {
-	g := &GaveUp{Task: u.task, Why: "its program ended too often: " + what, Next: "liza show " + u.task, Extra: map[string]any{"program": s.last.program}}
+	g := &GaveUp{Task: u.task, Why: "its program ended too often: " + what, Next: "liza show " + u.task, Extra: map[string]any{"program": s.last.program, "run": s.last.mark}}
 	if u.task == "" {
 		g.Next = "liza doctor"
 	}

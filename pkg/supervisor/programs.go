@@ -181,7 +181,7 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, r agent.Result) erro
 	what := fmt.Sprintf("the agent program %s cannot be used: %s", s.last.program, r.Error)
 	// Each of a team comes to the same end: people are told once a day.
 	s.Desk.Notify(ctx, "agent_unusable", "", what+" "+s.Desk.Now().UTC().Format(time.DateOnly), what+"; next: liza doctor")
-	return &GaveUp{Task: u.task, Why: what, Next: "liza doctor", Extra: map[string]any{"cause": "agent_unusable", "program": s.last.program}}
+	return &GaveUp{Task: u.task, Why: what, Next: "liza doctor", Extra: map[string]any{"cause": "agent_unusable", "program": s.last.program, "run": s.last.mark}}
 }
 
 // setBack handles the ends of a run that say nothing about the work: the provider asks for
