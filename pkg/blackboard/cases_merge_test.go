@@ -25,7 +25,7 @@ func TestMerges(t *testing.T) {
 		b.refused("G61", ExitRefused, "may not merge", func() error { return b.FinishMerge("x", supervisorOf(id), mergeable(commitOf(901)), b.now) })
 	}
 	b.refused("G62", ExitFailure, "of task x is gone", intend(system, func(f *MergeFacts) { f.CommitGone = true }))
-	b.refused("G63", ExitRefused, "the branch integration does not exist", intend(system, func(f *MergeFacts) { f.IntegrationExists = false }))
+	b.refused("G63", ExitRefused, "the branch integration does not exist", intend(system, func(f *MergeFacts) { f.Tip = "" }))
 	b.refused("G64", ExitRefused, "integration is checked out in /home/ada/project", intend(system, func(f *MergeFacts) { f.CheckedOutAt = "/home/ada/project" }))
 	b.refused("", ExitFailure, "does not contain the work of x", func() error { return b.FinishMerge("x", system, Input{}, b.now) })
 	b.refused("", ExitFailure, "no failure of the integration of x is shown", func() error { return b.FailIntegration("x", system, Input{}, b.now) })

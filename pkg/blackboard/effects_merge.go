@@ -41,11 +41,14 @@ var storeMergeIntent = Effect{"merge_intent = {commit, old, at, by}", func(m *mo
 	m.task.MergeIntent = &MergeIntent{Commit: f.Candidate, Old: f.Old, At: TimeOf(m.now), By: f.By}
 }}
 
-var storeMerge = Effect{"merge_commit; worktree, merge_intent, fix_onto, halt, hold null; integration_fix false", func(m *move) {
+var storeMerge = Effect{"merge_commit; integration.tip; worktree, merge_intent, fix_onto, halt, hold null; integration_fix false", func(m *move) {
 	t := m.task
 	t.MergeCommit = t.BaseCommit
 	if t.ChangesFiles() {
 		t.MergeCommit = m.merge().Commit
+		if tip := m.merge().Tip; tip != "" {
+			m.state.setTip(tip, "merge "+t.ID, m.now)
+		}
 		m.h.DriftCommits = m.merge().Drift
 	}
 	t.Worktree, t.MergeIntent, t.FixOnto, t.Halt, t.IntegrationFix = "", nil, "", nil, false

@@ -22,19 +22,21 @@ func (s *State) reopen(why string, a Actor, now time.Time) {
 
 // CompletionFacts is what completion depends on besides the state.
 type CompletionFacts struct {
-	Control  bool // a control file exists
-	Triggers TriggerFacts
+	Control     bool   // a control file exists
+	Integration string // what of the merged work is not on the integration branch, "" when all is; see Desk.MissingWork
+	Triggers    TriggerFacts
 }
 
 // Completion says how the sprint stands (protocol 13.4).
 type Completion string
 
 // Complete: the goal is reached. NothingMerged: everything is terminal, but no work was
-// merged. Open: there is work left.
+// merged. Missing: merged work is not on the integration branch. Open: there is work left.
 const (
 	CompletionOpen          Completion = ""
 	CompletionComplete      Completion = "complete"
 	CompletionNothingMerged Completion = "nothing_merged"
+	CompletionMissing       Completion = "missing"
 )
 
 // CompletionOf applies the conditions of protocol 13.4 without changing anything. That
@@ -62,6 +64,9 @@ func (s *State) CompletionOf(f CompletionFacts, now time.Time) Completion {
 	if !merged {
 		return CompletionNothingMerged
 	}
+	if f.Integration != "" {
+		return CompletionMissing
+	}
 	return CompletionComplete
 }
 
@@ -70,7 +75,7 @@ func (s *State) CompletionOf(f CompletionFacts, now time.Time) Completion {
 func (s *State) CompleteGoal(f CompletionFacts, now time.Time) (Completion, bool) {
 	c := s.CompletionOf(f, now)
 	at := TimeOf(now)
-	if c == CompletionOpen {
+	if c == CompletionOpen || c == CompletionMissing {
 		return c, false
 	}
 	s.Sprint.Status = Completed

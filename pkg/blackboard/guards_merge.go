@@ -27,8 +27,12 @@ var commitThere = Guard{"G62", "the approved commit is in the object store", onl
 	return nil
 })}
 
-var integrationThere = Guard{"G63", "the integration branch exists", onlyCode(func(m *move) error {
-	if branch := m.state.IntegrationBranch(); !m.merge().IntegrationExists {
+var integrationThere = Guard{"G63", "the integration branch exists, and stands where Liza left it", onlyCode(func(m *move) error {
+	tip := m.merge().Tip
+	if m.state.ForeignTip(tip) {
+		return m.noBut(DecideTip(tip), "G63", ExitRefused, "%s; merges wait", m.state.MovedText(tip))
+	}
+	if branch := m.state.IntegrationBranch(); tip == "" {
 		return m.noBut("git branch "+branch+" COMMIT", "G63", ExitRefused, "the branch %s does not exist", branch)
 	}
 	return nil

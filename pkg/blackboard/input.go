@@ -104,16 +104,16 @@ type VerdictInput struct {
 
 // MergeFacts are the facts of a merge (protocol 8.2).
 type MergeFacts struct {
-	IntegrationExists bool
-	CheckedOutAt      string // where the integration branch is checked out
-	CommitGone        bool   // review_commit is not in the object store (G62)
-	Candidate, Old    string
-	By                string
-	Contained         bool
-	Commit            string
-	Drift             int
-	Reason            string
-	Files             List
-	Log               string
-	Override          bool
+	CheckedOutAt   string // where the integration branch is checked out
+	CommitGone     bool   // review_commit is not in the object store (G62)
+	Candidate, Old string
+	By             string
+	Contained      bool
+	Tip            string // where the integration branch stands, "" when it does not exist; of a finished merge: where that left it
+	Commit         string
+	Drift          int
+	Reason         string
+	Files          List
+	Log            string
+	Override       bool
 }

@@ -21,6 +21,7 @@ type State struct {
 	Usage          *Usage              `yaml:"usage,omitempty"`
 	Programs       map[string]*Program `yaml:"programs,omitempty"`
 	Planner        *Planner            `yaml:"planner,omitempty"`
+	Integration    *Integration        `yaml:"integration,omitempty"`
 	Sprint         *Sprint             `yaml:"sprint"`
 	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"`
 	Config         Settings            `yaml:"config"`

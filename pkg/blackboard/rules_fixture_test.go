@@ -132,7 +132,7 @@ func (b *board) reviewed(id string) Input {
 
 // mergeable are the facts of a merge that succeeded.
 func mergeable(commit string) Input {
-	return Input{Merge: &MergeFacts{IntegrationExists: true, Candidate: commit, Old: integrationHead, By: System, Contained: true, Commit: commit}}
+	return Input{Merge: &MergeFacts{Tip: integrationHead, Candidate: commit, Old: integrationHead, By: System, Contained: true, Commit: commit}}
 }
 
 // The steps of a task's life, each done by whom it belongs to.

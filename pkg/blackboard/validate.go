@@ -32,7 +32,7 @@ type Facts struct {
 	BranchExists          func(name string) bool
 	Worktrees             []string // folders of linked worktrees, relative to the root
 	TaskBranches          []string // names of the branches task/…
-	IntegrationExists     *bool
+	IntegrationTip        *string  // "" when the branch does not exist
 	MergedIntoIntegration func(commit string) bool
 
 	// ResolveCommit completes an abbreviated object name.
@@ -290,7 +290,7 @@ func (v *validation) adopt(found Violation) {
 
 // sectionOrder is the order of state.yaml (protocol 2.1).
 var sectionOrder = []string{"version", "revision", "goal", "tasks", "agents", "discovered", "handoff", "human_notes",
-	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "planner", "sprint",
+	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "planner", "integration", "sprint",
 	"circuit_breaker", "config"}
 
 // sort puts the violations into the order that Validate promises. What concerns the

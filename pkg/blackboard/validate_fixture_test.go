@@ -34,16 +34,23 @@ func validState() *State {
 		Usage:          &Usage{CostCents: 120, Seconds: 900, AgentRuns: 9, Day: &UsageDay{Date: "2026-01-19", CostCents: 120}},
 		Programs:       map[string]*Program{"claude": {PausedUntil: ahead(5), Reason: "rate limit", At: ago(1)}},
 		Planner:        validPlanner(),
+		Integration:    validIntegration(),
 		Sprint:         validSprint(),
 		CircuitBreaker: validBreaker(),
 		Config:         validConfig(),
 	}
 }
 
+func validIntegration() *Integration {
+	return &Integration{Tip: commitMerge, By: "merge merged", At: ago(5), Base: commitBase,
+		Intent: &MoveIntent{Kind: MoveSync, Commit: commitWork, Old: commitMerge, Base: commitRejected, From: "main", At: ago(1), By: Human},
+		Moved:  &Moved{Tip: commitRejected, At: ago(1)}}
+}
+
 // validFacts are facts under which validState has no violation.
 func validFacts() Facts {
 	yes := func(string) bool { return true }
-	exists := true
+	tip := commitMerge
 	return Facts{
 		Now:                   validNow,
 		Processes:             ProcessFacts{Host: "devbox", BootID: "4f0c9a1d", Running: func(int, int64) (bool, bool) { return true, true }},
@@ -52,7 +59,7 @@ func validFacts() Facts {
 		BranchExists:          yes,
 		Worktrees:             []string{".worktrees/claimed", ".worktrees/.check-merging", "../elsewhere"},
 		TaskBranches:          []string{"task/claimed", "task/rejected"},
-		IntegrationExists:     &exists,
+		IntegrationTip:        &tip,
 		MergedIntoIntegration: yes,
 		ResolveCommit:         func(string) (string, bool) { return commitWork, true },
 		Secrets:               func(string) (string, bool) { return "", false },

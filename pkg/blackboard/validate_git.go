@@ -45,12 +45,16 @@ func checkMergeReachable(v *validation, t *Task) {
 		return
 	}
 	if !v.facts.MergedIntoIntegration(t.MergeCommit) {
-		v.task(t, "merge_commit", "merge commit %.7s is not in %s", t.MergeCommit, v.s.Text("integration_branch"))
+		v.task(t, "merge_commit", "merge commit %.7s is not in %s; next: liza merge --again %s", t.MergeCommit, v.s.Text("integration_branch"), t.ID)
 	}
 }
 
 func checkIntegrationBranch(v *validation) {
-	if exists := v.facts.IntegrationExists; exists != nil && !*exists {
+	if tip := v.facts.IntegrationTip; tip != nil && v.s.ForeignTip(*tip) {
+		v.section("integration", ".tip", "%s; next: %s", v.s.MovedText(*tip), DecideTip(*tip))
+		return
+	}
+	if tip := v.facts.IntegrationTip; tip != nil && *tip == "" {
 		branch := v.s.Text("integration_branch")
 		v.section("config", ".integration_branch", "branch %s does not exist; next: git branch %s <commit>", branch, branch).lenient(v.v1)
 	}

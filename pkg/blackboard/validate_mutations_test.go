@@ -263,7 +263,6 @@ func justOne(s *State) {
 }
 
 func outsideMutations() []mutation {
-	no := false
 	return []mutation{
 		{rule: "V56", name: "branch missing", damage: func(_ *State, f *Facts) { f.BranchExists = func(name string) bool { return name != "task/rejected" } },
 			warning: true, path: "tasks[rejected]", subject: "rejected", message: "task rejected: branch task/rejected is missing"},
@@ -277,7 +276,7 @@ func outsideMutations() []mutation {
 		{rule: "V58", name: "went back", damage: inState(func(s *State) { s.Revision = 40 }),
 			path: "revision", subject: "revision", message: "revision 40 is older than 42; next: liza restore --list"},
 		{rule: "V59", name: "lost merge", damage: func(_ *State, f *Facts) { f.MergedIntoIntegration = func(string) bool { return false } },
-			path: "tasks[merged].merge_commit", subject: "merged", message: "task merged: merge commit 77aa01b is not in integration"},
+			path: "tasks[merged].merge_commit", subject: "merged", message: "task merged: merge commit 77aa01b is not in integration; next: liza merge --again merged"},
 		{rule: "V61", name: "comes from the reader", damage: func(_ *State, f *Facts) {
 			f.Decode = []Violation{{Rule: "V61", Path: "tasks[claimed].assignee", Subjects: []string{"claimed"}, Message: "task claimed: unknown key 'assignee'; nearest: assigned_to"}}
 		}, warning: true, path: "tasks[claimed].assignee", subject: "claimed", message: "task claimed: unknown key 'assignee'; nearest: assigned_to"},
@@ -289,7 +288,11 @@ func outsideMutations() []mutation {
 			s.HumanNotes[0].Message = "hunter2"
 			f.Secrets = findsHunter2
 		}, path: "human_notes[#1].message", subject: "human_notes", message: "human_notes: contains the value of secret 'github_token'"},
-		{rule: "V63", name: "branch missing", damage: func(_ *State, f *Facts) { f.IntegrationExists = &no },
+		{rule: "V63", name: "another tip", damage: func(_ *State, f *Facts) { tip := commitBase; f.IntegrationTip = &tip },
+			path: "integration.tip", subject: "integration", message: "integration is at 6f0c0a5b7, which Liza did not make; Liza left it at 77aa01b2c; next: liza integration accept, or liza integration restore"},
+		{rule: "V63", name: "branch gone", damage: func(_ *State, f *Facts) { f.IntegrationTip = new(string) },
+			path: "integration.tip", subject: "integration", message: "integration does not exist any more; Liza left it at 77aa01b2c; next: liza integration restore"},
+		{rule: "V63", name: "branch missing", damage: func(s *State, f *Facts) { s.Integration, f.IntegrationTip = nil, new(string) },
 			path: "config.integration_branch", subject: "config", message: "branch integration does not exist; next: git branch integration <commit>"},
 	}
 }

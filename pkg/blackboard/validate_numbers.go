@@ -168,6 +168,15 @@ func (v *validation) timesOfSprint() {
 			}
 		}
 	}
+	if i := v.s.Integration; i != nil {
+		v.look("integration", ".at", "integration: at", i.At)
+		if i.Intent != nil {
+			v.look("integration", ".intent.at", "integration: intent.at", i.Intent.At)
+		}
+		if i.Moved != nil {
+			v.look("integration", ".moved.at", "integration: moved.at", i.Moved.At)
+		}
+	}
 	if b := v.s.CircuitBreaker; b != nil {
 		v.look("circuit_breaker", ".last_check", "circuit_breaker: last_check", b.LastCheck)
 		if x := b.CurrentTrigger; x != nil {

@@ -83,7 +83,7 @@ var validationRules = []validationRule{
 	{"V60", asWarning, onDemand, !fixable, "goal COMPLETED with a non-terminal task", checkGoalDone},
 	{"V61", asWarning, onDemand, !fixable, "unknown key in a task, agent or section", nil},
 	{"V62", asError, onWrite, !fixable, "a registered secret's value occurs in what is written", checkSecrets},
-	{"V63", asError, onDemand, !fixable, "integration branch missing", checkIntegrationBranch},
+	{"V63", asError, onDemand, !fixable, "integration branch missing, or not where Liza left it", checkIntegrationBranch},
 	{"V64", asWarning, onDemand, !fixable, "approval rate of the sprint is above 95 % with at least 5 verdicts", checkApprovalRate},
 	{"V65", asError, onWrite, !fixable, "claim_seq, iteration or review_cycles_total lower than in the last revision (iteration: except rerun, unblock and a claim by another coder)", perTask(checkCountersGrow)},
 }

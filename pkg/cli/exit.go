@@ -92,6 +92,8 @@ func explain(err error) report {
 		r.code, r.next = 3, "edit "+first(x.File, ".liza/config.yaml")
 	} else if x, ok := asError[*merge.FailedError](err); ok {
 		r.next = "liza show " + x.Result.Task
+	} else if x, ok := asError[*merge.MoveError](err); ok {
+		r.next = nextOfMove(x)
 	} else if _, ok := asError[*git.UnsavedError](err); ok {
 		r.next = "git status"
 	}

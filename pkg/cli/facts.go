@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,7 +101,7 @@ func (e *Env) validationFacts(ctx context.Context, p *place, i *store.Inspection
 	if f.JournalProblems, err = p.journalProblems(ctx, i.State.Revision); err != nil || p.repo == nil {
 		return f, err
 	}
-	return f, gitFacts(ctx, p.repo, i.State, &f)
+	return f, gitFacts(ctx, p.repo, i.State, p.store.View, &f)
 }
 
 // journalProblems are what stays wrong with the journal when it is looked at several
@@ -136,7 +135,7 @@ func (p *place) journalProblems(ctx context.Context, revision int) ([]blackboard
 }
 
 // gitFacts adds what git says about branches, worktrees and merges.
-func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, f *blackboard.Facts) error {
+func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, view func(context.Context) (*blackboard.State, error), f *blackboard.Facts) error {
 	f.BranchExists = func(name string) bool { _, err := repo.BranchTip(ctx, name); return err == nil }
 	f.ResolveCommit = func(short string) (string, bool) { full, err := repo.Resolve(ctx, short); return full, err == nil }
 	var err error
@@ -155,13 +154,11 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, f *black
 	if err := trackedFacts(ctx, repo, f); err != nil {
 		return err
 	}
-	head, err := repo.BranchTip(ctx, s.IntegrationBranch())
-	exists := err == nil
-	if err != nil && !errors.Is(err, git.ErrNotFound) {
+	head, err := verb.IntegrationTip(ctx, repo, s, view)
+	if err != nil {
 		return err
 	}
-	f.IntegrationExists = &exists
-	if !exists {
+	if f.IntegrationTip = &head; head == "" {
 		return nil
 	}
 	return mergeFacts(ctx, repo, s, head, f)

@@ -9,17 +9,24 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/verb"
 )
 
-type mergeOptions struct{ env *Env }
+type mergeOptions struct {
+	env   *Env
+	again bool
+}
 
 func newMerge(env *Env) *urfave.Command {
 	o := &mergeOptions{env: env}
 	return &urfave.Command{
 		Name: "merge", Aliases: []string{"wt-merge"}, Category: "plumbing", ArgsUsage: "[ID]", Usage: "merge approved work into the integration branch",
 		Description: "APPROVED becomes MERGED. The merge is made without any checkout, checked in a throw-away worktree, and then the branch moves at once. A conflict\n" +
-			"or a failing check leaves the branch as it was: INTEGRATION_FAILED, exit 1. Your checkout is never touched. Without ID: all, oldest approval first." +
-			examples("liza merge", "liza merge task-3 --json") + exitsText(0, 1, 4, 5, 7),
+			"or a failing check leaves the branch as it was: INTEGRATION_FAILED, exit 1. Your checkout is never touched. Without ID: all, oldest approval first.\n" +
+			"Merges wait while the branch stands where Liza did not put it (liza integration). With --again, a person merges MERGED work once more that the\n" +
+			"branch has lost; it is refused when the branch has it." +
+			examples("liza merge", "liza merge task-3 --json", "liza merge --again task-3") + exitsText(0, 1, 2, 4, 5, 7),
+		Flags:  []urfave.Flag{flag("again", "merge MERGED work again that the integration branch has lost", &o.again)},
 		Action: env.do(o.run),
 	}
 }
@@ -28,6 +35,9 @@ func (o *mergeOptions) run(ctx context.Context, args []string) error {
 	d, err := o.env.Desk(ctx)
 	if err != nil {
 		return err
+	}
+	if o.again {
+		return o.runAgain(ctx, d, strings.Join(args, ""))
 	}
 	results, err := d.Merge(ctx, strings.Join(args, ""))
 	_, failed := asError[*merge.FailedError](err)
@@ -46,6 +56,17 @@ func (o *mergeOptions) run(ctx context.Context, args []string) error {
 		return printed
 	}
 	return err
+}
+
+func (o *mergeOptions) runAgain(ctx context.Context, d *verb.Desk, id string) error {
+	if id == "" {
+		return usagef("liza integration", "--again needs the id of a task")
+	}
+	r, err := d.MergeAgain(ctx, id)
+	if err != nil {
+		return o.env.failMove(err)
+	}
+	return o.env.Print(r, "%s is merged again, at %.9s\n", r.Task, r.MergeCommit)
 }
 
 func mergeLine(r merge.Result) string {

@@ -60,6 +60,7 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 		facts.Warnings = append(facts.Warnings, c.String())
 	}
 	facts.GaveUp = env.gaveUp(d)
+	env.branchFacts(ctx, d, s, &facts)
 	v := dashboard.Build(s, facts)
 	text := dashboard.Text(v, env.width(), env.colour())
 	if stale == nil && len(v.Wrong) > 0 {
@@ -114,6 +115,21 @@ func radar(ctx context.Context, d *verb.Desk, s *blackboard.State, id string) []
 	ctx, cancel := context.WithTimeout(ctx, radarTime)
 	defer cancel()
 	return d.Radar(ctx, s, id)
+}
+
+// branchFacts adds how the integration branch stands; what cannot be found out is left out.
+func (e *Env) branchFacts(ctx context.Context, d *verb.Desk, s *blackboard.State, f *dashboard.Facts) {
+	if d.Repo == nil {
+		return
+	}
+	tip, err := verb.IntegrationTip(ctx, d.Repo, s, d.Store.View)
+	if err != nil {
+		return
+	}
+	f.Tip = &tip
+	if base, n, err := d.Behind(ctx, s); err == nil && n > 0 {
+		f.Warnings = append(f.Warnings, verb.BehindText(s.IntegrationBranch(), base, n)+"; liza sync merges them")
+	}
 }
 
 // viewFacts is what a view shows besides the state.

@@ -284,13 +284,15 @@ func (l *lookout) git(ctx context.Context, f *watch.Facts) {
 			f.CheckedOutAt = path
 		}
 	}
-	head, err := repo.BranchTip(ctx, branch)
-	if err != nil || s.Text("base_ref") == "" {
+	if l.desk.Caller.AgentID == "" { // an agent's process only looks
+		if b, err := l.desk.SeeIntegration(ctx, s); err == nil && b.Moved {
+			f.Moved = &watch.Moved{Text: b.Text, Next: b.Next}
+		}
+	}
+	if s.Text("base_ref") == "" {
 		return
 	}
-	if base, err := repo.Resolve(ctx, s.Text("base_ref")); err == nil && base != head {
-		if n, err := repo.CountBetween(ctx, head, base); err == nil {
-			f.Behind = n
-		}
+	if _, n, err := l.desk.Behind(ctx, s); err == nil {
+		f.Behind = n
 	}
 }

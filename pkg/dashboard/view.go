@@ -14,6 +14,7 @@ type Facts struct {
 	ReviewMode  string                  // review.mode of the configuration
 	HumanReview bool                    // plan.human_review of the configuration
 	Vocabulary  string                  // one of Views; "": liza
+	Tip         *string                 // where the integration branch stands, "" when it does not exist; nil: not looked at
 	Warnings    []string                // of the caller, for example about the configuration
 	GaveUp      []GaveUp                // supervisors that ended by themselves, and have not come back
 }
@@ -122,7 +123,7 @@ type Agent struct {
 }
 
 // Waiting is something that only a person can move, with the command that does it. Kind is
-// control, breaker, question, blocked, merge_approval, hold or draft.
+// control, integration, goal, breaker, question, blocked, merge_approval, hold or draft.
 type Waiting struct {
 	Kind      string     `json:"kind"`
 	Task      string     `json:"task,omitempty"`

@@ -10,7 +10,7 @@ import (
 
 // waiting lists what only a person can move: what stops everything first, then by task.
 func (b builder) waiting() []Waiting {
-	list := b.stops()
+	list := append(b.stops(), b.branch()...)
 	for _, q := range b.s.Questions {
 		if q != nil && q.Task == "" && q.Status == "open" {
 			list = append(list, Waiting{Kind: "question", Text: orElse(q.Agent, "the planner") + " asks", Questions: []Question{question(q)}, Next: answer(q.ID)})
@@ -63,6 +63,22 @@ func (b builder) stops() []Waiting {
 			text += ": " + cb.CurrentTrigger.Pattern
 		}
 		list = append(list, Waiting{Kind: "breaker", Text: text, Next: "liza ack"})
+	}
+	return list
+}
+
+// branch is what a person decides about the integration branch, and about the goal that is over.
+func (b builder) branch() []Waiting {
+	var list []Waiting
+	tip := b.f.Tip
+	if i := b.s.Integration; tip == nil && i != nil && i.Moved != nil {
+		tip = &i.Moved.Tip
+	}
+	if tip != nil && b.s.ForeignTip(*tip) {
+		list = append(list, Waiting{Kind: "integration", Text: b.s.MovedText(*tip) + "; merges wait", Next: blackboard.DecideTip(*tip)})
+	}
+	if g := b.s.Goal; g != nil && g.Status == blackboard.Completed {
+		list = append(list, Waiting{Kind: "goal", Text: "the goal is complete; the work is on " + b.s.IntegrationBranch(), Next: `liza goal "TEXT"`})
 	}
 	return list
 }

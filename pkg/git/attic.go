@@ -26,6 +26,10 @@ func (r *Repo) AtticRefs(ctx context.Context, id string) ([]Attic, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
+	return r.atticOf(ctx, id)
+}
+
+func (r *Repo) atticOf(ctx context.Context, id string) ([]Attic, error) {
 	out, err := r.read(ctx, r.place.Root, "for-each-ref", "--format=%(refname) %(objectname) %(tree) %(parent)", attic+id+"/")
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the attic of %s: %w", id, err)
@@ -190,4 +194,33 @@ func (r *Repo) beyond(ctx context.Context, commit string, proof Proof, all []Att
 
 func newestFirst(all []Attic) {
 	slices.SortFunc(all, func(a, b Attic) int { return b.N - a.N })
+}
+
+// Keep saves a commit in the attic of name, unless head or the attic has it already. It returns the ref that
+// holds it, "" when head has it. A head of "" has nothing. Unlike the work of a task, name may be any
+// component of a ref.
+func (r *Repo) Keep(ctx context.Context, name, commit, head string) (ref string, err error) {
+	s, err := r.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer s.unlock()
+	if there, err := s.CommitExists(ctx, commit); err != nil || !there {
+		return "", err
+	}
+	if head != "" {
+		if held, err := s.IsAncestor(ctx, commit, head); err != nil || held {
+			return "", err
+		}
+	}
+	all, err := s.atticOf(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	for _, one := range all {
+		if one.Commit == commit {
+			return one.Ref, nil
+		}
+	}
+	return s.addAttic(ctx, name, commit, all)
 }

@@ -120,27 +120,6 @@ func TestAMergeInProgressIsNamed(t *testing.T) {
 	mustMerge(t, p, "task-1")
 }
 
-// A branch that moves in every round is left alone in the end; the task is merged at the next try.
-func TestABranchThatKeepsMoving(t *testing.T) {
-	t.Parallel()
-	p := verbtest.New(t)
-	p.Approved("task-1")
-	m := merger(p)
-	pushes := 0
-	m.At = func(point string) {
-		if point == "M7" {
-			pushes++
-			p.Outside("outside.txt", strings.Repeat("pushed\n", pushes))
-		}
-	}
-	r, err := m.Task(context.Background(), "task-1")
-	if err == nil || r.Status != blackboard.Approved || pushes != 5 {
-		t.Errorf("after %d pushes: %+v, %v", pushes, r, err)
-	}
-	p.Sound("task-1")
-	mustMerge(t, p, "task-1")
-}
-
 // 4.5: a task without files that a reviewer approved is recorded; no ref moves, also when a
 // person rewrote the branch meanwhile.
 func TestATaskWithoutFilesMovesNothing(t *testing.T) {

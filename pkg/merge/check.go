@@ -19,7 +19,7 @@ const script = "scripts/integration-test.sh"
 // check runs the integration checks on the candidate in a throw-away worktree (8.4). failed
 // names the command that failed, and how, "" when all is well; log is where the output is.
 func (j *job) check(ctx context.Context, candidate string) (failed, log string, err error) {
-	path := filepath.Join(j.Repo.Root(), ".worktrees", ".check-"+j.task.ID)
+	path := filepath.Join(j.Repo.Root(), ".worktrees", ".check-"+j.name)
 	if err := j.clearCheck(ctx, path); err != nil {
 		return "", "", err
 	}
@@ -41,7 +41,7 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 		return "", "", err
 	}
 	for _, w := range warnings {
-		j.warn("the checks of %s: %s", j.task.ID, w)
+		j.warn("the checks of %s: %s", j.name, w)
 	}
 	file, err := j.nextLog()
 	if err != nil {
@@ -69,7 +69,7 @@ func (j *job) runAll(ctx context.Context, path, log string) (failed string, err 
 		case r.TimedOut:
 			return fmt.Sprintf("%q did not end within %s", shell, limit), nil
 		case r.Err != nil:
-			return "", fmt.Errorf("cannot run the check %q of %s: %w", shell, j.task.ID, r.Err)
+			return "", fmt.Errorf("cannot run the check %q of %s: %w", shell, j.name, r.Err)
 		case r.ExitCode != 0:
 			return fmt.Sprintf("%q ended with exit code %d", shell, r.ExitCode), nil
 		}
@@ -80,7 +80,7 @@ func (j *job) runAll(ctx context.Context, path, log string) (failed string, err 
 // nextLog names a log that is not there yet.
 func (j *job) nextLog() (string, error) {
 	for n := 1; ; n++ {
-		path := j.LogPath(j.task.ID, n)
+		path := j.LogPath(j.name, n)
 		_, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return path, nil

@@ -9,13 +9,14 @@ import (
 	"liza/pkg/git"
 )
 
-// finish records MERGED (M9) and removes what the task needs no more (M10).
-func (j *job) finish(ctx context.Context, commit string) (Result, error) {
+// finish records MERGED (M9) and removes what the task needs no more (M10). tip is where the
+// branch stands now: it is remembered in the same write.
+func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 	late, err := j.lateWork(ctx, commit)
 	if err != nil {
 		j.warn("cannot look for late work of %s: %v", j.task.ID, err) // the removal looks again, and needs proof
 	}
-	f := blackboard.MergeFacts{Contained: true, Commit: commit, Drift: j.drift}
+	f := blackboard.MergeFacts{Contained: true, Commit: commit, Tip: tip, Drift: j.drift}
 	err = j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.FinishMerge(j.task.ID, a, blackboard.Input{Merge: &f}, j.Now()); err != nil {
 			return err

@@ -41,7 +41,7 @@ func approve(t *testing.T, p *verbtest.Place, id string, files ...string) {
 // outside commits a file with a mode to the integration branch, as somebody else's push would.
 func outside(p *verbtest.Place, name, text string, mode os.FileMode) {
 	p.TB.Helper()
-	dir := p.Outside("", "")
+	dir := p.Push("", "")
 	verbtest.Write(p.TB, filepath.Join(dir, name), text)
 	if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
 		p.TB.Fatal(err)
@@ -50,4 +50,5 @@ func outside(p *verbtest.Place, name, text string, mode os.FileMode) {
 	p.Git(dir, "commit", "-q", "-m", "outside")
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(dir, "rev-parse", "HEAD"))
 	p.Git(p.Dir, "worktree", "remove", "--force", dir)
+	p.Accept()
 }

@@ -57,8 +57,12 @@ type Result struct {
 type FailedError struct{ Result Result }
 
 func (e *FailedError) Error() string {
-	r := e.Result
-	text := fmt.Sprintf("cannot merge %s: %s", r.Task, r.cause())
+	return fmt.Sprintf("cannot merge %s: %s", e.Result.Task, e.Result.detail())
+}
+
+// detail is the cause with the files of a conflict, or the log of a check.
+func (r Result) detail() string {
+	text := r.cause()
 	if len(r.Files) > 0 {
 		text += " in " + strings.Join(r.Files, ", ")
 	}
@@ -76,13 +80,7 @@ func (r Result) cause() string {
 	return r.Reason + ": " + strings.Join(strings.Fields(r.Check), " ")
 }
 
-const (
-	rounds      = 5 // of a merge whose branch moves under it
-	lockTimeout = 10 * time.Second
-)
-
-// errMoved: the branch moved in every round; the task stays APPROVED for the next try.
-var errMoved = errors.New("the integration branch keeps moving; the merge is tried again")
+const lockTimeout = 10 * time.Second
 
 // Task merges one approved task (protocol 8.2).
 func (m *Merger) Task(ctx context.Context, id string) (Result, error) {
@@ -92,6 +90,9 @@ func (m *Merger) Task(ctx context.Context, id string) (Result, error) {
 	}
 	defer func() { _ = unlock() }()
 	m.at("M0")
+	if err := m.converge(ctx); err != nil {
+		return Result{Task: id}, err
+	}
 	return m.task(ctx, id)
 }
 
@@ -104,6 +105,9 @@ func (m *Merger) All(ctx context.Context) ([]Result, error) {
 	}
 	defer func() { _ = unlock() }()
 	m.at("M0")
+	if err := m.converge(ctx); err != nil {
+		return nil, err
+	}
 	s, err := m.view(ctx)
 	if err != nil {
 		return nil, err
@@ -154,13 +158,17 @@ func (m *Merger) update(ctx context.Context, op string, change func(*blackboard.
 
 // task is a merge under merge.lock.
 func (m *Merger) task(ctx context.Context, id string) (Result, error) {
-	for range rounds {
-		r, err := m.round(ctx, id)
-		if !errors.Is(err, git.ErrRefMoved) {
-			return r, err
-		}
+	return again(func() (Result, error) { return m.round(ctx, id) })
+}
+
+// again repeats what lost the branch to somebody who moved it at the same moment: the second try says where
+// that stands now.
+func again[T any](round func() (T, error)) (T, error) {
+	r, err := round()
+	if errors.Is(err, git.ErrRefMoved) {
+		r, err = round()
 	}
-	return Result{Task: id, Status: blackboard.Approved}, errors.Join(errMoved, m.deleteCandidate(ctx, id))
+	return r, err
 }
 
 func (m *Merger) at(point string) {

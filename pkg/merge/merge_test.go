@@ -113,7 +113,8 @@ func TestAConflictLeavesTheBranch(t *testing.T) {
 	p.Sound("task-1")
 }
 
-// P-117: the branch moves between the check and the swap: the checks run again.
+// P-117: the branch moves between the check and the swap: the merge waits until a person has decided, and
+// the checks run again on what is there then.
 func TestTheChecksRunAgainWhenTheBranchMoved(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
@@ -121,16 +122,19 @@ func TestTheChecksRunAgainWhenTheBranchMoved(t *testing.T) {
 	p.Config.Integration.Checks = []string{"echo x >> " + count}
 	p.Approved("task-1")
 	m := merger(p)
-	moved := false
 	m.At = func(point string) {
-		if point == "M7" && !moved {
-			moved = true
-			p.Outside("outside.txt", "pushed\n")
+		if point == "M7" {
+			p.Push("outside.txt", "pushed\n")
 		}
 	}
-	if _, err := m.Task(context.Background(), "task-1"); err != nil {
-		t.Fatal(err)
+	_, err := m.Task(context.Background(), "task-1")
+	var refused *blackboard.Refusal
+	if !errors.As(err, &refused) || refused.Guard != "G63" || p.State().Task("task-1").Status != blackboard.Approved {
+		t.Fatalf("the merge was to wait by G63: %v", err)
 	}
+	p.Sound("task-1")
+	p.Accept()
+	mustMerge(t, p, "task-1")
 	if runs, _ := os.ReadFile(count); string(runs) != "x\nx\n" {
 		t.Errorf("the checks ran %q, want twice", runs)
 	}
@@ -200,11 +204,12 @@ func TestWorkMergedByHandIsRecorded(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.Approved("task-1")
-	by := p.Outside("", "")
+	by := p.Push("", "")
 	p.Git(by, "merge", "-q", "--no-ff", "-m", "by hand", "task/task-1")
 	hand := p.Git(by, "rev-parse", "HEAD")
 	p.Git(p.Dir, "worktree", "remove", "--force", by)
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", hand)
+	p.Accept()
 	if r := mustMerge(t, p, "task-1"); r.MergeCommit != hand {
 		t.Errorf("recorded as %s, want %s", r.MergeCommit, hand)
 	}

@@ -13,7 +13,8 @@ import (
 type job struct {
 	*Merger
 	state  *blackboard.State // as it was when the round began
-	task   *blackboard.Task
+	name   string            // of candidate, check and log: the task's id, or what else moves the branch
+	task   *blackboard.Task  // nil: no task is merged
 	branch string
 	old    string // head of the integration branch
 	drift  int
@@ -25,7 +26,7 @@ func (m *Merger) round(ctx context.Context, id string) (Result, error) {
 	if err != nil {
 		return Result{Task: id}, err
 	}
-	j := &job{Merger: m, state: s, task: s.Task(id), branch: s.IntegrationBranch(), result: Result{Task: id}}
+	j := &job{Merger: m, state: s, name: id, task: s.Task(id), branch: s.IntegrationBranch(), result: Result{Task: id}}
 	if j.task != nil {
 		j.result.Status = j.task.Status
 	}
@@ -41,13 +42,13 @@ func (m *Merger) round(ctx context.Context, id string) (Result, error) {
 		return j.result, err
 	}
 	if !j.task.ChangesFiles() { // nothing to merge, no branch moves (4.5)
-		return j.finish(ctx, j.task.BaseCommit)
+		return j.finish(ctx, j.task.BaseCommit, "")
 	}
 	if commit, contained, err := j.contained(ctx); err != nil || contained {
 		if err != nil {
 			return j.result, err
 		}
-		return j.finish(ctx, commit)
+		return j.finish(ctx, commit, j.old)
 	}
 	return j.merge(ctx, facts)
 }
@@ -58,7 +59,7 @@ func (j *job) facts(ctx context.Context) (blackboard.MergeFacts, error) {
 	head, err := j.Repo.BranchTip(ctx, j.branch)
 	switch {
 	case err == nil:
-		f.IntegrationExists, j.old = true, head
+		f.Tip, j.old = head, head
 	case !errors.Is(err, git.ErrNotFound):
 		return f, err
 	}
@@ -165,14 +166,14 @@ func (j *job) move(ctx context.Context, candidate string, f blackboard.MergeFact
 		return s.IntendMerge(j.task.ID, a, in, j.Now())
 	})
 	if err != nil {
-		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.task.ID))
+		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))
 	}
 	j.at("M7")
 	if err := j.Repo.UpdateRef(ctx, "refs/heads/"+j.branch, candidate, j.old); err != nil {
-		return j.result, err
+		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))
 	}
 	j.at("M8")
-	return j.finish(ctx, candidate)
+	return j.finish(ctx, candidate, candidate)
 }
 
 func (j *job) message() string {
@@ -183,7 +184,7 @@ func (j *job) message() string {
 func candidateRef(id string) string { return "refs/liza/candidate/" + id }
 
 func (j *job) setCandidate(ctx context.Context, commit string) error {
-	ref := candidateRef(j.task.ID)
+	ref := candidateRef(j.name)
 	old, err := j.Repo.Ref(ctx, ref)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return err

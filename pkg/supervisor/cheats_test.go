@@ -56,13 +56,14 @@ func cheater(t *testing.T, change func(task *blackboard.Task)) *verbtest.Place {
 	p := verbtest.New(t)
 	p.Config.Review.Checks["build_passes"], p.Config.Review.Checks["tests_pass"] = off, off // no cheat may hide behind them
 	p.Config.Protocol.TestsRequired = true
-	dir := p.Outside("", "")
+	dir := p.Push("", "")
 	for name, text := range greeter {
 		verbtest.Write(t, filepath.Join(dir, name), text)
 	}
 	p.Git(dir, "add", "-A")
 	p.Git(dir, "commit", "-q", "-m", "greeter")
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(dir, "rev-parse", "HEAD"))
+	p.Accept()
 	p.Git(p.Dir, "worktree", "remove", "--force", dir)
 	task := blackboard.Task{ID: "task-1", Description: "Greet politely", SpecRef: "specs/vision.md", DoneWhen: "greet('Bob') returns 'Good day, Bob'", Scope: "IN: greet.py",
 		Files: blackboard.List{"greet.py", "test_*.py", "notes/**"}}

@@ -65,7 +65,9 @@ type Supervisor struct {
 	historyTold bool // people know that the history cannot be written
 	lease       leaseKeeper
 	recovered   time.Time
-	quotas      int // quota windows met, and failed reviews: both make the waits longer
+	moved       bool   // somebody moved the integration branch
+	movedTold   string // and that was said
+	quotas      int    // quota windows met, and failed reviews: both make the waits longer
 	crashes     int
 	idleSince   time.Time
 	waitSince   time.Time // since when the board says what it waits for
@@ -175,6 +177,9 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if err != nil {
 		return false, waiting{}, err
 	}
+	if err := s.seeIntegration(hard, st); err != nil {
+		return false, waiting{}, err
+	}
 	merged, err := s.merge(hard, st)
 	if err != nil || merged && !s.Once {
 		return merged, waiting{}, err
@@ -216,9 +221,13 @@ type waiting struct {
 func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, error) {
 	facts := s.completionFacts(st)
 	if c := st.CompletionOf(facts, s.Desk.Now()); c != blackboard.CompletionOpen {
-		_, err := s.Desk.Complete(ctx, facts)
+		c, err := s.Desk.Complete(ctx, facts)
 		if err != nil {
 			return false, err
+		}
+		if c == blackboard.CompletionMissing {
+			missing, _ := s.Desk.MissingWork(ctx)
+			return true, fmt.Errorf("%w: the goal is not complete: %s", ErrGaveUp, missing)
 		}
 		if st, err = s.Desk.View(ctx); err != nil {
 			return false, err
@@ -250,10 +259,27 @@ func triggerFacts(d *verb.Desk, st *blackboard.State) blackboard.TriggerFacts {
 	return f
 }
 
+// seeIntegration tells of a branch that somebody moved. Nothing is merged until a person has decided.
+func (s *Supervisor) seeIntegration(ctx context.Context, st *blackboard.State) error {
+	b, err := s.Desk.SeeIntegration(ctx, st)
+	if s.moved = b.Moved; !b.Moved || err != nil {
+		s.movedTold = ""
+		return err
+	}
+	if s.movedTold != b.Text {
+		s.movedTold = b.Text
+		s.warn("", "%s; merges wait; next: %s", b.Text, b.Next)
+	}
+	return nil
+}
+
 // merge takes approved work onto the integration branch. A reviewer's supervisor does so
 // at once, the others after five seconds, in case there is no reviewer any more.
 func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, error) {
 	due := false
+	if s.moved {
+		return false, nil
+	}
 	for _, c := range st.ApprovedTasks() {
 		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != "approved"
 		if !waits && (s.Role == blackboard.RoleReviewer || s.Desk.Now().Sub(c.Since) >= 5*time.Second) {

@@ -121,7 +121,11 @@ func (d *Desk) wanted(s *blackboard.State) string {
 func (d *Desk) Complete(ctx context.Context, facts blackboard.CompletionFacts) (blackboard.Completion, error) {
 	var c blackboard.Completion
 	var file string
-	err := d.Update(ctx, "complete", func(s *blackboard.State, _ blackboard.Actor) error {
+	var err error
+	if facts.Integration, err = d.MissingWork(ctx); err != nil {
+		return c, err
+	}
+	err = d.Update(ctx, "complete", func(s *blackboard.State, _ blackboard.Actor) error {
 		ended := false
 		file = ""
 		if c, ended = s.CompleteGoal(facts, d.Now()); ended {

@@ -324,9 +324,18 @@ func (d *Desk) at(point string) {
 	}
 }
 
+// integrationHead is what new work is based on: the tip of the integration branch, and where somebody moved
+// that, the tip at which Liza left it. Work on commits that nobody has decided about would bring them
+// back with its own merge; work on the known tip can go on whatever the person decides.
 func (d *Desk) integrationHead(ctx context.Context, s *blackboard.State) (string, error) {
 	branch := s.IntegrationBranch()
 	head, err := d.Repo.BranchTip(ctx, branch)
+	if s.ForeignTip(head) {
+		if there, err := d.Repo.CommitExists(ctx, s.Tip()); err == nil && there {
+			return s.Tip(), nil
+		}
+		return "", refused(blackboard.DecideTip(head), "%s", s.MovedText(head))
+	}
 	if err != nil {
 		return "", &blackboard.Refusal{Guard: "G63", Exit: blackboard.ExitRefused, Next: "git branch " + branch + " COMMIT",
 			Message: fmt.Sprintf("the integration branch %s does not exist", branch)}

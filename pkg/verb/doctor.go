@@ -140,14 +140,22 @@ func (d *Desk) claimsOf(s *blackboard.State, f *findings) {
 // branchOf looks at the integration branch.
 func (d *Desk) branchOf(ctx context.Context, s *blackboard.State, f *findings) error {
 	branch := s.IntegrationBranch()
-	head, err := d.Repo.BranchTip(ctx, branch)
-	if errors.Is(err, git.ErrNotFound) {
-		f.add("git", SeverityError, branch, "git branch "+branch+" COMMIT", "", "the integration branch does not exist; nothing can be claimed or merged")
+	head, err := d.tipOf(ctx, s)
+	switch {
+	case err != nil:
+		return err
+	case s.ForeignTip(head):
+		f.add("integration", SeverityError, branch, blackboard.DecideTip(head), "", "%s; merges wait", s.MovedText(head))
+	case s.Tip() == "" && head != "":
+		f.add("integration", SeverityInfo, branch, recovers, "", "the board does not remember where Liza left the branch; the next start takes it as it is")
+	}
+	if head == "" {
+		if s.Tip() == "" {
+			f.add("git", SeverityError, branch, "git branch "+branch+" COMMIT", "", "the integration branch does not exist; nothing can be claimed or merged")
+		}
 		return nil
 	}
-	if err != nil {
-		return err
-	}
+	d.behindOf(ctx, s, head, f)
 	path, found, err := d.Repo.CheckedOutAt(ctx, branch)
 	switch {
 	case err != nil:
@@ -165,6 +173,28 @@ func (d *Desk) branchOf(ctx context.Context, s *blackboard.State, f *findings) e
 		f.add("git", SeverityInfo, "checkout", "git status", "", "a %s was begun in the main checkout and not ended; that is yours, Liza does not touch it", what)
 	}
 	return nil
+}
+
+// behindOf compares the integration branch with its base branch.
+func (d *Desk) behindOf(ctx context.Context, s *blackboard.State, head string, f *findings) {
+	base, guessed, n, err := d.behind(ctx, s, head)
+	if err != nil || base == "" {
+		return // a branch that cannot be looked at is told elsewhere
+	}
+	how := ""
+	if guessed {
+		how = "base_ref is not set: the branch that is checked out is taken"
+	}
+	if n > 0 {
+		f.add("integration", SeverityWarning, s.IntegrationBranch(), "liza sync", how, "%s", BehindText(s.IntegrationBranch(), base, n))
+	} else {
+		f.add("integration", SeverityOK, s.IntegrationBranch(), "", how, "it has everything of its base branch %s", base)
+	}
+}
+
+// BehindText says how far the integration branch is behind its base branch.
+func BehindText(branch, base string, n int) string {
+	return fmt.Sprintf("%s lacks %s of its base branch %s", branch, plural(n, "commit", "commits"), base)
 }
 
 // locksOf looks at git's lock files.

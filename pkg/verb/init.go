@@ -116,6 +116,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		if err != nil {
 			return err
 		}
+		s.Integration = &blackboard.Integration{Tip: head, By: "init", At: s.Goal.Created, Base: start}
 		out = Initialized{Root: p.Root, State: ".liza/state.yaml", Goal: s.Goal.ID, Branch: in.Branch, Integration: head, Reused: reused, NoIdentity: !known, Undo: undo}
 		if !reused {
 			out.Undo += " && " + gitIn(p, in.Dir) + " branch -D " + in.Branch

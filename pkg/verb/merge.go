@@ -26,6 +26,9 @@ func (d *Desk) Merge(ctx context.Context, id string) ([]merge.Result, error) {
 	if party&(blackboard.ByHuman|blackboard.ByReviewer|blackboard.SReviewer) == 0 {
 		return nil, &blackboard.Refusal{Guard: "G61", Exit: blackboard.ExitRefused, Next: "liza status", Message: a.ID + " may not merge; human, code_reviewer or system may"}
 	}
+	if err := d.adoptTip(ctx, s); err != nil {
+		return nil, err
+	}
 	m := d.Merger(a.ID)
 	if id != "" {
 		r, err := m.Task(ctx, id)

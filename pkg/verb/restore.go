@@ -42,8 +42,22 @@ func (d *Desk) Restore(ctx context.Context, revision int) (Restored, error) {
 	if err != nil {
 		return Restored{}, err
 	}
+	before := d.lastState(ctx)
 	now, kept, err := r.Restore(ctx, store.Op{Name: "restore", Agent: blackboard.Human}, revision)
-	return Restored{Revision: now, From: revision, Kept: kept}, err
+	out := Restored{Revision: now, From: revision, Kept: kept}
+	if err != nil || before.Tip() == "" {
+		return out, err
+	}
+	// The branch is not restored with the board, so what is known of it stays.
+	err = d.Store.Update(ctx, store.Op{Name: "restore", Agent: blackboard.Human}, func(s *blackboard.State) error {
+		if s.Tip() == before.Tip() {
+			return store.ErrUnchanged
+		}
+		s.Integration = before.Clone().Integration
+		s.Integration.Intent, out.Revision = nil, s.Revision+1
+		return nil
+	})
+	return out, err
 }
 
 // Content is the text of the state that had a revision.

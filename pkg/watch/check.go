@@ -29,6 +29,7 @@ type Facts struct {
 	SpecHash     func(specRef string) string // "" when the file cannot be read
 	CheckedOutAt string                      // where the integration branch is checked out
 	Behind       int                         // commits of base_ref that the integration branch lacks
+	Moved        *Moved                      // the integration branch stands where Liza did not put it
 	FreeMB       int
 	MinFreeMB    int
 	Lock         *Lock         // of the state
@@ -46,6 +47,9 @@ type Lock struct {
 	Holder string
 	Since  time.Time
 }
+
+// Moved says where the integration branch stands, and what decides about it.
+type Moved struct{ Text, Next string }
 
 // Unusable is a role that cannot be used, and why.
 type Unusable struct{ Role, Why string }

@@ -27,6 +27,7 @@ var Kinds = []Kind{
 	{"HYPOTHESIS_EXHAUSTED", Error, "the task is exhausted and not terminal", "2 coders", hypothesisExhausted},
 	{"INTEGRATION_FAILED", Warning, "a task is INTEGRATION_FAILED", "", integrationFailed},
 	{"INTEGRATION_CHECKED_OUT", Error, "an APPROVED task cannot be merged because the integration branch is checked out", "", integrationCheckedOut},
+	{"INTEGRATION_MOVED", Error, "the integration branch stands where Liza did not put it; merges wait", "", integrationMoved},
 	{"INTEGRATION_STALE", Info, "base_ref has more commits that the integration branch lacks than", "50", integrationStale},
 	{"REASSIGNED", Info, "a CLAIMED task was another agent's before", "", reassigned},
 	{"STALLED", Error, "the sprint is IN_PROGRESS without a control file, but no log entry and no output came for", "alert_stalled", stalled},

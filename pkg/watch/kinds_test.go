@@ -74,6 +74,9 @@ var situations = []situation{
 		add(f, blackboard.Task{Status: blackboard.Approved})
 		f.CheckedOutAt = "/home/ada/x"
 	}},
+	{kind: "INTEGRATION_MOVED", subject: "integration", message: "integration is at 1234567; merges wait; next: liza integration accept", make: func(f *watch.Facts) {
+		f.Moved = &watch.Moved{Text: "integration is at 1234567", Next: "liza integration accept"}
+	}},
 	{kind: "INTEGRATION_STALE", subject: "integration", message: "main has 51 commits", make: func(f *watch.Facts) { f.Behind = 51 }},
 	{kind: "REASSIGNED", subject: "task-1", message: "it was coder-2's before", make: func(f *watch.Facts) {
 		t := add(f, claimed())

@@ -14,8 +14,8 @@ func invalidState(c *check) {
 	var subjects []string
 	texts := map[string]string{}
 	for _, v := range c.Violations {
-		if v.Severity == blackboard.SeverityWarning || v.Rule == "V58" {
-			continue
+		if v.Severity == blackboard.SeverityWarning || v.Rule == "V58" || c.Moved != nil && v.Path == "integration.tip" {
+			continue // they have alerts of their own
 		}
 		subject := stateFile
 		if len(v.Subjects) > 0 && v.Subjects[0] != "file" {
@@ -48,13 +48,19 @@ func stateWentBack(c *check) {
 	}
 }
 
+func integrationMoved(c *check) {
+	if m := c.Moved; m != nil {
+		c.raise(c.State.IntegrationBranch(), "%s; merges wait; next: %s", m.Text, m.Next)
+	}
+}
+
 // mostBehind is how many commits the integration branch may lack.
 const mostBehind = 50
 
 func integrationStale(c *check) {
 	if c.Behind > mostBehind {
 		branch := c.State.IntegrationBranch()
-		c.raise(branch, "%s has %d commits that %s lacks", c.State.Text("base_ref"), c.Behind, branch)
+		c.raise(branch, "%s has %d commits that %s lacks; next: liza sync", c.State.Text("base_ref"), c.Behind, branch)
 	}
 }
 

@@ -223,9 +223,24 @@ func (p *Place) Sound(worktrees ...string) {
 	}
 }
 
-// Outside commits a file to the integration branch as somebody else's push would. For the name
+// Outside commits a file to the integration branch, which a person then accepts.
+func (p *Place) Outside(name, text string) {
+	p.TB.Helper()
+	p.Push(name, text)
+	p.Accept()
+}
+
+// Accept is a person's decision that the integration branch is right where it stands.
+func (p *Place) Accept() {
+	p.TB.Helper()
+	if _, err := p.Desk("").AcceptIntegration(context.Background(), ""); err != nil {
+		p.TB.Fatal(err)
+	}
+}
+
+// Push commits a file to the integration branch as somebody else's push would. For the name
 // "" it only makes and returns a worktree at the head of the branch.
-func (p *Place) Outside(name, text string) string {
+func (p *Place) Push(name, text string) string {
 	p.TB.Helper()
 	dir := filepath.Join(p.TB.TempDir(), "outside")
 	p.Git(p.Dir, "worktree", "add", "-q", "--detach", dir, "integration")

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/merge"
+	"liza/pkg/verb"
+)
+
+type integrationOptions struct {
+	env    *Env
+	reason string
+}
+
+func newIntegration(env *Env) *urfave.Command {
+	o := &integrationOptions{env: env}
+	reason := func() []urfave.Flag {
+		return []urfave.Flag{text("reason", "`T` why, for the journal", &o.reason)}
+	}
+	return &urfave.Command{
+		Name: "integration", Category: "people", Usage: "show how the integration branch stands, and decide about a tip that Liza did not make",
+		Description: "Alone it shows where the branch stands, where Liza left it, how far it is behind its base branch, and whose merged work it lacks; that changes\n" +
+			"nothing. When somebody else moved the branch, merges wait until a person accepts or restores." +
+			examples("liza integration", "liza integration accept --reason 'my own fix'", "liza integration restore") + exitsText(0, 1, 2, 3, 4, 5, 7),
+		Commands: []*urfave.Command{{
+			Name: "accept", Usage: "the branch is right where it stands",
+			Description: "Remembers the tip as it is. What Liza had left there is saved under refs/liza/attic when the branch does not contain it; merged work that is\n" +
+				"missing is named, and `liza merge --again TASK` brings it back." +
+				examples("liza integration accept", "liza integration accept --reason 'my own fix' --json") + exitsText(0, 1, 2, 3, 4, 5, 7),
+			Flags: reason(), Action: env.do(o.accept),
+		}, {
+			Name: "restore", Usage: "put the branch back to where Liza left it",
+			Description: "The branch moves by compare-and-swap; the tip at which it stood is saved under refs/liza/attic first. A branch that was deleted is made again." +
+				examples("liza integration restore", "liza integration restore --reason 'not reviewed' --json") + exitsText(0, 1, 2, 3, 4, 5, 7),
+			Flags: reason(), Action: env.do(o.restore),
+		}},
+		Action: env.do(o.show),
+	}
+}
+
+func (o *integrationOptions) show(ctx context.Context, _ []string) error {
+	d, err := o.env.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := d.Integration(ctx)
+	if err != nil {
+		return err
+	}
+	return o.env.Print(b, "%s", branchText(b))
+}
+
+func (o *integrationOptions) accept(ctx context.Context, _ []string) error {
+	return o.decide(ctx, (*verb.Desk).AcceptIntegration)
+}
+
+func (o *integrationOptions) restore(ctx context.Context, _ []string) error {
+	return o.decide(ctx, (*verb.Desk).RestoreIntegration)
+}
+
+func (o *integrationOptions) decide(ctx context.Context, verb func(*verb.Desk, context.Context, string) (verb.Branch, error)) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := verb(d, ctx, o.reason)
+	if err != nil {
+		return err
+	}
+	return o.env.Print(b, "%s", branchText(b))
+}
+
+func branchText(b verb.Branch) string {
+	var t strings.Builder
+	switch {
+	case b.Moved:
+		fmt.Fprintf(&t, "%s; merges wait\n", b.Text)
+	case b.Tip == "":
+		fmt.Fprintf(&t, "%s does not exist\n", b.Branch)
+	case b.Known == "":
+		fmt.Fprintf(&t, "%s is at %.9s; the board does not remember where Liza left it\n", b.Branch, b.Tip)
+	default:
+		fmt.Fprintf(&t, "%s is at %.9s, where Liza left it\n", b.Branch, b.Tip)
+	}
+	if b.Saved != "" {
+		fmt.Fprintf(&t, "the other tip is saved as %s\n", b.Saved)
+	}
+	if b.Base != "" && b.Behind > 0 {
+		fmt.Fprintf(&t, "%s; liza sync merges them\n", verb.BehindText(b.Branch, b.Base, b.Behind))
+	} else if b.Base != "" {
+		fmt.Fprintf(&t, "it has everything of its base branch %s\n", b.Base)
+	}
+	if len(b.Lost) > 0 {
+		fmt.Fprintf(&t, "merged, but not on it: %s\n", strings.Join(b.Lost, ", "))
+	}
+	switch {
+	case b.Moved:
+		fmt.Fprintf(&t, "next: %s\n", b.Next)
+	case len(b.Lost) > 0:
+		fmt.Fprintf(&t, "next: liza merge --again %s\n", b.Lost[0])
+	}
+	return t.String()
+}
+
+type syncOptions struct {
+	env  *Env
+	from string
+	dry  bool
+}
+
+func newSync(env *Env) *urfave.Command {
+	o := &syncOptions{env: env}
+	return &urfave.Command{
+		Name: "sync", Category: "people", Usage: "merge the base branch into the integration branch",
+		Description: "The base branch is the one that the integration branch was cut from (base_ref); boards that do not record it use the branch that is checked\n" +
+			"out. The merge goes through the integration checks, as approved work does; a conflict or a failing check moves nothing. Tasks that are open keep\n" +
+			"their base, as after any merge. Your checkout is not touched." +
+			examples("liza sync", "liza sync --from origin/main --dry-run --json") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{
+			text("from", "`REF` to merge instead of the base branch", &o.from),
+			flag("dry-run", "say what would be merged, and whether it conflicts; runs no checks and moves nothing", &o.dry),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *syncOptions) run(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := d.Sync(ctx, o.from, o.dry)
+	if err != nil {
+		return o.env.failMove(err)
+	}
+	guess := ""
+	if r.Guessed {
+		guess = fmt.Sprintf("base_ref is not set: %s, which is checked out, is taken as the base branch\n", r.From)
+	}
+	switch r.Status {
+	case merge.SyncDone:
+		return o.env.Print(r, "%s%s of %s merged: %s is at %.9s\n", guess, plural(r.Commits, "commit"), r.From, r.Branch, r.Commit)
+	case merge.SyncWould:
+		return o.env.Print(r, "%s%s of %s would be merged into %s without a conflict\nnext: liza sync\n", guess, plural(r.Commits, "commit"), r.From, r.Branch)
+	}
+	return o.env.Print(r, "%snothing to do: %s has everything of %s\n", guess, r.Branch, r.From)
+}
+
+// failMove shows why the branch was not moved, in JSON with the files or the log beside the error.
+func (e *Env) failMove(err error) error {
+	if x, ok := asError[*merge.MoveError](err); ok && e.JSON {
+		return e.failWith(explain(err), x)
+	}
+	return err
+}
+
+// nextOfMove is what helps after a conflict or a failing check.
+func nextOfMove(x *merge.MoveError) string {
+	if x.Log != "" {
+		return "cat " + x.Log
+	}
+	return `liza note "TEXT", with which the planner makes a task of it`
+}

@@ -1,0 +1,412 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+	"liza/pkg/merge"
+	"liza/pkg/safefile"
+)
+
+// Branch says how the integration branch stands.
+type Branch struct {
+	Branch  string   `json:"integration_branch"`
+	Tip     string   `json:"tip"`                // "": the branch does not exist
+	Known   string   `json:"known_tip"`          // where Liza left it
+	Moved   bool     `json:"moved"`              // it stands elsewhere
+	Base    string   `json:"base_ref,omitempty"` // the base branch
+	Guessed bool     `json:"base_guessed,omitempty"`
+	Behind  int      `json:"behind"`         // commits of the base branch that it lacks
+	Lost    []string `json:"lost,omitempty"` // merged tasks whose work it lacks
+	Saved   string   `json:"saved,omitempty"`
+	Text    string   `json:"-"` // of a branch that was moved
+	Next    string   `json:"-"`
+}
+
+// IntegrationTip is where the integration branch stands, "" when it does not exist. The snapshot is older than the
+// look at the branch: what a merge left meanwhile is not foreign, and s is told its own tip.
+func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, view func(context.Context) (*blackboard.State, error)) (string, error) {
+	tip, err := repo.BranchTip(ctx, s.IntegrationBranch())
+	if errors.Is(err, git.ErrNotFound) {
+		tip, err = "", nil
+	}
+	if err != nil || !s.ForeignTip(tip) {
+		return tip, err
+	}
+	later, err := view(ctx)
+	if err == nil && (later.Tip() != s.Tip() || !later.ForeignTip(tip)) {
+		return s.Tip(), nil
+	}
+	return tip, nil
+}
+
+func (d *Desk) tipOf(ctx context.Context, s *blackboard.State) (string, error) {
+	return IntegrationTip(ctx, d.Repo, s, d.Store.View)
+}
+
+// SeeIntegration looks where the integration branch stands; a tip that Liza did not make is written into
+// the journal, once, and the work that Liza left is kept from git's garbage collection. It costs one look
+// at a ref, and writes only when there is news.
+func (d *Desk) SeeIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
+	b, news, err := d.standing(ctx, s)
+	if err != nil || !news || d.rehearsal {
+		return b, err
+	}
+	// Under the lock of merges branch and board agree. While somebody merges, the next look sees it.
+	unlock, err := d.lockMerges(ctx, 100*time.Millisecond)
+	if held := new(safefile.HeldError); errors.As(err, &held) {
+		return b, nil
+	}
+	if err != nil {
+		return b, err
+	}
+	defer func() { _ = unlock() }()
+	if s, err = d.View(ctx); err != nil {
+		return b, err
+	}
+	return d.noteIntegration(ctx, s)
+}
+
+// standing compares the branch with what the board says; news: the board does not say it yet.
+func (d *Desk) standing(ctx context.Context, s *blackboard.State) (b Branch, news bool, err error) {
+	b = Branch{Branch: s.IntegrationBranch(), Known: s.Tip()}
+	if b.Tip, err = d.tipOf(ctx, s); err != nil {
+		return b, false, err
+	}
+	if s.Tip() == "" {
+		return b, b.Tip != "", nil
+	}
+	if b.Moved = s.ForeignTip(b.Tip); b.Moved {
+		b.Text, b.Next = s.MovedText(b.Tip), blackboard.DecideTip(b.Tip)
+	}
+	m := s.Integration.Moved
+	return b, b.Moved != (m != nil) || m != nil && m.Tip != b.Tip, nil
+}
+
+// noteIntegration is SeeIntegration under merge.lock.
+func (d *Desk) noteIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
+	b, news, err := d.standing(ctx, s)
+	if err != nil || !news {
+		return b, err
+	}
+	if b.Known == "" {
+		return b, d.asSystem(ctx, func(s *blackboard.State) { s.AdoptTip(b.Tip, d.Now()) })
+	}
+	if b.Moved {
+		if _, err := d.Repo.Keep(ctx, keptTips, b.Known, b.Tip); err != nil {
+			return b, err
+		}
+	}
+	return b, d.asSystem(ctx, func(s *blackboard.State) { s.SeeTip(b.Tip, d.Now()) })
+}
+
+// adoptTip takes the branch as it is for a board that remembers no tip. That a branch was moved is written down by
+// supervisors and watchers: a verb that is refused for it changes nothing.
+func (d *Desk) adoptTip(ctx context.Context, s *blackboard.State) error {
+	if s.Tip() != "" {
+		return nil
+	}
+	_, err := d.SeeIntegration(ctx, s)
+	return err
+}
+
+// keptTips is the folder of the attic with the tips of the integration branch that were left; no task has such an id.
+const keptTips = "_integration"
+
+func (d *Desk) asSystem(ctx context.Context, change func(*blackboard.State)) error {
+	return d.Update(ctx, "integration", func(s *blackboard.State, _ blackboard.Actor) error {
+		change(s)
+		return nil
+	})
+}
+
+// Integration says how the integration branch stands, its base branch and lost work included. It changes nothing.
+func (d *Desk) Integration(ctx context.Context) (Branch, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return Branch{}, err
+	}
+	return d.LookAtIntegration(ctx, s)
+}
+
+// LookAtIntegration is Integration for a snapshot.
+func (d *Desk) LookAtIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
+	b, _, err := d.standing(ctx, s)
+	if err != nil {
+		return b, err
+	}
+	if b.Lost, err = d.lostTasks(ctx, s, b.Tip); err != nil {
+		return b, err
+	}
+	b.Base, b.Guessed, b.Behind, err = d.behind(ctx, s, b.Tip)
+	return b, err
+}
+
+// Behind is how many commits of the base branch the integration branch lacks, and what that branch is called.
+// It costs a look at two refs while the base branch stands where it was synced last.
+func (d *Desk) Behind(ctx context.Context, s *blackboard.State) (base string, n int, err error) {
+	tip, err := d.tipOf(ctx, s)
+	if err != nil {
+		return "", 0, err
+	}
+	base, _, n, err = d.behind(ctx, s, tip)
+	return base, n, err
+}
+
+func (d *Desk) behind(ctx context.Context, s *blackboard.State, tip string) (base string, guessed bool, n int, err error) {
+	base, guessed, err = d.baseRef(ctx, s)
+	if err != nil || base == "" || tip == "" {
+		return base, guessed, 0, err
+	}
+	commit, err := d.Repo.BranchTip(ctx, base)
+	if errors.Is(err, git.ErrNotFound) {
+		commit, err = d.Repo.Resolve(ctx, base)
+	}
+	if errors.Is(err, git.ErrNotFound) {
+		return base, guessed, 0, nil // a branch that was renamed: nothing can be said
+	}
+	if err != nil || commit == tip || s.Integration != nil && commit == s.Integration.Base && !s.ForeignTip(tip) {
+		return base, guessed, 0, err
+	}
+	n, err = d.Repo.CountBetween(ctx, tip, commit)
+	return base, guessed, n, err
+}
+
+// baseRef is the base branch: the one recorded at init, else the one that is checked out in the main checkout.
+func (d *Desk) baseRef(ctx context.Context, s *blackboard.State) (ref string, guessed bool, err error) {
+	if ref := s.Text("base_ref"); ref != "" {
+		return ref, false, nil
+	}
+	head, err := d.Repo.Head(ctx)
+	if err != nil || head.Branch == "" || head.Branch == s.IntegrationBranch() {
+		return "", false, err
+	}
+	return head.Branch, true, nil
+}
+
+// lostTasks are the merged tasks of the board and of the sprint's archive whose work the tip does not have.
+func (d *Desk) lostTasks(ctx context.Context, s *blackboard.State, tip string) ([]string, error) {
+	all, err := d.SprintTasks(s)
+	if err != nil {
+		return nil, err
+	}
+	var commits []string
+	var tasks []*blackboard.Task
+	for _, t := range all {
+		if t != nil && t.Status == blackboard.Merged && t.ChangesFiles() && t.ClaimSeq > 0 && t.MergeCommit != "" && t.MergeCommit != tip {
+			commits, tasks = append(commits, t.MergeCommit), append(tasks, t)
+		}
+	}
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	missing := map[string]bool{}
+	for _, c := range commits {
+		missing[c] = tip == ""
+	}
+	if tip != "" {
+		outside, err := d.Repo.Uncontained(ctx, commits, tip)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range outside {
+			missing[c] = true
+		}
+	}
+	var lost []string
+	for _, t := range tasks {
+		if missing[t.MergeCommit] {
+			lost = append(lost, t.ID)
+		}
+	}
+	return lost, nil
+}
+
+// MissingWork says what of the merged work the integration branch lacks, and the command that helps; "" when it has
+// everything. It asks git once for all tasks.
+func (d *Desk) MissingWork(ctx context.Context) (string, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	b, _, err := d.standing(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	if b.Moved {
+		return b.Text + "; next: " + b.Next, nil
+	}
+	lost, err := d.lostTasks(ctx, s, b.Tip)
+	if err != nil || len(lost) == 0 {
+		return "", err
+	}
+	what := "the work of " + strings.Join(lost, ", ") + " is merged, but not on " + b.Branch
+	return what + "; next: liza merge --again " + lost[0], nil
+}
+
+// AcceptIntegration is a person's decision that the integration branch is right where it stands.
+func (d *Desk) AcceptIntegration(ctx context.Context, reason string) (Branch, error) {
+	return d.decide(ctx, "accept what the integration branch has", reason, func(b *Branch, s *blackboard.State) error {
+		if b.Tip == "" {
+			return refused("liza integration restore", "%s: there is nothing to accept", s.MovedText(""))
+		}
+		var err error
+		if b.Known != "" { // what Liza left may be on the way to be forgotten
+			b.Saved, err = d.Repo.Keep(ctx, keptTips, b.Known, b.Tip)
+		}
+		d.at("I1")
+		return err
+	}, func(b *Branch, s *blackboard.State, reason string, a blackboard.Actor) {
+		s.AcceptTip(b.Tip, reason, b.Saved, a, d.Now())
+	})
+}
+
+// RestoreIntegration puts the integration branch back to where Liza left it. The other tip is saved.
+func (d *Desk) RestoreIntegration(ctx context.Context, reason string) (Branch, error) {
+	return d.decide(ctx, "restore the integration branch", reason, func(b *Branch, s *blackboard.State) error {
+		if path, found, err := d.Repo.CheckedOutAt(ctx, b.Branch); err != nil {
+			return err
+		} else if found {
+			return refused("git -C "+path+" switch OTHER", "%s is checked out in %s; switch it to another branch", b.Branch, path)
+		}
+		if there, err := d.Repo.CommitExists(ctx, b.Known); err != nil {
+			return err
+		} else if !there {
+			return failed("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, shortSHA(b.Known))
+		}
+		if b.Tip != "" {
+			var err error
+			if b.Saved, err = d.Repo.Keep(ctx, keptTips, b.Tip, b.Known); err != nil {
+				return err
+			}
+		}
+		d.at("I1")
+		if err := d.Repo.UpdateRef(ctx, "refs/heads/"+b.Branch, b.Known, b.Tip); err != nil {
+			return err
+		}
+		d.at("I2")
+		return nil
+	}, func(b *Branch, s *blackboard.State, reason string, a blackboard.Actor) {
+		s.RestoreTip(b.Tip, reason, b.Saved, a, d.Now())
+	})
+}
+
+// decide carries out a decision about a tip under merge.lock, so that nothing merges meanwhile.
+func (d *Desk) decide(ctx context.Context, what, reason string, move func(*Branch, *blackboard.State) error,
+	record func(b *Branch, s *blackboard.State, reason string, a blackboard.Actor)) (Branch, error) {
+	var b Branch
+	if err := d.clean(text{"--reason", &reason}); err != nil {
+		return b, err
+	}
+	if err := d.PersonOnly(ctx, what); err != nil {
+		return b, err
+	}
+	wait := d.Config().Protocol.LockTimeout
+	if wait <= 0 {
+		wait = 10 * time.Second
+	}
+	unlock, err := d.lockMerges(ctx, wait)
+	if err != nil {
+		return b, err
+	}
+	defer func() { _ = unlock() }()
+	s, err := d.View(ctx)
+	if err != nil {
+		return b, err
+	}
+	if b, err = d.noteIntegration(ctx, s); err != nil {
+		return b, err
+	}
+	if !b.Moved {
+		return b, nothing(fmt.Sprintf("%s stands where Liza left it, at %s", b.Branch, shortSHA(b.Tip)))
+	}
+	if err := move(&b, s); err != nil {
+		return b, err
+	}
+	err = d.Update(ctx, "integration", func(s *blackboard.State, a blackboard.Actor) error {
+		record(&b, s, reason, a)
+		return nil
+	})
+	if err != nil {
+		return b, err
+	}
+	if s, err = d.View(ctx); err != nil {
+		return b, err
+	}
+	saved := b.Saved
+	b, err = d.LookAtIntegration(ctx, s)
+	b.Saved = saved
+	return b, err
+}
+
+func (d *Desk) lockMerges(ctx context.Context, wait time.Duration) (func() error, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return safefile.Lock(ctx, d.Project.MergeLock(), safefile.Holder{PID: os.Getpid(), Host: d.Proc.Host, Agent: blackboard.Human, Op: "integration", Since: d.Now()})
+}
+
+// Synced is the result of Sync.
+type Synced struct {
+	merge.Synced
+	Guessed bool `json:"base_guessed,omitempty"` // the base branch is not recorded: what is checked out was taken
+}
+
+// Sync merges the base branch, or from, into the integration branch through the integration checks.
+func (d *Desk) Sync(ctx context.Context, from string, dry bool) (Synced, error) {
+	var out Synced
+	if err := d.PersonOnly(ctx, "sync"); err != nil {
+		return out, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	if !dry {
+		if err := d.adoptTip(ctx, s); err != nil {
+			return out, err
+		}
+	}
+	if from == "" {
+		if from, out.Guessed, err = d.baseRef(ctx, s); err != nil {
+			return out, err
+		}
+	}
+	if from == "" {
+		return out, refused("liza sync --from REF", "the base branch is not recorded (base_ref), and no other branch is checked out")
+	}
+	base, err := d.Repo.Resolve(ctx, from)
+	if errors.Is(err, git.ErrNotFound) {
+		return out, usage("liza sync --from REF", "%s does not name a commit of this repository", from)
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Synced, err = d.Merger(blackboard.Human).Sync(ctx, from, base, dry)
+	return out, err
+}
+
+// MergeAgain merges the work of a MERGED task once more that the integration branch has lost.
+func (d *Desk) MergeAgain(ctx context.Context, id string) (merge.Result, error) {
+	if err := d.PersonOnly(ctx, "merge again"); err != nil {
+		return merge.Result{Task: id}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return merge.Result{Task: id}, err
+	}
+	if s.Task(id) == nil {
+		if err := d.known(ctx, id); err != nil {
+			return merge.Result{Task: id}, err
+		}
+	}
+	if err := d.adoptTip(ctx, s); err != nil {
+		return merge.Result{Task: id}, err
+	}
+	return d.Merger(blackboard.Human).Again(ctx, id)
+}
