@@ -65,6 +65,9 @@ func (p *Project) Output(task string) string { return p.in("output", task+".log"
 // OutputAgent is the raw output of an agent's programs that had no task (planner).
 func (p *Project) OutputAgent(agent string) string { return p.in("output", agent+".log") }
 
+// PanicLog has the stacks of what went wrong inside Liza itself while it worked for an agent.
+func (p *Project) PanicLog(agent string) string { return p.in("output", agent+".panic.log") }
+
 // CheckLog is the output of a review check.
 func (p *Project) CheckLog(task, check string) string {
 	return p.in("output", fmt.Sprintf("%s.check-%s.log", task, check))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -134,7 +135,7 @@ func decode(key string, entry *yamldoc.Entry, node *yaml.Node) any {
 		value := reflect.New(s.typ)
 		problems := schema.Problems(node, value.Interface())
 		_ = decodeNode(node, value) // what does not fit stays empty and is one of the problems
-		return newPiece(s, value.Elem(), problems)
+		return newPiece(s, value.Elem(), problems).withoutEmpty(s, node)
 	}
 	if node.Kind != yaml.MappingNode || s.kind == whole || (s.kind == list) != (entry.Name() == "") {
 		return &piece{problems: []yamldoc.Problem{{Line: node.Line, Column: node.Column, Message: "it is no entry of " + key}}}
@@ -142,7 +143,26 @@ func decode(key string, entry *yamldoc.Entry, node *yaml.Node) any {
 	value := reflect.New(s.entry)
 	problems := schema.Problems(node, value.Interface())
 	_ = decodeNode(node, value)
-	return newPiece(s, value, problems)
+	return newPiece(s, value, problems).withoutEmpty(s, node)
+}
+
+// withoutEmpty takes empty entries out of what the piece says, at every depth. What stands in the file keeps them,
+// so that the next change of the piece removes them.
+func (p *piece) withoutEmpty(s section, node *yaml.Node) *piece {
+	if !slices.ContainsFunc(p.problems, func(x yamldoc.Problem) bool { return x.Empty }) {
+		return p
+	}
+	value := reflect.New(p.raw.Type())
+	if p.raw.Kind() == reflect.Pointer {
+		value = reflect.New(p.raw.Type().Elem())
+	}
+	_ = decodeNode(node, value)
+	yamldoc.DropEmpty(value)
+	if p.raw.Kind() != reflect.Pointer {
+		value = value.Elem()
+	}
+	p.norm = newPiece(s, value, nil).norm
+	return p
 }
 
 // decodeNode decodes what fits. A text that no type can take must not end the program.

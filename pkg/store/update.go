@@ -215,7 +215,7 @@ func (f *File) validated(before *version, previous, after *blackboard.State, cha
 		return nil, err
 	}
 	for _, v := range decoding(doc, false) {
-		if changes.concerns(v) {
+		if v.Severity == blackboard.SeverityError && changes.concerns(v) {
 			refused = append(refused, v)
 		}
 	}

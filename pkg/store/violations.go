@@ -90,6 +90,9 @@ func (r *reporter) problems(sec section, e *yamldoc.Entry, path, subject string,
 			r.seen[sec.key+" "+problem.Key] = true
 			v.Rule, v.Severity, v.OnWrite = "V61", blackboard.SeverityWarning, false
 			v.Message = owner(sec, e, path, subject) + ": unknown key '" + problem.Key + "'" + nearest(problem)
+		case problem.Empty:
+			v.Severity = blackboard.SeverityWarning
+			v.Message = owner(sec, e, path, subject) + ": " + problem.Path + ": " + problem.Message
 		case problem.Path == "" && e == nil:
 			v.Rule, v.Message = "V03", "section "+strings.Replace(problem.Message, "it ", "'"+sec.key+"' ", 1)
 		default:

@@ -189,6 +189,20 @@ func (s *Supervisor) beat(ctx context.Context) {
 	}
 }
 
+// beatContained goes on with the heartbeat after a mistake in Liza.
+func (s *Supervisor) beatContained(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.contained(func() error { s.beat(ctx); return nil })
+		if err == nil {
+			return
+		}
+		s.warn("", "the heartbeat: %v", err)
+		if !sleep(ctx, time.Second) {
+			return
+		}
+	}
+}
+
 func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin time.Duration) {
 	st, err := s.Desk.View(ctx)
 	if err != nil {
@@ -291,9 +305,12 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 	var invalid *store.InvalidError
 	var wentBack *store.WentBackError
 	var locked *store.LockedError
+	var failed *panicError
 	switch {
 	case ctx.Err() != nil:
 		return waiting{}, ErrAborted
+	case errors.As(err, &failed):
+		return s.panicked(ctx, failed)
 	case isLost(err) || s.lease.lost():
 		s.warn("", "registers anew: %v", err)
 		s.Desk.Caller.AgentID, s.Desk.Caller.Token, s.ID = "", "", ""

@@ -129,10 +129,12 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 			}
 		}
 	})
-	r = s.Start(ctx, adapter, spec)
+	func() {
+		defer looking.Wait()
+		defer close(done)
+		r = s.Start(ctx, adapter, spec)
+	}()
 	r.Seconds = max(0, r.Seconds)
-	close(done)
-	looking.Wait()
 	r.Usage = s.settled(b, r.Usage)
 	if cause := context.Cause(ctx); r.Outcome == agent.Killed && errors.As(cause, &over) {
 		r.Error = "stopped: " + over.Error()

@@ -69,6 +69,7 @@ type Supervisor struct {
 	movedTold   string // and that was said
 	quotas      int    // quota windows met, and failed reviews: both make the waits longer
 	crashes     int
+	panics      []time.Time
 	idleSince   time.Time
 	waitSince   time.Time // since when the board says what it waits for
 }
@@ -111,7 +112,7 @@ func (s *Supervisor) registered(hard context.Context, work func(hard context.Con
 	var watchers sync.WaitGroup
 	life, stop := context.WithCancel(hard)
 	watchers.Go(func() { s.watchAbort(life, abort) })
-	watchers.Go(func() { s.beat(life) })
+	watchers.Go(func() { s.beatContained(life) })
 	defer watchers.Wait()
 	defer stop()
 	defer func() { err = errors.Join(err, s.leave(err)) }()
@@ -128,7 +129,12 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 		if soft.Err() != nil {
 			return nil
 		}
-		did, wait, err := s.Step(soft, hard)
+		var did bool
+		var wait waiting
+		err := s.contained(func() (err error) {
+			did, wait, err = s.Step(soft, hard)
+			return err
+		})
 		switch {
 		case errors.Is(err, errComplete):
 			return nil

@@ -29,7 +29,7 @@ func (t *Team) Run(soft, hard context.Context) error {
 	var all sync.WaitGroup
 	for _, m := range t.Members {
 		m.Running = running
-		all.Go(func() { ended <- end{m, m.Run(soft, hard)} })
+		all.Go(func() { ended <- end{m, m.contained(func() error { return m.Run(soft, hard) })} })
 	}
 	watched := make(chan struct{})
 	watching, enough := context.WithCancel(hard)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"time"
 )
 
@@ -85,7 +86,13 @@ func (w *Watcher) Pass(ctx context.Context) ([]Alert, error) {
 	if locked != nil || err != nil {
 		open = w.known // nothing can be shared: this watcher goes on alone
 	}
-	facts := w.Look(ctx)
+	facts, failed := w.look(ctx)
+	if failed != nil {
+		if locked == nil {
+			_ = unlock()
+		}
+		return bySeverity(open), failed
+	}
 	if ctx.Err() != nil { // what was not looked at to the end proves nothing
 		if locked == nil {
 			_ = unlock()
@@ -107,6 +114,16 @@ func (w *Watcher) Pass(ctx context.Context) ([]Alert, error) {
 		}
 	}
 	return bySeverity(next), errors.Join(locked, err)
+}
+
+// look is Look. A mistake in Liza ends this look, not the team that is watched.
+func (w *Watcher) look(ctx context.Context) (facts Facts, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("cannot look for alerts: a mistake in Liza: %v\n%s", value, debug.Stack())
+		}
+	}()
+	return w.Look(ctx), nil
 }
 
 // tell shows the sinks what is new to this watcher, whoever of the watchers wrote it.

@@ -17,6 +17,7 @@ type Problem struct {
 	Key          string   // the key concerned
 	Known        []string // for a key that the type does not know: those it does
 	Message      string   // for a value of a wrong type: "'priority' must be an integer, is "high""
+	Empty        bool     // an entry of a list or map that says nothing; see DropEmpty
 }
 
 // Unknown tells whether the problem is a key that nobody knows, not a value of a wrong type.
@@ -89,7 +90,7 @@ func (f *fitter) fit(node *yaml.Node, t reflect.Type, path, key string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if node.ShortTag() == "!!null" || t.Kind() == reflect.Interface {
+	if node.ShortTag() == "!!null" || t.Kind() == reflect.Interface { // empty entries: see fitEntry
 		return
 	}
 	p := reflect.PointerTo(t)
@@ -112,7 +113,7 @@ func (f *fitter) fit(node *yaml.Node, t reflect.Type, path, key string) {
 		}
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			name := node.Content[i].Value
-			f.fit(node.Content[i+1], t.Elem(), join(path, name), name)
+			f.fitEntry(node.Content[i+1], t.Elem(), join(path, name), name)
 		}
 	case reflect.Slice:
 		if node.Kind != yaml.SequenceNode {
@@ -120,13 +121,73 @@ func (f *fitter) fit(node *yaml.Node, t reflect.Type, path, key string) {
 			return
 		}
 		for i, item := range node.Content {
-			f.fit(item, t.Elem(), fmt.Sprintf("%s[%d]", path, i), key)
+			f.fitEntry(item, t.Elem(), fmt.Sprintf("%s[%d]", path, i), key)
 		}
 	default:
 		if node.Kind != yaml.ScalarNode || !p.Implements(textType) && !fitsScalar(node, t) {
 			f.wrong(node, t, path, key)
 		}
 	}
+}
+
+// fitEntry is fit for an entry of a list or map, where nothing at all is a mistake: a dash without text.
+func (f *fitter) fitEntry(node *yaml.Node, t reflect.Type, path, key string) {
+	if n := resolve(node); t.Kind() == reflect.Pointer && n.ShortTag() == "!!null" {
+		f.problems = append(f.problems, Problem{Path: path, Line: n.Line, Column: n.Column, Key: key, Empty: true,
+			Message: "the entry is empty and counts as none; the next change removes it"})
+		return
+	}
+	f.fit(node, t, path, key)
+}
+
+// DropEmpty removes the empty entries from all lists and maps in the value that v points to.
+func DropEmpty(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			DropEmpty(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				DropEmpty(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		if !holds(v.Type().Elem()) {
+			return
+		}
+		n := 0
+		for i := range v.Len() {
+			if e := v.Index(i); e.Kind() != reflect.Pointer || !e.IsNil() {
+				DropEmpty(e)
+				v.Index(n).Set(e)
+				n++
+			}
+		}
+		v.SetLen(n)
+	case reflect.Map:
+		if !holds(v.Type().Elem()) {
+			return
+		}
+		for _, key := range v.MapKeys() {
+			e := v.MapIndex(key)
+			if e.Kind() == reflect.Pointer && e.IsNil() {
+				v.SetMapIndex(key, reflect.Value{})
+				continue
+			}
+			DropEmpty(e)
+		}
+	}
+}
+
+// holds tells of a type of entries that there may be empty ones among or within them.
+func holds(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Map:
+		return true
+	}
+	return false
 }
 
 func (f *fitter) fitStruct(node *yaml.Node, t reflect.Type, path, key string) {

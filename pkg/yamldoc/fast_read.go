@@ -123,12 +123,10 @@ func (r *fastReader) item(p *fastPlan, to, block unsafe.Pointer, i, column int) 
 		return r.value(p.elem, to, column, false) && (!r.null || p.elem.mayBeNull())
 	}
 	twin := unsafe.Add(block, uintptr(i)*p.elem.elem.typ.Size())
-	if !r.value(p.elem.elem, twin, column, false) {
+	if !r.value(p.elem.elem, twin, column, false) || r.null { // empty entries are told with their line
 		return false
 	}
-	if !r.null {
-		*(*unsafe.Pointer)(to) = twin
-	}
+	*(*unsafe.Pointer)(to) = twin
 	return true
 }
 
@@ -169,7 +167,7 @@ func (r *fastReader) mapping(p *fastPlan, to unsafe.Pointer, column int) bool {
 	}
 	for {
 		key, plain, ok := r.key()
-		if !ok || !m.begin(key, plain) || !r.value(m.plan, m.to, column, true) {
+		if !ok || !m.begin(key, plain) || !r.value(m.plan, m.to, column, true) || r.null && m.entries() {
 			return false
 		}
 		m.end(key)
@@ -264,6 +262,9 @@ func (m *filler) begin(key string, plain bool) bool {
 	m.plan, m.to = p.elem, m.held.UnsafePointer()
 	return !m.dict.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key())).IsValid()
 }
+
+// entries tells of a map of pointers, whose empty entries are told with their line.
+func (m *filler) entries() bool { return m.of.kind == fastMap && m.plan.kind == fastPointer }
 
 func (m *filler) end(key string) {
 	switch {

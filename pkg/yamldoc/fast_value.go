@@ -234,12 +234,10 @@ func (r *fastReader) flowList(p *fastPlan, to unsafe.Pointer) bool {
 			continue
 		}
 		twin := unsafe.Add(block, uintptr(n)*p.elem.elem.typ.Size())
-		if !r.flowValue(p.elem.elem, twin) {
+		if !r.flowValue(p.elem.elem, twin) || r.null {
 			return false
 		}
-		if !r.null {
-			*(*unsafe.Pointer)(element) = twin
-		}
+		*(*unsafe.Pointer)(element) = twin
 	}
 	(*sliceHeader)(to).len = n
 	return true
@@ -279,7 +277,7 @@ func (r *fastReader) flowMap(p *fastPlan, to unsafe.Pointer) bool {
 			return false
 		}
 		r.blanks()
-		if !r.flowValue(m.plan, m.to) {
+		if !r.flowValue(m.plan, m.to) || r.null && m.entries() {
 			return false
 		}
 		m.end(key)

@@ -364,6 +364,7 @@ history:
 		"9:7 hold 'hold' must be a map, is a list",
 		"12:24 history[0].event 'event' must be a text, is a map",
 		`13:5 history[1] 'history' must be a map, is "text"`,
+		"14:5 history[2] the entry is empty and counts as none; the next change removes it",
 	}
 	if d := diff(strings.Join(got, "\n"), strings.Join(want, "\n")); d != "" {
 		t.Error(d)

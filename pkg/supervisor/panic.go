@@ -1,0 +1,80 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
+)
+
+// A panicError is a mistake in Liza that showed itself in one member of a team. It ends what that member is at and
+// nothing else.
+type panicError struct {
+	value any
+	log   string // where the stack is
+}
+
+func (e *panicError) Error() string {
+	text := fmt.Sprintf("a mistake in Liza: %v", e.value)
+	if e.log != "" {
+		text += " (see " + e.log + ")"
+	}
+	return text
+}
+
+// contained calls what may panic, and makes an error of it. The stack goes to a file of its own.
+func (s *Supervisor) contained(do func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			failed := &panicError{value: value}
+			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Desk.Now()), s.ID, value, debug.Stack())
+			path := s.Desk.Project.PanicLog(s.ID)
+			if os.MkdirAll(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Desk.Mask(stack))) == nil {
+				failed.log, _ = filepath.Rel(s.Desk.Project.Root, path)
+			}
+			err = failed
+		}
+	}()
+	return do()
+}
+
+// panicked gives back what the member worked on, and counts as a crash: too many of them end the member.
+func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting, error) {
+	s.warn("", "%v", failed)
+	s.panics = append(s.panics, s.Desk.Now())
+	if err := s.contained(func() error { return s.giveBack(ctx, failed) }); err != nil {
+		return waiting{}, fmt.Errorf("%w: %w", ErrGaveUp, err)
+	}
+	limit, window := 3, 5*time.Minute
+	if st, err := s.Desk.View(ctx); err == nil {
+		limit, window = st.Int("crash_limit"), st.Duration("crash_window")
+	}
+	if s.policy.GiveUp(s.panics, limit, window, s.Desk.Now()) {
+		if err := s.gaveUp(ctx, failed.Error(), nil); err != nil {
+			return waiting{}, err
+		}
+		return waiting{}, fmt.Errorf("%w after too many crashes: %w", ErrGaveUp, failed)
+	}
+	return waiting{why: failed.Error(), until: s.Desk.Now().Add(s.policy.CrashWait(len(s.panics)))}, nil
+}
+
+// giveBack counts the crash for the task that a coder was at, and releases what the member holds.
+func (s *Supervisor) giveBack(ctx context.Context, failed *panicError) error {
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range st.Tasks {
+		if t.Status == blackboard.Claimed && t.AssignedTo == s.ID {
+			if _, err := s.Desk.RunFailed(ctx, t.ID, "crashed", failed.Error()); err != nil {
+				return err
+			}
+		}
+	}
+	return s.releaseAll(ctx, failed.Error())
+}
