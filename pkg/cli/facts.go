@@ -101,7 +101,8 @@ func (e *Env) validationFacts(ctx context.Context, p *place, i *store.Inspection
 	if f.JournalProblems, err = p.journalProblems(ctx, i.State.Revision); err != nil || p.repo == nil {
 		return f, err
 	}
-	return f, gitFacts(ctx, p.repo, i.State, p.store.View, &f)
+	err = gitFacts(ctx, p.repo, i.State, p.store.View, &f)
+	return f, err
 }
 
 // journalProblems are what stays wrong with the journal when it is looked at several

@@ -76,7 +76,8 @@ func (s *session) holding(ctx context.Context, id, path string) (h holding, err 
 		}
 	}
 	h.tree = h.headTree
-	return h, s.lookInto(ctx, id, path, admin, &h)
+	err = s.lookInto(ctx, id, path, admin, &h)
+	return h, err
 }
 
 // lookInto finds what the files hold. A worktree that still carries the lock of a claim has had no agent in it: when it

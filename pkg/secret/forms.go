@@ -24,12 +24,16 @@ func formsOf(value string) []string {
 		hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)),
 	}
 	out = append(out, within64(raw)...)
-	for _, u := range []string{url.QueryEscape(value), url.PathEscape(value), component(value)} {
+	for _, u := range []string{url.QueryEscape(value), url.PathEscape(value), component(value), unreserved(raw)} {
 		out = append(out, u, lowerEscapes(u))
 	}
+	percent := fullPercent(raw)
+	out = append(out, percent, strings.ToLower(percent))
+	out = append(out, fullEscape(value, false), fullEscape(value, true))
 	for _, html := range []bool{false, true} {
 		j := jsonEscape(value, html)
-		out = append(out, j, strings.ReplaceAll(j, "/", `\/`), asciiEscape(j))
+		out = append(out, j, strings.ReplaceAll(j, "/", `\/`), asciiEscape(j), upperEscapes(j), upperEscapes(asciiEscape(j)),
+			strings.ReplaceAll(upperEscapes(asciiEscape(j)), "/", `\/`))
 	}
 	if strings.Contains(value, "\n") {
 		for line := range strings.Lines(value) {
@@ -73,6 +77,59 @@ func lowerEscapes(s string) string {
 			out.WriteString(strings.ToLower(s[i : i+3]))
 			i += 2
 			continue
+		}
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}
+
+// fullPercent writes every byte as %2F.
+func fullPercent(value []byte) string {
+	var out strings.Builder
+	for _, b := range value {
+		fmt.Fprintf(&out, "%%%02X", b)
+	}
+	return out.String()
+}
+
+// unreserved is percent encoding of all but letters and digits.
+func unreserved(value []byte) string {
+	var out strings.Builder
+	for _, b := range value {
+		if b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z' {
+			out.WriteByte(b)
+			continue
+		}
+		fmt.Fprintf(&out, "%%%02X", b)
+	}
+	return out.String()
+}
+
+// fullEscape writes every character as \u002f, with letters of either case.
+func fullEscape(value string, upper bool) string {
+	var units []string
+	format := `\u%04x`
+	if upper {
+		format = `\u%04X`
+	}
+	for _, unit := range utf16.Encode([]rune(value)) {
+		units = append(units, fmt.Sprintf(format, unit))
+	}
+	return strings.Join(units, "")
+}
+
+// upperEscapes writes \u00e9 as \u00E9.
+func upperEscapes(s string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+6 <= len(s) && s[i+1] == 'u' {
+			out.WriteString(`\u` + strings.ToUpper(s[i+2:i+6]))
+			i += 5
+			continue
+		}
+		if s[i] == '\\' && i+1 < len(s) { // an escaped backslash begins nothing
+			out.WriteByte(s[i])
+			i++
 		}
 		out.WriteByte(s[i])
 	}

@@ -36,6 +36,12 @@ func TestEveryFormOfAValueIsMasked(t *testing.T) {
 		"JSON without HTML":      `ghp/S3cr<et>\"& wört+😀`,
 		"JSON with \\/":          `ghp\/S3cr<et>\"& wört+😀`,
 		"JSON in ASCII":          `ghp/S3cr<et>\"& w\u00f6rt+\ud83d\ude00`,
+		"JSON in ASCII, capital": `ghp\/S3cr<et>\"& w\u00F6rt+\uD83D\uDE00`,
+		"all but letters":        "ghp%2FS3cr%3Cet%3E%22%26%20w%C3%B6rt%2B%F0%9F%98%80",
+		"every byte":             "%67%68%70%2F%53%33%63%72%3C%65%74%3E%22%26%20%77%C3%B6%72%74%2B%F0%9F%98%80",
+		"every byte, lower case": "%67%68%70%2f%53%33%63%72%3c%65%74%3e%22%26%20%77%c3%b6%72%74%2b%f0%9f%98%80",
+		"every character":        `\u0067\u0068\u0070\u002f\u0053\u0033\u0063\u0072\u003c\u0065\u0074\u003e\u0022\u0026\u0020\u0077\u00f6\u0072\u0074\u002b\ud83d\ude00`,
+		"the same, capital":      `\u0067\u0068\u0070\u002F\u0053\u0033\u0063\u0072\u003C\u0065\u0074\u003E\u0022\u0026\u0020\u0077\u00F6\u0072\u0074\u002B\uD83D\uDE00`,
 		"hexadecimal":            hex.EncodeToString([]byte(value)),
 		"hexadecimal in capital": strings.ToUpper(hex.EncodeToString([]byte(value))),
 	} {

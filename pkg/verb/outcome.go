@@ -153,7 +153,8 @@ func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit 
 		return d.dropped(out, "the claim is no longer this agent's"), nil
 	}
 	want := map[string]string{"ready_for_review": "COMPLETED", "blocked": "STUCK"}[mine]
-	return out, d.reconcile(ctx, r, exit, problem, mine, want, &out)
+	err := d.reconcile(ctx, r, exit, problem, mine, want, &out)
+	return out, err
 }
 
 // reconcile records what the exit command adds to, or how it contradicts, a verb.
@@ -257,7 +258,8 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	case mine == "":
 		return d.dropped(out, "the review claim is no longer this agent's"), nil
 	}
-	return out, d.reconcileReview(ctx, r, exit, problem, mine, &out)
+	err := d.reconcileReview(ctx, r, exit, problem, mine, &out)
+	return out, err
 }
 
 func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *Exit, out Outcome) (Outcome, error) {

@@ -114,7 +114,8 @@ func (d *Desk) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal, er
 		return r, nil
 	case role.Coder:
 		r.Task = r.State.Task(in.Task)
-		return r, d.rehearseClaim(ctx, &r)
+		err = d.rehearseClaim(ctx, &r)
+		return r, err
 	}
 	r.Task = r.State.Task(in.Task)
 	d.rehearseReview(&r)

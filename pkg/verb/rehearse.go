@@ -33,7 +33,8 @@ func (d *Desk) Rehearse(ctx context.Context, id string, triggers blackboard.Trig
 	r := Rehearsal{State: view.Clone()}
 	d.prepare(r.State)
 	if id == "_planner" {
-		return r, d.rehearsePlanning(&r, triggers)
+		err = d.rehearsePlanning(&r, triggers)
+		return r, err
 	}
 	if r.Task = r.State.Task(id); r.Task == nil {
 		message := fmt.Sprintf("no task '%s'", id)
