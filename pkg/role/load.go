@@ -260,9 +260,13 @@ func others(list []*definition, d *definition) string {
 	return strings.Join(names, ", ")
 }
 
-// baseOf is the definition that d inherits from; nil when there is none.
+// baseOf is the definition that d inherits from; nil when there is none. What a project adds to a built-in role reaches
+// the built-in roles that extend it; a role of the project that only has its name is another one, and leaves them alone.
 func (b *builder) baseOf(d *definition) (base *definition, name string) {
 	name = Canonical(d.text("base"))
+	if d.builtin && !b.extends(b.defined(name)) {
+		return b.builtins[name], name
+	}
 	if name != d.name {
 		return b.defined(name), name
 	}
@@ -274,6 +278,17 @@ func (b *builder) baseOf(d *definition) (base *definition, name string) {
 		}
 	}
 	return b.builtins[name], name
+}
+
+// extends reports whether a definition of a built-in role's name goes on from that role.
+func (b *builder) extends(d *definition) bool {
+	for n := 0; d != nil && !d.builtin && n <= maxDepth; n++ {
+		if d.text("base") == "" || Canonical(d.text("base")) != d.name {
+			return false
+		}
+		d, _ = b.baseOf(d)
+	}
+	return d != nil && d.builtin
 }
 
 // Entries lists every name: the built-in ones first, then the project's own in byte order.

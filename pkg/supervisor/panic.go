@@ -55,10 +55,7 @@ func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting,
 		limit, window = st.Int("crash_limit"), st.Duration("crash_window")
 	}
 	if s.policy.GiveUp(s.panics, limit, window, s.Desk.Now()) {
-		if err := s.gaveUp(ctx, failed.Error(), nil); err != nil {
-			return waiting{}, err
-		}
-		return waiting{}, fmt.Errorf("%w after too many crashes: %w", ErrGaveUp, failed)
+		return waiting{}, &GaveUp{Why: "too many crashes: " + failed.Error(), Next: "liza run"}
 	}
 	return waiting{why: failed.Error(), until: s.Desk.Now().Add(s.policy.CrashWait(len(s.panics)))}, nil
 }
