@@ -20,7 +20,7 @@ type Versions struct {
 }
 
 // versionTimeout is how long a run waits for the version of its program, once a process.
-const versionTimeout = 5 * time.Second
+const versionTimeout = 15 * time.Second
 
 // versionNumber is what is taken of the line that a program prints.
 var versionNumber = regexp.MustCompile(`\d+\.\d+[\w.+-]*`)

@@ -9,6 +9,9 @@ var attemptOutcomes = map[string]string{
 // finishedRun is the outcome of a run of which nothing is known yet but that it ended well.
 const finishedRun = "finished"
 
+// crashedRun is the outcome of a run whose program failed by itself.
+const crashedRun = "crashed"
+
 // judgeAttempt writes what came of the work into the newest run of the coder, and, for a
 // verdict, of the reviewer. Runs that ended badly keep how they ended.
 func (t *Task) judgeAttempt(event string) {

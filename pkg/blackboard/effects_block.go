@@ -88,6 +88,7 @@ var clearBlock = Effect{"E-UNBLOCK", func(m *move) {
 		t.BlockedReason = ""
 	}
 	t.BlockedKind, t.BlockedQuestions, t.Attempted, t.Halt = "", nil, nil, nil
+	t.Crashes = 0
 	m.state.withdrawQuestions(t.ID)
 	m.h.Reason, m.h.Attic = oneLine(m.in.Reason), m.in.Attic
 	m.detail = m.in.Reason

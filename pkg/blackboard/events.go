@@ -2,6 +2,7 @@ package blackboard
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -363,15 +364,39 @@ func (s *State) Retry(id string, a Actor, in Input, now time.Time) error {
 }
 
 // RunFailed records a run that ended badly (T39). in.Outcome says how: timeout, stalled,
-// crashed or killed. A timeout or stall of the last iteration blocks the task (T26).
+// crashed or killed. A timeout or stall of the last iteration blocks the task (T26), and so does
+// the last crash that limits.task_crashes allows (T24).
 func (s *State) RunFailed(id string, a Actor, in Input, now time.Time) error {
 	t := s.Task(id)
 	over := t != nil && countsAsIteration(in.Outcome) && s.IterationsOver(t)
-	if err := s.run(EvRunFailed, id, a, in, now); err != nil || !over {
+	if err := s.run(EvRunFailed, id, a, in, now); err != nil {
 		return err
 	}
 	in.Reason = strings.TrimSuffix(in.Outcome+": "+in.Reason, ": ")
-	return s.run(EvLimit, id, a, in, now)
+	switch {
+	case over:
+		return s.run(EvLimit, id, a, in, now)
+	case in.Outcome == crashedRun && s.crashedTooOften(s.Task(id)):
+		return s.blockCrashed(id, a, in, now)
+	}
+	return nil
+}
+
+// blockCrashed stops a task that its program does not survive. The question is the supervisor's.
+func (s *State) blockCrashed(id string, a Actor, in Input, now time.Time) error {
+	reason := fmt.Sprintf("its agent program crashed %d times in a row, last: %s", s.Task(id).Crashes, in.Reason)
+	if len(in.Tail) > 0 {
+		reason += "\nIts last output:\n" + strings.Join(in.Tail, "\n")
+	}
+	in.Reason, in.Questions = reason, List{"What in this task ends its agent program? Change or split the task, or repair the program."}
+	before := len(s.Questions)
+	if err := s.run(EvBlock, id, a, in, now); err != nil {
+		return err
+	}
+	for _, q := range s.Questions[before:] {
+		q.Synthetic = true
+	}
+	return nil
 }
 
 // Rerun starts the task again from nothing, Restep from a recorded commit (T40).

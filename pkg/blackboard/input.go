@@ -47,6 +47,7 @@ type Input struct {
 	Tip         string // tip of the task's branch
 	What        string // kind of the event: "failed", "lapsed", "stuck", "retry" …
 	Outcome     string // of a failed run: timeout, stalled, crashed, killed
+	Tail        List   // the last lines that it printed
 	Halt        *Halt
 	Recovered   *bool
 

@@ -161,6 +161,7 @@ type Task struct {
 	Attempted        List   `yaml:"attempted,omitempty"`
 	FailedBy         List   `yaml:"failed_by,omitempty"`
 	Failures         int    `yaml:"failures,omitempty"`
+	Crashes          int    `yaml:"crashes,omitempty"` // of its program, in a row
 	Supersedes       List   `yaml:"supersedes,omitempty"`
 	SupersededBy     List   `yaml:"superseded_by,omitempty"`
 	RescopeReason    string `yaml:"rescope_reason,omitempty"`

@@ -56,6 +56,7 @@ type RunResult struct {
 	TokensOut int
 	Cached    int
 	Crashed   bool
+	Finished  bool // the program came to its end by itself
 	Outcome   *LastOutcome
 }
 
@@ -79,7 +80,7 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 	e.Child, e.ReservedCents = nil, 0
 	e.IterationsTotal++
 	s.endPauses(now)
-	if r.Crashed {
+	if r.Crashed && s.firstCrash(r) {
 		var kept []Time
 		for _, c := range e.Crashes {
 			if at, ok := c.At(); ok && now.Sub(at) <= s.Duration("crash_window") {
@@ -124,6 +125,7 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 			conversation := *c
 			r.Attempt.Session = &conversation
 		}
+		s.countCrash(t, r)
 		t.addAttempt(&r.Attempt)
 		if r.Outcome != nil {
 			last := *r.Outcome
@@ -132,6 +134,38 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// firstCrash reports whether a crash counts for the supervisor (protocol 13.3). A task whose
+// program crashes again and again is stopped by a limit of its own, and counts once: other
+// tasks go on, while a program that can do none of them still ends its supervisor.
+func (s *State) firstCrash(r RunResult) bool {
+	t := s.Task(r.Task)
+	switch {
+	case t == nil:
+		return true
+	case r.Attempt.Kind == string(RoleReviewer):
+		return t.ReviewFailures == 0
+	}
+	return t.Crashes == 0 || s.LimitOf(t, "task_crashes") == 0
+}
+
+// countCrash counts the crashes of a task's coders in a row: what a provider refuses, and what
+// a limit or a person stopped, neither counts nor ends the row.
+func (s *State) countCrash(t *Task, r RunResult) {
+	switch {
+	case r.Attempt.Kind != string(RoleCoder):
+	case r.Crashed:
+		t.Crashes++
+	case r.Finished:
+		t.Crashes = 0
+	}
+}
+
+// crashedTooOften reports whether the program crashed on the task as often as it may.
+func (s *State) crashedTooOften(t *Task) bool {
+	limit := s.LimitOf(t, "task_crashes")
+	return limit > 0 && t.Crashes >= limit
 }
 
 // claimSeqOf is the attempt that the agent's run belongs to: when the run ends, somebody

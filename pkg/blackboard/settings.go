@@ -40,6 +40,7 @@ var settings = map[string]any{
 	"max_agent_runs":             50,
 	"max_review_retries":         2,
 	"max_parse_retries":          3,
+	"task_crashes":               2,
 	"crash_limit":                3,
 	"crash_window":               300,
 	"planner_retries":            3,

@@ -28,6 +28,7 @@ func (v *validation) counters(t *Task) {
 	look("max_review_cycles", t.MaxReviewCycles)
 	look("review_failures", t.ReviewFailures)
 	look("failures", t.Failures)
+	look("crashes", t.Crashes)
 	look("timeout_seconds", t.TimeoutSeconds)
 	if t.ReviewCyclesCurrent > t.ReviewCyclesTotal {
 		v.task(t, "review_cycles_current", "review_cycles_current %d > total %d", t.ReviewCyclesCurrent, t.ReviewCyclesTotal).lenient(v.taskOfV1(t))

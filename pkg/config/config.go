@@ -221,6 +221,7 @@ type Limits struct {
 	MaxPlanRetries     int           `key:"max_plan_retries" is:"0.."`
 	MaxReplanDepth     int           `key:"max_replan_depth" is:"0.."`
 	MaxParseRetries    int           `key:"max_parse_retries" is:"0.."`
+	TaskCrashes        int           `key:"task_crashes" is:"0.."`
 	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed"`
 	CostCents          int           `key:"cost_cents" is:"0.."`
 	Time               time.Duration `key:"time_minutes" is:"0.." unit:"m"`

@@ -201,7 +201,7 @@ prices: []
 		`cannot use limits.timeout_minutes.coder of .liza/config.yaml:11: expected a whole number of minutes from 0 to 100000000, found "soon"`,
 		`cannot use limits.warn_percent of .liza/config.yaml:12: expected a whole number from 0 to 100, found 101`,
 		`cannot use agents.mine of .liza/config.yaml:14: expected a map with the key command: a list with the program and its arguments, found a map`,
-		`cannot use agents.broken of .liza/config.yaml:15: expected a map with the keys command, prompt, output, env, provider, `,
+		`cannot use agents.broken of .liza/config.yaml:15: expected a map with the keys command, prompt, output, answer, env, provider, `,
 		`cannot use policy.deny of .liza/config.yaml:16: expected a regular expression (RE2) in the list, found "("`,
 		`cannot use policy.user_kinds of .liza/config.yaml:16: expected a list of strings, found "code"`,
 		`cannot use notify.webhook_url of .liza/config.yaml:17: expected a URL that begins with https:// or http:// and has no user name, found something else`,

@@ -68,7 +68,7 @@ func defaultLimits() Limits {
 	const m = time.Minute
 	return Limits{
 		MaxIterations: 10, MaxAgentRuns: 50, MaxReviewCycles: 5, MaxReviewRetries: 2,
-		MaxPlanRetries: 2, MaxReplanDepth: 3, MaxParseRetries: 3, OnReviewDepth: "escalate",
+		MaxPlanRetries: 2, MaxReplanDepth: 3, MaxParseRetries: 3, TaskCrashes: 2, OnReviewDepth: "escalate",
 		CostCents: 1000, Time: 60 * m,
 		Timeout: Timeouts{Planner: 30 * m, Coder: 30 * m, CodeReviewer: 15 * m, Messenger: 2 * m, Summarizer: 5 * m},
 		Stall:   10 * m, ExecTimeout: 120 * time.Second, CheckTimeout: 300 * time.Second,

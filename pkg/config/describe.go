@@ -89,6 +89,7 @@ var descriptions = map[string]string{
 	"limits.max_plan_retries":              "RETRY of a planner until it waits for a person.",
 	"limits.max_replan_depth":              "Plans in one chain.",
 	"limits.max_parse_retries":             "Times that an answer is asked for again that could not be read.",
+	"limits.task_crashes":                  "Crashes of the agent program in a row until a task is blocked.",
 	"limits.on_review_depth":               "What follows the last rejection: a person decides, or output that is no code is accepted.",
 	"limits.cost_cents":                    "Cost of one task.",
 	"limits.time_minutes":                  "Time of agents at work on one task.",

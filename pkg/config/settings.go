@@ -15,6 +15,7 @@ var renamed = []struct{ setting, key string }{
 	{"max_agent_runs", "limits.max_agent_runs"},
 	{"max_review_retries", "limits.max_review_retries"},
 	{"max_parse_retries", "limits.max_parse_retries"},
+	{"task_crashes", "limits.task_crashes"},
 	{"cost_cents", "limits.cost_cents"},
 	{"time_minutes", "limits.time_minutes"},
 	{"tokens", "limits.tokens"},

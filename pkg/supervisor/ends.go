@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
@@ -73,7 +75,15 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, r agent.Result) (bool
 		s.crashes++
 		return false, s.policy.CrashWait(s.crashes), nil
 	}
-	if _, err := s.Desk.RunFailed(ctx, u.task, "crashed", r.Error); err != nil {
+	blocked, err := s.Desk.RunFailed(ctx, u.task, "crashed", r.Error, lastWords(r.Tail)...)
+	if err != nil {
+		return false, 0, err
+	}
+	if blocked {
+		s.warn(u.task, "blocked: its program crashed as often as limits.task_crashes allows")
+		if s.tooManyCrashes(ctx) {
+			err = s.stopForCrashes(ctx, what)
+		}
 		return false, 0, err
 	}
 	if s.tooManyCrashes(ctx) {
@@ -83,6 +93,27 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, r agent.Result) (bool
 		return false, 0, s.stopForCrashes(u, what)
 	}
 	return true, s.policy.CrashWait(u.crashes), nil
+}
+
+// lastWords are the last lines of a program for people, who read them with a reason.
+func lastWords(tail []string) []string {
+	const lines, size = 10, 300
+	var out []string
+	for _, line := range tail[max(0, len(tail)-lines):] {
+		line = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return -1
+			}
+			return r
+		}, strings.ReplaceAll(line, "\t", "  "))
+		if len(line) > size {
+			line = strings.ToValidUTF8(line[:size], "") + "…"
+		}
+		if strings.TrimSpace(line) != "" {
+			out = append(out, "  "+line)
+		}
+	}
+	return out
 }
 
 func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {

@@ -16,6 +16,7 @@ import (
 func TestTheSixthRestartInARowIsACrash(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
+		c.setting("task_crashes", 0) // or the task would be blocked
 		runs := 0
 		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
 			runs++

@@ -67,6 +67,20 @@ func (c *clockwork) task(id string) {
 	}
 }
 
+func (c *clockwork) setting(key string, value any) {
+	c.TB.Helper()
+	err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
+		if s.Config == nil {
+			s.Config = blackboard.Settings{}
+		}
+		s.Config[key] = value
+		return nil
+	})
+	if err != nil {
+		c.TB.Fatal(err)
+	}
+}
+
 func (c *clockwork) state() *blackboard.State {
 	s, err := c.memory.View(context.Background())
 	if err != nil {
@@ -101,6 +115,7 @@ func (c *clockwork) wants(t *testing.T, action string, want ...time.Duration) {
 func TestThreeCrashesEndASupervisor(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
+		c.setting("task_crashes", 0) // or the task would be blocked
 		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
 			return agent.Result{Outcome: agent.Crashed, ExitCode: 3, Error: "exit code 3: segmentation fault"}
 		})

@@ -29,9 +29,9 @@ func (d *Desk) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, e
 
 // RunFailed records a run that ended badly (T39): timeout, stalled, crashed or killed.
 // limited tells that it was the last iteration, so that the task is BLOCKED (T26).
-func (d *Desk) RunFailed(ctx context.Context, id, outcome, reason string) (limited bool, err error) {
+func (d *Desk) RunFailed(ctx context.Context, id, outcome, reason string, tail ...string) (limited bool, err error) {
 	err = d.Update(ctx, "run failed", func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.RunFailed(id, a, blackboard.Input{Outcome: outcome, Reason: reason}, d.Now()); err != nil {
+		if err := s.RunFailed(id, a, blackboard.Input{Outcome: outcome, Reason: reason, Tail: tail}, d.Now()); err != nil {
 			return err
 		}
 		limited = s.Task(id).Status == blackboard.Blocked

@@ -15,7 +15,7 @@ type NewTask struct {
 
 // TaskLimits are the limits that a task may have for itself (roles-and-knowledge 8.1).
 var TaskLimits = []string{"max_iterations", "max_review_cycles", "max_agent_runs", "max_review_retries", "max_parse_retries",
-	"max_handoffs", "cost_cents", "time_minutes", "tokens"}
+	"max_handoffs", "task_crashes", "cost_cents", "time_minutes", "tokens"}
 
 // SetLimits gives the task limits of its own. Two of them are fields of the task, the
 // others stand in its limits.
