@@ -82,7 +82,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, r agent.Result) (bool
 	if blocked {
 		s.warn(u.task, "blocked: its program crashed as often as limits.task_crashes allows")
 		if s.tooManyCrashes(ctx) {
-			err = s.stopForCrashes(ctx, what)
+			err = s.stopForCrashes(u, what)
 		}
 		return false, 0, err
 	}
