@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	neturl "net/url"
 	"os/exec"
 	"runtime"
 	"time"
@@ -21,7 +23,7 @@ import (
 type serveOptions struct {
 	env            *Env
 	addr, tokenEnv string
-	open           bool
+	open, noToken  bool
 }
 
 func newServe(env *Env) *urfave.Command {
@@ -29,13 +31,15 @@ func newServe(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "serve", Category: "people", Usage: "show the board in a browser, and serve it as JSON",
 		Description: "A page that follows the board, /api/… with JSON, /api/events with server-sent events, and /metrics for Prometheus. Its buttons are verbs of a\n" +
-			"person. Without --token-env only this machine can call it; with it every caller has to send the token, as Authorization: Bearer TOKEN or by\n" +
-			"opening /?token=TOKEN once. It goes on until Ctrl-C." +
+			"person, so every caller has to send a token, as Authorization: Bearer TOKEN or by opening /?token=TOKEN once. The token is new at each start and\n" +
+			"stands in the address that is printed; --token-env names a variable that holds another one, which addresses of other machines need. It goes on\n" +
+			"until Ctrl-C. For people only." +
 			examples("liza serve --open", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "addr", Value: "127.0.0.1:7717", Usage: "`HOST:PORT` to listen on; port 0 takes a free one", Destination: &o.addr},
 			flag("open", "open the page in the browser", &o.open),
 			text("token-env", "`NAME` of the environment variable that holds the token", &o.tokenEnv),
+			flag("no-token", "let every user and program of this machine act as you; on loopback only", &o.noToken),
 		},
 		Action: env.do(o.run),
 	}
@@ -65,9 +69,19 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	}
 	o.env.lasting()
 	url := "http://" + listener.Addr().String() + "/"
+	withToken := url
+	if token != "" {
+		withToken += "?token=" + neturl.QueryEscape(token)
+	}
+	if o.noToken {
+		o.env.Log().Warn("without a token every user and every program of this machine, agents included, can do what you can: pause, approve merges, answer")
+	}
+	if o.tokenEnv == "" {
+		url = withToken // a token that a person has chosen is not shown
+	}
 	fmt.Fprintf(o.env.Stdout, "%s shows the board until Ctrl-C\n", url)
 	if o.open {
-		o.browse(ctx, url)
+		o.browse(ctx, withToken)
 	}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
 		Handler: web.Handler(web.Options{Version: version, Desk: d, Token: token,
@@ -92,9 +106,13 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	return &errDone{130}
 }
 
-// token is what callers have to know. Without one nobody but this machine may listen in.
+// token is what callers have to know: that of --token-env, else a new one. Nobody but this machine
+// may listen in without a token of a person's choice.
 func (o *serveOptions) token() (string, error) {
-	if o.tokenEnv != "" {
+	switch {
+	case o.tokenEnv != "" && o.noToken:
+		return "", usagef("liza help serve", "--no-token and --token-env exclude each other")
+	case o.tokenEnv != "":
 		if token := o.env.Get(o.tokenEnv); token != "" {
 			return token, nil
 		}
@@ -107,7 +125,10 @@ func (o *serveOptions) token() (string, error) {
 	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
 		return "", usagef("liza help serve", "--addr %s can be reached from other machines; that needs --token-env NAME", o.addr)
 	}
-	return "", nil
+	if o.noToken {
+		return "", nil
+	}
+	return rand.Text(), nil
 }
 
 // browse opens the page. Where that is not possible the address is on the screen.

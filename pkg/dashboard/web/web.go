@@ -104,9 +104,9 @@ func (o Options) guard(next http.Handler) http.Handler {
 		case o.Token == "" && !loopback(r.Host):
 			o.fail(w, Problem{Status: http.StatusForbidden, Code: "refused", Message: "this server is for its own machine; '" + r.Host + "' is no name of that", Next: "liza serve --addr ADDR --token-env NAME"})
 		case o.Token != "" && r.URL.Path == "/" && o.knows(r.URL.Query().Get("token")):
-			http.SetCookie(w, &http.Cookie{Name: cookie, Value: o.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.SetCookie(w, &http.Cookie{Name: cookieOf(r), Value: o.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 			http.Redirect(w, r, "/", http.StatusSeeOther)
-		case o.Token != "" && !o.knows(given(r)):
+		case o.Token != "" && !o.given(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			o.fail(w, Problem{Status: http.StatusUnauthorized, Code: "refused", Message: "the token is missing or wrong", Next: "send it as Authorization: Bearer TOKEN, or open /?token=TOKEN"})
 		default:
@@ -115,17 +115,28 @@ func (o Options) guard(next http.Handler) http.Handler {
 	})
 }
 
+// A browser sends the cookies of a host to all its ports, so each has a name of its own: several
+// projects can be open at one time.
 const cookie = "liza_token"
 
-// given is the token of a request.
-func given(r *http.Request) string {
+func cookieOf(r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil {
+		return cookie + "_" + port
+	}
+	return cookie
+}
+
+// given reports whether a request has the token.
+func (o Options) given(r *http.Request) bool {
 	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return t
+		return o.knows(t)
 	}
-	if c, err := r.Cookie(cookie); err == nil {
-		return c.Value
+	for _, name := range []string{cookieOf(r), cookie} {
+		if c, err := r.Cookie(name); err == nil && o.knows(c.Value) {
+			return true
+		}
 	}
-	return ""
+	return false
 }
 
 func (o Options) knows(token string) bool {
