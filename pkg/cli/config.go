@@ -53,7 +53,8 @@ func newConfig(env *Env) *urfave.Command {
 			{
 				Name: "set", ArgsUsage: "KEY VALUE", Usage: "change one setting",
 				Description: "Writes KEY into .liza/config.yaml (made when it is not there) and keeps comments and order; the result is validated first. A list is written\n" +
-					"a,b. A key of the section config of state.yaml (lease_duration, max_coder_iterations …) is changed there. For people only." +
+					"a,b. A key of the section config of state.yaml (lease_duration, max_coder_iterations …) is set there, where it wins over config.yaml; null takes it\n" +
+					"away again. For people only." +
 					examples("liza config set limits.cost_cents 500", "liza config set lease_duration 900") + exitsText(0, 1, 2, 3, 4, 5),
 				Action: env.do(o.set),
 			},
@@ -187,6 +188,10 @@ func (o *configOptions) validate(ctx context.Context, _ []string) error {
 	}
 	if cfg != nil {
 		problems = append(append(problems, o.rolesOf(p, cfg)...), programsOf(cfg)...)
+		s, _, _ := o.env.look(ctx) // without a board nothing is hidden by it
+		for _, h := range o.env.hiddenSettings(p, cfg, s) {
+			problems = append(problems, problem{Level: "warning", Key: h.key, File: h.at.File, Line: h.at.Line, Message: h.message + "; next: " + h.next})
+		}
 	}
 	failed := slices.ContainsFunc(problems, func(p problem) bool { return p.Level == "error" })
 	var b strings.Builder
@@ -331,6 +336,9 @@ func (o *configOptions) setState(ctx context.Context, key, value string) error {
 	if err != nil {
 		return err
 	}
+	if done.Value == nil {
+		return o.env.Print(done, "%s is no longer in .liza/state.yaml\n", done.Key)
+	}
 	return o.env.Print(done, "%s is %v in .liza/state.yaml\n", done.Key, done.Value)
 }
 
@@ -345,6 +353,6 @@ func (o *configOptions) overruled(ctx context.Context, key string) {
 		return
 	}
 	if s, _, err := o.env.look(ctx); err == nil && s.Config[setting] != nil {
-		o.env.Log().Warn(fmt.Sprintf("config.%s of state.yaml is %v and wins; next: liza config set %s VALUE", setting, s.Config[setting], setting))
+		o.env.Log().Warn(fmt.Sprintf("config.%s of state.yaml is %v and wins; next: liza config set %s null", setting, s.Config[setting], setting))
 	}
 }

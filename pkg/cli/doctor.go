@@ -122,6 +122,9 @@ func (x *doctor) open(ctx context.Context, p *project.Project) {
 	}
 	x.desk = d
 	if x.state, err = d.View(ctx); err == nil {
+		for _, h := range x.env.hiddenSettings(p, d.Config(), x.state) {
+			x.add("config", verb.SeverityWarning, h.key, h.next, "", "%s", h.message)
+		}
 		return
 	}
 	r := explain(err)

@@ -29,6 +29,11 @@ func TestTheExampleBlackboardIsValidAndComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, key := range blackboard.SettingKeys() {
+		if !strings.Contains(string(data), "\n  "+key+": ") {
+			t.Errorf("the section config of the example lacks %s", key)
+		}
+	}
 	state := reflect.TypeFor[blackboard.State]()
 	for i := range state.NumField() {
 		key, _, _ := strings.Cut(state.Field(i).Tag.Get("yaml"), ",")

@@ -41,6 +41,7 @@ func (e *Env) hire(ctx context.Context, cliName, model, scenario string) (*crew,
 	if err != nil {
 		return nil, err
 	}
+	c.warnHidden(ctx)
 	return c, c.installed(first(c.cli, c.desk.Config().Agents.Default))
 }
 

@@ -30,7 +30,6 @@ type Config struct {
 
 	origins map[string]Origin
 	aliases map[string]string // keys that the file gives by another name
-	initial map[string]any
 
 	set, overrides map[string]any // Settings and Overrides
 }

@@ -48,7 +48,7 @@ func TestWithoutAFileEverythingIsDefault(t *testing.T) {
 	t.Parallel()
 	cfg := mustLoad(t, folder(t, "", ""), "HOME=/root", "LIZA_AGENT_ID=coder-1", "LIZA_SECRET_X=1", "LIZA_RUN_ID=7")
 	want := Default()
-	want.initial, want.set, want.overrides = cfg.initial, cfg.set, cfg.overrides
+	want.set, want.overrides = cfg.set, cfg.overrides
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got %+v, want the defaults", cfg)
 	}
@@ -386,15 +386,6 @@ func TestSettingsHaveTheNamesOfTheState(t *testing.T) {
 	}
 	if got := cfg.Overrides(); !maps.Equal(got, map[string]any{"cost_cents": 50, "lease_grace": 5}) {
 		t.Errorf("Overrides: got %v", got)
-	}
-	initial := cfg.Initial()
-	wantInitial := map[string]any{
-		"max_coder_iterations": 3, "max_review_cycles": 5, "heartbeat_interval": 30, "lease_duration": 900, "lease_grace": 60,
-		"coder_poll_interval": 30, "planner_poll_interval": 30, "reviewer_poll_interval": 30,
-		"coder_max_wait": 1800, "planner_max_wait": 1800, "reviewer_max_wait": 1800, "integration_branch": "next/main",
-	}
-	if !maps.Equal(initial, wantInitial) {
-		t.Errorf("Initial: got %v, want %v", initial, wantInitial)
 	}
 }
 

@@ -86,7 +86,6 @@ func load(root *yaml.Node, file string, environment []string) (*Config, []Warnin
 	}
 	d.cfg.shorthands(func(o Origin) bool { return o.File != "" })
 	d.errs = append(d.errs, d.cfg.together()...)
-	d.cfg.initial = d.cfg.initialSettings()
 
 	errs, warnings := environ(d.cfg, environment)
 	d.cfg.shorthands(func(o Origin) bool { return o.Variable != "" })

@@ -30,13 +30,6 @@ var renamed = []struct{ setting, key string }{
 	{"escalation_webhook", "notify.webhook_url"},
 }
 
-// atInit are the keys that init writes into the state.
-var atInit = []string{
-	"max_coder_iterations", "max_review_cycles", "heartbeat_interval", "lease_duration", "lease_grace",
-	"coder_poll_interval", "planner_poll_interval", "reviewer_poll_interval",
-	"coder_max_wait", "planner_max_wait", "reviewer_max_wait", "integration_branch",
-}
-
 // Settings gives, under their names in state.yaml's section config, the values that
 // the file or the environment sets: the defaults of a state (int, string or bool;
 // durations in seconds, time_minutes and sprint_time_minutes in minutes).
@@ -45,26 +38,6 @@ func (c *Config) Settings() map[string]any { return maps.Clone(c.set) }
 // Overrides is the part of Settings that the environment sets. These values win
 // over the state's section config too (roles-and-knowledge 10.2).
 func (c *Config) Overrides() map[string]any { return maps.Clone(c.overrides) }
-
-// Initial gives what init writes into the state's section config: the keys that
-// protocol 2.8 names with the values of the file, or their defaults. Init itself
-// adds base_ref. The environment does not count, because it is not lasting.
-func (c *Config) Initial() map[string]any {
-	out := make(map[string]any, len(c.initial))
-	for k, v := range c.initial {
-		out[k] = v
-	}
-	return out
-}
-
-func (c *Config) initialSettings() map[string]any {
-	all := c.settings(func(Origin) bool { return true })
-	out := map[string]any{}
-	for _, key := range atInit {
-		out[key] = all[key]
-	}
-	return out
-}
 
 // keepSettings makes what Settings and Overrides give: they are asked for whenever somebody
 // looks at the board.

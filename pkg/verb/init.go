@@ -108,7 +108,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		return out, err
 	}
 	undo := undoOf(p, in.Dir)
-	s := firstState(cfg, in, baseRef)
+	s := firstState(in, baseRef)
 	err = p.Create(ctx, func(dir string) error {
 		// The branch has to exist before the project does; a killed init may leave it,
 		// and the next one accepts it, because it stands where it would put it.
@@ -124,7 +124,8 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		if err := repo.AddExclude(ctx, "/.worktrees/"); err != nil {
 			return err
 		}
-		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask}, s)
+		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask}, s,
+			store.Comment{Path: "config", Text: configComment()})
 	})
 	return out, err
 }
@@ -190,12 +191,23 @@ func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start stri
 		"the branch %s exists already at %s, %d commits ahead of and %d behind %s where it would start; --reuse-branch accepts it, --branch NAME takes another", in.Branch, shortSHA(head), ahead, behind, shortSHA(start))
 }
 
-func firstState(cfg *config.Config, in InitInput, baseRef string) *blackboard.State {
+// configComment names the settings that may stand in the section config.
+func configComment() string {
+	text := "What stands here wins over .liza/config.yaml. `liza config show --origin` shows every setting, `liza config set KEY VALUE`\n" +
+		"changes one, and these can stand here:"
+	line := ""
+	for _, key := range blackboard.SettingKeys() {
+		if len(line)+len(key) > 110 {
+			text, line = text+"\n"+line, ""
+		}
+		line = strings.TrimSpace(line + " " + key)
+	}
+	return text + "\n" + line
+}
+
+func firstState(in InitInput, baseRef string) *blackboard.State {
 	at := blackboard.TimeOf(in.Now)
 	goalID := fmt.Sprintf("goal-%d", in.Now.Unix())
-	settings := blackboard.Settings(cfg.Initial())
-	settings["integration_branch"] = in.Branch
-	settings["base_ref"] = baseRef
 	s := &blackboard.State{Version: "1", Revision: 1,
 		Goal: &blackboard.Goal{ID: goalID, Description: in.Goal, SpecRef: in.Spec, Created: at, Status: blackboard.InProgress,
 			AlignmentHistory: []*blackboard.Alignment{{Timestamp: at, Event: "initialization", Summary: "Goal created"}}},
@@ -203,7 +215,9 @@ func firstState(cfg *config.Config, in InitInput, baseRef string) *blackboard.St
 		Sprint: &blackboard.Sprint{ID: "sprint-1", GoalRef: goalID, Scope: &blackboard.SprintScope{}, Timeline: &blackboard.Timeline{Started: at},
 			Status: blackboard.InProgress, Metrics: &blackboard.Metrics{}},
 		CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerOK},
-		Config:         settings,
+		// Where work comes from and goes to was decided now; every other setting has its home in
+		// config.yaml, and stands here only when a person overrides it.
+		Config: blackboard.Settings{"integration_branch": in.Branch, "base_ref": baseRef},
 	}
 	s.Record(blackboard.Entry{Timestamp: at, Agent: blackboard.Human, Action: "initialized", Detail: goalID + ": " + firstLine(in.Goal)})
 	return s

@@ -19,8 +19,16 @@ type Setting struct {
 	File   string `json:"file"`
 }
 
+func setTo(value any) string {
+	if value == nil {
+		return "no longer set"
+	}
+	return fmt.Sprint(value)
+}
+
 // SetSetting changes a key of the section config of state.yaml (protocol 2.8). The value
-// is written as in YAML; the rules of the state refuse one that the key cannot have.
+// is written as in YAML, null takes the key away; the rules of the state refuse one that the
+// key cannot have.
 func (d *Desk) SetSetting(ctx context.Context, key, text string) (Setting, error) {
 	if !slices.Contains(blackboard.SettingKeys(), key) {
 		return Setting{}, usage("liza config show", "state.yaml has no setting %s", key)
@@ -29,7 +37,7 @@ func (d *Desk) SetSetting(ctx context.Context, key, text string) (Setting, error
 		return Setting{}, err
 	}
 	var value any
-	if err := yaml.Unmarshal([]byte(text), &value); err != nil || value == nil {
+	if err := yaml.Unmarshal([]byte(text), &value); err != nil || value == nil && text != "null" {
 		value = text
 	}
 	done := Setting{Key: key, Value: value, File: ".liza/state.yaml"}
@@ -41,9 +49,11 @@ func (d *Desk) SetSetting(ctx context.Context, key, text string) (Setting, error
 		if s.Config == nil {
 			s.Config = blackboard.Settings{}
 		}
-		s.Config[key] = value
+		if s.Config[key] = value; value == nil {
+			delete(s.Config, key)
+		}
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "config_changed",
-			Detail: strings.TrimSpace(fmt.Sprintf("%s: %v", key, value))})
+			Detail: strings.TrimSpace(key + ": " + setTo(value))})
 		return nil
 	})
 	return done, err
