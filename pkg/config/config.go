@@ -25,6 +25,7 @@ type Config struct {
 	Worktree      Worktree         `key:"worktree"`
 	Integration   Integration      `key:"integration"`
 	Hooks         Hooks            `key:"hooks"`
+	Git           Git              `key:"git"`
 	Policy        Policy           `key:"policy"`
 	Notify        Notify           `key:"notify"`
 
@@ -297,6 +298,11 @@ type Integration struct {
 type Hooks struct {
 	PreReview []string `key:"pre_review"`
 	PreMerge  []string `key:"pre_merge"`
+}
+
+// Git says what Liza's own git commands may do.
+type Git struct {
+	Filters []string `key:"filters"`
 }
 
 // Policy says who may do what, and what nobody may.

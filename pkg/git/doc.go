@@ -11,6 +11,8 @@
 //     that read, and commands about refs and worktrees.
 //   - References, commits and ancestors are read with go-git, which needs no process. What go-git cannot read (sha256,
 //     worktreeConfig, reftable, shallow or long histories) is asked of the git command, which also does all the rest.
+//   - No program that the repository's configuration or attributes name is run, but filters in [Repo.Filters]; replaced
+//     objects are not followed, and git is told where its folders are (drivers.go).
 //   - Whatever changes a ref or a worktree holds the lock <common dir>/liza/git.lock, because git 2.39 cannot add
 //     worktrees in parallel. Reads take no lock, but for the list of worktrees.
 //   - A lock file that a killed git left behind is removed under that lock, once, when no git process of this repository

@@ -440,6 +440,7 @@ func (f *fixture) slowFilter(then string) (started func()) {
 	f.write(".git/info/attributes", "a.txt filter=slow\n")
 	f.git("config", "filter.slow.smudge", "echo started > '"+pipe+"'; "+then)
 	f.git("config", "filter.slow.required", "true")
+	f.repo.Filters = []string{"slow"}
 	return func() { readText(f.t, pipe) }
 }
 
@@ -489,6 +490,7 @@ func TestAFailedAddLeavesNothing(t *testing.T) {
 	f.write(".git/info/attributes", "a.txt filter=bad\n")
 	f.git("config", "filter.bad.smudge", "false")
 	f.git("config", "filter.bad.required", "true")
+	f.repo.Filters = []string{"bad"}
 	_, err := f.repo.ProvideWorktree(t.Context(), f.filled(Provide{ID: "task-1"}))
 	wantError(t, err, "cannot create the worktree of task-1", "smudge filter bad failed")
 	f.nothingLeft()

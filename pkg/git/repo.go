@@ -22,8 +22,12 @@ type Repo struct {
 	// Mask, when set, takes secrets out of the messages of commits. Set it before the first use.
 	Mask func(text string) string
 
+	// Filters are the names of the filters that a person allowed (git.filters). Set it before the first use.
+	Filters []string
+
 	place     Place
 	env       []string
+	drivers   drivers
 	contained contained
 }
 

@@ -26,11 +26,16 @@ type call struct {
 	write bool // may take git's optional locks, and waits for the disk
 }
 
-// everywhere keeps the user's hooks, collectors and watchers out of what Liza does.
+// everywhere keeps hooks, collectors and watchers of the user and of agents out of what Liza does; foreignSettings has
+// what a repository may set besides.
 var everywhere = []string{
+	"--no-replace-objects",
 	"-c", "core.hooksPath=/dev/null",
 	"-c", "core.fsmonitor=false",
 	"-c", "core.quotePath=false",
+	"-c", "core.ignoreStat=false",
+	"-c", "log.showSignature=false",
+	"-c", "protocol.ext.allow=never",
 	"-c", "gc.auto=0",
 	"-c", "maintenance.auto=false",
 	"-c", "submodule.recurse=false",
@@ -43,7 +48,7 @@ var durable = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=batch"}
 var foreign = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
 	"GIT_DIFF_OPTS", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_GLOB_PATHSPECS", "GIT_GRAFT_FILE", "GIT_ICASE_PATHSPECS",
-	"GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INDEX_VERSION", "GIT_INTERNAL_SUPER_PREFIX", "GIT_LITERAL_PATHSPECS",
+	"GIT_ATTR_SOURCE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INDEX_VERSION", "GIT_INTERNAL_SUPER_PREFIX", "GIT_LITERAL_PATHSPECS",
 	"GIT_NAMESPACE", "GIT_NOGLOB_PATHSPECS", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
 	"GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
 	"PWD", "OLDPWD", "INIT_CWD", // what git starts must not take the shell's folder for its own
@@ -72,16 +77,23 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	if ctx.Err() != nil {
 		return "", stopped(ctx, "git "+c.args[0])
 	}
-	var args []string
+	var args, own []string
 	if c.dir != "" {
 		args = append(args, "-C", c.dir)
 	}
 	args = append(args, everywhere...)
+	if gitDir := r.gitDirOf(c.dir); gitDir != "" {
+		options, env, err := r.disarm(ctx, gitDir)
+		if err != nil {
+			return "", err
+		}
+		args, own = append(args, options...), append(env, gitFolders(gitDir, r.place.CommonDir, c.dir)...)
+	}
 	if c.write {
 		args = append(args, durable...)
 	}
 	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
-	cmd.Env = slices.Concat(r.env, r.ownEnv(c), c.env)
+	cmd.Env = slices.Concat(r.env, r.ownEnv(c), own, c.env)
 	cmd.Stdin = strings.NewReader(c.stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -98,7 +110,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 // ownEnv keeps git from finding a repository above the folder it was sent to: a folder that has lost its .git must be
 // an error, never a command in the checkout around it.
 func (r *Repo) ownEnv(c call) []string {
-	var env []string
+	env := []string{"GIT_GRAFT_FILE=" + os.DevNull + "/none", "GIT_NO_LAZY_FETCH=1"} // nobody's parents but those of the commits
 	if c.dir != "" {
 		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir), "PWD="+c.dir)
 	}

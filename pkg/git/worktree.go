@@ -190,6 +190,11 @@ func (r *Repo) adminDir(path string) string {
 	if !sameFile(absolute(target, strings.TrimRight(string(back), "\n")), gitFile) {
 		return ""
 	}
+	// git finds the refs of a worktree by this file alone, whatever it was told
+	common, err := os.ReadFile(filepath.Join(target, "commondir"))
+	if err != nil || !sameFile(absolute(target, strings.TrimRight(string(common), "\n")), r.place.CommonDir) {
+		return ""
+	}
 	return target
 }
 
