@@ -80,6 +80,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("USER", "ada")
 	env.Setenv("DEMO", demo)
+	env.Setenv("SPECS", filepath.Join(demo, "..", "..", "..", "specs"))
 	env.Setenv("UNIQUE", filepath.Base(filepath.Dir(env.WorkDir))+"-"+filepath.Base(env.WorkDir))
 	env.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
 	env.Setenv("WORK", env.WorkDir)

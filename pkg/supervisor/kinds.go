@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,15 @@ const maxOutput = 2000
 
 // runMessage lets the messenger write the text, and hands it in.
 func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (bool, time.Duration, error) {
-	text, r, err := s.writeMessage(ctx, u, st, t)
+	var r *agent.Result
+	var err error
+	text := ""
+	if t.ReviewCyclesTotal == 0 { // what a reviewer has rejected is not said again
+		text = toldMessage(st, t.ID)
+	}
+	if text == "" {
+		text, r, err = s.writeMessage(ctx, u, st, t)
+	}
 	switch {
 	case err != nil || errors.Is(context.Cause(ctx), errLost):
 		return false, 0, err
@@ -103,8 +112,22 @@ func (s *Supervisor) noMessage(ctx, life context.Context, u *unit, r agent.Resul
 		return true, s.policy.CrashWait(u.reasks), nil
 	}
 	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.Outcome) + " " + r.Error,
-		Questions: []string{"What should the message say?"}, Synthetic: true})
+		Questions: []string{whatToSay}, Synthetic: true})
 	return false, 0, err
+}
+
+// whatToSay is asked when the messenger gives no text. The answer is the message: asking the
+// messenger again would end in the same question.
+const whatToSay = "What should the message say?"
+
+// toldMessage is what a person answered to that question, "" when nobody has.
+func toldMessage(st *blackboard.State, task string) string {
+	for _, q := range slices.Backward(st.Questions) {
+		if q != nil && q.Task == task && q.Text == whatToSay && strings.TrimSpace(q.Answer) != "" {
+			return strings.TrimSpace(q.Answer)
+		}
+	}
+	return ""
 }
 
 // messageOf is the text of the exit command, else the whole output of a program that

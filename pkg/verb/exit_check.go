@@ -84,16 +84,25 @@ func (e *Exit) check(kind string, keys map[string]json.RawMessage) error {
 	if e.Review != nil && kind == "code_reviewer" {
 		e.Review.check(&bad)
 	} else if kind == "code_reviewer" && e.Action == "COMPLETED" {
-		bad.add("review is missing")
+		bad.add(noReview)
 	}
 	if e.Handoff != nil && (e.Handoff.Summary == "" || e.Handoff.NextAction == "") {
 		bad.add("handoff needs summary and next_action")
+	}
+	if len(bad) == 1 && bad[0] == noReview {
+		return errNoReview
 	}
 	if len(bad) > 0 {
 		return errors.New(strings.Join(bad, "; "))
 	}
 	return nil
 }
+
+// noReview is a reviewer's COMPLETED without its verdict: complete when a verb has given that, else
+// asked for again.
+const noReview = "review is missing"
+
+var errNoReview = errors.New(noReview)
 
 // check applies the rules of a verdict (roles-and-knowledge 5.3).
 func (r *ReviewExit) check(bad *problems) {

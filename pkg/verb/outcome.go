@@ -163,6 +163,7 @@ func (d *Desk) reconcile(ctx context.Context, r Run, exit *Exit, problem error, 
 	switch {
 	case exit == nil && errors.Is(problem, errNoExit):
 		d.Warn(ctx, r.Task, "exit_missing", "the agent used verbs and gave no exit command")
+	case exit == nil && errors.Is(problem, errNoReview): // the verb has given it
 	case exit == nil:
 		return d.anomaly(ctx, r.Task, "exit_invalid", problem.Error())
 	case want != "" && exit.Action != want:
