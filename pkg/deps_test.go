@@ -47,6 +47,7 @@ var rules = map[string]rule{
 	"safefile":       {level: 0, reason: "it must not know what is in the file"},
 	"yamldoc":        {level: 0, reason: "it must not know what a task is"},
 	"secret":         {level: 0, reason: "everything that writes uses it, so it can use nobody"},
+	"seal":           {level: 0, reason: "it keeps a key and seals texts; what an approval is, others know"},
 	"policy":         {level: 0, reason: "it judges a text; nothing is started and nothing is read"},
 	"protocols":      {level: 0, reason: "it holds texts"},
 
@@ -60,7 +61,7 @@ var rules = map[string]rule{
 	"review": {level: 1, may: imports("blackboard", "git", "safefile"), reason: "checks return findings; others store them"},
 
 	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
-	"store": {level: 2, may: imports("blackboard", "history", "yamldoc", "safefile"),
+	"store": {level: 2, may: imports("blackboard", "history", "yamldoc", "safefile", "seal"),
 		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
 	"store/storetest": {level: 2, may: imports("blackboard", "history", "store"), reason: "every backend must pass it"},
 	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols"),

@@ -154,6 +154,7 @@ type Task struct {
 	MergeApproval   *MergeApproval `yaml:"merge_approval,omitempty"`
 	MergeIntent     *MergeIntent   `yaml:"merge_intent,omitempty"`
 	MergeCommit     string         `yaml:"merge_commit,omitempty"`
+	Seal            *Seal          `yaml:"seal,omitempty"`
 
 	BlockedReason    string `yaml:"blocked_reason,omitempty"`
 	BlockedKind      string `yaml:"blocked_kind,omitempty"`

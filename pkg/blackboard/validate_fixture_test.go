@@ -145,6 +145,7 @@ func validOpenTasks() []*Task {
 	merging := submittedTask("merging", Approved, event(10, "approved", "code-reviewer-1"))
 	merging.ApprovedBy, merging.ApprovedCommit = "code-reviewer-1", commitWork
 	merging.MergeApproval = &MergeApproval{Required: true, Decision: "approved", By: "ada", At: ago(8), Reason: "fine"}
+	merging.Seal = &Seal{Verdict: "approved", At: ago(8), Key: "k", MAC: "m"}
 	merging.MergeIntent = &MergeIntent{Commit: commitMerge, Old: commitBase, At: ago(1), By: "code-reviewer-1"}
 
 	failed := submittedTask("failed", IntegrationFailed, event(20, "approved", "code-reviewer-1"), event(19, "integration_failed", "system"))

@@ -280,6 +280,9 @@ func outsideMutations() []mutation {
 		{rule: "V61", name: "comes from the reader", damage: func(_ *State, f *Facts) {
 			f.Decode = []Violation{{Rule: "V61", Path: "tasks[claimed].assignee", Subjects: []string{"claimed"}, Message: "task claimed: unknown key 'assignee'; nearest: assigned_to"}}
 		}, warning: true, path: "tasks[claimed].assignee", subject: "claimed", message: "task claimed: unknown key 'assignee'; nearest: assigned_to"},
+		{rule: "V66", name: "comes from the store", damage: func(_ *State, f *Facts) {
+			f.Decode = []Violation{{Rule: "V66", Path: "tasks[merging].status", Subjects: []string{"merging"}, Message: "task merging: APPROVED was not reached by a verb"}}
+		}, path: "tasks[merging].status", subject: "merging", message: "task merging: APPROVED was not reached by a verb"},
 		{rule: "V62", name: "in a task", damage: func(s *State, f *Facts) {
 			s.Task("claimed").Scope = "use hunter2 here"
 			f.Secrets = findsHunter2

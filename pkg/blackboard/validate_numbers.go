@@ -82,6 +82,9 @@ func (v *validation) timesOfTask(t *Task) {
 	if x := t.MergeIntent; x != nil {
 		look("merge_intent.at", x.At)
 	}
+	if x := t.Seal; x != nil {
+		look("seal.at", x.At)
+	}
 	if x := t.Hold; x != nil {
 		look("hold.at", x.At)
 	}

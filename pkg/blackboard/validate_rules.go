@@ -86,6 +86,7 @@ var validationRules = []validationRule{
 	{"V63", asError, onDemand, !fixable, "integration branch missing, or not where Liza left it", checkIntegrationBranch},
 	{"V64", asWarning, onDemand, !fixable, "approval rate of the sprint is above 95 % with at least 5 verdicts", checkApprovalRate},
 	{"V65", asError, onWrite, !fixable, "claim_seq, iteration or review_cycles_total lower than in the last revision (iteration: except rerun, unblock and a claim by another coder)", perTask(checkCountersGrow)},
+	{"V66", asError, onWrite, !fixable, "APPROVED or MERGED, or who approved what, changed by hand: no seal fits (MERGED when it came onto the board: history)", nil},
 }
 
 // perTask makes the check of a rule from the check of one task.

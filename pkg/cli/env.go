@@ -57,6 +57,7 @@ type Env struct {
 	known  *secret.Set                   // see secrets
 
 	ancestors func() []verb.Ancestor
+	home      func() string   // of the user, by the system
 	shows     bool            // the live view of this process shows alerts
 	late      *sync.WaitGroup // what is still being written when a command ends
 }
@@ -75,6 +76,7 @@ func Std() *Env {
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 			return c, func() { signal.Stop(c) }
 		},
+		home: homeOfUser,
 	}
 	e.ancestors = sync.OnceValue(e.ancestry)
 	return e
@@ -259,7 +261,33 @@ func (e *Env) store(p *project.Project, cfg *settings, shelf *history.Archive) (
 			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: shelf, Secrets: e.secrets().Finder()})
 		},
 		Mask:  e.secrets().Mask,
+		Seals: verb.Seals(e.keys(), p.GitDir, p.Root),
 		Alert: e.storeNotice(p)})
+}
+
+// keys is the person's folder for keys, outside of all repositories; "" when nobody says
+// where that is.
+func (e *Env) keys() string {
+	if state := e.Get("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		return filepath.Join(state, "liza")
+	}
+	home := e.Get("HOME")
+	if !filepath.IsAbs(home) && e.home != nil {
+		home = e.home()
+	}
+	if !filepath.IsAbs(home) {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "liza")
+}
+
+// homeOfUser is the home folder that the system knows, for when HOME is not set.
+func homeOfUser() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
 }
 
 func (e *Env) caller() verb.Caller {

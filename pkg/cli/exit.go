@@ -12,6 +12,7 @@ import (
 	"liza/pkg/merge"
 	"liza/pkg/project"
 	"liza/pkg/safefile"
+	"liza/pkg/seal"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
 )
@@ -75,6 +76,8 @@ func explain(err error) report {
 		r.next = "liza restore --list"
 	} else if _, ok := asError[*store.InvalidError](err); ok {
 		r.code, r.next = 3, "liza validate"
+	} else if x, ok := asError[*seal.NoKeyError](err); ok {
+		r.code, r.next = 4, x.Next()
 	} else if _, ok := asError[*store.VersionError](err); ok {
 		r.code, r.next = 3, "liza version"
 	} else if _, ok := asError[*config.KeyError](err); ok {

@@ -40,6 +40,7 @@ func (o *initOptions) run(ctx context.Context, args []string) error {
 	if !filepath.IsAbs(o.in.Dir) {
 		o.in.Dir = filepath.Join(env.Dir, o.in.Dir)
 	}
+	o.in.Keys = env.keys()
 	done, err := verb.Init(ctx, o.in)
 	if err != nil {
 		return err

@@ -107,7 +107,10 @@ func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Desk, er
 			return nil, fmt.Errorf("cannot make the scratch project: git %s: %v: %s", args[0], err, out)
 		}
 	}
-	if _, err := verb.Init(ctx, verb.InitInput{Goal: "Replay", Spec: "README.md", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.caller().Person}); err != nil {
+	if !o.keep {
+		env.Environ = append(env.Environ, "XDG_STATE_HOME="+filepath.Join(dir, ".git", "liza-state")) // its key goes with it
+	}
+	if _, err := verb.Init(ctx, verb.InitInput{Goal: "Replay", Spec: "README.md", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.caller().Person, Keys: env.keys()}); err != nil {
 		return nil, err
 	}
 	return env.Desk(ctx)

@@ -109,6 +109,15 @@ func (s *session) lookInto(ctx context.Context, id, path, admin string, h *holdi
 	return err
 }
 
+// TreeOf is the tree of a commit.
+func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
+	tree, err := r.treeOf(ctx, commit)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the tree of commit %s: %w", commit, err)
+	}
+	return tree, nil
+}
+
 func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
 	out, err := r.read(ctx, r.place.Root, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
 	return strings.TrimSpace(out), err

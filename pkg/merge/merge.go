@@ -32,9 +32,10 @@ type Merger struct {
 	LogPath     func(task string, n int) string
 	LockPath    string // merge.lock
 	LockTimeout time.Duration
-	Control     func() string           // why nothing may merge now; "" when open
-	Prepare     func(*blackboard.State) // gives a state the configuration's defaults
-	At          func(point string)      // failpoints M0 to M10 of tests
+	Control     func() string                               // why nothing may merge now; "" when open
+	Sealed      func(t *blackboard.Task, tree string) error // why an approval does not count; nil: seals are not looked at
+	Prepare     func(*blackboard.State)                     // gives a state the configuration's defaults
+	At          func(point string)                          // failpoints M0 to M10 of tests
 	Warn        func(text string)
 	Unsaved     func(err error)                    // work could not be let go because it is saved nowhere else; may be nil
 	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked

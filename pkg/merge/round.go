@@ -34,6 +34,9 @@ func (m *Merger) round(ctx context.Context, id string) (Result, error) {
 		j.result.MergeCommit, j.result.Already = j.task.MergeCommit, true
 		return j.result, nil
 	}
+	if err := j.sealed(ctx); err != nil {
+		return j.result, err
+	}
 	facts, err := j.facts(ctx)
 	if err != nil {
 		return j.result, err
@@ -51,6 +54,38 @@ func (m *Merger) round(ctx context.Context, id string) (Result, error) {
 		return j.finish(ctx, commit, j.old)
 	}
 	return j.merge(ctx, facts)
+}
+
+// sealed refuses a task whose approval no verb made, or whose commit is not what was approved.
+func (j *job) sealed(ctx context.Context) error {
+	t := j.task
+	if j.Sealed == nil || t == nil || t.Status != blackboard.Approved {
+		return nil
+	}
+	tree := ""
+	if t.ChangesFiles() && t.ReviewCommit != "" {
+		there, err := j.Repo.CommitExists(ctx, t.ReviewCommit)
+		if err != nil {
+			return err
+		}
+		if there {
+			if tree, err = j.Repo.TreeOf(ctx, t.ReviewCommit); err != nil {
+				return err
+			}
+		} else if t.Seal != nil { // that the commit is lost is told further on
+			tree = t.Seal.Tree
+		}
+	}
+	why := j.Sealed(t, tree)
+	if why == nil {
+		return nil
+	}
+	refusal := &blackboard.Refusal{Guard: "G66", Exit: blackboard.ExitRefused, Next: "liza validate", Message: fmt.Sprintf("task %s is not merged: %v", t.ID, why)}
+	var helps interface{ Next() string }
+	if errors.As(why, &helps) {
+		refusal.Next = helps.Next()
+	}
+	return refusal
 }
 
 // facts are those of G62 to G64.

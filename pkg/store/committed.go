@@ -19,8 +19,10 @@ type record struct {
 	Revision int             `json:"revision"`
 	SHA256   string          `json:"sha256"`
 	At       blackboard.Time `json:"at"`
-	Stamp    safefile.Stamp  `json:"stamp"` // of the file as it was written
-	Chain    chainEnd        `json:"chain"` // where the snapshots have it
+	Stamp    safefile.Stamp  `json:"stamp"`         // of the file as it was written
+	Chain    chainEnd        `json:"chain"`         // where the snapshots have it
+	Key      string          `json:"key,omitempty"` // that signed the record
+	MAC      string          `json:"mac,omitempty"`
 }
 
 // of tells whether v is what Liza wrote last. The stamp, where it can be trusted, says it
@@ -40,8 +42,19 @@ func hexSum(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:]) }
 func (f *File) lizaDir() string       { return filepath.Join(f.o.GitDir, "liza") }
 func (f *File) committedPath() string { return filepath.Join(f.lizaDir(), "committed") }
 
-// committed reads the record; a missing or broken one is no record.
+// committed reads the record; a missing or broken one, and one that the project's key did not
+// sign, is no record but for the name of its key.
 func (f *File) committed() (record, bool) {
+	r, ok := f.record()
+	k, state, _ := f.keyOf(r, nil)
+	if ok && state == ours && (r.Key != k.ID || !k.Fits(r.MAC, r.signed()...)) {
+		return record{Key: r.Key}, false
+	}
+	return r, ok
+}
+
+// record reads the record as it stands in the file.
+func (f *File) record() (record, bool) {
 	var r record
 	data, err := os.ReadFile(f.committedPath())
 	if err != nil || json.Unmarshal(data, &r) != nil || r.SHA256 == "" {
@@ -53,9 +66,14 @@ func (f *File) committed() (record, bool) {
 // settle notes what was just written (W10). The state is safe on disk already, so that
 // this may fail, or get lost with the power, without harm: the next writer takes a state
 // whose revision is higher than the record's as it is.
-func (f *File) settle(v *version, chain chainEnd) {
+func (f *File) settle(v *version, chain chainEnd, key string) {
 	f.keep(v)
-	data, _ := json.Marshal(record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain})
+	rec := record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain, Key: key}
+	if k, state, _ := f.keyOf(rec, nil); state == ours {
+		rec.Key = k.ID
+		rec.MAC = k.Sign(rec.signed()...)
+	}
+	data, _ := json.Marshal(rec)
 	if os.MkdirAll(f.snapshotDir(), 0o755) == nil {
 		_ = put(f.committedPath(), append(data, '\n'))
 	}
@@ -79,14 +97,22 @@ func put(path string, data []byte) error {
 // newer state. previous is what Liza wrote, if a person changed it and it is known.
 func (f *File) compareCommitted(v *version) (now, previous *version, edited bool, rec record, err error) {
 	rec, ok := f.committed()
-	if !ok || v.base.Revision > rec.Revision || rec.of(v) {
+	if rec.of(v) {
 		return v, nil, false, rec, nil
 	}
+	if !ok || v.base.Revision > rec.Revision {
+		_, found := f.judge(v, rec)
+		return v, nil, false, rec, f.refuseForgeries(v, found)
+	}
 	if v.base.Revision == rec.Revision {
-		return v, f.written(rec), true, rec, nil
+		previous, found := f.judge(v, rec)
+		return v, previous, true, rec, f.refuseForgeries(v, found)
 	}
 	m := f.mergeOld(v, rec)
 	if m.err == nil {
+		if err := f.refuseForgeries(m.result, f.forgeries(m.result, m.theirs, rec, true)); err != nil {
+			return nil, nil, false, rec, err
+		}
 		f.o.Alert(AlertStateWentBack, fmt.Sprintf("an edit of revision %d was put over revision %d; both were merged", v.base.Revision, rec.Revision))
 		return m.result, m.theirs, true, rec, nil
 	}

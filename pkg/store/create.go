@@ -30,6 +30,11 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if err != nil {
 		return err
 	}
+	if o.Seals != nil {
+		if _, err := f.makeKey(); err != nil {
+			return err
+		}
+	}
 	first := s.Clone()
 	if o.Mask != nil {
 		first.Mask(nil, o.Mask)
@@ -63,7 +68,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if v.stamp, err = staged.CommitStamp(); err != nil {
 		return err
 	}
-	f.settle(v, f.beginChain(v))
+	f.settle(v, f.beginChain(v), "")
 	return nil
 }
 

@@ -66,9 +66,15 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 	if err != nil {
 		return Edited{}, err
 	}
-	before, _, _, rec, err := f.compareCommitted(read)
+	before, previous, _, rec, err := f.compareCommitted(read)
+	if isForgery(err) { // which the edit may take back
+		before, previous, err = read, f.written(rec), nil
+	}
 	if err != nil {
 		return Edited{}, err
+	}
+	if previous == nil {
+		previous = before
 	}
 	mine := &version{}
 	if err := mine.parse(text, newReader()); err != nil {
@@ -83,6 +89,9 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 	}
 	if done.Names = difference(before, next); len(done.Names) == 0 && before.doc.Is(next.doc.Bytes()) {
 		return Edited{}, nil
+	}
+	if forged := f.forgeries(next, previous, rec, true); len(forged) > 0 {
+		return done, &InvalidError{Path: f.o.Path, Violations: forged}
 	}
 	if refused := f.brokenBy(before, next, mine); len(refused) > 0 {
 		return done, &InvalidError{Path: f.o.Path, Violations: refused}

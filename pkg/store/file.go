@@ -15,6 +15,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/safefile"
+	"liza/pkg/seal"
 	"liza/pkg/yamldoc"
 )
 
@@ -37,6 +38,9 @@ type Options struct {
 
 	Mask func(string) string // hides secrets in what is written, state and journal; may be nil
 	At   func(point string)  // failpoints W1 to W10, for tests
+
+	// Seals makes and checks the seals of approvals; nil: there are none.
+	Seals *Seals
 
 	// Strict proves at each write, for tests, that nobody changed a task that a state
 	// shares with others (blackboard.State.Own), and that looking only at what changed
@@ -72,6 +76,19 @@ type File struct {
 	last     *version // what was read or written last
 	previous *version // the earlier state that was read last
 	merged   *merged  // what became of the old copy that was read last
+	key      *seal.Key
+	judged   judgement         // what was found in the edit that was read last
+	told     *yamldoc.Document // the forgery that was alerted
+}
+
+// judgement is what became of looking for forged approvals in one version.
+type judgement struct {
+	of       keyState
+	doc      *yamldoc.Document
+	rec      record
+	previous *version
+	edited   bool
+	found    []blackboard.Violation
 }
 
 // version is one content of the file, read. It never changes.
@@ -132,7 +149,8 @@ func (f *File) Journal() history.Journal { return f.journal }
 
 // View returns a copy of the state as it is now. It takes no lock. An unreadable file is
 // an *InvalidError; LastValid then has a state to look at. When somebody put an old copy
-// over a newer state, it is what the next write will make of both, or else the newer one.
+// over a newer state, it is what the next write will make of both, or else the newer one. An
+// edit that forges an approval does not count: the state is then the one before it.
 func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -147,6 +165,13 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 		} else if m.theirs != nil {
 			v = m.theirs
 		}
+	}
+	previous, found := f.judge(v, rec)
+	if len(found) > 0 && previous == nil {
+		return nil, &InvalidError{Path: f.o.Path, Violations: found}
+	}
+	if len(found) > 0 {
+		v = previous
 	}
 	return v.base.Fork(), nil
 }
@@ -282,6 +307,7 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 	if rec.SHA256 != "" && !rec.of(v) {
 		i.Previous = f.written(rec).state().Clone()
 	}
+	i.Decode = append(i.Decode, f.inspectSeals(v, rec)...)
 	return i, nil
 }
 

@@ -58,6 +58,9 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 		return 0, "", fmt.Errorf("cannot restore revision %d: %w", revision, err)
 	}
 	rec, _ := f.committed()
+	if forged := f.forgeries(old, f.written(rec), record{}, false); len(forged) > 0 { // snapshots lie in the repository
+		return 0, "", fmt.Errorf("cannot restore revision %d: %w", revision, &InvalidError{Path: f.o.Path, Violations: forged})
+	}
 	before, err := f.read()
 	if err != nil {
 		if before, kept, err = f.broken(old, rec); err != nil {

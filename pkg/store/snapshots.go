@@ -107,7 +107,7 @@ func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) 
 		}
 		now, err := f.read()
 		if rec, ok := f.committed(); gone && err == nil && ok && rec.of(now) {
-			f.settle(now, f.beginChain(now))
+			f.settle(now, f.beginChain(now), rec.Key)
 		}
 		return err
 	})

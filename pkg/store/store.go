@@ -28,6 +28,10 @@ type Op struct {
 	Name  string // the verb: submit
 	Agent string // agent id, human or system
 
+	// Adopt seals all approvals as they stand, also those that no verb made: a person answers
+	// for them.
+	Adopt bool
+
 	// Ahead does what must be on disk before the change is. It is called under the lock
 	// when the change is certain and valid, with the tasks that it takes out of the state,
 	// and again when the write has to be repeated. When it fails nothing is written.

@@ -98,6 +98,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 		return err
 	}
 	before, previous, edited, rec, err := f.compareCommitted(read)
+	if op.Adopt && isForgery(err) {
+		before, previous, edited, err = read, f.written(rec), rec.SHA256 != "", nil
+	}
 	if err != nil {
 		return err
 	}
@@ -119,6 +122,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 		after.Mask(before.base, f.o.Mask)
 	}
 	after.Version, after.Revision = before.base.Version, before.base.Revision // not theirs to change
+	if err := f.seal(op, before.base, after, rec, edited); err != nil {
+		return err
+	}
 	if f.o.Strict {
 		f.proveUntouched(before)
 	}
@@ -158,7 +164,7 @@ func (f *File) commit(before, next *version, rec record, entries []blackboard.En
 	if err != nil {
 		return err
 	}
-	f.settle(next, f.extend(chain, before, next))
+	f.settle(next, f.extend(chain, before, next), rec.Key)
 	f.o.At("W10")
 	_ = f.journal.Rotate(entries) // the change is made; what could not be moved stays where it is
 	return nil

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/project"
+	"liza/pkg/seal"
 	"liza/pkg/store"
 )
 
@@ -24,6 +25,7 @@ type InitInput struct {
 	ReuseBranch bool
 	Dir         string // where to look for the repository
 	Environ     []string
+	Keys        string // the person's folder for keys; see package seal
 	Now         time.Time
 	Person      string
 	Mask        func(text string) string // takes secrets out of what is written; may be nil
@@ -124,7 +126,8 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		if err := repo.AddExclude(ctx, "/.worktrees/"); err != nil {
 			return err
 		}
-		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask}, s,
+		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask,
+			Seals: Seals(in.Keys, repo.CommonDir(), in.Dir)}, s,
 			store.Comment{Path: "config", Text: configComment()})
 	})
 	return out, err
@@ -149,6 +152,22 @@ func gitIn(p *project.Project, dir string) string {
 	}
 	return "git -C " + quoted(p.Root)
 }
+
+// Seals is what a store needs to seal the approvals of the project in dir.
+func Seals(keys, gitDir, dir string) *store.Seals {
+	return &store.Seals{Ring: seal.Ring{Folder: keys, GitDir: gitDir}, TreeOf: func(commit string) (string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), sealTime)
+		defer cancel()
+		repo, err := git.Open(ctx, dir)
+		if err != nil {
+			return "", err
+		}
+		return repo.TreeOf(ctx, commit)
+	}}
+}
+
+// sealTime bounds what git may take under the lock of the state.
+const sealTime = 30 * time.Second
 
 // startOf says where the integration branch starts and what base_ref is.
 func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef string, err error) {

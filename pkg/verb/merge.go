@@ -43,8 +43,18 @@ func (d *Desk) Merge(ctx context.Context, id string) ([]merge.Result, error) {
 // Merger is what merges approved work in the name of by.
 func (d *Desk) Merger(by string) *merge.Merger {
 	cfg := d.Config()
-	return &merge.Merger{Store: d.watched(), Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
+	return &merge.Merger{Store: d.watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
 		Control: d.Control, Prepare: d.prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
+}
+
+// sealed says why the approval of a task does not count.
+func (d *Desk) sealed(t *blackboard.Task, tree string) error {
+	if s, ok := d.Store.(interface {
+		CheckSeal(t *blackboard.Task, tree string) error
+	}); ok {
+		return s.CheckSeal(t, tree)
+	}
+	return nil
 }

@@ -10,11 +10,32 @@ import (
 // mostInvalid is how many subjects get an alert of their own before one stands for all.
 const mostInvalid = 20
 
+// Rules with an alert of their own.
+const (
+	ruleForged = "V66"
+	ruleChain  = "V67"
+)
+
+func forgedApproval(c *check) { c.raiseRule(ruleForged) }
+func journalBroken(c *check)  { c.raiseRule(ruleChain) }
+
+// raiseRule raises one alert for each subject of the errors of a rule.
+func (c *check) raiseRule(rule string) {
+	raised := map[string]bool{}
+	for _, v := range c.Violations {
+		if v.Rule != rule || v.Severity == blackboard.SeverityWarning || len(v.Subjects) == 0 || raised[v.Subjects[0]] {
+			continue
+		}
+		raised[v.Subjects[0]] = true
+		c.raise(v.Subjects[0], "%s; next: liza validate", v.Message)
+	}
+}
+
 func invalidState(c *check) {
 	var subjects []string
 	texts := map[string]string{}
 	for _, v := range c.Violations {
-		if v.Severity == blackboard.SeverityWarning || v.Rule == "V58" || c.Moved != nil && v.Path == "integration.tip" {
+		if v.Severity == blackboard.SeverityWarning || v.Rule == "V58" || v.Rule == ruleForged || v.Rule == ruleChain || c.Moved != nil && v.Path == "integration.tip" {
 			continue // they have alerts of their own
 		}
 		subject := stateFile

@@ -54,7 +54,7 @@ func NewWith(tb testing.TB, in verb.InitInput) *Place {
 	p.Git(p.Dir, "config", "user.email", "test@localhost")
 	p.Git(p.Dir, "add", "-A")
 	p.Git(p.Dir, "commit", "-q", "-m", "start")
-	in.Dir = p.Dir
+	in.Dir, in.Keys = p.Dir, p.keys()
 	if _, err := verb.Init(context.Background(), in); err != nil {
 		tb.Fatal(err)
 	}
@@ -76,6 +76,7 @@ func (p *Place) Open() {
 	p.Secrets = new(secret.Set)
 	p.Shelf = &history.Archive{Dir: p.Project.ArchiveDir()}
 	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask, At: p.At,
+		Seals: verb.Seals(p.keys(), p.Project.GitDir, p.Dir),
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
 			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.Shelf})
 		}})
@@ -83,6 +84,9 @@ func (p *Place) Open() {
 		tb.Fatal(err)
 	}
 }
+
+// keys is the person's folder for keys; processes of the same place share it.
+func (p *Place) keys() string { return filepath.Join(p.Dir, ".git", "test-keys") }
 
 func Write(tb testing.TB, path, text string) {
 	tb.Helper()

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+)
+
+type sealOptions struct {
+	env    *Env
+	reason string
+}
+
+func newSeal(env *Env) *urfave.Command {
+	o := &sealOptions{env: env}
+	return &urfave.Command{
+		Name: "seal", Category: "people", Usage: "answer for every approval and merge that stands on the board",
+		Description: "An approval counts only with its seal, made by a verb with the project's key (in $XDG_STATE_HOME/liza or ~/.local/state/liza). Where that key is\n" +
+			"lost, or the project was copied, nothing can be merged: this command seals what stands on the board as it stands. Look at it first: an approval\n" +
+			"that was edited into the board is sealed as well. Only a person may." +
+			examples("liza seal --reason 'new computer; I have compared the board with the old one'") + exitsText(0, 2, 4, 5),
+		Flags:  []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &o.reason)},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *sealOptions) run(ctx context.Context, _ []string) error {
+	d, err := o.env.Desk(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.Seal(ctx, o.reason)
+	if err != nil {
+		return err
+	}
+	names := "none"
+	if len(done.Tasks) > 0 {
+		names = strings.Join(done.Tasks, ", ")
+	}
+	return o.env.Print(done, "sealed as they stand: %s\n", names)
+}

@@ -1,0 +1,190 @@
+// Package seal keeps the key with which the approvals of a project are sealed, and makes and
+// checks seals (HMAC-SHA-256). The key lies in the person's state folder, outside of the
+// repository: what stands in the repository alone cannot make a seal. A process that runs as
+// the person can read the key as long as nothing hides the folder from it.
+package seal
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrNoFolder says that nobody told where the person's state folder is.
+var ErrNoFolder = errors.New("cannot find the folder for keys: neither XDG_STATE_HOME nor HOME says where it is")
+
+// A NoKeyError says that the key of a project is not in the person's state folder.
+type NoKeyError struct{ ID, Folder string }
+
+func (e *NoKeyError) Error() string {
+	return fmt.Sprintf("cannot use the seals of this project: its key %s is not in %s", e.ID, e.Folder)
+}
+
+// Next is the command that helps.
+func (e *NoKeyError) Next() string { return "liza seal --reason TEXT" }
+
+// Key makes and checks the seals of one project.
+type Key struct {
+	ID     string
+	secret []byte
+}
+
+// Name names the key without telling it.
+func (k *Key) Name() string { return k.ID }
+
+// Ring is where the keys of a person are, seen from one project. GitDir is what the key
+// belongs to: a repository at another place has another key.
+type Ring struct {
+	Folder string // "" when it is not known
+	GitDir string
+}
+
+// file is the content of a key's file.
+type file struct {
+	GitDir string `json:"git_dir"`
+	Secret string `json:"secret"`
+}
+
+// New is a key with that secret.
+func New(secret []byte) *Key {
+	sum := sha256.Sum256(secret)
+	return &Key{ID: hex.EncodeToString(sum[:6]), secret: secret}
+}
+
+// Sign makes the seal of a list of texts.
+func (k *Key) Sign(fields ...string) string {
+	return hex.EncodeToString(k.mac(fields))
+}
+
+// Fits reports whether a seal is that of the texts.
+func (k *Key) Fits(mac string, fields ...string) bool {
+	given, err := hex.DecodeString(mac)
+	return err == nil && hmac.Equal(given, k.mac(fields))
+}
+
+// mac puts the length before each text, so that no two lists have the same bytes.
+func (k *Key) mac(fields []string) []byte {
+	h := hmac.New(sha256.New, k.secret)
+	var size [8]byte
+	for _, f := range fields {
+		binary.BigEndian.PutUint64(size[:], uint64(len(f)))
+		h.Write(size[:])
+		h.Write([]byte(f))
+	}
+	return h.Sum(nil)
+}
+
+// Key is the project's key; nil when there is none yet.
+func (r Ring) Key() (*Key, error) {
+	if r.Folder == "" {
+		return nil, ErrNoFolder
+	}
+	k, _, err := read(r.path(r.place()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return k, err
+}
+
+// Make makes the project's key. When another process was quicker, it is that one.
+func (r Ring) Make() (*Key, error) {
+	if r.Folder == "" {
+		return nil, ErrNoFolder
+	}
+	secret := make([]byte, sha256.Size)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, fmt.Errorf("cannot make a key: %w", err)
+	}
+	err := r.put(file{GitDir: r.place(), Secret: hex.EncodeToString(secret)})
+	if errors.Is(err, fs.ErrExist) {
+		return r.Key()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot keep the key of this project: %w", err)
+	}
+	return New(secret), nil
+}
+
+// Moved finds the key of a project that was moved to where it is now: the key has that id,
+// and nothing is any more where it was made for. The key then belongs to the new place.
+// copied reports that the project is a copy of one that the key belongs to.
+func (r Ring) Moved(id string) (k *Key, copied bool, err error) {
+	if r.Folder == "" {
+		return nil, false, ErrNoFolder
+	}
+	paths, _ := filepath.Glob(filepath.Join(r.Folder, "keys", "*.json"))
+	for _, path := range paths {
+		k, f, err := read(path)
+		if err != nil || k.ID != id {
+			continue
+		}
+		if _, err := os.Lstat(f.GitDir); !errors.Is(err, fs.ErrNotExist) {
+			return nil, true, nil
+		}
+		f.GitDir = r.place()
+		if err := r.put(f); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, false, fmt.Errorf("cannot keep the key of this project: %w", err)
+		}
+		_ = os.Remove(path) // it is kept at its new place
+		return k, false, nil
+	}
+	return nil, false, nil
+}
+
+// put writes a key's file whole, unless there is one.
+func (r Ring) put(f file) error {
+	path := r.path(f.GitDir)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(append(data, '\n'))
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	return os.Link(temp.Name(), path) // unlike a rename it never replaces the key of another process
+}
+
+func (r Ring) place() string {
+	if real, err := filepath.EvalSymlinks(r.GitDir); err == nil {
+		return real
+	}
+	return r.GitDir
+}
+
+func (r Ring) path(place string) string {
+	sum := sha256.Sum256([]byte(place))
+	return filepath.Join(r.Folder, "keys", hex.EncodeToString(sum[:12])+".json")
+}
+
+func read(path string) (*Key, file, error) {
+	var f file
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, f, fmt.Errorf("cannot read the key of this project: %w", err)
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, f, fmt.Errorf("cannot read the key in %s: %v", path, err)
+	}
+	secret, err := hex.DecodeString(f.Secret)
+	if err != nil || len(secret) < sha256.Size {
+		return nil, f, fmt.Errorf("cannot read the key in %s: it is damaged", path)
+	}
+	return New(secret), f, nil
+}

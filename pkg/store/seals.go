@@ -1,0 +1,243 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/seal"
+)
+
+// AlertForgedApproval: somebody edited an approval into the state.
+const AlertForgedApproval = "FORGED_APPROVAL"
+
+// Seals is what a store needs to seal approvals.
+type Seals struct {
+	Ring   seal.Ring
+	TreeOf func(commit string) (string, error) // asks git
+}
+
+// A keyState says what the seals of a project mean to this process.
+type keyState int
+
+const (
+	sealsOff keyState = iota // no seals are made, as for a file outside of a project
+	ours                     // the key is here
+	before                   // the project is from before there were seals: the first write makes the key
+	foreign                  // the project was sealed with a key that is not here
+)
+
+// keyOf finds the key of the project. rec is what Liza wrote last, proven or not.
+func (f *File) keyOf(rec record, s *blackboard.State) (*seal.Key, keyState, error) {
+	if f.o.Seals == nil {
+		return nil, sealsOff, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.key != nil {
+		return f.key, ours, nil
+	}
+	sealedWith := rec.Key
+	if sealedWith == "" && s != nil {
+		for _, t := range s.Tasks {
+			if t != nil && t.Seal != nil && t.Seal.Verdict != blackboard.SealHistory {
+				sealedWith = t.Seal.Key
+				break
+			}
+		}
+	}
+	k, err := f.o.Seals.Ring.Key()
+	copied := false
+	if err == nil && k == nil && sealedWith != "" {
+		k, copied, err = f.o.Seals.Ring.Moved(sealedWith)
+	}
+	switch {
+	case copied: // seals of this key mean nothing where it came from
+		return nil, before, err
+	case k != nil:
+		f.key = k
+		return k, ours, nil
+	case sealedWith != "":
+		return nil, foreign, errors.Join(err, &seal.NoKeyError{ID: sealedWith, Folder: f.o.Seals.Ring.Folder})
+	}
+	return nil, before, err
+}
+
+// signed are the parts of a record that nobody may change.
+func (r record) signed() []string {
+	return []string{"record", fmt.Sprint(r.Revision), r.SHA256, string(r.At), fmt.Sprintf("%+v", r.Stamp)}
+}
+
+// forgeries are the approvals in a version that no verb made. rec is the proven record of what
+// Liza wrote last, and previous that state, if it is known.
+func (f *File) forgeries(v, previous *version, rec record, edited bool) []blackboard.Violation {
+	k, state, _ := f.keyOf(rec, v.base)
+	var sealer blackboard.Sealer
+	switch {
+	case state == ours:
+		sealer = k
+	case state != before || rec.SHA256 == "":
+		return nil
+	} // of a project from before there were seals an edit is compared all the same
+	f.mu.Lock()
+	known := f.judged
+	f.mu.Unlock()
+	if known.of == state && known.doc == v.doc && known.rec == rec && known.previous == previous && known.edited == edited {
+		return known.found
+	}
+	old := previous.state()
+	if state == before && old == nil {
+		old = &blackboard.State{} // an approval that may be new is not sealed
+	}
+	found := locate(v.doc, v.base.Forgeries(old, sealer, edited || state == before, rec.At))
+	f.mu.Lock()
+	f.judged = judgement{of: state, doc: v.doc, rec: rec, previous: previous, edited: edited, found: found}
+	f.mu.Unlock()
+	return found
+}
+
+// judge looks whether a version that is not what Liza wrote last has forged approvals.
+func (f *File) judge(v *version, rec record) (previous *version, found []blackboard.Violation) {
+	if rec.of(v) {
+		return nil, nil
+	}
+	if rec.SHA256 != "" {
+		previous = f.written(rec)
+	}
+	if f.o.Seals == nil {
+		return previous, nil
+	}
+	return previous, f.forgeries(v, previous, rec, rec.SHA256 != "" && v.base.Revision <= rec.Revision)
+}
+
+// refuseForgeries tells of forged approvals and refuses the write.
+func (f *File) refuseForgeries(v *version, found []blackboard.Violation) error {
+	if len(found) == 0 {
+		return nil
+	}
+	refused := &InvalidError{Path: f.o.Path, Violations: found}
+	f.mu.Lock()
+	told := f.told
+	f.told = v.doc
+	f.mu.Unlock()
+	if told == v.doc {
+		return refused
+	}
+	var texts []string
+	for _, v := range found {
+		texts = append(texts, v.Message)
+	}
+	f.o.Alert(AlertForgedApproval, strings.Join(texts, "; "))
+	return refused
+}
+
+// isForgery reports whether a write was refused because of forged approvals.
+func isForgery(err error) bool {
+	var invalid *InvalidError
+	return errors.As(err, &invalid) && invalid.Violations[0].Rule == "V66"
+}
+
+// seal gives the approvals of a change their seals. When the project is from before there were
+// any, all that stand on the board get one, and the journal says so.
+func (f *File) seal(op Op, old, after *blackboard.State, rec record, edited bool) error {
+	k, state, err := f.keyOf(rec, old)
+	switch {
+	case state == sealsOff:
+		return nil
+	case state == foreign && !op.Adopt && !approvalsChanged(old, after):
+		return nil
+	case err != nil && !(op.Adopt && state == foreign):
+		return err
+	case k == nil:
+		if k, err = f.makeKey(); err != nil {
+			return err
+		}
+	}
+	ids, err := after.SealApprovals(old, k, edited || op.Adopt || state == before, f.o.Seals.TreeOf, blackboard.TimeOf(f.o.Now()))
+	if err != nil {
+		return err
+	}
+	if state == before || op.Adopt {
+		after.Record(sealedEntry(fmt.Sprintf("approvals are sealed from now on, with key %s", k.ID), ids))
+	}
+	return nil
+}
+
+func sealedEntry(detail string, ids []string) blackboard.Entry {
+	if len(ids) > 0 {
+		detail += fmt.Sprintf("; what stood on the board was sealed as it stood: %s", strings.Join(ids, ", "))
+	}
+	return blackboard.Entry{Agent: blackboard.System, Action: "sealed", Detail: detail}
+}
+
+func (f *File) makeKey() (*seal.Key, error) {
+	k, err := f.o.Seals.Ring.Make()
+	if err == nil {
+		f.mu.Lock()
+		f.key = k
+		f.mu.Unlock()
+	}
+	return k, err
+}
+
+// approvalsChanged reports whether a change needs a seal.
+func approvalsChanged(before, after *blackboard.State) bool {
+	for i, t := range after.Tasks {
+		if t != nil && (i >= len(before.Tasks) || t != before.Tasks[i]) && t.Status.NeedsSeal() {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckSeal says why the approval of a task does not count, nil when it does. tree is what git
+// says of the review commit now; "" for a task that changes no files.
+func (f *File) CheckSeal(t *blackboard.Task, tree string) error {
+	rec, _ := f.record()
+	k, state, err := f.keyOf(rec, &blackboard.State{Tasks: []*blackboard.Task{t}})
+	switch {
+	case state == sealsOff:
+		return nil
+	case err != nil:
+		return err
+	case state == before:
+		return fmt.Errorf("no approval of this project has been sealed yet")
+	}
+	if why := t.SealFits(k); why != "" {
+		return errors.New(why)
+	}
+	if tree != t.Seal.Tree {
+		return fmt.Errorf("what is in commit %s is not what was approved (tree %s, approved %s)", t.ReviewCommit, tree, t.Seal.Tree)
+	}
+	return nil
+}
+
+// mostNamed is how many tasks a warning names.
+const mostNamed = 5
+
+// inspectSeals is what `liza validate` tells of seals.
+func (f *File) inspectSeals(v *version, rec record) []blackboard.Violation {
+	k, state, err := f.keyOf(rec, v.base)
+	if state == sealsOff {
+		return nil
+	}
+	_, found := f.judge(v, rec)
+	if rec.of(v) && state == ours { // else every seal was looked at
+		found = locate(v.doc, v.base.Forgeries(v.base, k, false, ""))
+	}
+	warn := func(format string, args ...any) {
+		found = append(found, blackboard.Violation{Rule: "V66", Severity: blackboard.SeverityWarning, Path: "tasks", Subjects: []string{"tasks"}, Message: fmt.Sprintf(format, args...)})
+	}
+	if state != ours && err != nil {
+		warn("seals cannot be checked: %v", err)
+	}
+	if ids := v.base.UnsealedHistory(); len(ids) > 0 {
+		names := strings.Join(ids[:min(len(ids), mostNamed)], ", ")
+		if len(ids) > mostNamed {
+			names += ", …"
+		}
+		warn("MERGED without a sealed approval, kept as history (imported, or from before approvals were sealed): %s", names)
+	}
+	return found
+}

@@ -1,0 +1,52 @@
+package verb
+
+import (
+	"context"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/store"
+)
+
+// Sealed says what Seal did.
+type Sealed struct {
+	Revision int      `json:"revision"`
+	Tasks    []string `json:"tasks"` // that have a new seal
+}
+
+// Seal gives every approval and merge on the board a seal, also those that no verb made: the
+// person answers for them. It helps where the key of a project is lost.
+func (d *Desk) Seal(ctx context.Context, reason string) (Sealed, error) {
+	if err := d.clean(text{"--reason", &reason}); err != nil {
+		return Sealed{}, err
+	}
+	if err := d.AdminOnly("seal approvals"); err != nil {
+		return Sealed{}, err
+	}
+	if err := d.PersonOnly(ctx, "seal approvals"); err != nil {
+		return Sealed{}, err
+	}
+	before := map[string]string{}
+	err := d.Store.Update(ctx, store.Op{Name: "seal", Agent: blackboard.Human, Adopt: true}, func(s *blackboard.State) error {
+		for _, t := range s.Tasks {
+			if t != nil && t.Seal != nil {
+				before[t.ID] = t.Seal.MAC
+			}
+		}
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.Human, Action: "sealed", Detail: reason})
+		return nil
+	})
+	if err != nil {
+		return Sealed{}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return Sealed{}, err
+	}
+	done := Sealed{Revision: s.Revision, Tasks: []string{}}
+	for _, t := range s.Tasks {
+		if t != nil && t.Seal != nil && t.Seal.MAC != before[t.ID] {
+			done.Tasks = append(done.Tasks, t.ID)
+		}
+	}
+	return done, nil
+}
