@@ -74,7 +74,7 @@ func (o *demoOptions) run(ctx context.Context) error {
 	if o.env.JSON {
 		steps.Stdout = o.env.Stderr
 	}
-	r := &runOptions{env: &steps, scenario: scenario, planners: 1, coders: 2, reviewers: 1, until: "goal"}
+	r := &runOptions{env: &steps, scenario: scenario, planners: 1, coders: 2, reviewers: 1, until: "goal", quiet: true}
 	if err := r.run(ctx, func(string) bool { return true }); err != nil {
 		return fmt.Errorf("the demo did not complete its goal: %w", err)
 	}

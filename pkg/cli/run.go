@@ -17,7 +17,7 @@ type runOptions struct {
 	cli, model, scenario, until string
 	planners, coders, reviewers int
 	timeout                     time.Duration
-	plain                       bool
+	plain, quiet                bool // quiet: without a look at the machine
 }
 
 func newRun(env *Env) *urfave.Command {
@@ -65,6 +65,9 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	}
 	c.screen = o.env.newScreen()
 	c.screen.colour = c.screen.colour && !o.plain
+	if !o.quiet {
+		o.env.preflight(ctx, c, s)
+	}
 	began := o.env.Now()
 	team := o.team(c, given)
 	if o.timeout > 0 {
