@@ -19,7 +19,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## a whole sprint on a fresh example repository, with scripted agents (DEMO_DIR=folder)
-	@go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent
+	@echo "Building Liza. The first time on a machine this downloads and compiles some 400 packages, for one or two minutes; then it takes a second."
+	@go build -v -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent 2>&1 | \
+		awk '/^[^ :#]+$$/ { if (++n % 50 == 0) { print "  " n " packages compiled"; fflush() }; next } { print; fflush() }'
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## all tests, with the race detector and in random order

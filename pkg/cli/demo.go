@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -25,6 +26,8 @@ type demoOptions struct {
 	env  *Env
 	dir  string
 	keep bool
+
+	verbose bool
 }
 
 func newDemo(env *Env) *urfave.Command {
@@ -32,10 +35,11 @@ func newDemo(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "demo", Category: "people", Usage: "run a whole sprint on an example repository, with scripted agents",
 		Description: "Makes a fresh git repository with a vision, lets a scripted team plan, code, review and merge it, and says where to look. No network, no\n" +
-			"key, no model. Without --dir the repository is made in a temporary folder and removed afterwards, unless --keep is given." +
+			"key, no model, no git identity. It tells what matters; --verbose shows every step. Without --dir the repository is made in a temporary folder and removed afterwards, unless --keep is given." +
 			examples("liza demo", "liza demo --dir greeting") + exitsText(0, 1, 2),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "dir", Usage: "folder to make the repository in; it must not exist or be empty", Destination: &o.dir},
+			flag("verbose", "every step of every agent instead of the story", &o.verbose),
 			&urfave.BoolFlag{Name: "keep", Usage: "keep the temporary folder", Destination: &o.keep},
 		},
 		Action: func(ctx context.Context, _ *urfave.Command) error { return o.run(ctx) },
@@ -74,11 +78,32 @@ func (o *demoOptions) run(ctx context.Context) error {
 	if o.env.JSON {
 		steps.Stdout = o.env.Stderr
 	}
+	told := func() {}
+	if !o.verbose {
+		if told, err = o.story(ctx, env, steps.Stdout); err != nil {
+			return err
+		}
+		steps.Stdout = io.Discard
+	}
 	r := &runOptions{env: &steps, scenario: scenario, planners: 1, coders: 2, reviewers: 1, until: "goal", quiet: true}
-	if err := r.run(ctx, func(string) bool { return true }); err != nil {
-		return fmt.Errorf("the demo did not complete its goal: %w", err)
+	err = r.run(ctx, func(string) bool { return true })
+	told()
+	if err != nil {
+		return fmt.Errorf("the demo did not complete its goal (liza demo --verbose shows every step): %w", err)
 	}
 	return o.show(ctx, dir, temporary)
+}
+
+// story says what a sprint is about to show, and follows it. told ends it when everything was told.
+func (o *demoOptions) story(ctx context.Context, env *Env, out io.Writer) (told func(), err error) {
+	desk, err := env.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprint(out, "A planner, two coders and a reviewer, all scripted, build a greeting command in an example repository (about ten seconds).\n\n")
+	ctx, cancel := context.WithCancel(ctx)
+	done := (&story{out: out, desk: desk, troubles: map[string]string{}}).follow(ctx)
+	return func() { cancel(); <-done }, nil
 }
 
 // folder is where the repository goes.
