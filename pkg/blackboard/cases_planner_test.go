@@ -121,6 +121,11 @@ func TestTheTriggers(t *testing.T) {
 			b.add("x")
 			b.SpecChanges = []*SpecChange{nil, {Timestamp: TimeOf(b.now), Spec: "specs/vision.md", Change: "more"}}
 		}, []string{"specs/vision.md@2026-01-19T14:00:00Z"}, func(b *board) { b.Planner = &Planner{LastRun: &PlannerRun{At: TimeOf(b.now)}} }},
+		{"SYSTEM_AMBIGUITY", func(b *board) {
+			b.add("x")
+			b.Anomalies = []*Anomaly{nil, {ID: "an-1", Type: "system_ambiguity", Reporter: "coder-1", Timestamp: TimeOf(b.now)}, {ID: "an-2", Type: "trade_off", Timestamp: TimeOf(b.now)},
+				{ID: "an-3", Type: "system_ambiguity", Reporter: "planner-1", Timestamp: TimeOf(b.now)}}
+		}, []string{"an-1"}, func(b *board) { b.Planner = &Planner{LastRun: &PlannerRun{At: TimeOf(b.now)}} }},
 		{"DRAFTS_PENDING", func(b *board) { b.must(b.Create(codeTask("x"), true, person, Input{}, b.now)) }, []string{"x"}, func(b *board) {
 			b.Agents["planner-1"].Status = AgentPlanning
 		}},

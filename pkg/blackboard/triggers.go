@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,8 @@ func (s *State) Triggers(f TriggerFacts, now time.Time) []Trigger {
 	add("HUMAN_NOTE", notes, notes)
 	changes := s.newSpecChanges()
 	add("SPEC_CHANGED", changes, changes)
+	unclear := s.newAmbiguities()
+	add("SYSTEM_AMBIGUITY", unclear, unclear)
 	if !f.HumanReview && s.planning("", ProcessFacts{}, now) == "" {
 		var ids []string
 		for t := range s.each() {
@@ -74,7 +77,7 @@ func (s *State) Triggers(f TriggerFacts, now time.Time) []Trigger {
 
 // TriggerKinds lists the kinds in their order.
 var TriggerKinds = []string{"INITIAL_PLANNING", "REPLAN", "BLOCKED_TASKS", "HYPOTHESIS_EXHAUSTED", "INTEGRATION_FAILED",
-	"IMMEDIATE_DISCOVERY", "HUMAN_NOTE", "SPEC_CHANGED", "DRAFTS_PENDING", "REVIEW_STUCK"}
+	"IMMEDIATE_DISCOVERY", "HUMAN_NOTE", "SPEC_CHANGED", "SYSTEM_AMBIGUITY", "DRAFTS_PENDING", "REVIEW_STUCK"}
 
 func triggerOrder(kind string) int { return slices.Index(TriggerKinds, kind) }
 
@@ -147,11 +150,17 @@ func isPlanner(agent string) bool {
 	return role == RolePlanner
 }
 
-func (s *State) newSpecChanges() []string {
+// lastPlanning is when the planner's last run began.
+func (s *State) lastPlanning() time.Time {
 	var last time.Time
 	if s.Planner != nil && s.Planner.LastRun != nil {
 		last, _ = s.Planner.LastRun.At.At()
 	}
+	return last
+}
+
+func (s *State) newSpecChanges() []string {
+	last := s.lastPlanning()
 	var ids []string
 	for c := range present(s.SpecChanges) {
 		if at, ok := c.Timestamp.At(); ok && at.After(last) {
@@ -159,6 +168,55 @@ func (s *State) newSpecChanges() []string {
 		}
 	}
 	return ids
+}
+
+// Ambiguities are the reports that rules are unclear which no person has written a note after: `liza note` answers them.
+func (s *State) Ambiguities() []*Anomaly {
+	var answered time.Time
+	for n := range present(s.HumanNotes) {
+		if at, ok := n.Timestamp.At(); ok && at.After(answered) {
+			answered = at
+		}
+	}
+	if s.Sprint != nil && s.Sprint.Timeline != nil {
+		if began, ok := s.Sprint.Timeline.Started.At(); ok && began.After(answered) {
+			answered = began.Add(-time.Second)
+		}
+	}
+	var open []*Anomaly
+	for a := range present(s.Anomalies) {
+		if at, ok := a.Timestamp.At(); a.Type == "system_ambiguity" && ok && at.After(answered) {
+			open = append(open, a)
+		}
+	}
+	return open
+}
+
+// newAmbiguities are those that the planner has not been told of. Its own are for people.
+func (s *State) newAmbiguities() []string {
+	last := s.lastPlanning()
+	var ids []string
+	for _, a := range s.Ambiguities() {
+		if at, _ := a.Timestamp.At(); !isPlanner(a.Reporter) && at.After(last) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// Unclear is what a report says is unclear, in one line.
+func (a *Anomaly) Unclear() string {
+	text := func(key string) string {
+		if v := a.Details[key]; v != nil {
+			return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+		}
+		return ""
+	}
+	section, question := text("protocol_section"), text("question")
+	if section == "" || question == "" {
+		return section + question
+	}
+	return section + ": " + question
 }
 
 // ID names a change in triggers.

@@ -189,6 +189,9 @@ func (b builder) warnings() []string {
 				orElse(d.During, "no task"), d.Description, d.ID, d.ID)
 		}
 	}
+	for _, a := range b.s.Ambiguities() {
+		add("%s: %s found the rules unclear: %s; liza note TEXT", a.ID, orElse(a.Reporter, "somebody"), a.Unclear())
+	}
 	if sp := b.s.Sprint; sp != nil {
 		if m := sp.Metrics; m != nil && m.ReviewVerdictCount >= 5 && m.ReviewVerdictApprovalRatePercent != nil && *m.ReviewVerdictApprovalRatePercent > 95 {
 			add("reviewers approved %d %% of %d submissions: look whether they read", *m.ReviewVerdictApprovalRatePercent, m.ReviewVerdictCount)

@@ -132,6 +132,7 @@ var meaning = []struct{ kind, text string }{
 	{"IMMEDIATE_DISCOVERY", "Convert each into a task, or defer it with a reason."},
 	{"HUMAN_NOTE", "A person wrote: see the new message."},
 	{"SPEC_CHANGED", "The spec changed: see whether tasks have to change with it."},
+	{"SYSTEM_AMBIGUITY", "An agent found the rules unclear: make the tasks that it concerns say what holds; what only a person can decide, ask."},
 	{"DRAFTS_PENDING", "Drafts wait: complete what their gates miss and finalize them, or abandon them."},
 	{"REVIEW_STUCK", "A review got stuck and is on hold: supersede or abandon the task, or leave it to people."},
 }

@@ -35,6 +35,7 @@ var Kinds = []Kind{
 	{"STALLED", Error, "the sprint is IN_PROGRESS without a control file, but no log entry and no output came for", "alert_stalled", stalled},
 	{"STALE_DRAFT", Warning, "a task is DRAFT for", "alert_stale_draft", staleDraft},
 	{"IMMEDIATE_DISCOVERY", Warning, "an immediate discovery is neither converted nor deferred", "", immediateDiscovery},
+	{"SYSTEM_AMBIGUITY", Warning, "an agent reported that the rules are unclear, and no person has written a note since", "", systemAmbiguity},
 	{"SPEC_CHANGED", Warning, "the spec of a task changed after its claim", "", specChanged},
 	{"PLANNER_STUCK", Error, "a trigger does not wake the planner any more", "planner_retries", plannerStuck},
 	{"NO_AGENT", Warning, "there is work for a role, but no live agent of it for", "120", noAgent},

@@ -97,6 +97,12 @@ var situations = []situation{
 		f.State.Discovered = []*blackboard.Discovery{{ID: "disc-1", Urgency: "immediate", Description: "the API is gone"}, {ID: "disc-2", Urgency: "immediate", ConvertedToTask: "task-0"},
 			{ID: "disc-3", Urgency: "immediate", Deferred: &blackboard.Deferred{By: "planner-1"}}, {ID: "disc-4", Urgency: "deferred"}}
 	}},
+	{kind: "SYSTEM_AMBIGUITY", subject: "an-2", message: "coder-1 found the rules unclear: 4.2: May I rebase?; next: liza note", make: func(f *watch.Facts) {
+		f.State.HumanNotes = []*blackboard.Note{{ID: "note-1", Timestamp: at(10 * minute)}}
+		unclear := blackboard.Settings{"protocol_section": "4.2", "question": "May I\nrebase?"}
+		f.State.Anomalies = []*blackboard.Anomaly{{ID: "an-1", Type: "system_ambiguity", Timestamp: at(20 * minute), Details: unclear},
+			{ID: "an-2", Type: "system_ambiguity", Timestamp: at(5 * minute), Reporter: "coder-1", Details: unclear}, {ID: "an-3", Type: "trade_off", Timestamp: at(minute)}}
+	}},
 	{kind: "SPEC_CHANGED", subject: "task-1", message: "specs/vision.md changed", make: func(f *watch.Facts) { add(f, claimed()).SpecHash = "sha256:0" }},
 	{kind: "PLANNER_STUCK", subject: "BLOCKED_TASKS", message: "launched 3 times", also: []string{"BLOCKED task-1"}, make: func(f *watch.Facts) { // P-131, its alert
 		add(f, blackboard.Task{Status: blackboard.Blocked, BlockedKind: "question"})

@@ -46,6 +46,12 @@ func immediateDiscovery(c *check) {
 	}
 }
 
+func systemAmbiguity(c *check) {
+	for _, a := range c.State.Ambiguities() {
+		c.raise(a.ID, "%s found the rules unclear: %s; next: liza note 'TEXT'", orElse(a.Reporter, "somebody"), a.Unclear())
+	}
+}
+
 // plannerStuck counts a trigger whose launches are used up as suppressed also when the
 // last launch never came to its end.
 func plannerStuck(c *check) {
