@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 )
 
 // ModeGitlink is the mode of a submodule's entry in a tree.
@@ -70,13 +71,48 @@ func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string
 	if err := plainRevs(base, commit); err != nil {
 		return "", err
 	}
-	args = append(args, base, commit, "--")
+	args = append(append(args, base, commit, "--"), paths...)
+	key := strings.Join(args, "\x00")
+	if out, known := r.diffs.get(key); known {
+		return out, nil
+	}
 	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
-	out, err := r.run(ctx, call{dir: r.place.Root, args: append(args, paths...), env: literal})
+	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: literal})
 	if err != nil {
 		return "", fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
 	}
+	if isFullHash(base) && isFullHash(commit) {
+		r.diffs.put(key, out)
+	}
 	return out, nil
+}
+
+// diffs remembers what git said about two commits, which never changes: a submission is compared with its base when it
+// is handed in, when it is checked, and for its reviewer's prompt.
+type diffs struct {
+	mu    sync.Mutex
+	known map[string]string
+	size  int
+}
+
+const diffsKept = 8 << 20 // bytes
+
+func (d *diffs) get(key string) (out string, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out, known = d.known[key]
+	return out, known
+}
+
+func (d *diffs) put(key, out string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size+len(key)+len(out) > diffsKept || d.known == nil {
+		d.known, d.size = map[string]string{}, 0
+	}
+	if d.size += len(key) + len(out); d.size <= diffsKept {
+		d.known[key] = out
+	}
 }
 
 // ReadFile is the content of a file in a commit; path is relative to the top of the tree. Of a symbolic link it is the

@@ -29,6 +29,7 @@ type Repo struct {
 	env       []string
 	drivers   drivers
 	contained contained
+	diffs     diffs
 }
 
 // Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides

@@ -11,9 +11,15 @@ func TestBranchesBelowAFolderAreListed(t *testing.T) {
 	f.git("branch", "task/a")
 	f.git("branch", "task/b.1")
 	f.git("branch", "taskless")
+	f.git("pack-refs", "--all")
+	f.git("branch", "task/c/d")
+	f.git("branch", "task/e")
+	f.git("branch", "-D", "task/e")
+	f.git("branch", "-f", "task/a", "main")
+	want := []string{"task/a", "task/b.1", "task/c/d"}
 	got, err := f.repo.Branches(t.Context(), "task")
-	if err != nil || !slices.Equal(got, []string{"task/a", "task/b.1"}) {
-		t.Errorf("Branches: %q, %v; want task/a and task/b.1", got, err)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("Branches: %q, %v; want %q", got, err, want)
 	}
 }
 

@@ -156,7 +156,10 @@ func (s *Supervisor) changed(ctx context.Context, in *prompt.Input) map[string][
 		}
 		switch t.Status {
 		case blackboard.Claimed, blackboard.ReadyForReview, blackboard.Approved:
-			if list, err := s.Desk.Repo.ChangedIn(ctx, s.Desk.Repo.WorktreePath(t.ID), t.BaseCommit); err == nil {
+			list, err := s.Running.sawChanged(t.ID, s.Desk.Now(), func() ([]string, error) {
+				return s.Desk.Repo.ChangedIn(ctx, s.Desk.Repo.WorktreePath(t.ID), t.BaseCommit)
+			})
+			if err == nil {
 				files[t.ID] = list
 			}
 		}

@@ -18,9 +18,42 @@ import (
 
 // Running is what the agent programs of one process have used so far that are still running.
 // Limits of the sprint and of the day count it; the board knows only runs that have ended.
+// They also share what they saw of each other's worktrees a moment ago.
 type Running struct {
 	mu   sync.Mutex
 	runs map[string]*running // by agent
+	seen map[string]seen     // by task
+}
+
+// seen are the files that a task had changed at a time.
+type seen struct {
+	at    time.Time
+	files []string
+}
+
+// seenFor is how long that is told without another look: with many coders each prompt would look into every worktree.
+const seenFor = 10 * time.Second
+
+func (l *Running) sawChanged(task string, now time.Time, look func() ([]string, error)) ([]string, error) {
+	if l == nil {
+		return look()
+	}
+	l.mu.Lock()
+	s, known := l.seen[task]
+	l.mu.Unlock()
+	if age := now.Sub(s.at); known && age >= 0 && age < seenFor {
+		return s.files, nil
+	}
+	files, err := look()
+	if err == nil {
+		l.mu.Lock()
+		if l.seen == nil {
+			l.seen = map[string]seen{}
+		}
+		l.seen[task] = seen{now, files}
+		l.mu.Unlock()
+	}
+	return files, err
 }
 
 type running struct {

@@ -28,6 +28,10 @@ func (p *Place) Merges(n int) {
 			s.Tasks = append(s.Tasks, mergedTask(i, base, commits[i], merges[i]))
 			base = merges[i]
 		}
+		if s.Integration == nil {
+			s.Integration = &blackboard.Integration{}
+		}
+		s.Integration.Tip = base
 		return nil
 	})
 	if err != nil {
