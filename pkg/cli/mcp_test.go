@@ -83,7 +83,7 @@ func TestAPersonsProgramUsesEverythingOverMCP(t *testing.T) {
 	p := verbtest.New(t)
 	s := speak(t, p.Dir)
 
-	want := strings.Fields("abandon add-task anomaly answer block convert defer discover finalize handoff intent log note plan-apply questions show status submit supersede unblock verdict")
+	want := strings.Fields("abandon add-task anomaly answer block convert defer discover finalize handoff intent log merge note plan-apply questions release show status submit supersede unblock verdict")
 	if names := toolNames(t, s); !slices.Equal(names, want) {
 		t.Errorf("tools are %q, want %q", names, want)
 	}
@@ -174,7 +174,7 @@ func TestAnAgentHasTheVerbsOfItsRoleUntilItsClaimIsLost(t *testing.T) {
 	if _, err := p.Desk("coder-1").Claim(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	identity := []string{"LIZA_AGENT_ID=coder-1", "LIZA_AGENT_TOKEN=" + registered.Token, "LIZA_TASK_ID=task-1"}
+	identity := []string{"LIZA_AGENT_ID=coder-1", "LIZA_AGENT_TOKEN=" + registered.Token, "LIZA_TASK_ID=task-1", "LIZA_RUN=g-00000001-1", "LIZA_ROOT=" + p.Dir}
 	s := speak(t, p.Repo.WorktreePath("task-1"), identity...)
 
 	want := strings.Fields("anomaly block discover handoff intent log questions show status submit")
@@ -207,5 +207,52 @@ func TestAnAgentHasTheVerbsOfItsRoleUntilItsClaimIsLost(t *testing.T) {
 	}
 	if n := len(p.State().Discovered); n != 0 {
 		t.Errorf("%d discoveries are on the board, want none", n)
+	}
+}
+
+// A client that Liza did not start takes work, keeps it, gives it back, submits it, and another
+// one judges and merges it; nobody but the registered agent is offered to.
+func TestAClientThatLizaDidNotStartTakesWorkOverMCP(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	register := func(id string) *sdk.ClientSession {
+		r, err := p.Desk(id).Register(t.Context(), verb.RegisterInput{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return speak(t, p.Dir, "LIZA_AGENT_ID="+id, "LIZA_AGENT_TOKEN="+r.Token)
+	}
+	done := func(s *sdk.ClientSession, tool string, arguments map[string]any) told {
+		t.Helper()
+		a := call(t, s, tool, arguments)
+		if !a.OK {
+			t.Fatalf("%s answers %+v", tool, a)
+		}
+		return a
+	}
+	coder, reviewer := register("coder-7"), register("code-reviewer-7")
+	if names := toolNames(t, coder); !slices.Contains(names, "claim") || slices.Contains(names, "merge") || slices.Contains(names, "claim-review") {
+		t.Errorf("a coder is offered %q", names)
+	}
+	if names := toolNames(t, reviewer); slices.Contains(names, "claim") || !slices.Contains(names, "merge") || !slices.Contains(names, "claim-review") {
+		t.Errorf("a reviewer is offered %q", names)
+	}
+	if a := done(coder, "claim", nil); a.Result["task"] != "task-1" || a.Result["worktree"] == "" {
+		t.Errorf("claim answers %+v", a)
+	}
+	done(coder, "heartbeat", nil)
+	done(coder, "release", map[string]any{"task": "task-1", "reason": "another one first"})
+	done(coder, "claim", map[string]any{"task": "task-1"})
+	p.Commit("task-1")
+	done(coder, "submit", map[string]any{"task": "task-1", "summary": "Says hello", "no_tests": "a text file"})
+	if a := call(t, coder, "claim", nil); a.OK || a.Error.Code != "nothing" {
+		t.Errorf("a claim without work answers %+v, want nothing", a)
+	}
+	done(reviewer, "claim-review", nil)
+	done(reviewer, "verdict", map[string]any{"task": "task-1", "verdict": "approve"})
+	done(reviewer, "merge", nil)
+	if got := p.State().Task("task-1").Status; got != blackboard.Merged {
+		t.Errorf("the task is %s", got)
 	}
 }

@@ -20,7 +20,8 @@ import (
 type Options struct {
 	Version string
 	Desk    *verb.Desk      // of the caller
-	Role    blackboard.Role // of the caller; "" for a person, who is offered everything
+	Role    blackboard.Role // of the caller; "" for a person
+	Inside  bool            // the caller is in a run of an agent program: its supervisor claims, merges and keeps the leases
 	Task    string          // that the caller's run is about; may be ""
 
 	// Explain is what a failed command would say of an error.
@@ -90,12 +91,14 @@ func first(a, b string) string {
 // offers tells whether the caller is shown a tool. Whether he may use it is the verb's to say.
 func (o Options) offers(t tool) bool {
 	switch {
-	case o.Role == "":
-		return true
-	case t.people:
+	case t.outside && o.Inside:
 		return false
+	case o.Role == "":
+		return !t.agents
+	case len(t.roles) == 0:
+		return !t.people
 	}
-	return len(t.roles) == 0 || slices.Contains(t.roles, o.Role)
+	return slices.Contains(t.roles, o.Role)
 }
 
 // add registers a tool. The schema of its arguments is checked before it is called, and what

@@ -16,7 +16,9 @@ import (
 type tool struct {
 	name, about string
 	roles       []blackboard.Role // that are offered it; none: all
-	people      bool              // offered to people only
+	people      bool              // offered to people: only, or besides roles that are named
+	outside     bool              // not offered inside a run: there the supervisor does it
+	agents      bool              // nothing for a person without an agent's id
 	reads       bool              // changes nothing
 	values      map[string][]any  // arguments with few possible values
 	schema      func() (*jsonschema.Schema, error)
@@ -129,6 +131,17 @@ type (
 		Tasks       []string `json:"tasks" jsonschema:"ids of drafts"`
 		NoSpecFiles bool     `json:"no_spec_files,omitempty" jsonschema:"do not look for spec files"`
 	}
+	claimArgs struct {
+		Task string `json:"task,omitempty" jsonschema:"id of the task; left out: the best that can be claimed"`
+	}
+	releaseArgs struct {
+		Task   string `json:"task" jsonschema:"id of the task"`
+		Reason string `json:"reason" jsonschema:"why"`
+		Force  bool   `json:"force,omitempty" jsonschema:"also when the lease is live; for people"`
+	}
+	mergeArgs struct {
+		Task string `json:"task,omitempty" jsonschema:"id of the task; left out: all that are approved, oldest approval first"`
+	}
 	noteArgs struct {
 		Text string `json:"text" jsonschema:"the note"`
 		Task string `json:"task,omitempty" jsonschema:"task that it is for; left out: for the planner"`
@@ -143,6 +156,23 @@ type (
 // tools are the verbs (cli 3), and those of people that a person's program needs.
 func tools() []tool {
 	return []tool{
+		takes(tool{name: "claim", roles: coder, outside: true, agents: true, about: "Take a task: UNCLAIMED becomes CLAIMED. The result has its worktree; work there, commit, and submit. Call heartbeat before the lease ends."},
+			func(ctx context.Context, o Options, in claimArgs) (any, error) { return o.Desk.Claim(ctx, in.Task) }),
+		takes(tool{name: "claim-review", roles: reviewer, outside: true, agents: true, about: "Take a review. The result has the commit to judge and a worktree with it; give a verdict."},
+			func(ctx context.Context, o Options, in claimArgs) (any, error) {
+				return o.Desk.ClaimReview(ctx, in.Task)
+			}),
+		takes(tool{name: "heartbeat", outside: true, agents: true, about: "Extend the leases of the caller and of what it holds."},
+			func(ctx context.Context, o Options, _ struct{}) (any, error) { return o.Desk.Heartbeat(ctx) }),
+		takes(tool{name: "release", roles: workers, people: true, outside: true, about: "Give a claim or a review back. Work in the worktree is kept."},
+			func(ctx context.Context, o Options, in releaseArgs) (any, error) {
+				return o.Desk.Release(ctx, verb.ReleaseInput{Task: in.Task, Reason: in.Reason, Force: in.Force})
+			}),
+		takes(tool{name: "merge", roles: reviewer, people: true, outside: true, about: "Merge what is approved into the integration branch: APPROVED becomes MERGED, or INTEGRATION_FAILED."},
+			func(ctx context.Context, o Options, in mergeArgs) (any, error) {
+				done, err := o.Desk.Merge(ctx, in.Task)
+				return map[string]any{"merges": done}, err
+			}),
 		takes(tool{name: "intent", roles: coder, about: "Record what will be done, before it is done. Do it before the first commit; the reviewer compares."},
 			func(ctx context.Context, o Options, in intentArgs) (any, error) {
 				return o.Desk.Intent(ctx, in.Task, blackboard.Intent{Intent: in.Intent, Validation: in.Validation, Assumptions: in.Assumptions, Risks: in.Risks, FilesToModify: in.Files})

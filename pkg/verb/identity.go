@@ -128,6 +128,12 @@ func sameFolder(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
+// InRun reports whether the caller is inside a run that a supervisor has started.
+func (d *Desk) InRun(ctx context.Context) bool {
+	id, err := d.identify()
+	return err == nil && id.inside(d.lastState(ctx)) != ""
+}
+
 // PersonOnly refuses agents, also those that hide who they are, as far as the state can be
 // read; what completes "coder-1 may not …".
 func (d *Desk) PersonOnly(ctx context.Context, what string) error {
