@@ -93,7 +93,9 @@ func (o *agentOptions) run(ctx context.Context) error {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
 	})
 	delivered := o.env.deliverBeside(ctx, c.desk)
+	guarded := c.guardSettings(ctx)
 	err = s.Run(soft, hard)
+	guarded()
 	done()
 	delivered()
 	if err != nil {

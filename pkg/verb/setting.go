@@ -26,6 +26,14 @@ func setTo(value any) string {
 	return fmt.Sprint(value)
 }
 
+// TellSettings writes down that settings changed while agent programs ran.
+func (d *Desk) TellSettings(ctx context.Context, what string) error {
+	return d.Update(ctx, "settings", func(s *blackboard.State, _ blackboard.Actor) error {
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.System, Action: "settings_changed", Detail: what})
+		return nil
+	})
+}
+
 // SetSetting changes a key of the section config of state.yaml (protocol 2.8). The value
 // is written as in YAML, null takes the key away; the rules of the state refuse one that the
 // key cannot have.

@@ -56,6 +56,7 @@ var Kinds = []Kind{
 	{"DISK_LOW", Error, "the free space on the project's file system is below", "policy.min_free_mb", diskLow},
 	{"CLOCK_JUMP", Warning, "the clock of this machine jumped by more than", "30 s", clockJump},
 	{"LOCK_BUSY", Warning, "one process holds the lock of the state for more than", "5 s", lockBusy},
+	{"SETTINGS_CHANGED", Warning, "config.yaml, a role, a skill, instructions.md or the section config changed while an agent program ran", "", nil},
 	{"WORK_NOT_SAVED", Error, "work could not be let go because it is saved nowhere else", "", nil},
 	{"GIT_LOCK_REMOVED", Info, "a stale lock file of git was removed", "", nil},
 	{"JOURNAL_REPAIRED", Info, "the end of the journal was cut", "", nil},

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+// settingsLook is how often the files of settings are looked at while agent programs run,
+// besides each change of the board.
+const settingsLook = time.Second
+
+// guarded tells people when what agents are held to changes while their programs run: by a
+// verb or by an edit, by a person or by the agent itself. Who it was cannot be told.
+type guarded struct {
+	crew  *crew
+	stats map[string]string   // of each file: what shows that it must be read again
+	sums  map[string]string   // of each file: its content
+	board blackboard.Settings // the section config
+	seen  map[string]string   // agent → its run, of those that ran since the last look
+	total map[string]int      // agent → its runs so far
+}
+
+// guardSettings looks until the function that it returns is called, which looks a last time.
+func (c *crew) guardSettings(ctx context.Context) (stop func()) {
+	g := &guarded{crew: c, stats: map[string]string{}, sums: map[string]string{}, total: map[string]int{}}
+	g.look(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	changes := c.desk.Store.Watch(ctx)
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(settingsLook)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			case _, ok := <-changes:
+				if !ok {
+					changes = nil
+					continue
+				}
+			}
+			g.look(ctx)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		g.look(context.WithoutCancel(ctx))
+	}
+}
+
+// look compares, and tells what changed while programs ran.
+func (g *guarded) look(ctx context.Context) {
+	s, err := g.crew.desk.View(ctx)
+	if err != nil {
+		return // the next look is as good
+	}
+	began := g.seen == nil
+	runs := g.runs(s)
+	changed := g.files()
+	if g.board != nil && !maps.EqualFunc(g.board, s.Config, func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+		changed = append(changed, "state.yaml (config)")
+	}
+	if g.board = maps.Clone(s.Config); g.board == nil {
+		g.board = blackboard.Settings{}
+	}
+	if began || len(changed) == 0 || len(runs) == 0 {
+		return
+	}
+	slices.Sort(changed)
+	during := strings.Join(slices.Sorted(maps.Values(runs)), ", ")
+	text := fmt.Sprintf("%s changed while %s ran", strings.Join(changed, ", "), during)
+	d := g.crew.desk
+	if err := d.TellSettings(context.WithoutCancel(ctx), text); err != nil {
+		g.crew.env.Log().Warn("cannot write down that settings changed: " + err.Error())
+	}
+	g.crew.env.notice(d.Project, "SETTINGS_CHANGED", strings.Join(changed, ", "), text+"; next: liza config show --origin")
+}
+
+// runs are those of this process that are under way now, or were at the last look or between.
+func (g *guarded) runs(s *blackboard.State) map[string]string {
+	now, all := map[string]string{}, maps.Clone(g.seen)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for id, e := range s.Agents {
+		if e.PID != os.Getpid() {
+			continue
+		}
+		switch n, known := g.total[id]; {
+		case e.Child != nil:
+			now[id] = id
+			if e.Child.Task != "" {
+				now[id] = id + " on " + e.Child.Task
+			}
+			all[id] = now[id]
+		case known && n != e.IterationsTotal && all[id] == "":
+			all[id] = id
+		}
+		g.total[id] = e.IterationsTotal
+	}
+	g.seen = now
+	return all
+}
+
+// files are those whose content is another one than at the last look.
+func (g *guarded) files() (changed []string) {
+	p := g.crew.desk.Project
+	there := map[string]bool{}
+	for _, root := range []string{filepath.Join(p.Liza, "config.yaml"), filepath.Join(p.Liza, "config.json"), p.Instructions(), p.Roles(), p.Skills()} {
+		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return nil // what is gone is noticed below
+			}
+			there[path] = true
+			stat := "" // a link is what it leads to
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				stat = fmt.Sprint(info.Size(), info.ModTime().UnixNano(), info.Mode())
+			}
+			if was, known := g.stats[path]; known && was == stat {
+				return nil
+			}
+			sum := stat
+			if data, err := os.ReadFile(path); stat != "" && err == nil {
+				sum = fmt.Sprintf("%x", sha256.Sum256(data))
+			}
+			if g.stats[path] = stat; g.sums[path] != sum {
+				g.sums[path] = sum
+				changed = append(changed, path)
+			}
+			return nil
+		})
+	}
+	for path := range g.stats {
+		if !there[path] {
+			delete(g.stats, path)
+			delete(g.sums, path)
+			changed = append(changed, path)
+		}
+	}
+	for i, path := range changed {
+		if rel, err := filepath.Rel(p.Liza, path); err == nil {
+			changed[i] = filepath.ToSlash(rel)
+		}
+	}
+	return changed
+}
