@@ -26,6 +26,7 @@ func TestSubmitRefusesWhatIsNoFinishedWork(t *testing.T) {
 		{"P-064 a rewritten branch", "G37", "the branch was rewritten", func(f *SubmissionFacts) { f.BaseIsAncestor = false }},
 		{"P-066 code without tests", "G40", "3 code files changed, no test file", func(f *SubmissionFacts) { f.SourcesChanged, f.TestsChanged = 3, 0 }},
 		{"P-073 files of Liza", "G42", "files of Liza itself: .liza/state.yaml", func(f *SubmissionFacts) { f.ForeignPaths = []string{".liza/state.yaml"} }},
+		{"commits of others", "G43", "the commits cannot be taken: commit 123456789 came in by a merge", func(f *SubmissionFacts) { f.Unsound = "commit 123456789 came in by a merge" }},
 		{"several at once", "G34", "is not clean: a; the commits since base", func(f *SubmissionFacts) { f.Dirty, f.EmptyDiff = []string{"a"}, true }},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -102,6 +102,13 @@ var nothingOfLiza = Guard{"G42", "the diff touches nothing of .liza/ or .worktre
 	return nil
 })}
 
+var commitsSound = Guard{"G43", "the commits are the task's own, and git's own check accepts them", onlyCode(func(m *move) error {
+	if why := m.submission().Unsound; why != "" {
+		return m.no("G43", ExitRefused, "the commits cannot be taken: %s", why)
+	}
+	return nil
+})}
+
 // onlyCode limits a guard to tasks that change files (protocol 4.5). A command that could
 // have changed some and did not is no such task.
 func onlyCode(check func(*move) error) func(*move) error {

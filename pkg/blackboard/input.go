@@ -82,6 +82,7 @@ type SubmissionFacts struct {
 	BaseIsAncestor  bool
 	HasFixOnto      bool
 	ForeignPaths    []string // paths under .liza/ or .worktrees/, gitlinks
+	Unsound         string   // why the commits must not be merged, "" for nothing
 	SourcesChanged  int
 	TestsChanged    int
 	TestGateExempt  bool

@@ -44,7 +44,7 @@ var Rules = []Rule{
 		History: names("checkpoint"), Log: names("checkpoint")},
 	{ID: "T11", Event: EvSubmit, From: from(Claimed), To: ReadyForReview, Who: ByCoder | SCoder,
 		Needs: needs(callerIsCoder, holdsClaim, branchCheckedOut, worktreeClean, commitIsHead, commitIsNew, baseIsAncestor, notRejectedBefore,
-			fixContainsIntegration, testsIncluded, intentGiven, nothingOfLiza),
+			fixContainsIntegration, testsIncluded, intentGiven, nothingOfLiza, commitsSound),
 		Does:    does(storeSubmission, endClaim),
 		History: names("ready_for_review"), Log: names("ready_for_review")},
 	{ID: "T12", Event: EvPass, From: from(ReadyForReview), To: Approved, Who: BySystem, When: needsNoReviewer,

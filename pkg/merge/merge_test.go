@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/store"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -258,5 +259,29 @@ func TestOnlyApprovedWorkIsMerged(t *testing.T) {
 	}
 	if _, err := p.Desk("").Merge(context.Background(), ""); err == nil {
 		t.Error("merging nothing is to be told")
+	}
+}
+
+// What was submitted was looked at; what stands on the board at the merge is looked at again.
+func TestACommitThatBringsAnothersIsNotMerged(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Approved("task-1")
+	before, own := head(p), p.Git(p.Dir, "rev-parse", "task/task-1")
+	theirs := p.Git(p.Dir, "commit-tree", own+"^{tree}", "-p", before, "-m", "unreviewed")
+	evil := p.Git(p.Dir, "commit-tree", own+"^{tree}", "-p", own, "-p", theirs, "-m", "evil")
+	err := p.Store.Update(t.Context(), store.Op{Name: "edit"}, func(s *blackboard.State) error {
+		task := s.Task("task-1")
+		task.ReviewCommit, task.ApprovedCommit = evil, evil
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = merger(p).Task(t.Context(), "task-1"); err == nil || !strings.Contains(err.Error(), "unsound: commit") {
+		t.Errorf("the merge: %v", err)
+	}
+	if head(p) != before {
+		t.Error("the branch moved")
 	}
 }

@@ -164,6 +164,14 @@ func (j *job) merge(ctx context.Context, f blackboard.MergeFacts) (Result, error
 	} else if !there {
 		return j.fail(ctx, Result{Reason: "commit_lost"})
 	}
+	// what was submitted was looked at then; what stands on the board now may be another commit
+	why, err := j.Repo.Unsound(ctx, git.Line{ID: t.ID, Commit: t.ReviewCommit, Known: []string{j.old}})
+	if err != nil {
+		return j.result, err
+	}
+	if why != "" {
+		return j.fail(ctx, Result{Reason: "unsound", Check: why})
+	}
 	j.countDrift(ctx, j.old)
 	j.at("M2")
 	tree, err := j.Repo.MergeTree(ctx, j.old, t.ReviewCommit)

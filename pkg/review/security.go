@@ -174,15 +174,37 @@ func (s *Submission) security() Result {
 		if c.OldMode == "100644" && c.Mode == "100755" {
 			add(mild, c.Path, 0, "became executable", "")
 		}
-		if c.Mode == modeLink && leadsOut(c) {
-			add(mild, c.Path, 0, "is a symbolic link that leads out of the repository", "")
-		}
+		s.kindsIn(c, add)
 		if missing := s.withoutManifest(c.Path); missing != "" {
 			add(mild, c.Path, 0, "changed without "+missing, "change dependencies with the package manager")
 		}
 	}
 	return r
 }
+
+// kindsIn reports what is neither a file nor a link within the tree. Whoever checks the work out, or clones it with its
+// submodules, would follow it: so these are errors, whatever the project says of the check.
+func (s *Submission) kindsIn(c Changed, add func(severity, file string, line int, message, fix string)) {
+	switch {
+	case c.Mode == modeLink && leadsOut(c):
+		add(Error, c.Path, 0, "is a symbolic link that leads out of the repository", "link to a file of the repository, with a path that has no .. after a name")
+	case c.Mode == git.ModeGitlink && c.OldPath == "" && c.Status == "A", c.Mode == git.ModeGitlink && c.OldMode != "" && c.OldMode != git.ModeGitlink:
+		add(Error, c.Path, 0, "is a new submodule, or a repository within the repository", "take it out; a person adds submodules")
+	case !slices.Contains([]string{"100644", "100755", modeLink, git.ModeGitlink, ""}, c.Mode):
+		add(Error, c.Path, 0, "has the mode "+c.Mode+", which is neither a file nor a link", "")
+	}
+	if path.Base(c.Path) != ".gitmodules" {
+		return
+	}
+	for _, l := range c.added() {
+		if url := moduleURL().FindString(l.Text); url != "" && !slices.ContainsFunc(c.removed(), func(r Line) bool { return strings.TrimSpace(r.Text) == strings.TrimSpace(l.Text) }) {
+			add(Error, c.Path, l.N, "gives a submodule a new URL or command", "a person decides where code comes from")
+		}
+	}
+}
+
+// moduleURL finds what a submodule is fetched from, or made with.
+var moduleURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(^|\])\s*(url|update)\s*(=|$)`) })
 
 // secretsIn reports at most one finding for a line.
 func (s *Submission) secretsIn(c Changed, add func(severity, file string, line int, message, fix string)) {
@@ -218,11 +240,19 @@ func keyFile(file string) bool {
 	})
 }
 
-// leadsOut tells of a symbolic link, whose text is its target, whether it leaves the tree.
+// leadsOut reports of a symbolic link, whose text is its target, whether it may leave the tree. A .. behind a name cannot
+// be followed by looking at the text: the name may be a link itself.
 func leadsOut(c Changed) bool {
 	for _, l := range c.added() {
 		if path.IsAbs(l.Text) || !strings.HasPrefix(path.Join("/x", path.Dir(c.Path), l.Text)+"/", "/x/") {
 			return true
+		}
+		named := false
+		for part := range strings.SplitSeq(l.Text, "/") {
+			if part == ".." && named || strings.EqualFold(part, ".git") {
+				return true
+			}
+			named = named || part != ".." && part != "." && part != ""
 		}
 	}
 	return false

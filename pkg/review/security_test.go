@@ -89,6 +89,7 @@ func TestFilesThatNobodyShouldCommit(t *testing.T) {
 	of := func(c review.Changed, change func(*review.Changed)) review.Changed { change(&c); return c }
 	binary := func(c *review.Changed) { c.Binary = true }
 	link := func(c *review.Changed) { c.Mode = "120000" }
+	gitlink := func(c *review.Changed) { c.Mode = "160000" }
 	for name, x := range map[string]struct {
 		changes []review.Changed
 		want    string
@@ -101,9 +102,18 @@ func TestFilesThatNobodyShouldCommit(t *testing.T) {
 		"a binary":                   {[]review.Changed{of(added("tool", ""), binary)}, "warning security tool:0 is a new binary file: nobody can review it"},
 		"a changed picture":          {[]review.Changed{of(change("M", "a.png", nil, nil), binary)}, ""},
 		"executable":                 {[]review.Changed{of(change("M", "a.txt", nil, nil), func(c *review.Changed) { c.OldMode, c.Mode = "100644", "100755" })}, "warning security a.txt:0 became executable"},
-		"a link to outside":          {[]review.Changed{of(added("x/a.md", "../../etc/passwd"), link)}, "warning security x/a.md:0 is a symbolic link that leads out of the repository"},
-		"an absolute link":           {[]review.Changed{of(added("a.md", "/etc/passwd"), link)}, "warning security a.md:0 is a symbolic link that leads out of the repository"},
+		"a link to outside":          {[]review.Changed{of(added("x/a.md", "../../etc/passwd"), link)}, "error security x/a.md:0 is a symbolic link that leads out of the repository"},
+		"an absolute link":           {[]review.Changed{of(added("a.md", "/etc/passwd"), link)}, "error security a.md:0 is a symbolic link that leads out of the repository"},
 		"a link inside":              {[]review.Changed{of(added("x/a.md", "../b.md"), link)}, ""},
+		"a link through a name":      {[]review.Changed{of(added("x/y/a.md", "../../d/../b"), link)}, "error security x/y/a.md:0 is a symbolic link that leads out of the repository"},
+		"a link into .git":           {[]review.Changed{of(added("a.md", ".git/config"), link)}, "error security a.md:0 is a symbolic link that leads out of the repository"},
+		"a submodule":                {[]review.Changed{of(added("lib", ""), gitlink)}, "error security lib:0 is a new submodule, or a repository within the repository"},
+		"a file made a submodule":    {[]review.Changed{of(change("M", "lib", nil, nil), func(c *review.Changed) { gitlink(c); c.OldMode = "100644" })}, "error security lib:0 is a new submodule, or a repository within the repository"},
+		"a submodule moved on":       {[]review.Changed{of(change("M", "lib", nil, nil), gitlink)}, ""},
+		"a new URL":                  {[]review.Changed{change("M", ".gitmodules", []string{"\turl = https://example.org/a"}, []string{"\turl = ext::sh -c evil"})}, "error security .gitmodules:1 gives a submodule a new URL or command"},
+		"a new URL in one line":      {[]review.Changed{added(".gitmodules", "[submodule \"a\"] URL=ext::sh\n")}, "error security .gitmodules:1 gives a submodule a new URL or command"},
+		"another branch":             {[]review.Changed{change("M", ".gitmodules", nil, []string{"\tbranch = main"})}, ""},
+		"an odd kind":                {[]review.Changed{of(added("pipe", ""), func(c *review.Changed) { c.Mode = "010644" })}, "error security pipe:0 has the mode 010644, which is neither a file nor a link"},
 		"a lock file alone":          {[]review.Changed{change("M", "web/package-lock.json", nil, []string{"{}"})}, "warning security web/package-lock.json:0 changed without its manifest (package.json)"},
 		"a lock file and manifest":   {[]review.Changed{change("M", "package-lock.json", nil, []string{"{}"}), change("M", "package.json", nil, []string{"{}"})}, ""},
 		"a lock file of a workspace": {[]review.Changed{change("M", "Cargo.lock", nil, []string{"x"}), change("M", "a/Cargo.toml", nil, []string{"x"})}, ""},

@@ -166,7 +166,7 @@ func (d *Desk) rehearseSubmit(ctx context.Context, in PoststepInput, exit *Exit)
 	d.keepInside(ctx, Run{Task: t.ID}, exit)
 	facts := blackboard.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, TestGateExempt: true}
 	if d.worktreeOf(ctx, t.ID) != "" {
-		if facts, err = d.submissionFacts(ctx, t, ""); err != nil {
+		if facts, err = d.submissionFacts(ctx, s, t, ""); err != nil {
 			return out, err
 		}
 	}

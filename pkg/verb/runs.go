@@ -50,7 +50,7 @@ func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, su
 	in := d.input()
 	in.Summary = summary
 	if t := s.Task(id); t != nil && t.ChangesFiles() {
-		facts, err := d.submissionFacts(ctx, t, "")
+		facts, err := d.submissionFacts(ctx, s, t, "")
 		if err != nil {
 			return Done{Task: id}, err
 		}

@@ -2,11 +2,13 @@ package verb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/git"
 	"liza/pkg/review"
 )
 
@@ -40,7 +42,7 @@ func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 	event.Summary, event.NoTests = in.Summary, in.NoTests
 	t := s.Task(in.Task)
 	if t != nil && t.ChangesFiles() {
-		facts, err := d.submissionFacts(ctx, t, in.Commit)
+		facts, err := d.submissionFacts(ctx, s, t, in.Commit)
 		if err != nil {
 			return out, err
 		}
@@ -64,7 +66,7 @@ func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 }
 
 // submissionFacts looks at the worktree and at what was committed since the base.
-func (d *Desk) submissionFacts(ctx context.Context, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
+func (d *Desk) submissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
 	f := blackboard.SubmissionFacts{Named: named}
 	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
 	if err != nil {
@@ -87,6 +89,17 @@ func (d *Desk) submissionFacts(ctx context.Context, t *blackboard.Task, named st
 		if f.HasFixOnto, err = d.Repo.IsAncestor(ctx, t.FixOnto, f.Commit); err != nil {
 			return f, err
 		}
+	}
+	integration, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
+		return f, err
+	}
+	if s.ForeignTip(integration) { // commits that nobody has decided about are not known yet
+		integration = s.Tip()
+	}
+	line := git.Line{ID: t.ID, Commit: f.Commit, Known: []string{t.BaseCommit, t.FixOnto, integration}}
+	if f.Unsound, err = d.Repo.Unsound(ctx, line); err != nil {
+		return f, err
 	}
 	changes, err := review.Changes(ctx, d.Repo, t.BaseCommit, f.Commit)
 	if err != nil {

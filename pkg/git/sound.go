@@ -1,0 +1,106 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A Line names the commits of a task, for Unsound.
+type Line struct {
+	ID     string
+	Commit string
+	Known  []string // what the work may stand on besides: its base, the integration branch; "" is skipped
+}
+
+// Unsound says why a commit must not come onto the integration branch, "" when nothing speaks against it: it brings
+// commits that are not the task's own line, or its commits and trees are not what git's own check accepts. Own are the
+// first parents down to what is known; a merge of the integration branch into the work brings nothing else.
+func (r *Repo) Unsound(ctx context.Context, l Line) (string, error) {
+	known := slices.DeleteFunc(slices.Clone(l.Known), func(rev string) bool { return rev == "" })
+	if err := plainRevs(append(known, l.Commit)...); err != nil {
+		return "", err
+	}
+	var stray, broken string
+	var errs [2]error
+	var both sync.WaitGroup
+	both.Go(func() { stray, errs[0] = r.stray(ctx, l, known) })
+	both.Go(func() { broken, errs[1] = r.broken(ctx, l.Commit, known) })
+	both.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return "", fmt.Errorf("cannot look at the commits of %s: %w", l.ID, err)
+	}
+	if stray != "" {
+		return stray, nil
+	}
+	return broken, nil
+}
+
+// stray finds a commit that is not the task's own. A neighbour's commit that the line itself stands on is in the diff
+// that is reviewed, so it is no stray; one that came in by a merge may be in no diff.
+func (r *Repo) stray(ctx context.Context, l Line, known []string) (string, error) {
+	args := append([]string{"rev-list", "--topo-order", "--parents", l.Commit, "--not"}, known...)
+	out, err := r.read(ctx, r.place.Root, append(args, "--")...)
+	if err != nil || out == "" {
+		return "", err
+	}
+	var all [][]string
+	for line := range strings.Lines(out) {
+		all = append(all, strings.Fields(line))
+	}
+	parents := map[string][]string{}
+	for _, c := range all {
+		parents[c[0]] = c[1:]
+	}
+	own := map[string]bool{}
+	for at := all[0][0]; at != "" && parents[at] != nil; {
+		if own[at] = true; len(parents[at]) == 0 {
+			break
+		}
+		at = parents[at][0]
+	}
+	for _, c := range all {
+		if !own[c[0]] {
+			return fmt.Sprintf("commit %.9s came in by a merge and is not on the integration branch; merge nothing else into the task's branch", c[0]), nil
+		}
+	}
+	return "", nil
+}
+
+const unsoundObjects = "git's check of its commits and trees: "
+
+// broken lets git check the commits and trees that are new, as it checks what is sent to it. Files are left out: but for
+// git's own ones they cannot be wrong. What git writes meanwhile goes to a folder that is removed.
+func (r *Repo) broken(ctx context.Context, commit string, known []string) (string, error) {
+	scratch, err := os.MkdirTemp("", "liza-objects-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	input := commit + "\n"
+	for _, rev := range known {
+		input += "^" + rev + "\n"
+	}
+	pack, err := r.run(ctx, call{dir: r.place.Root, stdin: input,
+		args: []string{"pack-objects", "--quiet", "--stdout", "--revs", "--filter=blob:none", "--missing=error"}})
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return unsoundObjects + failed.reason(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = r.run(ctx, call{dir: r.place.Root, stdin: pack, args: []string{"index-pack", "--strict", "--stdin"}, env: []string{
+		"GIT_OBJECT_DIRECTORY=" + scratch,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strconv.Quote(filepath.Join(r.place.CommonDir, "objects")),
+	}})
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return unsoundObjects + failed.reason(), nil
+	}
+	return "", err
+}
