@@ -79,7 +79,7 @@ var workSaved = Guard{"G75", "the work of the worktree was saved", func(m *move)
 	return nil
 }}
 
-var mayRelease = Guard{"G76", "the lease is not alive, or the release is forced, or the caller is the holder's own supervisor", func(m *move) error {
+var mayRelease = Guard{"G76", "the lease is not alive, or a person forces the release, or the caller is the holder's own supervisor", func(m *move) error {
 	if m.party&SCoder != 0 {
 		if err := callerIsCoder.Check(m); err != nil {
 			return err
@@ -87,7 +87,7 @@ var mayRelease = Guard{"G76", "the lease is not alive, or the release is forced,
 		return holdsClaim.Check(m)
 	}
 	live, why := m.state.ClaimLiveness(m.task, m.now, m.actor.Facts)
-	if m.in.Force || live == Expired || live == Dead {
+	if m.in.Force && m.party&SAny == 0 || live == Expired || live == Dead {
 		return childGone.Check(m)
 	}
 	next := fmt.Sprintf("liza release %s --force --reason T", m.task.ID)

@@ -168,7 +168,7 @@ func (b builder) warnings() []string {
 		a := b.s.Agents[id]
 		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
 		if live != blackboard.Alive {
-			add("%s (%s): %s%s", id, live, why, after("; it holds ", a.CurrentTask))
+			add("%s (%s): %s%s", id, live, why, b.holding(a, live))
 		}
 	}
 	for _, name := range sortedKeys(b.s.Programs) {
@@ -206,6 +206,19 @@ func (b builder) warnings() []string {
 		add("no agent is at work; liza run, or liza-agent ROLE")
 	}
 	return list
+}
+
+// holding is what an agent that may be gone holds, and who can go on with it.
+func (b builder) holding(a *blackboard.Agent, live blackboard.Liveness) string {
+	t := b.s.Task(a.CurrentTask)
+	if t == nil {
+		return after("; it holds ", a.CurrentTask)
+	}
+	next := fmt.Sprintf("liza release %s --reason \"TEXT\"", t.ID)
+	if role := strings.TrimSuffix(a.Role.IDPrefix(), "-"); live == blackboard.Dead || live == blackboard.Expired {
+		next = "liza-agent " + role + " takes it over, or " + next
+	}
+	return "; it holds " + t.ID + "; " + next
 }
 
 // suppressed are the kinds of true triggers that do not wake the planner any more.

@@ -335,6 +335,7 @@ func (s *Supervisor) recover(ctx context.Context) error {
 	if now.Sub(s.recovered) < 30*time.Second {
 		return nil
 	}
+	first := s.recovered.IsZero()
 	s.recovered = now
 	s.recoverHistory(ctx)
 	did, err := s.Desk.Recover(ctx)
@@ -345,7 +346,43 @@ func (s *Supervisor) recover(ctx context.Context) error {
 		s.warn("", "cannot clean up: %v", err)
 		return nil
 	}
+	if err == nil && !first { // coders that start with this one have registered by then
+		s.releaseAbandoned(ctx)
+	}
 	return err
+}
+
+// releaseAbandoned gives claims of dead coders back where no coder is left to take them over: a
+// coder reclaims by itself, and has the better look at what there is. Only a lease that has run
+// out, of a process that is gone, is proof.
+func (s *Supervisor) releaseAbandoned(ctx context.Context) {
+	st, err := s.Desk.View(ctx)
+	if err != nil || s.Role == blackboard.RoleCoder {
+		return
+	}
+	facts, now := s.Desk.Facts(), s.Desk.Now()
+	for id, e := range st.Agents {
+		if live, _ := st.Liveness(id, now, facts); e != nil && e.Role == blackboard.RoleCoder && (live == blackboard.Alive || live == blackboard.Unknown) {
+			return
+		}
+	}
+	for _, t := range st.Tasks {
+		if t == nil || t.Status != blackboard.Claimed {
+			continue
+		}
+		lease, known := t.LeaseExpires.At()
+		live, _ := st.ClaimLiveness(t, now, facts)
+		holder, _ := st.Liveness(t.AssignedTo, now, facts)
+		if !known || now.Before(lease) || live != blackboard.Dead && live != blackboard.Expired || st.Agents[t.AssignedTo] != nil && holder != blackboard.Dead {
+			continue
+		}
+		why := t.AssignedTo + " is gone, its lease has run out, and no coder is at work"
+		if _, err := s.Desk.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: why}); err != nil {
+			s.warn(t.ID, "cannot give the claim of %s back: %v", t.AssignedTo, err)
+			continue
+		}
+		s.warn(t.ID, "released: %s; next: liza-agent coder", why)
+	}
 }
 
 func (s *Supervisor) say(task, format string, args ...any) {
