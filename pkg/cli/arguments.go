@@ -109,15 +109,15 @@ func unknownCommand(c *urfave.Command, name string) error {
 			known = append(known, sub.Names()...)
 		}
 	}
-	if c.Root() == c {
-		known = slices.AppendSeq(known, maps.Keys(elsewhere))
-		slices.Sort(known)
-	}
 	message := fmt.Sprintf("%s has no command '%s'", c.FullName(), name)
 	next := helpCommand(c)
 	near := blackboard.Nearest(name, known)
-	if there := elsewhere[near]; there != "" && c.Command(near) == nil {
-		near = there
+	if c.Root() == c && c.Name == "liza" {
+		if there := elsewhere[strings.ToLower(name)]; there != "" {
+			near = there
+		} else if near == "" {
+			near = elsewhere[blackboard.Nearest(name, slices.Sorted(maps.Keys(elsewhere)))]
+		}
 	}
 	if near != "" {
 		message += "; did you mean '" + near + "'?"
