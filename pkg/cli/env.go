@@ -173,7 +173,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	}
 	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") },
 		Proc: e.processes(), Now: e.Now, Random: rand.Reader, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held(),
-		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved}, nil
+		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}, nil
 }
 
 // settings is the configuration now: read again when its file changed.

@@ -111,7 +111,9 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: run, RunID: s.last.mark, TokenHash: hash, Task: task}, s.Desk.Now())
 		})
 	}
+	before := s.around(ctx)
 	r, over := s.watched(ctx, adapter, spec, b, task)
+	s.tellChanges(ctx, before, task)
 	s.last.over, s.last.talk = over, conversed(b.resumed, r)
 	if kind == role.Planner { // before anything of what it says is written
 		if r.Final, err = s.Desk.KeepFound(context.WithoutCancel(ctx), r.Final); err != nil {

@@ -35,11 +35,12 @@ type Desk struct {
 	Random  io.Reader // for tokens, generations and nonces
 	Home    string    // the person's home, which no command may touch; "" when unknown
 
-	NoSpecFiles bool               // spec files are not looked for
-	Scripted    bool               // plans come from the scripted planner (roles-and-knowledge 3.3, 4)
-	Progress    func(text string)  // says what long work is doing; may be nil
-	Unsaved     func(err error)    // work could not be let go because it is saved nowhere else; may be nil
-	At          func(point string) // failpoints of tests; may be nil
+	NoSpecFiles bool                             // spec files are not looked for
+	Scripted    bool                             // plans come from the scripted planner (roles-and-knowledge 3.3, 4)
+	Progress    func(text string)                // says what long work is doing; may be nil
+	Unsaved     func(err error)                  // work could not be let go because it is saved nowhere else; may be nil
+	Notice      func(kind, subject, text string) // something to tell people once; may be nil
+	At          func(point string)               // failpoints of tests; may be nil
 	// Run is the correlation id of the run of an agent program that the caller is at, "" for
 	// none: what it writes into the journal names it (roles-and-knowledge 7.1). nil: none.
 	Run func() string

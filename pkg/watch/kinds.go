@@ -58,6 +58,7 @@ var Kinds = []Kind{
 	{"LOCK_BUSY", Warning, "one process holds the lock of the state for more than", "5 s", lockBusy},
 	{"SETTINGS_CHANGED", Warning, "config.yaml, a role, a skill, instructions.md or the section config changed while an agent program ran", "", nil},
 	{"WORK_NOT_SAVED", Error, "work could not be let go because it is saved nowhere else", "", nil},
+	{"CHECKOUT_CHANGED", Warning, "something outside of its worktree changed during a run", "", nil},
 	{"GIT_LOCK_REMOVED", Info, "a stale lock file of git was removed", "", nil},
 	{"JOURNAL_REPAIRED", Info, "the end of the journal was cut", "", nil},
 	{"HAND_EDIT", Info, "a person edited the state", "", nil},

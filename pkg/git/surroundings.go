@@ -1,0 +1,96 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Surroundings are what a run has no reason to change: refs by their full names, HEAD and the changed files of the main
+// checkout, and the files by which git is configured, each with a text that differs when it does.
+type Surroundings map[string]string
+
+// Surroundings looks at the refs but those of Liza itself, at the main checkout, and at the files of configuration. It
+// starts two processes.
+func (r *Repo) Surroundings(ctx context.Context) (Surroundings, error) {
+	fail := func(err error) (Surroundings, error) {
+		return nil, fmt.Errorf("cannot look at the repository around a run: %w", err)
+	}
+	out, err := r.read(ctx, r.place.Root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags", "refs/remotes", "refs/replace")
+	if err != nil {
+		return fail(err)
+	}
+	around := Surroundings{}
+	for line := range strings.Lines(out) {
+		name, object, _ := strings.Cut(strings.TrimSpace(line), " ")
+		around[name] = object
+	}
+	head, err := r.Head(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	around["HEAD"] = head.Branch
+	if head.Branch == "" {
+		around["HEAD"] = head.Commit
+	}
+	status, err := r.read(ctx, r.place.Root, "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
+	if err != nil {
+		return fail(err)
+	}
+	for _, line := range fields(status) {
+		if len(line) > 3 {
+			around["file "+showPath(line[3:])] = line[:2]
+		}
+	}
+	files := []string{"config", "config.worktree", "info/attributes", "info/grafts"}
+	hooks, _ := filepath.Glob(filepath.Join(r.place.CommonDir, "hooks", "*"))
+	for _, hook := range hooks {
+		files = append(files, "hooks/"+filepath.Base(hook))
+	}
+	for _, name := range files {
+		path := filepath.Join(r.place.CommonDir, name)
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			if data, err := os.ReadFile(path); err == nil {
+				around[".git/"+name] = fmt.Sprintf("%v %x", info.Mode(), sha256.Sum256(data))
+			}
+		}
+	}
+	return around, nil
+}
+
+// KeepTip saves a commit that a ref has left behind in the attic, under the name of the ref, unless another ref of the
+// attic or the ref's new value has it. It returns the ref of the attic, "" when nothing had to be saved.
+func (r *Repo) KeepTip(ctx context.Context, ref, old, now string) (string, error) {
+	if now != "" {
+		if held, err := r.IsAncestor(ctx, old, now); err == nil && held {
+			return "", nil
+		}
+	}
+	if there, err := r.CommitExists(ctx, old); err != nil || !there {
+		return "", err
+	}
+	id := "moved-" + strings.NewReplacer("/", "-", ".", "-").Replace(strings.TrimPrefix(ref, "refs/"))
+	s, err := r.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer s.unlock()
+	all, err := s.AtticRefs(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, one := range all {
+		if one.Commit == old {
+			return one.Ref, nil
+		}
+	}
+	kept, err := s.addAttic(ctx, id, old, all)
+	if errors.Is(err, ErrRefMoved) {
+		return "", nil // somebody else has saved it
+	}
+	return kept, err
+}

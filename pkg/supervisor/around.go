@@ -1,0 +1,124 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+)
+
+// CheckoutChanged is the alert about something outside of its worktree that changed during a run.
+const CheckoutChanged = "CHECKOUT_CHANGED"
+
+// around looks at what the next run has no reason to change; nil when that cannot be seen.
+func (s *Supervisor) around(ctx context.Context) git.Surroundings {
+	seen, err := s.Desk.Repo.Surroundings(ctx)
+	if err != nil {
+		s.warn("", "%v", err)
+	}
+	return seen
+}
+
+// tellChanges tells what changed outside of the worktree while a run was under way: with an alert and a line of the
+// journal that name all runs of that time, since nobody can say which of them, or which person, it was. Nothing is put
+// back but that tips which a ref left behind are kept in the attic.
+func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, task string) {
+	if before == nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	after := s.around(ctx)
+	if after == nil {
+		return
+	}
+	st, err := s.Desk.View(ctx)
+	if err != nil {
+		s.warn(task, "cannot tell what changed during the run: %v", err)
+		return
+	}
+	var changes []string
+	for _, name := range changed(before, after, st.IntegrationBranch()) {
+		changes = append(changes, s.describe(ctx, name, before[name], after[name]))
+	}
+	if len(changes) == 0 {
+		return
+	}
+	if more := len(changes) - 20; more > 0 {
+		changes = append(changes[:20], fmt.Sprintf("and %d more", more))
+	}
+	text := fmt.Sprintf("during the run of %s: %s", s.underWay(st, task), strings.Join(changes, "; "))
+	s.warn(task, "outside of its worktree, %s", text)
+	if s.Desk.Notice != nil {
+		s.Desk.Notice(CheckoutChanged, s.last.mark, text)
+	}
+	err = s.Desk.Update(ctx, "changes", func(st *blackboard.State, _ blackboard.Actor) error {
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Desk.Now()), Agent: s.ID, Action: "checkout_changed", Task: task,
+			Detail: text, Extra: map[string]any{"level": "warning"}})
+		return nil
+	})
+	if err != nil {
+		s.warn(task, "cannot write down what changed during the run: %v", err)
+	}
+}
+
+// changed are the names of what differs and is not Liza's own work: branches of tasks and the integration branch are
+// looked at where they are used.
+func changed(before, after git.Surroundings, integration string) []string {
+	names := slices.Sorted(maps.Keys(before))
+	for name := range after {
+		if _, was := before[name]; !was {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(names, func(name string) bool {
+		return before[name] == after[name] || strings.HasPrefix(name, "refs/heads/task/") || name == "refs/heads/"+integration ||
+			strings.HasPrefix(name, "file .liza/") || strings.HasPrefix(name, "file .worktrees/")
+	})
+}
+
+// describe says in a few words what became of one thing, and keeps what a ref left behind.
+func (s *Supervisor) describe(ctx context.Context, name, old, now string) string {
+	ref := strings.HasPrefix(name, "refs/")
+	switch {
+	case ref && old == "":
+		return fmt.Sprintf("%s is new at %.9s", name, now)
+	case ref:
+		text := fmt.Sprintf("%s moved from %.9s to %.9s", name, old, now)
+		if now == "" {
+			text = fmt.Sprintf("%s at %.9s was deleted", name, old)
+		}
+		kept, err := s.Desk.Repo.KeepTip(ctx, name, old, now)
+		if err != nil {
+			s.warn("", "cannot keep %s: %v", old, err)
+		}
+		if kept != "" {
+			text += " (kept as " + kept + ")"
+		}
+		return text
+	case name == "HEAD":
+		return fmt.Sprintf("the main checkout stands on %s, before on %s", now, old)
+	}
+	return strings.TrimPrefix(name, "file ") + " changed"
+}
+
+// underWay names this run and all others that have a program.
+func (s *Supervisor) underWay(st *blackboard.State, task string) string {
+	names := []string{s.ID}
+	if task != "" {
+		names[0] += " on " + task
+	}
+	for _, id := range slices.Sorted(maps.Keys(st.Agents)) {
+		if a := st.Agents[id]; id != s.ID && a != nil && a.Child != nil {
+			names = append(names, id)
+		}
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return names[0] + " (also under way: " + strings.Join(names[1:], ", ") + ")"
+}
