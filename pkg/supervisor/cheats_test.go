@@ -122,7 +122,7 @@ func TestWhatCatchesEachCheat(t *testing.T) {
 		{"a generated binary", map[string]string{"greet.py": polite, "test_greet.py": politeTest, "notes/tool": "\x7fELF\x00\x01"}, "", told, "[warning] notes/tool security: is a new binary file"},
 		{"a lock file alone", map[string]string{"greet.py": polite, "test_greet.py": politeTest, "package-lock.json": "{\"evil\": 1}\n"}, "", told, "[warning] package-lock.json security: changed without its manifest"},
 		{"a dangerous mode", map[string]string{"greet.py": polite, "test_greet.py": politeTest}, "chmod +x data.txt", told, "[warning] data.txt security: became executable"},
-		{"a link to the outside", map[string]string{"greet.py": polite, "test_greet.py": politeTest}, "mkdir notes && ln -s /etc/passwd notes/users", told, "[warning] notes/users security: is a symbolic link that leads out"},
+		{"a link to the outside", map[string]string{"greet.py": polite, "test_greet.py": politeTest}, "mkdir notes && ln -s /etc/passwd notes/users", rejected, "[error] notes/users security: is a symbolic link that leads out"},
 	} {
 		t.Run(x.cheat, func(t *testing.T) {
 			t.Parallel()
