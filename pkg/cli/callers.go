@@ -33,7 +33,7 @@ var callers = map[string]who{
 
 	"abort": people, "ack": people, "analyze": people, "answer": people, "approve-merge": people, "archive": people, "checkpoint": people,
 	"edit": people, "facts approve": people, "facts rm": people, "gc": people, "hold": people, "note": people, "pause": people, "poststep": people,
-	"reject-merge": people, "rerun": people, "restep": people, "restore": people, "resubmit": people, "resume": people, "sprint next": people,
+	"reject-merge": people, "rerun": people, "restep": people, "restore": people, "resubmit": people, "resume": people, "seal": people, "sprint next": people,
 	"unhold": people,
 
 	"config set": gated, "integration accept": gated, "integration restore": gated, "roles reset": gated, "run": gated, "serve": gated, "step": gated, "sync": gated, "worktree create": gated, "worktree remove": gated,

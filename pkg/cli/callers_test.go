@@ -44,7 +44,7 @@ var words = map[string][]string{
 	"abort": nil, "ack": nil, "analyze": nil, "answer": {"q-1", "yes"}, "approve-merge": {"task-1"}, "archive": nil, "checkpoint": nil, "edit": nil,
 	"facts approve": {"f-1"}, "facts rm": {"f-1"}, "gc": nil, "hold": {"task-1", "--reason", "not now"}, "note": {"hello"}, "pause": nil,
 	"poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject-merge": {"task-1", "--reason", "not now"}, "rerun": {"task-1"},
-	"restep": {"task-1", "--to", "1"}, "restore": {"1"}, "resubmit": {"task-1"}, "resume": nil, "sprint next": nil, "unhold": {"task-1"},
+	"restep": {"task-1", "--to", "1"}, "restore": {"1"}, "resubmit": {"task-1"}, "resume": nil, "seal": {"--reason", "a new computer"}, "sprint next": nil, "unhold": {"task-1"},
 	"config set": {"review.mode", "yolo"}, "roles reset": {"implement"}, "run": nil, "integration accept": nil, "integration restore": nil, "sync": nil, "serve": nil, "step": {"task-1"},
 	"worktree create": {"task-1"}, "worktree remove": {"task-1"},
 	"wt-create": {"task-1"}, "wt-delete": {"task-1"},
