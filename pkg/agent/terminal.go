@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -82,6 +83,32 @@ func (t *Terminal) start(cmd Command, s Spec) (*child, Result) {
 		return nil, notStarted(startOutcome(err), fmt.Errorf("cannot start %s: %v", cmd.Argv[0], plainStartError(err)))
 	}
 	return c, Result{}
+}
+
+// Ask shows a question and returns the line that the person answers, "" when there is none: the
+// terminal is gone, or ctx has ended.
+func (t *Terminal) Ask(ctx context.Context, question string) string {
+	if _, err := t.Out.WriteString(question); err != nil {
+		return ""
+	}
+	var line []byte
+	for ctx.Err() == nil {
+		fds := []unix.PollFd{{Fd: int32(t.In.Fd()), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 100) // so that ctx is looked at
+		if n == 0 || err == unix.EINTR {
+			continue
+		}
+		key := make([]byte, 256)
+		if n, err = t.In.Read(key); err != nil || n == 0 {
+			break
+		}
+		line = append(line, key[:n]...)
+		if text, _, whole := strings.Cut(string(line), "\n"); whole {
+			return strings.TrimSpace(text)
+		}
+	}
+	_, _ = t.Out.WriteString("\n")
+	return ""
 }
 
 // give puts a group that was stopped into the foreground.

@@ -168,20 +168,83 @@ git commit -q -m 'Say hello'
 	}
 }
 
-func TestWhatIsClosedWithoutAWordIsGivenBack(t *testing.T) {
+func TestWhoClosesTheProgramDecidesWhatBecomesOfTheClaim(t *testing.T) {
 	t.Parallel()
-	p := talks(t, "printf 'what now? '\nread -r answer\n")
+	const commit = "echo hello > hello.txt\ngit add hello.txt\ngit commit -q -m 'Say hello'\n"
+	for name, c := range map[string]struct {
+		script, keys, shows string
+		answers             []string // to one question after the other
+		status              blackboard.Status
+		held                string // by whom
+	}{
+		"given back":             {"", "\x03", "closed before the work was handed in", []string{"g\r"}, blackboard.Unclaimed, ""}, // Ctrl-C is the program's
+		"submitted":              {commit, "/exit\r", "task-1 is not handed in: it has commits.", []string{"s\r"}, blackboard.ReadyForReview, ""},
+		"kept":                   {commit, "/exit\r", "next: liza unhold task-1, then liza-agent -i coder task-1", []string{"what?\r", "k\r"}, blackboard.Unclaimed, blackboard.Human},
+		"a refused submission":   {commit + "echo more >> hello.txt\n", "/exit\r", "cannot submit: ", []string{"s\r", "g\r"}, blackboard.Unclaimed, ""},
+		"a program that fails":   {commit + "exit 3\n", "", "it has commits", []string{"k\r"}, blackboard.Unclaimed, blackboard.Human},
+		"no answer with commits": {commit, "/exit\r", "kept: no other coder takes it", []string{"\r"}, blackboard.Unclaimed, blackboard.System},
+		"no answer without any":  {"", "/exit\r", "released: the program was closed", nil, blackboard.Unclaimed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := talks(t, c.script+"printf 'what now? '\nread -r answer\n")
+			x := openTTY(t)
+			cmd := x.run(p.Dir, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
+			if c.keys != "" {
+				x.wait("what now? ")
+				x.types(c.keys)
+			}
+			x.wait("[g]ive it back")
+			if c.answers == nil {
+				x.types("\r")
+			}
+			for i, a := range c.answers {
+				if i > 0 {
+					x.until("it asks again", func() bool { return strings.Count(x.text(), "[g]ive") > i })
+				}
+				x.types(a)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("liza-agent ended with %v; the terminal shows\n%s", err, x.text())
+			}
+			task := p.State().Task("task-1")
+			if held := ""; task.Hold != nil && task.Hold.By != c.held || task.Hold == nil && c.held != held {
+				t.Errorf("task-1 is held: %+v, want by %q", task.Hold, c.held)
+			}
+			if task.Status != c.status {
+				t.Errorf("task-1 is %s, want %s; the terminal shows\n%s", task.Status, c.status, x.text())
+			}
+			if !strings.Contains(x.text(), c.shows) {
+				t.Errorf("the terminal does not show %q but\n%s", c.shows, x.text())
+			}
+		})
+	}
+}
+
+// A person's program is told the verbs, and of no exit command: nobody reads one.
+func TestTheProgramInATerminalIsToldOfVerbsOnly(t *testing.T) {
+	t.Parallel()
+	p := talks(t, "printf '%s' \"$1\" > \"$LIZA_ROOT/prompt.txt\"\n")
 	x := openTTY(t)
-	cmd := x.run(p.Dir, "liza-agent", "-i", "--cli", "talk", "coder")
-	x.wait("what now? ")
-	x.types("\x03") // Ctrl-C is the program's
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("liza-agent ended with %v; the terminal shows\n%s", err, x.text())
+	cmd := x.run(p.Dir, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
+	x.wait("[g]ive it back")
+	x.types("g\r")
+	_ = cmd.Wait()
+	data, err := os.ReadFile(filepath.Join(p.Dir, "prompt.txt"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if task := p.State().Task("task-1"); task.Status != blackboard.Unclaimed {
-		t.Errorf("task-1 is %s, want UNCLAIMED; the terminal shows\n%s", task.Status, x.text())
+	text := string(data)
+	for _, want := range []string{"A person works with you in this terminal", "$LIZA_BIN submit task-3", "submitted, kept, or given back"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the prompt lacks %q", want)
+		}
 	}
-	x.wait("closed before the work was handed in")
+	for _, not := range []string{"exit command", "nobody reads while you run", "summary_for_supervisor", `"action"`} {
+		if strings.Contains(text, not) {
+			t.Errorf("the prompt says %q", not)
+		}
+	}
 }
 
 func TestAShellHaltsAndContinuesAProgramInTheTerminal(t *testing.T) {
@@ -200,6 +263,8 @@ func TestAShellHaltsAndContinuesAProgramInTheTerminal(t *testing.T) {
 	x.until("the program has the terminal", func() bool { return x.front() == program })
 	x.types("this\r")
 	x.wait("got this")
+	x.wait("[g]ive it back")
+	x.types("g\r")
 	x.wait("closed before the work was handed in")
 	x.types("exit\r")
 	if err := shell.Wait(); err != nil {

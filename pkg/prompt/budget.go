@@ -34,6 +34,16 @@ var squeeze = []struct {
 // closing is the last line of every prompt.
 const closing = "End with exactly one exit command, as \"How to finish\" says."
 
+// closingInteractive is it where a person works with the program.
+const closingInteractive = "End the work with a command, as \"How to finish\" says, when the person agrees."
+
+func (in *Input) closing() string {
+	if in.Interactive {
+		return closingInteractive
+	}
+	return closing
+}
+
 // draft is a prompt while it is put together.
 type draft struct {
 	in    *Input
@@ -143,7 +153,7 @@ func (d *draft) text() string {
 	if d.in.resumed() {
 		return strings.TrimSuffix(b.String(), "\n")
 	}
-	return b.String() + closing + "\n"
+	return b.String() + d.in.closing() + "\n"
 }
 
 func (p *part) write(b *strings.Builder) {

@@ -39,6 +39,8 @@ type Input struct {
 	Skills       string              // one-liners and argument schemas
 	Shorten      *Shorten
 
+	Interactive bool // a person works with the program in a terminal: verbs only, no exit command
+
 	PriorAttempts int // how many earlier runs are told; 0: 5, negative: none
 	Messages      int // how many messages are told; 0: 10, negative: none
 	MaxChars      int // bytes of the whole prompt; 0: MaxChars
@@ -145,5 +147,5 @@ func (in *Input) reask() string {
 	if r.Max > 0 {
 		fmt.Fprintf(&b, " This is try %d of %d.", r.Attempt, r.Max)
 	}
-	return b.String() + "\n\n## How to finish\n\n" + in.finish() + "\n\n" + closing + "\n"
+	return b.String() + "\n\n## How to finish\n\n" + in.finish() + "\n\n" + in.closing() + "\n"
 }

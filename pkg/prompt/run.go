@@ -64,7 +64,9 @@ func (in *Input) run() string {
 	case Reviewer:
 		in.reviewerRun(&l)
 	}
-	l.add("%s", in.requestObject())
+	if !in.Interactive {
+		l.add("%s", in.requestObject())
+	}
 	return l.String()
 }
 

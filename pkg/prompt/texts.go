@@ -27,7 +27,11 @@ func (in *Input) rules() string {
 	if in.Kind == Messenger || in.Kind == Summarizer { // they have no commands and no identity
 		return text("rules/helper.md") + "\n" + own
 	}
-	return text("rules/all.md") + "\n" + own
+	last := "alone"
+	if in.Interactive {
+		last = "interactive"
+	}
+	return text("rules/all.md") + "\n" + own + "\n" + text("rules/"+last+".md")
 }
 
 // commands are the verbs of the kind, with an example each (cli 3, D26).
@@ -39,6 +43,9 @@ func (in *Input) commands() string {
 // either a summary or facts.
 func (in *Input) finish() string {
 	name := string(in.Kind)
+	if in.Interactive {
+		return text("finish/interactive-" + name + ".md")
+	}
 	if in.Kind == Summarizer {
 		name += "-summary"
 		if in.Shorten != nil && in.Shorten.Facts {

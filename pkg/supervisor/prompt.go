@@ -66,7 +66,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	}
 	cfg := s.Desk.Config()
 	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Model: b.model,
-		Triggers: due, Action: "run", MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
+		Triggers: due, Action: "run", Interactive: s.Interactive != nil && kind == role.Kind(s.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
 		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())}
 	switch {
 	case kind == role.Coder || kind == role.Reviewer:

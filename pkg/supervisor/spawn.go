@@ -305,7 +305,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 		return nil
 	}
 	rr := blackboard.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
-		Crashed: b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !s.answered(r) && !(s.last.resumed && r.NoSession)}
+		Crashed: s.Interactive == nil && b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !s.answered(r) && !(s.last.resumed && r.NoSession)}
 	rr.Finished = r.Outcome == agent.Finished
 	if r.Usage.CostKnown {
 		rr.Cost = &r.Usage.CostCents

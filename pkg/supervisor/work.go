@@ -185,7 +185,10 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, m verb.Mark, r ag
 		return false, 0, s.stopForLimit(ctx, u, s.last.over)
 	}
 	if !held || s.answered(r) {
-		return s.apply(ctx, u, m, r)
+		return s.apply(ctx, life, u, m, r)
+	}
+	if s.Interactive != nil && r.Outcome == agent.Crashed { // a person closes a program as they can
+		return false, 0, s.left(ctx, life, u, r)
 	}
 	if mayRestart(r, u.restarts) {
 		u.restarts++
@@ -244,7 +247,7 @@ func (s *Supervisor) hasExit(r agent.Result) bool {
 	return err == nil && exit != nil
 }
 
-func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Result) (bool, time.Duration, error) {
+func (s *Supervisor) apply(ctx, life context.Context, u *unit, m verb.Mark, r agent.Result) (bool, time.Duration, error) {
 	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Task: u.task, Before: m, Output: r.Final, Strict: s.Desk.Config().Exit.Strict})
 	if err != nil {
 		return false, 0, err
@@ -253,8 +256,7 @@ func (s *Supervisor) apply(ctx context.Context, u *unit, m verb.Mark, r agent.Re
 	switch out.Effect {
 	case verb.Reask:
 		if s.Interactive != nil {
-			s.shut = true
-			return false, 0, s.letGo(ctx, u, closedByPerson)
+			return false, 0, s.left(ctx, life, u, r)
 		}
 		return s.askAgain(ctx, u, r, out.Problem)
 	case verb.Continue:
