@@ -1,7 +1,9 @@
 package blackboard
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,7 +92,7 @@ func LintDoneWhen(doneWhen, description, title string) string {
 	case openText.MatchString(lower):
 		return "is not decided yet: name an observable result"
 	}
-	if vague := vagueText.FindString(lower); vague != "" && !isConcrete(text) {
+	if vague := vagueText.FindString(withoutNames(lower)); vague != "" && !isConcrete(text) {
 		return "is vague (\"" + vague + "\"): name an observable result, such as a status code, an output or a file"
 	}
 	return ""
@@ -99,10 +101,32 @@ func LintDoneWhen(doneWhen, description, title string) string {
 // DoubtDoneWhen is the warning about a criterion that has a vague phrase beside something
 // concrete, "" for none.
 func DoubtDoneWhen(doneWhen string) string {
-	if vague := vagueText.FindString(strings.ToLower(doneWhen)); vague != "" && isConcrete(doneWhen) {
+	if vague := vagueText.FindString(withoutNames(strings.ToLower(doneWhen))); vague != "" && isConcrete(doneWhen) {
 		return "\"" + vague + "\" says little; a reviewer will judge by the rest"
 	}
 	return ""
+}
+
+// namedThing matches the name of a file or the like, which may be any word.
+var namedThing = regexp.MustCompile(`\b(?:(file|folder|directory|script|branch|command) \S+ (exists?|holds?|contains?|has|says?|lists?|prints?|is (?:there|created|empty|removed))|(called|named) \S+)`)
+
+// withoutNames leaves names out of a text: a file may be called good.
+func withoutNames(text string) string { return namedThing.ReplaceAllString(text, "$1$3 $2") }
+
+// fillers are words that say nothing about what stands in the way of a task.
+var fillers = strings.Fields(`a am an and at be been blocked broken can cant cannot could didnt do doesnt done dont error errors everything fail failed fails failing failure for
+	get got hard help how i idea im impossible in is issue issues it its just know me more my na need needed needs no none not nothing now of on or please problem problems progress
+	question reason so some something stopped stuck task tbd test that the there this to todo too trouble unable unclear unknown very was we went what why wip with wont
+	work working works wrong x`)
+
+// LintReason says why the reason of a block says nothing, "" when it says something.
+func LintReason(reason string) string {
+	for _, word := range strings.FieldsFunc(strings.ReplaceAll(strings.ToLower(reason), "'", ""), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(word) > 1 && !slices.Contains(fillers, word) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%q says nothing: name what stands in the way, such as a file, an error message or a decision that is missing", strings.TrimSpace(reason))
 }
 
 func isConcrete(text string) bool {

@@ -19,7 +19,7 @@ var Rules = []Rule{
 		Needs: needs(claimAllowed),
 		Does:  does(lapseHolder, reserve)},
 	{ID: "T05", Event: EvClaim, From: from(Unclaimed), To: Claimed, Who: SCoder,
-		Needs:   needs(sprintRuns, notHeld, dependenciesMerged, actorFree, notReservedByOther, limitsLeaveRoom, notFailedByActor, notExhausted, diskAndWorktree, roleResolves),
+		Needs:   needs(sprintRuns, notHeld, gatesStillPass, dependenciesMerged, actorFree, notReservedByOther, limitsLeaveRoom, notFailedByActor, notExhausted, diskAndWorktree, roleResolves),
 		Does:    does(forgetOtherCoder, countIteration, grantLease, takeWorktree),
 		History: names("claimed"), Log: names("claimed")},
 	{ID: "T06", Event: EvClaim, From: from(Rejected), To: Claimed, Who: SCoder, When: sameCoder,

@@ -42,6 +42,13 @@ func checkGates(v *validation, t *Task) {
 	if blank(t.Scope) {
 		v.task(t, "scope", "missing scope").lenient(true)
 	}
+	if t.unplanned() { // a claim refuses it
+		for _, why := range t.Gates() {
+			if field, _, _ := strings.Cut(why, " "); !strings.Contains(why, "missing") {
+				v.task(t, "", "%s; nobody can claim it: edit %s", why, field).lenient(true)
+			}
+		}
+	}
 }
 
 func checkSpecFile(v *validation, t *Task) {

@@ -221,6 +221,8 @@ func checkBlocked(v *validation, t *Task) {
 	}
 	if blank(t.BlockedReason) {
 		v.task(t, "blocked_reason", "BLOCKED without blocked_reason")
+	} else if why := LintReason(t.BlockedReason); why != "" {
+		v.task(t, "blocked_reason", "blocked_reason %s", why).lenient(true)
 	}
 	switch n := len(t.BlockedQuestions); {
 	case n == 0 && t.BlockedKind != "halt":

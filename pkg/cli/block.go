@@ -31,7 +31,7 @@ func newBlock(env *Env) *urfave.Command {
 }
 
 func (o *blockOptions) run(ctx context.Context, args []string) error {
-	o.in.Task = args[0]
+	o.in.Task, o.in.ByVerb = args[0], true
 	d, err := o.env.Desk(ctx)
 	if err != nil {
 		return err

@@ -185,7 +185,7 @@ func tools() []tool {
 			about: "Judge what was submitted. approve: APPROVED, or REJECTED by the gate when a check found an error. reject: back to the coder. replan: the planner takes over. stuck: the review is given back."}, verdict),
 		takes(tool{name: "block", roles: coder, about: "Stop a task with questions for people: CLAIMED becomes BLOCKED. Work in the worktree is kept."},
 			func(ctx context.Context, o Options, in blockArgs) (any, error) {
-				return o.Desk.Block(ctx, verb.BlockInput{Task: in.Task, Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted})
+				return o.Desk.Block(ctx, verb.BlockInput{Task: in.Task, ByVerb: true, Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted})
 			}),
 		takes(tool{name: "handoff", roles: workers, about: "Pass half-done work on to the next run when the context is nearly full. Commit first, end the run afterwards."},
 			func(ctx context.Context, o Options, in handoffArgs) (any, error) {

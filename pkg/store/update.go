@@ -110,6 +110,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	}
 	f.o.At("W3")
 	after := before.base.Fork()
+	if edited && previous != nil {
+		after.TakeHandEdits(previous.base, f.o.Now())
+	}
 	if err := change(after); errors.Is(err, ErrUnchanged) {
 		return nil
 	} else if err != nil {

@@ -62,16 +62,17 @@ type Supervisor struct {
 	claim   string     // the claim of the run before
 	last    lastRun
 
-	historyTold bool // people know that the history cannot be written
-	lease       leaseKeeper
-	recovered   time.Time
-	moved       bool   // somebody moved the integration branch
-	movedTold   string // and that was said
-	quotas      int    // quota windows met, and failed reviews: both make the waits longer
-	crashes     int
-	panics      []time.Time
-	idleSince   time.Time
-	waitSince   time.Time // since when the board says what it waits for
+	historyTold   bool // people know that the history cannot be written
+	lease         leaseKeeper
+	recovered     time.Time
+	moved         bool   // somebody moved the integration branch
+	movedTold     string // and that was said
+	quotas        int    // quota windows met, and failed reviews: both make the waits longer
+	crashes       int
+	refusedClaims int // in a row
+	panics        []time.Time
+	idleSince     time.Time
+	waitSince     time.Time // since when the board says what it waits for
 }
 
 // Line is one line of what a supervisor shows.

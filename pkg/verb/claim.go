@@ -145,6 +145,12 @@ func (r *reservation) note(d *Desk, s *blackboard.State, t *blackboard.Task, age
 	r.former = nil
 	if e := s.Agents[t.AssignedTo]; t.Status == blackboard.Claimed && sameRegistration(e, t.ClaimGeneration) {
 		r.former = d.orphanOf(t.AssignedTo, e)
+	} else if t.Status == blackboard.Unclaimed { // the program of a claim that a person ended in the file
+		for id, e := range s.Agents {
+			if id != agent && e != nil && e.Role == blackboard.RoleCoder && e.Child != nil && e.Child.Task == t.ID {
+				r.former = d.orphanOf(id, e)
+			}
+		}
 	}
 	r.candidates = nil
 	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {

@@ -163,6 +163,7 @@ func (d *Desk) Intent(ctx context.Context, id string, intent blackboard.Intent) 
 type BlockInput struct {
 	Task, Reason         string
 	Questions, Attempted []string
+	ByVerb               bool               // the reason is the caller's own and has to say something
 	Synthetic            bool               // the question was made up by the supervisor
 	Prompted             *Prompted          // the program asked it on its terminal
 	Output               *blackboard.Output // what the command gave that failed
@@ -173,6 +174,9 @@ func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
 	texts := append(all("--question", in.Questions), all("--attempted", in.Attempted)...)
 	if err := d.clean(append(texts, text{"--reason", &in.Reason})...); err != nil {
 		return Done{Task: in.Task}, err
+	}
+	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
+		return Done{Task: in.Task}, &blackboard.Refusal{Guard: "G70", Exit: blackboard.ExitUsage, Next: "liza help block", Message: "--reason " + why}
 	}
 	return d.event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		before := len(s.Questions)

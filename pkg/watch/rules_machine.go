@@ -10,14 +10,10 @@ import (
 // mostInvalid is how many subjects get an alert of their own before one stands for all.
 const mostInvalid = 20
 
-// Rules with an alert of their own.
-const (
-	ruleForged = "V66"
-	ruleChain  = "V67"
-)
+// ruleForged has an alert of its own.
+const ruleForged = "V66"
 
 func forgedApproval(c *check) { c.raiseRule(ruleForged) }
-func journalBroken(c *check)  { c.raiseRule(ruleChain) }
 
 // raiseRule raises one alert for each subject of the errors of a rule.
 func (c *check) raiseRule(rule string) {
@@ -35,7 +31,7 @@ func invalidState(c *check) {
 	var subjects []string
 	texts := map[string]string{}
 	for _, v := range c.Violations {
-		if v.Severity == blackboard.SeverityWarning || v.Rule == "V58" || v.Rule == ruleForged || v.Rule == ruleChain || c.Moved != nil && v.Path == "integration.tip" {
+		if v.Severity == blackboard.SeverityWarning || v.Rule == "V58" || v.Rule == ruleForged || c.Moved != nil && v.Path == "integration.tip" {
 			continue // they have alerts of their own
 		}
 		subject := stateFile

@@ -1,0 +1,68 @@
+package blackboard
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestANameOfAFileIsNotVague(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"file good exists and holds one line", "the folder done exists", "a script called better is there", "the file fast contains the word one"} {
+		if why := LintDoneWhen(text, "Write it", "Write it"); why != "" {
+			t.Errorf("%q: %s", text, why)
+		}
+		if why := DoubtDoneWhen(text); why != "" {
+			t.Errorf("%q is doubted: %s", text, why)
+		}
+	}
+	for _, text := range []string{"the file works for everybody", "file handling is good", "everything named in the plan works well"} {
+		if why := LintDoneWhen(text, "Write it", "Write it"); !strings.Contains(why, "vague") {
+			t.Errorf("%q: %q", text, why)
+		}
+	}
+}
+
+func TestAReasonThatSaysNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"stuck", "x", "I'm stuck", "It doesn't work.", "blocked!", "don't know what to do", "help please", "?"} {
+		if why := LintReason(text); !strings.Contains(why, "name what stands in the way") {
+			t.Errorf("%q: %q", text, why)
+		}
+	}
+	for _, text := range []string{"API ambiguity", "compiler missing", "go.mod", "Welche Datenbank?", "数据库密码未知", "no credentials for the staging server", "E1234"} {
+		if why := LintReason(text); why != "" {
+			t.Errorf("%q: %s", text, why)
+		}
+	}
+}
+
+func TestATaskWrittenByHandHasToPassTheGatesBeforeItIsClaimed(t *testing.T) {
+	t.Parallel()
+	s := validState()
+	task := s.Task("unclaimed")
+	task.ClaimSeq, task.DoneWhen = 0, "it works well"
+	told := ""
+	for _, v := range Validate(s, nil, validFacts()) {
+		if v.Rule == "V29" {
+			told += v.String()
+			if v.Severity != SeverityWarning {
+				t.Errorf("%s is an %s", v, v.Severity)
+			}
+		}
+	}
+	if !strings.Contains(told, "done_when is vague") || !strings.Contains(told, "nobody can claim it") {
+		t.Errorf("validate tells %q", told)
+	}
+	m := &move{task: task}
+	if err := gatesStillPass.Check(m); err == nil || !strings.Contains(err.Error(), "done_when is vague") {
+		t.Errorf("the claim: %v", err)
+	}
+	task.ClaimSeq = 1
+	if err := gatesStillPass.Check(m); err != nil {
+		t.Errorf("a task that was claimed before: %v", err)
+	}
+	task.ClaimSeq, task.DoneWhen = 0, "prints 42"
+	if err := gatesStillPass.Check(m); err != nil {
+		t.Errorf("a task that passes: %v", err)
+	}
+}
