@@ -41,6 +41,9 @@ func (s *State) StatusOf(id string) (Status, bool) {
 	return a.Status, ok
 }
 
+// ArchivedIDs are the ids of the tasks in the archive, sorted; a new task may have none of them.
+func (s *State) ArchivedIDs() []string { return sortedKeys(s.archived()) }
+
 // ArchivedNow are the archived tasks that belong to the current sprint and are not on the
 // board, and what they were.
 func (s *State) ArchivedNow() map[string]Status {

@@ -20,9 +20,18 @@ func (s *State) NextSprint(planned []string, a Actor, now time.Time) (archived [
 		return nil, err
 	}
 	archived = s.Archive(time.Time{}, a, now)
-	was, next := s.Sprint, &Sprint{Status: InProgress, Scope: scope, Timeline: &Timeline{Started: TimeOf(now)}}
-	n, _ := sprintNumber(was.ID)
-	next.ID, next.GoalRef = "sprint-"+itoa(max(n, 1)+1), was.GoalRef
+	was := s.Sprint
+	s.startSprint(was.GoalRef, scope, now)
+	open := plural(len(scope.Planned)+len(scope.Stretch), "open task")
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "sprint_started", Detail: s.Sprint.ID + " after " + was.ID + ", " + open, Extra: via(a)})
+	s.reopen(s.Sprint.ID, a, now)
+	return archived, nil
+}
+
+// startSprint puts the next sprint in the place of the present one: figures and costs begin at zero, but for those of the day.
+func (s *State) startSprint(goal string, scope *SprintScope, now time.Time) {
+	n, _ := sprintNumber(s.Sprint.ID)
+	next := &Sprint{ID: "sprint-" + itoa(max(n, 1)+1), GoalRef: goal, Status: InProgress, Scope: scope, Timeline: &Timeline{Started: TimeOf(now)}}
 	s.Sprint = next
 	next.Metrics = s.openFigures()
 	usage := &Usage{}
@@ -33,10 +42,6 @@ func (s *State) NextSprint(planned []string, a Actor, now time.Time) (archived [
 	if s.Planner != nil {
 		s.Planner.Triggers = nil // what was tried in vain may be tried again
 	}
-	open := plural(len(scope.Planned)+len(scope.Stretch), "open task")
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "sprint_started", Detail: next.ID + " after " + was.ID + ", " + open, Extra: via(a)})
-	s.reopen(next.ID, a, now)
-	return archived, nil
 }
 
 // mayEndSprint holds the guards of S05.

@@ -19,6 +19,7 @@ import (
 type reportOptions struct {
 	env          *Env
 	format, file string
+	sprint       string
 }
 
 func newReport(env *Env) *urfave.Command {
@@ -30,6 +31,7 @@ func newReport(env *Env) *urfave.Command {
 			examples("liza report", "liza report --format html -o report.html") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "format", Value: "md", Usage: "`F`: " + strings.Join(dashboard.ReportFormats, ", "), Destination: &o.format},
+			text("sprint", "`ID` of a sprint in the archive, also of a goal that is over (liza goal --list)", &o.sprint),
 			text("o", "`FILE` to write to instead of printing", &o.file),
 		},
 		Action: env.do(o.run),
@@ -44,7 +46,12 @@ func (o *reportOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	f, err := o.env.reportFacts(d, s)
+	var f dashboard.ReportFacts
+	if o.sprint != "" && (s.Sprint == nil || o.sprint != s.Sprint.ID) {
+		s, f, err = o.env.archivedReport(d, s, o.sprint)
+	} else {
+		f, err = o.env.reportFacts(d, s)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,6 +90,24 @@ func (e *Env) reportFacts(d *verb.Desk, s *blackboard.State) (dashboard.ReportFa
 	}
 	f.Journal, err = d.SprintJournal("run_failed")
 	return f, err
+}
+
+// archivedReport is the board as it was when a sprint of the archive ended, as far as that is kept.
+func (e *Env) archivedReport(d *verb.Desk, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
+	f := dashboard.ReportFacts{Facts: e.viewFacts(d, "")}
+	x, err := d.ArchivedSprint(sprint)
+	if err != nil {
+		return s, f, err
+	}
+	was := s.Clone()
+	was.Sprint, was.Usage, was.Tasks, was.Agents = x.Sprint, x.Usage, x.Tasks, nil
+	if x.Goal != nil {
+		was.Goal = x.Goal
+	} else if x.Sprint != nil && (s.Goal == nil || s.Goal.ID != x.Sprint.GoalRef) {
+		was.Goal = &blackboard.Goal{ID: x.Sprint.GoalRef}
+	}
+	f.Tasks = x.Tasks
+	return was, f, nil
 }
 
 // writeFile writes what a command was asked to put into a file.

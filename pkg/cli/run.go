@@ -60,6 +60,9 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if err != nil {
 		return err
 	}
+	if s.Goal != nil && s.Goal.Status == blackboard.Completed {
+		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
+	}
 	if s.Goal == nil || s.Goal.Status != blackboard.InProgress {
 		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza add-task, or liza note TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
 	}
@@ -67,6 +70,9 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	c.screen.colour = c.screen.colour && !o.plain
 	if !o.quiet {
 		o.env.preflight(ctx, c, s)
+	}
+	if err := c.greet(ctx, s); err != nil {
+		return err
 	}
 	began := o.env.Now()
 	team := o.team(c, given)
@@ -138,5 +144,9 @@ func (o *runOptions) finish(ctx, limited context.Context, c *crew, began time.Ti
 		}
 		return err
 	}
-	return o.env.Print(r, "%s\n", r)
+	built := ""
+	if r.Status == blackboard.Completed {
+		built = builtText(r.Built) + "next: liza goal \"TEXT\", for what comes after\n"
+	}
+	return o.env.Print(r, "%s\n%s", r, built)
 }

@@ -85,6 +85,12 @@ func (o *showOptions) viewStatus(d *verb.Desk, s *blackboard.State, t *blackboar
 
 // fetch puts an archived task where the others are, and names the sprint that has it.
 func (o *showOptions) fetch(d *verb.Desk, s *blackboard.State, id string) (sprint string, err error) {
+	if g, err := d.ArchivedGoal(id); err != nil {
+		return "", err
+	} else if g != nil {
+		s.Goal = g
+		return "the sprints of `liza goal --list`", nil
+	}
 	t, sprint, err := d.ArchivedTask(id)
 	if err == nil && t == nil {
 		err = notThere(s, id)

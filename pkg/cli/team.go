@@ -172,6 +172,11 @@ func (s *screen) line(l supervisor.Line) {
 	s.show(l)
 }
 
+// say shows a line of liza itself.
+func (s *screen) say(now time.Time, warning bool, format string, args ...any) {
+	s.line(supervisor.Line{Time: now, Agent: "liza", Text: fmt.Sprintf(format, args...), Warning: warning})
+}
+
 func (s *screen) show(l supervisor.Line) {
 	task := l.Task
 	if task == "" {
@@ -231,6 +236,7 @@ type ran struct {
 	Status string         `json:"status"`
 	Counts map[string]int `json:"tasks"`
 	Time   string         `json:"time"`
+	Built  verb.Built     `json:"built"`
 }
 
 // summary says how the board stands at the end of a run.
@@ -241,6 +247,7 @@ func (c *crew) summary(ctx context.Context, began time.Time) ran {
 		return r
 	}
 	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
+	r.Built = c.desk.Built(ctx, s)
 	for _, t := range s.Tasks {
 		r.Counts[string(t.Status)]++
 	}

@@ -18,6 +18,9 @@ func Find(s *blackboard.State, id string) (entry any, what string, ok bool) {
 	if t := s.Task(id); t != nil {
 		return t, "task", true
 	}
+	if s.Goal != nil && s.Goal.ID == id {
+		return s.Goal, "goal", true
+	}
 	if a := s.Agents[id]; a != nil {
 		return a, "agent", true
 	}

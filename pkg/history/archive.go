@@ -76,6 +76,14 @@ func (a *Archive) Task(id string) (t *blackboard.Task, sprint string, err error)
 // Tasks are the archived tasks in the file of a sprint, in the order of the file.
 func (a *Archive) Tasks(sprint string) ([]*blackboard.Task, error) { return a.read(sprint, "") }
 
+// Sprints are those that have a file, sprint-2 before sprint-10.
+func (a *Archive) Sprints() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refresh()
+	return a.sprints()
+}
+
 // read decodes one task of a file, or all for id "".
 func (a *Archive) read(sprint, id string) ([]*blackboard.Task, error) {
 	data, err := os.ReadFile(a.path(sprint))

@@ -219,10 +219,19 @@ func (in *Input) causeOf(l *lines, t *blackboard.Task) {
 	}
 }
 
-// board is every task, by status: what is over as ids only.
+// mostTaken is how many ids of the archive a planner is told; a plan with another one is refused by name.
+const mostTaken = 100
+
+// board is every task, by status: what is over, here or in the archive, as ids only.
 func (in *Input) board() string {
+	var l lines
+	if taken := in.State.ArchivedIDs(); len(taken) > mostTaken {
+		l.named("Taken ids", fmt.Sprintf("%s and %d more of archived tasks; a new task needs another id", strings.Join(taken[len(taken)-mostTaken:], ", "), len(taken)-mostTaken))
+	} else if len(taken) > 0 {
+		l.named("Taken ids", strings.Join(taken, ", ")+" (archived tasks; a new task needs another id)")
+	}
 	if len(in.State.Tasks) == 0 {
-		return ""
+		return l.String()
 	}
 	n := map[blackboard.Status]int{}
 	over := map[blackboard.Status][]string{}
@@ -238,7 +247,6 @@ func (in *Input) board() string {
 		}
 		open.add("- %s %s: %s%s%s", t.ID, t.Status, t.TitleText(), after("; after ", strings.Join(t.DependsOn, ", ")), iterations(t))
 	}
-	var l lines
 	var counts []string
 	for _, st := range blackboard.Statuses {
 		if n[st] > 0 {

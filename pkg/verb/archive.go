@@ -42,8 +42,8 @@ func (d *Desk) Archive(ctx context.Context, older time.Duration) (Archived, erro
 		if s.Sprint == nil {
 			return &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitInvalid, Next: "liza validate", Message: "the state has no sprint"}
 		}
-		sprint, usage := s.Sprint, s.Usage
-		keep = func(gone []store.Gone) error { return d.keep(sprint, usage, gone) }
+		sprint, was := s.Sprint, blackboard.Ended{Goal: s.Goal, Sprint: s.Sprint, Usage: s.Usage}
+		keep = func(gone []store.Gone) error { return d.keep(was, gone) }
 		out = Archived{Sprint: sprint.ID, File: d.rel(d.Project.Archive(sprint.ID)), Tasks: s.Archive(d.Now().Add(-older), a, d.Now())}
 		if len(out.Tasks) == 0 {
 			return nothing(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", days(older)))
@@ -61,12 +61,16 @@ func days(d time.Duration) string {
 	return d.String()
 }
 
-// keep writes tasks, and the sprint as it is, into the sprint's file. It holds the lock of
+// keep writes tasks, and goal and sprint as they are, into the sprint's file. It holds the lock of
 // the state.
-func (d *Desk) keep(sprint *blackboard.Sprint, usage *blackboard.Usage, gone []store.Gone) error {
-	head := "version: 1\n" + yamldoc.Section("sprint", sprint, "", nil, false)
-	if usage != nil {
-		head += yamldoc.Section("usage", usage, "", nil, false)
+func (d *Desk) keep(was blackboard.Ended, gone []store.Gone) error {
+	sprint, head := was.Sprint, "version: 1\n"
+	if was.Goal != nil {
+		head += yamldoc.Section("goal", was.Goal, "", nil, false)
+	}
+	head += yamldoc.Section("sprint", sprint, "", nil, false)
+	if was.Usage != nil {
+		head += yamldoc.Section("usage", was.Usage, "", nil, false)
 	}
 	var items []history.Item
 	for _, g := range gone {
@@ -150,12 +154,12 @@ func (d *Desk) NextSprint(ctx context.Context, planned []string) (SprintStarted,
 		if err := d.person(s, a, "start a sprint"); err != nil {
 			return err
 		}
-		was, usage := s.Sprint, s.Usage
+		was, ended := s.Sprint, blackboard.Ended{Goal: s.Clone().Goal, Sprint: s.Sprint, Usage: s.Usage}
 		archived, err := s.NextSprint(planned, a, d.Now())
 		if err != nil {
 			return err
 		}
-		keep = func(gone []store.Gone) error { return d.keep(was, usage, gone) }
+		keep = func(gone []store.Gone) error { return d.keep(ended, gone) }
 		scope := s.Sprint.Scope
 		out = SprintStarted{Sprint: s.Sprint.ID, Before: was.ID, File: d.rel(d.Project.Archive(was.ID)),
 			Archived: listed(archived), Planned: listed(scope.Planned), Stretch: listed(scope.Stretch)}

@@ -410,3 +410,59 @@ func (d *Desk) MergeAgain(ctx context.Context, id string) (merge.Result, error) 
 	}
 	return d.Merger(blackboard.Human).Again(ctx, id)
 }
+
+// Built is what the present goal brought onto the integration branch, and how to take it over.
+type Built struct {
+	Tasks    []string `json:"tasks"` // merged
+	Branch   string   `json:"integration_branch"`
+	Tip      string   `json:"tip"`
+	Base     string   `json:"base_ref,omitempty"`
+	Commits  int      `json:"commits"` // that the base branch lacks
+	Behind   int      `json:"behind"`
+	Stat     string   `json:"diffstat,omitempty"` // against the base branch
+	Look     string   `json:"look,omitempty"`     // the command that shows it
+	TakeOver string   `json:"take_over,omitempty"`
+}
+
+// Built looks at what was merged. What cannot be found out is left out.
+func (d *Desk) Built(ctx context.Context, s *blackboard.State) Built {
+	b := Built{Tasks: []string{}, Branch: s.IntegrationBranch()}
+	all, err := d.SprintTasks(s)
+	if err != nil {
+		all = s.Tasks
+	}
+	for _, t := range all {
+		if t != nil && t.Status == blackboard.Merged && t.ChangesFiles() {
+			b.Tasks = append(b.Tasks, t.ID)
+		}
+	}
+	if d.Repo == nil || len(b.Tasks) == 0 {
+		return b
+	}
+	if b.Tip, err = d.tipOf(ctx, s); err != nil || b.Tip == "" {
+		return b
+	}
+	if b.Base, _, b.Behind, err = d.behind(ctx, s, b.Tip); err != nil || b.Base == "" {
+		return b
+	}
+	base, err := d.Repo.Resolve(ctx, b.Base)
+	if err != nil {
+		b.Base = ""
+		return b
+	}
+	b.Commits, _ = d.Repo.CountBetween(ctx, base, b.Tip)
+	from := base
+	if common, err := d.Repo.MergeBase(ctx, base, b.Tip); err == nil {
+		from = common
+	}
+	if stat, err := d.Repo.DiffStat(ctx, from, b.Tip); err == nil {
+		lines := strings.Split(strings.TrimSpace(stat), "\n")
+		b.Stat = strings.TrimSpace(lines[len(lines)-1])
+	}
+	b.Look = fmt.Sprintf("git diff %s...%s", b.Base, b.Branch)
+	b.TakeOver = "git merge " + b.Branch
+	if _, err := d.Repo.BranchTip(ctx, b.Base); err == nil {
+		b.TakeOver = fmt.Sprintf("git switch %s && git merge %s", b.Base, b.Branch)
+	}
+	return b
+}

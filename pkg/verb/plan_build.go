@@ -156,7 +156,8 @@ func (b *planBuild) closing(tasks []*blackboard.Task) []*blackboard.Task {
 		return tasks
 	}
 	id := "final-msg"
-	for n := 2; b.state.Task(id) != nil || slices.ContainsFunc(tasks, func(t *blackboard.Task) bool { return t.ID == id }); n++ {
+	taken := func(id string) bool { _, known := b.state.StatusOf(id); return known } // by a task of an earlier goal too
+	for n := 2; taken(id) || slices.ContainsFunc(tasks, func(t *blackboard.Task) bool { return t.ID == id }); n++ {
 		id = fmt.Sprintf("final-msg-%d", n)
 	}
 	one := 1

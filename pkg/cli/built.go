@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
+)
+
+// builtText says at the end of a run what was built, where it is, and how to take it over; "" when nothing was.
+func builtText(b verb.Built) string {
+	if len(b.Tasks) == 0 {
+		return ""
+	}
+	var t strings.Builder
+	fmt.Fprintf(&t, "built: %s merged (%s)\n", plural(len(b.Tasks), "task"), shortList(b.Tasks, 10))
+	if b.Base == "" {
+		fmt.Fprintf(&t, "where: branch %s\n", b.Branch)
+		return t.String()
+	}
+	fmt.Fprintf(&t, "where: branch %s, %s ahead of %s", b.Branch, plural(b.Commits, "commit"), b.Base)
+	if b.Stat != "" {
+		fmt.Fprintf(&t, ": %s", b.Stat)
+	}
+	t.WriteString("\n")
+	if b.Behind > 0 {
+		fmt.Fprintf(&t, "%s; liza sync merges them first\n", verb.BehindText(b.Branch, b.Base, b.Behind))
+	}
+	if b.Commits > 0 {
+		fmt.Fprintf(&t, "look:  %s\ntake over: %s\n", b.Look, b.TakeOver)
+	}
+	return t.String()
+}
+
+func shortList(ids []string, most int) string {
+	if len(ids) <= most {
+		return strings.Join(ids, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
+}
+
+// greet says at the start of a run what the person should know of the integration branch.
+func (c *crew) greet(ctx context.Context, s *blackboard.State) error {
+	adopts := s.Tip() == ""
+	b, err := c.desk.SeeIntegration(ctx, s)
+	if err != nil {
+		return err
+	}
+	if adopts && b.Tip != "" {
+		c.screen.say(c.env.Now(), false, "the board did not remember where Liza left %s; it is taken as it is, at %.9s", b.Branch, b.Tip)
+	}
+	if base, n, err := c.desk.Behind(ctx, s); err == nil && n > 0 {
+		c.screen.say(c.env.Now(), true, "%s; liza sync merges them", verb.BehindText(b.Branch, base, n))
+	}
+	return nil
+}

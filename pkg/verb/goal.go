@@ -1,0 +1,268 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/project"
+	"liza/pkg/store"
+)
+
+// GoalInput says what the next goal is.
+type GoalInput struct {
+	Text        string
+	Spec        string // "": that of the present goal
+	AbandonOpen bool   // give up the tasks of the present goal that are open
+	Reason      string
+}
+
+// GoalStarted is the result of NextGoal.
+type GoalStarted struct {
+	Goal      string   `json:"goal"`
+	Spec      string   `json:"spec_ref"`
+	Sprint    string   `json:"sprint"`
+	Before    string   `json:"before"` // the goal that is over
+	Status    string   `json:"before_status"`
+	File      string   `json:"file"` // where that, its sprint and its tasks are
+	Archived  []string `json:"archived"`
+	Abandoned []string `json:"abandoned"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// NextGoal makes the next goal. The present one goes into the archive with its last sprint and its tasks.
+func (d *Desk) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, error) {
+	out := GoalStarted{Abandoned: []string{}}
+	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
+		return out, err
+	}
+	goal, err := CleanText("the goal", in.Text)
+	if err != nil {
+		return out, err
+	}
+	if strings.TrimSpace(goal) == "" {
+		return out, usage("liza help goal", "the goal is empty: say in a sentence what is to be built")
+	}
+	if in.AbandonOpen && strings.TrimSpace(in.Reason) == "" {
+		return out, usage("liza help goal", "--abandon-open needs --reason")
+	}
+	if err := d.PersonOnly(ctx, "make a goal"); err != nil {
+		return out, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	if in.Spec == "" && s.Goal != nil {
+		in.Spec = s.Goal.SpecRef
+	}
+	if !d.specExists(in.Spec) {
+		return out, failed("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
+	}
+	if err := SpecCommitted(ctx, d.Project, d.Repo, in.Spec); err != nil {
+		return out, err
+	}
+	if out.Warnings, err = d.specOnBranch(ctx, s, in.Spec); err != nil {
+		return out, err
+	}
+	if in.AbandonOpen {
+		if out.Abandoned, err = d.abandonOpen(ctx, s, in.Reason); err != nil {
+			return out, err
+		}
+	}
+	if err := d.mergedIsThere(ctx); err != nil {
+		return out, err
+	}
+	return out, d.startGoal(ctx, goal, in.Spec, &out)
+}
+
+// specOnBranch warns when agents would see another version of the spec file than the person.
+func (d *Desk) specOnBranch(ctx context.Context, s *blackboard.State, spec string) ([]string, error) {
+	head, err := d.Repo.Head(ctx)
+	if err != nil || head.Commit == "" {
+		return nil, err
+	}
+	tip, err := d.tipOf(ctx, s)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	path, _, _ := strings.Cut(spec, "#")
+	has, same, err := d.Repo.SameIn(ctx, tip, head.Commit, filepath.ToSlash(filepath.Clean(path)))
+	if err != nil || has && same {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("%s does not have %s as it stands in your checkout, so agents would not see it; liza sync brings it there", s.IntegrationBranch(), path)}, nil
+}
+
+// mergedIsThere refuses to put a goal away whose merged work the integration branch lacks.
+func (d *Desk) mergedIsThere(ctx context.Context) error {
+	missing, err := d.MissingWork(ctx)
+	if err != nil || missing == "" {
+		return err
+	}
+	what, next, _ := strings.Cut(missing, "; next: ")
+	return refused(next, "the present goal is not complete: %s", what)
+}
+
+func (d *Desk) startGoal(ctx context.Context, goal, spec string, out *GoalStarted) error {
+	var keep func([]store.Gone) error
+	ahead := func(gone []store.Gone) error {
+		if err := keep(gone); err != nil {
+			return err
+		}
+		return d.Project.Clear(project.Abort) // it was about the goal before
+	}
+	return d.updateAhead(ctx, "goal", ahead, func(s *blackboard.State, a blackboard.Actor) error {
+		if err := d.person(s, a, "make a goal"); err != nil {
+			return err
+		}
+		at := blackboard.TimeOf(d.Now())
+		g := &blackboard.Goal{ID: d.freeGoalID(s), Description: goal, SpecRef: spec, Created: at, Status: blackboard.InProgress,
+			AlignmentHistory: []*blackboard.Alignment{{Timestamp: at, Event: "initialization", Summary: "Goal created"}}}
+		was, archived, err := s.NextGoal(g, a, d.Now())
+		if err != nil {
+			return err
+		}
+		keep = func(gone []store.Gone) error { return d.keep(was, gone) }
+		out.Goal, out.Spec, out.Sprint = g.ID, spec, s.Sprint.ID
+		out.Before, out.Status, out.File, out.Archived = was.Goal.ID, was.Goal.Status, d.rel(d.Project.Archive(was.Sprint.ID)), listed(archived)
+		return nil
+	})
+}
+
+// freeGoalID is the time of the goal, or the next second that no goal has.
+func (d *Desk) freeGoalID(s *blackboard.State) string {
+	n := d.Now().Unix()
+	for s.Goal != nil && s.Goal.ID == fmt.Sprintf("goal-%d", n) {
+		n++
+	}
+	return fmt.Sprintf("goal-%d", n)
+}
+
+// abandonOpen gives up the open tasks one by one; each is a change of its own, and a call that was interrupted goes on
+// with the next one.
+func (d *Desk) abandonOpen(ctx context.Context, s *blackboard.State, reason string) ([]string, error) {
+	id, err := d.identify()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.MayAbandonOpen(id.actor(s), d.Now()); err != nil {
+		return nil, err
+	}
+	done := []string{}
+	for _, t := range s.OpenTasks() {
+		if t.Status == blackboard.Claimed {
+			if _, err := d.Release(ctx, ReleaseInput{Task: t.ID, Reason: reason}); err != nil {
+				return done, err
+			}
+		}
+		if _, err := d.Abandon(ctx, WayOut{Task: t.ID, Reason: reason, RootCause: reason}); err != nil {
+			return done, err
+		}
+		done = append(done, t.ID)
+	}
+	return done, nil
+}
+
+// PastGoal is one line of the list of goals.
+type PastGoal struct {
+	ID          string          `json:"id"`
+	Description string          `json:"description"`
+	Status      string          `json:"status"`
+	SpecRef     string          `json:"spec_ref"`
+	Created     blackboard.Time `json:"created"`
+	Completed   blackboard.Time `json:"completed_at,omitempty"`
+	Present     bool            `json:"present"`
+	Sprints     []string        `json:"sprints"`
+	Tasks       int             `json:"tasks"`
+}
+
+// Goals are all goals, the oldest first; the present one is the last.
+func (d *Desk) Goals(ctx context.Context) ([]PastGoal, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []PastGoal
+	find := func(id string) *PastGoal {
+		i := slices.IndexFunc(list, func(g PastGoal) bool { return g.ID == id })
+		if i < 0 {
+			list = append(list, PastGoal{ID: id, Status: "unknown"})
+			i = len(list) - 1
+		}
+		return &list[i]
+	}
+	for _, sprint := range d.shelf().Sprints() {
+		x, err := d.ArchivedSprint(sprint)
+		if err != nil {
+			return nil, err
+		}
+		if x.Sprint == nil || x.Sprint.GoalRef == "" {
+			continue
+		}
+		g := find(x.Sprint.GoalRef)
+		g.Sprints, g.Tasks = append(g.Sprints, sprint), g.Tasks+len(x.Tasks)
+		if x.Goal != nil {
+			g.fill(x.Goal)
+		}
+	}
+	if s.Goal != nil {
+		g := find(s.Goal.ID)
+		g.fill(s.Goal)
+		g.Present, g.Tasks = true, g.Tasks+len(s.Tasks)
+		if s.Sprint != nil && !slices.Contains(g.Sprints, s.Sprint.ID) {
+			g.Sprints = append(g.Sprints, s.Sprint.ID)
+		}
+	}
+	return list, nil
+}
+
+func (g *PastGoal) fill(from *blackboard.Goal) {
+	g.Description, g.Status, g.SpecRef, g.Created, g.Completed = from.Description, from.Status, from.SpecRef, from.Created, from.CompletedAt
+}
+
+// ArchivedSprint is what the archive has of a sprint.
+type ArchivedSprint struct {
+	Goal   *blackboard.Goal   `yaml:"goal"`
+	Sprint *blackboard.Sprint `yaml:"sprint"`
+	Usage  *blackboard.Usage  `yaml:"usage"`
+	Tasks  []*blackboard.Task `yaml:"tasks"`
+}
+
+// ArchivedSprint reads the file of a sprint that is over.
+func (d *Desk) ArchivedSprint(id string) (ArchivedSprint, error) {
+	var x ArchivedSprint
+	path := d.Project.Archive(id)
+	if !slices.Contains(d.shelf().Sprints(), id) {
+		return x, refused("liza goal --list", "the archive has no sprint '%s'", id)
+	}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = yaml.Unmarshal(data, &x)
+	}
+	if err != nil {
+		return x, fmt.Errorf("cannot read %s: %v", filepath.Base(path), err)
+	}
+	x.Tasks = slices.DeleteFunc(x.Tasks, func(t *blackboard.Task) bool { return t == nil })
+	return x, nil
+}
+
+// ArchivedGoal is a goal that is over; nil when the archive has none of that id.
+func (d *Desk) ArchivedGoal(id string) (*blackboard.Goal, error) {
+	for _, sprint := range slices.Backward(d.shelf().Sprints()) {
+		x, err := d.ArchivedSprint(sprint)
+		if err != nil {
+			return nil, err
+		}
+		if x.Goal != nil && x.Goal.ID == id {
+			return x.Goal, nil
+		}
+	}
+	return nil, nil
+}
