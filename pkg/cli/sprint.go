@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/verb"
 )
 
 type sprintOptions struct {
@@ -46,6 +48,11 @@ func (o *sprintOptions) next(ctx context.Context, _ []string) error {
 			fmt.Fprintf(&b, "; stretch %s", strings.Join(done.Stretch, ", "))
 		}
 		b.WriteString("\n")
+	}
+	if s, err := d.View(ctx); err == nil {
+		if base, n, err := d.Behind(ctx, s); err == nil && n > 0 {
+			fmt.Fprintf(&b, "%s; liza sync merges them\n", verb.BehindText(s.IntegrationBranch(), base, n))
+		}
 	}
 	b.WriteString("next: liza run\n")
 	return o.env.Print(done, "%s", b.String())

@@ -205,3 +205,58 @@ func TestTheBranchIsNeverForeignDuringAMerge(t *testing.T) {
 		t.Errorf("the board remembers %s, the branch is at %s", s.Tip(), head(p))
 	}
 }
+
+// A decision that dies halfway is made again: the branch ends where it was put, the other tip is saved once.
+func TestAnInterruptedDecisionConverges(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"I1", "I2"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := verbtest.New(t)
+			known := head(p)
+			p.Push("outside.txt", "pushed\n")
+			foreign := head(p)
+			d := p.Desk("")
+			func() {
+				type death string
+				d.At = func(at string) {
+					if at == point {
+						panic(death(at))
+					}
+				}
+				defer func() { _ = recover() }()
+				_, _ = d.RestoreIntegration(context.Background(), "")
+				t.Errorf("it did not come to %s", point)
+			}()
+			_, err := p.Desk("").RestoreIntegration(context.Background(), "")
+			var refused *blackboard.Refusal
+			if moved := point == "I2"; moved != (errors.As(err, &refused) && refused.Exit == blackboard.ExitNothing) || !moved && err != nil {
+				t.Fatalf("the second call ended with %v", err)
+			}
+			if s := p.State(); head(p) != known || s.Tip() != known || s.Integration.Moved != nil {
+				t.Errorf("the branch is at %s, the board remembers %+v, want %s", head(p), s.Integration, known)
+			}
+			if saved := p.Git(p.Dir, "for-each-ref", "--format=%(objectname)", "refs/liza/attic/_integration"); saved != foreign {
+				t.Errorf("the attic has %q, want %s once", saved, foreign)
+			}
+		})
+	}
+}
+
+// An old board that is put back does not take back what is known of the branch.
+func TestARestoredBoardKeepsTheTip(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Approved("task-1")
+	revision := p.State().Revision
+	mustMerge(t, p, "task-1")
+	if _, err := p.Desk("").Restore(context.Background(), revision); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.State(); s.Tip() != head(p) || s.Task("task-1").Status != blackboard.Approved {
+		t.Fatalf("the board remembers %s, the branch is at %s", s.Tip(), head(p))
+	}
+	if r := mustMerge(t, p, "task-1"); r.MergeCommit != head(p) {
+		t.Errorf("recorded as %s, the branch is at %s", r.MergeCommit, head(p))
+	}
+}

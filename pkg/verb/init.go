@@ -176,7 +176,14 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 		if err != nil {
 			return "", "", usage("git log", "--from %s is no commit of this repository", in.From)
 		}
-		return commit, in.From, nil
+		if in.From != "@" && !strings.HasPrefix(in.From, "HEAD") {
+			return commit, in.From, nil
+		}
+		// HEAD will stand elsewhere tomorrow: the branch that it is on, or the commit, is what is meant.
+		if head, err := repo.Head(ctx); err == nil && head.Branch != "" && head.Commit == commit {
+			return commit, head.Branch, nil
+		}
+		return commit, commit, nil
 	}
 	head, err := repo.Head(ctx)
 	if err != nil {
