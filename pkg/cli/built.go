@@ -51,8 +51,5 @@ func (c *crew) greet(ctx context.Context, s *blackboard.State) error {
 	if adopts && b.Tip != "" {
 		c.screen.say(c.env.Now(), false, "the board did not remember where Liza left %s; it is taken as it is, at %.9s", b.Branch, b.Tip)
 	}
-	if base, n, err := c.desk.Behind(ctx, s); err == nil && n > 0 {
-		c.screen.say(c.env.Now(), true, "%s; liza sync merges them", verb.BehindText(b.Branch, base, n))
-	}
 	return nil
 }
