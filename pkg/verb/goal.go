@@ -79,7 +79,8 @@ func (d *Desk) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, error) 
 	if err := d.mergedIsThere(ctx); err != nil {
 		return out, err
 	}
-	return out, d.startGoal(ctx, goal, in.Spec, &out)
+	err = d.startGoal(ctx, goal, in.Spec, &out)
+	return out, err
 }
 
 // specOnBranch warns when agents would see another version of the spec file than the person.
