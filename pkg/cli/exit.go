@@ -75,7 +75,9 @@ func explain(err error) report {
 	} else if _, ok := asError[*store.NoSnapshotError](err); ok {
 		r.next = "liza restore --list"
 	} else if _, ok := asError[*store.InvalidError](err); ok {
-		r.code, r.next = 3, "liza validate"
+		if r.code, r.next = 3, "liza validate"; errors.Is(err, store.ErrCut) {
+			r.next = "liza restore --list"
+		}
 	} else if x, ok := asError[*seal.NoKeyError](err); ok {
 		r.code, r.next = 4, x.Next()
 	} else if _, ok := asError[*store.VersionError](err); ok {

@@ -25,6 +25,9 @@ type restoreOptions struct {
 type snapshotLine struct {
 	Revision int       `json:"revision"`
 	At       time.Time `json:"at"`
+	Tasks    int       `json:"tasks"`
+	Valid    bool      `json:"valid"`
+	Problem  string    `json:"problem,omitempty"`
 }
 
 func newRestore(env *Env) *urfave.Command {
@@ -100,8 +103,13 @@ func (o *restoreOptions) show(ctx context.Context) error {
 	lines := make([]snapshotLine, 0, len(list))
 	var b strings.Builder
 	for _, s := range list {
-		lines = append(lines, snapshotLine{s.Revision, s.At})
-		fmt.Fprintf(&b, "%8d  %s  %s ago\n", s.Revision, s.At.Format(time.RFC3339), o.env.Now().Sub(s.At).Round(time.Second))
+		line := snapshotLine{Revision: s.Revision, At: s.At}
+		if line.Tasks, line.Problem, err = d.Whole(s.Revision); err != nil {
+			line.Problem = "it cannot be read"
+		}
+		line.Valid = line.Problem == ""
+		lines = append(lines, line)
+		fmt.Fprintf(&b, "%8d  %s  %s ago, %s, %s\n", s.Revision, s.At.Format(time.RFC3339), o.env.Now().Sub(s.At).Round(time.Second), plural(line.Tasks, "task"), first(line.Problem, "valid"))
 	}
 	if len(list) == 0 {
 		b.WriteString("no snapshots yet\n")

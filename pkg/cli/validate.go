@@ -27,6 +27,8 @@ type validated struct {
 	Warnings   int                    `json:"warnings"`
 	Violations []blackboard.Violation `json:"violations"`
 	Fixed      []string               `json:"fixed,omitempty"`
+
+	restore bool // an older state helps: this one cannot be read, or lacks what was there
 }
 
 func newValidate(env *Env) *urfave.Command {
@@ -110,6 +112,9 @@ func (o *validateOptions) show(v validated) error {
 	if v.File == boardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && !x.Fixable }) {
 		next = "liza validate --fix"
 	}
+	if v.restore && v.File == boardName {
+		next = "liza restore --list"
+	}
 	message := fmt.Sprintf("%s is not valid: %s", v.File, counts(v))
 	switch {
 	case o.env.JSON && v.Valid:
@@ -192,14 +197,18 @@ func (p *place) result(found []blackboard.Violation) validated {
 // unreadable makes violations of what keeps the file from being read (V01, V02).
 func (p *place) unreadable(err error) (validated, error) {
 	if x, ok := asError[*store.InvalidError](err); ok {
-		return p.result(x.Violations), nil
+		v := p.result(x.Violations)
+		v.restore = true
+		return v, nil
 	}
 	if x, ok := asError[*store.VersionError](err); ok {
 		message := "version is " + x.Version + "; this program reads 1"
 		if x.Version == "" {
 			message = "version is missing; this program reads 1"
 		}
-		return p.result([]blackboard.Violation{{Rule: "V02", Severity: blackboard.SeverityError, Path: "version", Subjects: []string{"version"}, Message: message}}), nil
+		v := p.result([]blackboard.Violation{{Rule: "V02", Severity: blackboard.SeverityError, Path: "version", Subjects: []string{"version"}, Message: message}})
+		v.restore = x.Version == ""
+		return v, nil
 	}
 	return validated{}, fmt.Errorf("cannot read %s: %v", filepath.Base(p.name), err)
 }

@@ -106,10 +106,16 @@ func (f *File) compareCommitted(v *version) (now, previous *version, edited bool
 	}
 	if v.base.Revision == rec.Revision {
 		previous, found := f.judge(v, rec)
+		if err := f.cutOff(v, previous); err != nil {
+			return nil, nil, false, rec, err
+		}
 		return v, previous, true, rec, f.refuseForgeries(v, found)
 	}
 	m := f.mergeOld(v, rec)
 	if m.err == nil {
+		if err := f.cutOff(m.result, m.theirs); err != nil {
+			return nil, nil, false, rec, err
+		}
 		if err := f.refuseForgeries(m.result, f.forgeries(m.result, m.theirs, rec, true)); err != nil {
 			return nil, nil, false, rec, err
 		}

@@ -167,6 +167,11 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 		}
 	}
 	previous, found := f.judge(v, rec)
+	if v.base.Revision <= rec.Revision { // else a writer has come further than its record
+		if err := f.cutOff(v, previous); err != nil {
+			return nil, err
+		}
+	}
 	if len(found) > 0 && previous == nil {
 		return nil, &InvalidError{Path: f.o.Path, Violations: found}
 	}
@@ -305,6 +310,11 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 	}
 	i := &Inspection{State: v.base.Clone(), Decode: decoding(v.doc, true), Missing: missing(v.doc), doc: v.doc}
 	if rec.SHA256 != "" && !rec.of(v) {
+		if rec.Revision == v.base.Revision {
+			if err := f.cutOff(v, f.written(rec)); err != nil {
+				return nil, err
+			}
+		}
 		i.Previous = f.written(rec).state().Clone()
 	}
 	i.Decode = append(i.Decode, f.inspectSeals(v, rec)...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
@@ -37,6 +38,33 @@ func (f *File) Content(revision int) ([]byte, error) {
 	return nil, &NoSnapshotError{Path: f.o.Path, Revision: revision}
 }
 
+// Whole says of a state that was how many tasks it has, and what is wrong with it; "" when it is valid.
+func (f *File) Whole(revision int) (tasks int, problem string, err error) {
+	data, err := f.Content(revision)
+	if err != nil {
+		return 0, "", err
+	}
+	v := &version{}
+	if err := v.parse(data, newReader()); err != nil {
+		return 0, "it does not parse", nil
+	}
+	if keys := missing(v.doc); len(keys) > 0 {
+		return len(v.base.Tasks), "it has no " + strings.Join(keys, ", "), nil
+	}
+	n := 0
+	if f.o.Validate != nil {
+		for _, x := range f.o.Validate(v.base, nil, nil) {
+			if x.Severity == blackboard.SeverityError {
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		return len(v.base.Tasks), fmt.Sprintf("it breaks %d rules", n), nil
+	}
+	return len(v.base.Tasks), "", nil
+}
+
 // Restore puts a state that was back, as a new revision, whatever stands in the file now:
 // that is kept, among the snapshots if it was a state, and as a conflict file if not. It
 // returns the new revision and the path of such a file, "" if there is none.
@@ -67,7 +95,18 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 			return 0, kept, err
 		}
 	} else if !rec.of(before) {
-		kept = f.keepConflict("person", before.doc.Bytes())
+		if last := f.written(rec); last != nil && before.base.Revision <= rec.Revision { // what stood in the file is no snapshot
+			before = &version{doc: last.doc, base: last.base, stamp: before.stamp, mode: before.mode, made: true}
+			file := &version{}
+			data, err := file.readBytes(f.o.Path)
+			if err != nil {
+				return 0, "", fmt.Errorf("cannot read %s: %w", short(f.o.Path), err)
+			}
+			before.stamp, before.mode = file.stamp, file.mode
+			kept = f.keepConflict("person", data)
+		} else {
+			kept = f.keepConflict("person", before.doc.Bytes())
+		}
 	}
 	edit := old.doc.Edit()
 	now = max(rec.Revision, before.base.Revision) + 1

@@ -196,13 +196,15 @@ func (f *File) LastValid(ctx context.Context) (*blackboard.State, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if last := f.latest(); last != nil {
-		return last.base.Fork(), nil
-	}
-	if rec, ok := f.committed(); ok {
-		if v := f.written(rec); v != nil {
+	rec, known := f.committed()
+	last := f.latest()
+	if known && (last == nil || !rec.of(last)) {
+		if v := f.written(rec); v != nil && (last == nil || f.cutOff(last, v) != nil) {
 			return v.base.Fork(), nil
 		}
+	}
+	if last != nil {
+		return last.base.Fork(), nil
 	}
 	all, err := f.copies()
 	if err != nil {

@@ -13,6 +13,7 @@ type restorer interface {
 	Revisions() ([]store.Snapshot, error)
 	Snapshots() ([]store.Snapshot, error)
 	Content(revision int) ([]byte, error)
+	Whole(revision int) (tasks int, problem string, err error)
 	Restore(ctx context.Context, op store.Op, revision int) (now int, kept string, err error)
 	Text(ctx context.Context) ([]byte, error)
 	Edit(ctx context.Context, op store.Op, base, text []byte) (store.Edited, error)
@@ -67,6 +68,15 @@ func (d *Desk) Content(revision int) ([]byte, error) {
 		return nil, err
 	}
 	return r.Content(revision)
+}
+
+// Whole says of the state that had a revision how many tasks it has, and what is wrong with it; "" when it is valid.
+func (d *Desk) Whole(revision int) (tasks int, problem string, err error) {
+	r, err := d.restorer()
+	if err != nil {
+		return 0, "", err
+	}
+	return r.Whole(revision)
 }
 
 // Snapshots are the states that can be put back, the newest first: some twenty, or all.
