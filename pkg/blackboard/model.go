@@ -229,6 +229,7 @@ type Finding struct {
 	Message  string `yaml:"message" json:"message"`
 	Fix      string `yaml:"fix,omitempty" json:"fix,omitempty"`
 	SpecRef  string `yaml:"spec_ref,omitempty" json:"spec_ref,omitempty"`
+	Output   string `yaml:"output,omitempty" json:"-"` // the last lines of the check that found it
 }
 
 // Check is the result of one deterministic review check.
@@ -239,6 +240,7 @@ type Check struct {
 	ExitCode int    `yaml:"exit_code,omitempty"`
 	Seconds  int    `yaml:"seconds,omitempty"`
 	Log      string `yaml:"log,omitempty"`
+	Baseline string `yaml:"baseline,omitempty"` // log of the same failure on the base of the work
 	Message  string `yaml:"message,omitempty"`
 	Commit   string `yaml:"commit,omitempty"`
 }

@@ -94,6 +94,9 @@ func (l *lookout) facts(ctx context.Context) watch.Facts {
 		f.Unusable = append(f.Unusable, watch.Unusable{Role: u.Name, Why: u.Error()})
 		d.TellUnusable(ctx, u)
 	}
+	for _, r := range d.RedBaseline(ctx) {
+		f.Red = append(f.Red, watch.Red{Check: r.Check, Command: r.Command, Commit: r.Commit, Tail: r.Tail, Log: r.End.Log})
+	}
 	f.LastActivity, f.Lock = lastActivity(d.Project), l.lock()
 	l.journal.read(d.Project, f.State)
 	f.Left, f.GaveUp = l.journal.left, l.journal.gaveUp

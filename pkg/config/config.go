@@ -184,6 +184,7 @@ type Review struct {
 	Mode             string           `key:"mode" is:"|strict|normal|yolo|disabled"`
 	AutoMerge        bool             `key:"auto_merge"`
 	SkipAgentOnError bool             `key:"skip_agent_on_error"`
+	Baseline         bool             `key:"baseline"`
 	TestPaths        []string         `key:"test_paths"`
 	UserFacingPaths  []string         `key:"user_facing_paths"`
 	E2EPaths         []string         `key:"e2e_paths"`

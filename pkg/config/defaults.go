@@ -31,6 +31,7 @@ func Default() *Config {
 		},
 		Plan: Plan{FinalMsg: "require"},
 		Review: Review{
+			Baseline:        true,
 			UserFacingPaths: []string{"web/**", "ui/**", "frontend/**", "app/**", "pages/**", "routes/**", "api/**", "cmd/**", "cli/**", "**/*.html", "**/openapi*"},
 			E2EPaths:        []string{"e2e/**", "**/e2e/**", "**/*.e2e.*", "cypress/**", "playwright/**", "tests/integration/**", "testdata/script/**"},
 			Checks:          defaultChecks(),

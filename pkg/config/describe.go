@@ -73,6 +73,7 @@ var descriptions = map[string]string{
 	"review":                               "The gate between a submission and its merge.",
 	"review.mode":                          "Empty: a reviewer's approval merges. strict, normal: a person releases. yolo: nobody has to. disabled: no reviewer, a person decides.",
 	"review.auto_merge":                    "In mode normal: merge without a person when there is no error.",
+	"review.baseline":                      "Run a check that failed on the base of the work too: what fails there does not count against the change.",
 	"review.skip_agent_on_error":           "Reject by the checks alone, without starting a reviewer.",
 	"review.test_paths":                    "Further globs of files that count as tests.",
 	"review.user_facing_paths":             "Globs of files whose change asks for an end-to-end test.",

@@ -47,12 +47,12 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 	if err != nil {
 		return "", "", err
 	}
-	failed, err = j.runAll(ctx, path, file)
+	failed, err = j.runAll(ctx, path, file, candidate)
 	return failed, j.rel(file), err
 }
 
 // runAll runs setup, checks and hooks one after the other within one time limit.
-func (j *job) runAll(ctx context.Context, path, log string) (failed string, err error) {
+func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed string, err error) {
 	limit := j.Timeout
 	if limit <= 0 {
 		limit = j.state.Duration("integration_check_timeout")
@@ -62,9 +62,12 @@ func (j *job) runAll(ctx context.Context, path, log string) (failed string, err 
 		checks = []string{"./" + script}
 	}
 	end := time.Now().Add(limit)
-	for _, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
+	for i, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
 		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
 		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.Run(ctx)
+		if j.onBase(ctx, i < len(j.Setup), candidate, shell, r) {
+			continue
+		}
 		switch {
 		case r.TimedOut:
 			return fmt.Sprintf("%q did not end within %s", shell, limit), nil
@@ -75,6 +78,25 @@ func (j *job) runAll(ctx context.Context, path, log string) (failed string, err 
 		}
 	}
 	return "", nil
+}
+
+// onBase reports whether a check that failed on the candidate fails in the same way on the
+// branch without it: the work is not the cause, so it does not stop the merge. Setup has no
+// baseline: without it nothing is checked.
+func (j *job) onBase(ctx context.Context, setup bool, candidate, shell string, r review.Ran) bool {
+	if setup || r.Err != nil || r.TimedOut || j.Base == nil {
+		return false
+	}
+	if !r.Failed() {
+		j.Passed(ctx, candidate, shell)
+		return false
+	}
+	end, err := j.Base(ctx, j.old, shell, j.state.Secrets)
+	if err != nil || !end.Same(r) {
+		return false
+	}
+	j.warn("the check %q fails on %s without %s too, so it does not stop the merge: see %s", shell, j.branch, j.task.ID, j.rel(end.Log))
+	return true
 }
 
 // nextLog names a log that is not there yet.

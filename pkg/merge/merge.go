@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/review"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
@@ -28,6 +29,11 @@ type Merger struct {
 	Setup   []string      // commands before the checks
 	Hooks   []string      // commands after the checks
 	Timeout time.Duration // of all of them together; 0: integration_check_timeout
+
+	// Base says how a command ends on a commit without the work that is merged; nil: nobody asks. What
+	// fails there in the same way stops no merge. Passed is told of a command that passed.
+	Base   func(ctx context.Context, commit, command string, secrets []string) (review.End, error)
+	Passed func(ctx context.Context, commit, command string)
 
 	LogPath     func(task string, n int) string
 	LockPath    string // merge.lock

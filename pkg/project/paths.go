@@ -73,6 +73,15 @@ func (p *Project) CheckLog(task, check string) string {
 	return p.in("output", fmt.Sprintf("%s.check-%s.log", task, check))
 }
 
+// Baseline has what checks gave on the trees that work began with.
+func (p *Project) Baseline() string { return p.in("baseline.json") }
+
+// BaselineLog is the output of a command on such a tree.
+func (p *Project) BaselineLog(key string) string { return p.in("output", "baseline-"+key+".log") }
+
+// BaselineLock lets one command at a time run on a base.
+func (p *Project) BaselineLock() string { return p.inGit("baseline.lock") }
+
 // SetupLog is the output of the commands that prepare a worktree.
 func (p *Project) SetupLog(task string) string { return p.in("output", task+".setup.log") }
 

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -178,7 +179,7 @@ func (in *Input) rejection() string {
 	}
 	for _, c := range r.Checks {
 		if c != nil {
-			l.add("- check %s", checkText(c))
+			l.add("- check %s", in.checkText(c))
 		}
 	}
 	for _, p := range r.Prior {
@@ -221,10 +222,37 @@ func findingText(f *blackboard.Finding) string {
 		place = fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
 	return strings.TrimSpace(fmt.Sprintf("[%s] %s%s%s%s%s", orElse(f.Severity, "warning"), place, after(" ", f.Check), after(": ", f.Message),
-		after("; fix: ", f.Fix), after("; spec: ", f.SpecRef)))
+		after("; fix: ", f.Fix), after("; spec: ", f.SpecRef))) + output(f.Output)
 }
 
-func checkText(c *blackboard.Check) string {
+func (in *Input) logs(c *blackboard.Check) string {
+	text := ""
+	if c.Log != "" {
+		text = "; log: " + filepath.Join(in.Root, c.Log)
+	}
+	if c.Baseline != "" {
+		text += "; fails on the base too: " + filepath.Join(in.Root, c.Baseline)
+	}
+	return text
+}
+
+// redLines tells which checks fail without any change.
+func (in *Input) redLines(l *lines) {
+	for _, r := range in.Red {
+		l.add("The check %s (`%s`) fails on the base already, without any change. That does not count against a change; do not make it worse.%s", r.Check, r.Command, output(r.Tail))
+	}
+}
+
+// output is what a check printed last, as a block below its finding.
+func output(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return "\n    " + strings.ReplaceAll(text, "\n", "\n    ")
+}
+
+// checkText is a check with its log, by the path that exists wherever the agent stands.
+func (in *Input) checkText(c *blackboard.Check) string {
 	text := fmt.Sprintf("%s: %s", c.Name, c.Status)
 	if c.Severity != "" {
 		text += " (" + c.Severity + ")"
@@ -232,5 +260,5 @@ func checkText(c *blackboard.Check) string {
 	if c.ExitCode != 0 {
 		text += fmt.Sprintf(", exit code %d", c.ExitCode)
 	}
-	return text + after(": ", oneLine(c.Message, 500)) + after("; log: ", c.Log)
+	return text + after(": ", oneLine(c.Message, 500)) + in.logs(c)
 }

@@ -36,6 +36,8 @@ type Input struct {
 	Relevant     []File              // see RelevantFiles
 	Changed      map[string][]string // of other tasks in work: the files changed so far
 	Instructions string              // context.custom_instructions and .liza/instructions.md
+	Red          []Red               // checks that fail on the base of the work
+	FailedMerge  string              // the last lines of the check that stopped a merge
 	Skills       string              // one-liners and argument schemas
 	Shorten      *Shorten
 
@@ -48,6 +50,9 @@ type Input struct {
 
 	rendered string // the role's text
 }
+
+// Red is a check that fails without any change of an agent, with its last lines.
+type Red struct{ Check, Command, Tail string }
 
 // Shorten is what a summarizer has to shorten: entries for the summary, or facts
 // (roles-and-knowledge 6.3, 6.4).

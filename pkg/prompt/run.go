@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -59,6 +60,7 @@ func (in *Input) run() string {
 	case Planner:
 		l.add("You are %s. Your folder is the project root %s; you may read all of it.", in.Agent, in.Root)
 		l.add("Approved work is merged into the branch `%s`.", in.State.IntegrationBranch())
+		in.redLines(&l)
 	case Coder:
 		in.coderRun(&l)
 	case Reviewer:
@@ -79,6 +81,7 @@ func (in *Input) coderRun(l *lines) {
 		l.add("Earlier work may be in the worktree: look at `git log %.12s..HEAD` and `git status` first, and build on it.", orElse(t.BaseCommit, "HEAD~5"))
 		l.named("Not committed there", oneLine(strings.Join(in.Uncommitted, ", "), 500))
 	}
+	in.redLines(l)
 	if t.IntegrationFix {
 		in.integrationFix(l)
 	}
@@ -104,7 +107,7 @@ func (in *Input) integrationFix(l *lines) {
 		l.named("Reason", oneLine(h.Reason, 500))
 		l.named("Files in conflict", oneLine(strings.Join(h.Files, ", "), 1000))
 		if h.Log != "" {
-			l.add("Log: %s in the project root", h.Log)
+			l.add("Log: %s%s", filepath.Join(in.Root, h.Log), output(in.FailedMerge))
 		}
 	}
 	l.add("Merge the head of `%s`%s into your branch (`git merge %s`), resolve it so that both sides keep what they were made for, run the tests, commit, and submit.",

@@ -44,7 +44,7 @@ func (in *Input) checks() string {
 	var l lines
 	for _, c := range r.Checks {
 		if c != nil {
-			l.add("- %s", checkText(c))
+			l.add("- %s", in.checkText(c))
 		}
 	}
 	for _, f := range r.Findings {

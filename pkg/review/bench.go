@@ -32,10 +32,13 @@ type Bench struct {
 	Hooks     []string                  // commands after the checks
 	Mask      func(text string) string  // what is quoted of an output; nil: all of it
 	MaskLog   func(w io.Writer) io.WriteCloser
-	Before    []*blackboard.Check                               // results that may be of the same commit
-	Say       func(text string)                                 // told what begins; may be nil
-	LookOnly  bool                                              // run nothing: what would have to run is left open
-	Worktree  func(ctx context.Context) (dir string, err error) // makes the throw-away worktree at the commit
+	Base      func(ctx context.Context, check, command string) (End, error) // how it ends without the change; nil: nobody asks
+	Passed    func(command string)                                          // told of each command that passed; may be nil
+	BaseLog   func(stored string) string                                    // the path of a log of the base that stands in a check
+	Before    []*blackboard.Check                                           // results that may be of the same commit
+	Say       func(text string)                                             // told what begins; may be nil
+	LookOnly  bool                                                          // run nothing: what would have to run is left open
+	Worktree  func(ctx context.Context) (dir string, err error)             // makes the throw-away worktree at the commit
 	worktree  string
 	setupTold bool
 	setup     error // how setup failed
@@ -173,24 +176,39 @@ func (b *Bench) runCommand(ctx context.Context, name, command string, total *bla
 	}
 	output := outputFrom(total.Log, size)
 	total.Seconds += ran.Seconds
-	failure := ""
-	switch {
-	case ran.TimedOut:
-		failure = fmt.Sprintf("%q did not end within %s", command, b.Timeout)
-	case ran.ExitCode == 127:
-		return nil
-	case ran.ExitCode != 0:
-		failure = fmt.Sprintf("%q ended with exit code %d", command, ran.ExitCode) + after(": ", b.quote(lastLine(output)))
-	case name == Tests && noTests(output):
-		failure = fmt.Sprintf("%q found no tests", command)
+	failure := Failure(name, command, ran, output, b.Timeout)
+	if ran.ExitCode > 0 && failure != "" {
+		failure += after(": ", b.quote(lastLine(output)))
+	}
+	base, err := b.onBase(ctx, name, command, failure, ran)
+	if err != nil {
+		return err
 	}
 	switch {
+	case ran.ExitCode == 127 && !ran.TimedOut:
+		return nil
 	case failure == "" && total.Status != Failed:
 		total.Status, total.Message = Passed, ""
-	case failure != "" && total.Status != Failed:
-		total.Status, total.ExitCode, total.Message = Failed, ran.ExitCode, failure
+	case failure != "" && (total.Status != Failed || total.Baseline != "" && base == ""):
+		total.Status, total.ExitCode, total.Message, total.Baseline = Failed, ran.ExitCode, failure, base
 	}
 	return nil
+}
+
+// onBase is the log of the same failure on the base of the work, "" when there is none: what
+// fails without the change too does not count against it.
+func (b *Bench) onBase(ctx context.Context, check, command, failure string, ran Ran) (log string, err error) {
+	if failure == "" && ran.ExitCode == 0 && b.Passed != nil {
+		b.Passed(command)
+	}
+	if failure == "" || b.Base == nil || ran.TimedOut {
+		return "", nil
+	}
+	end, err := b.Base(ctx, check, command)
+	if err != nil || !end.Same(ran) {
+		return "", err
+	}
+	return end.Log, nil
 }
 
 // resultOf makes the finding of a check that failed.
@@ -200,6 +218,12 @@ func (s *Submission) resultOf(c blackboard.Check) Result {
 	if c.Status == Failed {
 		f := &blackboard.Finding{Severity: s.severity(c.Name), Message: c.Message}
 		f.File, f.Line = s.placeIn(outputFrom(c.Log, 0))
+		f.Output = TailOf(c.Log)
+		if c.Baseline != "" {
+			f.Severity = atMost(f.Severity, Warning)
+			f.Message += "; it fails on the base too, so it does not count against this change by itself: compare the ends of both outputs"
+			f.Output += "\n--- and on the base:\n" + TailOf(c.Baseline)
+		}
 		r.Findings = []*blackboard.Finding{f}
 	}
 	return r
@@ -241,6 +265,9 @@ func (b *Bench) before(name, commit, log string, commands []string) *blackboard.
 	}
 	c := *b.Before[i]
 	c.Log = log
+	if c.Baseline != "" && b.BaseLog != nil {
+		c.Baseline = b.BaseLog(c.Baseline)
+	}
 	return &c
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -85,6 +87,9 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 			b.warnings = append(b.warnings, broken.Error())
 		}
 	}
+	if kind == role.Coder || kind == role.Planner {
+		s.failing(ctx, t, &in)
+	}
 	if err := s.submission(ctx, st, t, &in); err != nil {
 		return b, err
 	}
@@ -120,6 +125,22 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 		return fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
 	}
 	return nil
+}
+
+// failing adds which checks fail without any change, and why approved work could not be merged.
+func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt.Input) {
+	for _, r := range s.Desk.RedBaseline(ctx) {
+		in.Red = append(in.Red, prompt.Red{Check: r.Check, Command: r.Command, Tail: r.Tail})
+	}
+	if t == nil || !t.IntegrationFix {
+		return
+	}
+	for _, h := range slices.Backward(t.History) {
+		if h != nil && h.Event == "integration_failed" && h.Log != "" {
+			in.FailedMerge = review.TailOf(filepath.Join(s.Desk.Project.Root, h.Log))
+			return
+		}
+	}
 }
 
 // roleFor is the role of a run, or the one that a person asked for.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -154,6 +155,9 @@ func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard
 		if c.Log != "" {
 			c.Log = d.rel(c.Log)
 		}
+		if c.Baseline != "" {
+			c.Baseline = d.rel(c.Baseline)
+		}
 		checks = append(checks, &c)
 		findings = append(findings, r.Findings...)
 	}
@@ -212,6 +216,14 @@ func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 		Worktree: func(ctx context.Context) (string, error) { return d.openReview(ctx, t) }}
 	if t.Review != nil {
 		b.Before = t.Review.Checks
+	}
+	if cfg.Review.Baseline {
+		base := first(t.FixOnto, t.BaseCommit)
+		b.Base = func(ctx context.Context, check, command string) (review.End, error) {
+			return d.onBase(ctx, s.Secrets, base, check, command)
+		}
+		b.BaseLog = func(stored string) string { return filepath.Join(d.Project.Root, stored) }
+		b.Passed = func(command string) { d.mended(ctx, t.ReviewCommit, command) }
 	}
 	return b
 }

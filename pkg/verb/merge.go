@@ -5,6 +5,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/review"
 )
 
 // Merge merges the named task, or, for id "", everything that is approved, oldest approval
@@ -43,10 +44,17 @@ func (d *Desk) Merge(ctx context.Context, id string) ([]merge.Result, error) {
 // Merger is what merges approved work in the name of by.
 func (d *Desk) Merger(by string) *merge.Merger {
 	cfg := d.Config()
-	return &merge.Merger{Store: d.watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
+	m := &merge.Merger{Store: d.watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
 		Control: d.Control, Prepare: d.prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
+	if cfg.Review.Baseline {
+		m.Base = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
+			return d.onBase(ctx, secrets, base, integrationCheck, command)
+		}
+		m.Passed = d.mended
+	}
+	return m
 }
 
 // sealed says why the approval of a task does not count.

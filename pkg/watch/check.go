@@ -27,6 +27,7 @@ type Facts struct {
 	GaveUp       []GaveUp
 	Unusable     []Unusable                  // roles that work waits for
 	SpecHash     func(specRef string) string // "" when the file cannot be read
+	Red          []Red                       // checks that fail on the base of the work
 	CheckedOutAt string                      // where the integration branch is checked out
 	Behind       int                         // commits of base_ref that the integration branch lacks
 	Moved        *Moved                      // the integration branch stands where Liza did not put it
@@ -50,6 +51,9 @@ type Lock struct {
 
 // Moved says where the integration branch stands, and what decides about it.
 type Moved struct{ Text, Next string }
+
+// Red is a check that fails without any change of an agent.
+type Red struct{ Check, Command, Commit, Tail, Log string }
 
 // Unusable is a role that cannot be used, and why.
 type Unusable struct{ Role, Why string }

@@ -29,6 +29,7 @@ var Kinds = []Kind{
 	{"INTEGRATION_FAILED", Warning, "a task is INTEGRATION_FAILED", "", integrationFailed},
 	{"INTEGRATION_CHECKED_OUT", Error, "an APPROVED task cannot be merged because the integration branch is checked out", "", integrationCheckedOut},
 	{"INTEGRATION_MOVED", Error, "the integration branch stands where Liza did not put it; merges wait", "", integrationMoved},
+	{"BASELINE_RED", Warning, "a check fails on the base of the work, so it does not count against a change", "", baselineRed},
 	{"INTEGRATION_STALE", Info, "base_ref has more commits that the integration branch lacks than", "50", integrationStale},
 	{"REASSIGNED", Info, "a CLAIMED task was another agent's before", "", reassigned},
 	{"STALLED", Error, "the sprint is IN_PROGRESS without a control file, but no log entry and no output came for", "alert_stalled", stalled},

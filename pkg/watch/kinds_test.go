@@ -81,6 +81,9 @@ var situations = []situation{
 	{kind: "INTEGRATION_MOVED", subject: "integration", message: "integration is at 1234567; merges wait; next: liza integration accept", make: func(f *watch.Facts) {
 		f.Moved = &watch.Moved{Text: "integration is at 1234567", Next: "liza integration accept"}
 	}},
+	{kind: "BASELINE_RED", subject: "tests_pass", message: "old.txt is missing; the log is", make: func(f *watch.Facts) {
+		f.Red = []watch.Red{{Check: "tests_pass", Command: "sh check.sh", Commit: "4f2a91c", Tail: "running\nold.txt is missing\n", Log: "x.log"}}
+	}},
 	{kind: "INTEGRATION_STALE", subject: "integration", message: "main has 51 commits", make: func(f *watch.Facts) { f.Behind = 51 }},
 	{kind: "REASSIGNED", subject: "task-1", message: "it was coder-2's before", make: func(f *watch.Facts) {
 		t := add(f, claimed())

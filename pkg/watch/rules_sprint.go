@@ -204,3 +204,15 @@ func reached(value, limit, percent int) bool { return limit > 0 && 100*value >= 
 func figures(value, limit int, unit string) string {
 	return fmt.Sprintf("%d of %d %s", value, limit, unit)
 }
+
+// baselineRed has the last lines, so that people see at once what it is.
+func baselineRed(c *check) {
+	for _, r := range c.Red {
+		lines := strings.Split(strings.TrimSpace(r.Tail), "\n")
+		lines = lines[max(0, len(lines)-5):]
+		for i := range lines {
+			lines[i] = strings.Join(strings.Fields(lines[i]), " ")
+		}
+		c.raise(r.Check, "%q fails on %.9s without any change of an agent: %s; the log is %s", r.Command, r.Commit, strings.Join(lines, " / "), r.Log)
+	}
+}

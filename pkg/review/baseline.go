@@ -1,0 +1,63 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// tailLines is how many of the last lines of a check are handed on, tailBytes how much of them.
+const (
+	tailLines = 40
+	tailBytes = 4000
+)
+
+// Tail is the end of an output, without control characters: what a person or an agent reads first.
+func Tail(output string) string {
+	lines := strings.Split(strings.TrimRight(strings.ToValidUTF8(output, "\uFFFD"), "\n"), "\n")
+	lines = lines[max(0, len(lines)-tailLines):]
+	text := strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.Join(lines, "\n"))
+	if len(text) > tailBytes {
+		text = "…" + strings.ToValidUTF8(text[len(text)-tailBytes:], "")
+	}
+	return text
+}
+
+// TailOf is the end of a log.
+func TailOf(log string) string { return Tail(outputFrom(log, max(0, sizeOf(log)-64<<10))) }
+
+// Failure says how a command of a check failed, "" when it did not. output is what it printed.
+func Failure(check, command string, ran Ran, output string, limit time.Duration) string {
+	switch {
+	case ran.TimedOut:
+		return fmt.Sprintf("%q did not end within %s", command, limit)
+	case ran.ExitCode == 127:
+		return "" // the tool is not there
+	case ran.ExitCode != 0:
+		return fmt.Sprintf("%q ended with exit code %d", command, ran.ExitCode)
+	case check == Tests && noTests(output):
+		return fmt.Sprintf("%q found no tests", command)
+	}
+	return ""
+}
+
+// End is how a command ended on the base of the work.
+type End struct {
+	Failed   bool   `json:"failed"`
+	ExitCode int    `json:"exit_code"`
+	TimedOut bool   `json:"timed_out,omitempty"`
+	Log      string `json:"log"`
+}
+
+// Same reports whether a command that failed with ran failed in the same way on the base: with
+// the same exit code. Which of its tests failed cannot be compared in general, so the ends of
+// both outputs go to reviewer and coder. What did not end in time said nothing that could be
+// compared, and would take the time twice.
+func (e End) Same(ran Ran) bool {
+	return e.Failed && !e.TimedOut && !ran.TimedOut && e.ExitCode == ran.ExitCode
+}

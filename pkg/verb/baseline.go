@@ -1,0 +1,240 @@
+package verb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/review"
+	"liza/pkg/safefile"
+)
+
+// The baseline of a check is what its command gives on the tree that the work began with. It is
+// asked for only when the command failed on a submission or on a merge candidate, so that a
+// project whose checks are green pays nothing. What a command gave on a tree is kept in
+// .liza/baseline.json, which all processes of the project share; a lock keeps two of them from
+// running the same command at the same time.
+
+// maxBaseline is how many results are kept, the newest.
+const maxBaseline = 200
+
+// BaseResult is what a command of a check gave on the tree that work began with.
+type BaseResult struct {
+	Key      string          `json:"key"` // of tree, setup and command
+	Check    string          `json:"check"`
+	Command  string          `json:"command"`
+	Commit   string          `json:"commit"`
+	End      review.End      `json:"end"`
+	Tail     string          `json:"tail,omitempty"` // the last lines, masked
+	At       blackboard.Time `json:"at"`
+	MendedBy string          `json:"mended_by,omitempty"` // a submission on which it passed
+}
+
+// RedBaseline lists the checks that fail without any change of an agent, as far as they have
+// been run: what is mended on the integration branch is left out.
+func (d *Desk) RedBaseline(ctx context.Context) []BaseResult {
+	var red []BaseResult
+	known, err := d.readBaseline()
+	if err != nil {
+		d.progress("%v", err)
+	}
+	head, seen := "", map[string]bool{}
+	for i := len(known) - 1; i >= 0; i-- { // the newest result of a command counts
+		r := known[i]
+		if seen[r.Command] {
+			continue
+		}
+		seen[r.Command] = true
+		if !r.End.Failed {
+			continue
+		}
+		if r.MendedBy != "" {
+			if head == "" {
+				s, err := d.View(ctx)
+				if err != nil {
+					return red
+				}
+				if head, err = d.Repo.BranchTip(ctx, s.IntegrationBranch()); err != nil {
+					return red
+				}
+			}
+			if merged, err := d.Repo.IsAncestor(ctx, r.MendedBy, head); err == nil && merged {
+				continue
+			}
+		}
+		red = append(red, r)
+	}
+	return red
+}
+
+// onBase runs a command of a check on the base of the work, or remembers what it gave. A base
+// that cannot be looked at excuses nothing.
+func (d *Desk) onBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
+	end, err := d.lookAtBase(ctx, secrets, base, check, command)
+	if err != nil {
+		if ctx.Err() != nil {
+			return end, err
+		}
+		d.progress("cannot run %q on the base %.9s: %v", command, base, err)
+		return review.End{}, nil
+	}
+	return end, nil
+}
+
+func (d *Desk) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
+	if base == "" || !d.Config().Review.Baseline {
+		return review.End{}, nil
+	}
+	tree, err := d.Repo.TreeOf(ctx, base)
+	if err != nil {
+		return review.End{}, err
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{tree, command}, d.Config().Worktree.Setup...), "\x00")))
+	key := hex.EncodeToString(sum[:8])
+	if err := os.MkdirAll(filepath.Dir(d.Project.BaselineLock()), 0o755); err != nil {
+		return review.End{}, err
+	}
+	unlock, err := safefile.Lock(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
+	if err != nil {
+		return review.End{}, err
+	}
+	defer func() { _ = unlock() }()
+	known, err := d.readBaseline()
+	if err != nil {
+		return review.End{}, err
+	}
+	for _, r := range known {
+		if r.Key == key {
+			return r.End, nil
+		}
+	}
+	d.progress("check %s: runs %q on the base %.9s too", check, command, base)
+	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(d.Now())}
+	if r.End, err = d.runOnBase(ctx, secrets, base, check, command, d.Project.BaselineLog(key)); err != nil {
+		return r.End, err
+	}
+	if r.End.Failed {
+		r.Tail = review.TailOf(r.End.Log)
+	}
+	return r.End, d.writeBaseline(append(known, r))
+}
+
+// runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
+// there says nothing about the command.
+func (d *Desk) runOnBase(ctx context.Context, secrets []string, base, check, command, log string) (review.End, error) {
+	const scratch = ".base" // no task can have this name
+	defer func() {
+		if err := d.clearReview(context.WithoutCancel(ctx), scratch); err != nil {
+			d.progress("cannot remove the worktree of the baseline: %v", err)
+		}
+	}()
+	if err := d.clearReview(ctx, scratch); err != nil {
+		return review.End{}, err
+	}
+	dir := d.Project.ReviewWorktree(scratch)
+	if _, err := d.Repo.CheckoutDetached(ctx, dir, base); err != nil {
+		return review.End{}, err
+	}
+	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return review.End{}, err
+	}
+	limit := d.Config().Limits.CheckTimeout
+	if check == integrationCheck {
+		limit = d.integrationTimeout(ctx)
+	}
+	run := func(shell string) review.Ran {
+		return review.Command{Shell: shell, Dir: dir, Log: log, Timeout: limit, Hide: secrets, Mask: d.MaskLog}.Run(ctx)
+	}
+	for _, setup := range d.Config().Worktree.Setup {
+		if ran := run(setup); ran.Err != nil || ran.Failed() {
+			return review.End{Log: log}, ran.Err
+		}
+	}
+	ran := run(command)
+	if ran.Err != nil {
+		return review.End{}, ran.Err
+	}
+	data, err := os.ReadFile(log)
+	if err != nil {
+		return review.End{}, err
+	}
+	failure := review.Failure(check, command, ran, string(data), limit)
+	bad := failure != "" || check == integrationCheck && ran.Failed() // there a missing tool counts too
+	return review.End{Failed: bad, ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: log}, nil
+}
+
+// integrationCheck is the name under which the commands of a merge are remembered.
+const integrationCheck = "integration"
+
+func (d *Desk) integrationTimeout(ctx context.Context) time.Duration {
+	s, err := d.View(ctx)
+	if err != nil {
+		return d.Config().Limits.CheckTimeout
+	}
+	return s.Duration("integration_check_timeout")
+}
+
+// mended remembers that a command which fails on a base passes on a submission.
+func (d *Desk) mended(ctx context.Context, commit, command string) {
+	known, err := d.readBaseline()
+	red := func(r BaseResult) bool { return r.Command == command && r.End.Failed }
+	for _, r := range known {
+		if !red(r) || err != nil {
+			continue
+		}
+		unlock, err := safefile.Lock(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
+		if err != nil {
+			return
+		}
+		defer func() { _ = unlock() }()
+		if known, err = d.readBaseline(); err != nil {
+			return
+		}
+		for i := range known {
+			if red(known[i]) {
+				known[i].MendedBy = commit
+			}
+		}
+		if err := d.writeBaseline(known); err != nil {
+			d.progress("%v", err)
+		}
+		return
+	}
+}
+
+// readBaseline reads the memory. One that is damaged is begun again: it can be made again.
+func (d *Desk) readBaseline() ([]BaseResult, error) {
+	data, err := os.ReadFile(d.Project.Baseline())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what checks gave before: %v", err)
+	}
+	var known []BaseResult
+	if json.Unmarshal(data, &known) != nil {
+		return nil, nil
+	}
+	return known, nil
+}
+
+func (d *Desk) writeBaseline(known []BaseResult) error {
+	known = known[max(0, len(known)-maxBaseline):]
+	data, err := json.MarshalIndent(known, "", " ")
+	if err == nil {
+		err = safefile.Replace(d.Project.Baseline(), append([]byte(d.Mask(string(data))), '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep what a check gave on its base: %w", err)
+	}
+	return nil
+}
