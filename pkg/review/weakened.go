@@ -103,8 +103,12 @@ func (s *Submission) weakened() Result {
 	for _, c := range s.tests() {
 		if c.Status == "D" {
 			if gone := namesGone(c, everywhere); len(gone) > 0 || !named(c) {
-				add(severity, c.Path, 0, "was deleted, and its tests with it"+after(": ", listed(gone)))
+				add(s.ofDeletion(severity), c.Path, 0, "was deleted, and its tests with it"+after(": ", listed(gone))+s.whyDeleted())
 			}
+			continue
+		}
+		if gone := namesGone(c, everywhere); emptied(c) && len(gone) > 0 {
+			add(s.ofDeletion(severity), c.Path, 0, "was emptied: no test is left in it: "+listed(gone)+s.whyDeleted())
 			continue
 		}
 		for _, l := range c.added() {
@@ -122,6 +126,35 @@ func (s *Submission) weakened() Result {
 	}
 	r.Findings = append(r.Findings, s.specialCases()...)
 	return r
+}
+
+// ofDeletion is the severity of a test file that is gone: nobody deletes tests by accident. A
+// reason in the task (legacy_tests), which a planner or a person gave, leaves it to the reviewer.
+func (s *Submission) ofDeletion(severity string) string {
+	if strings.TrimSpace(s.Task.LegacyTests) != "" {
+		return severity
+	}
+	return Error
+}
+
+func (s *Submission) whyDeleted() string {
+	if why := strings.TrimSpace(s.Task.LegacyTests); why != "" {
+		return "; the task says why: " + why
+	}
+	return ""
+}
+
+// emptied reports whether a test file that had tests has none any more.
+func emptied(c Changed) bool {
+	if c.Head == nil || len(c.Head) > 32<<10 { // not known, or not known to its end
+		return false
+	}
+	for line := range strings.Lines(string(c.Head)) {
+		if testName(line) != "" {
+			return false
+		}
+	}
+	return named(c)
 }
 
 // fewer compares the assertions that a test file loses and gains.

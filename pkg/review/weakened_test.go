@@ -49,8 +49,18 @@ func TestTestsThatDemandLessAreSeen(t *testing.T) {
 func TestADeletedOrMovedTest(t *testing.T) {
 	t.Parallel()
 	body := []string{"func TestA(t *testing.T) {", "\tcheck(t, a())", "}"}
-	if got := said(look(t, submission(change("D", "a_test.go", body, nil)))); !slices.Equal(got, []string{"warning tests_weakened a_test.go:0 was deleted, and its tests with it: TestA"}) {
+	if got := said(look(t, submission(change("D", "a_test.go", body, nil)))); !slices.Equal(got, []string{"error tests_weakened a_test.go:0 was deleted, and its tests with it: TestA"}) {
 		t.Errorf("deleted: %q", got)
+	}
+	lifted := submission(change("D", "a_test.go", body, nil))
+	lifted.Task.LegacyTests = "b_test.go covers it"
+	if got := said(look(t, lifted)); !slices.Equal(got, []string{"warning tests_weakened a_test.go:0 was deleted, and its tests with it: TestA; the task says why: b_test.go covers it"}) {
+		t.Errorf("deleted with a reason: %q", got)
+	}
+	gone := change("M", "a_test.go", body, nil)
+	gone.Head = []byte("package a\n")
+	if got := said(look(t, submission(gone))); !slices.Equal(got, []string{"error tests_weakened a_test.go:0 was emptied: no test is left in it: TestA"}) {
+		t.Errorf("emptied: %q", got)
 	}
 	if got := said(look(t, submission(change("D", "a_test.go", body, nil), change("A", "b_test.go", nil, body)))); len(got) != 0 {
 		t.Errorf("moved: %q", got)
