@@ -29,10 +29,8 @@ func TestTheLastValidExitCommandCounts(t *testing.T) {
 	}{
 		"two":                         {first + "\n" + last, "two", true},
 		"prose, fence, trailing line": {"I did {it}.\n```json\n" + last + "\n```\n\n", "two", false},
-		"a broken one behind":         {last + "\n" + `{"action":"DONE"}`, "two", false},
 		"one inside of another":       {`{"x_log":` + first + `,"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"two"}`, "two", false},
 		"a log of tools behind":       {last + strings.Repeat("\n"+`{"tool":"read","args":{"path":"a.go"}}`, 600), "two", false},
-		"the beginning of one behind": {last + "\n" + `{"action":"RETRY","evidence_files":[`, "two", false},
 	} {
 		exit, multiple, err := verb.ParseExit(c.output, "coder", false)
 		if err != nil || exit.Summary != c.want || multiple != c.multiple {

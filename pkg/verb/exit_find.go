@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 const (
@@ -33,29 +34,55 @@ func ExitText(output string) string {
 var errNoExit = errors.New("no exit command found")
 
 // ParseExit finds the exit command in the output of an agent of that kind
-// (roles-and-knowledge 4.2): the last valid object with a key "action" counts. multiple
-// tells that there were several valid ones.
+// (roles-and-knowledge 4.2): the object with a key "action" that ends the answer. One that is
+// followed by more text was quoted, or taken back: it does not count. multiple reports whether
+// there were several valid ones.
 func ParseExit(output, kind string, strict bool) (exit *Exit, multiple bool, err error) {
 	output = ExitText(output)
 	if strict {
 		e, err := decodeExit([]byte(strings.TrimSpace(output)), kind)
 		return e, false, err
 	}
-	err = errNoExit
-	valid := 0
-	for _, c := range exitObjects(output) {
-		e, problem := decodeExit(c, kind)
-		if problem != nil {
-			if exit == nil {
-				err = problem
-			}
-			continue
-		}
-		exit, err = e, nil
-		valid++
+	found := exitObjects(output)
+	if len(found) == 0 {
+		return nil, false, errNoExit
 	}
-	return exit, valid > 1, err
+	valid := 0
+	for _, c := range found {
+		if exit, err = decodeExit(c, kind); err == nil {
+			valid++
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	last := string(found[len(found)-1])
+	if !nothingSaid(output[strings.LastIndex(output, last)+len(last):]) {
+		return nil, false, errNotLast
+	}
+	return exit, valid > 1, nil
 }
+
+// nothingSaid reports whether no words follow the exit command: white space, the end of a code
+// fence, figures of the program, and whole JSON objects, which are records of a program.
+func nothingSaid(after string) bool {
+	for line := range strings.Lines(after) {
+		line = strings.TrimSpace(line)
+		if !ending().MatchString(line) && !(strings.HasPrefix(line, "{") && json.Valid([]byte(line))) {
+			return false
+		}
+	}
+	return true
+}
+
+// errNotLast says that the exit command is not the end of the answer.
+var errNotLast = errors.New("text follows the exit command: what counts is the JSON object that ends the answer")
+
+// ending is a line that says nothing: empty, a fence, or the figures that some programs print
+// when they end ("Tokens: 2.3k sent, 120 received.").
+var ending = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?i)^(?:`{3,}|~{3,}|(?:total )?(?:tokens?|cost|usage|session|duration)\\b.*\\d.*)?$")
+})
 
 // exitObjects lists the JSON objects that have a key "action", in order of occurrence.
 // An object inside another one is not listed. It looks from the end to the beginning, so

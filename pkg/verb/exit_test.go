@@ -14,7 +14,7 @@ func TestTheExitCommandIsFoundInTheOutput(t *testing.T) {
 	for name, output := range map[string]string{
 		"alone":            done,
 		"after prose":      "I changed {braces} and a map[string]int{}.\n" + done + "\n",
-		"fenced":           "Here it is:\n```json\n" + done + "\n```\nBye.",
+		"fenced":           "Here it is:\n```json\n" + done + "\n```\n",
 		"wrapped":          `{"response": ` + done + `}`,
 		"coloured":         "\x1b[32m" + done + "\x1b[0m",
 		"after an example": `{"action":"RETRY","evidence_files":[],"summary_for_supervisor":"x"}` + "\n" + done,
