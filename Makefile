@@ -66,8 +66,8 @@ mcp-inspector: ## the protocol's own client lists and calls what `liza mcp` offe
 crash: ## crash tests in their long form: every step killed 50 times, a whole team killed 25 times (CRASHES=5, CRASH_SEED=N)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
 
-load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revision is checked, time and overhead per task
-	STORE_TEST_FULL=1 go test ./pkg/cli -run 'TestALargeTeam' -v -count=1 -timeout 20m
+load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revision is checked, time and overhead per task; a board with 1,000 merges against an empty one
+	STORE_TEST_FULL=1 go test ./pkg/cli -run 'TestALargeTeam|TestALargeBoard' -v -count=1 -timeout 20m
 
 model: ## everything that can be reached in small worlds: states explored, steps between them, and what holds in each
 	MODEL_FULL=1 go test ./pkg/blackboard -run '^TestModel$$' -v -count=1 -timeout 20m

@@ -57,6 +57,7 @@ const (
 	AlertJournalRepaired = "JOURNAL_REPAIRED"
 	AlertStateWentBack   = "STATE_WENT_BACK"
 	AlertHandEdit        = "HAND_EDIT"
+	AlertNoEvents        = "NO_EVENTS"
 )
 
 const (
@@ -76,9 +77,11 @@ type File struct {
 	last     *version // what was read or written last
 	previous *version // the earlier state that was read last
 	merged   *merged  // what became of the old copy that was read last
-	key      *seal.Key
-	judged   judgement         // what was found in the edit that was read last
-	told     *yamldoc.Document // the forgery that was alerted
+
+	unwatched sync.Once // people know that changes are only polled for
+	key       *seal.Key
+	judged    judgement         // what was found in the edit that was read last
+	told      *yamldoc.Document // the forgery that was alerted
 }
 
 // judgement is what became of looking for forged approvals in one version.

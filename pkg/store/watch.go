@@ -2,7 +2,11 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -11,6 +15,7 @@ import (
 const (
 	debounce = 30 * time.Millisecond // further events within this time are one
 	poll     = 30 * time.Second      // look anyway: events get lost, and other hosts send none
+	pollFast = time.Second           // without events at all
 )
 
 // watched are the files of .liza/ whose changes matter.
@@ -27,7 +32,10 @@ func (f *File) Watch(ctx context.Context) <-chan struct{} {
 		}
 	}
 	if err != nil {
-		watcher = nil // polling has to do
+		watcher = nil
+		f.unwatched.Do(func() {
+			f.o.Alert(AlertNoEvents, fmt.Sprintf("changes are noticed within %s, not at once: %v", pollFast, err))
+		})
 	}
 	go f.watch(ctx, watcher, signals)
 	return signals
@@ -41,7 +49,12 @@ func (f *File) watch(ctx context.Context, watcher *fsnotify.Watcher, signals cha
 		defer watcher.Close()
 		events, errs = watcher.Events, watcher.Errors
 	}
-	ticker := time.NewTicker(poll)
+	every := poll
+	if watcher == nil {
+		every = pollFast
+	}
+	seen, looked := f.look(), time.Now()
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	quiet := time.NewTimer(0)
 	defer quiet.Stop()
@@ -76,7 +89,10 @@ func (f *File) watch(ctx context.Context, watcher *fsnotify.Watcher, signals cha
 				signal()
 			}
 		case <-ticker.C:
-			signal()
+			if now := f.look(); now != seen || time.Since(looked) >= poll {
+				seen, looked = now, time.Now()
+				signal()
+			}
 		case <-quiet.C:
 			if resting = false; again {
 				again = false
@@ -84,6 +100,17 @@ func (f *File) watch(ctx context.Context, watcher *fsnotify.Watcher, signals cha
 			}
 		}
 	}
+}
+
+// look is how the watched files are now, as far as that can be seen without reading them.
+func (f *File) look() string {
+	text := ""
+	for _, name := range append(slices.Sorted(maps.Keys(watched)), filepath.Base(f.o.Path)) {
+		if info, err := os.Stat(filepath.Join(filepath.Dir(f.o.Path), name)); err == nil {
+			text += fmt.Sprint(name, info.Size(), info.ModTime().UnixNano(), " ")
+		}
+	}
+	return text
 }
 
 func (f *File) matters(e fsnotify.Event) bool {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -323,8 +325,32 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
 	case errors.As(err, &locked):
 		return waiting{why: err.Error(), until: s.Desk.Now().Add(time.Second + rand.N(4*time.Second))}, nil
+	case mayPass(err):
+		return s.waitOut(err)
 	}
 	return waiting{}, err
+}
+
+// outageLimit is how long a member waits for what may pass by itself.
+const outageLimit = 5 * time.Minute
+
+// mayPass reports whether an error of the machine may be over in a moment: no room, no right to read, too many open files.
+func mayPass(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.EIO,
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// waitOut waits for the end of an outage, tells of it once, and gives up after a while.
+func (s *Supervisor) waitOut(err error) (waiting, error) {
+	now := s.Desk.Now()
+	if s.outage.IsZero() {
+		s.outage = now
+		s.warn("", "waits for up to %s: %v", outageLimit, err)
+	}
+	if now.Sub(s.outage) >= outageLimit {
+		return waiting{}, fmt.Errorf("it lasted for %s: %w", outageLimit, err)
+	}
+	return waiting{until: now.Add(time.Second)}, nil
 }
 
 // sleep waits, and tells whether it was not interrupted.

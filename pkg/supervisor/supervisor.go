@@ -71,6 +71,7 @@ type Supervisor struct {
 	crashes       int
 	refusedClaims int // in a row
 	panics        []time.Time
+	outage        time.Time // since when the machine keeps it from working; zero: it does not
 	idleSince     time.Time
 	waitSince     time.Time // since when the board says what it waits for
 }
@@ -148,6 +149,9 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 			if wait, err = s.survive(hard, err); err != nil {
 				return err
 			}
+		case !s.outage.IsZero():
+			s.outage = time.Time{}
+			s.say("", "goes on")
 		}
 		if did {
 			s.worked = true

@@ -238,7 +238,7 @@ func TestEveryKindIsRaisedOnceClearedOnceAndRaisedAgain(t *testing.T) {
 	}
 }
 
-var notices = []string{"WORK_NOT_SAVED", "GIT_LOCK_REMOVED", "JOURNAL_REPAIRED", "HAND_EDIT"}
+var notices = []string{"WORK_NOT_SAVED", "GIT_LOCK_REMOVED", "JOURNAL_REPAIRED", "HAND_EDIT", "NO_EVENTS", "SETTINGS_CHANGED", "CHECKOUT_CHANGED"}
 
 func severity(x situation) string {
 	for _, k := range watch.Kinds {
