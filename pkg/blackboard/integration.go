@@ -14,6 +14,13 @@ type Integration struct {
 	Base   string      `yaml:"base,omitempty"` // commit of the base branch that the branch was cut from or synced with last
 	Intent *MoveIntent `yaml:"intent,omitempty"`
 	Moved  *Moved      `yaml:"moved,omitempty"`
+	Seal   *TipSeal    `yaml:"seal,omitempty"`
+}
+
+// A TipSeal proves that a verb left the branch there: an HMAC over the other fields, but for moved.
+type TipSeal struct {
+	Key string `yaml:"key"` // names the key
+	MAC string `yaml:"mac"`
 }
 
 // MoveIntent is recorded before the branch moves for anything but the merge of an approved

@@ -143,6 +143,7 @@ func (s *State) Forgeries(prev *State, k Sealer, edited bool, since Time) []Viol
 	for t := range s.each() {
 		v.forged(t, before[t.ID], prev != nil, k, edited, since)
 	}
+	v.forgedTip(prev, k, edited)
 	return v.found
 }
 
@@ -206,4 +207,63 @@ func (s *State) UnsealedHistory() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// sealed is what the seal of a tip says.
+func (i *Integration) sealed() []string {
+	m := i.Intent
+	if m == nil {
+		m = &MoveIntent{}
+	}
+	return []string{"integration", i.Tip, i.By, string(i.At), i.Base, m.Kind, m.Commit, m.Old, m.Base, m.From, m.Task, string(m.At), m.By}
+}
+
+// SealTip seals where a verb left the integration branch. before is the state that the verb
+// changed, nil for a new board; with all, a tip whose seal does not count gets one as well.
+func (s *State) SealTip(before *State, k Sealer, all bool) {
+	i := s.Integration
+	if i == nil {
+		return
+	}
+	verbs := before == nil || before.Integration == nil || !slices.Equal(before.Integration.sealed(), i.sealed())
+	if !verbs && !all || i.sealFits(k) == "" {
+		return
+	}
+	i.Seal = &TipSeal{Key: k.Name(), MAC: k.Sign(i.sealed()...)}
+}
+
+func (i *Integration) sealFits(k Sealer) string {
+	switch {
+	case i.Seal == nil:
+		return "there is no seal"
+	case i.Seal.Key != k.Name():
+		return "its seal was made with another key, " + i.Seal.Key
+	case !k.Fits(i.Seal.MAC, i.sealed()...):
+		return "its seal does not fit what the board says"
+	}
+	return ""
+}
+
+// forgedTip tells of a tip of the integration branch that no verb set: whoever could write one
+// by hand could move the branch as well, and nobody would notice.
+func (v *validation) forgedTip(prev *State, k Sealer, edited bool) {
+	is, why := v.s.Integration, ""
+	edited = edited && prev != nil
+	switch {
+	case is == nil && edited && prev.Integration != nil:
+		why = "the section was removed"
+	case is == nil:
+		if k != nil && slices.ContainsFunc(v.s.Tasks, func(t *Task) bool {
+			return t != nil && t.Seal != nil && t.Seal.Verdict == "merged" && t.SealFits(k) == ""
+		}) {
+			why = "the section is missing, and Liza has merged here"
+		}
+	case k != nil && is.sealFits(k) != "":
+		why = is.sealFits(k)
+	case edited && prev.Integration != nil && !slices.Equal(prev.Integration.sealed(), is.sealed()):
+		why = "the board was edited by hand"
+	}
+	if why != "" {
+		v.section("integration", ".tip", "integration.tip was not set by a verb (%s); liza integration accept and liza integration restore decide about the branch; liza restore takes the edit back", why)
+	}
 }

@@ -30,14 +30,16 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if err != nil {
 		return err
 	}
-	if o.Seals != nil {
-		if _, err := f.makeKey(); err != nil {
-			return err
-		}
-	}
 	first := s.Clone()
 	if o.Mask != nil {
 		first.Mask(nil, o.Mask)
+	}
+	if o.Seals != nil {
+		k, err := f.makeKey()
+		if err != nil {
+			return err
+		}
+		first.SealTip(nil, k, true)
 	}
 	first.Version, first.Revision = "1", 1
 	text := render(first, comments)

@@ -158,6 +158,7 @@ func (f *File) seal(op Op, old, after *blackboard.State, rec record, edited bool
 	if err != nil {
 		return err
 	}
+	after.SealTip(old, k, edited || op.Adopt || state == before)
 	if state == before || op.Adopt {
 		after.Record(sealedEntry(fmt.Sprintf("approvals are sealed from now on, with key %s", k.ID), ids))
 	}

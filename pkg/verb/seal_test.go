@@ -354,3 +354,47 @@ func TestRestoreTakesAForgeryBack(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 }
+
+// An agent that moved the integration branch could write the new tip onto the board too.
+func TestATipOfTheIntegrationBranchIsNotSetByHand(t *testing.T) {
+	t.Parallel()
+	rows := map[string]func(board string) string{
+		"another tip": func(board string) string {
+			return regexp.MustCompile(`(?m)^(  tip): .*`).ReplaceAllString(board, "${1}: 1111111111111111111111111111111111111111")
+		},
+		"an intent": func(board string) string {
+			tip := regexp.MustCompile(`(?m)^  tip: (.*)`).FindStringSubmatch(board)[1]
+			return strings.Replace(board, "\n  tip: ", "\n  intent: {kind: sync, commit: 1111111111111111111111111111111111111111, old: "+tip+", at: 2026-01-19T14:00:00Z, by: human}\n  tip: ", 1)
+		},
+		"no section": func(board string) string {
+			return regexp.MustCompile(`(?m)^integration:\n(  .*\n)+`).ReplaceAllString(board, "")
+		},
+	}
+	for name, change := range rows {
+		for _, stamp := range []string{"known", "rewritten", "gone"} {
+			t.Run(name+", the stamp is "+stamp, func(t *testing.T) {
+				t.Parallel()
+				p := sealedPlace(t)
+				data, err := os.ReadFile(p.Project.State())
+				if err != nil {
+					t.Fatal(err)
+				}
+				changed := change(string(data))
+				if changed == string(data) {
+					t.Fatal("nothing was changed")
+				}
+				verbtest.Write(t, p.Project.State(), changed)
+				switch stamp {
+				case "rewritten":
+					rewriteStamp(t, p)
+				case "gone":
+					if err := os.Remove(filepath.Join(p.Project.GitDir, "liza", "committed")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				p.Open()
+				wantForged(t, p, "liza integration accept")
+			})
+		}
+	}
+}
