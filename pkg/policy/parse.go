@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -61,6 +62,11 @@ func (j *judge) text(command string, depth int) error {
 
 func unread(err error) error {
 	if parse, ok := errors.AsType[syntax.ParseError](err); ok {
+		if _, quoted, found := strings.Cut(parse.Text, "without closing quote "); found {
+			if quote, err := strconv.Unquote(quoted); err == nil {
+				return fmt.Errorf("a quote is not closed: %s in line %d, column %d", quote, parse.Pos.Line(), parse.Pos.Col())
+			}
+		}
 		return fmt.Errorf("the command cannot be read: line %d: %s", parse.Pos.Line(), shorten(parse.Text))
 	}
 	return fmt.Errorf("the command cannot be read: %v", err)
