@@ -117,7 +117,7 @@ type Result struct {
 // Usage is what a run consumed, as far as the program tells. Unknown is never shown as zero (D25).
 type Usage struct {
 	CostKnown    bool
-	CostCents    int // rounded up
+	CostCents    float64 // to four decimals
 	TokensKnown  bool
 	TokensIn     int // all of them, those read from a cache or written to it included
 	TokensOut    int

@@ -26,7 +26,7 @@ type corpusCase struct {
 	Retry     string    `yaml:"retry"`
 	Session   string    `yaml:"session"`
 	NoSession bool      `yaml:"no_session"`
-	Cents     int       `yaml:"cents"`
+	Cents     float64   `yaml:"cents"`
 	In        int       `yaml:"in"`
 	Out       int       `yaml:"out"`
 	Cached    int       `yaml:"cached"`
@@ -167,7 +167,7 @@ func (c corpusCase) check(t *testing.T, name string, got Result) {
 	case c.In > 0 && (!u.TokensKnown || u.TokensIn != c.In || u.TokensOut != c.Out || u.TokensCached != c.Cached):
 		t.Errorf("%s: usage is %+v, want %d, %d, %d", name, u, c.In, c.Out, c.Cached)
 	case c.In > 0 && (u.CostKnown != (c.Cents > 0) || u.CostCents != c.Cents):
-		t.Errorf("%s: cost is %+v, want %d cents", name, u, c.Cents)
+		t.Errorf("%s: cost is %+v, want %v cents", name, u, c.Cents)
 	case c.Tools > 0 && got.Tools != c.Tools:
 		t.Errorf("%s: %d tools, want %d", name, got.Tools, c.Tools)
 	case (got.Error == "") != (got.Outcome == Finished):

@@ -90,7 +90,7 @@ func TestWhatIsNotToldIsUnknown(t *testing.T) {
 		}
 	}
 	if u := Explain(catalogued(t, "codex").Reader(Spec{}), c.recording(t, "codex/hello")).Usage; u.CostKnown {
-		t.Errorf("codex tells no cost, and it is %d cents", u.CostCents)
+		t.Errorf("codex tells no cost, and it is %v cents", u.CostCents)
 	}
 }
 

@@ -23,9 +23,6 @@ func figure(data json.RawMessage, v any) bool {
 	return len(data) > 0 && string(data) != "null" && json.Unmarshal(data, v) == nil
 }
 
-// cents rounds up, but not for the dust that binary fractions leave (0.07 * 100).
-func cents(usd float64) int { return int(math.Ceil(min(max(usd, 0), 1e9)*100 - 1e-6)) }
-
 // counts adds figures of single calls of the model up to those of a run.
 type counts struct {
 	known           bool
@@ -52,7 +49,7 @@ func (c *counts) pay(usd float64) {
 func (c *counts) usage() Usage {
 	u := Usage{CostKnown: c.costKnown, TokensKnown: c.known, TokensIn: c.in, TokensOut: c.out, TokensCached: c.cached}
 	if u.CostKnown {
-		u.CostCents = cents(c.cost)
+		u.CostCents = math.Round(c.cost*1e6) / 1e4
 	}
 	return u
 }

@@ -99,7 +99,7 @@ func TestRerunAndRestep(t *testing.T) {
 	t.Parallel()
 	b := team(t)
 	x := b.rejected("x", 2)
-	cost := 5
+	cost := Amount(5)
 	x.Attempts, x.Usage = []*Attempt{{Seq: 1, CostCents: &cost}}, &Usage{CostCents: 5}
 	x.FailedBy, x.Failures = List{"coder-2"}, 1
 	b.ClearEntries()

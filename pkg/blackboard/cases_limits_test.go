@@ -29,7 +29,7 @@ func TestP100TheIterationsAreLimited(t *testing.T) {
 			b.must(b.LimitIterations("x", supervisorOf("coder-1"), Input{Reason: "undefined: Foo."}, b.now))
 			b.status("x", Blocked)
 			want(t, "blocked_kind", x.BlockedKind, "max_iterations")
-			want(t, "halt", *x.Halt, Halt{Kind: "iteration", Value: limit, Limit: limit, At: TimeOf(b.now)})
+			want(t, "halt", *x.Halt, Halt{Kind: "iteration", Value: Amount(limit), Limit: limit, At: TimeOf(b.now)})
 			want(t, "the halt in the history", *x.last().Halt, *x.Halt)
 			wantList(t, "question", x.BlockedQuestions, []string{"What makes " + itoa(limit) + " iterations fail: undefined: Foo?"})
 			wantList(t, "failed_by", x.FailedBy, []string{"coder-1"})
@@ -225,7 +225,7 @@ func TestAQuestionIsNoFailure(t *testing.T) {
 
 func TestP103TheCostIsLimited(t *testing.T) {
 	t.Parallel()
-	spent := func(t *testing.T, limit int, costs ...int) (*board, *Task) {
+	spent := func(t *testing.T, limit int, costs ...Amount) (*board, *Task) {
 		b := team(t)
 		x := b.add("x")
 		x.Limits = Settings{"cost_cents": limit}

@@ -231,7 +231,7 @@ func TestTheSprintAndTheDayWarnOfTheirLimits(t *testing.T) {
 	b := team(t)
 	b.WarnPercent = 75
 	b.Overrides = Settings{"sprint_cost_cents": 400, "day_cost_cents": 100, "sprint_tokens": 1000}
-	spend := func(cents, tokens int) (warnings []string) {
+	spend := func(cents Amount, tokens int) (warnings []string) {
 		t.Helper()
 		b.ClearEntries()
 		b.must(b.EndRun(supervisorOf("coder-1"), RunResult{Cost: &cents, TokensIn: tokens}, b.now))
@@ -243,8 +243,9 @@ func TestTheSprintAndTheDayWarnOfTheirLimits(t *testing.T) {
 		return warnings
 	}
 	for n, x := range []struct {
-		cents, tokens int
-		want          []string
+		cents  Amount
+		tokens int
+		want   []string
 	}{
 		{74, 100, nil},
 		{1, 0, []string{"limits.day_cost_cents: 75 of 100 cents of the day are used; limits.day_cost_cents changes the limit"}},
@@ -268,7 +269,7 @@ func TestRunsLeaveTheirTraces(t *testing.T) {
 	b.add("x")
 	b.claim("x", "coder-1")
 	b.Config = Settings{"task_crashes": 0} // or the crashes of one task in a row count once
-	cost := 12
+	cost := Amount(12)
 	for n := range 12 {
 		b.must(b.EndRun(supervisorOf("coder-1"), RunResult{Task: "x", Cost: &cost, Seconds: 60, Crashed: n > 9, Attempt: Attempt{Run: n, Kind: "coder", Outcome: "crashed"},
 			Outcome: &LastOutcome{Action: "RETRY"}}, b.now))

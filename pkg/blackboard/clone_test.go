@@ -28,6 +28,8 @@ func fill(v reflect.Value, depth int) {
 		value := reflect.New(v.Type().Elem()).Elem()
 		fill(value, depth)
 		v.SetMapIndex(reflect.ValueOf("key"), value)
+	case reflect.Float64:
+		v.SetFloat(7.5)
 	case reflect.Interface:
 		if depth < 2 {
 			v.Set(reflect.ValueOf(map[string]any{"list": []any{"a", map[string]any{"b": []string{"c"}}}}))

@@ -66,7 +66,7 @@ var blockByIterations = Effect{"halt iteration; E-BLOCK kind max_iterations with
 	}
 	m.block("max_iterations", fmt.Sprintf("%d of %d iterations used without approval", t.Iteration, limit),
 		List{fmt.Sprintf("What makes %d iterations fail: %s?", t.Iteration, strings.TrimRight(last, "?. "))}, nil)
-	m.halted(Halt{Kind: "iteration", Value: t.Iteration, Limit: limit, At: TimeOf(m.now)})
+	m.halted(Halt{Kind: "iteration", Value: Amount(t.Iteration), Limit: limit, At: TimeOf(m.now)})
 	m.fail(cmp.Or(t.AssignedTo, t.lastClaimant()))
 }}
 

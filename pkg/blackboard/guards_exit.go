@@ -137,7 +137,7 @@ var haltResolved = Guard{"G78", "the task is halted, and with the limits given n
 	l := m.state.reached(&with, Spent{}, with.NextCost())
 	if l == nil && m.state.IterationsOver(&with) {
 		n := m.state.maxIterations(&with)
-		l = &limitReached{key: "max_iterations", value: with.Iteration, limit: n, enough: 2 * n}
+		l = &limitReached{key: "max_iterations", value: Amount(with.Iteration), limit: n, enough: 2 * n}
 	}
 	if l != nil {
 		return m.noBut(fmt.Sprintf("liza resubmit %s --limit %s=%d", t.ID, l.key, l.enough), "G78", ExitRefused, "%s; --limit %s=%d lets it go on", l, l.key, l.enough)

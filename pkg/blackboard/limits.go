@@ -117,9 +117,10 @@ func (s *State) iterationsUsed(t *Task, agent string) (used, limit int, over boo
 
 // limitReached is a limit that leaves no room for another run.
 type limitReached struct {
-	key, kind    string
-	value, limit int
-	enough       int // a limit that leaves room
+	key, kind string
+	value     Amount
+	limit     int
+	enough    int // a limit that leaves room
 }
 
 var unitOf = map[string]string{"cost_cents": "cents", "time_minutes": "minutes", "tokens": "tokens", "max_agent_runs": "runs", "max_iterations": "iterations",
@@ -127,7 +128,7 @@ var unitOf = map[string]string{"cost_cents": "cents", "time_minutes": "minutes",
 
 // figures is "120 of 100 cents".
 func (l *limitReached) figures() string {
-	return fmt.Sprintf("%d of %d %s", l.value, l.limit, unitOf[l.key])
+	return fmt.Sprintf("%s of %d %s", l.value, l.limit, unitOf[l.key])
 }
 
 func (l *limitReached) String() string {
@@ -161,23 +162,23 @@ func (l *limitReached) halt(now time.Time) *Halt {
 	return &Halt{Kind: l.kind, Value: l.value, Limit: l.limit, At: TimeOf(now)}
 }
 
-func (s *State) reached(t *Task, more Spent, reserve int) *limitReached {
+func (s *State) reached(t *Task, more Spent, reserve Amount) *limitReached {
 	u := t.Usage
 	if u == nil {
 		u = &Usage{}
 	}
 	for _, x := range []struct {
 		key, kind      string
-		value, reserve int
+		value, reserve Amount
 	}{
-		{"cost_cents", "cost", u.CostCents + more.Cents, reserve},
-		{"time_minutes", "time", (u.Seconds + more.Seconds) / 60, 0},
-		{"tokens", "cost", u.TokensIn + u.TokensOut + more.Tokens, 0},
-		{"max_agent_runs", "iteration", u.AgentRuns, 0},
+		{"cost_cents", "cost", u.CostCents.Plus(more.Cents), reserve},
+		{"time_minutes", "time", Amount((u.Seconds + more.Seconds) / 60), 0},
+		{"tokens", "cost", Amount(u.TokensIn + u.TokensOut + more.Tokens), 0},
+		{"max_agent_runs", "iteration", Amount(u.AgentRuns), 0},
 	} {
 		limit := s.LimitOf(t, x.key)
-		if limit > 0 && (x.value >= limit || x.value+x.reserve > limit) {
-			return &limitReached{key: x.key, kind: x.kind, value: x.value, limit: limit, enough: max(2*limit, x.value+x.reserve+1)}
+		if x.value.reaches(limit, x.reserve) {
+			return &limitReached{key: x.key, kind: x.kind, value: x.value, limit: limit, enough: max(2*limit, int(x.value.Plus(x.reserve))+1)}
 		}
 	}
 	return nil
@@ -185,22 +186,23 @@ func (s *State) reached(t *Task, more Spent, reserve int) *limitReached {
 
 // NextCost is the average cost of the task's recorded runs of the kind that comes next:
 // a reviewer's for what is ready for review, else a coder's.
-func (t *Task) NextCost() int {
+func (t *Task) NextCost() Amount {
 	kind := RoleCoder
 	if t.Status == ReadyForReview {
 		kind = RoleReviewer
 	}
-	sum, runs := 0, 0
+	var sum Amount
+	runs := 0
 	for a := range present(t.Attempts) {
 		if a.CostCents != nil && (a.Kind == string(kind) || a.Kind == "" && kind == RoleCoder) {
-			sum += *a.CostCents
+			sum = sum.Plus(*a.CostCents)
 			runs++
 		}
 	}
 	if runs == 0 {
 		return 0
 	}
-	return sum / runs
+	return AmountOf(float64(sum) / float64(runs))
 }
 
 // limitOfHalt tells which limit a halt is about: its kind alone does not say whether it

@@ -312,28 +312,28 @@ type Hold struct {
 // Halt says which limit stopped a task. Kind is cost, time or iteration.
 type Halt struct {
 	Kind  string `yaml:"kind"`
-	Value int    `yaml:"value"`
+	Value Amount `yaml:"value"`
 	Limit int    `yaml:"limit"`
 	At    Time   `yaml:"at"`
 }
 
 // Attempt describes one finished run.
 type Attempt struct {
-	Seq       int    `yaml:"seq"`
-	ClaimSeq  int    `yaml:"claim_seq,omitempty"`
-	Run       int    `yaml:"run,omitempty"`
-	Agent     string `yaml:"agent,omitempty"`
-	Role      string `yaml:"role,omitempty"`
-	Kind      string `yaml:"kind,omitempty"`
-	Action    string `yaml:"action,omitempty"`
-	Outcome   string `yaml:"outcome,omitempty"`
-	Summary   string `yaml:"summary,omitempty"`
-	Commit    string `yaml:"commit,omitempty"`
-	Attic     string `yaml:"attic,omitempty"`
-	CostCents *int   `yaml:"cost_cents,omitempty"` // nil: unknown, never zero
-	Seconds   int    `yaml:"seconds,omitempty"`
-	Ended     Time   `yaml:"ended,omitempty"`
-	CLI       string `yaml:"cli,omitempty"` // agent program
+	Seq       int     `yaml:"seq"`
+	ClaimSeq  int     `yaml:"claim_seq,omitempty"`
+	Run       int     `yaml:"run,omitempty"`
+	Agent     string  `yaml:"agent,omitempty"`
+	Role      string  `yaml:"role,omitempty"`
+	Kind      string  `yaml:"kind,omitempty"`
+	Action    string  `yaml:"action,omitempty"`
+	Outcome   string  `yaml:"outcome,omitempty"`
+	Summary   string  `yaml:"summary,omitempty"`
+	Commit    string  `yaml:"commit,omitempty"`
+	Attic     string  `yaml:"attic,omitempty"`
+	CostCents *Amount `yaml:"cost_cents,omitempty"` // nil: unknown, never zero
+	Seconds   int     `yaml:"seconds,omitempty"`
+	Ended     Time    `yaml:"ended,omitempty"`
+	CLI       string  `yaml:"cli,omitempty"` // agent program
 
 	Session *Conversation `yaml:"session,omitempty"` // nil: the program has none that can be resumed
 }
@@ -365,7 +365,7 @@ type Output struct {
 
 // Usage sums what runs cost; runs without telemetry count in UnknownCostRuns.
 type Usage struct {
-	CostCents       int       `yaml:"cost_cents"`
+	CostCents       Amount    `yaml:"cost_cents"`
 	Seconds         int       `yaml:"seconds"`
 	TokensIn        int       `yaml:"tokens_in"`
 	TokensOut       int       `yaml:"tokens_out"`
@@ -378,7 +378,7 @@ type Usage struct {
 // UsageDay is the cost of one UTC day.
 type UsageDay struct {
 	Date      string `yaml:"date"`
-	CostCents int    `yaml:"cost_cents"`
+	CostCents Amount `yaml:"cost_cents"`
 }
 
 // HistoryEntry is one line of a task's append-only history (protocol 4.6).

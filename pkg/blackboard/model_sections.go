@@ -21,7 +21,7 @@ type Agent struct {
 	IterationsTotal int    `yaml:"iterations_total,omitempty"`
 	ContextPercent  int    `yaml:"context_percent,omitempty"`
 	Crashes         []Time `yaml:"crashes,omitempty"`
-	ReservedCents   int    `yaml:"reserved_cents,omitempty"` // what the run under way may cost; see ReserveCost
+	ReservedCents   Amount `yaml:"reserved_cents,omitempty"` // what the run under way may cost; see ReserveCost
 	WaitingFor      string `yaml:"waiting_for,omitempty"`
 	Started         Time   `yaml:"started,omitempty"`
 	// Settings are those of the supervisor's environment, by key: the verbs of its agent follow them.

@@ -50,7 +50,7 @@ func sameRole(agent, other string) bool {
 type RunResult struct {
 	Task      string
 	Attempt   Attempt
-	Cost      *int // cents; nil: unknown
+	Cost      *Amount // cents; nil: unknown
 	Seconds   int
 	TokensIn  int
 	TokensOut int
@@ -62,7 +62,7 @@ type RunResult struct {
 
 // ReserveCost puts aside what the agent's next run may cost, so that others that start at the
 // same time count it; the end of the run settles it (roles-and-knowledge 8.1).
-func (s *State) ReserveCost(a Actor, cents int, now time.Time) error {
+func (s *State) ReserveCost(a Actor, cents Amount, now time.Time) error {
 	e, err := s.own(a, now, nil)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 		s.Usage.Day = &UsageDay{Date: day}
 	}
 	if r.Cost != nil {
-		s.Usage.Day.CostCents += *r.Cost
+		s.Usage.Day.CostCents = s.Usage.Day.CostCents.Plus(*r.Cost)
 	}
 	s.warnOfSprint(spent, now)
 	if t := s.Task(r.Task); t != nil {
@@ -188,6 +188,6 @@ func (u *Usage) add(r RunResult) {
 	if r.Cost == nil {
 		u.UnknownCostRuns++
 	} else {
-		u.CostCents += *r.Cost
+		u.CostCents = u.CostCents.Plus(*r.Cost)
 	}
 }

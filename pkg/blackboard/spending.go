@@ -7,27 +7,31 @@ import (
 )
 
 // Spent is what runs have used that are not settled yet.
-type Spent struct{ Cents, Seconds, Tokens int }
+type Spent struct {
+	Cents           Amount
+	Seconds, Tokens int
+}
 
 // Add counts another one's.
 func (a Spent) Add(b Spent) Spent {
-	return Spent{Cents: a.Cents + b.Cents, Seconds: a.Seconds + b.Seconds, Tokens: a.Tokens + b.Tokens}
+	return Spent{Cents: a.Cents.Plus(b.Cents), Seconds: a.Seconds + b.Seconds, Tokens: a.Tokens + b.Tokens}
 }
 
 // Overspent is a limit of the sprint or of the day that is reached.
 type Overspent struct {
-	Key, Unit    string
-	Value, Limit int
+	Key, Unit string
+	Value     Amount
+	Limit     int
 }
 
 // String is the message of the checkpoint (protocol 13.3 step 5).
 func (o *Overspent) String() string {
-	return fmt.Sprintf("limit: %d of %d %s are used (limits.%s)", o.Value, o.Limit, o.Unit, o.Key)
+	return fmt.Sprintf("limit: %s of %d %s are used (limits.%s)", o.Value, o.Limit, o.Unit, o.Key)
 }
 
 // SprintReached returns the limit of the sprint or of the UTC day that is reached with what
 // is running, or that reserve would go beyond, else nil (roles-and-knowledge 8.1).
-func (s *State) SprintReached(running Spent, reserve int, now time.Time) *Overspent {
+func (s *State) SprintReached(running Spent, reserve Amount, now time.Time) *Overspent {
 	u := s.Usage
 	if u == nil {
 		u = &Usage{}
@@ -35,14 +39,14 @@ func (s *State) SprintReached(running Spent, reserve int, now time.Time) *Oversp
 	day := u.CostOf(now)
 	for _, x := range []struct {
 		key, unit      string
-		value, reserve int
+		value, reserve Amount
 	}{
-		{"sprint_cost_cents", "cents", u.CostCents + running.Cents, reserve},
-		{"sprint_time_minutes", "minutes", (u.Seconds + running.Seconds) / 60, 0},
-		{"sprint_tokens", "tokens", u.TokensIn + u.TokensOut + running.Tokens, 0},
-		{"day_cost_cents", "cents", day + running.Cents, reserve},
+		{"sprint_cost_cents", "cents", u.CostCents.Plus(running.Cents), reserve},
+		{"sprint_time_minutes", "minutes", Amount((u.Seconds + running.Seconds) / 60), 0},
+		{"sprint_tokens", "tokens", Amount(u.TokensIn + u.TokensOut + running.Tokens), 0},
+		{"day_cost_cents", "cents", day.Plus(running.Cents), reserve},
 	} {
-		if limit := s.Int(x.key); limit > 0 && (x.value >= limit || x.value+x.reserve > limit) {
+		if limit := s.Int(x.key); x.value.reaches(limit, x.reserve) {
 			return &Overspent{Key: x.key, Unit: x.unit, Value: x.value, Limit: limit}
 		}
 	}
@@ -55,11 +59,11 @@ func (s *State) LimitsSprint() bool {
 }
 
 // Reserved is what the runs of the other agents may cost that are under way.
-func (s *State) Reserved(except string) int {
-	sum := 0
+func (s *State) Reserved(except string) Amount {
+	var sum Amount
 	for id, e := range s.Agents {
 		if e != nil && id != except {
-			sum += e.ReservedCents
+			sum = sum.Plus(e.ReservedCents)
 		}
 	}
 	return sum
@@ -69,9 +73,15 @@ func dayOf(t time.Time) string { return t.UTC().Format("2006-01-02") }
 
 // A meter says how much of one limit of a task is used.
 type meter struct {
-	key          string
-	value, limit int
-	part, whole  int // the same more exactly
+	key   string
+	value Amount
+	limit int
+	part  Amount // value and limit more exactly
+	whole int
+}
+
+func meterOf(key string, value Amount, limit int) meter {
+	return meter{key, value, limit, value, limit}
 }
 
 func (s *State) meters(t *Task) []meter {
@@ -79,11 +89,11 @@ func (s *State) meters(t *Task) []meter {
 	if u == nil {
 		u = &Usage{}
 	}
-	plain := func(key string, value, limit int) meter { return meter{key, value, limit, value, limit} }
+	plain := func(key string, value, limit int) meter { return meterOf(key, Amount(value), limit) }
 	minutes := s.LimitOf(t, "time_minutes")
 	return []meter{
-		plain("cost_cents", u.CostCents, s.LimitOf(t, "cost_cents")),
-		{"time_minutes", u.Seconds / 60, minutes, u.Seconds, 60 * minutes},
+		meterOf("cost_cents", u.CostCents, s.LimitOf(t, "cost_cents")),
+		{"time_minutes", Amount(u.Seconds / 60), minutes, Amount(u.Seconds), 60 * minutes},
 		plain("tokens", u.TokensIn+u.TokensOut, s.LimitOf(t, "tokens")),
 		plain("max_agent_runs", u.AgentRuns, s.LimitOf(t, "max_agent_runs")),
 		plain("max_iterations", t.Iteration, s.maxIterations(t)),
@@ -91,7 +101,7 @@ func (s *State) meters(t *Task) []meter {
 	}
 }
 
-func (m meter) near(percent int) bool { return m.limit > 0 && 100*m.part >= percent*m.whole }
+func (m meter) near(percent int) bool { return m.limit > 0 && m.part.is(percent, m.whole) }
 
 // warnOfLimits records a warning for each limit of the task that has come near since before,
 // and names the key that changes it (roles-and-knowledge 8.2, D27).
@@ -101,7 +111,7 @@ func (s *State) warnOfLimits(t *Task, before []meter, now time.Time) {
 	}
 	for i, m := range s.meters(t) {
 		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
-			s.warning(t.ID, now, s.keyOf(t, m.key), fmt.Sprintf("%d of %d %s are used; %s changes the limit", m.value, m.limit, unitOf[m.key], s.keyOf(t, m.key)))
+			s.warning(t.ID, now, s.keyOf(t, m.key), fmt.Sprintf("%s of %d %s are used; %s changes the limit", m.value, m.limit, unitOf[m.key], s.keyOf(t, m.key)))
 		}
 	}
 }
@@ -114,10 +124,10 @@ func (s *State) sprintMeters(now time.Time) []meter {
 	}
 	day, minutes := u.CostOf(now), s.Int("sprint_time_minutes")
 	return []meter{
-		{"sprint_cost_cents", u.CostCents, s.Int("sprint_cost_cents"), u.CostCents, s.Int("sprint_cost_cents")},
-		{"sprint_time_minutes", u.Seconds / 60, minutes, u.Seconds, 60 * minutes},
-		{"sprint_tokens", u.TokensIn + u.TokensOut, s.Int("sprint_tokens"), u.TokensIn + u.TokensOut, s.Int("sprint_tokens")},
-		{"day_cost_cents", day, s.Int("day_cost_cents"), day, s.Int("day_cost_cents")},
+		meterOf("sprint_cost_cents", u.CostCents, s.Int("sprint_cost_cents")),
+		{"sprint_time_minutes", Amount(u.Seconds / 60), minutes, Amount(u.Seconds), 60 * minutes},
+		meterOf("sprint_tokens", Amount(u.TokensIn+u.TokensOut), s.Int("sprint_tokens")),
+		meterOf("day_cost_cents", day, s.Int("day_cost_cents")),
 	}
 }
 
@@ -129,13 +139,13 @@ func (s *State) warnOfSprint(before []meter, now time.Time) {
 	for i, m := range s.sprintMeters(now) {
 		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
 			span, unit, _ := strings.Cut(m.key, "_")
-			s.warning("", now, "limits."+m.key, fmt.Sprintf("%d of %d %s of the %s are used; limits.%s changes the limit", m.value, m.limit, unitOf[unit], span, m.key))
+			s.warning("", now, "limits."+m.key, fmt.Sprintf("%s of %d %s of the %s are used; limits.%s changes the limit", m.value, m.limit, unitOf[unit], span, m.key))
 		}
 	}
 }
 
 // CostOf is the cost of the UTC day, as far as it is known.
-func (u *Usage) CostOf(now time.Time) int {
+func (u *Usage) CostOf(now time.Time) Amount {
 	if u == nil || u.Day == nil || u.Day.Date != dayOf(now) {
 		return 0
 	}

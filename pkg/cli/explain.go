@@ -15,6 +15,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/agent"
+	"liza/pkg/blackboard"
 	"liza/pkg/config"
 )
 
@@ -38,16 +39,16 @@ type explained struct {
 	Evidence  string `json:"evidence,omitempty"`
 	Line      int    `json:"line,omitempty"`
 
-	Session      string     `json:"session,omitempty"`
-	NoSession    bool       `json:"no_session,omitempty"`
-	RetrySeconds float64    `json:"retry_seconds,omitempty"`
-	ResetAt      *time.Time `json:"reset_at,omitempty"`
-	TokensIn     *int       `json:"tokens_in"` // null = not known
-	TokensOut    *int       `json:"tokens_out"`
-	TokensCached *int       `json:"tokens_cached"`
-	CostCents    *int       `json:"cost_cents"`
-	Tools        int        `json:"tools"`
-	Unknown      int        `json:"unknown_lines"`
+	Session      string             `json:"session,omitempty"`
+	NoSession    bool               `json:"no_session,omitempty"`
+	RetrySeconds float64            `json:"retry_seconds,omitempty"`
+	ResetAt      *time.Time         `json:"reset_at,omitempty"`
+	TokensIn     *int               `json:"tokens_in"` // null = not known
+	TokensOut    *int               `json:"tokens_out"`
+	TokensCached *int               `json:"tokens_cached"`
+	CostCents    *blackboard.Amount `json:"cost_cents"`
+	Tools        int                `json:"tools"`
+	Unknown      int                `json:"unknown_lines"`
 }
 
 // meanings says what each class means for the work.
@@ -238,7 +239,8 @@ func (r *explained) fill(res agent.Result) {
 		r.TokensIn, r.TokensOut, r.TokensCached = &u.TokensIn, &u.TokensOut, &u.TokensCached
 	}
 	if u := res.Usage; u.CostKnown {
-		r.CostCents = &u.CostCents
+		cents := blackboard.AmountOf(u.CostCents)
+		r.CostCents = &cents
 	}
 }
 
@@ -291,7 +293,10 @@ func (r *explained) usage() string {
 		tokens = fmt.Sprintf("%d tokens in (%d cached), %d out", *r.TokensIn, *r.TokensCached, *r.TokensOut)
 	}
 	if r.CostCents != nil {
-		cost = plural(*r.CostCents, "cent")
+		cost = r.CostCents.String() + " cents"
+		if *r.CostCents == 1 {
+			cost = "1 cent"
+		}
 	}
 	return tokens + ", " + cost
 }

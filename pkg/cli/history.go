@@ -91,7 +91,7 @@ func (o *historyOptions) table(list []history.Interaction, task string) error {
 		l := in.Liza
 		row := []string{strconv.Itoa(in.Sequence), string(in.Timestamp), in.Request.Metadata.Agent, in.Request.Metadata.Role, l.StatusBefore, l.StatusAfter, resultOf(in), strconv.Itoa(l.Seconds), "?", in.Response.Summary}
 		if l.CostCents != nil {
-			row[8] = fmt.Sprintf("%d ct", *l.CostCents)
+			row[8] = fmt.Sprintf("%s ct", *l.CostCents)
 		}
 		if l.Event != "" {
 			row[2], row[3], row[7], row[8] = "-", "-", "-", "-"

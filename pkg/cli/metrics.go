@@ -5,6 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/safefile"
 )
@@ -56,7 +57,7 @@ func lockMetrics(lock string) dashboard.Metrics {
 		return nil
 	}
 	figure := func(name, unit string, n int64) dashboard.Metric {
-		value := int(n)
+		value := blackboard.Amount(n)
 		return dashboard.Metric{Name: name, Value: &value, Unit: unit}
 	}
 	return dashboard.Metrics{

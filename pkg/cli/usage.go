@@ -89,11 +89,11 @@ func (r usageResult) table(b *strings.Builder) {
 func costText(s history.UsageSum) string {
 	switch {
 	case s.UnknownCostRuns == 0:
-		return cents(s.CostCents)
+		return s.CostCents.Dollars()
 	case s.UnknownCostRuns == s.Runs:
 		return "?"
 	}
-	return "≥ " + cents(s.CostCents) + " ?"
+	return "≥ " + s.CostCents.Dollars() + " ?"
 }
 
 // tokensText never shows unknown tokens as zero.
@@ -106,8 +106,6 @@ func tokensText(s history.UsageSum, n int) string {
 	}
 	return fmt.Sprintf("≥ %d ?", n)
 }
-
-func cents(n int) string { return fmt.Sprintf("$%d.%02d", n/100, n%100) }
 
 func seconds(n int) string {
 	if n < 60 {
@@ -126,7 +124,7 @@ func forecastText(f history.Forecast) string {
 		return fmt.Sprintf("forecast: %d open tasks take about %s of agents' work; no run told its cost\n", f.OpenTasks, seconds(*f.SecondsRest))
 	}
 	text := fmt.Sprintf("forecast: %d open tasks cost about %s more (%s each, as the %d merged ones), %s in all, and %s of agents' work\n",
-		f.OpenTasks, cents(*f.Rest), cents(*f.PerTask), f.MergedTasks, cents(*f.Total), seconds(*f.SecondsRest))
+		f.OpenTasks, f.Rest.Dollars(), f.PerTask.Dollars(), f.MergedTasks, f.Total.Dollars(), seconds(*f.SecondsRest))
 	if f.Unknown > 0 {
 		text += fmt.Sprintf("          %d runs told no cost, so that it will be more\n", f.Unknown)
 	}

@@ -112,7 +112,7 @@ func (b builder) task(t *blackboard.Task) Task {
 	row := Task{ID: t.ID, Title: t.TitleText(), Status: t.Status, Kind: t.KindOf(), Priority: t.PriorityOf(), Who: who(t), Iteration: t.Iteration,
 		Rejections: t.ReviewCyclesTotal, AgeSeconds: seconds(lastChange(t), b.f.Now), Cost: cost(t.Usage)}
 	if limit := b.s.LimitOf(t, "cost_cents"); limit > 0 {
-		row.CostPercent = 100 * row.Cost.Cents / limit
+		row.CostPercent = int(100 * row.Cost.Cents / blackboard.Amount(limit))
 	}
 	if b.foreign() {
 		row.ViewStatus = viewStatus(t, b.f.Vocabulary, b.reviewIsLive(t))

@@ -17,7 +17,7 @@ func history(minutesAgo int, event, agent string) []*blackboard.HistoryEntry {
 	return []*blackboard.HistoryEntry{{Time: ago(60), Event: "created", Agent: "planner-1"}, {Time: ago(minutesAgo), Event: event, Agent: agent}}
 }
 
-func cents(n, runs, unknown int) *blackboard.Usage {
+func cents(n blackboard.Amount, runs, unknown int) *blackboard.Usage {
 	return &blackboard.Usage{CostCents: n, AgentRuns: runs, UnknownCostRuns: unknown}
 }
 

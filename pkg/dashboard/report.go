@@ -208,10 +208,10 @@ func lookAt(v View, r Report) []Hint {
 		}
 	}
 	if n, ok := r.Metrics.Get("run_failed_count"); ok && n > 0 {
-		add("liza log --action run_failed", "%d runs of agents failed", n)
+		add("liza log --action run_failed", "%s runs of agents failed", n)
 	}
 	if n, ok := r.Metrics.Get("unknown_cost_runs"); ok && n > 0 {
-		add("", "%d runs told nothing of what they cost", n)
+		add("", "%s runs told nothing of what they cost", n)
 	}
 	return list
 }

@@ -15,7 +15,7 @@ import (
 // Metric is one figure of protocol 12. A value that is nil is undefined or unknown.
 type Metric struct {
 	Name  string
-	Value *int
+	Value *blackboard.Amount
 	Unit  string // seconds, us (microseconds), percent, cents or ""
 }
 
@@ -26,8 +26,15 @@ type Metrics []Metric
 // the sprint's tasks, archived ones included, and the journal's entries run_failed.
 func MetricsOf(s *blackboard.State, tasks []*blackboard.Task, journal []blackboard.Entry, now time.Time) Metrics {
 	var list Metrics
-	add := func(name, unit string, value int) { list = append(list, Metric{name, &value, unit}) }
-	maybe := func(name, unit string, value *int) { list = append(list, Metric{name, value, unit}) }
+	figure := func(name, unit string, value blackboard.Amount) { list = append(list, Metric{name, &value, unit}) }
+	add := func(name, unit string, value int) { figure(name, unit, blackboard.Amount(value)) }
+	maybe := func(name, unit string, value *int) {
+		if value != nil {
+			add(name, unit, *value)
+		} else {
+			list = append(list, Metric{name, nil, unit})
+		}
+	}
 	if s == nil {
 		s = &blackboard.State{}
 	}
@@ -59,11 +66,11 @@ func MetricsOf(s *blackboard.State, tasks []*blackboard.Task, journal []blackboa
 	add("wait_time", "seconds", d.WaitTime)
 
 	u := d.Usage
-	cost := &u.CostCents
 	if u.AgentRuns > 0 && u.UnknownCostRuns >= u.AgentRuns {
-		cost = nil
+		maybe("cost_cents", "cents", nil)
+	} else {
+		figure("cost_cents", "cents", u.CostCents)
 	}
-	maybe("cost_cents", "cents", cost)
 	add("tokens", "", u.TokensIn+u.TokensOut)
 	add("tokens_in", "", u.TokensIn)
 	add("tokens_out", "", u.TokensOut)
@@ -75,7 +82,7 @@ func MetricsOf(s *blackboard.State, tasks []*blackboard.Task, journal []blackboa
 }
 
 // Get is the value of a figure, if it has one.
-func (m Metrics) Get(name string) (int, bool) {
+func (m Metrics) Get(name string) (blackboard.Amount, bool) {
 	for _, x := range m {
 		if x.Name == name && x.Value != nil {
 			return *x.Value, true
@@ -92,13 +99,13 @@ func (m Metric) Text() string {
 	case m.Value == nil:
 		return "-"
 	case m.Unit == "seconds":
-		return age(*m.Value)
+		return age(int(*m.Value))
 	case m.Unit == "us":
-		return strconv.Itoa(*m.Value) + " µs"
+		return m.Value.String() + " µs"
 	case m.Unit == "percent":
-		return strconv.Itoa(*m.Value) + " %"
+		return m.Value.String() + " %"
 	}
-	return strconv.Itoa(*m.Value)
+	return m.Value.String()
 }
 
 // Label is the name for people.
@@ -125,7 +132,7 @@ func (m Metrics) CSV() []byte {
 	for _, x := range m {
 		value := ""
 		if x.Value != nil {
-			value = strconv.Itoa(*x.Value)
+			value = strconv.FormatFloat(float64(*x.Value), 'f', -1, 64)
 		}
 		_ = w.Write([]string{x.Name, value, x.Unit})
 	}

@@ -44,7 +44,7 @@ func TestAReportAddsUpTimesCostsAndWhatWentWrong(t *testing.T) {
 		t.Errorf("the archived task is %+v", first)
 	}
 	if x, _ := r.Metrics.Get("lead_time_median"); x != 50*60 {
-		t.Errorf("the median is %d", x)
+		t.Errorf("the median is %s", x)
 	}
 	if len(r.Rejections) != 1 || r.Rejections[0].Task != "task-0" || len(r.Anomalies) != 1 || r.Anomalies[0].Details != "count: 3, error_pattern: undefined: Foo" || len(r.Checkpoints) != 1 {
 		t.Errorf("%+v\n%+v\n%+v", r.Rejections, r.Anomalies, r.Checkpoints)

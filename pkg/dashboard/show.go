@@ -265,7 +265,7 @@ func attempts(t *blackboard.Task) []string {
 		}
 		cost := "?"
 		if a.CostCents != nil {
-			cost = fmt.Sprintf("$%d.%02d", *a.CostCents/100, *a.CostCents%100)
+			cost = a.CostCents.Dollars()
 		}
 		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s", a.Seq, a.Agent, orElse(a.Role, a.Kind), orElse(a.Outcome, a.Action), age(a.Seconds), cost,
 			after(": ", a.Summary), after(" (saved: ", a.Attic)+closing(a.Attic))))

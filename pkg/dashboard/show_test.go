@@ -12,7 +12,7 @@ import (
 func rejectedTask() *blackboard.State {
 	s := busy()
 	t := s.Tasks[1]
-	n := 7
+	n := blackboard.Amount(7)
 	t.Description, t.DoneWhen, t.AcceptanceCriteria, t.Scope = "Parse --name\n\n  with argparse", "hello --name Bob prints 'Hello, Bob!'", blackboard.List{"an empty name exits 2"}, "IN: parsing"
 	t.RejectionReason = &blackboard.Rejection{Summary: "needs 3.10", Findings: []*blackboard.Finding{{Severity: "error", File: "hello/cli.py", Line: 3, Message: "str | None", Fix: "Optional"}}, Prior: []*blackboard.Prior{{N: 1, State: "PARTIAL"}}}
 	t.Fixes = []*blackboard.Fix{{N: 1, Detail: "use Optional", Expect: "3.8 passes"}}

@@ -367,7 +367,7 @@ func money(c Cost) string {
 	case c.UnknownRuns > 0 && c.Cents == 0:
 		return "?"
 	case c.UnknownRuns > 0:
-		return fmt.Sprintf("≥ $%d.%02d ?", c.Cents/100, c.Cents%100)
+		return "≥ " + c.Cents.Dollars() + " ?"
 	}
-	return fmt.Sprintf("$%d.%02d", c.Cents/100, c.Cents%100)
+	return c.Cents.Dollars()
 }

@@ -81,9 +81,9 @@ type Count struct {
 
 // Cost is what runs cost. Runs whose cost nobody knows are counted, never taken as zero.
 type Cost struct {
-	Cents       int `json:"cents"`
-	Runs        int `json:"runs"`
-	UnknownRuns int `json:"unknown_runs"`
+	Cents       blackboard.Amount `json:"cents"`
+	Runs        int               `json:"runs"`
+	UnknownRuns int               `json:"unknown_runs"`
 }
 
 // Task is one row. Status is always Liza's own; ViewStatus is that of another vocabulary.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -151,13 +152,14 @@ func unblocks(t *blackboard.Task, open []Question) string {
 }
 
 func limitOf(h *blackboard.Halt) string {
+	enough := 2 * max(h.Limit, int(math.Ceil(float64(h.Value))))
 	switch h.Kind {
 	case "cost":
-		return fmt.Sprintf("cost_cents=%d", 2*max(h.Limit, h.Value))
+		return fmt.Sprintf("cost_cents=%d", enough)
 	case "time":
-		return fmt.Sprintf("time_minutes=%d", 2*max(h.Limit, h.Value))
+		return fmt.Sprintf("time_minutes=%d", enough)
 	}
-	return fmt.Sprintf("max_agent_runs=%d", 2*max(h.Limit, h.Value))
+	return fmt.Sprintf("max_agent_runs=%d", enough)
 }
 
 // warnings are what is odd but stops nothing.

@@ -56,22 +56,22 @@ type Response struct {
 
 // RunFacts are Liza's own facts about a run.
 type RunFacts struct {
-	StatusBefore string `json:"status_before"`
-	StatusAfter  string `json:"status_after"`
-	Simulated    bool   `json:"is_simulated"`
-	Event        string `json:"event,omitempty"`   // RESTEP, RERUN, AUTOMATIC_RECOVERY: no run
-	Outcome      string `json:"outcome,omitempty"` // how the program ended
-	Effect       string `json:"effect,omitempty"`  // what came of its answer; "": the answer did not count
-	Seconds      int    `json:"seconds"`
-	CostCents    *int   `json:"cost_cents"` // nil: unknown, never zero
-	TokensIn     int    `json:"tokens_in"`
-	TokensOut    int    `json:"tokens_out"`
-	ExitCode     int    `json:"exit_code"`
-	Error        string `json:"error,omitempty"`
-	CommitBefore string `json:"commit_before,omitempty"`
-	CommitAfter  string `json:"commit_after,omitempty"`
-	Epoch        int    `json:"epoch"`
-	ID           string `json:"id,omitempty"` // of the run, also in the journal
+	StatusBefore string             `json:"status_before"`
+	StatusAfter  string             `json:"status_after"`
+	Simulated    bool               `json:"is_simulated"`
+	Event        string             `json:"event,omitempty"`   // RESTEP, RERUN, AUTOMATIC_RECOVERY: no run
+	Outcome      string             `json:"outcome,omitempty"` // how the program ended
+	Effect       string             `json:"effect,omitempty"`  // what came of its answer; "": the answer did not count
+	Seconds      int                `json:"seconds"`
+	CostCents    *blackboard.Amount `json:"cost_cents"` // nil: unknown, never zero
+	TokensIn     int                `json:"tokens_in"`
+	TokensOut    int                `json:"tokens_out"`
+	ExitCode     int                `json:"exit_code"`
+	Error        string             `json:"error,omitempty"`
+	CommitBefore string             `json:"commit_before,omitempty"`
+	CommitAfter  string             `json:"commit_after,omitempty"`
+	Epoch        int                `json:"epoch"`
+	ID           string             `json:"id,omitempty"` // of the run, also in the journal
 }
 
 // Events of entries that are no run.
@@ -85,7 +85,7 @@ const (
 func Happened(event string, in Interaction) Interaction {
 	in.Liza.Event = event
 	in.Response.Status = Success
-	zero := 0
+	zero := blackboard.Amount(0)
 	in.Liza.CostCents = &zero
 	return in
 }

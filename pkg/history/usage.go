@@ -15,21 +15,21 @@ import (
 
 // UsageLine is one run in usage.jsonl (roles and knowledge 8.2). No decision reads it.
 type UsageLine struct {
-	At           blackboard.Time `json:"at"`
-	Run          int             `json:"run"`
-	Agent        string          `json:"agent"`
-	Kind         string          `json:"kind"` // role of the run: coder, messenger …
-	Role         string          `json:"role"` // role file, when one was resolved
-	Task         string          `json:"task"` // "" for the planner
-	Adapter      string          `json:"adapter"`
-	Model        string          `json:"model"`
-	CostCents    *int            `json:"cost_cents"` // nil: unknown, never zero
-	TokensIn     *int            `json:"tokens_in"`  // nil: unknown, as the other two then
-	TokensOut    *int            `json:"tokens_out"`
-	TokensCached *int            `json:"tokens_cached"`
-	Seconds      int             `json:"seconds"`
-	Outcome      string          `json:"outcome"`
-	ID           string          `json:"id,omitempty"` // correlation id: also in history, output and journal
+	At           blackboard.Time    `json:"at"`
+	Run          int                `json:"run"`
+	Agent        string             `json:"agent"`
+	Kind         string             `json:"kind"` // role of the run: coder, messenger …
+	Role         string             `json:"role"` // role file, when one was resolved
+	Task         string             `json:"task"` // "" for the planner
+	Adapter      string             `json:"adapter"`
+	Model        string             `json:"model"`
+	CostCents    *blackboard.Amount `json:"cost_cents"` // nil: unknown, never zero
+	TokensIn     *int               `json:"tokens_in"`  // nil: unknown, as the other two then
+	TokensOut    *int               `json:"tokens_out"`
+	TokensCached *int               `json:"tokens_cached"`
+	Seconds      int                `json:"seconds"`
+	Outcome      string             `json:"outcome"`
+	ID           string             `json:"id,omitempty"` // correlation id: also in history, output and journal
 }
 
 // ReadUsage reads a ledger. Lines that a killed writer left in half are skipped; no file
@@ -60,15 +60,15 @@ func ReadUsage(path string) ([]UsageLine, error) {
 
 // UsageSum is what several runs took together.
 type UsageSum struct {
-	Name             string `json:"name"`
-	Runs             int    `json:"runs"`
-	CostCents        int    `json:"cost_cents"`        // of the runs whose cost is known
-	UnknownCostRuns  int    `json:"unknown_cost_runs"` // the others
-	TokensIn         int    `json:"tokens_in"`         // of the runs whose tokens are known
-	TokensOut        int    `json:"tokens_out"`
-	TokensCached     int    `json:"tokens_cached"`
-	UnknownTokenRuns int    `json:"unknown_token_runs"` // the others
-	Seconds          int    `json:"seconds"`
+	Name             string            `json:"name"`
+	Runs             int               `json:"runs"`
+	CostCents        blackboard.Amount `json:"cost_cents"`        // of the runs whose cost is known
+	UnknownCostRuns  int               `json:"unknown_cost_runs"` // the others
+	TokensIn         int               `json:"tokens_in"`         // of the runs whose tokens are known
+	TokensOut        int               `json:"tokens_out"`
+	TokensCached     int               `json:"tokens_cached"`
+	UnknownTokenRuns int               `json:"unknown_token_runs"` // the others
+	Seconds          int               `json:"seconds"`
 }
 
 // MarshalJSON writes null for a figure that no run told: unknown is never zero
@@ -81,13 +81,17 @@ func (s UsageSum) MarshalJSON() ([]byte, error) {
 		}
 		return n
 	}
+	cost := &s.CostCents
+	if s.Runs > 0 && s.UnknownCostRuns == s.Runs {
+		cost = nil
+	}
 	return json.Marshal(struct {
 		plain
-		CostCents    *int `json:"cost_cents"`
-		TokensIn     *int `json:"tokens_in"`
-		TokensOut    *int `json:"tokens_out"`
-		TokensCached *int `json:"tokens_cached"`
-	}{plain(s), told(&s.CostCents, s.UnknownCostRuns), told(&s.TokensIn, s.UnknownTokenRuns), told(&s.TokensOut, s.UnknownTokenRuns), told(&s.TokensCached, s.UnknownTokenRuns)})
+		CostCents    *blackboard.Amount `json:"cost_cents"`
+		TokensIn     *int               `json:"tokens_in"`
+		TokensOut    *int               `json:"tokens_out"`
+		TokensCached *int               `json:"tokens_cached"`
+	}{plain(s), cost, told(&s.TokensIn, s.UnknownTokenRuns), told(&s.TokensOut, s.UnknownTokenRuns), told(&s.TokensCached, s.UnknownTokenRuns)})
 }
 
 // Add counts one run.
@@ -96,7 +100,7 @@ func (s *UsageSum) Add(l UsageLine) {
 	if l.CostCents == nil {
 		s.UnknownCostRuns++
 	} else {
-		s.CostCents += *l.CostCents
+		s.CostCents = s.CostCents.Plus(*l.CostCents)
 	}
 	if l.TokensIn == nil && l.TokensOut == nil {
 		s.UnknownTokenRuns++
@@ -153,13 +157,13 @@ func (l UsageLine) group(by string) string {
 // Forecast estimates what the rest of a goal costs: what each merged task cost so far,
 // times the tasks that are open, less what those have cost already.
 type Forecast struct {
-	MergedTasks int  `json:"merged_tasks"`
-	OpenTasks   int  `json:"open_tasks"`
-	PerTask     *int `json:"cost_cents_per_task"` // nil: nothing was merged, or no cost is known
-	Rest        *int `json:"cost_cents_rest"`
-	Total       *int `json:"cost_cents_total"`
-	SecondsRest *int `json:"seconds_rest"` // of agents' work, one after the other
-	Unknown     int  `json:"unknown_cost_runs"`
+	MergedTasks int                `json:"merged_tasks"`
+	OpenTasks   int                `json:"open_tasks"`
+	PerTask     *blackboard.Amount `json:"cost_cents_per_task"` // nil: nothing was merged, or no cost is known
+	Rest        *blackboard.Amount `json:"cost_cents_rest"`
+	Total       *blackboard.Amount `json:"cost_cents_total"`
+	SecondsRest *int               `json:"seconds_rest"` // of agents' work, one after the other
+	Unknown     int                `json:"unknown_cost_runs"`
 }
 
 // ForecastOf makes a forecast from the ledger and the board. Planning is spread over the
@@ -191,9 +195,9 @@ func ForecastOf(lines []UsageLine, s *blackboard.State) Forecast {
 	if all.Runs == all.UnknownCostRuns {
 		return f
 	}
-	each := (all.CostCents - spent.CostCents) / len(merged)
-	rest := max(0, each*len(open)-spent.CostCents)
-	total := all.CostCents + rest
+	each := blackboard.AmountOf(float64(all.CostCents-spent.CostCents) / float64(len(merged)))
+	rest := blackboard.AmountOf(float64(max(0, each*blackboard.Amount(len(open))-spent.CostCents)))
+	total := all.CostCents.Plus(rest)
 	f.PerTask, f.Rest, f.Total = &each, &rest, &total
 	return f
 }

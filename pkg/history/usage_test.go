@@ -1,8 +1,12 @@
 package history
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"liza/pkg/blackboard"
@@ -54,5 +58,33 @@ func TestAForecastNeedsAMergedTaskAndAKnownCost(t *testing.T) {
 	}
 	if f := ForecastOf(lines, &blackboard.State{}); f.PerTask != nil || f.SecondsRest != nil {
 		t.Errorf("without a merged task: %+v", f)
+	}
+}
+
+// Costs are summed in fractions of a cent: 16.7 cents stay 16.7, however many runs they are of,
+// and in whatever order the ledger has them.
+func TestTheSumOfALedgerIsThatOfItsRunsInEveryOrder(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		var ledger []string
+		exact := 0 // ten-thousandths of a cent
+		for n := range 1 + random.IntN(400) {
+			cost := random.IntN(300_000)
+			exact += cost
+			ledger = append(ledger, fmt.Sprintf(`{"at":"2026-01-19T14:00:00Z","run":%d,"task":"a","cost_cents":%d.%04d}`, n, cost/10_000, cost%10_000))
+		}
+		random.Shuffle(len(ledger), func(i, j int) { ledger[i], ledger[j] = ledger[j], ledger[i] })
+		path := filepath.Join(t.TempDir(), "usage.jsonl")
+		if err := os.WriteFile(path, []byte(strings.Join(ledger, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := ReadUsage(path)
+		if err != nil || len(lines) != len(ledger) {
+			t.Fatalf("%d of %d lines, %v", len(lines), len(ledger), err)
+		}
+		if sum := SumUsage(lines, "task"); len(sum) != 1 || math.Abs(float64(sum[0].CostCents)-float64(exact)/1e4) > 1e-6 {
+			t.Fatalf("%d runs of %d/10000 cents are summed to %+v", len(lines), exact, sum)
+		}
 	}
 }

@@ -27,7 +27,7 @@ func at(minutes int) blackboard.Time {
 // new one.
 func small() *blackboard.State {
 	one := 1
-	cost := 12
+	cost := blackboard.Amount(12)
 	return &blackboard.State{
 		Version: "1", Revision: 42,
 		Goal: &blackboard.Goal{ID: "goal-1", Description: "I want a greeting program with tests.", SpecRef: "specs/vision.md", Created: at(0), Status: blackboard.InProgress, PlanID: "plan-1"},

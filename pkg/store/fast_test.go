@@ -100,6 +100,8 @@ func fill(v reflect.Value, rng *rand.Rand) {
 		v.SetString(text)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(rng.Int64N(1<<40) - 1<<20)
+	case reflect.Float64:
+		v.SetFloat(float64(rng.Int64N(1<<40)-1<<20) / 1e4)
 	case reflect.Bool:
 		v.SetBool(rng.IntN(2) == 0)
 	case reflect.Pointer:

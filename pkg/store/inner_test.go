@@ -55,6 +55,8 @@ func variants(v reflect.Value, path string, f func(path string)) {
 		with("changed", reflect.ValueOf(v.String()+"y").Convert(v.Type()))
 	case reflect.Int, reflect.Int64:
 		with("changed", reflect.ValueOf(v.Int()+1).Convert(v.Type()))
+	case reflect.Float64:
+		with("changed", reflect.ValueOf(v.Float()+0.1).Convert(v.Type()))
 	case reflect.Bool:
 		with("changed", reflect.ValueOf(!v.Bool()).Convert(v.Type()))
 	case reflect.Pointer:
@@ -85,6 +87,8 @@ func populate(v reflect.Value) {
 		v.SetString("x")
 	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
+	case reflect.Float64:
+		v.SetFloat(7.5)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Pointer:

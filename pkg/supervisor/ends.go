@@ -168,7 +168,7 @@ func (s *Supervisor) cannotStart(ctx context.Context, u *unit, err error) error 
 func cost(r agent.Result) string {
 	text := fmt.Sprintf("%.1f s", r.Seconds)
 	if r.Usage.CostKnown {
-		return fmt.Sprintf("%s, %d cents", text, r.Usage.CostCents)
+		return fmt.Sprintf("%s, %s cents", text, blackboard.AmountOf(r.Usage.CostCents))
 	}
 	return text + ", cost unknown"
 }

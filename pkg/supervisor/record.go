@@ -195,7 +195,7 @@ func (r *recording) answer(strict bool) {
 		in.Liza.Outcome, in.Liza.Seconds, in.Liza.ExitCode = string(res.Outcome), int(res.Seconds+0.5), res.ExitCode
 		in.Liza.TokensIn, in.Liza.TokensOut = res.Usage.TokensIn, res.Usage.TokensOut
 		if res.Usage.CostKnown {
-			cents := res.Usage.CostCents
+			cents := blackboard.AmountOf(res.Usage.CostCents)
 			in.Liza.CostCents = &cents
 		}
 		in.Liza.Error = first(in.Liza.Error, res.Error)

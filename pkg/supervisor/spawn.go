@@ -308,7 +308,8 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 		Crashed: s.Interactive == nil && b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !s.answered(r) && !(s.last.resumed && r.NoSession)}
 	rr.Finished = r.Outcome == agent.Finished
 	if r.Usage.CostKnown {
-		rr.Cost = &r.Usage.CostCents
+		cents := blackboard.AmountOf(r.Usage.CostCents)
+		rr.Cost = &cents
 	}
 	exit, _, _ := verb.ParseExit(r.Final, string(b.role.Role.Kind), s.Desk.Config().Exit.Strict)
 	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: firstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
@@ -346,7 +347,7 @@ func (s *Supervisor) recordUsage(task string, run int, b briefing, r agent.Resul
 	line := map[string]any{"at": blackboard.TimeOf(s.Desk.Now()), "run": run, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
 		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": s.last.mark}
 	if r.Usage.CostKnown {
-		line["cost_cents"] = r.Usage.CostCents
+		line["cost_cents"] = blackboard.AmountOf(r.Usage.CostCents)
 	}
 	if r.Usage.TokensKnown {
 		line["tokens_in"], line["tokens_out"], line["tokens_cached"] = r.Usage.TokensIn, r.Usage.TokensOut, r.Usage.TokensCached

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -62,7 +61,7 @@ type running struct {
 }
 
 func (r *running) spent(now time.Time) blackboard.Spent {
-	return blackboard.Spent{Cents: r.usage.CostCents, Tokens: r.usage.TokensIn + r.usage.TokensOut, Seconds: max(0, int(now.Sub(r.began)/time.Second))} // a clock may be set back
+	return blackboard.Spent{Cents: blackboard.AmountOf(r.usage.CostCents), Tokens: r.usage.TokensIn + r.usage.TokensOut, Seconds: max(0, int(now.Sub(r.began)/time.Second))} // a clock may be set back
 }
 
 func (l *Running) begin(id string, now time.Time) {
@@ -110,7 +109,7 @@ type limitError struct {
 
 func (e *limitError) Error() string {
 	if e.task != nil {
-		return fmt.Sprintf("the %s limit is reached: %d of %d", e.task.Kind, e.task.Value, e.task.Limit)
+		return fmt.Sprintf("the %s limit is reached: %s of %d", e.task.Kind, e.task.Value, e.task.Limit)
 	}
 	return e.sprint.String()
 }
@@ -208,7 +207,7 @@ func (s *Supervisor) settled(b briefing, u agent.Usage) agent.Usage {
 	}
 	if price, ok := priceOf(s.Desk.Config().Prices, b.program, b.model); ok {
 		u.CostKnown = true
-		u.CostCents = int(math.Ceil((float64(u.TokensIn)*price.In+float64(u.TokensOut)*price.Out)/1e4 - 1e-9)) // USD per million is cents per 10,000
+		u.CostCents = float64(blackboard.AmountOf((float64(u.TokensIn)*price.In + float64(u.TokensOut)*price.Out) / 1e4)) // USD per million is cents per 10,000
 	}
 	return u
 }
@@ -228,7 +227,7 @@ func priceOf(prices map[string]config.Price, program, model string) (config.Pric
 // sprintSpent stops the sprint when a limit of it or of the day is reached, so that nothing
 // new starts (S01). The reserve is what the next run may cost; what programs are still
 // allowed to cost that run now is waited for.
-func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, reserve int) (stopped bool, w waiting, err error) {
+func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, reserve blackboard.Amount) (stopped bool, w waiting, err error) {
 	if !st.LimitsSprint() {
 		return false, waiting{}, nil
 	}
@@ -262,7 +261,7 @@ func (s *Supervisor) reserve(ctx context.Context, st *blackboard.State, t *black
 	if !st.LimitsSprint() {
 		return nil, 0, nil
 	}
-	cents := 0
+	var cents blackboard.Amount
 	if t != nil {
 		cents = t.NextCost()
 	}

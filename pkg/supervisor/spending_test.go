@@ -55,7 +55,7 @@ func (c *clockwork) once(s *supervisor.Supervisor) {
 	}
 }
 
-func cents(n int) agent.Usage { return agent.Usage{CostKnown: true, CostCents: n} }
+func cents(n float64) agent.Usage { return agent.Usage{CostKnown: true, CostCents: n} }
 
 // L-12: at 100 of 100 nothing is started and the task is BLOCKED with its halt; with a limit of
 // 200 and resubmit it runs; at 76 % there is one warning, which names the key.
@@ -340,7 +340,7 @@ func TestTheSprintsLimitStopsWhatRuns(t *testing.T) {
 			}
 		}
 		if st.Sprint.Status != blackboard.AtCheckpoint || st.Usage.CostCents != 120 || len(st.Sprint.Checkpoints) != 1 {
-			t.Errorf("the sprint is %s after %d cents, %d checkpoints", st.Sprint.Status, st.Usage.CostCents, len(st.Sprint.Checkpoints))
+			t.Errorf("the sprint is %s after %s cents, %d checkpoints", st.Sprint.Status, st.Usage.CostCents, len(st.Sprint.Checkpoints))
 		}
 		c.change(func(s *blackboard.State) { s.Config["sprint_cost_cents"] = 1000 })
 		if _, err := c.person().Resume(context.Background(), "", ""); err != nil {
@@ -362,7 +362,7 @@ func TestTheSprintsLimitStopsWhatRuns(t *testing.T) {
 // cost is reserved before it starts, and settled when it has ended.
 func TestWhatARunMayCostIsReserved(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
-		forty := 40
+		forty := blackboard.Amount(40)
 		c.task("task-1")
 		c.task("task-2")
 		c.change(func(s *blackboard.State) {
@@ -381,7 +381,7 @@ func TestWhatARunMayCostIsReserved(t *testing.T) {
 			most = max(most, now)
 			mu.Unlock()
 			if got := c.state().Reserved(""); got != 40 {
-				t.Errorf("%d cents are reserved while one runs, want 40", got)
+				t.Errorf("%s cents are reserved while one runs, want 40", got)
 			}
 			time.Sleep(10 * time.Second)
 			mu.Lock()
@@ -403,7 +403,7 @@ func TestWhatARunMayCostIsReserved(t *testing.T) {
 		}
 		st := c.state()
 		if st.Sprint.Status != blackboard.InProgress || st.Usage.CostCents != 40 || st.Reserved("") != 0 {
-			t.Errorf("the sprint is %s after %d cents, %d reserved", st.Sprint.Status, st.Usage.CostCents, st.Reserved(""))
+			t.Errorf("the sprint is %s after %s cents, %s reserved", st.Sprint.Status, st.Usage.CostCents, st.Reserved(""))
 		}
 	})
 }

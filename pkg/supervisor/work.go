@@ -167,7 +167,7 @@ func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *bla
 		return false, nil
 	}
 	_, err := s.Desk.Halt(ctx, t.ID, h)
-	s.warn(t.ID, "blocked: %s limit %d of %d", h.Kind, h.Value, h.Limit)
+	s.warn(t.ID, "blocked: %s limit %s of %d", h.Kind, h.Value, h.Limit)
 	return true, err
 }
 

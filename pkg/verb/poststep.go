@@ -222,7 +222,7 @@ func (d *Desk) simulate(ctx context.Context, in PoststepInput, from standing, ou
 
 // endSimulated enters the run into the attempts of its task, as one that cost nothing.
 func (d *Desk) endSimulated(ctx context.Context, in PoststepInput, task string) error {
-	free := 0
+	free := blackboard.Amount(0)
 	rr := blackboard.RunResult{Task: task, Cost: &free}
 	rr.Attempt = blackboard.Attempt{Kind: string(in.Kind), Outcome: "finished", CostCents: &free, Commit: d.commitOf(ctx, task)}
 	if exit, _, err := ParseExit(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
@@ -240,7 +240,7 @@ func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from stand
 	}
 	out.tell(s, in, mark, o)
 	out.Warnings = append(out.Warnings, o.Warnings...)
-	free := 0
+	free := blackboard.Amount(0)
 	x := history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: from.state, WorkspacePath: d.Project.Root}
 	x.Request.Metadata = history.Metadata{Role: d.roleName(in.Kind, s.Task(in.Task)), Phase: from.state, Kind: string(in.Kind), Agent: d.Caller.AgentID, Adapter: "poststep"}
 	x.Liza = history.RunFacts{StatusBefore: from.status, StatusAfter: out.StatusAfter, Simulated: true, Effect: string(o.Effect), CostCents: &free, Error: out.Problem, Epoch: from.epoch}

@@ -132,9 +132,9 @@ func cost(u *blackboard.Usage) string {
 	case u.UnknownCostRuns == u.AgentRuns:
 		return "unknown"
 	case u.UnknownCostRuns > 0:
-		return fmt.Sprintf("%d cents and %d runs of unknown cost", u.CostCents, u.UnknownCostRuns)
+		return fmt.Sprintf("%s cents and %d runs of unknown cost", u.CostCents, u.UnknownCostRuns)
 	}
-	return fmt.Sprintf("%d cents", u.CostCents)
+	return fmt.Sprintf("%s cents", u.CostCents)
 }
 
 func (x summary) blocked() (list []string) {

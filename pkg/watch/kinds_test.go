@@ -173,7 +173,7 @@ func verdicts(approvals, all int) func(*watch.Facts) {
 	}
 }
 
-func spent(cents int) func(*watch.Facts) {
+func spent(cents blackboard.Amount) func(*watch.Facts) {
 	return func(f *watch.Facts) {
 		f.State.Config["sprint_cost_cents"] = 100
 		f.State.Usage.CostCents = cents

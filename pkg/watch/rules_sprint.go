@@ -177,7 +177,7 @@ func cost(c *check) {
 }
 
 // used raises the steps of one limit that are reached.
-func (c *check) used(key, span, unit string, value int) {
+func (c *check) used(key, span, unit string, value blackboard.Amount) {
 	limit := c.State.Int(key)
 	for _, step := range []struct {
 		percent  int
@@ -191,18 +191,20 @@ func (c *check) used(key, span, unit string, value int) {
 
 type usageLimit struct {
 	key, unit string
-	value     int
+	value     blackboard.Amount
 }
 
 func usageLimits(u *blackboard.Usage) []usageLimit {
-	return []usageLimit{{"cost_cents", "cents", u.CostCents}, {"time_minutes", "minutes", u.Seconds / 60}, {"tokens", "tokens", u.TokensIn + u.TokensOut}}
+	return []usageLimit{{"cost_cents", "cents", u.CostCents}, {"time_minutes", "minutes", blackboard.Amount(u.Seconds / 60)}, {"tokens", "tokens", blackboard.Amount(u.TokensIn + u.TokensOut)}}
 }
 
 // reached tells whether value is that part of a limit; 0 is no limit.
-func reached(value, limit, percent int) bool { return limit > 0 && 100*value >= percent*limit }
+func reached(value blackboard.Amount, limit, percent int) bool {
+	return limit > 0 && 100*value >= blackboard.Amount(percent*limit)
+}
 
-func figures(value, limit int, unit string) string {
-	return fmt.Sprintf("%d of %d %s", value, limit, unit)
+func figures(value blackboard.Amount, limit int, unit string) string {
+	return fmt.Sprintf("%s of %d %s", value, limit, unit)
 }
 
 // baselineRed has the last lines, so that people see at once what it is.

@@ -106,8 +106,8 @@ func approachingLimit(c *check) {
 		if limit <= 0 {
 			limit = c.State.Int("max_coder_iterations")
 		}
-		if t.Status == blackboard.Claimed && reached(t.Iteration, limit, 80) {
-			near = append(near, figures(t.Iteration, limit, "iterations"))
+		if t.Status == blackboard.Claimed && reached(blackboard.Amount(t.Iteration), limit, 80) {
+			near = append(near, figures(blackboard.Amount(t.Iteration), limit, "iterations"))
 		}
 		if u := t.Usage; u != nil && inWork(t) {
 			for _, x := range usageLimits(u) {

@@ -222,6 +222,9 @@ func fitsScalar(node *yaml.Node, t reflect.Type) bool {
 		var x float64
 		return (node.ShortTag() == "!!int" || node.ShortTag() == "!!float") && node.Decode(reflect.New(t).Interface()) == nil &&
 			node.Decode(&x) == nil && x == math.Trunc(x)
+	case reflect.Float64:
+		var x float64 // what is not finite is not a figure: no limit would ever compare with it
+		return (node.ShortTag() == "!!int" || node.ShortTag() == "!!float") && node.Decode(&x) == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
 	case reflect.String:
 		return true
 	}

@@ -74,6 +74,7 @@ const (
 	fastString
 	fastText // through UnmarshalText
 	fastInt
+	fastFloat
 	fastBool
 	fastOpen // any
 	fastPointer
@@ -144,6 +145,8 @@ func (p *fastPlanner) plan(t, maps reflect.Type) *fastPlan {
 		if t.Size() == 8 {
 			plan.kind = fastInt
 		}
+	case reflect.Float64:
+		plan.kind = fastFloat
 	case reflect.Bool:
 		plan.kind = fastBool
 	case reflect.Pointer:

@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"encoding"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -32,6 +33,12 @@ func (r *fastReader) scalar(p *fastPlan, to unsafe.Pointer, text string, plain b
 	case fastInt:
 		if n, ok := plainInt(text); ok && plain {
 			*(*int64)(to) = n
+			return true
+		}
+		return plain && p.odd(to, text)
+	case fastFloat:
+		if n, ok := plainFloat(text); ok && plain {
+			*(*float64)(to) = n
 			return true
 		}
 		return plain && p.odd(to, text)
@@ -109,6 +116,19 @@ func plainInt(text string) (n int64, ok bool) {
 		n = -n
 	}
 	return n, true
+}
+
+// plainFloat reads a number as it is usually written: with or without decimals.
+func plainFloat(text string) (float64, bool) {
+	if n, ok := plainInt(text); ok {
+		return float64(n), text != "-0"
+	}
+	whole, part, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	if whole == "" || part == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(part, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil
 }
 
 // fold joins the lines of a text under a ">": a line end between two lines that do not

@@ -2,6 +2,7 @@ package yamldoc
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"time"
@@ -166,7 +167,11 @@ func scalarText(v reflect.Value) (kind, text string) {
 func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 func floatText(f float64) string {
-	switch s := strconv.FormatFloat(f, 'g', -1, 64); s {
+	form := byte('f') // as people write it; 'g' would make 1e+06 of a million
+	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e15) {
+		form = 'g'
+	}
+	switch s := strconv.FormatFloat(f, form, -1, 64); s {
 	case "+Inf":
 		return ".inf"
 	case "-Inf":

@@ -150,7 +150,7 @@ func (o Options) prometheus(w http.ResponseWriter, r *http.Request) (any, error)
 	for _, m := range figures {
 		if m.Value != nil { // unknown is not zero
 			gauge(m.Name, m.Label()+" of the sprint.")
-			fmt.Fprintf(&b, "liza_%s %d\n", m.Name, *m.Value)
+			fmt.Fprintf(&b, "liza_%s %s\n", m.Name, strconv.FormatFloat(float64(*m.Value), 'f', -1, 64))
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
