@@ -15,17 +15,23 @@ import (
 	"liza/pkg/verb"
 )
 
-type doctorOptions struct{ env *Env }
+type doctorOptions struct {
+	env    *Env
+	checks bool
+}
 
 func newDoctor(env *Env) *urfave.Command {
 	o := &doctorOptions{env: env}
 	return &urfave.Command{
 		Name: "doctor", Category: "people", Usage: "look at everything that a team needs, and at what crashes left",
-		Description: "git, the repository and who commits in it, the spec, the integration branch against its base, agent programs (also as a worktree has them) and\n" +
+		Description: "git, the repository and who commits in it, the spec, the integration branch against its base, what is known of the checks on it, agent programs (also as a worktree has them) and\n" +
 			"their versions, disk and file system, clock, locks, board and journal, snapshots, configuration;\n" +
 			"dead registrations, programs without a supervisor, stale claims, interrupted merges, worktrees without a task. Each with what the next\n" +
 			"recovery does about it: every supervisor recovers by itself. Changes nothing. Exit code 1 when there is an error; warnings are allowed." +
-			examples("liza doctor", "liza doctor --json") + exitsText(0, 1),
+			examples("liza doctor", "liza doctor --checks", "liza doctor --json") + exitsText(0, 1),
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "checks", Usage: "run the checks of reviews and merges on the head of the integration branch, where that has not been done", Destination: &o.checks},
+		},
 		Action: env.do(o.run),
 	}
 }
@@ -52,7 +58,7 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	}
 	x := &doctor{env: o.env}
 	for _, look := range []func(context.Context, *project.Project){
-		x.config, x.open, x.git, x.identity, x.spec, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.processes,
+		x.config, x.open, x.git, x.identity, x.spec, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.processes, x.baseChecks(o.checks),
 	} {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -28,7 +28,7 @@ const (
 // said; nothing here keeps the team from its work.
 func (e *Env) preflight(ctx context.Context, c *crew, s *blackboard.State) {
 	x := &doctor{env: e, desk: c.desk, state: s}
-	for _, look := range []func(context.Context, *project.Project){x.identity, x.spec, x.behind, x.inWorktrees, x.disk} {
+	for _, look := range []func(context.Context, *project.Project){x.identity, x.spec, x.behind, x.redChecks, x.inWorktrees, x.disk} {
 		look(ctx, c.desk.Project)
 	}
 	for _, f := range x.found {

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Listed is a file that git tracks. Object and Size are known for files of a commit only.
+// Listed is a file that git tracks. Object, Size and Runs are known for files of a commit only.
 type Listed struct {
 	Path    string
 	Regular bool // no symbolic link and no submodule
 	Object  string
 	Size    int64
+	Runs    bool // it is executable
 }
 
 // ListWorktree lists what git tracks in the working folder dir, in byte order.
@@ -48,7 +49,7 @@ func (r *Repo) ListCommit(ctx context.Context, commit string) ([]Listed, error) 
 			continue
 		}
 		size, err := strconv.ParseInt(f[3], 10, 64)
-		list = append(list, Listed{Path: path, Regular: err == nil && strings.HasPrefix(f[0], "100"), Object: f[2], Size: size})
+		list = append(list, Listed{Path: path, Regular: err == nil && strings.HasPrefix(f[0], "100"), Object: f[2], Size: size, Runs: f[0] == "100755"})
 	}
 	return list, nil
 }

@@ -14,7 +14,8 @@ import (
 	"liza/pkg/review"
 )
 
-const script = "scripts/integration-test.sh"
+// Script is the check of a merge when none is configured, if it is there and executable.
+const Script = "scripts/integration-test.sh"
 
 // check runs the integration checks on the candidate in a throw-away worktree (8.4). failed
 // names the command that failed, and how, "" when all is well; log is where the output is.
@@ -25,7 +26,7 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 	}
 	if len(j.Checks)+len(j.Setup)+len(j.Hooks) == 0 {
 		// The script is looked up in the candidate itself; without it nothing is checked out.
-		if _, err := j.Repo.ReadFile(ctx, candidate, script); errors.Is(err, git.ErrNotFound) {
+		if _, err := j.Repo.ReadFile(ctx, candidate, Script); errors.Is(err, git.ErrNotFound) {
 			return "", "", nil
 		} else if err != nil {
 			return "", "", err
@@ -58,8 +59,8 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		limit = j.state.Duration("integration_check_timeout")
 	}
 	checks := j.Checks
-	if info, err := os.Stat(filepath.Join(path, script)); len(checks) == 0 && err == nil && info.Mode()&0o111 != 0 {
-		checks = []string{"./" + script}
+	if info, err := os.Stat(filepath.Join(path, Script)); len(checks) == 0 && err == nil && info.Mode()&0o111 != 0 {
+		checks = []string{"./" + Script}
 	}
 	end := time.Now().Add(limit)
 	for i, shell := range slices.Concat(j.Setup, checks, j.Hooks) {

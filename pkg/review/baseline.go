@@ -51,6 +51,7 @@ type End struct {
 	Failed   bool   `json:"failed"`
 	ExitCode int    `json:"exit_code"`
 	TimedOut bool   `json:"timed_out,omitempty"`
+	Setup    string `json:"setup,omitempty"` // the command of worktree.setup that failed, so that nothing was run
 	Log      string `json:"log"`
 }
 

@@ -51,10 +51,7 @@ func (s *Submission) Run(ctx context.Context, b *Bench) ([]Result, error) {
 	detected := Detect(b.Tree)
 	for _, name := range order {
 		setting := s.Settings.Checks[name]
-		commands := detected[name]
-		if setting.Command != "" {
-			commands = []string{setting.Command}
-		}
+		commands := setting.commands(name, detected)
 		var r Result
 		var err error
 		switch {
@@ -87,6 +84,31 @@ func (s *Submission) Run(ctx context.Context, b *Bench) ([]Result, error) {
 		results[i].Check.Commit = s.Task.ReviewCommit
 	}
 	return results, err
+}
+
+// A Step is a command of a check.
+type Step struct{ Check, Command string }
+
+// Steps lists the commands of the enabled checks for a tree, configured or detected, in their order.
+func (s Settings) Steps(t Tree) []Step {
+	var steps []Step
+	detected := Detect(t)
+	for _, name := range []string{Build, Lint, Tests, Security, CodeQuality} {
+		if setting := s.Checks[name]; setting.Enabled {
+			for _, command := range setting.commands(name, detected) {
+				steps = append(steps, Step{Check: name, Command: command})
+			}
+		}
+	}
+	return steps
+}
+
+// commands are those of the check of that name.
+func (s Setting) commands(name string, detected map[string][]string) []string {
+	if s.Command != "" {
+		return []string{s.Command}
+	}
+	return detected[name]
 }
 
 // joined adds what the command of a check found to what was found by looking.

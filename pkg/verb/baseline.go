@@ -48,6 +48,10 @@ func (d *Desk) RedBaseline(ctx context.Context) []BaseResult {
 		d.progress("%v", err)
 	}
 	head, seen := "", map[string]bool{}
+	passes := map[string]bool{} // keys
+	for _, r := range known {
+		passes[r.Key] = !r.End.Failed
+	}
 	for i := len(known) - 1; i >= 0; i-- { // the newest result of a command counts
 		r := known[i]
 		if seen[r.Command] {
@@ -57,16 +61,19 @@ func (d *Desk) RedBaseline(ctx context.Context) []BaseResult {
 		if !r.End.Failed {
 			continue
 		}
-		if r.MendedBy != "" {
-			if head == "" {
-				s, err := d.View(ctx)
-				if err != nil {
-					return red
-				}
-				if head, err = d.Repo.BranchTip(ctx, s.IntegrationBranch()); err != nil {
-					return red
-				}
+		if head == "" {
+			s, err := d.View(ctx)
+			if err != nil {
+				return red
 			}
+			if head, err = d.Repo.BranchTip(ctx, s.IntegrationBranch()); err != nil {
+				return red
+			}
+		}
+		if key, err := d.baseKey(ctx, head, r.Command); err == nil && passes[key] {
+			continue
+		}
+		if r.MendedBy != "" {
 			if merged, err := d.Repo.IsAncestor(ctx, r.MendedBy, head); err == nil && merged {
 				continue
 			}
@@ -79,53 +86,61 @@ func (d *Desk) RedBaseline(ctx context.Context) []BaseResult {
 // onBase runs a command of a check on the base of the work, or remembers what it gave. A base
 // that cannot be looked at excuses nothing.
 func (d *Desk) onBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
-	end, err := d.lookAtBase(ctx, secrets, base, check, command)
+	if base == "" || !d.Config().Review.Baseline {
+		return review.End{}, nil
+	}
+	r, err := d.lookAtBase(ctx, secrets, base, check, command)
 	if err != nil {
 		if ctx.Err() != nil {
-			return end, err
+			return r.End, err
 		}
 		d.progress("cannot run %q on the base %.9s: %v", command, base, err)
 		return review.End{}, nil
 	}
-	return end, nil
+	return r.End, nil
 }
 
-func (d *Desk) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
-	if base == "" || !d.Config().Review.Baseline {
-		return review.End{}, nil
-	}
-	tree, err := d.Repo.TreeOf(ctx, base)
-	if err != nil {
-		return review.End{}, err
-	}
+// baseKey names a command on the tree of a commit.
+func (d *Desk) baseKey(ctx context.Context, commit, command string) (string, error) {
+	tree, err := d.Repo.TreeOf(ctx, commit)
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{tree, command}, d.Config().Worktree.Setup...), "\x00")))
-	key := hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:8]), err
+}
+
+func (d *Desk) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
+	key, err := d.baseKey(ctx, base, command)
+	if err != nil {
+		return BaseResult{}, err
+	}
 	if err := os.MkdirAll(filepath.Dir(d.Project.BaselineLock()), 0o755); err != nil {
-		return review.End{}, err
+		return BaseResult{}, err
 	}
 	unlock, err := safefile.Lock(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
 	if err != nil {
-		return review.End{}, err
+		return BaseResult{}, err
 	}
 	defer func() { _ = unlock() }()
 	known, err := d.readBaseline()
 	if err != nil {
-		return review.End{}, err
+		return BaseResult{}, err
 	}
 	for _, r := range known {
 		if r.Key == key {
-			return r.End, nil
+			return r, nil
 		}
 	}
-	d.progress("check %s: runs %q on the base %.9s too", check, command, base)
+	d.progress("check %s: runs %q on the base %.9s", check, command, base)
 	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(d.Now())}
 	if r.End, err = d.runOnBase(ctx, secrets, base, check, command, d.Project.BaselineLog(key)); err != nil {
-		return r.End, err
+		return r, err
 	}
-	if r.End.Failed {
+	if r.End.Failed || r.End.Setup != "" {
 		r.Tail = review.TailOf(r.End.Log)
 	}
-	return r.End, d.writeBaseline(append(known, r))
+	if r.End.Setup != "" {
+		return r, nil // which may have had another reason, such as a network that was away
+	}
+	return r, d.writeBaseline(append(known, r))
 }
 
 // runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
@@ -156,7 +171,7 @@ func (d *Desk) runOnBase(ctx context.Context, secrets []string, base, check, com
 	}
 	for _, setup := range d.Config().Worktree.Setup {
 		if ran := run(setup); ran.Err != nil || ran.Failed() {
-			return review.End{Log: log}, ran.Err
+			return review.End{Log: log, Setup: setup}, ran.Err
 		}
 	}
 	ran := run(command)

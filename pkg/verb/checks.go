@@ -196,20 +196,7 @@ func checkSettings(r config.Review) review.Settings {
 // bench is where the commands run: detached at the review commit, without secrets.
 func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Task, files []git.Listed) *review.Bench {
 	cfg := d.Config()
-	tree := review.Tree{
-		Read: func(file string) string {
-			data, err := d.Repo.ReadFile(ctx, t.ReviewCommit, file)
-			if err != nil {
-				return "" // it is not there, as a rule
-			}
-			return string(data)
-		},
-		Tool: func(name string) bool { _, err := exec.LookPath(name); return err == nil },
-	}
-	for _, f := range files {
-		tree.Files = append(tree.Files, f.Path)
-	}
-	b := &review.Bench{Tree: tree, Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
+	b := &review.Bench{Tree: d.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
 		Log: func(check string) string { return d.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: d.Secrets.Mask,
 		MaskLog:  func(w io.Writer) io.WriteCloser { return d.Secrets.Writer(w) },
 		Say:      func(text string) { d.progress("%s: %s", t.ID, text) },
@@ -226,6 +213,24 @@ func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 		b.Passed = func(command string) { d.mended(ctx, t.ReviewCommit, command) }
 	}
 	return b
+}
+
+// treeAt is what the commands of the checks are detected in.
+func (d *Desk) treeAt(ctx context.Context, commit string, files []git.Listed) review.Tree {
+	tree := review.Tree{
+		Read: func(file string) string {
+			data, err := d.Repo.ReadFile(ctx, commit, file)
+			if err != nil {
+				return "" // it is not there, as a rule
+			}
+			return string(data)
+		},
+		Tool: func(name string) bool { _, err := exec.LookPath(name); return err == nil },
+	}
+	for _, f := range files {
+		tree.Files = append(tree.Files, f.Path)
+	}
+	return tree
 }
 
 // openReview makes the throw-away worktree; what an interrupted review left goes first.
