@@ -93,11 +93,12 @@ func lizaProgram(t *testing.T) string {
 }
 
 // command is a process of liza in the repository, without anything of an agent that may be
-// running the tests.
+// running the tests, and with the key that sealed the board.
 func (s *sprint) command(ctx context.Context, out *bytes.Buffer, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.liza, args...)
 	cmd.Dir = s.Dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LIZA_") })
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+s.StateHome())
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd
 }

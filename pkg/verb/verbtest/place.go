@@ -86,8 +86,11 @@ func (p *Place) Open() {
 	}
 }
 
+// StateHome is what XDG_STATE_HOME says where the person's keys of this place are needed.
+func (p *Place) StateHome() string { return filepath.Join(p.Dir, ".git", "test-keys") }
+
 // keys is the person's folder for keys; processes of the same place share it.
-func (p *Place) keys() string { return filepath.Join(p.Dir, ".git", "test-keys") }
+func (p *Place) keys() string { return filepath.Join(p.StateHome(), "liza") }
 
 func Write(tb testing.TB, path, text string) {
 	tb.Helper()
