@@ -156,6 +156,9 @@ func (f *File) contents(revision int) [][]byte {
 			found = append(found, data)
 			continue
 		}
+		if all := links(c.Path); len(all) == 0 || all[len(all)-1].Revision < revision {
+			continue // it is made anew only where it leads
+		}
 		follow(c.Path, func(l link, added []byte) bool {
 			next, ok := yamldoc.ApplyCuts(data, l.Cuts, added)
 			if !ok {

@@ -73,6 +73,7 @@ func (f *File) settle(v *version, chain chainEnd, key string) {
 		rec.Key = k.ID
 		rec.MAC = k.Sign(rec.signed()...)
 	}
+	f.prove(rec, v)
 	data, _ := json.Marshal(rec)
 	if os.MkdirAll(f.snapshotDir(), 0o755) == nil {
 		_ = put(f.committedPath(), append(data, '\n'))
@@ -98,6 +99,7 @@ func put(path string, data []byte) error {
 func (f *File) compareCommitted(v *version) (now, previous *version, edited bool, rec record, err error) {
 	rec, ok := f.committed()
 	if rec.of(v) {
+		f.prove(rec, v)
 		return v, nil, false, rec, nil
 	}
 	if !ok || v.base.Revision > rec.Revision {

@@ -73,15 +73,22 @@ type File struct {
 	journal history.Journal
 	reader  *yamldoc.Reader
 
-	mu       sync.Mutex
-	last     *version // what was read or written last
-	previous *version // the earlier state that was read last
-	merged   *merged  // what became of the old copy that was read last
+	mu     sync.Mutex
+	last   *version // what was read or written last
+	coming *version // what this process is putting in the place of the file
+	proven [2]known // by the record of the last writes, the newest first
+	merged *merged  // what became of the old copy that was read last
 
 	unwatched sync.Once // people know that changes are only polled for
 	key       *seal.Key
 	judged    judgement         // what was found in the edit that was read last
 	told      *yamldoc.Document // the forgery that was alerted
+}
+
+// known is a version that Liza wrote, with the hash that the record of it has.
+type known struct {
+	sha256  string
+	version *version
 }
 
 // judgement is what became of looking for forged approvals in one version.
@@ -192,7 +199,7 @@ func (f *File) read() (*version, error) {
 			return last, nil
 		}
 	}
-	v, err := f.load(f.o.Path, f.reader, last)
+	v, err := f.load(f.o.Path, f.reader, last, f.putting())
 	if err != nil {
 		return nil, f.unreadable(err)
 	}
@@ -203,19 +210,21 @@ func (f *File) read() (*version, error) {
 	return v, nil
 }
 
-// load reads a version. last, if there is one, is used again when the bytes are the same.
-func (f *File) load(path string, reader *yamldoc.Reader, last *version) (*version, error) {
+// load reads a version. Of the others that there are, the one that has the same bytes is used again.
+func (f *File) load(path string, reader *yamldoc.Reader, others ...*version) (*version, error) {
 	v := &version{}
 	data, err := v.readBytes(path)
 	if err != nil {
 		return nil, err
 	}
-	if last != nil && last.doc.Is(data) {
-		v.doc, v.base, v.same = last.doc, last.base, last
-		if last.same != nil {
-			v.same = last.same // the first that was read
+	for _, o := range others {
+		if o != nil && o.doc.Is(data) {
+			v.doc, v.base, v.same = o.doc, o.base, o
+			if o.same != nil {
+				v.same = o.same // the first that was read
+			}
+			return v, nil
 		}
-		return v, nil
 	}
 	return v, v.parse(data, reader)
 }
@@ -242,6 +251,23 @@ func (f *File) keep(v *version) {
 	f.mu.Lock()
 	f.last = v
 	f.mu.Unlock()
+}
+
+// prove remembers a version that the record of the last write is of.
+func (f *File) prove(rec record, v *version) {
+	f.mu.Lock()
+	if f.proven[0].sha256 != rec.SHA256 {
+		f.proven = [2]known{{rec.SHA256, v}, f.proven[0]}
+	}
+	f.mu.Unlock()
+}
+
+// putting is the version that this process writes at the moment. Readers meet it in the file
+// before the write is over: the new file is what wakes them.
+func (f *File) putting() *version {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.coming
 }
 
 func (f *File) latest() *version {

@@ -100,6 +100,7 @@ func (f *File) forgeries(v, previous *version, rec record, edited bool) []blackb
 // judge looks whether a version that is not what Liza wrote last has forged approvals.
 func (f *File) judge(v *version, rec record) (previous *version, found []blackboard.Violation) {
 	if rec.of(v) {
+		f.prove(rec, v)
 		return nil, nil
 	}
 	if rec.SHA256 != "" {

@@ -169,17 +169,17 @@ func interval(age time.Duration) int {
 // written reads what Liza wrote last; nil when no snapshot has it.
 func (f *File) written(rec record) *version {
 	f.mu.Lock()
-	previous := f.previous
+	proven := f.proven
 	f.mu.Unlock()
-	if previous != nil && hexSum(previous.sum()) == rec.SHA256 {
-		return previous
+	for _, k := range proven {
+		if k.version != nil && k.sha256 == rec.SHA256 {
+			return k.version
+		}
 	}
 	for _, data := range f.contents(rec.Revision) {
 		v := &version{}
 		if sumOf(data) == rec.SHA256 && v.parse(data, newReader()) == nil {
-			f.mu.Lock()
-			f.previous = v
-			f.mu.Unlock()
+			f.prove(rec, v)
 			return v
 		}
 	}

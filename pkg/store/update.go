@@ -298,6 +298,9 @@ func (f *File) replace(before, next *version, rec record) (chainEnd, error) {
 	f.o.At("W8")
 	chain := f.chainFor(before, rec)
 	next.mode = before.mode
+	f.mu.Lock()
+	f.coming = next
+	f.mu.Unlock()
 	if next.stamp, err = staged.CommitStamp(); err != nil {
 		return chainEnd{}, err
 	}
