@@ -312,6 +312,7 @@ type Policy struct {
 	UserKinds        []string `key:"user_kinds" is:"code|exec|msg|skill"`
 	AllowSudo        bool     `key:"allow_sudo"`
 	MinFreeMB        int      `key:"min_free_mb" is:"0.."`
+	Push             bool     `key:"push"`
 	ReviewerOtherCLI bool     `key:"reviewer_other_cli"`
 	Deny             []string `key:"deny" is:"regexp"`
 	Allow            []string `key:"allow" is:"regexp"`

@@ -144,6 +144,7 @@ var descriptions = map[string]string{
 	"policy.user_kinds":         "Kinds of tasks that the plan of a user may have.",
 	"policy.allow_sudo":         "Commands may use sudo.",
 	"policy.min_free_mb":        "Below this free space no program is started and no worktree made.",
+	"policy.push":               "Agents may push: else their git refuses it. It stops accidents; it is not a sandbox.",
 	"policy.reviewer_other_cli": "A review is given only to another program than the one that wrote the work, and to none of the same provider.",
 	"policy.deny":               "Commands that no exec task may run (RE2). It stops accidents; it is not a sandbox.",
 	"policy.allow":              "Commands that are allowed in spite of the built-in list (RE2).",

@@ -17,11 +17,20 @@ const (
 // Identity is the person whose commits the configuration says that these are. What it does not
 // say is "". Git takes $EMAIL for a configured address too.
 func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
-	if name, err = r.setting(ctx, "user.name"); err != nil {
+	all, err := r.settings(ctx, `^user\.(name|email)$`)
+	if err != nil {
 		return "", "", err
 	}
-	if email, err = r.setting(ctx, "user.email"); err != nil || email != "" {
-		return name, email, err
+	for _, one := range all {
+		switch one[0] {
+		case "user.name":
+			name = one[1]
+		case "user.email":
+			email = one[1]
+		}
+	}
+	if email != "" {
+		return name, email, nil
 	}
 	for _, variable := range r.env {
 		if value, ok := strings.CutPrefix(variable, "EMAIL="); ok {
@@ -75,13 +84,20 @@ func (r *Repo) named(ctx context.Context, c call, run func(context.Context, call
 	return run(ctx, c)
 }
 
-func (r *Repo) setting(ctx context.Context, key string) (string, error) {
-	out, err := r.read(ctx, r.Root(), "config", "--get", key)
+// settings are the key and the value of all that is configured under keys of the pattern, in git's order: a later one wins
+// where there may be one only.
+func (r *Repo) settings(ctx context.Context, pattern string) ([][2]string, error) {
+	out, err := r.read(ctx, r.Root(), "config", "-z", "--get-regexp", pattern)
 	if failed, ok := errors.AsType[*Error](err); ok && failed.ExitCode == 1 {
-		return "", nil // not set
+		return nil, nil // nothing is set
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot read the git setting %s: %w", key, err)
+		return nil, fmt.Errorf("cannot read git's configuration: %w", err)
 	}
-	return strings.TrimSuffix(out, "\n"), nil
+	var all [][2]string
+	for _, one := range fields(out) {
+		key, value, _ := strings.Cut(one, "\n")
+		all = append(all, [2]string{key, value})
+	}
+	return all, nil
 }

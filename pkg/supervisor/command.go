@@ -18,6 +18,7 @@ import (
 	"liza/pkg/policy"
 	"liza/pkg/review"
 	"liza/pkg/role"
+	"liza/pkg/safefile"
 	"liza/pkg/skill"
 	"liza/pkg/verb"
 )
@@ -107,11 +108,11 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 	if known, err := s.Desk.Repo.KnowsIdentity(ctx); err != nil {
 		return c, nil, why, err
 	} else if !known {
-		person, err := s.identity(ctx, env)
+		person, err := s.identity(ctx)
 		if err != nil {
 			return c, nil, why, err
 		}
-		env = append(env, person...)
+		env = append(env, variables(env, person)...)
 	}
 	c = review.Command{Dir: s.Desk.Repo.WorktreePath(t.ID), Log: s.Desk.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: env, Mask: s.Desk.MaskLog}
 	if j.timeout > 0 {
@@ -303,7 +304,7 @@ func size(path string) int64 {
 
 // outputSince is the end of what a command wrote to its log, without the line that names it.
 func outputSince(log string, before int64) string {
-	data, err := os.ReadFile(log)
+	data, err := safefile.Read(log)
 	if err != nil || int64(len(data)) < before {
 		return ""
 	}

@@ -79,11 +79,11 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 		spec.Session, s.last.resumed = b.resumed.ID, true
 	}
 	if kind == role.Kind(s.Role) {
-		person, err := s.identity(ctx, s.Environ)
+		settings, err := s.gitSettings(ctx, s.Environ)
 		if err != nil {
 			return agent.Result{}, err
 		}
-		spec.Env = append(s.environment(task, token, s.last.mark, file, spec.Worktree), person...)
+		spec.Env = append(s.environment(task, token, s.last.mark, file, spec.Worktree), settings...)
 		spec.Liza, spec.Timeout = s.Liza, st.Duration(s.key("run_timeout"))
 		spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
 		if spec.Terminal = s.Interactive; spec.Terminal != nil && !adapter.Info().Interactive {
