@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -314,7 +313,7 @@ func configFile(p *project.Project) (path string, data []byte, err error) {
 	}
 	for _, name := range []string{"config.json", "config.yaml"} {
 		path = filepath.Join(p.Liza, name)
-		data, err = os.ReadFile(path)
+		data, err = safefile.Read(path)
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/safefile"
 )
 
 type editOptions struct{ env *Env }
@@ -110,7 +112,7 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 		s.saved = s.differs(text)
 		return nil, fmt.Errorf("cannot edit: the editor '%s' failed: %w; next: EDITOR=vi liza edit", editor, err)
 	}
-	edited, err := os.ReadFile(s.path)
+	edited, err := safefile.Read(s.path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read what was edited: %w", err)
 	}
@@ -122,7 +124,7 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 }
 
 func (s *editing) differs(text []byte) bool {
-	edited, err := os.ReadFile(s.path)
+	edited, err := safefile.Read(s.path)
 	return err == nil && string(edited) != string(text) || err != nil && !errors.Is(err, os.ErrNotExist)
 }
 

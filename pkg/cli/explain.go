@@ -17,6 +17,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
+	"liza/pkg/safefile"
 )
 
 type explainOptions struct {
@@ -148,7 +149,7 @@ func (o *explainOptions) read(name string) ([]byte, time.Time, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, time.Time{}, usagef("liza help explain", "%s is no file that can be read", name)
 	}
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("cannot read %s: %v", name, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/safefile"
 	"liza/pkg/verb"
 )
 
@@ -121,7 +122,11 @@ func (e *Env) readText(name string) ([]byte, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(e.Dir, path)
 		}
-		f, err := os.Open(path)
+		open := safefile.Open
+		if strings.HasPrefix(path, "/dev/") { // what the shell of the caller handed over: <(command), /dev/stdin
+			open = os.Open
+		}
+		f, err := open(path)
 		if err != nil {
 			return nil, usagef("ls "+filepath.Dir(path), "cannot read %s: %v", name, errText(err))
 		}

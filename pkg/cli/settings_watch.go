@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 )
 
 // settingsLook is how often the files of settings are looked at while agent programs run,
@@ -134,7 +135,7 @@ func (g *guarded) files() (changed []string) {
 				return nil
 			}
 			sum := stat
-			if data, err := os.ReadFile(path); stat != "" && err == nil {
+			if data, err := safefile.Read(path); stat != "" && err == nil {
 				sum = fmt.Sprintf("%x", sha256.Sum256(data))
 			}
 			if g.stats[path] = stat; g.sums[path] != sum {

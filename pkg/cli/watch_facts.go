@@ -177,7 +177,7 @@ func (l *lookout) validateNow(ctx context.Context) ([]blackboard.Violation, erro
 
 // withExcerpt adds the line of the file that cannot be read (protocol 14, B01).
 func withExcerpt(path string, list []blackboard.Violation) []blackboard.Violation {
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err != nil {
 		return list
 	}

@@ -12,6 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"liza/pkg/safefile"
 	"liza/pkg/yamldoc"
 )
 
@@ -165,8 +166,8 @@ func read(liza string) (root *yaml.Node, file string, err error) {
 		return nil, "", err
 	}
 	shown := func(name string) string { return filepath.Base(liza) + "/" + name }
-	asYAML, errYAML := os.ReadFile(filepath.Join(liza, "config.yaml"))
-	asJSON, errJSON := os.ReadFile(filepath.Join(liza, "config.json"))
+	asYAML, errYAML := safefile.Read(filepath.Join(liza, "config.yaml"))
+	asJSON, errJSON := safefile.Read(filepath.Join(liza, "config.json"))
 	switch {
 	case errYAML != nil && !errors.Is(errYAML, fs.ErrNotExist):
 		return nil, "", &FileError{File: shown("config.yaml"), Reason: cause(errYAML)}

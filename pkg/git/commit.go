@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // Commit commits everything in a linked worktree that is not ignored, and returns its HEAD; changed is false when there
@@ -57,7 +59,7 @@ func (r *Repo) AddExclude(ctx context.Context, line string) error {
 	}
 	defer s.unlock()
 	path := filepath.Join(r.place.CommonDir, "info", "exclude")
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot read %s: %v", path, err)
 	}
@@ -78,7 +80,7 @@ func appendText(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	file, err := safefile.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // unmade tells of a worktree whose git was killed before it had checked out everything: its HEAD is all zeros, or it
 // has no index yet, which git writes last. Nobody can have worked there; files that are there may be cut off.
 func unmade(admin string) bool {
-	head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
+	head, err := safefile.Read(filepath.Join(admin, "HEAD"))
 	text := strings.TrimSpace(string(head))
 	if err == nil && text != "" && strings.Trim(text, "0") == "" {
 		return true

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // A holding is what a task's branch and worktree hold.
@@ -177,7 +179,7 @@ func (s *session) unsharedIn(ctx context.Context, dir string) (string, error) {
 // copyIndex copies an index; a missing one is no error.
 func copyIndex(from, to string) error {
 	removeIndex(to)
-	data, err := os.ReadFile(from)
+	data, err := safefile.Read(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

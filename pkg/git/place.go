@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/config"
+
+	"liza/pkg/safefile"
 )
 
 // Place says where a repository is.
@@ -77,7 +79,7 @@ func isGitDir(dir string) bool {
 
 // readGitFile reads the path in a .git file ("gitdir: PATH"), made absolute.
 func readGitFile(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +100,7 @@ func absolute(dir, path string) string {
 // placeOf finds common dir and main checkout of a git dir that was found at folder.
 func placeOf(folder, gitDir string) (Place, error) {
 	common := gitDir
-	if data, err := os.ReadFile(filepath.Join(gitDir, "commondir")); err == nil {
+	if data, err := safefile.Read(filepath.Join(gitDir, "commondir")); err == nil {
 		common = absolute(gitDir, strings.TrimRight(string(data), "\r\n"))
 	}
 	common, err := filepath.EvalSymlinks(common)
@@ -134,7 +136,7 @@ type coreConfig struct {
 func readCore(common string) coreConfig {
 	var core coreConfig
 	for _, name := range []string{"config", "config.worktree"} {
-		data, err := os.ReadFile(filepath.Join(common, name))
+		data, err := safefile.Read(filepath.Join(common, name))
 		if err != nil {
 			continue
 		}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"liza/pkg/safefile"
 )
 
 // ownerGone answers nil when no git process works in one of the folders. What cannot be looked at counts as alive.
@@ -36,7 +38,7 @@ func ownerGone(_ fs.FileInfo, folders []string) error {
 // gitWorksIn tells whether the process is a git whose folder, arguments or variables name one of the folders. A process
 // that ends meanwhile does not.
 func gitWorksIn(proc string, folders []string) (bool, error) {
-	name, err := os.ReadFile(filepath.Join(proc, "comm"))
+	name, err := safefile.Read(filepath.Join(proc, "comm"))
 	if err != nil || !isGitName(strings.TrimSpace(string(name))) {
 		return false, nil // ended
 	}
@@ -49,11 +51,11 @@ func gitWorksIn(proc string, folders []string) (bool, error) {
 	}
 	cwd = strings.TrimSuffix(cwd, " (deleted)")
 	paths := []string{cwd}
-	arguments, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+	arguments, err := safefile.Read(filepath.Join(proc, "cmdline"))
 	if err == nil {
 		paths = append(paths, argumentPaths(cwd, string(arguments))...)
 	}
-	variables, err2 := os.ReadFile(filepath.Join(proc, "environ"))
+	variables, err2 := safefile.Read(filepath.Join(proc, "environ"))
 	if err2 == nil {
 		paths = append(paths, variablePaths(cwd, string(variables))...)
 	}

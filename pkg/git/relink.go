@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // Relink makes the worktree of a task this repository's again, after the project was moved
@@ -65,11 +67,11 @@ func (r *Repo) strayAdmin(path string) string {
 		return ""
 	}
 	admin := filepath.Join(r.place.CommonDir, "worktrees", filepath.Base(was))
-	head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
+	head, err := safefile.Read(filepath.Join(admin, "HEAD"))
 	if err != nil || strings.TrimSpace(string(head)) != "ref: "+branches+TaskBranch(filepath.Base(path)) || !isGitDir(admin) {
 		return ""
 	}
-	back, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+	back, err := safefile.Read(filepath.Join(admin, "gitdir"))
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // Surroundings are what a run has no reason to change: refs by their full names, HEAD and the changed files of the main
@@ -54,7 +56,7 @@ func (r *Repo) Surroundings(ctx context.Context) (Surroundings, error) {
 	for _, name := range files {
 		path := filepath.Join(r.place.CommonDir, name)
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-			if data, err := os.ReadFile(path); err == nil {
+			if data, err := safefile.Read(path); err == nil {
 				around[".git/"+name] = fmt.Sprintf("%v %x", info.Mode(), sha256.Sum256(data))
 			}
 		}

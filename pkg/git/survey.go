@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // Branches lists the local branches below a folder of names: "task" gives task/a, task/b.
@@ -48,7 +49,7 @@ func (r *Repo) branchFiles(folder string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	packed, err := os.ReadFile(filepath.Join(r.place.CommonDir, "packed-refs")) // after the others: what is packed meanwhile is there
+	packed, err := safefile.Read(filepath.Join(r.place.CommonDir, "packed-refs")) // after the others: what is packed meanwhile is there
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 const worktreesDir = ".worktrees"
@@ -57,7 +59,7 @@ func (r *Repo) list(ctx context.Context) ([]Worktree, error) {
 	}
 	for _, e := range entries {
 		admin := filepath.Join(r.place.CommonDir, "worktrees", e.Name())
-		link, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+		link, err := safefile.Read(filepath.Join(admin, "gitdir"))
 		target := strings.TrimRight(string(link), "\r\n")
 		if err != nil || target == "" {
 			continue // it is being made or removed just now, or a killed git left it
@@ -67,7 +69,7 @@ func (r *Repo) list(ctx context.Context) ([]Worktree, error) {
 		if !one.readHead(admin) {
 			return r.listByCommand(ctx)
 		}
-		if reason, err := os.ReadFile(filepath.Join(admin, "locked")); err == nil {
+		if reason, err := safefile.Read(filepath.Join(admin, "locked")); err == nil {
 			one.Locked, one.LockReason = true, strings.TrimSpace(string(reason))
 			one.Prunable = false
 		}
@@ -78,7 +80,7 @@ func (r *Repo) list(ctx context.Context) ([]Worktree, error) {
 
 // readHead reads the HEAD of a checkout; false when only git can (refs that are kept in another way).
 func (w *Worktree) readHead(gitDir string) bool {
-	data, err := os.ReadFile(filepath.Join(gitDir, "HEAD"))
+	data, err := safefile.Read(filepath.Join(gitDir, "HEAD"))
 	text := strings.TrimSpace(string(data))
 	if err != nil || text == "" {
 		return errors.Is(err, fs.ErrNotExist) || err == nil
@@ -183,7 +185,7 @@ func (r *Repo) adminDir(path string) string {
 	if err != nil || filepath.Dir(target) != filepath.Join(r.place.CommonDir, "worktrees") || !isGitDir(target) {
 		return ""
 	}
-	back, err := os.ReadFile(filepath.Join(target, "gitdir"))
+	back, err := safefile.Read(filepath.Join(target, "gitdir"))
 	if err != nil {
 		return ""
 	}
@@ -191,7 +193,7 @@ func (r *Repo) adminDir(path string) string {
 		return ""
 	}
 	// git finds the refs of a worktree by this file alone, whatever it was told
-	common, err := os.ReadFile(filepath.Join(target, "commondir"))
+	common, err := safefile.Read(filepath.Join(target, "commondir"))
 	if err != nil || !sameFile(absolute(target, strings.TrimRight(string(common), "\n")), r.place.CommonDir) {
 		return ""
 	}

@@ -86,7 +86,7 @@ func (a *Archive) Sprints() []string {
 
 // read decodes one task of a file, or all for id "".
 func (a *Archive) read(sprint, id string) ([]*blackboard.Task, error) {
-	data, err := os.ReadFile(a.path(sprint))
+	data, err := safefile.Read(a.path(sprint))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -157,7 +157,7 @@ func (a *Archive) sprints() []string {
 }
 
 func readArchive(path string) *archiveFile {
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err != nil {
 		return &archiveFile{err: err}
 	}

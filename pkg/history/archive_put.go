@@ -27,7 +27,7 @@ type Item struct {
 // sections above the tasks, anew each time. A task that is there already is replaced. The
 // caller holds the lock of the state.
 func (a *Archive) Put(sprint, head string, items []Item) error {
-	old, err := os.ReadFile(a.path(sprint))
+	old, err := safefile.Read(a.path(sprint))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot read the archive of %s: %w", sprint, err)
 	}

@@ -3,7 +3,6 @@ package history
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"gopkg.in/yaml.v3"
@@ -19,7 +18,7 @@ func (a *Archive) Scrub(mask func(string) string) error {
 		return err
 	}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
+		data, err := safefile.Read(path)
 		if err != nil {
 			return fmt.Errorf("cannot mask secrets in the archive: %w", err)
 		}

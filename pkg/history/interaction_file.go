@@ -139,7 +139,7 @@ func encode(in Interaction) ([]byte, error) {
 // settle says where the next line begins and the number of the last interaction. A file of
 // another form is brought into ours; one that is no history is moved aside.
 func (h Interactions) settle() (end int64, last int, err error) {
-	f, err := os.Open(h.File())
+	f, err := safefile.Open(h.File())
 	if errors.Is(err, fs.ErrNotExist) {
 		last, err := h.lastAway()
 		return 0, last, err
@@ -169,7 +169,7 @@ func (h Interactions) settle() (end int64, last int, err error) {
 // reform rewrites a history that somebody has put into another form, such as indented
 // JSON. What is none is renamed, and a new one begins.
 func (h Interactions) reform() (end int64, last int, err error) {
-	data, err := os.ReadFile(h.File())
+	data, err := safefile.Read(h.File())
 	if err != nil {
 		return 0, 0, fmt.Errorf("cannot write the history: %v", err)
 	}
@@ -248,7 +248,7 @@ func lastLine(f *os.File) (end int64, last int, err error) {
 
 // putAway compresses the file into the next jobHistory.<n>.json.gz.
 func (h Interactions) putAway() error {
-	data, err := os.ReadFile(h.File())
+	data, err := safefile.Read(h.File())
 	if err != nil {
 		return fmt.Errorf("cannot put the history away: %v", err)
 	}

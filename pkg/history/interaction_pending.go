@@ -136,7 +136,7 @@ func (h Interactions) pending() ([]int, error) {
 // readPending reads a request; one that is no longer there, or is damaged, is nil. A
 // damaged one is renamed, so that nobody stumbles over it again.
 func (h Interactions) readPending(n int) (*pending, error) {
-	data, err := os.ReadFile(h.pendingFile(n))
+	data, err := safefile.Read(h.pendingFile(n))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

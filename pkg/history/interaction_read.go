@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // maxUnpacked bounds what is read of one compressed file.
@@ -43,7 +44,7 @@ func (h Interactions) Read() ([]Interaction, error) {
 // ReadInteractions reads a jobHistory.json, also a compressed one, or a file with a single
 // interaction. The end that a killed writer left in half is left out.
 func ReadInteractions(path string) ([]Interaction, error) {
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the history: %w", err)
 	}

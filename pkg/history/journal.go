@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,7 +48,7 @@ func (j Journal) Append(rev int, entries []blackboard.Entry) error {
 // Scrub masks what was written before a secret was known. The caller holds the lock of the
 // state. Texts stand in quotes, so masked ones are texts too.
 func (j Journal) Scrub() error {
-	data, err := os.ReadFile(j.Path)
+	data, err := safefile.Read(j.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

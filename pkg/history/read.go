@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 )
 
 // Filter says which entries of a journal are wanted. The zero Filter wants all.
@@ -152,7 +152,7 @@ func (j Journal) Check(revision int) ([]Problem, error) {
 }
 
 func (j Journal) text() (string, error) {
-	data, err := os.ReadFile(j.Path)
+	data, err := safefile.Read(j.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

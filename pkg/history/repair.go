@@ -44,7 +44,7 @@ func (r Repaired) String() string {
 // Only the end of the file is read: the search stops at the first entry of a revision
 // that the state has.
 func (j Journal) Repair(revision int, now time.Time) (Repaired, error) {
-	f, err := os.Open(j.Path)
+	f, err := safefile.Open(j.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Repaired{}, nil
 	}
@@ -216,7 +216,7 @@ func (j Journal) putAside(entries []string, now time.Time) (string, error) {
 
 // rewrite replaces the journal, for entries that stay stand behind some that go.
 func (j Journal) rewrite(t *tail) error {
-	data, err := os.ReadFile(j.Path)
+	data, err := safefile.Read(j.Path)
 	if err != nil {
 		return err
 	}

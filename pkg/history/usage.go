@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 )
 
 // UsageLine is one run in usage.jsonl (roles and knowledge 8.2). No decision reads it.
@@ -35,7 +35,7 @@ type UsageLine struct {
 // ReadUsage reads a ledger. Lines that a killed writer left in half are skipped; no file
 // is an empty ledger.
 func ReadUsage(path string) ([]UsageLine, error) {
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -132,7 +132,7 @@ func (c contents) has(m Message) bool {
 
 func (o Outbox) read() (contents, error) {
 	box := contents{settled: map[string]bool{}}
-	data, err := os.ReadFile(o.Path)
+	data, err := safefile.Read(o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return box, nil
 	}
@@ -213,7 +213,7 @@ func (o Outbox) mask(text string) string {
 // rotate puts the file away, compressed. The newest of what waits goes on in a new one, where
 // the number of the last message stands too.
 func (o Outbox) rotate(box contents, now time.Time) error {
-	data, err := os.ReadFile(o.Path)
+	data, err := safefile.Read(o.Path)
 	if err != nil {
 		return fmt.Errorf("cannot put the outbox away: %v", err)
 	}

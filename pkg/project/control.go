@@ -77,7 +77,7 @@ func (p *Project) Order(c Control) (o Order, ok bool) {
 // firstLines reads the first two lines of a small file, "" for what is not there.
 func firstLines(path string) [2]string {
 	var out [2]string
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return out
 	}

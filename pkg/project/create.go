@@ -199,7 +199,7 @@ func sweep(target string) error {
 // undo removes from target what is named in temp's manifest, unless state.yaml was
 // moved: then the init was complete.
 func undo(temp, target string) error {
-	list, err := os.ReadFile(filepath.Join(temp, manifest))
+	list, err := safefile.Read(filepath.Join(temp, manifest))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 )
 
 // NotRun is the message of a check that has to run and, looking only, was not.
@@ -383,7 +384,7 @@ func note(log, text string) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return
 	}
-	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := safefile.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return // the result says it too
 	}
@@ -402,7 +403,7 @@ func sizeOf(file string) int64 {
 // outputFrom is a log from that byte on, its end if it is very long.
 func outputFrom(log string, from int64) string {
 	const most = 4 << 20
-	f, err := os.Open(log)
+	f, err := safefile.Open(log)
 	if err != nil {
 		return ""
 	}

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"liza/pkg/safefile"
 )
 
 //go:embed builtin/*.yaml
@@ -134,7 +136,7 @@ func (b *builder) read(shown, path string) []*definition {
 	if !utf8.ValidString(shown) || strings.ContainsFunc(shown, unicode.IsControl) {
 		shown = strings.Trim(strconv.Quote(shown), `"`) // it stands in messages and comments
 	}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err != nil {
 		reason := err.Error()
 		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {

@@ -45,7 +45,7 @@ func (h Holder) String() string {
 // killed holder left behind is nobody's.
 func CurrentHolder(path string) (Holder, bool) {
 	// Asking is taking the lock together with all others who ask, for an instant.
-	l := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NOFOLLOW))
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK))
 	free, err := l.TryRLock()
 	if err != nil {
 		return Holder{}, false // there is no such lock
@@ -87,7 +87,7 @@ func (n nameplate) takeDown() {
 // was granted, and it leaves out a name whose process is no more.
 func readHolder(path string) Holder {
 	var h Holder
-	data, err := os.ReadFile(path)
+	data, err := Read(path)
 	if err != nil || json.Unmarshal(data, &h) != nil {
 		return Holder{}
 	}

@@ -97,7 +97,7 @@ func (s LockStats) String() string {
 // ReadLockStats reads the statistics of the lock at path. There are none, and that is no
 // error, when it was never used.
 func ReadLockStats(path string) (LockStats, error) {
-	f, err := os.OpenFile(queuePath(path), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	f, err := OpenFile(queuePath(path), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return LockStats{}, nil
 	}

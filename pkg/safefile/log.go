@@ -41,7 +41,7 @@ func OpenLog(path string, mode fs.FileMode, limit int64) (*Log, error) {
 }
 
 func (l *Log) open(mode fs.FileMode) error {
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, mode)
+	f, err := OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, mode)
 	if err != nil {
 		return fmt.Errorf("cannot open the log %s: %w", l.path, err)
 	}

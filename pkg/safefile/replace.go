@@ -112,7 +112,7 @@ func Append(path string, data []byte) error {
 
 func appendTo(path string, data []byte, write func(*os.File, []byte) (int, error)) error {
 	_, before := os.Lstat(path)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("cannot append to %s: %w", path, explain(err, path, len(data)))
 	}
@@ -137,7 +137,7 @@ func appendTo(path string, data []byte, write func(*os.File, []byte) (int, error
 
 // Truncate cuts the file to size bytes and flushes it to disk.
 func Truncate(path string, size int64) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("cannot cut %s: %w", path, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/safefile"
 )
 
 // Skill is one installed skill: its manifest, checked.
@@ -133,7 +135,7 @@ func read(folder, name string) (*Skill, error) {
 	case !info.Mode().IsRegular() || info.Size() > maxManifest:
 		return nil, fmt.Errorf("skill.yaml must be a file of at most %d bytes", maxManifest)
 	}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/safefile"
 	"liza/pkg/yamldoc"
 )
 
@@ -90,7 +91,7 @@ func (f *File) extend(c chainEnd, before, next *version) chainEnd {
 	}
 	line, _ := json.Marshal(link{Revision: next.base.Revision, SHA256: hexSum(next.sum()), At: f.o.Now().UTC(), Cuts: cuts})
 	line = append(append(append(line, '\n'), text...), '\n')
-	file, err := os.OpenFile(f.chainPath(c.Copy), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	file, err := safefile.OpenFile(f.chainPath(c.Copy), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return chainEnd{}
 	}
@@ -115,7 +116,7 @@ func links(copied string) []link {
 
 // follow goes along a chain; added are the bytes of a link.
 func follow(copied string, each func(l link, added []byte) bool) {
-	rest, err := os.ReadFile(chainOf(copied))
+	rest, err := safefile.Read(chainOf(copied))
 	if err != nil {
 		return
 	}
@@ -148,7 +149,7 @@ func (f *File) contents(revision int) [][]byte {
 		if c.Revision > revision {
 			continue
 		}
-		data, err := os.ReadFile(c.Path)
+		data, err := safefile.Read(c.Path)
 		if err != nil {
 			continue
 		}

@@ -56,7 +56,7 @@ func (f *File) committed() (record, bool) {
 // record reads the record as it stands in the file.
 func (f *File) record() (record, bool) {
 	var r record
-	data, err := os.ReadFile(f.committedPath())
+	data, err := safefile.Read(f.committedPath())
 	if err != nil || json.Unmarshal(data, &r) != nil || r.SHA256 == "" {
 		return record{}, false
 	}
@@ -133,7 +133,7 @@ func (f *File) compareCommitted(v *version) (now, previous *version, edited bool
 func (f *File) keepConflict(side string, data []byte) string {
 	old, _ := filepath.Glob(filepath.Join(f.lizaDir(), "conflict-*-"+side+".yaml"))
 	for _, path := range old {
-		if kept, err := os.ReadFile(path); err == nil && string(kept) == string(data) {
+		if kept, err := safefile.Read(path); err == nil && string(kept) == string(data) {
 			return path
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -278,7 +277,7 @@ func (f *File) latest() *version {
 
 // readBytes reads a file with the stamp by which a later change of it is recognised.
 func (v *version) readBytes(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 	"liza/pkg/yamldoc"
 )
 
@@ -90,8 +91,8 @@ func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) 
 		}
 		gone := false
 		for _, c := range copies {
-			text, err := os.ReadFile(c.Path)
-			chain, err2 := os.ReadFile(chainOf(c.Path))
+			text, err := safefile.Read(c.Path)
+			chain, err2 := safefile.Read(chainOf(c.Path))
 			if err != nil && !errors.Is(err, os.ErrNotExist) || err2 != nil && !errors.Is(err2, os.ErrNotExist) {
 				return fmt.Errorf("cannot read the snapshots: %w", errors.Join(err, err2))
 			}

@@ -11,6 +11,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
+	"liza/pkg/safefile"
 )
 
 const (
@@ -117,7 +118,7 @@ func (l *listing) read(ctx context.Context) func(path string) (string, bool) {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > largestFile {
 			return "", false
 		}
-		data, err := os.ReadFile(name)
+		data, err := safefile.Read(name)
 		return string(data), err == nil
 	}
 }

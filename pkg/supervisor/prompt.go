@@ -2,8 +2,9 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"liza/pkg/prompt"
 	"liza/pkg/review"
 	"liza/pkg/role"
+	"liza/pkg/safefile"
 	"liza/pkg/verb"
 )
 
@@ -167,9 +169,12 @@ func orNone(n int) int {
 }
 
 func (s *Supervisor) instructions() string {
-	data, err := os.ReadFile(s.Desk.Project.Instructions())
-	if err != nil {
-		return "" // there is none, as a rule
+	data, err := safefile.Read(s.Desk.Project.Instructions())
+	if err != nil { // there is none, as a rule
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.warn("", "the project's instructions are left out: %v", err)
+		}
+		return ""
 	}
 	return string(data)
 }

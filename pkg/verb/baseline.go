@@ -178,7 +178,7 @@ func (d *Desk) runOnBase(ctx context.Context, secrets []string, base, check, com
 	if ran.Err != nil {
 		return review.End{}, ran.Err
 	}
-	data, err := os.ReadFile(log)
+	data, err := safefile.Read(log)
 	if err != nil {
 		return review.End{}, err
 	}
@@ -228,7 +228,7 @@ func (d *Desk) mended(ctx context.Context, commit, command string) {
 
 // readBaseline reads the memory. One that is damaged is begun again: it can be made again.
 func (d *Desk) readBaseline() ([]BaseResult, error) {
-	data, err := os.ReadFile(d.Project.Baseline())
+	data, err := safefile.Read(d.Project.Baseline())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/history"
 	"liza/pkg/project"
+	"liza/pkg/safefile"
 	"liza/pkg/secret"
 	"liza/pkg/store"
 )
@@ -297,7 +298,7 @@ func (d *Desk) SpecHash(ref string) string {
 	if err != nil {
 		return ""
 	}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err != nil {
 		return ""
 	}
@@ -354,6 +355,6 @@ func (d *Desk) SpecText(ref string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	return string(data), err
 }

@@ -84,7 +84,7 @@ func (d *Desk) factsFile() string { return filepath.Join(d.Project.ArchiveDir(),
 // archivedFacts reads what has left the board, oldest first. Lines that cannot be read, such
 // as the end of a line that a killed process left, are no facts.
 func (d *Desk) archivedFacts() ([]ArchivedFact, error) {
-	data, err := os.ReadFile(d.factsFile())
+	data, err := safefile.Read(d.factsFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -3,7 +3,6 @@ package verb
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
+	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
 
@@ -243,7 +243,7 @@ func (d *Desk) ArchivedSprint(id string) (ArchivedSprint, error) {
 	if !slices.Contains(d.shelf().Sprints(), id) {
 		return x, refused("liza goal --list", "the archive has no sprint '%s'", id)
 	}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if err == nil {
 		err = yaml.Unmarshal(data, &x)
 	}

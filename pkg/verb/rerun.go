@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/safefile"
 )
 
 // RerunInput says how a task starts again.
@@ -106,7 +107,7 @@ func copyFile(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	src, err := os.Open(from)
+	src, err := safefile.Open(from)
 	if err != nil {
 		return err
 	}

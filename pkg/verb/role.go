@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"os"
 	"path/filepath"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/safefile"
 )
 
 // Roles are the roles of the project as their files are now (roles-and-knowledge 1.4).
@@ -53,7 +53,7 @@ func (d *Desk) TellUnusable(ctx context.Context, err error) {
 
 // version tells one form of a role's file from another; without a file, one defect from another.
 func (d *Desk) version(u *role.UnusableError) string {
-	data, err := os.ReadFile(filepath.Join(d.Project.Roles(), filepath.Base(u.File)))
+	data, err := safefile.Read(filepath.Join(d.Project.Roles(), filepath.Base(u.File)))
 	if u.File == "" || err != nil {
 		data = []byte(u.Why)
 	}

@@ -93,7 +93,7 @@ func (d *Desk) scrubFiles() error {
 
 // scrubFile masks one file. One to which others may be adding lines stays the same file.
 func (d *Desk) scrubFile(path string) error {
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) { // nothing is in a folder of that name
 		return nil
 	}

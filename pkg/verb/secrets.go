@@ -91,7 +91,7 @@ func (d *Desk) secretValue(name string) (value string, known bool, err error) {
 	if value, known = d.Held.value(name); known || !secretName.MatchString(name) {
 		return value, known, nil
 	}
-	data, err := os.ReadFile(filepath.Join(d.Project.Secrets(), name))
+	data, err := safefile.Read(filepath.Join(d.Project.Secrets(), name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}

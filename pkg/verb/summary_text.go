@@ -3,10 +3,10 @@ package verb
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 )
 
 // summary is what the file of a checkpoint tells (protocol 13.6).
@@ -237,7 +237,7 @@ func (x summary) choices() []string {
 
 // openAlerts are the alerts that are raised now, as the watcher left them.
 func (d *Desk) openAlerts() []string {
-	data, err := os.ReadFile(d.Project.OpenAlerts())
+	data, err := safefile.Read(d.Project.OpenAlerts())
 	if err != nil {
 		return nil
 	}

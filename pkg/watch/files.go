@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"liza/pkg/safefile"
 )
 
 // Files is the folder .liza with alerts.json, alerts.log and ESCALATION (protocol 1.1), and
@@ -41,7 +42,7 @@ func (f Files) Open() ([]Alert, error) {
 // read reads alerts.json. That is a cache: when it is missing or broken, alerts.log says
 // what is open.
 func (f Files) read() ([]Alert, error) {
-	data, err := os.ReadFile(f.open())
+	data, err := safefile.Read(f.open())
 	var k kept
 	if err == nil && json.Unmarshal(data, &k) == nil {
 		return k.Open, nil
@@ -49,7 +50,7 @@ func (f Files) read() ([]Alert, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot read the open alerts: %v", err)
 	}
-	data, err = os.ReadFile(f.log())
+	data, err = safefile.Read(f.log())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot read the log of alerts: %v", err)
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
 
@@ -65,7 +65,7 @@ func (p *Place) history(n int, base string) (commits, merges []string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		p.TB.Fatalf("git fast-import: %v\n%s", err, out)
 	}
-	text, err := os.ReadFile(marks)
+	text, err := safefile.Read(marks)
 	if err != nil {
 		p.TB.Fatal(err)
 	}
