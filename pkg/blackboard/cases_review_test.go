@@ -165,13 +165,13 @@ func TestP086P087AnApprovalIsOfExactlyWhatWasSubmitted(t *testing.T) {
 		guard, text string
 	}{
 		"the worktree moved": {ReviewFacts{BranchTip: commitOf(2), Head: commitOf(3)}, "G55", "HEAD moved from 000000000"},
-		"the branch moved":   {ReviewFacts{BranchTip: commitOf(3), Head: commitOf(2)}, "G55", "after the submission; reject it"},
+		"the branch moved":   {ReviewFacts{BranchTip: commitOf(3), Head: commitOf(2)}, "G55", "only what was submitted can be approved"},
 		"the branch is gone": {ReviewFacts{Head: commitOf(2)}, "G55", "to nothing after the submission"},
 		"a file changed":     {ReviewFacts{BranchTip: commitOf(2), Head: commitOf(2), Dirty: []string{"a.go"}}, "G56", "changed during the review: a.go"},
 	} {
 		in := Input{Review: &x.facts}
 		r := b.refused(x.guard, ExitRefused, x.text, func() error { _, err := b.Approve("x", programOf("code-reviewer-1"), in, b.now); return err })
-		if x.guard == "G55" && !strings.HasPrefix(r.Next, "liza verdict x reject") {
+		if !strings.HasPrefix(r.Next, "git -C ") { // the reviewer may have done it: that is no reason to reject
 			t.Errorf("%s: next is %q", name, r.Next)
 		}
 	}

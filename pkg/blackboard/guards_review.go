@@ -200,18 +200,19 @@ var headUnmoved = Guard{"G55", "branch and worktree are still at the review comm
 	f := m.reviewed()
 	for _, at := range []string{f.BranchTip, f.Head} {
 		if at != m.task.ReviewCommit {
-			return m.noBut(m.rejectCommand(), "G55", ExitRefused, "HEAD moved from %s to %s after the submission; reject it", short(m.task.ReviewCommit), orNone(short(at)))
+			return m.noBut(m.lookCommand(), "G55", ExitRefused, "HEAD moved from %s to %s after the submission, and only what was submitted can be approved", short(m.task.ReviewCommit), orNone(short(at)))
 		}
 	}
 	return nil
 })}
 
-// rejectCommand is how the caller of an approval would refuse the work instead.
-func (m *move) rejectCommand() string {
+// lookCommand is what the caller of an approval that cannot be had does next. A reviewer may have
+// moved HEAD itself, and must not reject the coder's work for it.
+func (m *move) lookCommand() string {
 	if m.rule.Event == EvApproveMerge {
 		return "liza reject-merge " + m.task.ID + " --reason 'HEAD moved'"
 	}
-	return "liza verdict " + m.task.ID + " reject --reason 'HEAD moved'"
+	return "git -C " + m.task.Worktree + " status"
 }
 
 func orNone(commit string) string {

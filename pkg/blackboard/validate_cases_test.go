@@ -350,8 +350,8 @@ func TestEachRoleMayRecordWhatItHasTo(t *testing.T) {
 
 func TestAnomalyTypesKnowTheirReportersAndDetails(t *testing.T) {
 	t.Parallel()
-	if len(AnomalyTypes) != 22 {
-		t.Errorf("%d types, want 22", len(AnomalyTypes))
+	if len(AnomalyTypes) != 23 {
+		t.Errorf("%d types, want 23", len(AnomalyTypes))
 	}
 	for _, c := range []struct {
 		name, reporter string

@@ -19,8 +19,14 @@ import (
 // reviewed lets a reviewer judge a task with that answer, and gives its prompts.
 func reviewed(t *testing.T, p *verbtest.Place, task, answer string) (prompts []string, lines []string) {
 	t.Helper()
+	return reviewedInRuns(t, p, task, nil, finished(answer))
+}
+
+// reviewedInRuns is reviewed with several answers; before is called in each run.
+func reviewedInRuns(t *testing.T, p *verbtest.Place, task string, before func(run int), results ...agent.Result) (prompts []string, lines []string) {
+	t.Helper()
 	ctx := t.Context()
-	run := answers(&prompts, nil, finished(answer))
+	run := answers(&prompts, before, results...)
 	s := &supervisor.Supervisor{Desk: p.Desk(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true, Task: task,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Print:   func(l supervisor.Line) { lines = append(lines, l.Text) },

@@ -121,23 +121,6 @@ func TestErrorsOfTheChecksRejectWithoutAReviewer(t *testing.T) {
 	}
 }
 
-// Work that is not what was submitted any more is rejected before anybody reads it (5.1).
-func TestWhatChangedAfterTheSubmissionIsRejected(t *testing.T) {
-	t.Parallel()
-	for name, line := range map[string]string{"another commit": "git commit -q --allow-empty -m more", "a file": "echo x >>greet.py"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := submittedGreeter(t, verb.SubmitInput{}, polite)
-			p.Shell(p.Repo.WorktreePath("task-1"), line)
-			prompts, _ := reviewed(t, p, "task-1", approves)
-			task := p.State().Task("task-1")
-			if len(prompts) != 0 || task.Status != blackboard.Rejected || task.RejectionReason.Summary != "worktree changed during review" {
-				t.Errorf("%d runs, task-1 is %s, %+v", len(prompts), task.Status, task.RejectionReason)
-			}
-		})
-	}
-}
-
 // Checks that cannot be done are a review that failed, not one without checks.
 func TestChecksThatCannotBeDoneAreAFailedReview(t *testing.T) {
 	t.Parallel()

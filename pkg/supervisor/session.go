@@ -15,6 +15,7 @@ type lastRun struct {
 	talk    *blackboard.Conversation // nil: it has none that can be resumed
 	resumed bool                     // it was to go on in a conversation
 	over    *limitError              // the limit that stopped it
+	changed string                   // what a reviewer changed in the worktree; it was put back
 }
 
 // conversation is the one that a run resumes: that of the answer which is asked for again, or

@@ -115,6 +115,9 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	r, over := s.watched(ctx, adapter, spec, b, task)
 	s.tellChanges(ctx, before, task)
 	s.last.over, s.last.talk = over, conversed(b.resumed, r)
+	if kind == role.Reviewer && !errors.Is(context.Cause(ctx), errLost) {
+		s.putBack(ctx, task)
+	}
 	if kind == role.Planner { // before anything of what it says is written
 		if r.Final, err = s.Desk.KeepFound(context.WithoutCancel(ctx), r.Final); err != nil {
 			return agent.Result{}, err
@@ -123,6 +126,18 @@ func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec age
 	s.masked(&r, own)
 	s.current.ended(r)
 	return r, s.ended(ctx, task, run, b, r)
+}
+
+// putBack undoes what a reviewer did to the worktree that it judged, before the end of the run is
+// written: until then nothing else touches what it approved.
+func (s *Supervisor) putBack(ctx context.Context, task string) {
+	changed, err := s.Desk.PutBack(context.WithoutCancel(ctx), task, s.ID)
+	if err != nil {
+		s.warn(task, "%v", err) // an approval of what is not at the submitted commit is refused
+	}
+	if s.last.changed = changed; changed != "" {
+		s.warn(task, "the reviewer changed the work; put back: %s", changed)
+	}
 }
 
 // ownSecret is what a run alone must not show: its token.

@@ -115,6 +115,9 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (again bool, wait tim
 	if stopped, wait, err := s.mayRun(ctx, u, st, t); stopped || err != nil {
 		return wait > 0, wait, err
 	}
+	if err := s.Desk.EnsureWorktree(ctx, st, t); err != nil {
+		return false, 0, s.cannotStart(ctx, u, err)
+	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != "code" {
 		return s.runKind(ctx, u, st, t)
 	}
@@ -248,7 +251,7 @@ func (s *Supervisor) hasExit(r agent.Result) bool {
 }
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, m verb.Mark, r agent.Result) (bool, time.Duration, error) {
-	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Task: u.task, Before: m, Output: r.Final, Strict: s.Desk.Config().Exit.Strict})
+	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Task: u.task, Before: m, Output: r.Final, Strict: s.Desk.Config().Exit.Strict, Changed: s.last.changed})
 	if err != nil {
 		return false, 0, err
 	}

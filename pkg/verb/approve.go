@@ -52,7 +52,7 @@ func (d *Desk) mergeDecision(ctx context.Context, in MergeDecision) (blackboard.
 		return event, err
 	}
 	if t := s.Task(in.Task); t != nil && t.Status == blackboard.ReadyForReview && t.ChangesFiles() {
-		facts, err := d.reviewFacts(ctx, t)
+		facts, err := d.reviewFacts(ctx, s, t)
 		if err != nil {
 			return event, err
 		}

@@ -27,8 +27,8 @@ type Checked struct {
 }
 
 // Check does the checks of a submission for the reviewer who has claimed it, on the exact
-// commit, and stores what they found (roles-and-knowledge 5.5). Work that is not the
-// submitted one any more is rejected (5.1), and so is work with errors when
+// commit, and stores what they found (roles-and-knowledge 5.5). What came into the worktree
+// after the submission is put aside first; work with errors is rejected when
 // review.skip_agent_on_error says so.
 func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	out := Checked{Done: Done{Task: id}}
@@ -41,8 +41,8 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 		return out, nil
 	}
 	out.Status = t.Status
-	if why, err := d.moved(ctx, t); err != nil || why != "" {
-		return d.rejectUnread(ctx, out, changedWorktree(id, why), err)
+	if _, err := d.PutBack(ctx, id, ""); err != nil {
+		return out, err
 	}
 	if out.Checks, out.Findings, err = d.runChecks(ctx, s, t, false); err != nil {
 		return out, err
@@ -57,7 +57,9 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	if errs == "" {
 		return out, nil
 	}
-	return d.rejectUnread(ctx, out, VerdictInput{Task: id, Verdict: "reject", Reason: errs, Supervisor: true, Checks: true}, nil)
+	done, err := d.Verdict(ctx, VerdictInput{Task: id, Verdict: "reject", Reason: errs, Supervisor: true, Checks: true})
+	out.Done, out.Rejected = done.Done, errs
+	return out, err
 }
 
 // errorsFound names the errors among findings, "" for none.
@@ -72,37 +74,6 @@ func errorsFound(findings []*blackboard.Finding) string {
 		return ""
 	}
 	return "the checks found errors: " + strings.Join(errs, "; ")
-}
-
-// rejectUnread rejects work that no reviewer has to read.
-func (d *Desk) rejectUnread(ctx context.Context, out Checked, in VerdictInput, err error) (Checked, error) {
-	if err != nil {
-		return out, err
-	}
-	done, err := d.Verdict(ctx, in)
-	out.Done, out.Rejected = done.Done, in.Reason
-	return out, err
-}
-
-// changedWorktree is the rejection of work that is not what was submitted any more
-// (roles-and-knowledge 5.1); the finding says how it differs.
-func changedWorktree(task, how string) VerdictInput {
-	return VerdictInput{Task: task, Verdict: "reject", Reason: "worktree changed during review", Supervisor: true, Checks: true,
-		Findings: []*blackboard.Finding{{Severity: review.Warning, Message: how}}}
-}
-
-// moved says how branch and worktree differ from what was submitted, "" when they do not.
-func (d *Desk) moved(ctx context.Context, t *blackboard.Task) (string, error) {
-	f, err := d.reviewFacts(ctx, t)
-	switch {
-	case err != nil:
-		return "", err
-	case f.Head != t.ReviewCommit || f.BranchTip != t.ReviewCommit:
-		return fmt.Sprintf("HEAD is %.9s, %.9s was submitted", f.Head, t.ReviewCommit), nil
-	case len(f.Dirty) > 0:
-		return "not committed: " + strings.Join(f.Dirty[:min(10, len(f.Dirty))], ", "), nil
-	}
-	return "", nil
 }
 
 // ForeseeChecks gives a task of a rehearsed board the checks that its next review will see,

@@ -46,6 +46,11 @@ type ReviewExit struct {
 	Prior       []*blackboard.Prior   `json:"prior,omitempty"`
 }
 
+// approves reports whether the exit command is a reviewer's approval.
+func (e *Exit) approves() bool {
+	return e.Action == "COMPLETED" && e.Review != nil && e.Review.Status == "ok"
+}
+
 // input turns the payload into a verdict.
 func (r *ReviewExit) input(task string) VerdictInput {
 	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,

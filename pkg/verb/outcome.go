@@ -18,6 +18,7 @@ type Run struct {
 	Output  string // final message, or the end of the output
 	Strict  bool   // exit.strict
 	Answers int    // how many answers of its unit of work there were, this one included
+	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
 }
 
 // Mark remembers what the board said of an agent's work when its run began.
@@ -252,6 +253,9 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	case held && exit == nil:
 		out.Effect, out.Problem = Reask, problem.Error()
 		return out, nil
+	case held && r.Changed != "" && exit.approves():
+		out.Effect, out.Problem = Reask, changedByReviewer(t, r.Changed)
+		return out, nil
 	case held:
 		return d.reviewerExit(ctx, t, exit, out)
 	case mine == "" && others:
@@ -275,11 +279,6 @@ func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *Exit,
 		in.What = "retry"
 	}
 	done, err := d.Verdict(ctx, in)
-	var r *blackboard.Refusal
-	if errors.As(err, &r) && (r.Guard == "G55" || r.Guard == "G56") {
-		in = changedWorktree(t.ID, r.Message)
-		done, err = d.Verdict(ctx, in)
-	}
 	if again := guardProblem(err); again != "" {
 		out.Effect, out.Problem = Reask, again
 		return out, nil

@@ -68,6 +68,11 @@ func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 // submissionFacts looks at the worktree and at what was committed since the base.
 func (d *Desk) submissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
 	f := blackboard.SubmissionFacts{Named: named}
+	if t.Status == blackboard.Claimed {
+		if err := d.EnsureWorktree(ctx, s, t); err != nil {
+			return f, err
+		}
+	}
 	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
 	if err != nil {
 		return f, err
@@ -251,13 +256,20 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	event.Reason, event.What = in.Reason, in.What
 	event.Verdict = &blackboard.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
 	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == "approve" {
-		facts, err := d.reviewFacts(ctx, t)
+		facts, err := d.reviewFacts(ctx, s, t)
 		if err != nil {
 			return out, err
 		}
 		event.Review = &facts
 	}
 	incomplete := d.incomplete(ctx, s.Task(in.Task), in)
+	if in.Verdict != "approve" && incomplete == nil && d.judges(s, in.Task) { // before a coder can go on in the worktree
+		if back, err := d.PutBack(ctx, in.Task, d.caller()); err != nil {
+			out.Notices = append(out.Notices, err.Error())
+		} else if back != "" {
+			out.Notices = append(out.Notices, "the worktree is back at what was submitted; "+back)
+		}
+	}
 	lessons := d.lessons(ctx, s, in)
 	out.Done, err = d.event(ctx, "verdict", in.Task, func(s *blackboard.State, a blackboard.Actor) (err error) {
 		now := d.Now()
@@ -329,8 +341,13 @@ func verdictNotices(before *blackboard.State, in VerdictInput) []string {
 	return n
 }
 
-func (d *Desk) reviewFacts(ctx context.Context, t *blackboard.Task) (blackboard.ReviewFacts, error) {
+func (d *Desk) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (blackboard.ReviewFacts, error) {
 	var f blackboard.ReviewFacts
+	if t.Status == blackboard.ReadyForReview {
+		if err := d.EnsureWorktree(ctx, s, t); err != nil {
+			return f, err
+		}
+	}
 	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
 	if err != nil {
 		return f, err

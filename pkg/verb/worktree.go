@@ -2,7 +2,11 @@ package verb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -62,23 +66,57 @@ func (d *Desk) CreateWorktree(ctx context.Context, id string) (TaskWorktree, err
 		return TaskWorktree{}, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza claim " + id,
 			Message: fmt.Sprintf("task %s is %s and has no worktree; a claim makes it", id, t.Status)}
 	}
-	head, err := d.integrationHead(ctx, s)
+	p, err := d.provideAgain(ctx, s, t)
 	if err != nil {
-		return TaskWorktree{}, err
-	}
-	nonce, err := d.random(8)
-	if err != nil {
-		return TaskWorktree{}, err
-	}
-	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: id, Base: first(t.BaseCommit, head), Keep: true,
-		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: d.Now()})
-	if err != nil {
-		return TaskWorktree{}, err
-	}
-	if err := d.Repo.UnlockWorktree(ctx, id); err != nil {
 		return TaskWorktree{}, err
 	}
 	return TaskWorktree{Task: id, Path: d.rel(p.Path), Branch: p.Branch, Head: p.Head, Status: t.Status}, nil
+}
+
+// EnsureWorktree makes the worktree of a task again whose folder is gone. Its work is on its
+// branch; what was not committed went with the folder.
+func (d *Desk) EnsureWorktree(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
+	if d.rehearsal || t == nil || t.Worktree == "" || t.KindOf() == "msg" {
+		return nil
+	}
+	_, err := os.Lstat(filepath.Join(d.Repo.WorktreePath(t.ID), ".git"))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil // what else is wrong with it is told by whoever uses it
+	}
+	p, err := d.provideAgain(ctx, s, t)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("the folder %s was gone; it was made again at %.9s", t.Worktree, p.Head)
+	if p.Lost != "" {
+		text += ", and what stood there was moved to " + d.rel(p.Lost)
+	}
+	d.progress("%s: %s", t.ID, text)
+	d.Warn(ctx, t.ID, "worktree_made_again", text)
+	return nil
+}
+
+// provideAgain is ProvideWorktree for a task that has a worktree on the board.
+func (d *Desk) provideAgain(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Provided, error) {
+	head, err := d.integrationHead(ctx, s)
+	if err != nil {
+		return git.Provided{}, err
+	}
+	nonce, err := d.random(8)
+	if err != nil {
+		return git.Provided{}, err
+	}
+	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: first(t.BaseCommit, head), Keep: true,
+		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: d.Now()})
+	if err != nil {
+		return p, err
+	}
+	if p.Created {
+		if err := d.setUp(ctx, t.ID); err != nil {
+			return p, errors.Join(err, d.Repo.Abandon(context.WithoutCancel(ctx), t.ID, nonce))
+		}
+	}
+	return p, d.Repo.UnlockWorktree(ctx, t.ID)
 }
 
 // RemoveWorktree removes worktree and branch of a task, but only with proof that nothing

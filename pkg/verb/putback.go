@@ -1,0 +1,106 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+)
+
+// PutBack brings branch and worktree of a task back to the commit that was submitted, saves
+// what differs in the attic, and makes a folder that is gone again. What differs is the work of
+// reviewer, who had the worktree last; with "", and as long as the coder's program still runs,
+// it came late. The text says what the reviewer changed, "" for nothing.
+//
+// Nobody may be at work there: once a coder has claimed rejected work, the worktree is left
+// alone.
+func (d *Desk) PutBack(ctx context.Context, id, reviewer string) (string, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	t := s.Task(id)
+	if d.rehearsal || !atRest(t) {
+		return "", nil
+	}
+	if _, err := d.Repo.Relink(ctx, id); err != nil {
+		return "", err
+	}
+	if err := d.EnsureWorktree(ctx, s, t); err != nil {
+		return "", err
+	}
+	reason := "put back before a review"
+	if reviewer != "" {
+		reason = "made during the review of " + reviewer
+	}
+	back, err := d.Repo.PutBack(ctx, git.Work{ID: id, Reason: reason, Base: t.BaseCommit}, t.ReviewCommit, func() (bool, error) {
+		s, err := d.View(ctx)
+		if err != nil {
+			return false, err
+		}
+		now := s.Task(id)
+		return atRest(now) && now.ReviewCommit == t.ReviewCommit, nil
+	})
+	if err != nil || len(back.Changes) == 0 {
+		return "", err
+	}
+	what := firstTen(back.Changes)
+	if back.Attic != "" {
+		what += "; saved as " + back.Attic
+	}
+	coder := s.Agents[t.AssignedTo]
+	if reviewer == "" || coder != nil && coder.Child != nil && coder.Child.Task == id {
+		d.progress("%s: work after the submission: %s", id, what)
+		return "", d.anomaly(ctx, id, "late_work", "work after the submission: "+what)
+	}
+	return what, d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
+		s.AddAnomaly(id, blackboard.System, "reviewer_changes", blackboard.Settings{"agent": reviewer, "what": what}, d.Now())
+		return nil
+	})
+}
+
+// atRest reports whether a task was submitted and no coder can be at work on it.
+func atRest(t *blackboard.Task) bool {
+	if t == nil || t.ReviewCommit == "" || t.Worktree == "" || !t.ChangesFiles() {
+		return false
+	}
+	switch t.Status {
+	case blackboard.ReadyForReview, blackboard.Approved, blackboard.Blocked:
+		return true
+	case blackboard.Rejected:
+		return t.Claiming == nil
+	}
+	return false
+}
+
+// judges reports whether the caller has the review claim of a task.
+func (d *Desk) judges(s *blackboard.State, id string) bool {
+	t := s.Task(id)
+	if t == nil || t.Status != blackboard.ReadyForReview || t.ReviewingBy == "" || t.ReviewingBy != d.caller() {
+		return false
+	}
+	who, err := d.identify()
+	if err != nil {
+		return false
+	}
+	_, err = s.Clone().Identify(who.actor(s), d.Now())
+	return err == nil
+}
+
+// caller is the agent as which the caller acts, "" for a person.
+func (d *Desk) caller() string { return first(d.Caller.AgentID, d.Caller.As) }
+
+// changedByReviewer is what a reviewer is told who approves work that it has changed.
+func changedByReviewer(t *blackboard.Task, what string) string {
+	return fmt.Sprintf("you changed the work that you judge, so this approval does not count: %s. The worktree is back at %.9s, what was submitted. Judge that without changing it", what, t.ReviewCommit)
+}
+
+// firstTen names the first ten of many.
+func firstTen(names []string) string {
+	if more := len(names) - 10; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:10], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
