@@ -68,7 +68,7 @@ func byPID(a *Agent) string {
 
 // start fills in what every new registration begins with.
 func (a *Agent) start(now time.Time) {
-	a.Status, a.Child = AgentStarting, nil
+	a.Status, a.Child, a.ProviderWait = AgentStarting, nil, nil
 	if a.CurrentTask != "" {
 		a.Status = AgentWorking
 		if a.Role == RoleReviewer {

@@ -24,8 +24,16 @@ type Agent struct {
 	ReservedCents   Amount `yaml:"reserved_cents,omitempty"` // what the run under way may cost; see ReserveCost
 	WaitingFor      string `yaml:"waiting_for,omitempty"`
 	Started         Time   `yaml:"started,omitempty"`
+	// ProviderWait is what the running program says that it waits for.
+	ProviderWait *ProviderWait `yaml:"provider_wait,omitempty"`
 	// Settings are those of the supervisor's environment, by key: the verbs of its agent follow them.
 	Settings map[string]string `yaml:"settings,omitempty"`
+}
+
+// ProviderWait is a wait of an agent program for its provider, with the reason that it gives.
+type ProviderWait struct {
+	Reason string `yaml:"reason" json:"reason"`
+	Until  Time   `yaml:"until" json:"until"`
 }
 
 // Child is the agent program that a registration is running.

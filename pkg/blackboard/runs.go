@@ -71,13 +71,27 @@ func (s *State) ReserveCost(a Actor, cents Amount, now time.Time) error {
 	return nil
 }
 
+// WaitForProvider records what the agent's program says that it waits for; nil: it goes on.
+func (s *State) WaitForProvider(a Actor, w *ProviderWait, now time.Time) error {
+	e, err := s.own(a, now, nil)
+	if err != nil {
+		return err
+	}
+	if e.ProviderWait = w; w != nil {
+		told := *w
+		e.ProviderWait = &told
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "provider_wait", Task: e.CurrentTask, Detail: "waits for the provider until " + string(w.Until) + ": " + w.Reason})
+	}
+	return nil
+}
+
 // EndRun records a finished run: attempt, usage, crash, no child any more (13.3 step 10).
 func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 	e, err := s.own(a, now, nil)
 	if err != nil {
 		return err
 	}
-	e.Child, e.ReservedCents = nil, 0
+	e.Child, e.ReservedCents, e.ProviderWait = nil, 0, nil
 	e.IterationsTotal++
 	s.endPauses(now)
 	if r.Crashed && s.firstCrash(r) {

@@ -133,6 +133,9 @@ func (v *validation) timesOfAgent(id string, a *Agent) {
 	if a.Child != nil {
 		look("child.started", a.Child.Started)
 	}
+	if a.ProviderWait != nil {
+		look("provider_wait.until", a.ProviderWait.Until)
+	}
 }
 
 // look reports a malformed time of a section; what names the field for people.

@@ -228,3 +228,21 @@ func TestAReviewWhoseLeaseIsOverIsNotCalledLive(t *testing.T) {
 		t.Errorf("a lapsed review is %+v", got)
 	}
 }
+
+func TestAProgramThatWaitsForItsProviderIsShownWithReasonAndTime(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		until int // seconds from now
+		want  string
+	}{{71, "its provider until 15:01:11 UTC: rate_limit (429)"}, {-1, ""}} {
+		s := busy()
+		w := &blackboard.ProviderWait{Reason: "rate_limit (429)", Until: blackboard.TimeOf(now.Add(time.Duration(x.until) * time.Second))}
+		s.Agents["coder-1"].ProviderWait = w
+		v := Build(s, Facts{Now: now})
+		for _, a := range v.Agents {
+			if a.ID == "coder-1" && (a.WaitsFor != x.want || (a.ProviderWait != nil) != (x.want != "")) {
+				t.Errorf("a wait that ends in %d s is shown as %q, %+v", x.until, a.WaitsFor, a.ProviderWait)
+			}
+		}
+	}
+}

@@ -120,6 +120,8 @@ type Agent struct {
 	CLI              string `json:"cli,omitempty"`
 	WaitsFor         string `json:"waits_for,omitempty"`
 	ContextPercent   int    `json:"context_percent,omitempty"`
+	// ProviderWait is what its program says that it waits for; WaitsFor says it, too.
+	ProviderWait *blackboard.ProviderWait `json:"provider_wait,omitempty"`
 }
 
 // Waiting is something that only a person can move, with the command that does it. Kind is

@@ -129,15 +129,19 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 	ledger.begin(s.ID, s.Desk.Now())
 	defer ledger.end(s.ID)
 	spent := make(chan struct{}, 1)
+	waits := &providerWait{}
 	hear := spec.Event
 	spec.Event = func(e agent.Event) {
 		if hear != nil {
 			hear(e)
 		}
-		if e.Kind != agent.EventUsage {
+		switch {
+		case waits.hear(e, s.Desk):
+		case e.Kind == agent.EventUsage:
+			ledger.used(s.ID, s.settled(b, e.Usage))
+		default:
 			return
 		}
-		ledger.used(s.ID, s.settled(b, e.Usage))
 		select {
 		case spent <- struct{}{}:
 		default:
@@ -155,6 +159,7 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 			case <-look.C:
 			case <-spent:
 			}
+			s.showProvider(ctx, waits, task)
 			if over := s.overspent(ctx, ledger, task); over != nil {
 				stop(over)
 				return
