@@ -179,6 +179,9 @@ func (r *Repo) CheckoutDetached(ctx context.Context, path, commit string) (warni
 	if err := r.addScratch(ctx, path, commit); err != nil {
 		return fail(err)
 	}
+	if err := r.keepPristine(path); err != nil {
+		return fail(err)
+	}
 	return r.updateSubmodules(ctx, path)
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"liza/pkg/git"
@@ -37,23 +39,65 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 			j.warn("cannot remove %s: %v", j.rel(path), e)
 		}
 	}()
+	var before map[string]string
+	for {
+		file, err := j.nextLog()
+		if err != nil {
+			return "", "", err
+		}
+		failed, changed, err := j.checkOnce(ctx, path, file, candidate)
+		if err != nil || len(changed) == 0 {
+			return failed, j.rel(file), err
+		}
+		names := strings.Join(slices.Sorted(maps.Keys(changed)), ", ")
+		switch {
+		case before == nil: // it may have been a neighbour
+			j.warn("tracked files of %s changed while the checks of %s ran: %s; they run once more in a fresh checkout", j.rel(path), j.name, names)
+			before = changed
+			if err := j.clearCheck(ctx, path); err != nil {
+				return "", "", err
+			}
+		case maps.Equal(before, changed):
+			j.warn("the checks of %s change tracked files: %s; what worktree.setup changes is expected, so do it there", j.name, names)
+			return failed, j.rel(file), nil
+		default:
+			return "", "", fmt.Errorf("cannot trust the checks of %s: tracked files of %s changed twice while they ran, not in the same way: %s; "+
+				"something else writes there, or the checks do: stop it, then try again", j.name, j.rel(path), names)
+		}
+	}
+}
+
+// checkOnce checks the candidate out and runs the commands there. changed are the tracked files
+// that differ from what they were after setup.
+func (j *job) checkOnce(ctx context.Context, path, log, candidate string) (failed string, changed map[string]string, err error) {
 	warnings, err := j.Repo.CheckoutDetached(ctx, path, candidate)
 	if err != nil {
-		return "", "", err
+		return "", nil, err
 	}
 	for _, w := range warnings {
 		j.warn("the checks of %s: %s", j.name, w)
 	}
-	file, err := j.nextLog()
+	failed, changed, err = j.runAll(ctx, path, log, candidate)
 	if err != nil {
-		return "", "", err
+		return "", nil, err
 	}
-	failed, err = j.runAll(ctx, path, file, candidate)
-	return failed, j.rel(file), err
+	after, err := j.Repo.Changed(ctx, path)
+	if err != nil {
+		return "", nil, err
+	}
+	for name, was := range changed {
+		if now, still := after[name]; !still {
+			after[name] = "as committed"
+		} else if now == was {
+			delete(after, name)
+		}
+	}
+	return failed, after, nil
 }
 
-// runAll runs setup, checks and hooks one after the other within one time limit.
-func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed string, err error) {
+// runAll runs setup, checks and hooks one after the other within one time limit. expected are
+// the tracked files that setup changed.
+func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed string, expected map[string]string, err error) {
 	limit := j.Timeout
 	if limit <= 0 {
 		limit = j.state.Duration("integration_check_timeout")
@@ -64,6 +108,11 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 	}
 	end := time.Now().Add(limit)
 	for i, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
+		if i > 0 && i == len(j.Setup) {
+			if expected, err = j.Repo.Changed(ctx, path); err != nil {
+				return "", nil, err
+			}
+		}
 		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
 		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.Run(ctx)
 		if j.onBase(ctx, i < len(j.Setup), candidate, shell, r) {
@@ -71,14 +120,14 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		}
 		switch {
 		case r.TimedOut:
-			return fmt.Sprintf("%q did not end within %s", shell, limit), nil
+			return fmt.Sprintf("%q did not end within %s", shell, limit), expected, nil
 		case r.Err != nil:
-			return "", fmt.Errorf("cannot run the check %q of %s: %w", shell, j.name, r.Err)
+			return "", nil, fmt.Errorf("cannot run the check %q of %s: %w", shell, j.name, r.Err)
 		case r.ExitCode != 0:
-			return fmt.Sprintf("%q ended with exit code %d", shell, r.ExitCode), nil
+			return fmt.Sprintf("%q ended with exit code %d", shell, r.ExitCode), expected, nil
 		}
 	}
-	return "", nil
+	return "", expected, nil
 }
 
 // onBase reports whether a check that failed on the candidate fails in the same way on the
