@@ -108,6 +108,21 @@ func TestFiguresOfAWholeConversationAreMarked(t *testing.T) {
 	}
 }
 
+// qwen tells the figures of the conversation after each resume, as codex does; a run that
+// begins one has its own.
+func TestTokensThatQwenTellsAfterAResumeAreThoseOfTheConversation(t *testing.T) {
+	t.Parallel()
+	said := []byte(`{"type":"system","subtype":"init","session_id":"S"}
+{"type":"result","subtype":"success","is_error":false,"session_id":"S","result":"ok","usage":{"input_tokens":3600,"output_tokens":102,"cache_read_input_tokens":0}}
+`)
+	for _, session := range []string{"", "S"} {
+		u := Explain(catalogued(t, "qwen").Reader(Spec{Session: session}), Recording{Stdout: said}).Usage
+		if u.WholeSession != (session != "") || u.TokensIn != 3600 || u.TokensOut != 102 {
+			t.Errorf("session %q: usage is %+v", session, u)
+		}
+	}
+}
+
 // A program that waits in silence for its provider is not a program that hangs.
 func TestSilenceAfterARefusalIsTheRefusal(t *testing.T) {
 	t.Parallel()

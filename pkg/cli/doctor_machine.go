@@ -225,7 +225,7 @@ func (x *doctor) program(ctx context.Context, name string, options agent.Options
 		return
 	}
 	if _, err := exec.LookPath(a.Info().Binary); err == nil {
-		x.env.Log().Info("asking " + name + " for its version")
+		x.env.Log().Info("looking at " + name) // it may take seconds
 	}
 	found, err := agent.Probe(ctx, a)
 	switch {

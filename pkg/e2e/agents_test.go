@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"liza/pkg/agent"
+	"liza/pkg/history"
 )
 
 // A table collects program × case × outcome, and prints itself when all is done.
@@ -108,11 +110,11 @@ func sprintLimit(t *testing.T) time.Duration {
 
 func TestAProgramWorksThroughAWholeSprint(t *testing.T) {
 	t.Parallel()
-	tab := newTable(t, "Sprints: plan, code, reject, fix, approve, merge", "program\tby\toutcome\tseconds\truns\tcalls\tresumed calls\thosts tried")
+	tab := newTable(t, "Sprints: plan, code, reject, fix, approve, merge", "program\tby\toutcome\tseconds\truns\tcalls\tresumed calls\ttokens told/counted\thosts tried")
 	for _, p := range installed(t) {
 		for _, w := range []way{byVerbs, byExit, byTools} {
 			if w == byTools && p.noTools != "" {
-				tab.add(p.name, w, "cannot: "+p.noTools, "", "", "", "", "")
+				tab.add(p.name, w, "cannot: "+p.noTools, "", "", "", "", "", "")
 				continue
 			}
 			t.Run(p.name+"/"+string(w), func(t *testing.T) {
@@ -132,7 +134,7 @@ func TestAProgramWorksThroughAWholeSprint(t *testing.T) {
 				if !resumes(t, p) {
 					resumed = "cannot"
 				}
-				tab.add(p.name, w, b.Goal.Status, fmt.Sprintf("%.0f", time.Since(began).Seconds()), runs, len(s.seen()), resumed, strings.Join(s.outsiders(), " "))
+				tab.add(p.name, w, b.Goal.Status, fmt.Sprintf("%.0f", time.Since(began).Seconds()), runs, len(s.seen()), resumed, checkTokens(t, pr, s), strings.Join(s.outsiders(), " "))
 				if err != nil {
 					t.Errorf("liza run: %v", err)
 				}
@@ -164,6 +166,41 @@ func checkResumed(t *testing.T, p program, s *server) {
 	if want := resumes(t, p); again != want {
 		t.Errorf("the second iteration was in the old conversation: %v, want %v", again, want)
 	}
+}
+
+// checkTokens compares what the program told of its tokens with what the server counted, and
+// says both. A call for a title or the like, which has no shell, may be left out; nothing may be
+// counted twice, above all not what a resumed conversation had used before.
+func checkTokens(t *testing.T, pr *project, s *server) string {
+	t.Helper()
+	lines, err := history.ReadUsage(filepath.Join(pr.dir, ".liza", "usage.jsonl"))
+	if err != nil {
+		t.Error(err)
+	}
+	told, unknown := 0, 0
+	for _, l := range lines {
+		if l.TokensIn == nil || l.TokensOut == nil {
+			unknown++
+			continue
+		}
+		told += *l.TokensIn + *l.TokensOut
+	}
+	work, all := 0, 0
+	for _, c := range s.seen() {
+		all += tokensIn + tokensOut
+		if c.shell {
+			work += tokensIn + tokensOut
+		}
+	}
+	switch {
+	case len(lines) > 0 && unknown == len(lines):
+		return "unknown"
+	case unknown > 0:
+		t.Errorf("%d of %d runs told no tokens", unknown, len(lines))
+	case told < work || told > all:
+		t.Errorf("the program told %d tokens; the server counted %d, %d of them in its work", told, all, work)
+	}
+	return fmt.Sprintf("%d/%d", told, all)
 }
 
 // checkTools wants that the plan, three submissions and three verdicts came by tools of MCP.

@@ -183,11 +183,11 @@ func (b board) events(task string) []string {
 // An interaction is one run of the program, as Liza has recorded it.
 type interaction struct {
 	Liza struct {
-		Outcome   string             `json:"outcome"`
-		Effect    string             `json:"effect"`
-		TokensIn  *int               `json:"tokens_in"`
-		CostCents *blackboard.Amount `json:"cost_cents"`
-		Seconds   float64            `json:"seconds"`
+		Outcome   string   `json:"outcome"`
+		Effect    string   `json:"effect"`
+		TokensIn  *int     `json:"tokens_in"`
+		CostCents *float64 `json:"cost_cents"`
+		Seconds   float64  `json:"seconds"`
 	} `json:"liza"`
 }
 
