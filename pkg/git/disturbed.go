@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -53,4 +54,18 @@ func fingerprint(path string) string {
 		text += fmt.Sprintf(" %x", sha256.Sum256(data))
 	}
 	return text
+}
+
+// Disturbed is what changed between two answers of Changed: files that differ now in another
+// way than at first, or no longer.
+func Disturbed(first, now map[string]string) map[string]string {
+	changed := maps.Clone(now)
+	for name, was := range first {
+		if is, still := now[name]; !still {
+			changed[name] = "as committed"
+		} else if is == was {
+			delete(changed, name)
+		}
+	}
+	return changed
 }

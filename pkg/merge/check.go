@@ -85,14 +85,7 @@ func (j *job) checkOnce(ctx context.Context, path, log, candidate string) (faile
 	if err != nil {
 		return "", nil, err
 	}
-	for name, was := range changed {
-		if now, still := after[name]; !still {
-			after[name] = "as committed"
-		} else if now == was {
-			delete(after, name)
-		}
-	}
-	return failed, after, nil
+	return failed, git.Disturbed(changed, after), nil
 }
 
 // runAll runs setup, checks and hooks one after the other within one time limit. expected are

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/git"
 	"liza/pkg/safefile"
 )
 
@@ -33,21 +35,57 @@ type Bench struct {
 	Hooks     []string                  // commands after the checks
 	Mask      func(text string) string  // what is quoted of an output; nil: all of it
 	MaskLog   func(w io.Writer) io.WriteCloser
-	Base      func(ctx context.Context, check, command string) (End, error) // how it ends without the change; nil: nobody asks
-	Passed    func(command string)                                          // told of each command that passed; may be nil
-	BaseLog   func(stored string) string                                    // the path of a log of the base that stands in a check
-	Before    []*blackboard.Check                                           // results that may be of the same commit
-	Say       func(text string)                                             // told what begins; may be nil
-	LookOnly  bool                                                          // run nothing: what would have to run is left open
-	Worktree  func(ctx context.Context) (dir string, err error)             // makes the throw-away worktree at the commit
+	Base      func(ctx context.Context, check, command string) (End, error)    // how it ends without the change; nil: nobody asks
+	Passed    func(command string)                                             // told of each command that passed; may be nil
+	BaseLog   func(stored string) string                                       // the path of a log of the base that stands in a check
+	Before    []*blackboard.Check                                              // results that may be of the same commit
+	Say       func(text string)                                                // told what begins; may be nil
+	LookOnly  bool                                                             // run nothing: what would have to run is left open
+	Worktree  func(ctx context.Context) (dir string, err error)                // makes the throw-away worktree at the commit
+	Changed   func(ctx context.Context, dir string) (map[string]string, error) // its tracked files that differ from the commit; nil: nobody looks
 	worktree  string
+	expected  map[string]string // what setup changed
 	setupTold bool
 	setup     error // how setup failed
 }
 
 // Run does all checks of a submission, in their order. An error means that they could not
-// be done, or that ctx ended; then there is no result.
+// be done, that their worktree was written to by others, or that ctx ended; then there is no result.
 func (s *Submission) Run(ctx context.Context, b *Bench) ([]Result, error) {
+	results, err := s.runAll(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := b.disturbed(ctx)
+	if err != nil || len(changed) == 0 {
+		return results, err
+	}
+	// It may have been a neighbour: what was found in a disturbed worktree decides nothing.
+	b.say("tracked files changed while the checks ran: " + namesOf(changed) + "; they run once more in a fresh checkout")
+	again := *b
+	again.worktree, again.expected, again.setup, again.setupTold, again.Before = "", nil, nil, false, nil
+	if results, err = s.runAll(ctx, &again); err != nil {
+		return nil, err
+	}
+	twice, err := again.disturbed(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(twice) == 0:
+		return results, nil
+	case maps.Equal(changed, twice):
+		b.say("the checks change tracked files: " + namesOf(twice) + "; what worktree.setup changes is expected, so do it there")
+		return results, nil
+	}
+	return nil, fmt.Errorf("cannot trust the checks: tracked files changed twice while they ran, not in the same way: %s; "+
+		"something else writes there, or the checks do", namesOf(twice))
+}
+
+func namesOf(changed map[string]string) string {
+	return strings.Join(slices.Sorted(maps.Keys(changed)), ", ")
+}
+
+func (s *Submission) runAll(ctx context.Context, b *Bench) ([]Result, error) {
 	results := s.look()
 	detected := Detect(b.Tree)
 	for _, name := range order {
@@ -174,9 +212,7 @@ func (s *Submission) runCheck(ctx context.Context, b *Bench, name string, comman
 	if err := os.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Result{}, fmt.Errorf("cannot begin the log of the check %s: %v", name, err)
 	}
-	if b.Say != nil {
-		b.Say("check " + name + ": " + strings.Join(commands, "; "))
-	}
+	b.say("check " + name + ": " + strings.Join(commands, "; "))
 	total := blackboard.Check{Name: name, Status: Skipped, Message: "tool not found", Log: log}
 	for _, command := range commands {
 		if err := b.runCommand(ctx, name, command, &total); err != nil {
@@ -312,7 +348,25 @@ func (b *Bench) open(ctx context.Context) (err error) {
 			return nil
 		}
 	}
-	return nil
+	if b.Changed != nil {
+		b.expected, err = b.Changed(ctx, b.worktree)
+	}
+	return err
+}
+
+func (b *Bench) say(text string) {
+	if b.Say != nil {
+		b.Say(text)
+	}
+}
+
+// disturbed lists the tracked files that changed since setup.
+func (b *Bench) disturbed(ctx context.Context) (map[string]string, error) {
+	if b.worktree == "" || b.Changed == nil {
+		return nil, nil
+	}
+	now, err := b.Changed(ctx, b.worktree)
+	return git.Disturbed(b.expected, now), err
 }
 
 // toolOf is the program that a detected command begins with, "" when the shell has to say.

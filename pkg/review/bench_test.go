@@ -265,3 +265,58 @@ func TestTheOutputOfAnotherCommandIsNotTakenOver(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A command of the check stands in for the neighbour: what it writes differs from run to run,
+// as a neighbour's does, or is written in the first run alone.
+func TestAWorktreeThatANeighbourWritesIntoDecidesNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		setup, check, status string // "" for a status: there is no result
+		said                 string
+	}{
+		"nobody writes":                 {check: "touch new; exit 0", status: review.Passed},
+		"a failure is written once":     {check: "test -e ../once && exit 0; touch ../once; echo worse >> code.txt; exit 1", status: review.Passed, said: "once more in a fresh checkout"},
+		"a failure is hidden once":      {check: "grep -q hidden code.txt && exit 0; test -e ../once && exit 1; touch ../once; echo hidden > code.txt; exit 0", status: review.Failed, said: "once more in a fresh checkout"},
+		"something else each time":      {check: "date +%N >> code.txt; exit 0"},
+		"the check itself writes":       {check: "echo generated >> code.txt; exit 0", status: review.Passed, said: "change tracked files: code.txt"},
+		"what setup writes is expected": {setup: "date +%N >> code.txt", check: "true", status: review.Passed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			p := newPlace(t, nil)
+			s := work()
+			s.Settings.Checks[review.Tests] = review.Setting{Enabled: true, Severity: review.Error, Command: c.check}
+			b := p.bench()
+			if c.setup != "" {
+				b.Setup = []string{c.setup}
+			}
+			b.Worktree = func(context.Context) (string, error) {
+				dir := filepath.Join(root, "checkout")
+				return dir, errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "code.txt"), []byte("as committed\n"), 0o644))
+			}
+			b.Changed = func(_ context.Context, dir string) (map[string]string, error) {
+				data, err := os.ReadFile(filepath.Join(dir, "code.txt"))
+				if string(data) == "as committed\n" {
+					return map[string]string{}, err
+				}
+				return map[string]string{"code.txt": string(data)}, err
+			}
+			var said []string
+			b.Say = func(text string) { said = append(said, text) }
+			results, err := s.Run(t.Context(), b)
+			status := ""
+			for _, r := range results {
+				if r.Check.Name == review.Tests {
+					status = r.Check.Status
+				}
+			}
+			if status != c.status || (err != nil) != (c.status == "") || err != nil && !strings.Contains(err.Error(), "cannot trust the checks") {
+				t.Errorf("the check is %q, %v; want %q", status, err, c.status)
+			}
+			if all := strings.Join(said, "\n"); !strings.Contains(all, c.said) || c.said == "" && c.status != "" && strings.Contains(all, "tracked") {
+				t.Errorf("said %q, want %q", all, c.said)
+			}
+		})
+	}
+}

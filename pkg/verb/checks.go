@@ -171,7 +171,7 @@ func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 		Log: func(check string) string { return d.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: d.Secrets.Mask,
 		MaskLog:  func(w io.Writer) io.WriteCloser { return d.Secrets.Writer(w) },
 		Say:      func(text string) { d.progress("%s: %s", t.ID, text) },
-		Worktree: func(ctx context.Context) (string, error) { return d.openReview(ctx, t) }}
+		Worktree: func(ctx context.Context) (string, error) { return d.openReview(ctx, t) }, Changed: d.Repo.Changed}
 	if t.Review != nil {
 		b.Before = t.Review.Checks
 	}
