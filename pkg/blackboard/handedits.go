@@ -1,27 +1,119 @@
 package blackboard
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+)
 
-// TakeHandEdits gives an edit of a status that a person made in the file the meaning of the
-// verb of that name: CLAIMED → UNCLAIMED is a release. Otherwise the claim's leftovers would
-// stand in the way of everybody who claims the task. prev is the state before the edit. The
-// program of the claim is stopped by who claims the task next.
-func (s *State) TakeHandEdits(prev *State, now time.Time) {
-	for i := range s.Tasks {
-		t := s.Tasks[i]
-		if t == nil || t.Status != Unclaimed {
+// A status that a person changed in the file means the verb of that name. Where a verb of a
+// person does it on the board alone, the edit is taken as that verb. Every other edit of a status
+// is refused: the task stays what it was, and the verb is named. So no edit leaves a claim, a
+// review or a worktree that agents would stumble over again and again.
+
+// byHand are the edits of a status that are taken as a verb.
+var byHand = map[[2]Status]Event{
+	{Draft, Unclaimed}:           EvFinalize,
+	{Claimed, Unclaimed}:         EvRelease,
+	{Unclaimed, Blocked}:         EvBlock,
+	{Claimed, Blocked}:           EvBlock,
+	{Rejected, Blocked}:          EvBlock,
+	{IntegrationFailed, Blocked}: EvBlock,
+}
+
+// TakeHandEdits gives the edits of statuses that a person made in the file their meaning, and
+// returns those that are refused: their tasks are put back to what they were in prev, the state
+// before the edit. The program of a claim that is over is stopped by who claims the task next.
+func (s *State) TakeHandEdits(prev *State, now time.Time) []Violation {
+	var refused []Violation
+	for i, t := range s.Tasks {
+		if t == nil || s.find(t.ID) != t || !t.Status.Known() {
 			continue
 		}
 		old := prev.find(t.ID)
-		if old == nil || old.Status != Claimed || old.AssignedTo == "" {
+		if old == nil || old.Status == t.Status || !old.Status.Known() {
 			continue
 		}
-		t = s.Own(t)
-		t.AssignedTo, t.ClaimGeneration, t.LeaseExpires, t.Claiming = "", "", "", nil
-		t.HandoffPending = t.Worktree != ""
-		s.freeAgent(old.AssignedTo, t.ID)
-		reason := "the status was edited by hand"
-		t.History = append(t.History, &HistoryEntry{Time: TimeOf(now), Event: "released", Agent: Human, What: "claim", Holder: old.AssignedTo, Reason: reason})
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: Human, Action: "released", Task: t.ID, Detail: old.AssignedTo + ": " + reason})
+		to := t.Status
+		err := s.takeHandEdit(s.Own(t), old, now)
+		if err == nil {
+			continue
+		}
+		back := *old
+		taskCopier.own(reflect.ValueOf(&back).Elem())
+		*s.Own(s.Tasks[i]) = back
+		why := ""
+		if err != errNoVerb {
+			why = " (" + err.Error() + ")"
+		}
+		refused = append(refused, Violation{Rule: "V67", Severity: SeverityError, Path: "tasks[" + t.ID + "].status", Subjects: []string{t.ID},
+			Message: fmt.Sprintf("task %s: %s was changed to %s by hand%s; the task stays as it was; next: %s", t.ID, old.Status, to, why, verbInstead(old, to))})
 	}
+	return refused
+}
+
+// errNoVerb says that no verb of a person makes that of a task on the board alone.
+var errNoVerb = errors.New("no verb does that")
+
+// takeHandEdit carries out the verb that the edit of t means.
+func (s *State) takeHandEdit(t, old *Task, now time.Time) error {
+	event, ok := byHand[[2]Status{old.Status, t.Status}]
+	if !ok {
+		return errNoVerb
+	}
+	in := Input{Reason: "the status was edited by hand"}
+	switch event {
+	case EvRelease:
+		in.Force, in.HasWork = true, t.Worktree != ""
+	case EvBlock:
+		in.Reason, in.Questions = t.BlockedReason, t.BlockedQuestions
+		if why := LintReason(in.Reason); why != "" && !blank(in.Reason) {
+			return fmt.Errorf("blocked_reason %s", why)
+		}
+	}
+	// The verb begins with what the task was, also where the person cleared the claim as well.
+	t.Status, t.AssignedTo, t.ClaimGeneration, t.LeaseExpires, t.Claiming = old.Status, old.AssignedTo, old.ClaimGeneration, old.LeaseExpires, old.Claiming
+	return s.run(event, t.ID, Actor{ID: Human}, in, now)
+}
+
+// verbInstead is the command for what the edit of a status wants, or that comes nearest.
+func verbInstead(t *Task, to Status) string {
+	id := t.ID
+	reject := "liza --as code-reviewer-1 verdict " + id + " reject --reason T"
+	switch {
+	case t.Status.Terminal():
+		return "liza add-task"
+	case to == Claimed:
+		return "liza --as coder-1 claim " + id
+	case to == ReadyForReview:
+		return "liza --as coder-1 submit " + id
+	case to == Approved:
+		return "liza --as code-reviewer-1 verdict " + id + " approve"
+	case to == Merged, to == IntegrationFailed:
+		return "liza merge " + id
+	case t.Status == Approved:
+		return "liza reject-merge " + id + " --reason T"
+	case to == Rejected:
+		return reject
+	case to == Superseded && t.Status != Claimed:
+		return "liza supersede " + id + " --by ID --reason T"
+	case to == Abandoned && t.Status != Claimed:
+		return "liza abandon " + id + " --reason T"
+	case to == Unclaimed && t.Status == Draft:
+		return "liza finalize " + id
+	case to == Unclaimed && t.Status == Blocked && t.Halt != nil:
+		return "liza resubmit " + id + " --limit KEY=VALUE"
+	case to == Unclaimed && t.Status == Blocked:
+		return "liza unblock " + id + " --reason T"
+	case to == Unclaimed && t.Status == ReadyForReview:
+		return reject
+	case to == Unclaimed && t.Status != Claimed:
+		return "liza rerun " + id + " --reason T"
+	case to == Blocked && byHand[[2]Status{t.Status, to}] == EvBlock:
+		return "liza block " + id + " --reason T --question T"
+	case t.Status == Claimed:
+		return "liza release " + id + " --force --reason T"
+	}
+	return "liza hold " + id + " --reason T"
 }

@@ -283,6 +283,9 @@ func outsideMutations() []mutation {
 		{rule: "V66", name: "comes from the store", damage: func(_ *State, f *Facts) {
 			f.Decode = []Violation{{Rule: "V66", Path: "tasks[merging].status", Subjects: []string{"merging"}, Message: "task merging: APPROVED was not reached by a verb"}}
 		}, path: "tasks[merging].status", subject: "merging", message: "task merging: APPROVED was not reached by a verb"},
+		{rule: "V67", name: "comes from the store", damage: func(_ *State, f *Facts) {
+			f.Decode = []Violation{{Rule: "V67", Path: "tasks[claimed].status", Subjects: []string{"claimed"}, Message: "task claimed: CLAIMED was changed to REJECTED by hand"}}
+		}, path: "tasks[claimed].status", subject: "claimed", message: "task claimed: CLAIMED was changed to REJECTED by hand"},
 		{rule: "V62", name: "in a task", damage: func(s *State, f *Facts) {
 			s.Task("claimed").Scope = "use hunter2 here"
 			f.Secrets = findsHunter2

@@ -87,6 +87,7 @@ var validationRules = []validationRule{
 	{"V64", asWarning, onDemand, !fixable, "approval rate of the sprint is above 95 % with at least 5 verdicts", checkApprovalRate},
 	{"V65", asError, onWrite, !fixable, "claim_seq, iteration or review_cycles_total lower than in the last revision (iteration: except rerun, unblock and a claim by another coder)", perTask(checkCountersGrow)},
 	{"V66", asError, onWrite, !fixable, "APPROVED or MERGED, or who approved what, changed by hand: no seal fits (MERGED when it came onto the board: history)", nil},
+	{"V67", asError, onDemand, !fixable, "the status was changed by hand in a way that no verb of a person does on the board alone: the next write puts the task back", nil},
 }
 
 // perTask makes the check of a rule from the check of one task.

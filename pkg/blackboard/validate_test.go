@@ -87,11 +87,11 @@ func TestEachRuleSeesItsOwnMutationAndNoOtherDoes(t *testing.T) {
 	}
 }
 
-func TestTheTableHasTheRulesV01ToV66InOrder(t *testing.T) {
+func TestTheTableHasTheRulesV01ToV67InOrder(t *testing.T) {
 	t.Parallel()
 	rules := RulesOfValidation()
-	if len(rules) != 66 {
-		t.Fatalf("%d rules, want 66", len(rules))
+	if len(rules) != 67 {
+		t.Fatalf("%d rules, want 67", len(rules))
 	}
 	for i, rule := range rules {
 		if want := fmt.Sprintf("V%02d", i+1); rule.ID != want || rule.Text == "" {

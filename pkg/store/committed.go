@@ -158,6 +158,29 @@ func (f *File) handEdit(now *blackboard.State, previous *version) blackboard.Ent
 	return e
 }
 
+// putBack tells of edits of statuses that were refused. What the person wrote is kept.
+func (f *File) putBack(v *version, refused []blackboard.Violation) []blackboard.Entry {
+	if len(refused) == 0 {
+		return nil
+	}
+	kept := f.keepConflict("person", v.doc.Bytes())
+	var entries []blackboard.Entry
+	for _, r := range refused {
+		f.o.Alert(AlertHandEdit, r.Message+"; the edit is kept in "+kept)
+		entries = append(entries, blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.System, Action: "edit_refused", Task: r.Subjects[0], Detail: r.Message})
+	}
+	return entries
+}
+
+// taken is a state with the meaning of a person's edit since previous, and what was refused of it.
+func (f *File) taken(v, previous *version) (*blackboard.State, []blackboard.Violation) {
+	s := v.base.Fork()
+	if previous == nil {
+		return s, nil
+	}
+	return s, s.TakeHandEdits(previous.base, f.o.Now())
+}
+
 // editedByHand is the journal entry for an edit of what is named.
 func editedByHand(names []string, now *blackboard.State) blackboard.Entry {
 	e := blackboard.Entry{Action: "edited_by_hand", Detail: "state.yaml was edited by hand"}

@@ -93,15 +93,23 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 	if forged := f.forgeries(next, previous, rec, true); len(forged) > 0 {
 		return done, &InvalidError{Path: f.o.Path, Violations: forged}
 	}
-	if refused := f.brokenBy(before, next, mine); len(refused) > 0 {
+	after, refused := f.taken(next, previous)
+	if len(refused) > 0 {
+		return done, &InvalidError{Path: f.o.Path, Violations: locate(mine.doc, refused)}
+	}
+	if refused := f.brokenBy(before, &version{doc: next.doc, base: after}, mine); len(refused) > 0 {
 		return done, &InvalidError{Path: f.o.Path, Violations: refused}
 	}
 	edit := next.doc.Edit()
-	edit.PatchBehind("version", "revision", next.base.Revision, before.base.Revision+1)
+	edit.PatchBehind("version", "revision", next.base.Revision, before.base.Revision)
 	doc, err := edit.Apply()
+	if err == nil {
+		doc, err = compare(doc, next.base, after).apply(doc, before.base.Revision)
+	}
 	if err != nil {
 		return done, err
 	}
+	verbs := after.Entries()
 	next = &version{doc: doc, base: state(doc)}
 	next.base.Index()
 	if err := f.repair(before.base.Revision); err != nil {
@@ -109,7 +117,7 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 	}
 	done.Revision = next.base.Revision
 	entry := editedByHand(done.Names, next.base)
-	return done, f.commit(before, next, rec, f.complete(op, []blackboard.Entry{entry}))
+	return done, f.commit(before, next, rec, f.complete(op, append([]blackboard.Entry{entry}, verbs...)))
 }
 
 // mergeEdit makes the next version of what is there and what a person made of base.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -185,9 +186,14 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 		return nil, &InvalidError{Path: f.o.Path, Violations: found}
 	}
 	if len(found) > 0 {
-		v = previous
+		v, previous = previous, nil
 	}
-	return v.base.Fork(), nil
+	if v.base.Revision > rec.Revision {
+		previous = nil
+	}
+	s, _ := f.taken(v, previous)
+	s.ClearEntries()
+	return s, nil
 }
 
 // read reads the file and decodes what changed since the last time.
@@ -345,7 +351,14 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 		}
 		i.Previous = f.written(rec).state().Clone()
 	}
-	i.Decode = append(i.Decode, f.inspectSeals(v, rec)...)
+	seals := f.inspectSeals(v, rec)
+	i.Decode = append(i.Decode, seals...)
+	forged := slices.ContainsFunc(seals, func(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError })
+	if i.Previous != nil && rec.Revision == v.base.Revision && !forged {
+		s, refused := f.taken(v, f.written(rec))
+		s.ClearEntries()
+		i.State, i.Decode = s.Clone(), append(i.Decode, locate(v.doc, refused)...)
+	}
 	return i, nil
 }
 

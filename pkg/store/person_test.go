@@ -444,7 +444,8 @@ config: {}
 	q.create(1)
 	q.edit("status: UNCLAIMED", "status: DRAFT")
 	i, err = q.open().Inspect(t.Context())
-	if err != nil || i.Previous == nil || i.Previous.Tasks[0].Status != blackboard.Unclaimed || i.State.Tasks[0].Status != blackboard.Draft {
+	if err != nil || i.Previous == nil || i.Previous.Tasks[0].Status != blackboard.Unclaimed || i.State.Tasks[0].Status != blackboard.Unclaimed ||
+		len(i.Decode) != 1 || !strings.Contains(i.Decode[0].String(), "V67 task task-1: UNCLAIMED was changed to DRAFT by hand") {
 		t.Errorf("after an edit: %+v, %v", i, err)
 	}
 }

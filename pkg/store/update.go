@@ -110,8 +110,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	}
 	f.o.At("W3")
 	after := before.base.Fork()
-	if edited && previous != nil {
-		after.TakeHandEdits(previous.base, f.o.Now())
+	var putBack []blackboard.Violation
+	if edited && previous != nil && !op.Adopt {
+		putBack = after.TakeHandEdits(previous.base, f.o.Now())
 	}
 	if err := change(after); errors.Is(err, ErrUnchanged) {
 		return nil
@@ -140,6 +141,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if edited {
 		entries = append([]blackboard.Entry{f.handEdit(before.base, previous)}, entries...)
 	}
+	entries = append(entries, f.putBack(before, putBack)...)
 	next, err := f.validated(before, previous.state(), after, changes)
 	if err != nil {
 		return err
