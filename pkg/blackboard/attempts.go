@@ -4,6 +4,7 @@ package blackboard
 // 2.3, attempts).
 var attemptOutcomes = map[string]string{
 	"ready_for_review": "submitted", "approved": "approved", "rejected": "rejected", "merged": "merged", "blocked": "blocked", "retried": "retry",
+	"approval_voided": "submitted",
 }
 
 // finishedRun is the outcome of a run of which nothing is known yet but that it ended well.

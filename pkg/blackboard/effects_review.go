@@ -72,6 +72,20 @@ var storeApproval = Effect{"approved_by, approved_commit = review_commit; reject
 	}
 }}
 
+var takeApprovalBack = Effect{"approved_by, approved_commit, merge_approval null; review.status null; the review claim again, when the reviewer has no other", func(m *move) {
+	t, a := m.task, m.me()
+	t.ApprovedBy, t.ApprovedCommit, t.MergeApproval = "", "", nil
+	if t.Review != nil {
+		t.Review = &Review{Commit: t.Review.Commit, At: t.Review.At, Checks: t.Review.Checks, Findings: t.Review.Findings}
+	}
+	if a.CurrentTask == "" {
+		t.ReviewingBy, t.ReviewingGeneration, t.ReviewLeaseExpires = m.actor.ID, a.Generation, m.state.lease(m.now)
+		a.Status, a.CurrentTask, a.LeaseExpires, a.WaitingFor = AgentReviewing, t.ID, t.ReviewLeaseExpires, ""
+	}
+	m.h.Commit, m.h.Reason = t.ReviewCommit, oneLine(m.in.Reason)
+	m.detail = m.in.Reason
+}}
+
 // journalWarnings moves the warnings of an approved review into the journal: in mode yolo
 // they stand nowhere else (roles-and-knowledge 5.6).
 func (m *move) journalWarnings(r *Review) {

@@ -247,6 +247,12 @@ func (s *State) RejectMerge(id string, a Actor, in Input, now time.Time) error {
 	return s.run(EvRejectMerge, id, a, in, now)
 }
 
+// VoidApproval takes the approval of a run back that ends by saying something else (T42): the
+// reviewer has to judge again. It comes before EndRun, in the same write.
+func (s *State) VoidApproval(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvVoidApproval, id, a, in, now)
+}
+
 // IntendMerge records the candidate before the integration branch moves (T21).
 func (s *State) IntendMerge(id string, a Actor, in Input, now time.Time) error {
 	return s.run(EvMergeIntent, id, a, in, now)

@@ -1,5 +1,7 @@
 package blackboard
 
+import "time"
+
 // The guards of the merge and of a person's release of it.
 
 // merge has the facts of a merge, none when the caller gave none.
@@ -44,6 +46,33 @@ var integrationFree = Guard{"G64", "no worktree has the integration branch check
 	}
 	return nil
 })}
+
+var approvingRunOver = Guard{"G67", "the run of the reviewer's program that approved has ended", func(m *move) error {
+	if by := m.state.ApprovingRun(m.task, m.now, m.actor.Facts); by != "" {
+		return m.noBut("liza status", "G67", ExitRefused, "%s approved %s in a run that has not ended yet; what that says last has to agree", by, m.task.ID)
+	}
+	return nil
+}}
+
+// ApprovingRun is the reviewer whose program approved a task and still runs, "" for none: how
+// that run ends can contradict the approval. A supervisor that died waits for nothing.
+func (s *State) ApprovingRun(t *Task, now time.Time, facts ProcessFacts) string {
+	e := s.Agents[t.ApprovedBy]
+	if t.Status != Approved || e == nil || e.Role != RoleReviewer || e.Child == nil || e.Child.Task != t.ID {
+		return ""
+	}
+	if live, _ := s.Liveness(t.ApprovedBy, now, facts); live == Expired || live == Dead {
+		return ""
+	}
+	return t.ApprovedBy
+}
+
+var approvedInThisRun = Guard{"", "the caller approved the task, in the run that ends now", func(m *move) error {
+	if a := m.me(); m.task.ApprovedBy != m.actor.ID || a == nil || a.Child == nil || a.Child.Task != m.task.ID {
+		return m.noBut("liza show "+m.task.ID, "", ExitFailure, "%s did not approve %s in this run", m.actor.ID, m.task.ID)
+	}
+	return nil
+}}
 
 var containedInIntegration = Guard{"", "git shows that the integration branch contains the work", onlyCode(func(m *move) error {
 	if f := m.merge(); !f.Contained || f.Commit == "" {

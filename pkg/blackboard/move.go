@@ -24,6 +24,7 @@ const (
 	EvReject            Event = "reject"
 	EvReplan            Event = "replan"
 	EvReviewRelease     Event = "review_release"
+	EvVoidApproval      Event = "void_approval"
 	EvApproveMerge      Event = "approve_merge"
 	EvRejectMerge       Event = "reject_merge"
 	EvMergeIntent       Event = "merge_intent"

@@ -8,6 +8,11 @@ import (
 // overruledPrefix begins the reason of a rejection that the gate made of an approval (G58).
 const overruledPrefix = "rejected by the gate: "
 
+// Overruled reports whether the rejection of a task is the gate's, of work that its reviewer approved.
+func (t *Task) Overruled() bool {
+	return t.RejectionReason != nil && strings.HasPrefix(t.RejectionReason.Summary, overruledPrefix)
+}
+
 // repeated tells whether the event is the latest of its task, by the same actor with the
 // same arguments, and still stands (protocol 0.7). A merge is nobody's in particular:
 // whoever comes second finds it done.
@@ -24,7 +29,7 @@ func (m *move) repeated(event Event) bool {
 		same := !t.ChangesFiles() || h.Commit != "" && h.Commit == m.submission().Commit
 		return t.Status == ReadyForReview && h.Event == "ready_for_review" && same && h.NoTests == in.NoTests
 	case EvApprove:
-		overruled := m.rejectedBefore() && strings.HasPrefix(t.RejectionReason.Summary, overruledPrefix)
+		overruled := m.rejectedBefore() && t.Overruled()
 		return (overruled || t.Status == Approved && h.Event == "approved" && !h.Merge) && m.sameFindings()
 	case EvReject:
 		return m.rejectedBefore() && t.RejectionReason.Summary == in.Reason && m.sameFindings() && m.sameAdvice()

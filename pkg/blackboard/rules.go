@@ -104,7 +104,7 @@ var Rules = []Rule{
 		Does:    does(refuseMerge, endReview, endClaim, deadlock),
 		History: names("rejected", "blocked"), Log: names("merge_rejected", "blocked")},
 	{ID: "T21", Event: EvMergeIntent, From: from(Approved), To: Approved, Who: SReviewer | BySystem | ByHuman,
-		Needs: needs(controlsOpen, notHeld, mergeApproved, mergerAllowed, commitThere, integrationThere, integrationFree),
+		Needs: needs(controlsOpen, notHeld, mergeApproved, mergerAllowed, commitThere, integrationThere, integrationFree, approvingRunOver),
 		Does:  does(storeMergeIntent)},
 	{ID: "T22", Event: EvMerge, From: from(Approved), To: Merged, Who: SReviewer | BySystem | ByHuman,
 		Needs:   needs(containedInIntegration),
@@ -195,6 +195,10 @@ var Rules = []Rule{
 		Needs:   needs(notHeld, headUnmoved, cleanForApproval, reviewDisabled),
 		Does:    does(approveByPerson, endReview),
 		History: names("approved"), Log: names("merge_approved")},
+	{ID: "T42", Event: EvVoidApproval, From: from(Approved), To: ReadyForReview, Who: SReviewer,
+		Needs:   needs(approvedInThisRun),
+		Does:    does(takeApprovalBack),
+		History: names("approval_voided"), Log: names("approval_voided")},
 }
 
 func needs(g ...Guard) []Guard   { return g }

@@ -90,6 +90,12 @@ var free = []situation{
 	{"rejected long ago", Rejected, func(b *board) { b.rejected("x", 2); b.after(time.Hour) }},
 	{"rejected, iterations used up", Rejected, func(b *board) { b.rejected("x", 2).MaxIterations = 1 }},
 	{"approved", Approved, func(b *board) { b.ready("x", 2); b.claimReview("x", "code-reviewer-1"); b.approve("x") }},
+	{"approved in a run that goes on", Approved, func(b *board) {
+		b.ready("x", 2)
+		b.claimReview("x", "code-reviewer-1")
+		b.approve("x")
+		b.must(b.Spawned(supervisorOf("code-reviewer-1"), Child{PID: 4711, Run: 2, TokenHash: "sha256:run-code-reviewer-1", Task: "x"}, b.now))
+	}},
 	{"approved, waiting for a person", Approved, func(b *board) { b.approvedStrict("x") }},
 	{"approved, waiting, in the last cycle", Approved, func(b *board) { b.approvedStrict("x").MaxReviewCycles = 1 }},
 	{"merged", Merged, func(b *board) { b.done("x", 2) }},
@@ -179,6 +185,9 @@ var trials = []trial{
 	}},
 	{"reject_merge, mode disabled", EvRejectMerge, func(b *board, a Actor) error {
 		return b.RejectMerge("x", a, Input{Reason: "not this way", ReviewMode: "disabled"}, b.now)
+	}},
+	{"void_approval", EvVoidApproval, func(b *board, a Actor) error {
+		return b.VoidApproval("x", a, Input{Reason: "the exit command says needs_fix"}, b.now)
 	}},
 	{"merge_intent", EvMergeIntent, func(b *board, a Actor) error { return b.IntendMerge("x", a, mergeable(commitOf(901)), b.now) }},
 	{"merge", EvMerge, func(b *board, a Actor) error { return b.FinishMerge("x", a, mergeable(commitOf(901)), b.now) }},

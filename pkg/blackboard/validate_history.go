@@ -83,7 +83,7 @@ func leadsTo(e *HistoryEntry) []Status {
 		return []Status{Draft, Unclaimed}
 	case "finalized", "unblocked":
 		return []Status{Unclaimed}
-	case "ready_for_review", "submitted_for_review":
+	case "ready_for_review", "submitted_for_review", "approval_voided":
 		return []Status{ReadyForReview}
 	case "approved":
 		return []Status{Approved}

@@ -57,7 +57,7 @@ func commandOf(event Event) string {
 		return "claim"
 	case EvClaimReview:
 		return "claim-review"
-	case EvApprove, EvReject, EvReplan:
+	case EvApprove, EvReject, EvReplan, EvVoidApproval:
 		return "verdict"
 	case EvReviewRelease:
 		return "release"

@@ -22,17 +22,28 @@ func reviewed(t *testing.T, p *verbtest.Place, task, answer string) (prompts []s
 	return reviewedInRuns(t, p, task, nil, finished(answer))
 }
 
-// reviewedInRuns is reviewed with several answers; before is called in each run.
-func reviewedInRuns(t *testing.T, p *verbtest.Place, task string, before func(run int), results ...agent.Result) (prompts []string, lines []string) {
+// reviewedInRuns is reviewed with several answers; before is called in each run, with its token.
+func reviewedInRuns(t *testing.T, p *verbtest.Place, task string, before func(run int, token string), results ...agent.Result) (prompts []string, lines []string) {
 	t.Helper()
 	ctx := t.Context()
-	run := answers(&prompts, before, results...)
-	s := &supervisor.Supervisor{Desk: p.Desk(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true, Task: task,
+	token := ""
+	run := answers(&prompts, func(n int) {
+		if before != nil {
+			before(n, token)
+		}
+	}, results...)
+	start, _ := agent.ProcessStart(os.Getpid())
+	s := &supervisor.Supervisor{Desk: p.Desk(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), PIDStart: start, Liza: "/bin/true", Once: true, Task: task,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Print:   func(l supervisor.Line) { lines = append(lines, l.Text) },
 		Start: func(ctx context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
 			if err := s.Started(agent.Process{Pid: os.Getpid()}); err != nil {
 				return agent.Result{Outcome: agent.Killed, Error: err.Error()}
+			}
+			for _, v := range s.Env {
+				if value, ok := strings.CutPrefix(v, "LIZA_AGENT_TOKEN="); ok {
+					token = value
+				}
 			}
 			return run(ctx, s)
 		}}

@@ -21,7 +21,7 @@ func inReview(t *testing.T, line string, results ...agent.Result) (p *verbtest.P
 	t.Helper()
 	p = submittedGreeter(t, verb.SubmitInput{}, polite)
 	commit = p.State().Task("task-1").ReviewCommit
-	prompts, _ = reviewedInRuns(t, p, "task-1", func(n int) {
+	prompts, _ = reviewedInRuns(t, p, "task-1", func(n int, _ string) {
 		if n == 1 {
 			p.Shell(p.Repo.WorktreePath("task-1"), line)
 		}
@@ -101,7 +101,7 @@ func TestAReviewerWhoChangedTheWorkJudgesAgain(t *testing.T) {
 func TestIgnoredFilesOfAReviewerAreNoChange(t *testing.T) {
 	t.Parallel()
 	p := submittedGreeter(t, verb.SubmitInput{}, map[string]string{"greet.py": polite["greet.py"], "test_greet.py": polite["test_greet.py"], "notes/.gitignore": "*.pyc\n"})
-	prompts, _ := reviewedInRuns(t, p, "task-1", func(int) { p.Shell(p.Repo.WorktreePath("task-1"), "echo x >notes/a.pyc") }, finished(approves))
+	prompts, _ := reviewedInRuns(t, p, "task-1", func(int, string) { p.Shell(p.Repo.WorktreePath("task-1"), "echo x >notes/a.pyc") }, finished(approves))
 	if got := p.State(); len(prompts) != 1 || got.Task("task-1").Status != blackboard.Approved || len(got.Anomalies) != 0 {
 		t.Errorf("%d runs, task-1 is %s, %+v", len(prompts), got.Task("task-1").Status, got.Anomalies)
 	}
@@ -121,7 +121,7 @@ func TestARejectionLeavesTheCoderItsOwnWork(t *testing.T) {
 func TestAReviewerWhoAlwaysChangesTheWorkIsStuck(t *testing.T) {
 	t.Parallel()
 	p := submittedGreeter(t, verb.SubmitInput{}, polite)
-	prompts, _ := reviewedInRuns(t, p, "task-1", func(int) { p.Shell(p.Repo.WorktreePath("task-1"), "echo x >>greet.py") }, finished(approves))
+	prompts, _ := reviewedInRuns(t, p, "task-1", func(int, string) { p.Shell(p.Repo.WorktreePath("task-1"), "echo x >>greet.py") }, finished(approves))
 	task := p.State().Task("task-1")
 	if len(prompts) != 1+p.Config.Limits.MaxParseRetries || task.Status != blackboard.ReadyForReview || task.Review.Status != "stuck" || task.Hold == nil {
 		t.Errorf("%d runs, task-1 is %s, %+v", len(prompts), task.Status, task.Review)
@@ -158,7 +158,7 @@ func TestWhatTheCoderStillDoesIsNotTheReviewers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompts, _ := reviewedInRuns(t, p, "task-1", func(int) { p.Shell(p.Repo.WorktreePath("task-1"), "echo x >>greet.py") }, finished(approves))
+	prompts, _ := reviewedInRuns(t, p, "task-1", func(int, string) { p.Shell(p.Repo.WorktreePath("task-1"), "echo x >>greet.py") }, finished(approves))
 	s := p.State()
 	if len(prompts) != 1 || s.Task("task-1").Status != blackboard.Approved || !slices.Equal(typesOf(s), []string{"late_work"}) {
 		t.Errorf("%d runs, task-1 is %s, anomalies %q", len(prompts), s.Task("task-1").Status, typesOf(s))

@@ -335,8 +335,10 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 	}
 	s.recordUsage(task, run, b, r)
 	err := s.Desk.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
-		if task == "" { // BeginPlanning and EndPlanning frame a planner's run
-			return st.EndRun(a, rr, s.Desk.Now())
+		if why := verb.Contradicts(st.Task(task), s.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
+			if err := verb.VoidApproval(st, a, task, why, s.Desk.Now()); err != nil {
+				return err
+			}
 		}
 		return st.EndRun(a, rr, s.Desk.Now())
 	})

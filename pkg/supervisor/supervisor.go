@@ -293,6 +293,11 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 	}
 	for _, c := range st.ApprovedTasks() {
 		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != "approved"
+		if by := st.ApprovingRun(c.Task, s.Desk.Now(), s.Desk.Facts()); by == s.ID {
+			s.warnOf(s.forgetChild(ctx))
+		} else if by != "" {
+			waits = true
+		}
 		if !waits && (s.Role == blackboard.RoleReviewer || s.Desk.Now().Sub(c.Since) >= 5*time.Second) {
 			due = true
 		}
@@ -316,6 +321,16 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 		s.warnOf(err)
 	}
 	return merged, nil
+}
+
+// forgetChild ends a run whose end could not be written: this supervisor runs nothing now.
+func (s *Supervisor) forgetChild(ctx context.Context) error {
+	return s.Desk.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
+		if e := st.Agents[a.ID]; e != nil {
+			e.Child = nil
+		}
+		return nil
+	})
 }
 
 // warnOf shows what else went wrong with merges; it never ends a supervisor.

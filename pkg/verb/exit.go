@@ -51,6 +51,17 @@ func (e *Exit) approves() bool {
 	return e.Action == "COMPLETED" && e.Review != nil && e.Review.Status == "ok"
 }
 
+// verdict is what a reviewer's exit command says of the work.
+func (e *Exit) verdict() string {
+	switch {
+	case e.Action == "STUCK":
+		return "stuck"
+	case e.Action == "COMPLETED" && e.Review != nil:
+		return e.Review.Status
+	}
+	return e.Action
+}
+
 // input turns the payload into a verdict.
 func (r *ReviewExit) input(task string) VerdictInput {
 	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,

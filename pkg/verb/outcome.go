@@ -253,6 +253,9 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	case held && exit == nil:
 		out.Effect, out.Problem = Reask, problem.Error()
 		return out, nil
+	case held && mine == "approval_voided":
+		out.Effect, out.Problem = Reask, fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.verdict())
+		return out, nil
 	case held && r.Changed != "" && exit.approves():
 		out.Effect, out.Problem = Reask, changedByReviewer(t, r.Changed)
 		return out, nil
@@ -263,7 +266,7 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	case mine == "":
 		return d.dropped(out, "the review claim is no longer this agent's"), nil
 	}
-	err := d.reconcileReview(ctx, r, exit, problem, mine, &out)
+	err := d.reconcileReview(ctx, t, r, exit, problem, mine, &out)
 	return out, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -22,25 +23,19 @@ func (d *Desk) handedOff(ctx context.Context, r Run, exit *Exit, out Outcome) (O
 }
 
 // verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
-// blocked at the last cycle, and ok as rejected by the gate.
-var verdictEvents = map[string][]string{"ok": {"approved", "rejected"}, "needs_fix": {"rejected", "blocked"}, "replan": {"blocked"}, "stuck": {"released", "held"}}
+// blocked at the last cycle; what the gate makes of ok is looked at besides.
+var verdictEvents = map[string][]string{"ok": {"approved"}, "needs_fix": {"rejected", "blocked"}, "replan": {"blocked"}, "stuck": {"released", "held"}}
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
-func (d *Desk) reconcileReview(ctx context.Context, r Run, exit *Exit, problem error, did string, out *Outcome) error {
+func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, exit *Exit, problem error, did string, out *Outcome) error {
 	if exit == nil {
 		return d.reconcile(ctx, r, nil, problem, did, "", out)
 	}
-	says, review := exit.Action, exit.Review
-	switch {
-	case exit.Action == "STUCK":
-		says = "stuck"
-	case exit.Action == "COMPLETED":
-		says = review.Status
-	}
-	implied := false
-	for _, event := range verdictEvents[says] {
-		implied = implied || event == did
+	says, review := exit.verdict(), exit.Review
+	implied := slices.Contains(verdictEvents[says], did)
+	if says == "ok" && t.Overruled() {
+		implied = true
 	}
 	if !implied {
 		out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
@@ -52,6 +47,25 @@ func (d *Desk) reconcileReview(ctx context.Context, r Run, exit *Exit, problem e
 		}
 	}
 	return d.reconcile(ctx, r, exit, problem, did, "", out)
+}
+
+// Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
+// of the same run gave, "" when it does not. A rejection by verb stands, whatever comes after it.
+func Contradicts(t *blackboard.Task, agent string, exit *Exit) string {
+	if t == nil || exit == nil || t.Status != blackboard.Approved || t.ApprovedBy != agent || exit.approves() {
+		return ""
+	}
+	return fmt.Sprintf("the verbs say approved, the exit command says %s", exit.verdict())
+}
+
+// VoidApproval takes back what an exit command contradicts. It is part of the write that ends the
+// run, before which nothing is merged.
+func VoidApproval(s *blackboard.State, a blackboard.Actor, id, why string, now timeT) error {
+	if err := s.VoidApproval(id, a, blackboard.Input{Reason: why}, now); err != nil {
+		return err
+	}
+	s.AddAnomaly(id, blackboard.System, "exit_mismatch", blackboard.Settings{"what": why}, now)
+	return nil
 }
 
 // noteRetries records a loop when a coder gives up twice in a row with the same summary
