@@ -48,7 +48,7 @@ type Facts struct {
 	MissingSections []string
 
 	// Decode and JournalProblems are what the readers of state.yaml and log.yaml
-	// found (V01 to V04, V39, V48, V61; V57). Severity and marks may be left empty.
+	// found (V01 to V04, V39, V48, V61; V57, V68). Severity and marks may be left empty.
 	Decode          []Violation
 	JournalProblems []Violation
 

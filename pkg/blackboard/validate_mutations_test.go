@@ -286,6 +286,9 @@ func outsideMutations() []mutation {
 		{rule: "V67", name: "comes from the store", damage: func(_ *State, f *Facts) {
 			f.Decode = []Violation{{Rule: "V67", Path: "tasks[claimed].status", Subjects: []string{"claimed"}, Message: "task claimed: CLAIMED was changed to REJECTED by hand"}}
 		}, path: "tasks[claimed].status", subject: "claimed", message: "task claimed: CLAIMED was changed to REJECTED by hand"},
+		{rule: "V68", name: "comes from the journal", damage: func(_ *State, f *Facts) {
+			f.JournalProblems = []Violation{{Rule: "V68", Subjects: []string{"log.yaml"}, Line: 3, Message: "this entry was changed after Liza wrote it"}}
+		}, subject: "log.yaml", message: "this entry was changed after Liza wrote it"},
 		{rule: "V62", name: "in a task", damage: func(s *State, f *Facts) {
 			s.Task("claimed").Scope = "use hunter2 here"
 			f.Secrets = findsHunter2

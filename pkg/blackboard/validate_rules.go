@@ -88,6 +88,7 @@ var validationRules = []validationRule{
 	{"V65", asError, onWrite, !fixable, "claim_seq, iteration or review_cycles_total lower than in the last revision (iteration: except rerun, unblock and a claim by another coder)", perTask(checkCountersGrow)},
 	{"V66", asError, onWrite, !fixable, "APPROVED or MERGED, or who approved what, changed by hand: no seal fits (MERGED when it came onto the board: history)", nil},
 	{"V67", asError, onDemand, !fixable, "the status was changed by hand in a way that no verb of a person does on the board alone: the next write puts the task back", nil},
+	{"V68", asError, onDemand, !fixable, "journal: an entry was changed, cut, moved or put in since Liza wrote it", nil},
 }
 
 // perTask makes the check of a rule from the check of one task.

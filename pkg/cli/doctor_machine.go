@@ -48,10 +48,15 @@ func (x *doctor) journal(ctx context.Context, p *project.Project) {
 			}
 			for _, v := range problems {
 				severity, next := verb.SeverityError, "liza validate"
-				if v.Fixable {
+				switch {
+				case v.Severity == blackboard.SeverityWarning:
+					severity = verb.SeverityWarning
+				case v.Rule == ruleJournal:
+					next = nextSeal
+				case v.Fixable:
 					severity, next = verb.SeverityInfo, "liza validate --fix"
 				}
-				x.add("journal", severity, "log.yaml", next, fmt.Sprintf("line %d", v.Line), "%s", v.Message)
+				x.add("journal", severity, v.Subjects[0], next, fmt.Sprintf("line %d", v.Line), "%s", v.Message)
 			}
 			if err == nil && len(problems) == 0 {
 				x.add("journal", verb.SeverityOK, "log.yaml", "", "", "agrees with revision %d", x.state.Revision)

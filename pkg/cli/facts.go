@@ -108,7 +108,7 @@ func (e *Env) validationFacts(ctx context.Context, p *place, i *store.Inspection
 // journalProblems are what stays wrong with the journal when it is looked at several
 // times: an entry ahead of the state may be one that is being written just now.
 func (p *place) journalProblems(ctx context.Context, revision int) ([]blackboard.Violation, error) {
-	problems, err := p.store.Journal().Check(revision)
+	problems, err := p.checkJournal(revision)
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
 	for n := 0; n < 5 && err == nil && len(problems) > 0; n++ {
@@ -121,19 +121,42 @@ func (p *place) journalProblems(ctx context.Context, revision int) ([]blackboard
 		if s, err = p.store.View(ctx); err != nil {
 			break
 		}
-		var again []history.Problem
-		again, err = p.store.Journal().Check(s.Revision)
-		problems = slices.DeleteFunc(problems, func(x history.Problem) bool {
-			return !slices.ContainsFunc(again, func(y history.Problem) bool { return y.Line == x.Line })
+		var again []blackboard.Violation
+		again, err = p.checkJournal(s.Revision)
+		problems = slices.DeleteFunc(problems, func(x blackboard.Violation) bool {
+			return !slices.ContainsFunc(again, func(y blackboard.Violation) bool { return y.Line == x.Line && y.Rule == x.Rule })
 		})
+	}
+	return problems, err
+}
+
+// checkJournal looks at the journal once: do its entries fit the board (V57), and are they
+// those that Liza wrote (V68)?
+func (p *place) checkJournal(revision int) ([]blackboard.Violation, error) {
+	problems, err := p.store.Journal().Check(revision)
+	if err != nil {
+		return nil, err
 	}
 	var list []blackboard.Violation
 	for _, x := range problems {
 		list = append(list, blackboard.Violation{Rule: "V57", Fixable: x.Fixable, Subjects: []string{"log.yaml"}, Line: x.Line,
 			Message: strings.TrimPrefix(x.Message, "log.yaml: ")})
 	}
-	return list, err
+	broken, err := p.store.JournalBroken()
+	if err != nil || broken == nil || slices.ContainsFunc(list, func(v blackboard.Violation) bool { return v.Line == broken.Line }) {
+		return list, err
+	}
+	v := blackboard.Violation{Rule: ruleJournal, Subjects: []string{broken.File}, Line: broken.Line, Message: broken.Message + "; " + nextSeal + " accepts the journal as it stands"}
+	if broken.Unproven {
+		v.Severity, v.Message = blackboard.SeverityWarning, broken.Message
+	}
+	return append(list, v), nil
 }
+
+const (
+	ruleJournal = "V68"
+	nextSeal    = "liza seal --reason TEXT"
+)
 
 // gitFacts adds what git says about branches, worktrees and merges.
 func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, view func(context.Context) (*blackboard.State, error), f *blackboard.Facts) error {

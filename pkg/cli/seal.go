@@ -15,10 +15,11 @@ type sealOptions struct {
 func newSeal(env *Env) *urfave.Command {
 	o := &sealOptions{env: env}
 	return &urfave.Command{
-		Name: "seal", Category: "people", Usage: "answer for every approval and merge that stands on the board",
+		Name: "seal", Category: "people", Usage: "answer for the approvals and merges on the board, and for its journal",
 		Description: "An approval counts only with its seal, made by a verb with the project's key (in $XDG_STATE_HOME/liza or ~/.local/state/liza). Where that key is\n" +
 			"lost, or the project was copied, nothing can be merged: this command seals what stands on the board as it stands. Look at it first: an approval\n" +
-			"that was edited into the board is sealed as well. Only a person may." +
+			"that was edited into the board is sealed as well. A journal in which somebody changed, cut, moved or put in entries (liza validate names the\n" +
+			"first) is accepted as it stands, with an entry that says so; edits that come later are told again. Only a person may." +
 			examples("liza seal --reason 'new computer; I have compared the board with the old one'") + exitsText(0, 2, 4, 5),
 		Flags:  []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &o.reason)},
 		Action: env.do(o.run),
@@ -38,5 +39,9 @@ func (o *sealOptions) run(ctx context.Context, _ []string) error {
 	if len(done.Tasks) > 0 {
 		names = strings.Join(done.Tasks, ", ")
 	}
-	return o.env.Print(done, "sealed as they stand: %s\n", names)
+	text := "sealed as they stand: " + names + "\n"
+	if done.Journal != "" {
+		text += "accepted as it stands: " + done.Journal + "\n"
+	}
+	return o.env.Print(done, "%s", text)
 }

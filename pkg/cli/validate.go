@@ -112,6 +112,9 @@ func (o *validateOptions) show(v validated) error {
 	if v.File == boardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && !x.Fixable }) {
 		next = "liza validate --fix"
 	}
+	if v.File == boardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && x.Rule != ruleJournal }) {
+		next = nextSeal
+	}
 	if v.restore && v.File == boardName {
 		next = "liza restore --list"
 	}

@@ -18,6 +18,9 @@ func (a *Archive) Scrub(mask func(string) string) error {
 		return err
 	}
 	for _, path := range paths {
+		if isRotated(filepath.Base(path)) {
+			continue // Journal.Scrub masks it
+		}
 		data, err := safefile.Read(path)
 		if err != nil {
 			return fmt.Errorf("cannot mask secrets in the archive: %w", err)

@@ -8,8 +8,8 @@
 //
 //	repaired, err := journal.Repair(state.Revision, now)
 //	// … change the state …
-//	err = journal.Append(state.Revision+1, entries)
-//	// … replace the state's file …
+//	link, err = journal.Append(state.Revision+1, link, entries)
+//	// … replace the state's file, keep link in a safe place …
 //
 // A Journal has no lock of its own: writers hold the lock of the state.
 //

@@ -3,9 +3,7 @@ package history
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,46 +25,45 @@ type Journal struct {
 }
 
 // Append writes the entries with revision rev at the end of the journal, in one write
-// call, and flushes it to disk. After an error the journal is as it was.
-func (j Journal) Append(rev int, entries []blackboard.Entry) error {
-	if len(entries) == 0 {
-		return nil
+// call, and flushes it to disk. They are chained to the entry that after names, or to the last
+// one there is when that is "". It returns the link of the last entry. After an error the
+// journal is as it was.
+func (j Journal) Append(rev int, after Link, entries []blackboard.Entry) (Link, error) {
+	var err error
+	if after == "" {
+		if after, err = j.End(); err != nil {
+			return "", err
+		}
 	}
+	if len(entries) == 0 {
+		return after, nil
+	}
+	lines, last, err := j.lines(rev, after, entries)
+	if err != nil {
+		return "", err
+	}
+	if err := safefile.Append(j.Path, lines); err != nil {
+		return "", fmt.Errorf("cannot write the journal: %w", err)
+	}
+	return last, nil
+}
+
+// lines are entries as they stand in the journal, and the link of the last one.
+func (j Journal) lines(rev int, after Link, entries []blackboard.Entry) ([]byte, Link, error) {
 	var b bytes.Buffer
 	for _, e := range entries {
 		e.Rev = rev
-		if err := j.line(&b, e); err != nil {
-			return fmt.Errorf("cannot write the journal entry %s: %w", e.Action, err)
+		from := b.Len()
+		if err := j.line(&b, e, after); err != nil {
+			return nil, "", fmt.Errorf("cannot write the journal entry %s: %w", e.Action, err)
 		}
+		after = linkOf(after.number()+1, string(b.Bytes()[from:]))
 	}
-	if err := safefile.Append(j.Path, b.Bytes()); err != nil {
-		return fmt.Errorf("cannot write the journal: %w", err)
-	}
-	return nil
-}
-
-// Scrub masks what was written before a secret was known. The caller holds the lock of the
-// state. Texts stand in quotes, so masked ones are texts too.
-func (j Journal) Scrub() error {
-	data, err := safefile.Read(j.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot mask secrets in the journal: %v", err)
-	}
-	text := j.mask(string(data))
-	if text == string(data) {
-		return nil
-	}
-	if err := safefile.Replace(j.Path, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("cannot mask secrets in the journal: %w", err)
-	}
-	return nil
+	return b.Bytes(), after, nil
 }
 
 // line writes an entry as one line, a map in flow style.
-func (j Journal) line(b *bytes.Buffer, e blackboard.Entry) error {
+func (j Journal) line(b *bytes.Buffer, e blackboard.Entry, prev Link) error {
 	task := "null"
 	if e.Task != "" {
 		task = word(e.Task)
@@ -75,6 +72,9 @@ func (j Journal) line(b *bytes.Buffer, e blackboard.Entry) error {
 	fmt.Fprintf(b, "- {timestamp: %s, rev: %d, agent: %s, action: %s, task: %s, detail: %s",
 		word(string(e.Timestamp)), e.Rev, word(e.Agent), word(e.Action), task, quote(detail))
 	for _, key := range sortedKeys(e.Extra) {
+		if key == "prev" {
+			continue
+		}
 		var value bytes.Buffer
 		enc := json.NewEncoder(&value)
 		enc.SetEscapeHTML(false)
@@ -83,7 +83,7 @@ func (j Journal) line(b *bytes.Buffer, e blackboard.Entry) error {
 		}
 		fmt.Fprintf(b, ", %s: %s", word(key), j.mask(strings.TrimSuffix(value.String(), "\n")))
 	}
-	b.WriteString("}\n")
+	fmt.Fprintf(b, ", prev: %q}\n", prev)
 	return nil
 }
 
@@ -175,7 +175,11 @@ func (c chunk) entry() (blackboard.Entry, error) {
 	if len(list) != 1 || list[0] == nil {
 		return blackboard.Entry{}, fmt.Errorf("it is not one map")
 	}
-	return *list[0], nil
+	e := *list[0]
+	if delete(e.Extra, "prev"); len(e.Extra) == 0 { // how it is chained says nothing to readers
+		e.Extra = nil
+	}
+	return e, nil
 }
 
 // parse decodes YAML. The library's panics on damaged text are errors.

@@ -42,7 +42,7 @@ func TestAnEntryIsOneLine(t *testing.T) {
 	t.Parallel()
 	j := journal(t, "")
 	j.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
-	err := j.Append(7, []blackboard.Entry{
+	_, err := j.Append(7, Begins, []blackboard.Entry{
 		{Timestamp: "2026-01-19T14:02:00Z", Agent: "coder-1", Action: "claimed", Task: "task-3", Detail: `attempt 1, "base" 6f0c0a5`},
 		{Timestamp: "2026-01-19T14:02:00Z", Rev: 99, Agent: "system", Action: "merged", Task: "null", Detail: "a\nb\x00c\u2028d hunter2",
 			Extra: map[string]any{"merge_commit": "77aa01b", "drift_commits": 2, "files": []string{"a b.go", "<x>&hunter2"}, "halt": map[string]any{"kind": "cost"}}},
@@ -51,9 +51,9 @@ func TestAnEntryIsOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `- {timestamp: 2026-01-19T14:02:00Z, rev: 7, agent: coder-1, action: claimed, task: task-3, detail: "attempt 1, \"base\" 6f0c0a5"}
-- {timestamp: 2026-01-19T14:02:00Z, rev: 7, agent: system, action: merged, task: "null", detail: "a b c d ***", drift_commits: 2, files: ["a b.go","<x>&***"], halt: {"kind":"cost"}, merge_commit: "77aa01b"}
-- {timestamp: soon, rev: 7, agent: "", action: note, task: null, detail: "` + strings.Repeat("é", 499) + `…"}
+	want := `- {timestamp: 2026-01-19T14:02:00Z, rev: 7, agent: coder-1, action: claimed, task: task-3, detail: "attempt 1, \"base\" 6f0c0a5", prev: "0-00000000000000000000000000000000"}
+- {timestamp: 2026-01-19T14:02:00Z, rev: 7, agent: system, action: merged, task: "null", detail: "a b c d ***", drift_commits: 2, files: ["a b.go","<x>&***"], halt: {"kind":"cost"}, merge_commit: "77aa01b", prev: "1-fce1688a6fad1a256b148f481f2e510e"}
+- {timestamp: soon, rev: 7, agent: "", action: note, task: null, detail: "` + strings.Repeat("é", 499) + `…", prev: "2-f8f58fc54403f1ceb134c0c3989d8f47"}
 `
 	if got := content(t, j.Path); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -74,7 +74,7 @@ func TestTextsInAnEntryAreReadAsTheyWere(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "a", "5", "true", "no", "~", "1.5", "a: b", "a #b", "{x}", "[y]", "'", `"`, `\`, "$(x)", "ünï", "😀", "- a", "2026-01-19", "2026-01-19T14:00:00Z"} {
 		j := journal(t, "")
-		if err := j.Append(1, []blackboard.Entry{{Timestamp: blackboard.Time(s), Agent: s, Action: s, Task: s, Detail: s, Extra: map[string]any{"k": s}}}); err != nil {
+		if _, err := j.Append(1, "", []blackboard.Entry{{Timestamp: blackboard.Time(s), Agent: s, Action: s, Task: s, Detail: s, Extra: map[string]any{"k": s}}}); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := j.Read(Filter{})

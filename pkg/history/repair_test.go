@@ -70,7 +70,7 @@ func TestRepairCutsWhatNeverBecameTheStates(t *testing.T) {
 			if err != nil || again.Any() || content(t, j.Path) != c.want {
 				t.Errorf("a second repair does %+v, %v", again, err)
 			}
-			if err := j.Append(3, []blackboard.Entry{{Action: "note"}}); err != nil {
+			if _, err := j.Append(3, "", []blackboard.Entry{{Action: "note"}}); err != nil {
 				t.Fatal(err)
 			}
 			if entries, err := j.Read(Filter{AfterRev: 2}); err != nil || len(entries) != 1 {

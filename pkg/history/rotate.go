@@ -119,9 +119,30 @@ type rotated struct {
 	first, last int
 }
 
+// named reads the revisions from the name of a file; false when it is none of these.
+func (r *rotated) named(name string) bool {
+	_, err := fmt.Sscanf(name, "log-%d-%d.yaml", &r.first, &r.last)
+	return err == nil && strings.HasSuffix(name, ".yaml")
+}
+
+func isRotated(name string) bool { return new(rotated).named(name) }
+
 // rotatedFiles are those that hold entries from before text, the journal's own, the oldest
 // first.
 func (j Journal) rotatedFiles(text string) ([]rotated, error) {
+	files, err := j.allRotated()
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	now, _ := span(text)
+	return slices.DeleteFunc(files, func(r rotated) bool { return r.notBefore(now) }), nil
+}
+
+// notBefore reports whether the file has entries of the journal whose first revision is first:
+// of a killed Rotate, or of a project that was initialised anew.
+func (r rotated) notBefore(first int) bool { return first > 0 && r.last >= first }
+
+func (j Journal) allRotated() ([]rotated, error) {
 	names, err := os.ReadDir(j.archive())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -131,15 +152,10 @@ func (j Journal) rotatedFiles(text string) ([]rotated, error) {
 	}
 	var files []rotated
 	for _, n := range names {
-		r := rotated{Journal: Journal{Path: filepath.Join(j.archive(), n.Name())}}
-		if _, err := fmt.Sscanf(n.Name(), "log-%d-%d.yaml", &r.first, &r.last); err == nil && strings.HasSuffix(n.Name(), ".yaml") {
+		if r := (rotated{Journal: Journal{Path: filepath.Join(j.archive(), n.Name())}}); r.named(n.Name()) {
 			files = append(files, r)
 		}
 	}
-	if len(files) == 0 {
-		return nil, nil
-	}
 	slices.SortFunc(files, func(a, b rotated) int { return a.first - b.first })
-	now, _ := span(text)
-	return slices.DeleteFunc(files, func(r rotated) bool { return now > 0 && r.last >= now }), nil
+	return files, nil
 }

@@ -70,7 +70,7 @@ func TestRotatingGoesOnAfterACrashAndFromSprintToSprint(t *testing.T) {
 	if err := j.rotate(sprintBegan, 10); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Append(5, []blackboard.Entry{{Timestamp: "2026-01-19T15:00:00Z", Agent: "human", Action: nextSprint}}); err != nil {
+	if _, err := j.Append(5, "", []blackboard.Entry{{Timestamp: "2026-01-19T15:00:00Z", Agent: "human", Action: nextSprint}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.rotate(sprintBegan, 10); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/history"
 	"liza/pkg/safefile"
 )
 
@@ -19,9 +20,11 @@ type record struct {
 	Revision int             `json:"revision"`
 	SHA256   string          `json:"sha256"`
 	At       blackboard.Time `json:"at"`
-	Stamp    safefile.Stamp  `json:"stamp"`         // of the file as it was written
-	Chain    chainEnd        `json:"chain"`         // where the snapshots have it
-	Key      string          `json:"key,omitempty"` // that signed the record
+	Stamp    safefile.Stamp  `json:"stamp"`              // of the file as it was written
+	Chain    chainEnd        `json:"chain"`              // where the snapshots have it
+	Journal  history.Link    `json:"journal,omitempty"`  // the last entry
+	Scrubbed history.Link    `json:"scrubbed,omitempty"` // what that becomes, or has become, when secrets are masked
+	Key      string          `json:"key,omitempty"`      // that signed the record
 	MAC      string          `json:"mac,omitempty"`
 }
 
@@ -66,14 +69,19 @@ func (f *File) record() (record, bool) {
 // settle notes what was just written (W10). The state is safe on disk already, so that
 // this may fail, or get lost with the power, without harm: the next writer takes a state
 // whose revision is higher than the record's as it is.
-func (f *File) settle(v *version, chain chainEnd, key string) {
+func (f *File) settle(v *version, chain chainEnd, key string, journal history.Link) {
 	f.keep(v)
-	rec := record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain, Key: key}
+	rec := record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain, Key: key, Journal: journal}
+	f.prove(rec, v)
+	f.note(rec)
+}
+
+// note signs a record and writes it.
+func (f *File) note(rec record) {
 	if k, state, _ := f.keyOf(rec, nil); state == ours {
 		rec.Key = k.ID
 		rec.MAC = k.Sign(rec.signed()...)
 	}
-	f.prove(rec, v)
 	data, _ := json.Marshal(rec)
 	if os.MkdirAll(f.snapshotDir(), 0o755) == nil {
 		_ = put(f.committedPath(), append(data, '\n'))

@@ -117,6 +117,9 @@ func (p *project) agree(t *testing.T, revision int) {
 	if len(entries) != revision {
 		t.Fatalf("revision %d has %d journal entries:\n%s", revision, len(entries), p.read(p.journal()))
 	}
+	if broken, err := p.open().JournalBroken(); err != nil || broken != nil {
+		t.Fatalf("the journal's chain: %+v, %v", broken, err)
+	}
 	for i, e := range entries {
 		if e.Rev != i+1 || i > 0 && e.Detail != fmt.Sprintf("note-%d", i+1) {
 			t.Fatalf("journal entry %d is %+v", i, e)

@@ -60,7 +60,8 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if err := safefile.Replace(journal.Path, nil, 0o644); err != nil {
 		return err
 	}
-	if err := journal.Append(1, f.complete(Op{Name: "init", Agent: blackboard.Human}, s.Entries())); err != nil {
+	end, err := journal.Append(1, history.Begins, f.complete(Op{Name: "init", Agent: blackboard.Human}, s.Entries()))
+	if err != nil {
 		return err
 	}
 	staged, err := safefile.Stage(o.Path, doc.Bytes(), 0o644)
@@ -70,7 +71,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if v.stamp, err = staged.CommitStamp(); err != nil {
 		return err
 	}
-	f.settle(v, f.beginChain(v), "")
+	f.settle(v, f.beginChain(v), "", end)
 	return nil
 }
 

@@ -117,7 +117,7 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 	}
 	done.Revision = next.base.Revision
 	entry := editedByHand(done.Names, next.base)
-	return done, f.commit(before, next, rec, f.complete(op, append([]blackboard.Entry{entry}, verbs...)))
+	return done, f.commit(op, before, next, rec, f.complete(op, append([]blackboard.Entry{entry}, verbs...)))
 }
 
 // mergeEdit makes the next version of what is there and what a person made of base.

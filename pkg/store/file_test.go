@@ -111,7 +111,7 @@ func TestAWriteChangesTheLinesOfWhatItTouchesOnly(t *testing.T) {
 	if got := p.read(p.path()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got, want := p.read(p.journal()), "- {timestamp: 2026-01-19T15:00:00Z, rev: 1, agent: human, action: claimed, task: task-1, detail: \"\"}\n"; got != want {
+	if got, want := p.log(), "- {timestamp: 2026-01-19T15:00:00Z, rev: 1, agent: human, action: claimed, task: task-1, detail: \"\"}\n"; got != want {
 		t.Errorf("the journal holds\n%s\nwant\n%s", got, want)
 	}
 }
@@ -173,7 +173,7 @@ func TestCreateWritesAReadableFirstState(t *testing.T) {
 			t.Errorf("the state does not have\n%s\nbut is\n%s", want, got)
 		}
 	}
-	if got, want := p.read(p.journal()), "- {timestamp: 2026-01-19T14:00:00Z, rev: 1, agent: human, action: initialized, task: null, detail: \"goal-1\"}\n"; got != want {
+	if got, want := p.log(), "- {timestamp: 2026-01-19T14:00:00Z, rev: 1, agent: human, action: initialized, task: null, detail: \"goal-1\"}\n"; got != want {
 		t.Errorf("the journal holds\n%s", got)
 	}
 	must(t, p.open().Update(t.Context(), op, note("note-1", "first")))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,12 @@ func (p *project) read(path string) string {
 		p.t.Fatal(err)
 	}
 	return string(data)
+}
+
+// log is the journal without what chains its entries.
+func (p *project) log() string {
+	p.t.Helper()
+	return regexp.MustCompile(`, prev: "[^"]*"\}`).ReplaceAllString(p.read(p.journal()), "}")
 }
 
 // create makes the state with n tasks.

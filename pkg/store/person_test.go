@@ -62,7 +62,7 @@ func TestAHandEditIsTakenInWithAnEntryThatNamesWhatChanged(t *testing.T) {
 		t.Errorf("before the next write: %+v, %v", s, err)
 	}
 	must(t, f.Update(t.Context(), op, note("note-2", "y")))
-	log := p.read(p.journal())
+	log := p.log()
 	want := "- {timestamp: 2026-01-19T15:00:00Z, rev: 3, agent: human, action: edited_by_hand, task: null, detail: \"state.yaml was edited by hand: config, task-2\"}\n" +
 		"- {timestamp: 2026-01-19T15:00:00Z, rev: 3, agent: human, action: note, task: null, detail: \"note-2\"}\n"
 	if !strings.HasSuffix(log, want) {

@@ -121,7 +121,7 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 		return 0, kept, err
 	}
 	entries := f.complete(op, []blackboard.Entry{{Action: "restored", Detail: fmt.Sprintf("revision %d was put back as revision %d", revision, now)}})
-	return now, kept, f.commit(before, next, rec, entries)
+	return now, kept, f.commit(op, before, next, rec, entries)
 }
 
 // broken stands for a file that is no state, or is missing: what it has is kept, and the

@@ -66,7 +66,11 @@ func (f *File) keyOf(rec record, s *blackboard.State) (*seal.Key, keyState, erro
 
 // signed are the parts of a record that nobody may change.
 func (r record) signed() []string {
-	return []string{"record", fmt.Sprint(r.Revision), r.SHA256, string(r.At), fmt.Sprintf("%+v", r.Stamp)}
+	parts := []string{"record", fmt.Sprint(r.Revision), r.SHA256, string(r.At), fmt.Sprintf("%+v", r.Stamp)}
+	if r.Journal != "" { // records from before the journal was chained have none
+		parts = append(parts, "journal", string(r.Journal), string(r.Scrubbed))
+	}
+	return parts
 }
 
 // forgeries are the approvals in a version that no verb made. rec is the proven record of what

@@ -82,7 +82,11 @@ func newest(a, b Snapshot) int {
 // stands in the file stays, and the snapshots go on from it.
 func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) error {
 	return f.underLock(ctx, op, func() error {
-		if err := f.journal.Scrub(); err != nil {
+		now, unread := f.read()
+		if unread != nil {
+			return unread
+		}
+		if err := f.scrubJournal(op, now.base.Revision); err != nil {
 			return err
 		}
 		copies, err := f.copies()
@@ -106,11 +110,10 @@ func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) 
 				}
 			}
 		}
-		now, err := f.read()
-		if rec, ok := f.committed(); gone && err == nil && ok && rec.of(now) {
-			f.settle(now, f.beginChain(now), rec.Key)
+		if rec, ok := f.committed(); gone && ok && rec.of(now) {
+			f.settle(now, f.beginChain(now), rec.Key, rec.Journal)
 		}
-		return err
+		return nil
 	})
 }
 

@@ -149,13 +149,14 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if err := op.goAhead(before.doc, before.base, after); err != nil {
 		return err
 	}
-	return f.commit(before, next, rec, entries)
+	return f.commit(op, before, next, rec, entries)
 }
 
 // commit makes a version the state, W5 to W10. before is what stands in the file.
-func (f *File) commit(before, next *version, rec record, entries []blackboard.Entry) error {
+func (f *File) commit(op Op, before, next *version, rec record, entries []blackboard.Entry) error {
 	f.o.At("W5")
-	if err := f.journal.Append(next.base.Revision, entries); err != nil {
+	journal, err := f.append(op, next.base.Revision-1, rec, entries)
+	if err != nil {
 		return err
 	}
 	f.o.At("W6")
@@ -169,7 +170,7 @@ func (f *File) commit(before, next *version, rec record, entries []blackboard.En
 	if err != nil {
 		return err
 	}
-	f.settle(next, f.extend(chain, before, next), rec.Key)
+	f.settle(next, f.extend(chain, before, next), rec.Key, journal)
 	f.o.At("W10")
 	_ = f.journal.Rotate(entries) // the change is made; what could not be moved stays where it is
 	return nil

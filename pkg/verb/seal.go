@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"fmt"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
@@ -10,11 +11,13 @@ import (
 // Sealed says what Seal did.
 type Sealed struct {
 	Revision int      `json:"revision"`
-	Tasks    []string `json:"tasks"` // that have a new seal
+	Tasks    []string `json:"tasks"`             // that have a new seal
+	Journal  string   `json:"journal,omitempty"` // what was wrong with the journal first, and is accepted
 }
 
 // Seal gives every approval and merge on the board a seal, also those that no verb made: the
-// person answers for them. It helps where the key of a project is lost.
+// person answers for them. It helps where the key of a project is lost. A journal that is not
+// what Liza wrote is accepted as it stands as well.
 func (d *Desk) Seal(ctx context.Context, reason string) (Sealed, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Sealed{}, err
@@ -25,8 +28,12 @@ func (d *Desk) Seal(ctx context.Context, reason string) (Sealed, error) {
 	if err := d.PersonOnly(ctx, "seal approvals"); err != nil {
 		return Sealed{}, err
 	}
+	broken, err := d.brokenJournal()
+	if err != nil {
+		return Sealed{}, err
+	}
 	before := map[string]string{}
-	err := d.Store.Update(ctx, store.Op{Name: "seal", Agent: blackboard.Human, Adopt: true}, func(s *blackboard.State) error {
+	err = d.Store.Update(ctx, store.Op{Name: "seal", Agent: blackboard.Human, Adopt: true}, func(s *blackboard.State) error {
 		for _, t := range s.Tasks {
 			if t != nil && t.Seal != nil {
 				before[t.ID] = t.Seal.MAC
@@ -42,11 +49,24 @@ func (d *Desk) Seal(ctx context.Context, reason string) (Sealed, error) {
 	if err != nil {
 		return Sealed{}, err
 	}
-	done := Sealed{Revision: s.Revision, Tasks: []string{}}
+	done := Sealed{Revision: s.Revision, Tasks: []string{}, Journal: broken}
 	for _, t := range s.Tasks {
 		if t != nil && t.Seal != nil && t.Seal.MAC != before[t.ID] {
 			done.Tasks = append(done.Tasks, t.ID)
 		}
 	}
 	return done, nil
+}
+
+// brokenJournal says where the journal is not what Liza wrote first, "" when it is.
+func (d *Desk) brokenJournal() (string, error) {
+	f, ok := d.Store.(*store.File)
+	if !ok {
+		return "", nil
+	}
+	b, err := f.JournalBroken()
+	if err != nil || b == nil || b.Unproven {
+		return "", err
+	}
+	return fmt.Sprintf("%s line %d: %s", b.File, b.Line, b.Message), nil
 }

@@ -14,6 +14,7 @@ type Kind struct {
 var Kinds = []Kind{
 	{"INVALID_STATE", Error, "validation reports errors, or the file does not parse", "", invalidState},
 	{"FORGED_APPROVAL", Error, "an approval or a merge stands on the board that no verb made (V66)", "", forgedApproval},
+	{"JOURNAL_BROKEN", Error, "an entry of the journal was changed, cut, moved or put in (V68)", "", journalBroken},
 	{"STATE_WENT_BACK", Error, "the state is older than the one that was written last, or journal entries were kept aside", "", stateWentBack},
 	{"LEASE_EXPIRED", Warning, "a task is CLAIMED and its holder's lease is over", "lease_grace", leaseExpired},
 	{"REVIEW_LEASE_EXPIRED", Warning, "a task is under review and its reviewer's lease is over", "lease_grace", reviewLeaseExpired},

@@ -30,6 +30,10 @@ var situations = []situation{
 		f.Violations = []blackboard.Violation{{Rule: "V66", Severity: blackboard.SeverityError, Subjects: []string{"task-9"}, Message: "task task-9: APPROVED was not reached by a verb"},
 			{Rule: "V66", Severity: blackboard.SeverityWarning, Subjects: []string{"tasks"}, Message: "kept as history: task-1"}}
 	}},
+	{kind: "JOURNAL_BROKEN", subject: "log.yaml", message: "line 7: this entry was changed", make: func(f *watch.Facts) {
+		f.Violations = []blackboard.Violation{{Rule: "V68", Severity: blackboard.SeverityError, Subjects: []string{"log.yaml"}, Line: 7, Message: "this entry was changed"},
+			{Rule: "V68", Severity: blackboard.SeverityWarning, Subjects: []string{"log.yaml"}, Message: "nobody can tell"}}
+	}},
 	{kind: "STATE_WENT_BACK", subject: "state.yaml", message: "revision 40 is older than 42", make: func(f *watch.Facts) {
 		f.Violations = []blackboard.Violation{{Rule: "V58", Severity: blackboard.SeverityError, Message: "revision 40 is older than 42; next: liza restore --list"}}
 	}},

@@ -15,6 +15,17 @@ const ruleForged = "V66"
 
 func forgedApproval(c *check) { c.raiseRule(ruleForged) }
 
+// ruleJournal has one as well.
+const ruleJournal = "V68"
+
+func journalBroken(c *check) {
+	for _, v := range c.Violations {
+		if v.Rule == ruleJournal && v.Severity != blackboard.SeverityWarning {
+			c.raise(v.Subjects[0], "line %d: %s; next: liza validate", v.Line, v.Message)
+		}
+	}
+}
+
 // raiseRule raises one alert for each subject of the errors of a rule.
 func (c *check) raiseRule(rule string) {
 	raised := map[string]bool{}
@@ -31,7 +42,7 @@ func invalidState(c *check) {
 	var subjects []string
 	texts := map[string]string{}
 	for _, v := range c.Violations {
-		if v.Severity == blackboard.SeverityWarning || v.Rule == "V58" || v.Rule == ruleForged || c.Moved != nil && v.Path == "integration.tip" {
+		if v.Severity == blackboard.SeverityWarning || v.Rule == "V58" || v.Rule == ruleForged || v.Rule == ruleJournal || c.Moved != nil && v.Path == "integration.tip" {
 			continue // they have alerts of their own
 		}
 		subject := stateFile

@@ -1,0 +1,317 @@
+package history
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The entries of a journal are chained: the last key of each, prev, names the entry before it
+// by its number and the hash of its bytes. Who keeps the link of the last entry in a safe
+// place (liza/committed, signed) can tell of every entry that was changed, cut, put in or
+// moved since. What people or older versions wrote before the first chained entry has no
+// numbers.
+
+// A Link names an entry: "41-" and 32 hex digits. "" is not known.
+type Link string
+
+// logName is the journal's own file in what people read.
+const logName = "log.yaml"
+
+// Begins is the link before the first entry of a journal.
+const Begins = Link("0-00000000000000000000000000000000")
+
+func linkOf(number int, text string) Link {
+	sum := sha256.Sum256([]byte(strings.TrimRight(text, " \r\n")))
+	return Link(strconv.Itoa(number) + "-" + hex.EncodeToString(sum[:16]))
+}
+
+// number is that of the entry; entries before the chain have 0.
+func (l Link) number() int {
+	n, _, _ := strings.Cut(string(l), "-")
+	number, _ := strconv.Atoi(n)
+	return number
+}
+
+// Chained reports whether the link is of an entry that is chained.
+func (l Link) Chained() bool { return l.number() > 0 }
+
+var (
+	prevKey    = regexp.MustCompile(`, prev: "(\d{1,15}-[0-9a-f]{32})"\}$`)
+	acceptsKey = regexp.MustCompile(`, accepts: "([0-9a-f]{32})"[,}]`)
+)
+
+// prevLength is how many bytes the end of a chained entry has at most.
+const prevLength = len(`, prev: "123456789012345-00000000000000000000000000000000"}`)
+
+// prev is the link that a chunk has to the entry before it, "" when it has none. Texts in an
+// entry have no bare quotes, so that none of them looks like the key.
+func (c chunk) prev() Link {
+	text := strings.TrimRight(c.text, " \r\n")
+	if strings.IndexByte(text, '\n') >= 0 {
+		return ""
+	}
+	if m := prevKey.FindStringSubmatch(text[max(0, len(text)-prevLength):]); m != nil {
+		return Link(m[1])
+	}
+	return ""
+}
+
+// link names the chunk's entry.
+func (c chunk) link() Link { return c.linkAfter(c.prev()) }
+
+func (c chunk) linkAfter(prev Link) Link {
+	if prev == "" {
+		return linkOf(0, c.text)
+	}
+	return linkOf(prev.number()+1, c.text)
+}
+
+// End is the link of the last entry.
+func (j Journal) End() (Link, error) {
+	chain, err := j.chain()
+	if err != nil || len(chain) == 0 {
+		return Begins, err
+	}
+	return chain[len(chain)-1].link, nil
+}
+
+// Follow is the link of the last entry that follows from head in entries of revisions above
+// rev: their writers did not come to keep it. head itself when nothing follows.
+func (j Journal) Follow(head Link, rev int) (Link, error) {
+	chain, err := j.chain()
+	if err != nil {
+		return "", err
+	}
+	from := len(chain)
+	for from > 0 && chain[from-1].link != head {
+		from--
+	}
+	if from == 0 && head != Begins {
+		return head, nil
+	}
+	for _, x := range chain[from:] {
+		if x.prev != head || x.rev() <= rev {
+			break
+		}
+		head = x.link
+	}
+	return head, nil
+}
+
+// linked is an entry of a chain that is being looked at.
+type linked struct {
+	chunk
+	file       string // below .liza
+	prev, link Link
+}
+
+func (l linked) rev() int {
+	if e, err := l.entry(); err == nil {
+		return e.Rev
+	}
+	return 0
+}
+
+// chain reads the journal with what was rotated into the archive.
+func (j Journal) chain() ([]linked, error) {
+	text, err := j.text()
+	if err != nil {
+		return nil, err
+	}
+	files, err := j.rotatedFiles(text)
+	if err != nil {
+		return nil, err
+	}
+	var all []linked
+	add := func(name, text string) {
+		_, entries := chunks(text)
+		for _, c := range entries {
+			prev := c.prev()
+			all = append(all, linked{chunk: c, file: name, prev: prev, link: c.linkAfter(prev)})
+		}
+	}
+	for _, older := range files {
+		text, err := older.text()
+		if err != nil {
+			return nil, err
+		}
+		add("archive/"+filepath.Base(older.Path), text)
+	}
+	add(logName, text)
+	return all, nil
+}
+
+// A Break is a place where the chain does not hold.
+type Break struct {
+	File    string // below .liza
+	Line    int
+	Message string
+
+	Unproven bool // nothing is wrong, but nobody can tell whether the end is the one that Liza wrote
+}
+
+// Broken looks for the first place where the journal is not what Liza wrote; nil when it is.
+// head is the link of the last entry, "" when it is not known; entries of revisions above rev
+// may follow it. What was accepted (Accept) is taken as it stands.
+func (j Journal) Broken(head Link, rev int) (*Break, error) {
+	chain, err := j.chain()
+	if err != nil {
+		return nil, err
+	}
+	return verify(chain, head, rev), nil
+}
+
+// Accept is the value of the key accepts, for an entry that is written next: what stands in
+// the journal is taken as it stands from now on. after is the link for that entry.
+func (j Journal) Accept() (accepts string, after Link, err error) {
+	chain, err := j.chain()
+	if err != nil {
+		return "", "", err
+	}
+	after = Begins
+	d := newDigest()
+	for _, x := range chain {
+		after = x.link
+		d.add(x.link)
+	}
+	return d.String(), after, nil
+}
+
+// digest stands for all bytes of the entries so far.
+type digest struct{ h hash.Hash }
+
+func newDigest() digest         { return digest{sha256.New()} }
+func (d digest) add(l Link)     { d.h.Write([]byte(l)) }
+func (d digest) String() string { return hex.EncodeToString(d.h.Sum(nil)[:16]) }
+
+// accepts is the digest of what the chunk's entry accepts, "" when it accepts nothing.
+func (c chunk) accepts() string {
+	if !strings.Contains(c.text, `, accepts: "`) {
+		return ""
+	}
+	if m := acceptsKey.FindStringSubmatch(c.text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// accepted finds the last entry that accepts what stands before it, -1 when there is none.
+func accepted(chain []linked) int {
+	found, d := -1, newDigest()
+	for i, x := range chain {
+		if a := x.accepts(); a != "" && x.prev != "" && a == d.String() {
+			found = i
+		}
+		d.add(x.link)
+	}
+	return found
+}
+
+// verify walks along a chain to the first entry that does not fit.
+func verify(chain []linked, head Link, rev int) *Break {
+	from := accepted(chain)
+	if from < 0 { // what stands before the first chained entry is history
+		for from+1 < len(chain) && chain[from+1].prev == "" {
+			from++
+		}
+	}
+	last := Begins
+	if from >= 0 {
+		last = chain[from].link
+	}
+	for i := from + 1; i < len(chain); i++ {
+		if chain[i].prev != last {
+			return broken(chain, i, last, head)
+		}
+		last = chain[i].link
+	}
+	if head == "" || last == head {
+		return nil
+	}
+	return endBroken(chain, last, head, rev)
+}
+
+const (
+	putIn   = "this entry was put in or changed: it is not one that Liza wrote here"
+	changed = "this entry was changed after Liza wrote it"
+	moved   = "this entry does not stand where Liza wrote it"
+)
+
+func tell(chain []linked, i int, format string, args ...any) *Break {
+	b := &Break{File: logName, Line: 1, Message: fmt.Sprintf(format, args...)}
+	if i >= 0 && i < len(chain) {
+		b.File, b.Line = chain[i].file, chain[i].line
+	}
+	return b
+}
+
+// broken says why entry i does not follow the one before it, whose link is last.
+func broken(chain []linked, i int, last, head Link) *Break {
+	x := chain[i]
+	missing := x.prev.number() - last.number()
+	switch {
+	case slices.ContainsFunc(chain[i+1:], func(y linked) bool { return y.prev == last }): // the one that belongs here comes later
+		if x.prev != "" && place(chain[i+1:], x.prev) >= 0 {
+			return tell(chain, i, moved)
+		}
+		return tell(chain, i, putIn)
+	case x.prev == "":
+		return tell(chain, i, putIn)
+	case i == 0:
+		return tell(chain, i, "what Liza wrote before this entry is missing")
+	case missing > 0:
+		return tell(chain, i, "%s missing before this entry", number(missing))
+	case last == head:
+		return tell(chain, i, putIn)
+	case place(chain[:i], x.prev) >= 0: // what stands between belongs to nobody
+		return tell(chain, place(chain[:i], x.prev)+1, putIn)
+	case missing == 0 && (head == x.link || i+1 < len(chain) && chain[i+1].prev == x.link):
+		return tell(chain, i-1, changed)
+	case missing == 0 && i+1 < len(chain) && chain[i+1].prev.number() == x.link.number():
+		return tell(chain, i, changed)
+	case missing == 0:
+		return tell(chain, i-1, changed)
+	}
+	return tell(chain, i, putIn)
+}
+
+// endBroken says why a chain that holds does not end with head.
+func endBroken(chain []linked, last, head Link, rev int) *Break {
+	at := place(chain, head)
+	switch {
+	case at >= 0 || head == Begins:
+		for i := at + 1; i < len(chain); i++ {
+			if chain[i].prev == "" || chain[i].rev() <= rev {
+				return tell(chain, i, putIn)
+			}
+		}
+		return nil // their writers did not come to say so, or are about to
+	case head.number() > last.number():
+		return tell(chain, len(chain)-1, "%s missing after this entry", number(head.number()-last.number()))
+	}
+	for i, x := range chain { // an older entry than the last: the ones behind it were made for it
+		if x.link.number() == head.number() {
+			return tell(chain, i, changed)
+		}
+	}
+	return tell(chain, len(chain)-1, changed)
+}
+
+// place is where the entry with that link is, -1 when it is not there.
+func place(chain []linked, l Link) int {
+	return slices.IndexFunc(chain, func(x linked) bool { return x.link == l })
+}
+
+func number(n int) string {
+	if n == 1 {
+		return "1 entry is"
+	}
+	return fmt.Sprintf("%d entries are", n)
+}
