@@ -114,10 +114,8 @@ var namedThing = regexp.MustCompile(`\b(?:(file|folder|directory|script|branch|c
 func withoutNames(text string) string { return namedThing.ReplaceAllString(text, "$1$3 $2") }
 
 // fillers are words that say nothing about what stands in the way of a task.
-var fillers = strings.Fields(`a am an and at be been blocked broken can cant cannot could didnt do doesnt done dont error errors everything fail failed fails failing failure for
-	get got hard help how i idea im impossible in is issue issues it its just know me more my na need needed needs no none not nothing now of on or please problem problems progress
-	question reason so some something stopped stuck task tbd test that the there this to todo too trouble unable unclear unknown very was we went what why wip with wont
-	work working works wrong x`)
+var fillers = strings.Fields(`a am an and at be been blocked can cant cannot continue do dont for go got help how i idea im in is it its just know me more my na need no
+	none not now of on or please progress proceed so some something stopped stuck task tbd that the there this to todo too unable unclear unknown very we what why wip with wont x`)
 
 // LintReason says why the reason of a block says nothing, "" when it says something.
 func LintReason(reason string) string {
