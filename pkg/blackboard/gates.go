@@ -114,8 +114,8 @@ var namedThing = regexp.MustCompile(`\b(?:(file|folder|directory|script|branch|c
 func withoutNames(text string) string { return namedThing.ReplaceAllString(text, "$1$3 $2") }
 
 // fillers are words that say nothing about what stands in the way of a task.
-var fillers = strings.Fields(`a am an and at be been blocked can cant cannot continue do dont for go got help how i idea im in is it its just know me more my na need no
-	none not now of on or please progress proceed so some something stopped stuck task tbd that the there this to todo too unable unclear unknown very we what why wip with wont x`)
+var fillers = strings.Fields(`a am an and at be been blocked can cant cannot continue do doesnt dont for go got help how i idea im in is it its just know me more my na need no
+	none not now of on or please progress proceed so some something stopped stuck task tbd that the there this to todo too unable unclear unknown very we what why wip with wont work works working x`)
 
 // LintReason says why the reason of a block says nothing, "" when it says something.
 func LintReason(reason string) string {

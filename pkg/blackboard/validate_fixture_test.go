@@ -203,6 +203,7 @@ func validAgents() map[string]*Agent {
 		"coder-3":         agent(RoleCoder, AgentWorking, "fixing", "g-00000005"),
 		"coder-4":         agent(RoleCoder, AgentWorking, "message", "g-00000006"),
 	}
+	agents["coder-4"].ProviderWait = &ProviderWait{Reason: "429 rate_limit", Until: ahead(1)}
 	agents["coder-1"].Crashes = []Time{ago(45)}
 	agents["coder-1"].Child = &Child{PID: 41301, PIDStart: 8124001, PGID: 41301, Run: 4, Started: ago(30), Task: "claimed"}
 	return agents

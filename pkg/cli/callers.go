@@ -32,7 +32,7 @@ var callers = map[string]who{
 	"unblock": byVerb, "unregister": byVerb, "verdict": byVerb,
 
 	"abort": people, "ack": people, "analyze": people, "answer": people, "approve-merge": people, "archive": people, "checkpoint": people,
-	"edit": people, "facts approve": people, "facts rm": people, "gc": people, "hold": people, "note": people, "pause": people, "poststep": people,
+	"edit": people, "facts approve": people, "goal": people, "facts rm": people, "gc": people, "hold": people, "note": people, "pause": people, "poststep": people,
 	"reject-merge": people, "rerun": people, "restep": people, "restore": people, "resubmit": people, "resume": people, "seal": people, "sprint next": people,
 	"unhold": people,
 

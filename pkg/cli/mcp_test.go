@@ -221,7 +221,7 @@ func TestAClientThatLizaDidNotStartTakesWorkOverMCP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return speak(t, p.Dir, "LIZA_AGENT_ID="+id, "LIZA_AGENT_TOKEN="+r.Token)
+		return speak(t, p.Dir, "XDG_STATE_HOME="+p.StateHome(), "LIZA_AGENT_ID="+id, "LIZA_AGENT_TOKEN="+r.Token)
 	}
 	done := func(s *sdk.ClientSession, tool string, arguments map[string]any) told {
 		t.Helper()

@@ -205,8 +205,9 @@ func bug(r any) error {
 	for i, line := range lines {
 		if strings.HasPrefix(line, "panic(") {
 			for _, l := range lines[i+1:] {
-				if strings.HasPrefix(l, "\t") && !strings.Contains(l, "/runtime/") {
-					where, _, _ = strings.Cut(strings.TrimSpace(l), " ")
+				file := strings.TrimPrefix(l, "\t")
+				if file != l && !strings.HasPrefix(file, "runtime/") && !strings.Contains(file, "/runtime/") { // without a path when it was built with -trimpath
+					where, _, _ = strings.Cut(file, " ")
 					break
 				}
 			}

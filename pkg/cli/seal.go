@@ -20,7 +20,7 @@ func newSeal(env *Env) *urfave.Command {
 			"lost, or the project was copied, nothing can be merged: this command seals what stands on the board as it stands. Look at it first: an approval\n" +
 			"that was edited into the board is sealed as well. A journal in which somebody changed, cut, moved or put in entries (liza validate names the\n" +
 			"first) is accepted as it stands, with an entry that says so; edits that come later are told again. Only a person may." +
-			examples("liza seal --reason 'new computer; I have compared the board with the old one'") + exitsText(0, 2, 4, 5),
+			examples("liza seal --reason 'new computer; I have compared the board with the old one'", "liza seal --reason 'restored from a backup; git log integration shows each merge' --json") + exitsText(0, 2, 4, 5),
 		Flags:  []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &o.reason)},
 		Action: env.do(o.run),
 	}
