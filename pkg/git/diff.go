@@ -73,7 +73,7 @@ func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string
 	}
 	args = append(append(args, base, commit, "--"), paths...)
 	key := strings.Join(args, "\x00")
-	if out, known := r.diffs.get(key); known {
+	if out, known := r.answers.get(key); known {
 		return out, nil
 	}
 	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
@@ -82,35 +82,35 @@ func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string
 		return "", fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
 	}
 	if isFullHash(base) && isFullHash(commit) {
-		r.diffs.put(key, out)
+		r.answers.put(key, out)
 	}
 	return out, nil
 }
 
-// diffs remembers what git said about two commits, which never changes: a submission is compared with its base when it
-// is handed in, when it is checked, and for its reviewer's prompt.
-type diffs struct {
+// answers remembers what git said about things that never change, such as two commits: a submission is compared with its
+// base when it is handed in, when it is checked, and for its reviewer's prompt.
+type answers struct {
 	mu    sync.Mutex
 	known map[string]string
 	size  int
 }
 
-const diffsKept = 8 << 20 // bytes
+const answersKept = 8 << 20 // bytes
 
-func (d *diffs) get(key string) (out string, known bool) {
+func (d *answers) get(key string) (out string, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out, known = d.known[key]
 	return out, known
 }
 
-func (d *diffs) put(key, out string) {
+func (d *answers) put(key, out string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.size+len(key)+len(out) > diffsKept || d.known == nil {
+	if d.size+len(key)+len(out) > answersKept || d.known == nil {
 		d.known, d.size = map[string]string{}, 0
 	}
-	if d.size += len(key) + len(out); d.size <= diffsKept {
+	if d.size += len(key) + len(out); d.size <= answersKept {
 		d.known[key] = out
 	}
 }

@@ -2,7 +2,9 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -81,6 +83,9 @@ type overrides struct {
 func (r *Repo) disarm(ctx context.Context, gitDir string) ([]string, []string, error) {
 	r.drivers.mu.Lock()
 	defer r.drivers.mu.Unlock()
+	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); errors.Is(err, fs.ErrNotExist) {
+		gitDir = r.place.CommonDir // each task has a new folder: what they share is read once
+	}
 	files := configFiles(r.place.CommonDir, gitDir)
 	if o, ok := r.drivers.known[gitDir]; ok && o.files == files {
 		return o.options, o.env, nil

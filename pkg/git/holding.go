@@ -121,8 +121,16 @@ func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
 }
 
 func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
+	key := "tree " + commit
+	if tree, known := r.answers.get(key); known {
+		return tree, nil
+	}
 	out, err := r.read(ctx, r.place.Root, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
-	return strings.TrimSpace(out), err
+	tree := strings.TrimSpace(out)
+	if err == nil && isFullHash(commit) { // a name can mean another commit tomorrow
+		r.answers.put(key, tree)
+	}
+	return tree, err
 }
 
 // nestedWork lists the repositories inside a worktree (submodules, and clones that an agent made) with changes that are

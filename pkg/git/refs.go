@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -124,9 +126,19 @@ func (r *Repo) Ref(ctx context.Context, name string) (string, error) {
 }
 
 func (r *Repo) refValue(ctx context.Context, name string) (string, error) {
+	if plumbing.ReferenceName(name).Validate() == nil { // every idle supervisor asks, at each change of the board
+		data, err := os.ReadFile(filepath.Join(r.place.CommonDir, name))
+		if hash, ended := strings.CutSuffix(string(data), "\n"); err == nil && ended && isFullHash(hash) {
+			return hash, nil
+		}
+	}
 	if repo, err := r.goGit(); err == nil {
-		if ref, err := repo.Reference(plumbing.ReferenceName(name), true); err == nil {
+		ref, err := repo.Reference(plumbing.ReferenceName(name), true)
+		if err == nil {
 			return ref.Hash().String(), nil
+		}
+		if errors.Is(err, plumbing.ErrReferenceNotFound) && r.refsAreFiles() {
+			return "", ErrNotFound
 		}
 	}
 	// for-each-ref takes a name in full or a folder of names; "%(refname)" tells them apart.
@@ -139,6 +151,12 @@ func (r *Repo) refValue(ctx context.Context, name string) (string, error) {
 		return "", ErrNotFound
 	}
 	return hash, nil
+}
+
+// refsAreFiles reports whether go-git can see all refs: a repository of another format has a file in the place of the folder.
+func (r *Repo) refsAreFiles() bool {
+	info, err := os.Lstat(filepath.Join(r.place.CommonDir, "refs", "heads"))
+	return err == nil && info.IsDir()
 }
 
 // tip is the commit of a branch, "" when there is no such branch.

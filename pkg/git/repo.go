@@ -29,7 +29,7 @@ type Repo struct {
 	env       []string
 	drivers   drivers
 	contained contained
-	diffs     diffs
+	answers   answers
 }
 
 // Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides

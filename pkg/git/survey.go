@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"liza/pkg/safefile"
 )
@@ -64,9 +66,19 @@ func (r *Repo) branchFiles(folder string) ([]string, error) {
 
 // Tracked lists the files below the paths that the main checkout's index has.
 func (r *Repo) Tracked(ctx context.Context, paths ...string) ([]string, error) {
+	key := ""
+	if info, err := os.Stat(filepath.Join(r.place.CommonDir, "index")); err == nil && time.Since(info.ModTime()) > time.Second {
+		key = fmt.Sprintf("index %d %d %d %q", info.Size(), info.ModTime().UnixNano(), inode(info), paths)
+		if out, known := r.answers.get(key); known {
+			return fields(out), nil
+		}
+	}
 	out, err := r.read(ctx, r.place.Root, append([]string{"ls-files", "-z", "--"}, paths...)...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list tracked files: %w", err)
+	}
+	if key != "" {
+		r.answers.put(key, out)
 	}
 	return fields(out), nil
 }

@@ -76,8 +76,10 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	case kind == role.Coder || kind == role.Reviewer:
 		in.Worktree, in.Iteration = s.folder(t), t.Iteration
 		in.SpecText = s.specText(t.SpecRef)
-		if w, err := s.Desk.Repo.Inspect(ctx, in.Worktree); err == nil && kind == role.Coder { // what cannot be looked at is not told
-			in.Uncommitted = w.Dirty
+		if kind == role.Coder {
+			if w, err := s.Desk.Repo.Inspect(ctx, in.Worktree); err == nil { // what cannot be looked at is not told
+				in.Uncommitted = w.Dirty
+			}
 		}
 	case kind == role.Planner && st.Goal != nil:
 		in.SpecText = s.specText(st.Goal.SpecRef)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -155,12 +156,17 @@ func gitIn(p *project.Project, dir string) string {
 
 // Seals is what a store needs to seal the approvals of the project in dir.
 func Seals(keys, gitDir, dir string) *store.Seals {
-	return &store.Seals{Ring: seal.Ring{Folder: keys, GitDir: gitDir}, TreeOf: func(commit string) (string, error) {
+	var opened sync.Mutex
+	var repo *git.Repo // opened when the first approval is sealed
+	return &store.Seals{Ring: seal.Ring{Folder: keys, GitDir: gitDir}, TreeOf: func(commit string) (_ string, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), sealTime)
 		defer cancel()
-		repo, err := git.Open(ctx, dir)
-		if err != nil {
-			return "", err
+		opened.Lock()
+		defer opened.Unlock()
+		if repo == nil {
+			if repo, err = git.Open(ctx, dir); err != nil {
+				return "", err
+			}
 		}
 		return repo.TreeOf(ctx, commit)
 	}}
