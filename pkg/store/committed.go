@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
@@ -50,18 +51,40 @@ func (f *File) committedPath() string { return filepath.Join(f.lizaDir(), "commi
 func (f *File) committed() (record, bool) {
 	r, ok := f.record()
 	k, state, _ := f.keyOf(r, nil)
-	if ok && state == ours && (r.Key != k.ID || !k.Fits(r.MAC, r.signed()...)) {
+	if !ok || state != ours {
+		return r, ok
+	}
+	f.mu.Lock()
+	fits := f.fitting == r // every look at the board asks
+	f.mu.Unlock()
+	if !fits && (r.Key != k.ID || !k.Fits(r.MAC, r.signed()...)) {
 		return record{Key: r.Key}, false
 	}
-	return r, ok
+	f.mu.Lock()
+	f.fitting = r
+	f.mu.Unlock()
+	return r, true
 }
 
 // record reads the record as it stands in the file.
 func (f *File) record() (record, bool) {
+	f.mu.Lock()
+	known := f.recorded
+	f.mu.Unlock()
+	stamp, err := safefile.StampOf(f.committedPath())
+	settled := err == nil && stamp.Settled(time.Now())
+	if settled && known.stamp == stamp {
+		return known.record, true
+	}
 	var r record
 	data, err := safefile.Read(f.committedPath())
 	if err != nil || json.Unmarshal(data, &r) != nil || r.SHA256 == "" {
 		return record{}, false
+	}
+	if settled { // later bytes than these have another stamp
+		f.mu.Lock()
+		f.recorded.stamp, f.recorded.record = stamp, r
+		f.mu.Unlock()
 	}
 	return r, true
 }

@@ -81,8 +81,13 @@ type File struct {
 
 	unwatched sync.Once // people know that changes are only polled for
 	key       *seal.Key
-	judged    judgement         // what was found in the edit that was read last
-	told      *yamldoc.Document // the forgery that was alerted
+	recorded  struct { // the record that was read last
+		stamp  safefile.Stamp
+		record record
+	}
+	fitting record            // the last one that the key had signed
+	judged  judgement         // what was found in the edit that was read last
+	told    *yamldoc.Document // the forgery that was alerted
 }
 
 // known is a version that Liza wrote, with the hash that the record of it has.

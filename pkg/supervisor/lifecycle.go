@@ -275,7 +275,7 @@ func (s *Supervisor) key(name string) string {
 
 // waitShown is how long a reason to wait stands on the board before another one takes its
 // place: the reasons of a large team change with every step of everybody.
-const waitShown = 2 * time.Second
+const waitShown = 5 * time.Second
 
 // showWaiting writes what the agent waits for, when that is new: a wait is no transition
 // and must not wake everybody else again and again. It returns in what time the reason may

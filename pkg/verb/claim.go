@@ -99,15 +99,23 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	if err != nil {
 		return reservation{}, err
 	}
+	in := d.input()
+	unusable := map[string]error{} // many tasks may want the same role
+	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
+	defer func() {
+		for _, text := range sortedKeys(unusable) {
+			d.TellUnusable(ctx, unusable[text])
+		}
+	}()
+	if err := d.nothingFor(s, id.actor(s), name, in); err != nil {
+		return reservation{}, err
+	}
 	head, err := d.integrationHead(ctx, s)
 	if err != nil {
 		return reservation{}, err
 	}
 	d.at("claim.looked")
 	r := reservation{id: id, base: head, nonce: nonce}
-	in := d.input()
-	unusable := map[string]error{} // many tasks may want the same role
-	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
 	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()
 		registered := s.Agents[a.ID] != nil
@@ -131,10 +139,25 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 		r.note(d, s, s.Task(chosen), a.ID, !registered)
 		return nil
 	})
-	for _, text := range sortedKeys(unusable) {
-		d.TellUnusable(ctx, unusable[text])
-	}
 	return r, err
+}
+
+// nothingFor is the refusal of a registered agent that asks for any task when there is none, by a look at the board
+// without its lock: each change wakes a whole team, most of which finds nothing, and those who do wait for the lock.
+func (d *Desk) nothingFor(s *blackboard.State, a blackboard.Actor, name string, in blackboard.Input) error {
+	now := d.Now()
+	if name != "" || s.Agents[a.ID] == nil {
+		return nil
+	}
+	if _, err := s.Identify(a, now); err != nil {
+		return nil // under the lock it is said
+	}
+	in.MayTake = d.mayTake(s)
+	in.Claim = &blackboard.ClaimFacts{Reserve: s.Duration("claim_reserve")}
+	if t, why := s.NextTask(a, in, now); t == nil {
+		return nothing(why)
+	}
+	return nil
 }
 
 // note keeps what phase two needs to know about the task.

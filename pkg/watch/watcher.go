@@ -41,7 +41,7 @@ func (w *Watcher) Run(ctx context.Context, changes <-chan struct{}) {
 		if _, err := w.Pass(ctx); err != nil && w.Problem != nil && ctx.Err() == nil {
 			w.Problem(err)
 		}
-		if !wait(ctx, max(200*time.Millisecond, min(5*time.Since(began), 5*time.Second)), nil) {
+		if !wait(ctx, max(200*time.Millisecond, min(20*time.Since(began), 5*time.Second)), nil) {
 			return
 		}
 		pause := poll
