@@ -11,6 +11,8 @@ import (
 
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"liza/pkg/safefile"
 )
 
 const branches = "refs/heads/"
@@ -127,7 +129,7 @@ func (r *Repo) Ref(ctx context.Context, name string) (string, error) {
 
 func (r *Repo) refValue(ctx context.Context, name string) (string, error) {
 	if plumbing.ReferenceName(name).Validate() == nil { // every idle supervisor asks, at each change of the board
-		data, err := os.ReadFile(filepath.Join(r.place.CommonDir, name))
+		data, err := safefile.Read(filepath.Join(r.place.CommonDir, name))
 		if hash, ended := strings.CutSuffix(string(data), "\n"); err == nil && ended && isFullHash(hash) {
 			return hash, nil
 		}
