@@ -26,6 +26,7 @@ type place struct {
 	store   *store.File
 	project *project.Project // nil outside of a project
 	repo    *git.Repo        // nil when git is missing, or there is no repository
+	looked  *journalLook     // the last look of a watcher; nil: each look counts
 }
 
 // placeOf is the place of the file that was named, else of the project's state.
@@ -108,6 +109,27 @@ func (e *Env) validationFacts(ctx context.Context, p *place, i *store.Inspection
 // journalProblems are what stays wrong with the journal when it is looked at several
 // times: an entry ahead of the state may be one that is being written just now.
 func (p *place) journalProblems(ctx context.Context, revision int) ([]blackboard.Violation, error) {
+	if p.looked != nil && time.Since(p.looked.at) < journalRest {
+		return p.looked.found, nil
+	}
+	found, err := p.lookAtJournal(ctx, revision)
+	if err == nil && p.looked != nil {
+		*p.looked = journalLook{time.Now(), found}
+	}
+	return found, err
+}
+
+// journalRest is how long a watcher trusts its last look at the journal: all entries are read for
+// one, and a team writes many times a second.
+const journalRest = 10 * time.Second
+
+// A journalLook is what was found in the journal, and when.
+type journalLook struct {
+	at    time.Time
+	found []blackboard.Violation
+}
+
+func (p *place) lookAtJournal(ctx context.Context, revision int) ([]blackboard.Violation, error) {
 	problems, err := p.checkJournal(revision)
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()

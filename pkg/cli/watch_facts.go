@@ -60,6 +60,7 @@ type lookout struct {
 	clock watch.Clock
 
 	violations []blackboard.Violation
+	looked     journalLook
 	journal    journalFacts
 }
 
@@ -162,7 +163,7 @@ func (l *lookout) validateNow(ctx context.Context) ([]blackboard.Violation, erro
 	if !ok {
 		return nil, nil
 	}
-	p := &place{name: filepath.Join(".liza", "state.yaml"), root: d.Project.Root, store: file, project: d.Project, repo: d.Repo}
+	p := &place{name: filepath.Join(".liza", "state.yaml"), root: d.Project.Root, store: file, project: d.Project, repo: d.Repo, looked: &l.looked}
 	i, err := file.Inspect(ctx)
 	if err != nil {
 		v, err := p.unreadable(err)
