@@ -45,10 +45,15 @@ func (j *judge) text(command string, depth int) error {
 		in := j.came
 		w := &walk{judge: j, text: command, depth: depth}
 		var denied error
-		err := syntax.NewParser(syntax.Variant(shell)).Stmts(strings.NewReader(command), func(s *syntax.Stmt) bool {
-			_, denied = w.stmt(s, in)
-			return denied == nil
-		})
+		var err error
+		for s, failed := range syntax.NewParser(syntax.Variant(shell)).StmtsSeq(strings.NewReader(command)) {
+			if err = failed; err != nil {
+				break
+			}
+			if _, denied = w.stmt(s, in); denied != nil {
+				break
+			}
+		}
 		leave()
 		switch {
 		case denied != nil:
