@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Replace puts data in the place of the file at path: all of it, or nothing. Two
@@ -86,6 +87,10 @@ func (s *Staged) Commit() error {
 // CommitStamp is Commit for those who will look whether the file is still theirs.
 func (s *Staged) CommitStamp() (Stamp, error) {
 	defer s.file.Close()
+	// The rename makes the time of the change, perhaps within the tick of the last write: with another time of the
+	// content the stamp can be trusted at once (Settled), and readers need not read the file again and again.
+	written := time.Now().Add(-clockTick)
+	_ = os.Chtimes(s.temp, written, written)
 	if err := os.Rename(s.temp, s.path); err != nil {
 		os.Remove(s.temp)
 		return Stamp{}, fmt.Errorf("cannot replace %s: %w", s.path, err)

@@ -107,6 +107,9 @@ func (f *File) judge(v *version, rec record) (previous *version, found []blackbo
 		f.prove(rec, v)
 		return nil, nil
 	}
+	if own := f.putting(); own != nil && v.doc == own.doc && v.base.Revision > rec.Revision {
+		return nil, nil // what this process is just writing, before there is a record of it
+	}
 	if rec.SHA256 != "" {
 		previous = f.written(rec)
 	}
