@@ -187,7 +187,8 @@ func TestDecisionsAreVerbs(t *testing.T) {
 		for line := range strings.Lines(string(log)) {
 			for _, action := range []string{"unblocked", "superseded", "abandoned", "tasks_finalized"} {
 				if i := strings.Index(line, "action: "+action); i > 0 {
-					lines += line[i:]
+					entry, _, _ := strings.Cut(line[i:], ", prev: ") // tokens differ from board to board, and with them the chain
+					lines += entry + "\n"
 				}
 			}
 		}

@@ -183,6 +183,7 @@ func (m mode) as(fields string) string {
 
 // plainRecords are fields that must be read fast.
 var plainRecords = map[string]string{
+	"a float": "ratio: 1.5\n", "a small float": "ratio: 0.0001\n", "a whole float": "ratio: 3\n", "a negative float": "ratio: -16.75\n", "odd floats": "ratio: 1.5e3\n", "no digit before the point": "ratio: .5\n", "a negative zero": "ratio: -0\n",
 	"texts":                      "id: a-1\ntitle: b c, d (e) 'f' \"g\"; h?\ntext: std::string#1 -> x=y & z * 2 ! | > %\n",
 	"words":                      "id: true\ntitle: 123\ntext: 2026-01-19T14:00:00Z\n",
 	"nothing":                    "id:\ntitle: ~\ntext: null\ncount:\nlimit: null\nhold:\nfiles: ~\nhistory:\noptions:\nany: NULL\nratio:\nchild: # none\n",
@@ -243,7 +244,7 @@ var oddRecords = map[string]string{
 	"a tag": "id: !!str 5\n", "a merge key": "<<: {id: x}\n", "a merge value": "id: <<\n", "two lines": "id: a\n  b\n",
 	"quotes over two lines": "id: \"a\n  b\"\n", "flow over two lines": "files: [a,\n  b]\n", "a map for a text": "id: {a: b}\n",
 	"a text for a list": "files: a\n", "a text for a reason": "reason: a\n", "a word for a number": "count: many\n", "a fraction": "count: 1.5\n",
-	"a number in quotes": "count: \"5\"\n", "a bad role": "role: bad\n", "a tab": "id:\tx\n", "a tab in a text": "id: a\tb\n", "a float": "ratio: 1.5\n",
+	"a number in quotes": "count: \"5\"\n", "a bad role": "role: bad\n", "a tab": "id:\tx\n", "a tab in a text": "id: a\tb\n", "no float": "ratio: 1_0.5x\n", "an endless float": "ratio: .inf\n", "not a number": "ratio: .nan\n",
 	"an indentation indicator": "text: |2\n   a\n", "an empty literal": "text: |\nid: x\n", "a null in a list": "names: [a, ~]\n", "a comma at the end": "names: [a,]\n",
 	"numbers as open keys": "any: {1: a}\n", "a question mark": "? id\n: x\n", "a map in a line": "id: a: b\n", "a list in a line": "files: - a\n",
 	"no blank before a comment": "files: [a]# b\n", "a NEL": "id: a\u0085b\n", "a separator": "id: a\u2028b\n", "a BOM": "id: a\ufeffb\n",
