@@ -244,7 +244,7 @@ func (i *Integration) sealFits(k Sealer) string {
 	return ""
 }
 
-// forgedTip tells of a tip of the integration branch that no verb set: whoever could write one
+// forgedTip reports a tip of the integration branch that no verb set: an agent that could write one
 // by hand could move the branch as well, and nobody would notice.
 func (v *validation) forgedTip(prev *State, k Sealer, edited bool) {
 	is, why := v.s.Integration, ""
