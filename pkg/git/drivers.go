@@ -15,7 +15,7 @@ import (
 
 // foreignSettings are settings of a repository that make git start programs, or that change what its commands see.
 // Agents can write them, so Liza's git gives each a value of its own: that of the person's own configuration where
-// there is one, else the neutral one. Names of drivers are chosen by whoever writes them: * stands for any name.
+// there is one, else the neutral one. A configuration chooses the names of its drivers: * stands for any name.
 var foreignSettings = []struct {
 	key     string
 	neutral string

@@ -61,7 +61,7 @@ func told(t *testing.T, j Journal, head Link, rev int) string {
 	return fmt.Sprintf("%s:%d %s", b.File, b.Line, b.Message)
 }
 
-// rechained are lines whose links somebody without the key computed anew.
+// rechained are lines whose links somebody without the key computed again.
 func rechained(lines []string) []string {
 	s, last := &scrubber{mask: func(s string) string { return s }, now: map[Link]Link{}, old: newDigest(), new: newDigest()}, Begins
 	var out []string

@@ -139,7 +139,7 @@ func (j Journal) rotatedFiles(text string) ([]rotated, error) {
 }
 
 // notBefore reports whether the file has entries of the journal whose first revision is first:
-// of a killed Rotate, or of a project that was initialised anew.
+// of a killed Rotate, or of a project that was initialised again.
 func (r rotated) notBefore(first int) bool { return first > 0 && r.last >= first }
 
 func (j Journal) allRotated() ([]rotated, error) {

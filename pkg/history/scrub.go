@@ -9,7 +9,7 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Scrubbed is a journal in which secrets were masked, and which was chained anew. It is not
+// Scrubbed is a journal in which secrets were masked, and which was chained again. It is not
 // written yet.
 type Scrubbed struct {
 	End   Link // of its last entry

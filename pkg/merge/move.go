@@ -116,7 +116,7 @@ func (v *mover) move(ctx context.Context, candidate string) (err error) {
 	}
 	v.at("M7")
 	if err := v.Repo.UpdateRef(ctx, "refs/heads/"+v.branch, candidate, v.old); err != nil {
-		return err // the intent stays; whoever converges sees that the branch did not get it
+		return err // the intent stays; the next converge sees that the branch did not get it
 	}
 	v.at("M8")
 	return v.converge(ctx)
