@@ -23,13 +23,6 @@ func newWord(text string) *word {
 	return w
 }
 
-// Similar tells whether two texts say the same (protocol 11.3). A text that is empty after
-// normalisation is similar to nothing, not even to itself.
-func Similar(a, b string) bool {
-	a, b = Normalise(a), Normalise(b)
-	return a != "" && b != "" && newWord(a).similar(newWord(b))
-}
-
 // Alike compares two texts as they are: they may differ in a tenth at most.
 func Alike(a, b string) bool {
 	return a != "" && b != "" && newWord(a).near(newWord(b), 1)

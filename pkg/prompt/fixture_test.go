@@ -221,10 +221,18 @@ var cases = []struct {
 	{"summarizer-summary", summarizing}, {"summarizer-facts", consolidating},
 }
 
+// roleSettings choose the roles of the fixtures, as the settings of a new project do.
+var roleSettings = role.Settings{
+	Default:     "implement",
+	TypeMapping: map[string]string{"bug": "fix", "refactor": "refactor", "test": "test"},
+	ByKind:      map[string]string{"planner": "planner", "code_reviewer": "review", "messenger": "messenger", "summarizer": "summarizer"},
+	Program:     "claude",
+}
+
 // withRole gives the input the built-in role that its task resolves to.
 func withRole(in Input) Input {
 	if in.Role == nil {
-		if used, err := role.Builtin().Resolve(in.Kind, in.Task, role.DefaultSettings()); err == nil {
+		if used, err := role.Builtin().Resolve(in.Kind, in.Task, roleSettings); err == nil {
 			in.Role = used.Role
 		}
 	}

@@ -55,10 +55,6 @@ func CountGate(files []File, taskType string, extraTests []string) Gate {
 	return g
 }
 
-// Exempt applies the exemptions of roles-and-knowledge 5.5: a type without code whose
-// change has no source, or nothing but documents and configuration.
-func Exempt(taskType string, files []File) bool { return CountGate(files, taskType, nil).Exempt }
-
 // documents are what a change may consist of without any test.
 var documents = []string{"*.md", "*.rst", "*.adoc", "*.txt", "LICENSE*", "*.yaml", "*.yml", "*.toml", "*.ini", "*.json", "*.editorconfig", ".gitignore"}
 

@@ -16,17 +16,6 @@ type Settings struct {
 	Program     string            // agents.default
 }
 
-// DefaultSettings is what holds without any configuration.
-func DefaultSettings() Settings {
-	return Settings{
-		Default: "implement",
-		TypeMapping: map[string]string{"feature": "implement", "task": "implement", "bug": "fix", "refactor": "refactor", "test": "test",
-			"docs": "implement", "config": "implement", "spec": "implement"},
-		ByKind:  map[string]string{"planner": "planner", "code_reviewer": "review", "messenger": "messenger", "summarizer": "summarizer"},
-		Program: "claude",
-	}
-}
-
 // Resolved is the role of a run, and the rule that chose it: override, type, default or
 // kind; option for a role that a person named for one rendering.
 type Resolved struct {

@@ -33,12 +33,6 @@ type kept struct {
 	Open []Alert `json:"open"`
 }
 
-// Open reads the alerts that are open, the worst first, without the lock.
-func (f Files) Open() ([]Alert, error) {
-	open, err := f.read()
-	return bySeverity(open), err
-}
-
 // read reads alerts.json. That is a cache: when it is missing or broken, alerts.log says
 // what is open.
 func (f Files) read() ([]Alert, error) {

@@ -24,8 +24,7 @@
 //	doc, err = edit.Apply()
 //	os.Stdout.Write(doc.Bytes())
 //
-// Merge3 puts what one side changed into what the other made of the same version; Diff
-// lists what changed.
+// Merge3 puts what one side changed into what the other made of the same version.
 //
 // In the Go values null, an absent key, "" and [] are the same value.
 package yamldoc

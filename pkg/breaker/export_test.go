@@ -1,0 +1,8 @@
+package breaker
+
+// Similar compares two texts as the patterns do (protocol 11.3). A text that is empty after
+// normalisation is similar to nothing, not even to itself.
+func Similar(a, b string) bool {
+	a, b = Normalise(a), Normalise(b)
+	return a != "" && b != "" && newWord(a).similar(newWord(b))
+}
