@@ -50,6 +50,8 @@ var rules = map[string]rule{
 	"policy":         {level: 0, reason: "it judges a text; nothing is started and nothing is read"},
 	"protocols":      {level: 0, reason: "it holds texts"},
 
+	"exitcmd": {level: 1, may: imports("blackboard"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",
+		not: []string{"os", "os/exec"}, noUse: []string{"time.Now"}},
 	"history": {level: 1, may: imports("blackboard", "safefile", "secret"), reason: "what happened never influences what happens"},
 	"breaker": {level: 1, may: imports("blackboard"), reason: "it judges events that it is given and keeps no state of its own"},
 	// safefile, here and below: a named pipe in the place of a file must not be waited for.
@@ -85,8 +87,8 @@ var rules = map[string]rule{
 	"dashboard/web": {level: 5, may: imports("blackboard", "history", "breaker", "watch", "dashboard", "verb", "store"),
 		reason: "buttons call verbs, and nothing else changes the state"},
 
-	// blackboard, history: what tools take and show is in their words.
-	"mcp": {level: 6, may: imports("verb", "dashboard", "blackboard", "history"), reason: "it has no rules of its own"},
+	// blackboard, history, exitcmd: what tools take and show is in their words.
+	"mcp": {level: 6, may: imports("verb", "dashboard", "blackboard", "history", "exitcmd"), reason: "it has no rules of its own"},
 	"cli": {level: 7, upTo: 6, but: imports("store/storetest", "verb/verbtest"), reason: "it parses and prints; tests of stores stay outside of the program"},
 
 	"cmd": {level: 8, may: imports("cli"), reason: "a main is a few lines"},

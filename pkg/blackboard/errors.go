@@ -32,6 +32,11 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
+// Refuse is a refusal by no guard of the state: of what a command was given, or of what was found elsewhere.
+func Refuse(exit Exit, next, format string, args ...any) error {
+	return refuse("", exit, next, format, args...)
+}
+
 func refuse(guard string, exit Exit, next, format string, args ...any) *Refusal {
 	return &Refusal{Guard: guard, Exit: exit, Next: next, Message: fmt.Sprintf(format, args...)}
 }

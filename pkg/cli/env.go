@@ -426,3 +426,18 @@ func asError[T error](err error) (T, bool) {
 	ok := errors.As(err, &t)
 	return t, ok
 }
+
+// printRaw prints JSON as it is, or with --json inside the usual object.
+func (e *Env) printRaw(key string, v any) error {
+	if e.JSON {
+		return e.printJSON(map[string]any{"ok": true, "result": map[string]any{key: v}})
+	}
+	return writeJSON(e.Stdout, v)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

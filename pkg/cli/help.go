@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/protocols"
 )
 
@@ -31,7 +32,7 @@ func (e *Env) topic(app *urfave.Command, words []string) error {
 	case "protocol", "protocols":
 		return e.protocol(words[1:])
 	case "schema":
-		return e.printRaw("schema", exitSchema())
+		return e.printRaw("schema", exitcmd.Schema())
 	}
 	for _, a := range audiences {
 		if a.name == words[0] && len(words) == 1 {

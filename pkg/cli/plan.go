@@ -12,8 +12,8 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/safefile"
-	"liza/pkg/verb"
 )
 
 type planOptions struct {
@@ -49,7 +49,7 @@ func (o *planOptions) apply(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := verb.ParsePlan(data)
+	p, err := exitcmd.ParsePlan(data)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/agent/scripted"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb"
 )
@@ -120,7 +121,7 @@ func (c *crew) supervisor(role blackboard.Role) *supervisor.Supervisor {
 	desk.Caller = verb.Caller{Person: c.desk.Caller.Person}
 	start, _ := agent.ProcessStart(os.Getpid())
 	return &supervisor.Supervisor{Desk: &desk, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
-		Terminal: terminalName(), Start: c.run, Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitSchemaFile, Environ: c.env.Environ, Print: c.screen.line,
+		Terminal: terminalName(), Start: c.run, Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
 }
 

@@ -10,6 +10,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/verb"
 )
 
@@ -103,7 +104,7 @@ func (o *verdictOptions) fill() error {
 
 // parseInject reads a corrective step; description and done_when are aliases as in plans.
 func parseInject(text string) (*blackboard.Fix, error) {
-	var item verb.PlanTask
+	var item exitcmd.PlanTask
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&item); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/verb"
 )
 
@@ -71,7 +72,7 @@ type (
 		Verdict     string                `json:"verdict" jsonschema:"approve, reject, replan or stuck"`
 		Reason      string                `json:"reason,omitempty" jsonschema:"file and place, defect, fix; required but for approve"`
 		Findings    []*blackboard.Finding `json:"findings,omitempty" jsonschema:"severity is error, warning or info"`
-		Inject      []verb.PlanTask       `json:"inject,omitempty" jsonschema:"steps that the coder has to do: detail, expect; with reject"`
+		Inject      []exitcmd.PlanTask    `json:"inject,omitempty" jsonschema:"steps that the coder has to do: detail, expect; with reject"`
 		Prior       []*blackboard.Prior   `json:"prior,omitempty" jsonschema:"what became of point n of the last rejection: RESOLVED, PARTIAL, STILL_PRESENT"`
 		Suggestions []string              `json:"suggestions,omitempty" jsonschema:"what blocks nothing"`
 		Learn       []string              `json:"learn,omitempty" jsonschema:"lasting facts about the project, 15 to 500 characters each"`
@@ -267,9 +268,9 @@ func (o Options) desk(noSpecFiles bool) *verb.Desk {
 // planApply has a plan as its arguments; the verb's own reader knows all its forms.
 func planApply() tool {
 	t := takes(tool{name: "plan-apply", roles: planner, about: "Put a whole plan on the board, all or nothing. All problems are named at once. The same plan again is refused with the code nothing."},
-		func(context.Context, Options, verb.Plan) (any, error) { return nil, nil })
+		func(context.Context, Options, exitcmd.Plan) (any, error) { return nil, nil })
 	t.call = func(ctx context.Context, o Options, arguments json.RawMessage) (any, error) {
-		p, err := verb.ParsePlan(arguments)
+		p, err := exitcmd.ParsePlan(arguments)
 		if err != nil {
 			return nil, err
 		}

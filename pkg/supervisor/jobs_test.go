@@ -11,8 +11,8 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/supervisor"
-	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -33,7 +33,7 @@ func newJobs(t *testing.T) *jobs {
 // plan puts a person's plan on the board.
 func (j *jobs) plan(items string) {
 	j.t.Helper()
-	p, err := verb.ParsePlan([]byte(`{"goal": "Measure", "tasks": [` + items + `]}`))
+	p, err := exitcmd.ParsePlan([]byte(`{"goal": "Measure", "tasks": [` + items + `]}`))
 	if err == nil {
 		_, err = j.Desk("").ApplyPlan(context.Background(), p)
 	}

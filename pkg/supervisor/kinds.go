@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/role"
 	"liza/pkg/verb"
 )
@@ -133,7 +134,7 @@ func toldMessage(st *blackboard.State, task string) string {
 // messageOf is the text of the exit command, else the whole output of a program that
 // ended well.
 func (s *Supervisor) messageOf(r agent.Result) string {
-	if exit, _, err := verb.ParseExit(r.Final, "messenger", false); err == nil && exit.Text != "" {
+	if exit, _, err := exitcmd.Parse(r.Final, "messenger", false); err == nil && exit.Text != "" {
 		return strings.TrimSpace(exit.Text)
 	}
 	if r.Outcome == agent.Finished {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -20,7 +21,7 @@ const wholePlan = `{"goal": "Publish", "secrets": {"github_token": "` + secretVa
 	"decisions": [{"task": "asked", "do": "supersede", "by": ["a"], "reason": "there is a better way"}]}`
 
 func applyWhole(d *verb.Desk) (verb.PlanApplied, error) {
-	p, err := verb.ParsePlan([]byte(wholePlan))
+	p, err := exitcmd.ParsePlan([]byte(wholePlan))
 	if err != nil {
 		return verb.PlanApplied{}, err
 	}
@@ -72,7 +73,7 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	whole := askedBoard(t)
 	before := planTraces(t, whole)
-	bad, err := verb.ParsePlan([]byte(strings.Replace(wholePlan, `"id": "tell"`, `"id": "tell", "depends_on": ["nowhere"]`, 1)))
+	bad, err := exitcmd.ParsePlan([]byte(strings.Replace(wholePlan, `"id": "tell"`, `"id": "tell", "depends_on": ["nowhere"]`, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

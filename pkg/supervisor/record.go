@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/verb"
 )
@@ -191,7 +192,7 @@ func (r *recording) answer(strict bool) {
 		in.Liza.Error = first(r.failed, "the program was not started")
 	}
 	if res := r.result; res != nil {
-		in.Response.RawResponse = verb.ExitText(res.Final)
+		in.Response.RawResponse = exitcmd.Text(res.Final)
 		in.Liza.Outcome, in.Liza.Seconds, in.Liza.ExitCode = string(res.Outcome), int(res.Seconds+0.5), res.ExitCode
 		in.Liza.TokensIn, in.Liza.TokensOut = res.Usage.TokensIn, res.Usage.TokensOut
 		if res.Usage.CostKnown {
@@ -202,7 +203,7 @@ func (r *recording) answer(strict bool) {
 		if res.Outcome == agent.TimedOut || res.Outcome == agent.Stalled {
 			in.Response.Status = history.TimedOut
 		}
-		if exit, _, err := verb.ParseExit(res.Final, in.Request.Metadata.Kind, strict); err == nil {
+		if exit, _, err := exitcmd.Parse(res.Final, in.Request.Metadata.Kind, strict); err == nil {
 			in.Response.Actions, in.Response.EvidenceFiles, in.Response.Summary = []string{exit.Action}, exit.EvidenceFiles, exit.Summary
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -103,7 +104,7 @@ func TestCrashWhileSecretsAreStored(t *testing.T) {
 			if len(p.State().Plans) != 0 {
 				t.Error("a plan was applied")
 			}
-			plan, err := verb.ParsePlan([]byte(`{"goal": "Deploy", "secrets": {"github_token": "[REDACTED:github_token]"}, "tasks": [{"id": "a", "kind": "exec", "detail": "Say it", "command": "true"}]}`))
+			plan, err := exitcmd.ParsePlan([]byte(`{"goal": "Deploy", "secrets": {"github_token": "[REDACTED:github_token]"}, "tasks": [{"id": "a", "kind": "exec", "detail": "Say it", "command": "true"}]}`))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
@@ -326,7 +327,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 		cents := blackboard.AmountOf(r.Usage.CostCents)
 		rr.Cost = &cents
 	}
-	exit, _, _ := verb.ParseExit(r.Final, string(b.role.Role.Kind), s.Desk.Config().Exit.Strict)
+	exit, _, _ := exitcmd.Parse(r.Final, string(b.role.Role.Kind), s.Desk.Config().Exit.Strict)
 	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: firstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
 		Commit: s.head(ctx, task), CLI: b.program, Session: s.last.talk}
 	if exit != nil {

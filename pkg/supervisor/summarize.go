@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"liza/pkg/agent"
+	"liza/pkg/exitcmd"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
@@ -88,7 +89,7 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 }
 
 func hasSummary(r agent.Result) bool {
-	exit, _, err := verb.ParseExit(r.Final, string(role.Summarizer), false)
+	exit, _, err := exitcmd.Parse(r.Final, string(role.Summarizer), false)
 	return err == nil && exit != nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/prompt"
 	"liza/pkg/verb"
 )
@@ -246,7 +247,7 @@ func (s *Supervisor) answered(r agent.Result) bool {
 
 // hasExit tells whether a program that ended badly has said its exit command all the same.
 func (s *Supervisor) hasExit(r agent.Result) bool {
-	exit, _, err := verb.ParseExit(r.Final, string(s.Role), s.Desk.Config().Exit.Strict)
+	exit, _, err := exitcmd.Parse(r.Final, string(s.Role), s.Desk.Config().Exit.Strict)
 	return err == nil && exit != nil
 }
 

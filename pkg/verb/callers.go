@@ -1,12 +1,14 @@
 package verb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/policy"
 	"liza/pkg/skill"
 )
@@ -27,7 +29,7 @@ func (d *Desk) CallerRole(name string) string {
 // AdminOnly refuses what only callers with the role admin may do (roles-and-knowledge 9.7);
 // what completes "ada may not …".
 func (d *Desk) AdminOnly(what string) error {
-	name := first(d.Caller.Person, blackboard.Human)
+	name := cmp.Or(d.Caller.Person, blackboard.Human)
 	if d.CallerRole(name) == "admin" {
 		return nil
 	}
@@ -41,7 +43,7 @@ func (d *Desk) callerOf(s *blackboard.State, human bool) blackboard.Caller {
 	if c := s.RequestCaller(); c != nil && !human {
 		name = c.Name
 	}
-	return blackboard.Caller{Name: first(name, "human"), Role: d.CallerRole(name)}
+	return blackboard.Caller{Name: cmp.Or(name, "human"), Role: d.CallerRole(name)}
 }
 
 // MayUse tells whether tasks of that kind may be done for the caller.
@@ -78,12 +80,12 @@ func (d *Desk) Skills() skill.Library { return skill.Load(d.Project.Skills()) }
 // arguments, its command, its caller (roles-and-knowledge 3.3).
 func (d *Desk) newTaskProblem(s *blackboard.State, t *blackboard.Task, human bool) error {
 	b := &planBuild{desk: d, state: s, caller: d.callerOf(s, human)}
-	x := PlanTask{Command: t.Command, Skill: t.Skill, Args: t.Args, Secrets: t.Secrets, Writes: t.Writes}
+	x := exitcmd.PlanTask{Command: t.Command, Skill: t.Skill, Args: t.Args, Secrets: t.Secrets, Writes: t.Writes}
 	n := item{b, 0, &x}
 	n.kind(t)
 	n.texts(t)
 	if t.KindOf() == "exec" {
-		if err := d.MayRun(t.ID, first(t.Command, t.Description)); err != nil {
+		if err := d.MayRun(t.ID, cmp.Or(t.Command, t.Description)); err != nil {
 			b.bad("command: %v", err)
 			var denied *policy.Denial
 			if errors.As(err, &denied) {

@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +139,7 @@ func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard
 // submissionToCheck gathers what the checks look at. Of an integration fix, what others
 // have merged meanwhile is not this task's (protocol 8.5).
 func (d *Desk) submissionToCheck(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*review.Submission, error) {
-	base := first(t.FixOnto, t.BaseCommit)
+	base := cmp.Or(t.FixOnto, t.BaseCommit)
 	changes, err := review.Changes(ctx, d.Repo, base, t.ReviewCommit)
 	if err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 		b.Before = t.Review.Checks
 	}
 	if cfg.Review.Baseline {
-		base := first(t.FixOnto, t.BaseCommit)
+		base := cmp.Or(t.FixOnto, t.BaseCommit)
 		b.Base = func(ctx context.Context, check, command string) (review.End, error) {
 			return d.onBase(ctx, s.Secrets, base, check, command)
 		}

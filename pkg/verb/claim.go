@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -103,7 +105,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	unusable := map[string]error{} // many tasks may want the same role
 	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
 	defer func() {
-		for _, text := range sortedKeys(unusable) {
+		for _, text := range slices.Sorted(maps.Keys(unusable)) {
 			d.TellUnusable(ctx, unusable[text])
 		}
 	}()

@@ -110,14 +110,3 @@ func TestTheOutcomeOfAnEarlierClaimIsDropped(t *testing.T) {
 		t.Errorf("the outcome is %s and the task is %s; want it dropped, and the claim untouched", out.Effect, after.Status)
 	}
 }
-
-func TestAnUnknownSeverityIsRefused(t *testing.T) {
-	t.Parallel()
-	for severity, taken := range map[string]bool{"error": true, "warning": true, "info": true, "": true, "catastrophic": false, "ERROR": false, "errors": false} {
-		_, _, err := verb.ParseExit(`{"action": "COMPLETED", "evidence_files": [], "summary_for_supervisor": "Read it.", "review": {"status": "ok", "findings": [{"severity": "`+
-			severity+`", "file": "a.go", "line": 1, "message": "the name is wrong"}]}}`, "code_reviewer", false)
-		if (err == nil) != taken {
-			t.Errorf("severity %q: %v; taken: want %v", severity, err, taken)
-		}
-	}
-}

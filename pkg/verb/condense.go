@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/store"
 )
@@ -104,7 +105,7 @@ func (d *Desk) evict(ctx context.Context, keep int) error {
 // Condensed applies the answer of a summarizer. One that breaks a rule changes nothing, and
 // the journal says which one; refused names it.
 func (d *Desk) Condensed(ctx context.Context, job *Condense, output string) (refused string, err error) {
-	exit, _, problem := ParseExit(output, "summarizer", d.Config().Exit.Strict)
+	exit, _, problem := exitcmd.Parse(output, "summarizer", d.Config().Exit.Strict)
 	switch {
 	case exit == nil:
 		return d.notCondensed(ctx, job, problem.Error())
@@ -155,7 +156,7 @@ type consolidation struct {
 	Delete []string                `json:"delete"`
 }
 
-func (d *Desk) consolidate(ctx context.Context, job *Condense, exit *Exit) (refused string, err error) {
+func (d *Desk) consolidate(ctx context.Context, job *Condense, exit *exitcmd.Exit) (refused string, err error) {
 	answer, problem := readConsolidation(exit.Facts)
 	if problem == "" {
 		s, err := d.View(ctx)

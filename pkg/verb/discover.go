@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 )
 
 // Discovered is the result of a verb on a discovery.
@@ -57,19 +58,19 @@ func (d *Desk) onDiscovery(ctx context.Context, op string, out Discovered, chang
 
 // decideDiscovery carries out a plan's decision about a discovery. What it is converted to
 // may be a task of the same plan.
-func decideDiscovery(s *blackboard.State, a blackboard.Actor, x Decision, now timeT) error {
+func decideDiscovery(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision, now timeT) error {
 	var err error
 	switch {
 	case x.Task != "":
-		return planError("it names the task %s too; decide about one of them", x.Task)
+		return exitcmd.InvalidPlan("it names the task %s too; decide about one of them", x.Task)
 	case x.Do == "convert" && len(x.By) != 1:
-		return planError("by: must name one task, has %d", len(x.By))
+		return exitcmd.InvalidPlan("by: must name one task, has %d", len(x.By))
 	case x.Do == "convert":
 		err = s.ConvertDiscovery(x.Discovery, x.By[0], a, now)
 	case x.Do == "defer":
 		err = s.DeferDiscovery(x.Discovery, x.Reason, a, now)
 	default:
-		return planError("do: '%s' must be convert or defer for a discovery", x.Do)
+		return exitcmd.InvalidPlan("do: '%s' must be convert or defer for a discovery", x.Do)
 	}
 	if blackboard.IsAlreadyDone(err) {
 		return nil

@@ -3,6 +3,7 @@ package verb
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,7 @@ type Fact struct {
 }
 
 func factOf(f *blackboard.Fact) Fact {
-	return Fact{ID: f.ID, Content: f.Content, Status: first(f.Status, blackboard.FactActive), Source: f.Source, Task: f.Task, By: f.By, Category: f.Category,
+	return Fact{ID: f.ID, Content: f.Content, Status: cmp.Or(f.Status, blackboard.FactActive), Source: f.Source, Task: f.Task, By: f.By, Category: f.Category,
 		Created: f.Created, LastUsed: f.LastUsed, Uses: f.Uses, From: f.From}
 }
 
@@ -218,7 +219,7 @@ func (d *Desk) AddFact(ctx context.Context, content, category string) (Fact, err
 		return Fact{}, err
 	}
 	content = strings.TrimSpace(content)
-	if category = first(category, "project"); !slices.Contains(blackboard.FactCategories, category) {
+	if category = cmp.Or(category, "project"); !slices.Contains(blackboard.FactCategories, category) {
 		return Fact{}, usage("liza help facts", "--category '%s' must be %s", category, strings.Join(blackboard.FactCategories, ", "))
 	}
 	archived, err := d.archivedFacts()

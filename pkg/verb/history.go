@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -19,7 +20,7 @@ const (
 
 // Interactions is where the runs for a task are recorded. Every text is masked on its way.
 func (d *Desk) Interactions(task string) history.Interactions {
-	h := history.Interactions{Dir: d.Project.HistoryDir(task), MaxMB: d.Config().History.MaxMB, Agent: first(d.Caller.AgentID, blackboard.Human)}
+	h := history.Interactions{Dir: d.Project.HistoryDir(task), MaxMB: d.Config().History.MaxMB, Agent: cmp.Or(d.Caller.AgentID, blackboard.Human)}
 	d.loadSecrets()
 	h.Mask = d.Secrets.Mask
 	return h

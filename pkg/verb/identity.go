@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -74,7 +75,7 @@ func (i identity) actor(s *blackboard.State) blackboard.Actor {
 func (i identity) inside(s *blackboard.State) string {
 	for _, p := range slices.Backward(i.ancestors) {
 		if i.marked(s, p) {
-			return first(p.Name, blackboard.NoAgent)
+			return cmp.Or(p.Name, blackboard.NoAgent)
 		}
 		for id, e := range s.Agents {
 			if c := e.Child; c != nil && i.here(e) && c.PID == p.PID && c.PIDStart == p.Start {

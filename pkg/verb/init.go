@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -85,7 +86,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	if err != nil {
 		return out, err
 	}
-	in.Spec = first(in.Spec, "specs/vision.md")
+	in.Spec = cmp.Or(in.Spec, "specs/vision.md")
 	d := &Desk{Project: p}
 	if !d.specExists(in.Spec) {
 		return out, failed("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
@@ -93,7 +94,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	if err := SpecCommitted(ctx, p, repo, in.Spec); err != nil {
 		return out, err
 	}
-	in.Branch = first(in.Branch, cfg.Protocol.IntegrationBranch)
+	in.Branch = cmp.Or(in.Branch, cfg.Protocol.IntegrationBranch)
 	if !git.ValidBranchName(in.Branch) {
 		return out, usage("liza help init", "'%s' is no valid name of a branch", in.Branch)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 )
 
 // Run is one run of an agent program that has ended, as the supervisor saw it. Apply
@@ -91,7 +92,7 @@ func writesOf(s *blackboard.State, agent string) int {
 
 // Apply carries out what a run's verbs and exit command say (roles-and-knowledge 4.4, 4.5).
 func (d *Desk) Apply(ctx context.Context, r Run) (Outcome, error) {
-	exit, multiple, problem := ParseExit(r.Output, r.Kind, r.Strict)
+	exit, multiple, problem := exitcmd.Parse(r.Output, r.Kind, r.Strict)
 	s, err := d.View(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -132,7 +133,7 @@ func since(t *blackboard.Task, m Mark) (mine string, handoff, others bool) {
 	return mine, handoff, others
 }
 
-func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit *Exit, problem error, out Outcome) (Outcome, error) {
+func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit *exitcmd.Exit, problem error, out Outcome) (Outcome, error) {
 	t := s.Task(r.Task)
 	if t == nil {
 		return d.dropped(out, "the task is gone"), nil
@@ -159,12 +160,12 @@ func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit 
 }
 
 // reconcile records what the exit command adds to, or how it contradicts, a verb.
-func (d *Desk) reconcile(ctx context.Context, r Run, exit *Exit, problem error, did, want string, out *Outcome) error {
+func (d *Desk) reconcile(ctx context.Context, r Run, exit *exitcmd.Exit, problem error, did, want string, out *Outcome) error {
 	out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
 	switch {
-	case exit == nil && errors.Is(problem, errNoExit):
+	case exit == nil && errors.Is(problem, exitcmd.ErrMissing):
 		d.Warn(ctx, r.Task, "exit_missing", "the agent used verbs and gave no exit command")
-	case exit == nil && errors.Is(problem, errNoReview): // the verb has given it
+	case exit == nil && errors.Is(problem, exitcmd.ErrNoReview): // the verb has given it
 	case exit == nil:
 		return d.anomaly(ctx, r.Task, "exit_invalid", problem.Error())
 	case want != "" && exit.Action != want:
@@ -181,7 +182,7 @@ func (d *Desk) dropped(out Outcome, why string) Outcome {
 }
 
 // coderExit applies a coder's exit command to the task that it still holds.
-func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *Exit, out Outcome) (Outcome, error) {
+func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	switch exit.Action {
 	case "COMPLETED":
 		done, err := d.Submit(ctx, SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
@@ -217,8 +218,28 @@ func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *E
 	return out, err
 }
 
+// verdictOf turns the payload of a reviewer into a verdict.
+func verdictOf(r *exitcmd.ReviewExit, task string) VerdictInput {
+	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
+		Verdict: map[string]string{"ok": "approve", "needs_fix": "reject", "replan": "replan", "stuck": "stuck"}[r.Status]}
+	for _, x := range r.Inject {
+		in.Inject = append(in.Inject, x.Fix())
+	}
+	switch l := r.Learn.(type) {
+	case string:
+		in.Learn = []string{l}
+	case []any:
+		for _, x := range l {
+			if s, ok := x.(string); ok {
+				in.Learn = append(in.Learn, s)
+			}
+		}
+	}
+	return in
+}
+
 // handOff records the handoff of an exit command; a new run goes on with it (T37).
-func (d *Desk) handOff(ctx context.Context, task string, h *HandoffExit, out Outcome) (Outcome, error) {
+func (d *Desk) handOff(ctx context.Context, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
 	_, err := d.Handoff(ctx, task, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
 		Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
 	if again := guardProblem(err); again != "" {
@@ -239,7 +260,7 @@ func (d *Desk) limitIterations(ctx context.Context, task, last string, out Outco
 	return out, err
 }
 
-func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, exit *Exit, problem error, out Outcome) (Outcome, error) {
+func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, exit *exitcmd.Exit, problem error, out Outcome) (Outcome, error) {
 	t := s.Task(r.Task)
 	if t == nil {
 		return d.dropped(out, "the task is gone"), nil
@@ -254,9 +275,9 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 		out.Effect, out.Problem = Reask, problem.Error()
 		return out, nil
 	case held && mine == "approval_voided":
-		out.Effect, out.Problem = Reask, fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.verdict())
+		out.Effect, out.Problem = Reask, fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.Verdict())
 		return out, nil
-	case held && r.Changed != "" && exit.approves():
+	case held && r.Changed != "" && exit.Approves():
 		out.Effect, out.Problem = Reask, changedByReviewer(t, r.Changed)
 		return out, nil
 	case held:
@@ -270,14 +291,14 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	return out, err
 }
 
-func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *Exit, out Outcome) (Outcome, error) {
+func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	if exit.Action == "RETRY" && exit.Handoff != nil {
 		return d.handOff(ctx, t.ID, exit.Handoff, out)
 	}
 	in := VerdictInput{Task: t.ID, Verdict: "stuck", Reason: exit.Summary, Supervisor: true}
 	switch {
 	case exit.Action == "COMPLETED":
-		in = exit.Review.input(t.ID)
+		in = verdictOf(exit.Review, t.ID)
 	case exit.Action == "RETRY":
 		in.What = "retry"
 	}
@@ -294,7 +315,7 @@ func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *Exit,
 	return out, err
 }
 
-func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exit *Exit, problem error, out Outcome) (Outcome, error) {
+func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exit *exitcmd.Exit, problem error, out Outcome) (Outcome, error) {
 	changed := writesOf(s, r.Before.Agent) != r.Before.Writes
 	switch {
 	case exit == nil && changed:
@@ -321,7 +342,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Note = "changed nothing"
 		return out, nil
 	}
-	exit.Plan.answers = r.Answers
+	exit.Plan.Answers = r.Answers
 	applied, err := d.ApplyPlan(ctx, exit.Plan)
 	var circular *CircularPlanError
 	out.Again = errors.As(err, &circular)
@@ -335,7 +356,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		return out, nil
 	}
 	out.Plan, out.Changed, out.Warnings = applied.Plan, err == nil, applied.Warnings
-	out.Note = "decided about " + strings.Join(exit.Plan.decided(), ", ")
+	out.Note = "decided about " + strings.Join(decided(exit.Plan), ", ")
 	if applied.Plan != "" {
 		out.Note = fmt.Sprintf("%s: %d tasks", applied.Plan, len(applied.Tasks))
 	}
@@ -343,7 +364,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 }
 
 // askPlanner records a stuck planner's questions; the checkpoint follows.
-func (d *Desk) askPlanner(ctx context.Context, r Run, exit *Exit) error {
+func (d *Desk) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) error {
 	err := d.Update(ctx, "planner", func(s *blackboard.State, a blackboard.Actor) error {
 		for _, q := range exit.BlockedQuestions {
 			s.Ask(&blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: "open", Asked: blackboard.TimeOf(d.Now())})
@@ -381,7 +402,7 @@ func isLost(err error) bool {
 }
 
 // remember stores the exit command of a run whose verbs had done the work.
-func (d *Desk) remember(ctx context.Context, task string, exit *Exit) error {
+func (d *Desk) remember(ctx context.Context, task string, exit *exitcmd.Exit) error {
 	return d.Update(ctx, "outcome", func(s *blackboard.State, _ blackboard.Actor) error {
 		if t := s.Task(task); t != nil {
 			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}

@@ -10,11 +10,12 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/breaker"
+	"liza/pkg/exitcmd"
 )
 
 // handedOff goes on with a new run after `liza handoff`. An exit command that says
 // something else than "go on" contradicts it.
-func (d *Desk) handedOff(ctx context.Context, r Run, exit *Exit, out Outcome) (Outcome, error) {
+func (d *Desk) handedOff(ctx context.Context, r Run, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	out.Effect, out.Note = Continue, "handed off"
 	if exit == nil || exit.Action == "RETRY" {
 		return out, nil
@@ -28,11 +29,11 @@ var verdictEvents = map[string][]string{"ok": {"approved"}, "needs_fix": {"rejec
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
-func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, exit *Exit, problem error, did string, out *Outcome) error {
+func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, exit *exitcmd.Exit, problem error, did string, out *Outcome) error {
 	if exit == nil {
 		return d.reconcile(ctx, r, nil, problem, did, "", out)
 	}
-	says, review := exit.verdict(), exit.Review
+	says, review := exit.Verdict(), exit.Review
 	implied := slices.Contains(verdictEvents[says], did)
 	if says == "ok" && t.Overruled() {
 		implied = true
@@ -42,7 +43,7 @@ func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, e
 		return d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
 	}
 	if review != nil && review.Learn != nil {
-		if err := d.learnLate(ctx, review.input(r.Task)); err != nil {
+		if err := d.learnLate(ctx, verdictOf(review, r.Task)); err != nil {
 			return err
 		}
 	}
@@ -51,11 +52,11 @@ func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, e
 
 // Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
 // of the same run gave, "" when it does not. A rejection by verb stands, whatever comes after it.
-func Contradicts(t *blackboard.Task, agent string, exit *Exit) string {
-	if t == nil || exit == nil || t.Status != blackboard.Approved || t.ApprovedBy != agent || exit.approves() {
+func Contradicts(t *blackboard.Task, agent string, exit *exitcmd.Exit) string {
+	if t == nil || exit == nil || t.Status != blackboard.Approved || t.ApprovedBy != agent || exit.Approves() {
 		return ""
 	}
-	return fmt.Sprintf("the verbs say approved, the exit command says %s", exit.verdict())
+	return fmt.Sprintf("the verbs say approved, the exit command says %s", exit.Verdict())
 }
 
 // VoidApproval takes back what an exit command contradicts. It is part of the write that ends the
@@ -100,7 +101,7 @@ func sentences(text string) int {
 
 // keepInside drops evidence that leads out of the workspace, and says what is not there
 // (roles-and-knowledge 4.3). Nothing outside is looked at.
-func (d *Desk) keepInside(ctx context.Context, r Run, exit *Exit) {
+func (d *Desk) keepInside(ctx context.Context, r Run, exit *exitcmd.Exit) {
 	root, kept := d.workspace(r.Task), d.Inside(r.Task, exit.EvidenceFiles)
 	var odd []string
 	for _, f := range kept {

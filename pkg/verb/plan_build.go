@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/skill"
 )
 
@@ -13,7 +14,7 @@ import (
 type planBuild struct {
 	desk       *Desk
 	state      *blackboard.State
-	plan       *Plan
+	plan       *exitcmd.Plan
 	byHuman    bool
 	caller     blackboard.Caller
 	specExists func(string) bool // nil: not looked for
@@ -29,8 +30,7 @@ type planBuild struct {
 // not read.
 func (b *planBuild) bad(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if key, _, ok := strings.Cut(text, ": "); ok && b.plan != nil &&
-		slices.ContainsFunc(b.plan.form, func(told string) bool { return strings.HasPrefix(told, key+": ") }) {
+	if key, _, ok := strings.Cut(text, ": "); ok && b.plan.Unread(key) {
 		return
 	}
 	b.problems = append(b.problems, text)
@@ -50,7 +50,7 @@ func (b *planBuild) skills() skill.Library {
 // build checks the plan's form and makes its tasks, the closing message included.
 func (b *planBuild) build() []*blackboard.Task {
 	p, cfg := b.plan, b.desk.Config()
-	b.problems = p.formProblems()
+	b.problems = p.FormProblems()
 	if strings.TrimSpace(p.Goal) == "" && len(p.Tasks) > 0 {
 		b.bad("goal: is missing")
 	}
@@ -109,13 +109,6 @@ const (
 	maxCriteria  = 20
 )
 
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // freeID is task-N above every number in use, and above those that it gave before.
 func (b *planBuild) freeID() string {
 	highest := b.numbered
@@ -171,7 +164,7 @@ func (b *planBuild) closing(tasks []*blackboard.Task) []*blackboard.Task {
 func (b *planBuild) order(tasks []*blackboard.Task) {
 	if b.plan.Order == "" {
 		b.plan.Order = "sequential"
-		if slices.ContainsFunc(b.plan.Tasks, func(t PlanTask) bool { return t.DependsOn != nil }) {
+		if slices.ContainsFunc(b.plan.Tasks, func(t exitcmd.PlanTask) bool { return t.DependsOn != nil }) {
 			b.plan.Order = "graph"
 		}
 	}
@@ -238,7 +231,7 @@ func (b *planBuild) enter(s *blackboard.State, a blackboard.Actor, tasks []*blac
 }
 
 func (b *planBuild) isDraft(id string) bool {
-	return slices.ContainsFunc(b.plan.Tasks, func(t PlanTask) bool { return t.ID == id && t.Draft })
+	return slices.ContainsFunc(b.plan.Tasks, func(t exitcmd.PlanTask) bool { return t.ID == id && t.Draft })
 }
 
 func waitsForAny(t *blackboard.Task, pending []*blackboard.Task) bool {

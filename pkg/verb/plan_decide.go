@@ -1,11 +1,13 @@
 package verb
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 )
 
 // decide carries out the plan's decisions and supersedes, each as the verb of its name.
@@ -18,11 +20,11 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 			if superseded[old] == nil {
 				order = append(order, old)
 			}
-			superseded[old] = append(superseded[old], first(t.ID, b.record.Tasks[i]))
+			superseded[old] = append(superseded[old], cmp.Or(t.ID, b.record.Tasks[i]))
 		}
 	}
 	for _, old := range order {
-		decisions = append(decisions, Decision{Task: old, Do: "supersede", By: superseded[old], Reason: first(b.plan.Reason, "replaced by a new plan")})
+		decisions = append(decisions, exitcmd.Decision{Task: old, Do: "supersede", By: superseded[old], Reason: cmp.Or(b.plan.Reason, "replaced by a new plan")})
 	}
 	for i, x := range decisions {
 		in := in
@@ -32,7 +34,7 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 		}
 		if err := b.decision(s, a, x, in, now); err != nil {
 			if _, refused := err.(*blackboard.Refusal); refused {
-				return planError("%s (%s %s): %v", b.placeOf(i, x), x.Do, first(x.Task, x.Discovery), err)
+				return exitcmd.InvalidPlan("%s (%s %s): %v", b.placeOf(i, x), x.Do, cmp.Or(x.Task, x.Discovery), err)
 			}
 			return err
 		}
@@ -42,15 +44,15 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 
 // placeOf names where in the plan the i-th decision stands: the last ones are those of the
 // tasks that supersede others.
-func (b *planBuild) placeOf(i int, x Decision) string {
+func (b *planBuild) placeOf(i int, x exitcmd.Decision) string {
 	if i < len(b.plan.Decisions) {
 		return fmt.Sprintf("decisions[%d]", i)
 	}
-	at := slices.IndexFunc(b.plan.Tasks, func(t PlanTask) bool { return slices.Contains(t.Supersedes, x.Task) })
+	at := slices.IndexFunc(b.plan.Tasks, func(t exitcmd.PlanTask) bool { return slices.Contains(t.Supersedes, x.Task) })
 	return fmt.Sprintf("tasks[%d].supersedes", at)
 }
 
-func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x Decision, in blackboard.Input, now timeT) error {
+func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision, in blackboard.Input, now timeT) error {
 	if x.Discovery != "" {
 		return decideDiscovery(s, a, x, now)
 	}
@@ -72,7 +74,7 @@ func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x Decision
 	case "finalize":
 		return s.Finalize([]string{x.Task}, a, in, now)
 	}
-	return planError("do: '%s' must be unblock, supersede, abandon or finalize", x.Do)
+	return exitcmd.InvalidPlan("do: '%s' must be unblock, supersede, abandon or finalize", x.Do)
 }
 
 // decisionForms checks the form of the decisions; whether each is possible is found out when

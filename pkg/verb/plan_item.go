@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 )
 
 // item is one item of a plan on its way to a task. Problems name tasks[i] and the key.
 type item struct {
 	*planBuild
 	i int
-	x *PlanTask
+	x *exitcmd.PlanTask
 }
 
 func (b item) bad(key, format string, args ...any) {
@@ -33,11 +34,11 @@ func (b item) same(key, alias, a, c string) string {
 	if a != "" && c != "" && a != c {
 		b.bad(key, "differs from %s, which means the same", alias)
 	}
-	return first(a, c)
+	return cmp.Or(a, c)
 }
 
 // task makes the task of an item (roles-and-knowledge 3.2).
-func (b *planBuild) task(i int, x *PlanTask) *blackboard.Task {
+func (b *planBuild) task(i int, x *exitcmd.PlanTask) *blackboard.Task {
 	n := item{b, i, x}
 	kind, typ := x.Kind, x.Type
 	if slices.Contains(blackboard.Kinds, typ) { // Kiso's form

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 )
 
 // replan is the open replan that a planner's plan answers (roles-and-knowledge 5.8). nil: the
@@ -162,7 +163,7 @@ func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input
 		if err := b.state.Supersede(id, a, in, now); err != nil {
 			var refused *blackboard.Refusal
 			if errors.As(err, &refused) {
-				return planError("%s cannot be replaced: %v", id, err)
+				return exitcmd.InvalidPlan("%s cannot be replaced: %v", id, err)
 			}
 			return err
 		}

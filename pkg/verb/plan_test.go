@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
 
 func apply(t *testing.T, d *verb.Desk, text string) (verb.PlanApplied, error) {
 	t.Helper()
-	p, err := verb.ParsePlan([]byte(text))
+	p, err := exitcmd.ParsePlan([]byte(text))
 	if err != nil {
 		return verb.PlanApplied{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/review"
 	"liza/pkg/role"
@@ -71,7 +72,7 @@ func (d *Desk) Poststep(ctx context.Context, in PoststepInput) (Poststepped, err
 
 // evidenceOf are the files that an answer names, those in the workspace.
 func (d *Desk) evidenceOf(in PoststepInput) []string {
-	exit, _, err := ParseExit(in.Response, string(in.Kind), d.Config().Exit.Strict)
+	exit, _, err := exitcmd.Parse(in.Response, string(in.Kind), d.Config().Exit.Strict)
 	task := in.Task
 	if in.Kind == role.Planner {
 		task = ""
@@ -225,7 +226,7 @@ func (d *Desk) endSimulated(ctx context.Context, in PoststepInput, task string) 
 	free := blackboard.Amount(0)
 	rr := blackboard.RunResult{Task: task, Cost: &free}
 	rr.Attempt = blackboard.Attempt{Kind: string(in.Kind), Outcome: "finished", CostCents: &free, Commit: d.commitOf(ctx, task)}
-	if exit, _, err := ParseExit(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
+	if exit, _, err := exitcmd.Parse(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: d.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(d.Now())}
 	}
@@ -251,11 +252,11 @@ func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from stand
 			x.Request.Metadata.Iteration = t.Iteration
 		}
 	}
-	x.Response = history.Response{Status: history.Success, RawResponse: ExitText(in.Response)}
+	x.Response = history.Response{Status: history.Success, RawResponse: exitcmd.Text(in.Response)}
 	if out.Problem != "" {
 		x.Response.Status = history.Failed
 	}
-	if exit, _, err := ParseExit(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
+	if exit, _, err := exitcmd.Parse(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
 		x.Response.Actions, x.Response.EvidenceFiles, x.Response.Summary = []string{exit.Action}, exit.EvidenceFiles, exit.Summary
 	}
 	if out.Sequence, err = d.Interactions(in.Task).Append(ctx, x); err != nil {

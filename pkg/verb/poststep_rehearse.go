@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/role"
 	"liza/pkg/store"
 )
@@ -125,7 +126,7 @@ func (d *Desk) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal, er
 // rehearseAnswer is Apply on the copy. What lies outside of the board is left out: a
 // planner's checkpoint, and the worktree that a claim would make.
 func (d *Desk) rehearseAnswer(ctx context.Context, in PoststepInput, run Run, out *Poststepped) (Outcome, error) {
-	exit, _, problem := ParseExit(run.Output, run.Kind, run.Strict)
+	exit, _, problem := exitcmd.Parse(run.Output, run.Kind, run.Strict)
 	if in.Kind == role.Planner && (exit == nil || exit.Action == "STUCK") {
 		out.StatusAfter = blackboard.AtCheckpoint
 		if exit == nil {
@@ -156,7 +157,7 @@ func (d *Desk) rehearseAnswer(ctx context.Context, in PoststepInput, run Run, ou
 
 // rehearseSubmit hands in what the worktree would hold: what is there, or after a fresh
 // claim nothing but the base, and perhaps an empty commit.
-func (d *Desk) rehearseSubmit(ctx context.Context, in PoststepInput, exit *Exit) (Outcome, error) {
+func (d *Desk) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitcmd.Exit) (Outcome, error) {
 	out := Outcome{Effect: Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
 	s, err := d.View(ctx)
 	if err != nil {

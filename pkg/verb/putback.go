@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -90,7 +91,7 @@ func (d *Desk) judges(s *blackboard.State, id string) bool {
 }
 
 // caller is the agent as which the caller acts, "" for a person.
-func (d *Desk) caller() string { return first(d.Caller.AgentID, d.Caller.As) }
+func (d *Desk) caller() string { return cmp.Or(d.Caller.AgentID, d.Caller.As) }
 
 // changedByReviewer is what a reviewer is told who approves work that it has changed.
 func changedByReviewer(t *blackboard.Task, what string) string {

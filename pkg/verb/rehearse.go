@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -98,7 +99,7 @@ func (d *Desk) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 	facts := blackboard.ClaimFacts{Base: head, Reserve: r.State.Duration("claim_reserve"), Named: true}
 	keep := t.HandoffPending || t.Status == blackboard.IntegrationFailed || t.Status == blackboard.Rejected && t.AssignedTo == r.Agent
 	if _, err := os.Stat(d.Repo.WorktreePath(t.ID)); !keep || err != nil {
-		facts.Fresh, facts.BaseCommit = true, first(t.RestartFrom, head)
+		facts.Fresh, facts.BaseCommit = true, cmp.Or(t.RestartFrom, head)
 	}
 	in := d.input()
 	in.FreeMB, in.Control, in.RoleCheck = 0, "", nil // what ends by itself is no hindrance

@@ -1,11 +1,13 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/role"
 )
@@ -134,7 +136,7 @@ func recordedKind(in history.Interaction) (role.Kind, string) {
 
 // noReplay says why the outcome of an interaction does not follow from its answer.
 func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
-	exit, _, problem := ParseExit(in.Response.RawResponse, string(kind), r.desk.Config().Exit.Strict)
+	exit, _, problem := exitcmd.Parse(in.Response.RawResponse, string(kind), r.desk.Config().Exit.Strict)
 	foreign := in.Liza == history.RunFacts{} || in.Liza.Effect == "" && in.Liza.Outcome == ""
 	switch {
 	case in.Liza.Event != "":
@@ -146,7 +148,7 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 	case in.Liza.Effect == string(Dropped):
 		return "the task had been taken away from it"
 	case !foreign && in.Liza.Effect == "", in.Response.Status == history.TimedOut:
-		return first(in.Liza.Error, "the run ended without an answer")
+		return cmp.Or(in.Liza.Error, "the run ended without an answer")
 	case exit != nil && exit.Plan != nil && len(exit.Plan.Decisions) > 0:
 		return "its plan decides about tasks of its project"
 	}

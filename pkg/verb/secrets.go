@@ -2,7 +2,6 @@ package verb
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,12 +9,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/safefile"
 	"liza/pkg/secret"
 )
@@ -88,7 +87,7 @@ func (d *Desk) SecretsOf(names []string) (values map[string]string, missing []st
 }
 
 func (d *Desk) secretValue(name string) (value string, known bool, err error) {
-	if value, known = d.Held.value(name); known || !secretName.MatchString(name) {
+	if value, known = d.Held.value(name); known || !exitcmd.SecretName.MatchString(name) {
 		return value, known, nil
 	}
 	data, err := safefile.Read(filepath.Join(d.Project.Secrets(), name))
@@ -101,35 +100,19 @@ func (d *Desk) secretValue(name string) (value string, known bool, err error) {
 	return strings.TrimRight(string(data), "\r\n"), true, nil
 }
 
-var secretName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-
-// secretProblems says what is wrong with the secrets of a plan. It never shows a value.
-func secretProblems(values map[string]string) []string {
-	var problems []string
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		switch {
-		case !secretName.MatchString(name):
-			problems = append(problems, fmt.Sprintf("secrets.%s: the name must match %s", name, secretName))
-		case strings.TrimSpace(values[name]) == "":
-			problems = append(problems, "secrets."+name+": is empty")
-		}
-	}
-	return problems
-}
-
 // KeepSecrets takes the secrets out of a plan before anything else of it, or of the run that
 // made it, is written: from then on they are masked everywhere, and where the request has left
 // them they are masked too. The plan keeps the names. Values that were kept before need nothing.
-func (d *Desk) KeepSecrets(ctx context.Context, p *Plan) (warnings []string, err error) {
-	if problems := secretProblems(p.Secrets); len(problems) > 0 {
-		return nil, planError("the plan cannot be applied: %s", strings.Join(problems, "; "))
+func (d *Desk) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []string, err error) {
+	if problems := exitcmd.SecretProblems(p.Secrets); len(problems) > 0 {
+		return nil, exitcmd.InvalidPlan("the plan cannot be applied: %s", strings.Join(problems, "; "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
 		value := p.Secrets[name]
 		if _, known, err := d.secretValue(name); err != nil {
 			return nil, err
 		} else if isMask(value) && !known {
-			return nil, planError("the plan cannot be applied: secrets.%s is masked, and its value is not known any more; give it again", name)
+			return nil, exitcmd.InvalidPlan("the plan cannot be applied: secrets.%s is masked, and its value is not known any more; give it again", name)
 		}
 		if !secret.Masks(value) {
 			warnings = append(warnings, "secret "+name+" has less than four characters: it is not masked")
@@ -141,41 +124,10 @@ func (d *Desk) KeepSecrets(ctx context.Context, p *Plan) (warnings []string, err
 // KeepFound is KeepSecrets for the output of a planner, of which nothing has been written yet:
 // its answer may be of no use, and yet hold secrets. It gives the output without them.
 func (d *Desk) KeepFound(ctx context.Context, output string) (string, error) {
-	values := map[string]string{}
-	for _, object := range exitObjects(ExitText(output)) {
-		for name, value := range secretsIn(object) {
-			if len(secretProblems(map[string]string{name: value})) == 0 {
-				values[name] = value
-			}
-		}
-	}
-	if err := d.keepValues(ctx, values); err != nil {
+	if err := d.keepValues(ctx, exitcmd.Secrets(output)); err != nil {
 		return "", err
 	}
 	return d.Mask(output), nil
-}
-
-// secretsIn are the secrets of an exit command, whatever else is wrong with it.
-func secretsIn(object []byte) map[string]string {
-	type answer struct {
-		Plan struct {
-			Secrets map[string]any `json:"secrets"`
-		} `json:"plan"`
-	}
-	var a struct {
-		answer
-		Response answer `json:"response"`
-	}
-	_ = json.Unmarshal(object, &a) // what cannot be read holds none
-	values := map[string]string{}
-	for _, found := range []map[string]any{a.Plan.Secrets, a.Response.Plan.Secrets} {
-		for name, value := range found {
-			if text, ok := value.(string); ok {
-				values[name] = text
-			}
-		}
-	}
-	return values
 }
 
 // isMask tells a value that was masked before the planner saw it from one that it gave.
@@ -236,7 +188,7 @@ const scrubMark = ".scrub"
 func (d *Desk) storeSecrets(values map[string]string) error {
 	memory := d.Config().Secrets.Store == "memory"
 	if memory && (d.Held == nil || !d.Held.Memory) {
-		return planError("the plan has secrets, and with secrets.store: memory only `liza run` can keep them")
+		return exitcmd.InvalidPlan("the plan has secrets, and with secrets.store: memory only `liza run` can keep them")
 	}
 	if memory {
 		for name, value := range values {
@@ -294,7 +246,7 @@ func endSecrets(s *blackboard.State) []string {
 func (d *Desk) forgetSecrets(names []string) error {
 	for _, name := range names {
 		d.Held.drop(name)
-		if !secretName.MatchString(name) {
+		if !exitcmd.SecretName.MatchString(name) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.Project.Secrets(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/git"
 	"liza/pkg/review"
 )
@@ -319,13 +320,13 @@ func (in *VerdictInput) sizes() error {
 	if in.Supervisor {
 		return nil
 	}
-	if n := utf8.RuneCountInString(in.Reason); n > maxVerdictReason {
-		return usage(help, "--reason has %d characters; %d is the limit", n, maxVerdictReason)
+	if n := utf8.RuneCountInString(in.Reason); n > exitcmd.MaxReason {
+		return usage(help, "--reason has %d characters; %d is the limit", n, exitcmd.MaxReason)
 	}
 	for _, list := range []struct {
 		option string
 		n, max int
-	}{{"--inject", len(in.Inject), maxInject}, {"--finding", len(in.Findings), maxFindings}, {"--suggest", len(in.Suggestions), maxSuggestions}} {
+	}{{"--inject", len(in.Inject), exitcmd.MaxInject}, {"--finding", len(in.Findings), exitcmd.MaxFindings}, {"--suggest", len(in.Suggestions), exitcmd.MaxSuggestions}} {
 		if list.n > list.max {
 			return usage(help, "%s was given %d times; %d is the limit", list.option, list.n, list.max)
 		}

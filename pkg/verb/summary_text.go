@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -140,7 +141,7 @@ func cost(u *blackboard.Usage) string {
 func (x summary) blocked() (list []string) {
 	for _, t := range x.tasks {
 		if t.Status == blackboard.Blocked {
-			line := fmt.Sprintf("%s (%s): %s", t.ID, first(t.BlockedKind, "question"), t.BlockedReason)
+			line := fmt.Sprintf("%s (%s): %s", t.ID, cmp.Or(t.BlockedKind, "question"), t.BlockedReason)
 			for _, q := range t.BlockedQuestions {
 				line += " — " + q
 			}
@@ -162,7 +163,7 @@ func (x summary) rejections() (list []string) {
 func (x summary) anomalies() (list []string) {
 	for _, a := range x.s.Anomalies {
 		if a != nil && x.inSprint(a.Timestamp) {
-			list = append(list, fmt.Sprintf("%s %s%s by %s, %s", a.ID, a.Type, after(" of ", a.Task), first(a.Reporter, "somebody"), a.Timestamp))
+			list = append(list, fmt.Sprintf("%s %s%s by %s, %s", a.ID, a.Type, after(" of ", a.Task), cmp.Or(a.Reporter, "somebody"), a.Timestamp))
 		}
 	}
 	return list
@@ -182,7 +183,7 @@ func (x summary) inSprint(t blackboard.Time) bool {
 func (x summary) discoveries() (list []string) {
 	for _, d := range x.s.Discovered {
 		if d != nil && d.ConvertedToTask == "" {
-			line := fmt.Sprintf("%s (%s, %s): %s", d.ID, first(d.Severity, "low"), first(d.Urgency, "deferred"), d.Description)
+			line := fmt.Sprintf("%s (%s, %s): %s", d.ID, cmp.Or(d.Severity, "low"), cmp.Or(d.Urgency, "deferred"), d.Description)
 			if d.Deferred != nil {
 				line += ", deferred: " + d.Deferred.Reason
 			}
@@ -206,7 +207,7 @@ func (x summary) costs() []string {
 func (x summary) specChanges() (list []string) {
 	for _, c := range x.s.SpecChanges {
 		if c != nil && x.inSprint(c.Timestamp) {
-			list = append(list, fmt.Sprintf("%s: %s (%s, %s)", c.Spec, c.Change, first(c.TriggeredBy, "somebody"), c.Timestamp))
+			list = append(list, fmt.Sprintf("%s: %s (%s, %s)", c.Spec, c.Change, cmp.Or(c.TriggeredBy, "somebody"), c.Timestamp))
 		}
 	}
 	return list

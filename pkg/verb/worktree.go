@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func (d *Desk) provideAgain(ctx context.Context, s *blackboard.State, t *blackbo
 	if err != nil {
 		return git.Provided{}, err
 	}
-	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: first(t.BaseCommit, head), Keep: true,
+	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: cmp.Or(t.BaseCommit, head), Keep: true,
 		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: d.Now()})
 	if err != nil {
 		return p, err

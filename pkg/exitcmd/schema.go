@@ -1,43 +1,28 @@
-package cli
+package exitcmd
 
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"maps"
 	"reflect"
 	"strings"
-
-	"liza/pkg/verb"
 )
 
-// printRaw prints JSON as it is, or with --json inside the usual object.
-func (e *Env) printRaw(key string, v any) error {
-	if e.JSON {
-		return e.printJSON(map[string]any{"ok": true, "result": map[string]any{key: v}})
-	}
-	return writeJSON(e.Stdout, v)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+// SchemaFile is what `liza help schema` prints, for agent programs that are told of it.
+func SchemaFile() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
-// exitSchemaFile is what `liza help schema` prints, for agent programs that are told of it.
-func exitSchemaFile() ([]byte, error) {
-	var b bytes.Buffer
-	err := writeJSON(&b, exitSchema())
+	err := enc.Encode(Schema())
 	return b.Bytes(), err
 }
 
-// exitSchema is the JSON Schema (draft-07) of the exit command, made from its Go type
+// Schema is the JSON Schema (draft-07) of the exit command, made from its Go type
 // (roles-and-knowledge 4.1): the object itself, or the same under the key response.
-func exitSchema() map[string]any {
+func Schema() map[string]any {
 	defs := map[string]any{}
-	t := reflect.TypeFor[verb.Exit]()
+	t := reflect.TypeFor[Exit]()
 	schema := structSchema(t, defs)
 	defs[t.Name()] = structSchema(t, defs)
 	schema["$schema"] = "http://json-schema.org/draft-07/schema#"

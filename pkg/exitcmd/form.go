@@ -1,10 +1,11 @@
-package verb
+package exitcmd
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -23,7 +24,7 @@ func decodeClosed(data []byte, v any) error {
 	var f formCheck
 	f.value(&raw, reflect.TypeOf(v), "")
 	if len(f.problems) > 0 {
-		return errors.New(allOf(f.problems))
+		return errors.New(AllOf(f.problems))
 	}
 	return json.Unmarshal(data, v)
 }
@@ -83,8 +84,8 @@ func (f *formCheck) object(object map[string]any, t reflect.Type, path string) {
 	if t.Kind() == reflect.Struct {
 		known = jsonFields(t)
 	}
-	names := sortedKeys(known)
-	for _, key := range sortedKeys(object) {
+	names := slices.Sorted(maps.Keys(known))
+	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if f.full() {
 			return
 		}

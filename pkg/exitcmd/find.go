@@ -1,11 +1,13 @@
-package verb
+package exitcmd
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -21,31 +23,31 @@ var (
 	fenced = regexp.MustCompile("(?s)```(?:json)?[ \t]*\n(.*?)```")
 )
 
-// ExitText is the part of an output in which the exit command is looked for: its end,
+// Text is the part of an output in which the exit command is looked for: its end,
 // without colours.
-func ExitText(output string) string {
+func Text(output string) string {
 	if len(output) > exitWindow {
 		output = strings.ToValidUTF8(output[len(output)-exitWindow:], "")
 	}
 	return strings.ReplaceAll(ansi.ReplaceAllString(output, ""), "\x00", "")
 }
 
-// errNoExit says that there is nothing that looks like an exit command.
-var errNoExit = errors.New("no exit command found")
+// ErrMissing says that there is nothing that looks like an exit command.
+var ErrMissing = errors.New("no exit command found")
 
-// ParseExit finds the exit command in the output of an agent of that kind
+// Parse finds the exit command in the output of an agent of that kind
 // (roles-and-knowledge 4.2): the object with a key "action" that ends the answer. One that is
 // followed by more text was quoted, or taken back: it does not count. multiple reports whether
 // there were several valid ones.
-func ParseExit(output, kind string, strict bool) (exit *Exit, multiple bool, err error) {
-	output = ExitText(output)
+func Parse(output, kind string, strict bool) (exit *Exit, multiple bool, err error) {
+	output = Text(output)
 	if strict {
 		e, err := decodeExit([]byte(strings.TrimSpace(output)), kind)
 		return e, false, err
 	}
-	found := exitObjects(output)
+	found := objects(output)
 	if len(found) == 0 {
-		return nil, false, errNoExit
+		return nil, false, ErrMissing
 	}
 	valid := 0
 	for _, c := range found {
@@ -84,10 +86,10 @@ var ending = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?i)^(?:`{3,}|~{3,}|(?:total )?(?:tokens?|cost|usage|session|duration)\\b.*\\d.*)?$")
 })
 
-// exitObjects lists the JSON objects that have a key "action", in order of occurrence.
+// objects lists the JSON objects that have a key "action", in order of occurrence.
 // An object inside another one is not listed. It looks from the end to the beginning, so
 // that whatever an agent printed before cannot hide what it said last.
-func exitObjects(output string) []json.RawMessage {
+func objects(output string) []json.RawMessage {
 	type span struct{ from, to int }
 	var spans []span
 	spent := 0
@@ -189,7 +191,7 @@ func beside(raw []byte, key string) string {
 	if json.Unmarshal(raw, &keys) != nil {
 		return ""
 	}
-	for _, k := range sortedKeys(keys) {
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		if k != key && !strings.HasPrefix(k, "x_") {
 			return k
 		}

@@ -1,6 +1,10 @@
-package verb
+// Package exitcmd reads what an agent answers: the exit command that ends its output and the plan of a planner. It
+// is pure: bytes become values, or a list of what is wrong with them; one table has the limits for both, and for the
+// JSON Schema.
+package exitcmd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,12 +51,12 @@ type ReviewExit struct {
 }
 
 // approves reports whether the exit command is a reviewer's approval.
-func (e *Exit) approves() bool {
+func (e *Exit) Approves() bool {
 	return e.Action == "COMPLETED" && e.Review != nil && e.Review.Status == "ok"
 }
 
 // verdict is what a reviewer's exit command says of the work.
-func (e *Exit) verdict() string {
+func (e *Exit) Verdict() string {
 	switch {
 	case e.Action == "STUCK":
 		return "stuck"
@@ -60,26 +64,6 @@ func (e *Exit) verdict() string {
 		return e.Review.Status
 	}
 	return e.Action
-}
-
-// input turns the payload into a verdict.
-func (r *ReviewExit) input(task string) VerdictInput {
-	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
-		Verdict: map[string]string{"ok": "approve", "needs_fix": "reject", "replan": "replan", "stuck": "stuck"}[r.Status]}
-	for _, x := range r.Inject {
-		in.Inject = append(in.Inject, x.Fix())
-	}
-	switch l := r.Learn.(type) {
-	case string:
-		in.Learn = []string{l}
-	case []any:
-		for _, x := range l {
-			if s, ok := x.(string); ok {
-				in.Learn = append(in.Learn, s)
-			}
-		}
-	}
-	return in
 }
 
 // FixProblem says what keeps the item from being a step of a rejection, "" for nothing
@@ -108,9 +92,9 @@ func (x PlanTask) Fix() *blackboard.Fix {
 	if kind == "" && slices.Contains(blackboard.Kinds, x.Type) {
 		kind = x.Type
 	}
-	f := &blackboard.Fix{Kind: first(kind, "code"), Detail: first(x.Detail, x.Description), Expect: first(x.Expect, x.DoneWhen), Skill: x.Skill, Args: x.Args}
+	f := &blackboard.Fix{Kind: cmp.Or(kind, "code"), Detail: cmp.Or(x.Detail, x.Description), Expect: cmp.Or(x.Expect, x.DoneWhen), Skill: x.Skill, Args: x.Args}
 	if f.Kind == "exec" {
-		f.Detail = first(x.Command, f.Detail)
+		f.Detail = cmp.Or(x.Command, f.Detail)
 	}
 	return f
 }

@@ -1,9 +1,10 @@
-package verb
+package exitcmd
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,11 +21,11 @@ var payloadOf = map[string][]string{
 
 // Sizes of a verdict (roles-and-knowledge 5.3).
 const (
-	maxVerdictReason = 4000
-	maxInject        = 10
-	maxFindings      = 50
-	maxSuggestions   = 20
-	maxLearn         = 3
+	MaxReason      = 4000
+	MaxInject      = 10
+	MaxFindings    = 50
+	MaxSuggestions = 20
+	maxLearn       = 3
 )
 
 // problems collects what is wrong with an exit command.
@@ -69,7 +70,7 @@ func (e *Exit) check(kind string, keys map[string]json.RawMessage) error {
 	if n := utf8.RuneCountInString(e.Summary); strings.TrimSpace(e.Summary) == "" || n > maxSummary {
 		bad.add("summary_for_supervisor must have 1 to 1,000 characters, and has %d", n)
 	}
-	for _, k := range sortedKeys(keys) {
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		if who, ok := payloadOf[k]; ok && !slices.Contains(who, kind) {
 			bad.add("the key '%s' is that of a %s", k, strings.Join(who, " or "))
 		}
@@ -90,7 +91,7 @@ func (e *Exit) check(kind string, keys map[string]json.RawMessage) error {
 		bad.add("handoff needs summary and next_action")
 	}
 	if len(bad) == 1 && bad[0] == noReview {
-		return errNoReview
+		return ErrNoReview
 	}
 	if len(bad) > 0 {
 		return errors.New(strings.Join(bad, "; "))
@@ -102,7 +103,7 @@ func (e *Exit) check(kind string, keys map[string]json.RawMessage) error {
 // asked for again.
 const noReview = "review is missing"
 
-var errNoReview = errors.New(noReview)
+var ErrNoReview = errors.New(noReview)
 
 // check applies the rules of a verdict (roles-and-knowledge 5.3).
 func (r *ReviewExit) check(bad *problems) {
@@ -144,9 +145,9 @@ func (r *ReviewExit) check(bad *problems) {
 }
 
 func (r *ReviewExit) checkLists(bad *problems) {
-	bad.atMost("review.reason", r.Reason, maxVerdictReason)
-	limits := map[string][2]int{"inject": {len(r.Inject), maxInject}, "findings": {len(r.Findings), maxFindings}, "suggestions": {len(r.Suggestions), maxSuggestions}}
-	for _, key := range sortedKeys(limits) {
+	bad.atMost("review.reason", r.Reason, MaxReason)
+	limits := map[string][2]int{"inject": {len(r.Inject), MaxInject}, "findings": {len(r.Findings), MaxFindings}, "suggestions": {len(r.Suggestions), MaxSuggestions}}
+	for _, key := range slices.Sorted(maps.Keys(limits)) {
 		n := limits[key]
 		if n[0] > n[1] {
 			bad.add("review.%s has %d entries; %d is the limit", key, n[0], n[1])
