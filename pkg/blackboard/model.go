@@ -4,27 +4,27 @@ package blackboard
 // state.yaml; keys that have no field here are kept by the store, not by this
 // package. A State is not safe for concurrent use.
 type State struct {
-	Version        Raw                 `yaml:"version"`
-	Revision       int                 `yaml:"revision"`
-	Goal           *Goal               `yaml:"goal"`
-	Tasks          []*Task             `yaml:"tasks"`
-	Agents         map[string]*Agent   `yaml:"agents"`
-	Discovered     []*Discovery        `yaml:"discovered,omitempty"`
-	Handoff        map[string]*Handoff `yaml:"handoff,omitempty"`
-	HumanNotes     []*Note             `yaml:"human_notes,omitempty"`
-	Anomalies      []*Anomaly          `yaml:"anomalies,omitempty"`
-	SpecChanges    []*SpecChange       `yaml:"spec_changes,omitempty"`
-	Plans          []*Plan             `yaml:"plans,omitempty"`
-	Facts          []*Fact             `yaml:"facts,omitempty"`
-	Questions      []*Question         `yaml:"questions,omitempty"`
-	Secrets        []string            `yaml:"secrets,omitempty"`
-	Usage          *Usage              `yaml:"usage,omitempty"`
-	Programs       map[string]*Program `yaml:"programs,omitempty"`
-	Planner        *Planner            `yaml:"planner,omitempty"`
-	Integration    *Integration        `yaml:"integration,omitempty"`
-	Sprint         *Sprint             `yaml:"sprint"`
-	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"`
-	Config         Settings            `yaml:"config"`
+	Version        Raw                 `yaml:"version"`                   // format of the file: 1 | init
+	Revision       int                 `yaml:"revision"`                  // grows by one with each write | every write
+	Goal           *Goal               `yaml:"goal"`                      // what the person wants | init, goal
+	Tasks          []*Task             `yaml:"tasks"`                     // the tasks, each with its own history | create, every event of a task
+	Agents         map[string]*Agent   `yaml:"agents"`                    // the registrations, by agent id | register, supervisors
+	Discovered     []*Discovery        `yaml:"discovered,omitempty"`      // what was found on the way | discover, convert, defer | nothing was found
+	Handoff        map[string]*Handoff `yaml:"handoff,omitempty"`         // what agents leave for their successors, by task id | handoff | no handoff was made
+	HumanNotes     []*Note             `yaml:"human_notes,omitempty"`     // notes of people | note | no note was written
+	Anomalies      []*Anomaly          `yaml:"anomalies,omitempty"`       // what went differently than it should | anomaly, supervisors | there are none
+	SpecChanges    []*SpecChange       `yaml:"spec_changes,omitempty"`    // changes of specs that were reported | spec-change | none was reported
+	Plans          []*Plan             `yaml:"plans,omitempty"`           // decompositions of requests into tasks, with their outcome | plan apply, supervisors | no plan was applied
+	Facts          []*Fact             `yaml:"facts,omitempty"`           // lasting knowledge about the project | verdicts, facts, summarizer | nothing was learned
+	Questions      []*Question         `yaml:"questions,omitempty"`       // questions of agents to people, with the answers | block, supervisors, answer | none was asked
+	Secrets        []string            `yaml:"secrets,omitempty"`         // names of secrets, never values | plan apply | no plan had secrets
+	Usage          *Usage              `yaml:"usage,omitempty"`           // what all runs of the sprint cost | supervisors | before the first run
+	Programs       map[string]*Program `yaml:"programs,omitempty"`        // agent programs that are not started before some time, by name of the adapter | supervisors | none is paused
+	Planner        *Planner            `yaml:"planner,omitempty"`         // what is remembered about the reasons to wake the planner | supervisors of planners | before the first launch
+	Integration    *Integration        `yaml:"integration,omitempty"`     // where Liza left the integration branch | init, merges, integration, sync | the board is older than this section
+	Sprint         *Sprint             `yaml:"sprint"`                    // the sprint under way | init, sprint, goal
+	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"` // whether anomalies stopped the sprint | analyze, every write that adds an anomaly, ack | before the first check
+	Config         Settings            `yaml:"config"`                    // settings that a person overrides here; keys in configuration.md | people, config set
 
 	// Defaults are the values of config.yaml for the keys of protocol 2.8; a key
 	// of Config wins over them, and they win over the built-in ones.
@@ -72,121 +72,121 @@ var Statuses = []Status{Draft, Unclaimed, Claimed, ReadyForReview, Rejected, App
 
 // Goal is what the person wants (protocol 2.2).
 type Goal struct {
-	ID                string       `yaml:"id"`
-	Description       string       `yaml:"description"`
-	SpecRef           string       `yaml:"spec_ref"`
-	Created           Time         `yaml:"created"`
-	Status            string       `yaml:"status"`
-	AlignmentHistory  []*Alignment `yaml:"alignment_history,omitempty"`
-	Summary           string       `yaml:"summary,omitempty"`
-	SummarizedThrough Time         `yaml:"summarized_through,omitempty"`
-	// SummarizedOfSecond is how many entries of that very second are in the summary; 0: all.
-	SummarizedOfSecond int    `yaml:"summarized_of_second,omitempty"`
-	PlanID             string `yaml:"plan_id,omitempty"`
-	CompletedAt        Time   `yaml:"completed_at,omitempty"`
+	ID                 string       `yaml:"id"`                             // goal-<seconds since 1970> | init, goal
+	Description        string       `yaml:"description"`                    // the goal as it was typed, literally | init, goal
+	SpecRef            string       `yaml:"spec_ref"`                       // path of the spec, in the project | init, goal
+	Created            Time         `yaml:"created"`                        // when the goal was made | init, goal
+	Status             string       `yaml:"status"`                         // IN_PROGRESS, COMPLETED or ABORTED | supervisors, abort, add-task, goal
+	AlignmentHistory   []*Alignment `yaml:"alignment_history,omitempty"`    // how the plan drifted from the goal, oldest first | init, finalize, plans, supersede, completion
+	Summary            string       `yaml:"summary,omitempty"`              // rolling summary of the conversation, at most 4,000 bytes | summarizer | nothing was summarized
+	SummarizedThrough  Time         `yaml:"summarized_through,omitempty"`   // entries up to here are in the summary | summarizer | nothing was summarized
+	SummarizedOfSecond int          `yaml:"summarized_of_second,omitempty"` // how many entries of that very second are in the summary; 0: all | summarizer
+	PlanID             string       `yaml:"plan_id,omitempty"`              // the plan in force | plan apply | no plan was applied
+	CompletedAt        Time         `yaml:"completed_at,omitempty"`         // when it became COMPLETED | supervisors | it is not complete
 }
 
 // Alignment is one entry of the goal's drift trajectory (protocol 2.2).
+// Written by: init, finalize, plans, supersede, abandon, completion.
 type Alignment struct {
-	Timestamp Time   `yaml:"timestamp"`
-	Event     string `yaml:"event"`
-	Summary   string `yaml:"summary"`
-	Current   string `yaml:"current,omitempty"`
-	Change    string `yaml:"change,omitempty"`
-	Remaining string `yaml:"remaining,omitempty"`
-	Risk      string `yaml:"risk,omitempty"`
+	Timestamp Time   `yaml:"timestamp"`           // when
+	Event     string `yaml:"event"`               // initialization, planning, rescope_<task>, replan, completed, reopened or another word
+	Summary   string `yaml:"summary"`             // what happened, in one line
+	Current   string `yaml:"current,omitempty"`   // where the work is | people | nobody wrote it
+	Change    string `yaml:"change,omitempty"`    // what changes | people | nobody wrote it
+	Remaining string `yaml:"remaining,omitempty"` // what is left to do | people | nobody wrote it
+	Risk      string `yaml:"risk,omitempty"`      // what could go wrong | people | nobody wrote it
 }
 
 // Task is one piece of work (protocol 2.3).
 type Task struct {
-	ID                 string        `yaml:"id"`
-	Title              string        `yaml:"title,omitempty"`
-	Description        string        `yaml:"description"`
-	Status             Status        `yaml:"status"`
-	Priority           *int          `yaml:"priority,omitempty"`
-	Created            Time          `yaml:"created,omitempty"`
-	Kind               string        `yaml:"kind,omitempty"`
-	Type               string        `yaml:"type,omitempty"`
-	Role               string        `yaml:"role,omitempty"`
-	ResolvedRole       *ResolvedRole `yaml:"resolved_role,omitempty"`
-	SpecRef            string        `yaml:"spec_ref,omitempty"`
-	DoneWhen           string        `yaml:"done_when,omitempty"`
-	Scope              string        `yaml:"scope,omitempty"`
-	Files              List          `yaml:"files,omitempty"`
-	LegacyTests        string        `yaml:"legacy_tests,omitempty"`
-	AcceptanceCriteria List          `yaml:"acceptance_criteria,omitempty"`
-	DependsOn          List          `yaml:"depends_on,omitempty"`
-	Plan               string        `yaml:"plan,omitempty"`
-	AfterPlan          bool          `yaml:"after_plan,omitempty"`
+	ID                 string        `yaml:"id"`                            // unique without regard to case, also in the archive | create
+	Title              string        `yaml:"title,omitempty"`               // short name, at most 120 characters | create | the first line of the description serves
+	Description        string        `yaml:"description"`                   // what has to be done | create
+	Status             Status        `yaml:"status"`                        // one of the eleven statuses | every event of the task
+	Priority           *int          `yaml:"priority,omitempty"`            // 1 is the highest, 5 the lowest by convention | create | read as 1
+	Created            Time          `yaml:"created,omitempty"`             // when the task was made | create
+	Kind               string        `yaml:"kind,omitempty"`                // code, exec, msg or skill | create | read as code
+	Type               string        `yaml:"type,omitempty"`                // feature, task, bug, refactor, test, docs, config, spec; decides role and test gate | create | read as task
+	Role               string        `yaml:"role,omitempty"`                // role file for the coder, in the place of the type's | create | the type decides
+	ResolvedRole       *ResolvedRole `yaml:"resolved_role,omitempty"`       // which role the latest coder's run used | supervisor before a run | before the first run
+	SpecRef            string        `yaml:"spec_ref,omitempty"`            // path and perhaps #anchor of the spec | create
+	DoneWhen           string        `yaml:"done_when,omitempty"`           // observable result that ends the task | create
+	Scope              string        `yaml:"scope,omitempty"`               // what is in, and what is out | create
+	Files              List          `yaml:"files,omitempty"`               // globs of the files that it may touch; for scheduling and the scope check | create | not said
+	LegacyTests        string        `yaml:"legacy_tests,omitempty"`        // why tests are a task of their own, or are removed | create | not needed
+	AcceptanceCriteria List          `yaml:"acceptance_criteria,omitempty"` // further criteria beside done_when | create | there are none
+	DependsOn          List          `yaml:"depends_on,omitempty"`          // ids of tasks that must be MERGED before a claim | create, supersede, unblock | it waits for none
+	Plan               string        `yaml:"plan,omitempty"`                // id of the plan that made it | plan apply, create | made without a plan
+	AfterPlan          bool          `yaml:"after_plan,omitempty"`          // claimable when every other task of the plan is terminal | plan apply
 
-	AssignedTo      string    `yaml:"assigned_to,omitempty"`
-	ClaimGeneration string    `yaml:"claim_generation,omitempty"`
-	ClaimSeq        int       `yaml:"claim_seq,omitempty"`
-	Claiming        *Claiming `yaml:"claiming,omitempty"`
-	Worktree        string    `yaml:"worktree,omitempty"`
-	BaseCommit      string    `yaml:"base_commit,omitempty"`
-	RestartFrom     string    `yaml:"restart_from,omitempty"`
-	Epoch           int       `yaml:"epoch,omitempty"`
-	FixOnto         string    `yaml:"fix_onto,omitempty"`
-	Iteration       int       `yaml:"iteration,omitempty"`
-	MaxIterations   int       `yaml:"max_iterations,omitempty"`
-	Limits          Settings  `yaml:"limits,omitempty"`
+	AssignedTo      string    `yaml:"assigned_to,omitempty"`      // coder of the current or last attempt | claim; release, unblock clear it | never claimed, or given back
+	ClaimGeneration string    `yaml:"claim_generation,omitempty"` // generation of the claiming registration | claim | no claim is under way
+	ClaimSeq        int       `yaml:"claim_seq,omitempty"`        // number of the attempt; trailer Liza-Attempt | claim (+1) | never claimed
+	Claiming        *Claiming `yaml:"claiming,omitempty"`         // reservation while the worktree is made | claim, phases 1 and 3 | no claim is being made
+	Worktree        string    `yaml:"worktree,omitempty"`         // .worktrees/<id> | claim; merge, unblock clear it | no worktree
+	BaseCommit      string    `yaml:"base_commit,omitempty"`      // integration head at the claim | claim | never claimed, or given back
+	RestartFrom     string    `yaml:"restart_from,omitempty"`     // commit at which the next claim's worktree begins | answer, resubmit, restep; the next claim clears it | it begins at the integration head
+	Epoch           int       `yaml:"epoch,omitempty"`            // how often it was begun from nothing | rerun (+1) | read as 1
+	FixOnto         string    `yaml:"fix_onto,omitempty"`         // integration head that an integration fix must contain | claim of INTEGRATION_FAILED | no integration fix
+	Iteration       int       `yaml:"iteration,omitempty"`        // runs of the same coder on it, from 1 | claim, RETRY, timed-out runs | not claimed since it was made or unblocked
+	MaxIterations   int       `yaml:"max_iterations,omitempty"`   // limit of its own | create, resubmit | that of the project holds
+	Limits          Settings  `yaml:"limits,omitempty"`           // other limits of its own, by key of the project's limits | create, resubmit | those of the project hold
 
-	ReviewCyclesCurrent int `yaml:"review_cycles_current,omitempty"`
-	ReviewCyclesTotal   int `yaml:"review_cycles_total,omitempty"`
-	MaxReviewCycles     int `yaml:"max_review_cycles,omitempty"`
-	ReviewFailures      int `yaml:"review_failures,omitempty"`
+	ReviewCyclesCurrent int `yaml:"review_cycles_current,omitempty"` // rejections of the current coder | reject (+1); another coder, unblock: 0
+	ReviewCyclesTotal   int `yaml:"review_cycles_total,omitempty"`   // all rejections, never reset | reject (+1)
+	MaxReviewCycles     int `yaml:"max_review_cycles,omitempty"`     // limit of its own | create, resubmit | that of the project holds
+	ReviewFailures      int `yaml:"review_failures,omitempty"`       // reviews that ended without a verdict, since the last one | failed, lapsed and repeated reviews (+1); verdict, unhold: 0
 
-	LeaseExpires        Time   `yaml:"lease_expires,omitempty"`
-	ReviewCommit        string `yaml:"review_commit,omitempty"`
-	ReviewingBy         string `yaml:"reviewing_by,omitempty"`
-	ReviewingGeneration string `yaml:"reviewing_generation,omitempty"`
-	ReviewLeaseExpires  Time   `yaml:"review_lease_expires,omitempty"`
-	ApprovedBy          string `yaml:"approved_by,omitempty"`
-	ApprovedCommit      string `yaml:"approved_commit,omitempty"`
+	LeaseExpires        Time   `yaml:"lease_expires,omitempty"`        // end of the coder's lease | claim, heartbeat | no claim is under way
+	ReviewCommit        string `yaml:"review_commit,omitempty"`        // the exact commit under review | submit | never submitted
+	ReviewingBy         string `yaml:"reviewing_by,omitempty"`         // the reviewer | claim_review; verdict and release clear it | no review is under way
+	ReviewingGeneration string `yaml:"reviewing_generation,omitempty"` // generation of the reviewer's registration | claim_review | no review is under way
+	ReviewLeaseExpires  Time   `yaml:"review_lease_expires,omitempty"` // end of the reviewer's lease | claim_review, heartbeat | no review is under way
+	ApprovedBy          string `yaml:"approved_by,omitempty"`          // agent id, human, or auto for work without review | approve; reject, integration_failed, claim clear it | not approved
+	ApprovedCommit      string `yaml:"approved_commit,omitempty"`      // the commit that was approved; kept through integration fixes | approve | never approved
 
-	RejectionReason *Rejection     `yaml:"rejection_reason,omitempty"`
-	Fixes           []*Fix         `yaml:"fixes,omitempty"`
-	Review          *Review        `yaml:"review,omitempty"`
-	NoTests         *NoTests       `yaml:"no_tests,omitempty"`
-	SpecHash        string         `yaml:"spec_hash,omitempty"`
-	ReviewSpecHash  string         `yaml:"review_spec_hash,omitempty"`
-	MergeApproval   *MergeApproval `yaml:"merge_approval,omitempty"`
-	MergeIntent     *MergeIntent   `yaml:"merge_intent,omitempty"`
-	MergeCommit     string         `yaml:"merge_commit,omitempty"`
-	Seal            *Seal          `yaml:"seal,omitempty"`
+	RejectionReason *Rejection     `yaml:"rejection_reason,omitempty"` // why the last review rejected it | reject; approve clears it | not rejected
+	Fixes           []*Fix         `yaml:"fixes,omitempty"`            // corrective steps of the last rejection | reject; submit marks them, approve clears them | none is asked for
+	Review          *Review        `yaml:"review,omitempty"`           // the latest review | supervisor before the review, verdict | never reviewed since its last submission
+	NoTests         *NoTests       `yaml:"no_tests,omitempty"`         // the coder's waiver of the test gate | submit --no-tests | no waiver
+	SpecHash        string         `yaml:"spec_hash,omitempty"`        // sha256:… of the spec at the claim | claim | never claimed
+	ReviewSpecHash  string         `yaml:"review_spec_hash,omitempty"` // sha256:… of the spec at the review | claim_review | never reviewed
+	MergeApproval   *MergeApproval `yaml:"merge_approval,omitempty"`   // a person's part in the merge | approve, approve-merge, reject-merge | no person has to decide
+	MergeIntent     *MergeIntent   `yaml:"merge_intent,omitempty"`     // the merge that is about to move the branch | merge, step M7; merged clears it | no merge is under way
+	MergeCommit     string         `yaml:"merge_commit,omitempty"`     // the commit on the integration branch that has the work | merge | not merged
+	Seal            *Seal          `yaml:"seal,omitempty"`             // proof that a verb approved or merged it | the store, in the write of the verb | neither APPROVED nor MERGED
 
-	BlockedReason    string `yaml:"blocked_reason,omitempty"`
-	BlockedKind      string `yaml:"blocked_kind,omitempty"`
-	BlockedQuestions List   `yaml:"blocked_questions,omitempty"`
-	Attempted        List   `yaml:"attempted,omitempty"`
-	FailedBy         List   `yaml:"failed_by,omitempty"`
-	Failures         int    `yaml:"failures,omitempty"`
-	Crashes          int    `yaml:"crashes,omitempty"` // of its program, in a row
-	Supersedes       List   `yaml:"supersedes,omitempty"`
-	SupersededBy     List   `yaml:"superseded_by,omitempty"`
-	RescopeReason    string `yaml:"rescope_reason,omitempty"`
-	RootCause        string `yaml:"root_cause,omitempty"`
-	IntegrationFix   bool   `yaml:"integration_fix,omitempty"`
-	HandoffPending   bool   `yaml:"handoff_pending,omitempty"`
-	Hold             *Hold  `yaml:"hold,omitempty"`
-	Halt             *Halt  `yaml:"halt,omitempty"`
+	BlockedReason    string `yaml:"blocked_reason,omitempty"`    // why it is BLOCKED | block, limits, replan | not BLOCKED
+	BlockedKind      string `yaml:"blocked_kind,omitempty"`      // question, stuck, max_iterations, review_deadlock, replan, halt, dependency or human | block, limits, replan | not BLOCKED; on BLOCKED read as question
+	BlockedQuestions List   `yaml:"blocked_questions,omitempty"` // 1 to 3 questions to people or the planner | block | not BLOCKED, or halted
+	Attempted        List   `yaml:"attempted,omitempty"`         // what the coder tried before it was stuck | block | not said
+	FailedBy         List   `yaml:"failed_by,omitempty"`         // coders that failed it; two exhaust it | review deadlock, iterations used up, block with attempted | none failed
+	Failures         int    `yaml:"failures,omitempty"`          // number of such failures; three exhaust it | as failed_by
+	Crashes          int    `yaml:"crashes,omitempty"`           // crashes of its program in a row | supervisor (+1); any other end of a run: 0
+	Supersedes       List   `yaml:"supersedes,omitempty"`        // tasks that it replaces | create, supersede | it replaces none
+	SupersededBy     List   `yaml:"superseded_by,omitempty"`     // tasks that replace it | supersede | not SUPERSEDED
+	RescopeReason    string `yaml:"rescope_reason,omitempty"`    // why it was replaced, dropped or unblocked | supersede, abandon, unblock | never
+	RootCause        string `yaml:"root_cause,omitempty"`        // what made two coders fail | supersede, abandon | the task was not exhausted
+	IntegrationFix   bool   `yaml:"integration_fix,omitempty"`   // the claim mends a failed integration | claim of INTEGRATION_FAILED; merged clears it
+	HandoffPending   bool   `yaml:"handoff_pending,omitempty"`   // the next claim goes on in the worktree | handoff, release, resubmit; the next run clears it
+	Hold             *Hold  `yaml:"hold,omitempty"`              // nobody picks it; the status stays | hold, stuck reviews; unhold clears it | not on hold
+	Halt             *Halt  `yaml:"halt,omitempty"`              // the limit that stopped it | limits; resubmit clears it | not stopped by a limit
 
-	Command        string   `yaml:"command,omitempty"`
-	Skill          string   `yaml:"skill,omitempty"`
-	Args           Settings `yaml:"args,omitempty"`
-	Notify         bool     `yaml:"notify,omitempty"`
-	ReviewRequired bool     `yaml:"review_required,omitempty"`
-	Writes         bool     `yaml:"writes,omitempty"`
-	TimeoutSeconds int      `yaml:"timeout_seconds,omitempty"`
-	ModelRole      string   `yaml:"model_role,omitempty"`
-	Secrets        List     `yaml:"secrets,omitempty"`
+	Command        string   `yaml:"command,omitempty"`         // the command of kind exec | create | another kind
+	Skill          string   `yaml:"skill,omitempty"`           // the skill of kind skill | create | another kind
+	Args           Settings `yaml:"args,omitempty"`            // arguments of the skill, by name | create | another kind
+	Notify         bool     `yaml:"notify,omitempty"`          // its accepted output goes to people | create
+	ReviewRequired bool     `yaml:"review_required,omitempty"` // a reviewer judges the output; always for code | create
+	Writes         bool     `yaml:"writes,omitempty"`          // the command changes files, which are reviewed and merged | create
+	TimeoutSeconds int      `yaml:"timeout_seconds,omitempty"` // time limit of command or skill, in seconds | create | that of the project holds
+	ModelRole      string   `yaml:"model_role,omitempty"`      // role whose model is used | create | the model of its own role
+	Secrets        List     `yaml:"secrets,omitempty"`         // names of the secrets that its skill gets | plan apply | it gets none
 
-	Attempts    []*Attempt      `yaml:"attempts,omitempty"`
-	LastOutcome *LastOutcome    `yaml:"last_outcome,omitempty"`
-	Output      *Output         `yaml:"output,omitempty"`
-	Usage       *Usage          `yaml:"usage,omitempty"`
-	History     []*HistoryEntry `yaml:"history,omitempty"`
+	Attempts    []*Attempt      `yaml:"attempts,omitempty"`     // finished runs, newest last, newest 10 | supervisor after each run | before the first run
+	LastOutcome *LastOutcome    `yaml:"last_outcome,omitempty"` // the latest exit command | supervisor, submit | before the first one
+	Output      *Output         `yaml:"output,omitempty"`       // result of exec, skill or msg | supervisor | kind code, or not run yet
+	Usage       *Usage          `yaml:"usage,omitempty"`        // what its runs cost | supervisor after each run | before the first run
+	History     []*HistoryEntry `yaml:"history,omitempty"`      // every event, oldest first, never shortened | every event of the task
 }
 
 // List is a list of strings; a scalar is accepted when read (D18).
@@ -196,228 +196,249 @@ type List []string
 type Settings map[string]any
 
 // Claiming is a reservation, phase one of a claim (protocol 7.2).
+// Written by: claim, phase 1.
 type Claiming struct {
-	By         string `yaml:"by"`
-	Generation string `yaml:"generation"`
-	At         Time   `yaml:"at"`
-	Expires    Time   `yaml:"expires"`
-	BaseCommit string `yaml:"base_commit,omitempty"`
+	By         string `yaml:"by"`                    // agent id
+	Generation string `yaml:"generation"`            // of its registration
+	At         Time   `yaml:"at"`                    // when
+	Expires    Time   `yaml:"expires"`               // when others may claim
+	BaseCommit string `yaml:"base_commit,omitempty"` // integration head at that moment |  | kind msg
 }
 
 // ResolvedRole says which role file a run used, and by which rule.
+// Written by: supervisor before a run.
 type ResolvedRole struct {
-	Name string `yaml:"name"`
-	Rule string `yaml:"rule"`
-	Hash string `yaml:"hash,omitempty"`
+	Name string `yaml:"name"`           // of the role
+	Rule string `yaml:"rule"`           // override, type or default
+	Hash string `yaml:"hash,omitempty"` // first 12 hex digits of the role's SHA-256
 }
 
 // Rejection is the reason of a rejection; a plain string is accepted when read.
+// Written by: verdict, gate, reject-merge.
 type Rejection struct {
-	Summary   string     `yaml:"summary"`
-	Findings  []*Finding `yaml:"findings,omitempty"`
-	Checks    []*Check   `yaml:"checks,omitempty"`
-	Prior     []*Prior   `yaml:"prior,omitempty"`
-	Anomalies List       `yaml:"anomalies,omitempty"`
+	Summary   string     `yaml:"summary"`             // the reason in words
+	Findings  []*Finding `yaml:"findings,omitempty"`  // what is wrong, one by one |  | the reason says it all
+	Checks    []*Check   `yaml:"checks,omitempty"`    // results of the checks of that review
+	Prior     []*Prior   `yaml:"prior,omitempty"`     // what became of the points of the rejection before |  | first rejection
+	Anomalies List       `yaml:"anomalies,omitempty"` // ids of anomalies that the reviewer recorded for the task
 }
 
 // Finding is one point of a review or check. Severity is error, warning or info.
+// Written by: checks, reviewer.
 type Finding struct {
-	Severity string `yaml:"severity,omitempty" json:"severity,omitempty"`
-	Check    string `yaml:"check,omitempty" json:"check,omitempty"`
-	File     string `yaml:"file,omitempty" json:"file,omitempty"`
-	Line     int    `yaml:"line,omitempty" json:"line,omitempty"`
-	Message  string `yaml:"message" json:"message"`
-	Fix      string `yaml:"fix,omitempty" json:"fix,omitempty"`
-	SpecRef  string `yaml:"spec_ref,omitempty" json:"spec_ref,omitempty"`
-	Output   string `yaml:"output,omitempty" json:"-"` // the last lines of the check that found it
+	Severity string `yaml:"severity,omitempty" json:"severity,omitempty"` // error, warning or info |  | read as warning
+	Check    string `yaml:"check,omitempty" json:"check,omitempty"`       // the check that it belongs to
+	File     string `yaml:"file,omitempty" json:"file,omitempty"`         // path in the worktree
+	Line     int    `yaml:"line,omitempty" json:"line,omitempty"`         // from 1 |  | the whole file
+	Message  string `yaml:"message" json:"message"`                       // what is wrong
+	Fix      string `yaml:"fix,omitempty" json:"fix,omitempty"`           // what would mend it
+	SpecRef  string `yaml:"spec_ref,omitempty" json:"spec_ref,omitempty"` // what the spec says about it
+	Output   string `yaml:"output,omitempty" json:"-"`                    // last lines of the check that found it
 }
 
 // Check is the result of one deterministic review check.
+// Written by: supervisor before a review.
 type Check struct {
-	Name     string `yaml:"name"`
-	Status   string `yaml:"status"`
-	Severity string `yaml:"severity,omitempty"`
-	ExitCode int    `yaml:"exit_code,omitempty"`
-	Seconds  int    `yaml:"seconds,omitempty"`
-	Log      string `yaml:"log,omitempty"`
-	Baseline string `yaml:"baseline,omitempty"` // log of the same failure on the base of the work
-	Message  string `yaml:"message,omitempty"`
-	Commit   string `yaml:"commit,omitempty"`
+	Name     string `yaml:"name"`                // of the check
+	Status   string `yaml:"status"`              // passed, failed, skipped or exempt
+	Severity string `yaml:"severity,omitempty"`  // of its findings: error, warning or info
+	ExitCode int    `yaml:"exit_code,omitempty"` // of its command
+	Seconds  int    `yaml:"seconds,omitempty"`   // how long it took, in seconds
+	Log      string `yaml:"log,omitempty"`       // path of its output, from the project root
+	Baseline string `yaml:"baseline,omitempty"`  // log of the same failure on the base of the work |  | it does not fail there, or was not asked
+	Message  string `yaml:"message,omitempty"`   // why it was skipped, or what failed
+	Commit   string `yaml:"commit,omitempty"`    // what was checked
 }
 
 // Prior says what became of point N of the previous rejection:
 // RESOLVED, PARTIAL or STILL_PRESENT.
+// Written by: reviewer.
 type Prior struct {
-	N     int    `yaml:"n" json:"n"`
-	State string `yaml:"state" json:"state"`
+	N     int    `yaml:"n" json:"n"`         // number of the point, from 1
+	State string `yaml:"state" json:"state"` // RESOLVED, PARTIAL or STILL_PRESENT
 }
 
 // Fix is one corrective step that a rejection asks for.
+// Written by: verdict (inject, error findings), reject-merge.
 type Fix struct {
-	N        int      `yaml:"n" json:"n,omitempty"`
-	Kind     string   `yaml:"kind,omitempty" json:"kind,omitempty"`
-	Detail   string   `yaml:"detail,omitempty" json:"detail,omitempty"`
-	Expect   string   `yaml:"expect,omitempty" json:"expect,omitempty"`
-	Skill    string   `yaml:"skill,omitempty" json:"skill,omitempty"`
-	Args     Settings `yaml:"args,omitempty" json:"args,omitempty"`
-	Done     bool     `yaml:"done,omitempty" json:"done,omitempty"`
-	ExitCode int      `yaml:"exit_code,omitempty" json:"exit_code,omitempty"`
-	Output   string   `yaml:"output,omitempty" json:"output,omitempty"`
+	N        int      `yaml:"n" json:"n,omitempty"`                           // number, from 1
+	Kind     string   `yaml:"kind,omitempty" json:"kind,omitempty"`           // code, exec, skill or msg
+	Detail   string   `yaml:"detail,omitempty" json:"detail,omitempty"`       // what to do, or the command
+	Expect   string   `yaml:"expect,omitempty" json:"expect,omitempty"`       // what is expected of it
+	Skill    string   `yaml:"skill,omitempty" json:"skill,omitempty"`         // of kind skill
+	Args     Settings `yaml:"args,omitempty" json:"args,omitempty"`           // arguments of the skill
+	Done     bool     `yaml:"done,omitempty" json:"done,omitempty"`           // it was carried out | submit, supervisor
+	ExitCode int      `yaml:"exit_code,omitempty" json:"exit_code,omitempty"` // of its command | supervisor
+	Output   string   `yaml:"output,omitempty" json:"output,omitempty"`       // what it printed | supervisor
 }
 
 // Review is the latest review of a task. Status is ok, needs_fix, replan or stuck.
+// Written by: supervisor, verdict.
 type Review struct {
-	Status      string     `yaml:"status,omitempty"`
-	Mode        string     `yaml:"mode,omitempty"`
-	By          string     `yaml:"by,omitempty"`
-	Commit      string     `yaml:"commit,omitempty"`
-	At          Time       `yaml:"at,omitempty"`
-	Reason      string     `yaml:"reason,omitempty"`
-	Checks      []*Check   `yaml:"checks,omitempty"`
-	Findings    []*Finding `yaml:"findings,omitempty"`
-	Suggestions List       `yaml:"suggestions,omitempty"`
+	Status      string     `yaml:"status,omitempty"`      // ok, needs_fix, replan or stuck |  | no verdict yet
+	Mode        string     `yaml:"mode,omitempty"`        // review.mode when the verdict was stored |  | unset
+	By          string     `yaml:"by,omitempty"`          // agent id, or human
+	Commit      string     `yaml:"commit,omitempty"`      // what was reviewed
+	At          Time       `yaml:"at,omitempty"`          // when the verdict was given
+	Reason      string     `yaml:"reason,omitempty"`      // of the verdict
+	Checks      []*Check   `yaml:"checks,omitempty"`      // results of the checks
+	Findings    []*Finding `yaml:"findings,omitempty"`    // of checks and reviewer
+	Suggestions List       `yaml:"suggestions,omitempty"` // ideas that block nothing
 }
 
 // NoTests is the coder's waiver of the test gate (protocol 4.7).
+// Written by: submit --no-tests.
 type NoTests struct {
-	Reason string `yaml:"reason"`
-	By     string `yaml:"by"`
-	At     Time   `yaml:"at"`
+	Reason string `yaml:"reason"` // why there are no tests
+	By     string `yaml:"by"`     // agent id
+	At     Time   `yaml:"at"`     // when
 }
 
 // MergeApproval is the human merge gate. Decision is approved, rejected or "".
+// Written by: gate of an approval, approve-merge, reject-merge.
 type MergeApproval struct {
-	Required bool   `yaml:"required"`
-	Decision string `yaml:"decision,omitempty"`
-	By       string `yaml:"by,omitempty"`
-	At       Time   `yaml:"at,omitempty"`
-	Reason   string `yaml:"reason,omitempty"`
+	Required bool   `yaml:"required"`           // a person has to decide
+	Decision string `yaml:"decision,omitempty"` // approved or rejected |  | no decision yet
+	By       string `yaml:"by,omitempty"`       // name of the person
+	At       Time   `yaml:"at,omitempty"`       // when it was decided
+	Reason   string `yaml:"reason,omitempty"`   // of the decision
 }
 
 // MergeIntent is recorded before the integration branch moves (protocol 8.2 M7).
+// Written by: merge, step M7.
 type MergeIntent struct {
-	Commit string `yaml:"commit"`
-	Old    string `yaml:"old"`
-	At     Time   `yaml:"at"`
-	By     string `yaml:"by"`
+	Commit string `yaml:"commit"` // the candidate
+	Old    string `yaml:"old"`    // head of the integration branch before
+	At     Time   `yaml:"at"`     // when
+	By     string `yaml:"by"`     // agent id, human or system
 }
 
 // Hold keeps everybody from picking a task; the status stays.
+// Written by: hold, stuck reviews.
 type Hold struct {
-	By     string `yaml:"by"`
-	At     Time   `yaml:"at"`
-	Reason string `yaml:"reason"`
+	By     string `yaml:"by"`     // name of the person, or system
+	At     Time   `yaml:"at"`     // when
+	Reason string `yaml:"reason"` // why
 }
 
 // Halt says which limit stopped a task. Kind is cost, time or iteration.
+// Written by: limits.
 type Halt struct {
-	Kind  string `yaml:"kind"`
-	Value Amount `yaml:"value"`
-	Limit int    `yaml:"limit"`
-	At    Time   `yaml:"at"`
+	Kind  string `yaml:"kind"`  // cost, time or iteration; tokens count as cost, runs as iteration
+	Value Amount `yaml:"value"` // what was used: cents, minutes, tokens, runs or iterations
+	Limit int    `yaml:"limit"` // the limit, in the same unit
+	At    Time   `yaml:"at"`    // when
 }
 
 // Attempt describes one finished run.
+// Written by: supervisor after a run.
 type Attempt struct {
-	Seq       int     `yaml:"seq"`
-	ClaimSeq  int     `yaml:"claim_seq,omitempty"`
-	Run       int     `yaml:"run,omitempty"`
-	Agent     string  `yaml:"agent,omitempty"`
-	Role      string  `yaml:"role,omitempty"`
-	Kind      string  `yaml:"kind,omitempty"`
-	Action    string  `yaml:"action,omitempty"`
-	Outcome   string  `yaml:"outcome,omitempty"`
-	Summary   string  `yaml:"summary,omitempty"`
-	Commit    string  `yaml:"commit,omitempty"`
-	Attic     string  `yaml:"attic,omitempty"`
-	CostCents *Amount `yaml:"cost_cents,omitempty"` // nil: unknown, never zero
-	Seconds   int     `yaml:"seconds,omitempty"`
-	Ended     Time    `yaml:"ended,omitempty"`
-	CLI       string  `yaml:"cli,omitempty"` // agent program
+	Seq       int     `yaml:"seq"`                  // number on this task, from 1
+	ClaimSeq  int     `yaml:"claim_seq,omitempty"`  // the claim that it belongs to
+	Run       int     `yaml:"run,omitempty"`        // number of the run of that registration
+	Agent     string  `yaml:"agent,omitempty"`      // agent id
+	Role      string  `yaml:"role,omitempty"`       // name of the role file
+	Kind      string  `yaml:"kind,omitempty"`       // planner, coder, code_reviewer, messenger or summarizer
+	Action    string  `yaml:"action,omitempty"`     // COMPLETED, STUCK or RETRY |  | there was no exit command
+	Outcome   string  `yaml:"outcome,omitempty"`    // submitted, approved, rejected, merged, blocked, retry, timeout, stalled, crashed, killed, lapsed, released or quota
+	Summary   string  `yaml:"summary,omitempty"`    // what the agent said of it, in one line
+	Commit    string  `yaml:"commit,omitempty"`     // head of the worktree afterwards
+	Attic     string  `yaml:"attic,omitempty"`      // ref of the work that was saved |  | nothing was saved
+	CostCents *Amount `yaml:"cost_cents,omitempty"` // in cents, with fractions |  | unknown, never read as zero
+	Seconds   int     `yaml:"seconds,omitempty"`    // how long the program ran, in seconds
+	Ended     Time    `yaml:"ended,omitempty"`      // when
+	CLI       string  `yaml:"cli,omitempty"`        // name of the agent program
 
-	Session *Conversation `yaml:"session,omitempty"` // nil: the program has none that can be resumed
+	Session *Conversation `yaml:"session,omitempty"` // conversation that can be resumed |  | the program has none that can be resumed
 }
 
 // Conversation is what an agent program can resume. The tokens are all that it told for it,
 // from its beginning to the end of the run that the conversation stands with.
+// Written by: supervisor after a run.
 type Conversation struct {
-	ID           string `yaml:"id"`
-	TokensIn     int    `yaml:"tokens_in,omitempty"`
-	TokensOut    int    `yaml:"tokens_out,omitempty"`
-	TokensCached int    `yaml:"tokens_cached,omitempty"`
+	ID           string `yaml:"id"`                      // the program's own name of it
+	TokensIn     int    `yaml:"tokens_in,omitempty"`     // told so far, from the beginning of the conversation
+	TokensOut    int    `yaml:"tokens_out,omitempty"`    // told so far, from the beginning of the conversation
+	TokensCached int    `yaml:"tokens_cached,omitempty"` // told so far, from the beginning of the conversation
 }
 
 // LastOutcome is the latest exit command of an agent for a task.
+// Written by: supervisor, submit.
 type LastOutcome struct {
-	Action        string `yaml:"action"`
-	Summary       string `yaml:"summary,omitempty"`
-	EvidenceFiles List   `yaml:"evidence_files,omitempty"`
-	At            Time   `yaml:"at"`
+	Action        string `yaml:"action"`                   // COMPLETED, STUCK or RETRY
+	Summary       string `yaml:"summary,omitempty"`        // summary_for_supervisor
+	EvidenceFiles List   `yaml:"evidence_files,omitempty"` // paths in the worktree
+	At            Time   `yaml:"at"`                       // when
 }
 
 // Output is the result of an exec, skill or msg task.
+// Written by: supervisor.
 type Output struct {
-	Text     string `yaml:"text,omitempty"`
-	Path     string `yaml:"path,omitempty"`
-	Bytes    int    `yaml:"bytes,omitempty"`
-	ExitCode int    `yaml:"exit_code"`
+	Text     string `yaml:"text,omitempty"`  // the result, cut to 2,000 bytes
+	Path     string `yaml:"path,omitempty"`  // file with the whole result |  | the text is whole
+	Bytes    int    `yaml:"bytes,omitempty"` // length of the whole result, in bytes
+	ExitCode int    `yaml:"exit_code"`       // of the command; 0 for a message
 }
 
 // Usage sums what runs cost; runs without telemetry count in UnknownCostRuns.
+// Written by: supervisor after each run.
 type Usage struct {
-	CostCents       Amount    `yaml:"cost_cents"`
-	Seconds         int       `yaml:"seconds"`
-	TokensIn        int       `yaml:"tokens_in"`
-	TokensOut       int       `yaml:"tokens_out"`
-	TokensCached    int       `yaml:"tokens_cached,omitempty"`
-	AgentRuns       int       `yaml:"agent_runs"`
-	UnknownCostRuns int       `yaml:"unknown_cost_runs,omitempty"`
-	Day             *UsageDay `yaml:"day,omitempty"`
+	CostCents       Amount    `yaml:"cost_cents"`                  // sum in cents, with fractions
+	Seconds         int       `yaml:"seconds"`                     // that programs ran, in seconds
+	TokensIn        int       `yaml:"tokens_in"`                   // sum, cached ones included as the program tells them
+	TokensOut       int       `yaml:"tokens_out"`                  // sum
+	TokensCached    int       `yaml:"tokens_cached,omitempty"`     // sum |  | no program told any
+	AgentRuns       int       `yaml:"agent_runs"`                  // number of runs
+	UnknownCostRuns int       `yaml:"unknown_cost_runs,omitempty"` // runs whose cost is unknown; the sum lacks them
+	Day             *UsageDay `yaml:"day,omitempty"`               // cost of the current UTC day |  | of a task
 }
 
 // UsageDay is the cost of one UTC day.
+// Written by: supervisor after each run.
 type UsageDay struct {
-	Date      string `yaml:"date"`
-	CostCents Amount `yaml:"cost_cents"`
+	Date      string `yaml:"date"`       // YYYY-MM-DD, UTC
+	CostCents Amount `yaml:"cost_cents"` // sum of that day in cents, with fractions
 }
 
 // HistoryEntry is one line of a task's append-only history (protocol 4.6).
+// Written by: the event that it records.
 type HistoryEntry struct {
-	Time             Time           `yaml:"time"`
-	Event            string         `yaml:"event"`
-	Agent            string         `yaml:"agent,omitempty"`
-	Via              string         `yaml:"via,omitempty"`
-	Iteration        int            `yaml:"iteration,omitempty"`
-	ClaimSeq         int            `yaml:"claim_seq,omitempty"`
-	BaseCommit       string         `yaml:"base_commit,omitempty"`
-	Commit           string         `yaml:"commit,omitempty"`
-	PreviousAssignee string         `yaml:"previous_assignee,omitempty"`
-	Attic            string         `yaml:"attic,omitempty"`
-	Holder           string         `yaml:"holder,omitempty"`
-	Lease            Time           `yaml:"lease,omitempty"`
-	Cause            string         `yaml:"cause,omitempty"`
-	Kind             string         `yaml:"kind,omitempty"`
-	What             string         `yaml:"what,omitempty"`
-	Reason           string         `yaml:"reason,omitempty"`
-	By               List           `yaml:"by,omitempty"`
-	Files            List           `yaml:"files,omitempty"`
-	Log              string         `yaml:"log,omitempty"`
-	MergeCommit      string         `yaml:"merge_commit,omitempty"`
-	DriftCommits     int            `yaml:"drift_commits,omitempty"`
-	Recovered        *bool          `yaml:"recovered,omitempty"`
-	Auto             bool           `yaml:"auto,omitempty"`
-	Merge            bool           `yaml:"merge,omitempty"`
-	NoTests          string         `yaml:"no_tests,omitempty"`
-	Halt             *Halt          `yaml:"halt,omitempty"`
-	Checkpoint       *Intent        `yaml:"checkpoint,omitempty"`
-	Extra            map[string]any `yaml:",inline"`
+	Time             Time           `yaml:"time"`                        // when
+	Event            string         `yaml:"event"`                       // name of the event
+	Agent            string         `yaml:"agent,omitempty"`             // agent id, human or system
+	Via              string         `yaml:"via,omitempty"`               // human: a person acted for that agent
+	Iteration        int            `yaml:"iteration,omitempty"`         // of a claim
+	ClaimSeq         int            `yaml:"claim_seq,omitempty"`         // of a claim
+	BaseCommit       string         `yaml:"base_commit,omitempty"`       // of a claim
+	Commit           string         `yaml:"commit,omitempty"`            // that was submitted, approved or rejected
+	PreviousAssignee string         `yaml:"previous_assignee,omitempty"` // who had it before, of a claim by another coder
+	Attic            string         `yaml:"attic,omitempty"`             // ref of the work that was saved
+	Holder           string         `yaml:"holder,omitempty"`            // whose lease ran out, or who was released
+	Lease            Time           `yaml:"lease,omitempty"`             // when that lease ended
+	Cause            string         `yaml:"cause,omitempty"`             // why the lease is over
+	Kind             string         `yaml:"kind,omitempty"`              // of a block
+	What             string         `yaml:"what,omitempty"`              // claim, review, rerun or restep
+	Reason           string         `yaml:"reason,omitempty"`            // in one line
+	By               List           `yaml:"by,omitempty"`                // tasks that replace this one
+	Files            List           `yaml:"files,omitempty"`             // in conflict
+	Log              string         `yaml:"log,omitempty"`               // path of the failed check's output
+	MergeCommit      string         `yaml:"merge_commit,omitempty"`      // of merged
+	DriftCommits     int            `yaml:"drift_commits,omitempty"`     // commits of the integration branch that the work had not seen
+	Recovered        *bool          `yaml:"recovered,omitempty"`         // false: the worktree could not be had back |  | nothing had to be recovered
+	Auto             bool           `yaml:"auto,omitempty"`              // approved without a reviewer
+	Merge            bool           `yaml:"merge,omitempty"`             // a person released the merge
+	NoTests          string         `yaml:"no_tests,omitempty"`          // the waiver of a submission
+	Halt             *Halt          `yaml:"halt,omitempty"`              // the limit of a block
+	Checkpoint       *Intent        `yaml:"checkpoint,omitempty"`        // the intent of a coder
+	Extra            map[string]any `yaml:",inline"`                     // keys of other programs and versions, kept as they are
 }
 
 // Intent is a pre-execution checkpoint (protocol 13.11).
+// Written by: intent.
 type Intent struct {
-	Intent        string `yaml:"intent"`
-	Assumptions   List   `yaml:"assumptions,omitempty"`
-	Risks         List   `yaml:"risks,omitempty"`
-	Validation    string `yaml:"validation"`
-	FilesToModify List   `yaml:"files_to_modify,omitempty"`
+	Intent        string `yaml:"intent"`                    // what the coder is going to do
+	Assumptions   List   `yaml:"assumptions,omitempty"`     // what it takes for granted
+	Risks         List   `yaml:"risks,omitempty"`           // what could go wrong
+	Validation    string `yaml:"validation"`                // how it is going to be checked
+	FilesToModify List   `yaml:"files_to_modify,omitempty"` // paths in the worktree
 }
