@@ -1,7 +1,5 @@
 package yamldoc
 
-import "unsafe"
-
 // A Cut is a place in which one version of a file differs from the one before.
 type Cut struct {
 	From    int `json:"from"`    // offset in the old bytes
@@ -37,16 +35,16 @@ func (d *Document) CutsSince(old *Document) (cuts []Cut, text []byte, ok bool) {
 	}
 	for len(a) > 0 && len(b) > 0 {
 		switch {
-		case equalText(a[0], b[0]):
+		case a[0] == b[0]:
 			from, to = from+len(a[0]), to+len(b[0])
 			a, b = a[1:], b[1:]
-		case len(a) > 1 && len(b) > 1 && equalText(a[1], b[1]):
+		case len(a) > 1 && len(b) > 1 && a[1] == b[1]:
 			add(a[:1], b[:1])
 			a, b = a[1:], b[1:]
-		case len(b) > 1 && equalText(a[0], b[1]):
+		case len(b) > 1 && a[0] == b[1]:
 			add(nil, b[:1])
 			b = b[1:]
-		case len(a) > 1 && equalText(a[1], b[0]):
+		case len(a) > 1 && a[1] == b[0]:
 			add(a[:1], nil)
 			a = a[1:]
 		default:
@@ -58,11 +56,6 @@ func (d *Document) CutsSince(old *Document) (cuts []Cut, text []byte, ok bool) {
 		add(a, b)
 	}
 	return cuts, text, true
-}
-
-// equalText tells whether two pieces have the same text; mostly it is even the same memory.
-func equalText(a, b string) bool {
-	return len(a) == len(b) && (unsafe.StringData(a) == unsafe.StringData(b) || a == b)
 }
 
 func length(texts []string) int {

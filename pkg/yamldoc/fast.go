@@ -1,9 +1,6 @@
 package yamldoc
 
-import (
-	"reflect"
-	"unsafe"
-)
+import "reflect"
 
 // A Fast reads the plain YAML that people and programs write most of the time straight
 // into Go values, without a tree. What it reads is exactly what the YAML library makes of
@@ -46,7 +43,7 @@ func (f *Fast) Entry(text string, list bool, indent int, name string, into refle
 	} else if key, _, ok := r.key(); !ok || key != name {
 		return false
 	}
-	return r.value(plan, into.UnsafePointer(), indent, !list) && !r.null && r.column < 0
+	return r.value(plan, into.Elem(), indent, !list) && !r.null && r.column < 0
 }
 
 // Section reads the text of a section: a key in column 0 and its value, which goes where
@@ -63,7 +60,7 @@ func (f *Fast) Section(text string, key string, into reflect.Value) (ok bool) {
 	if name, _, ok := r.key(); !ok || name != key {
 		return false
 	}
-	return r.value(plan, into.UnsafePointer(), 0, true) && r.column < 0
+	return r.value(plan, into.Elem(), 0, true) && r.column < 0
 }
 
 // fastKind is what a fastPlan can read.
@@ -98,9 +95,9 @@ type fastPlan struct {
 }
 
 type fastField struct {
-	name   string
-	offset uintptr
-	plan   *fastPlan
+	name string
+	at   int // in the struct
+	plan *fastPlan
 }
 
 // maxFastFields is how many fields a struct may have.
@@ -177,7 +174,7 @@ func (p *fastPlanner) fields(plan *fastPlan) {
 	plan.index = map[string]int{}
 	for _, f := range fieldsOf(plan.typ) {
 		sf := plan.typ.Field(f.index)
-		field := fastField{name: f.name, offset: sf.Offset, plan: p.plan(sf.Type, openMapType)}
+		field := fastField{name: f.name, at: f.index, plan: p.plan(sf.Type, openMapType)}
 		if f.inline {
 			if plan.inline != nil || field.plan.kind != fastOpenMap || sf.Type != openMapType {
 				return
@@ -208,28 +205,25 @@ func (p *fastPlan) find(name string, last int) int {
 }
 
 // target makes what pointers at to point to, and returns the last of it.
-func (p *fastPlan) target(to unsafe.Pointer) (*fastPlan, unsafe.Pointer) {
+func (p *fastPlan) target(to reflect.Value) (*fastPlan, reflect.Value) {
 	for p.kind == fastPointer {
-		twin := reflect.New(p.elem.typ).UnsafePointer()
-		*(*unsafe.Pointer)(to) = twin
-		p, to = p.elem, twin
+		to.Set(reflect.New(p.elem.typ))
+		p, to = p.elem, to.Elem()
 	}
 	return p, to
 }
 
-// list makes the elements of a slice at to and returns where they are. Those that are
-// pointers may point to the elements of block, which is nil for others.
-func (p *fastPlan) list(to unsafe.Pointer, n int) (first, block unsafe.Pointer) {
-	made := reflect.MakeSlice(p.typ, n, n)
-	*(*sliceHeader)(to) = sliceHeader{made.UnsafePointer(), n, n}
-	if p.block != nil && p.elem.elem.kind == fastStruct {
-		block = reflect.MakeSlice(p.block, n, n).UnsafePointer()
+// list makes the elements of the slice at to. Those that are pointers may point to the
+// elements of block, which is invalid for others.
+func (p *fastPlan) list(to reflect.Value, n int) (block reflect.Value) {
+	to.SetZero()
+	to.Grow(n)
+	to.SetLen(n)
+	if n == 0 {
+		to.Set(reflect.MakeSlice(p.typ, 0, 0)) // an empty list is not an absent one
 	}
-	return made.UnsafePointer(), block
-}
-
-// sliceHeader is how a slice lies in memory.
-type sliceHeader struct {
-	data     unsafe.Pointer
-	len, cap int
+	if p.block != nil && p.elem.elem.kind == fastStruct {
+		block = reflect.MakeSlice(p.block, n, n)
+	}
+	return block
 }

@@ -3,7 +3,6 @@ package yamldoc
 import (
 	"reflect"
 	"strings"
-	"unsafe"
 )
 
 // A fastReader reads one text. Its methods return false for what the library must read;
@@ -23,7 +22,7 @@ const maxDepth = 40
 
 // value reads what stands behind a key, inMap, or behind the dash of an item. column is
 // where the key or the dash stands.
-func (r *fastReader) value(p *fastPlan, to unsafe.Pointer, column int, inMap bool) bool {
+func (r *fastReader) value(p *fastPlan, to reflect.Value, column int, inMap bool) bool {
 	for r.text[r.at] == ' ' {
 		r.at++
 	}
@@ -48,7 +47,7 @@ func (r *fastReader) value(p *fastPlan, to unsafe.Pointer, column int, inMap boo
 
 // below reads a value that does not begin on the line of its key or dash: a list, a map,
 // or nothing.
-func (r *fastReader) below(p *fastPlan, to unsafe.Pointer, column int, inMap bool) bool {
+func (r *fastReader) below(p *fastPlan, to reflect.Value, column int, inMap bool) bool {
 	switch {
 	case r.column > column && r.dash():
 		return r.items(p, to, r.column, false)
@@ -79,7 +78,7 @@ func (r *fastReader) isMap(p *fastPlan) bool {
 
 // items reads a list in block style whose dashes stand in a column. A bare one stands in
 // the column of its key.
-func (r *fastReader) items(p *fastPlan, to unsafe.Pointer, column int, bare bool) bool {
+func (r *fastReader) items(p *fastPlan, to reflect.Value, column int, bare bool) bool {
 	n := r.count(column)
 	p, to = p.target(to)
 	if r.depth++; r.depth > maxDepth {
@@ -87,9 +86,9 @@ func (r *fastReader) items(p *fastPlan, to unsafe.Pointer, column int, bare bool
 	}
 	switch p.kind {
 	case fastSlice:
-		first, block := p.list(to, n)
+		block := p.list(to, n)
 		for i := range n {
-			if !r.item(p, unsafe.Add(first, uintptr(i)*p.elem.typ.Size()), block, i, column) {
+			if !r.item(p, to.Index(i), block, i, column) {
 				return false
 			}
 		}
@@ -99,11 +98,11 @@ func (r *fastReader) items(p *fastPlan, to unsafe.Pointer, column int, bare bool
 			if !r.dash() || r.column != column {
 				return false
 			}
-			if r.at++; !r.value(p, unsafe.Pointer(&list[i]), column, false) {
+			if r.at++; !r.value(p, reflect.ValueOf(&list[i]).Elem(), column, false) {
 				return false
 			}
 		}
-		*(*any)(to) = list
+		to.Set(reflect.ValueOf(list))
 	default:
 		return false
 	}
@@ -114,19 +113,19 @@ func (r *fastReader) items(p *fastPlan, to unsafe.Pointer, column int, bare bool
 
 // item reads the item i of a slice into the element at to. A pointer is made to point to
 // the element of block.
-func (r *fastReader) item(p *fastPlan, to, block unsafe.Pointer, i, column int) bool {
+func (r *fastReader) item(p *fastPlan, to, block reflect.Value, i, column int) bool {
 	if r.column != column || !r.dash() {
 		return false
 	}
 	r.at++
-	if block == nil {
+	if !block.IsValid() {
 		return r.value(p.elem, to, column, false) && (!r.null || p.elem.mayBeNull())
 	}
-	twin := unsafe.Add(block, uintptr(i)*p.elem.elem.typ.Size())
+	twin := block.Index(i)
 	if !r.value(p.elem.elem, twin, column, false) || r.null { // empty entries are told with their line
 		return false
 	}
-	*(*unsafe.Pointer)(to) = twin
+	to.Set(twin.Addr())
 	return true
 }
 
@@ -159,7 +158,7 @@ func (r *fastReader) count(column int) int {
 }
 
 // mapping reads a map in block style whose keys stand in a column.
-func (r *fastReader) mapping(p *fastPlan, to unsafe.Pointer, column int) bool {
+func (r *fastReader) mapping(p *fastPlan, to reflect.Value, column int) bool {
 	p, to = p.target(to)
 	m, ok := p.filler(to)
 	if r.depth++; !ok || r.depth > maxDepth {
@@ -184,36 +183,33 @@ func (r *fastReader) mapping(p *fastPlan, to unsafe.Pointer, column int) bool {
 // the value is read into what to points to, by the plan.
 type filler struct {
 	plan *fastPlan
-	to   unsafe.Pointer
+	to   reflect.Value
 
-	of   *fastPlan
-	base unsafe.Pointer
-	seen [maxFastFields / 64]uint64 // fields
-	last int                        // field
-	open map[string]any
-	slot *any          // where a value for open is read to
-	dict reflect.Value // a map of another type
-	held reflect.Value // where a value for dict is read to
+	of     *fastPlan
+	base   reflect.Value
+	seen   [maxFastFields / 64]uint64 // fields
+	last   int                        // field
+	open   map[string]any
+	inOpen bool          // the value is for open, not for a field
+	slot   reflect.Value // where a value for open is read to
+	dict   reflect.Value // a map of another type
+	held   reflect.Value // where a value for dict is read to
 }
 
 // filler begins a map at to, which the plan is for.
-func (p *fastPlan) filler(to unsafe.Pointer) (m filler, ok bool) {
+func (p *fastPlan) filler(to reflect.Value) (m filler, ok bool) {
 	m = filler{of: p, base: to, last: -1}
 	switch p.kind {
 	case fastStruct:
 	case fastOpenMap:
 		m.open = map[string]any{}
-		*(*map[string]any)(to) = m.open
+		to.Set(reflect.ValueOf(m.open).Convert(p.typ))
 	case fastOpen:
 		m.open = map[string]any{}
-		if p.maps == openMapType {
-			*(*any)(to) = m.open
-		} else {
-			*(*any)(to) = reflect.ValueOf(m.open).Convert(p.maps).Interface()
-		}
+		to.Set(reflect.ValueOf(m.open).Convert(p.maps))
 	case fastMap:
 		m.dict = reflect.MakeMap(p.typ)
-		reflect.NewAt(p.typ, to).Elem().Set(m.dict)
+		to.Set(m.dict)
 	default:
 		return m, false
 	}
@@ -222,24 +218,24 @@ func (p *fastPlan) filler(to unsafe.Pointer) (m filler, ok bool) {
 
 func (m *filler) begin(key string, plain bool) bool {
 	p := m.of
+	m.inOpen = false
 	if p.kind == fastStruct {
 		if i := p.find(key, m.last); i >= 0 {
 			if m.seen[i/64]&(1<<(i%64)) != 0 {
 				return false
 			}
 			m.seen[i/64] |= 1 << (i % 64)
-			m.last, m.plan, m.to = i, p.fields[i].plan, unsafe.Add(m.base, p.fields[i].offset)
+			m.last, m.plan, m.to = i, p.fields[i].plan, m.base.Field(p.fields[i].at)
 			return true
 		}
 		if p.inline == nil {
 			return false
 		}
 		p = p.inline.plan
-		at := (*map[string]any)(unsafe.Add(m.base, m.of.inline.offset))
-		if *at == nil {
-			*at = map[string]any{}
+		if m.open == nil {
+			m.open = map[string]any{}
+			m.base.Field(m.of.inline.at).Set(reflect.ValueOf(m.open))
 		}
-		m.open = *at
 	}
 	if plain && isNull(key) {
 		return false
@@ -251,15 +247,15 @@ func (m *filler) begin(key string, plain bool) bool {
 		if p.kind == fastOpenMap {
 			p = p.elem
 		}
-		if m.slot == nil {
-			m.slot = new(any)
+		if !m.slot.IsValid() {
+			m.slot = reflect.New(openType).Elem()
 		}
-		*m.slot = nil
-		m.plan, m.to = p, unsafe.Pointer(m.slot)
+		m.slot.SetZero()
+		m.plan, m.to, m.inOpen = p, m.slot, true
 		return true
 	}
 	m.held = reflect.New(p.elem.typ)
-	m.plan, m.to = p.elem, m.held.UnsafePointer()
+	m.plan, m.to = p.elem, m.held.Elem()
 	return !m.dict.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key())).IsValid()
 }
 
@@ -268,8 +264,8 @@ func (m *filler) entries() bool { return m.of.kind == fastMap && m.plan.kind == 
 
 func (m *filler) end(key string) {
 	switch {
-	case m.slot != nil && m.to == unsafe.Pointer(m.slot):
-		m.open[key] = *m.slot
+	case m.inOpen:
+		m.open[key] = m.slot.Interface()
 	case m.of.kind == fastMap:
 		m.dict.SetMapIndex(reflect.ValueOf(key).Convert(m.of.typ.Key()), m.held.Elem())
 	}
@@ -309,23 +305,23 @@ func (r *fastReader) blockText(column int) (string, bool) {
 	case !folded && lines == 1 && first == start && chomp == '-':
 		return text[first+indent : end-1], true
 	}
-	b := make([]byte, 0, size+first-start)
+	var b strings.Builder
+	b.Grow(size + first - start)
 	if folded {
-		b = fold(b, text[start:end], indent)
+		fold(&b, text[start:end], indent)
 	} else {
 		for line := range strings.Lines(text[start:end]) {
-			b = append(b, line[min(indent, len(line)-1):]...)
+			b.WriteString(line[min(indent, len(line)-1):])
 		}
 	}
-	switch chomp {
-	case '-':
-		b = b[:len(b)-1]
-	case '+':
-		for range strings.Count(text[end:stop], "\n") {
-			b = append(b, '\n')
-		}
+	if chomp == '+' {
+		b.WriteString(strings.Repeat("\n", strings.Count(text[end:stop], "\n")))
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b)), true
+	value := b.String()
+	if chomp == '-' {
+		value = value[:len(value)-1]
+	}
+	return value, true
 }
 
 // blockEnd finds where the last line of a block text ends that has text, and where the

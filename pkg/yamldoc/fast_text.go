@@ -3,7 +3,6 @@ package yamldoc
 import (
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 )
 
 // vouched tells whether a text ends with a line end and has only characters that YAML
@@ -228,24 +227,25 @@ var escapedRunes = []rune("\x00\a\b\t\n\v\f\r\x1b \"'\\\u0085\u00a0\u2028\u2029"
 // escaped reads a text in double quotes that has escapes.
 func (r *fastReader) escaped(start int) (string, bool) {
 	text := r.text
-	b := make([]byte, 0, escapedSize(text, start))
+	var b strings.Builder
+	b.Grow(escapedSize(text, start))
 	for at := start; ; {
 		from := at
 		for text[at] != '"' && text[at] != '\\' && text[at] != '\n' {
 			at++
 		}
-		b = append(b, text[from:at]...)
+		b.WriteString(text[from:at])
 		switch text[at] {
 		case '\n':
 			return "", false
 		case '"':
 			r.at = at + 1
-			return unsafe.String(unsafe.SliceData(b), len(b)), true
+			return b.String(), true
 		}
 		c := text[at+1]
 		at += 2
 		if i := strings.IndexByte(escapes, c); i >= 0 {
-			b = utf8.AppendRune(b, escapedRunes[i])
+			b.WriteRune(escapedRunes[i])
 			continue
 		}
 		digits := 0
@@ -264,7 +264,7 @@ func (r *fastReader) escaped(start int) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		b = utf8.AppendRune(b, code)
+		b.WriteRune(code)
 		at += digits
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"gopkg.in/yaml.v3"
 )
@@ -14,37 +13,38 @@ import (
 var durationType = reflect.TypeFor[time.Duration]()
 
 // scalar puts a text into the value at to. A plain one may say something else than itself.
-func (r *fastReader) scalar(p *fastPlan, to unsafe.Pointer, text string, plain bool) bool {
+func (r *fastReader) scalar(p *fastPlan, to reflect.Value, text string, plain bool) bool {
 	if r.null = plain && isNull(text); r.null {
 		return true
 	}
 	p, to = p.target(to)
 	switch p.kind {
 	case fastString:
-		*(*string)(to) = text
+		to.SetString(text)
 		return true
 	case fastText:
-		u := reflect.NewAt(p.typ, to).Interface().(encoding.TextUnmarshaler)
-		return u.UnmarshalText([]byte(text)) == nil
+		return to.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) == nil
 	case fastOpen:
-		var ok bool
-		*(*any)(to), ok = openScalar(text, plain)
+		value, ok := openScalar(text, plain)
+		if value != nil {
+			to.Set(reflect.ValueOf(value))
+		}
 		return ok
 	case fastInt:
 		if n, ok := plainInt(text); ok && plain {
-			*(*int64)(to) = n
+			to.SetInt(n)
 			return true
 		}
 		return plain && p.odd(to, text)
 	case fastFloat:
 		if n, ok := plainFloat(text); ok && plain {
-			*(*float64)(to) = n
+			to.SetFloat(n)
 			return true
 		}
 		return plain && p.odd(to, text)
 	case fastBool:
 		if plain && (text == "true" || text == "false") {
-			*(*bool)(to) = text == "true"
+			to.SetBool(text == "true")
 			return true
 		}
 		return plain && p.odd(to, text)
@@ -53,9 +53,9 @@ func (r *fastReader) scalar(p *fastPlan, to unsafe.Pointer, text string, plain b
 }
 
 // odd lets the library read a number or truth value that is written in an unusual way.
-func (p *fastPlan) odd(to unsafe.Pointer, text string) bool {
+func (p *fastPlan) odd(to reflect.Value, text string) bool {
 	node := plainScalar(text)
-	return fitsScalar(node, p.typ) && node.Decode(reflect.NewAt(p.typ, to).Interface()) == nil
+	return fitsScalar(node, p.typ) && node.Decode(to.Addr().Interface()) == nil
 }
 
 // openScalar is what a text says where anything may stand.
@@ -133,7 +133,7 @@ func plainFloat(text string) (float64, bool) {
 
 // fold joins the lines of a text under a ">": a line end between two lines that do not
 // begin with a blank is a blank, and blank lines between such are line ends.
-func fold(b []byte, text string, indent int) []byte {
+func fold(b *strings.Builder, text string, indent int) {
 	blanks, first, wasIndented := 0, true, false
 	for line := range strings.Lines(text) {
 		line = line[min(indent, len(line)-1):]
@@ -145,21 +145,21 @@ func fold(b []byte, text string, indent int) []byte {
 		switch {
 		case first:
 		case wasIndented || indented:
-			b = append(b, '\n')
+			b.WriteByte('\n')
 		case blanks == 0:
-			b = append(b, ' ')
+			b.WriteByte(' ')
 		}
 		for ; blanks > 0; blanks-- {
-			b = append(b, '\n')
+			b.WriteByte('\n')
 		}
-		b = append(b, line[:len(line)-1]...)
+		b.WriteString(line[:len(line)-1])
 		first, wasIndented = false, indented
 	}
-	return append(b, '\n')
+	b.WriteByte('\n')
 }
 
 // flow reads a list or map in flow style that ends on its line.
-func (r *fastReader) flow(p *fastPlan, to unsafe.Pointer) bool {
+func (r *fastReader) flow(p *fastPlan, to reflect.Value) bool {
 	if r.depth++; r.depth > maxDepth {
 		return false
 	}
@@ -170,7 +170,7 @@ func (r *fastReader) flow(p *fastPlan, to unsafe.Pointer) bool {
 	} else if p.kind == fastOpen {
 		ok = r.flowOpen(p, to)
 	} else if p.kind == fastSlice && p.elem.kind == fastString {
-		ok = r.flowTexts(to)
+		ok = r.flowTexts(p, to)
 	} else if p.kind == fastSlice {
 		ok = r.flowList(p, to)
 	}
@@ -207,7 +207,7 @@ func (r *fastReader) blanks() {
 }
 
 // flowTexts reads a list of texts, which is by far the most frequent.
-func (r *fastReader) flowTexts(to unsafe.Pointer) bool {
+func (r *fastReader) flowTexts(p *fastPlan, to reflect.Value) bool {
 	var few [8]string
 	list := few[:0]
 	for {
@@ -224,19 +224,20 @@ func (r *fastReader) flowTexts(to unsafe.Pointer) bool {
 		}
 		list = append(list, text)
 	}
-	exact := make([]string, len(list))
-	copy(exact, list)
-	*(*[]string)(to) = exact
+	p.list(to, len(list))
+	for i, text := range list {
+		to.Index(i).SetString(text)
+	}
 	return true
 }
 
 // flowList reads a list of other values.
-func (r *fastReader) flowList(p *fastPlan, to unsafe.Pointer) bool {
+func (r *fastReader) flowList(p *fastPlan, to reflect.Value) bool {
 	most := 1 + strings.Count(r.text[r.at:lineEnd(r.text, r.at)], ",")
 	if r.text[r.at+1] == ']' {
 		most = 0
 	}
-	first, block := p.list(to, most)
+	block := p.list(to, most)
 	n := 0
 	for ; ; n++ {
 		more, ok := r.more(n == 0, ']')
@@ -246,24 +247,24 @@ func (r *fastReader) flowList(p *fastPlan, to unsafe.Pointer) bool {
 		if !more {
 			break
 		}
-		element := unsafe.Add(first, uintptr(n)*p.elem.typ.Size())
-		if block == nil {
+		element := to.Index(n)
+		if !block.IsValid() {
 			if !r.flowValue(p.elem, element) || r.null && !p.elem.mayBeNull() {
 				return false
 			}
 			continue
 		}
-		twin := unsafe.Add(block, uintptr(n)*p.elem.elem.typ.Size())
+		twin := block.Index(n)
 		if !r.flowValue(p.elem.elem, twin) || r.null {
 			return false
 		}
-		*(*unsafe.Pointer)(element) = twin
+		element.Set(twin.Addr())
 	}
-	(*sliceHeader)(to).len = n
+	to.SetLen(n)
 	return true
 }
 
-func (r *fastReader) flowOpen(p *fastPlan, to unsafe.Pointer) bool {
+func (r *fastReader) flowOpen(p *fastPlan, to reflect.Value) bool {
 	list := []any{}
 	for {
 		more, ok := r.more(len(list) == 0, ']')
@@ -271,18 +272,18 @@ func (r *fastReader) flowOpen(p *fastPlan, to unsafe.Pointer) bool {
 			return false
 		}
 		if !more {
-			*(*any)(to) = list
+			to.Set(reflect.ValueOf(list))
 			return true
 		}
 		var element any
-		if !r.flowValue(p, unsafe.Pointer(&element)) {
+		if !r.flowValue(p, reflect.ValueOf(&element).Elem()) {
 			return false
 		}
 		list = append(list, element)
 	}
 }
 
-func (r *fastReader) flowMap(p *fastPlan, to unsafe.Pointer) bool {
+func (r *fastReader) flowMap(p *fastPlan, to reflect.Value) bool {
 	m, ok := p.filler(to)
 	if !ok {
 		return false
@@ -304,7 +305,7 @@ func (r *fastReader) flowMap(p *fastPlan, to unsafe.Pointer) bool {
 	}
 }
 
-func (r *fastReader) flowValue(p *fastPlan, to unsafe.Pointer) bool {
+func (r *fastReader) flowValue(p *fastPlan, to reflect.Value) bool {
 	if c := r.text[r.at]; c == '[' || c == '{' {
 		return r.flow(p, to)
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
-	"unsafe"
 
 	"gopkg.in/yaml.v3"
 )
@@ -37,8 +36,8 @@ type Reader struct {
 	last *Document
 }
 
-// Parse reads a file. The error is a *SyntaxError. The document keeps data, which nobody
-// may change from then on.
+// Parse reads a file. The error is a *SyntaxError. The document may keep data, which
+// nobody may change from then on.
 func (r *Reader) Parse(data []byte) (*Document, error) {
 	r.mu.Lock()
 	last := r.last
@@ -64,9 +63,12 @@ func (r *Reader) parse(data []byte, last *Document) (*Document, error) {
 	if len(data) > MaxSize {
 		return nil, &SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", len(data)>>20, MaxSize>>20)}
 	}
-	text, marks := unmark(unsafe.String(unsafe.SliceData(data), len(data)))
+	text, marks := unmark(string(data))
 	if doc := r.parsePieces(text, last); doc != nil && (!marks.open || doc.endsPlainly()) {
-		doc.data, doc.marks = data, marks
+		doc.marks = marks
+		if marks.crlf || marks.open {
+			doc.data = data // which the pieces do not add up to
+		}
 		return doc, nil
 	}
 	if marks.open {
