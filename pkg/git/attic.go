@@ -30,6 +30,9 @@ func (r *Repo) AtticRefs(ctx context.Context, id string) ([]Attic, error) {
 }
 
 func (r *Repo) atticOf(ctx context.Context, id string) ([]Attic, error) {
+	if none, err := r.refFiles([]string{attic + id + "/"}); err == nil && len(none) == 0 {
+		return nil, nil // as a rule
+	}
 	out, err := r.read(ctx, r.place.Root, "for-each-ref", "--format=%(refname) %(objectname) %(tree) %(parent)", attic+id+"/")
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the attic of %s: %w", id, err)
@@ -173,6 +176,9 @@ func (s *session) snapshot(ctx context.Context, path, admin, head string) (tree 
 func (r *Repo) beyond(ctx context.Context, commit string, proof Proof, all []Attic) (int, error) {
 	if commit == proof.Base {
 		return 0, nil
+	}
+	if held, err := r.Reaches(ctx, commit, proof.Integration); err == nil && held {
+		return 0, nil // as a rule: merged work goes
 	}
 	args := []string{"rev-list", "--count", commit, "--not"}
 	if proof.Integration != "" {

@@ -2,7 +2,11 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -50,8 +54,21 @@ func (r *Repo) UnlockWorktree(ctx context.Context, id string) error {
 	if err != nil || entry == nil || claimOf(entry.LockReason, id) == "" {
 		return err
 	}
-	if _, err := s.git(ctx, "worktree", "unlock", entry.Path); err != nil {
+	if err := s.unlockEntry(ctx, entry.Path); err != nil {
 		return fmt.Errorf("cannot unlock the worktree of %s: %w", id, err)
+	}
+	return nil
+}
+
+// unlockEntry ends git's lock of a worktree: the file "locked" in git's folder of it (gitrepository-layout). One that is not locked is no error.
+func (s *session) unlockEntry(ctx context.Context, path string) error {
+	admin := s.adminDir(path)
+	if admin == "" { // the folder is gone
+		_, err := s.git(ctx, "worktree", "unlock", path)
+		return err
+	}
+	if err := os.Remove(filepath.Join(admin, "locked")); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -2,10 +2,16 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // ModeGitlink is the mode of a submodule's entry in a tree.
@@ -122,12 +128,17 @@ func (r *Repo) ReadFile(ctx context.Context, commit, file string) ([]byte, error
 	if !plainRev(commit) || strings.ContainsRune(file, 0) {
 		return fail(ErrNotFound)
 	}
-	object := commit + ":" + path.Clean(file)
-	out, err := r.run(ctx, call{dir: r.place.Root, args: []string{"cat-file", "--batch", "-z"}, stdin: object + "\x00"})
+	if content, there, err := r.fileOf(commit, path.Clean(file)); err == nil && there {
+		return content, nil
+	} else if err == nil {
+		return fail(ErrNotFound)
+	}
+	name := commit + ":" + path.Clean(file)
+	out, err := r.run(ctx, call{dir: r.place.Root, args: []string{"cat-file", "--batch", "-z"}, stdin: name + "\x00"})
 	if err != nil {
 		return fail(err)
 	}
-	if strings.HasSuffix(out, " missing\n") && strings.HasPrefix(out, object) {
+	if strings.HasSuffix(out, " missing\n") && strings.HasPrefix(out, name) {
 		return fail(ErrNotFound)
 	}
 	head, content, _ := strings.Cut(out, "\n")
@@ -135,4 +146,43 @@ func (r *Repo) ReadFile(ctx context.Context, commit, file string) ([]byte, error
 		return fail(ErrNotFound)
 	}
 	return []byte(strings.TrimSuffix(content, "\n")), nil
+}
+
+// fileOf is ReadFile without a process. An error means that git has to be asked.
+func (r *Repo) fileOf(commit, file string) (content []byte, there bool, err error) {
+	if !isFullHash(commit) {
+		return nil, false, errors.ErrUnsupported
+	}
+	repo, err := r.goGit()
+	if err != nil {
+		return nil, false, err
+	}
+	c, err := repo.CommitObject(plumbing.NewHash(commit))
+	if err != nil {
+		return nil, false, err
+	}
+	tree, err := c.Tree()
+	if err != nil {
+		return nil, false, err
+	}
+	entry, err := tree.FindEntry(file)
+	switch {
+	case errors.Is(err, object.ErrEntryNotFound), errors.Is(err, object.ErrDirectoryNotFound):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	case entry.Mode == filemode.Dir || entry.Mode == filemode.Submodule:
+		return nil, false, nil
+	}
+	blob, err := repo.BlobObject(entry.Hash)
+	if err != nil {
+		return nil, false, err
+	}
+	in, err := blob.Reader()
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	content, err = io.ReadAll(in)
+	return content, err == nil, err
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,26 +77,34 @@ type overrides struct {
 	files   string // size and time of the files that were read; "" when they cannot be told
 	options []string
 	env     []string
+	all     [][2]string // every key and value, in git's order
 }
 
 // disarm gives the options and variables that keep the repository's programs out of a command in a git folder of this
-// repository. It asks git once, and again when a file of the configuration has changed.
+// repository.
 func (r *Repo) disarm(ctx context.Context, gitDir string) ([]string, []string, error) {
+	o, err := r.configured(ctx, gitDir)
+	return o.options, o.env, err
+}
+
+// configured reads the configuration of a git folder. It asks git once, and again when a file of the repository's or the
+// person's configuration has changed.
+func (r *Repo) configured(ctx context.Context, gitDir string) (overrides, error) {
 	r.drivers.mu.Lock()
 	defer r.drivers.mu.Unlock()
 	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); errors.Is(err, fs.ErrNotExist) {
 		gitDir = r.place.CommonDir // each task has a new folder: what they share is read once
 	}
-	files := configFiles(r.place.CommonDir, gitDir)
+	files := r.configFiles(gitDir)
 	if o, ok := r.drivers.known[gitDir]; ok && o.files == files {
-		return o.options, o.env, nil
+		return o, nil
 	}
 	out, err := r.run(ctx, call{args: []string{"config", "--list", "--show-scope", "-z"}, env: gitFolders(gitDir, r.place.CommonDir, "")})
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot read the configuration of the repository: %w", err)
+		return overrides{}, fmt.Errorf("cannot read the configuration of the repository: %w", err)
 	}
 	o := overridesOf(out, r.Filters)
-	if files != configFiles(r.place.CommonDir, gitDir) || strings.Contains(strings.ToLower(out), "\nlocal\x00include") ||
+	if files != r.configFiles(gitDir) || strings.Contains(strings.ToLower(out), "\nlocal\x00include") ||
 		strings.Contains(strings.ToLower(out), "\x00local\x00include") || strings.HasPrefix(strings.ToLower(out), "local\x00include") {
 		files = "changing" // files that it includes are looked at each time
 	}
@@ -104,13 +113,26 @@ func (r *Repo) disarm(ctx context.Context, gitDir string) ([]string, []string, e
 		r.drivers.known = map[string]overrides{}
 	}
 	r.drivers.known[gitDir] = o
-	return o.options, o.env, nil
+	return o, nil
 }
 
-// configFiles is the state of a repository's own files of configuration.
-func configFiles(common, gitDir string) string {
+// configFiles is the state of the files of configuration: the repository's own and the person's.
+func (r *Repo) configFiles(gitDir string) string {
+	common, home, xdg := r.place.CommonDir, "", ""
+	paths := []string{filepath.Join(common, "config"), filepath.Join(common, "config.worktree"), filepath.Join(gitDir, "config.worktree")}
+	for _, variable := range r.env {
+		switch name, value, _ := strings.Cut(variable, "="); name {
+		case "HOME":
+			home = value
+		case "XDG_CONFIG_HOME":
+			xdg = value
+		case "GIT_CONFIG_GLOBAL":
+			paths = append(paths, value)
+		}
+	}
+	paths = append(paths, filepath.Join(home, ".gitconfig"), filepath.Join(cmp.Or(xdg, filepath.Join(home, ".config")), "git", "config"))
 	var b strings.Builder
-	for _, file := range []string{filepath.Join(common, "config"), filepath.Join(common, "config.worktree"), filepath.Join(gitDir, "config.worktree")} {
+	for _, file := range paths {
 		if info, err := os.Stat(file); err == nil {
 			fmt.Fprintf(&b, "%d %d %v\n", info.Size(), info.ModTime().UnixNano(), inode(info))
 		} else {
@@ -123,16 +145,18 @@ func configFiles(common, gitDir string) string {
 // overridesOf reads git's list "scope NUL key LF value NUL".
 func overridesOf(list string, allowed []string) overrides {
 	repository, person := map[string]string{}, map[string]string{}
+	var all [][2]string
 	parts := fields(list)
 	for i := 0; i+1 < len(parts); i += 2 {
 		key, value, _ := strings.Cut(parts[i+1], "\n")
+		all = append(all, [2]string{key, value})
 		if parts[i] == "local" || parts[i] == "worktree" {
 			repository[key] = value
 		} else {
 			person[key] = value
 		}
 	}
-	o := overrides{}
+	o := overrides{all: all}
 	set := func(key, value string) {
 		name := fmt.Sprintf("LIZA_GIT_%d", len(o.env)) // not with -c: a name may have an equals sign
 		o.options, o.env = append(o.options, "--config-env="+key+"="+name), append(o.env, name+"="+value)

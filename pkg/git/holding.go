@@ -109,7 +109,11 @@ func (s *session) lookInto(ctx context.Context, id, path, admin string, h *holdi
 		return nil
 	}
 	var err error
-	h.nested, err = s.nestedWork(ctx, path, h.tree)
+	files := h.tree
+	if !h.changed() && h.head != "" {
+		files = h.head // they are known since the checks, as a rule
+	}
+	h.nested, err = s.nestedWork(ctx, path, files)
 	return err
 }
 
@@ -149,15 +153,14 @@ func (s *session) nestedWork(ctx context.Context, path, tree string) ([]string, 
 	if tree == "" {
 		return nil, nil
 	}
-	out, err := s.read(ctx, s.place.Root, "ls-tree", "-r", "-z", "--full-tree", tree)
+	files, err := s.ListCommit(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
 	var work []string
-	for _, line := range fields(out) {
-		about, name, _ := strings.Cut(line, "\t")
-		sub := filepath.Join(path, name)
-		if !strings.HasPrefix(about, ModeGitlink) || !exists(filepath.Join(sub, ".git")) {
+	for _, f := range files {
+		name, sub := f.Path, filepath.Join(path, f.Path)
+		if !f.Submodule || !exists(filepath.Join(sub, ".git")) {
 			continue
 		}
 		what, err := s.unsharedIn(ctx, sub)

@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -17,7 +16,7 @@ const (
 // Identity is the person whose commits the configuration says that these are. What it does not
 // say is "". Git takes $EMAIL for a configured address too.
 func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
-	all, err := r.settings(ctx, `^user\.(name|email)$`)
+	all, err := r.settings(ctx, func(key string) bool { return key == "user.name" || key == "user.email" })
 	if err != nil {
 		return "", "", err
 	}
@@ -84,20 +83,18 @@ func (r *Repo) named(ctx context.Context, c call, run func(context.Context, call
 	return run(ctx, c)
 }
 
-// settings are the key and the value of all that is configured under keys of the pattern, in git's order: a later one wins
-// where there may be one only.
-func (r *Repo) settings(ctx context.Context, pattern string) ([][2]string, error) {
-	out, err := r.read(ctx, r.Root(), "config", "-z", "--get-regexp", pattern)
-	if failed, ok := errors.AsType[*Error](err); ok && failed.ExitCode == 1 {
-		return nil, nil // nothing is set
-	}
+// settings are the key and the value of all that is configured under such keys, in git's order: a later one wins where
+// there may be one only. git writes section and last part of a key in small letters.
+func (r *Repo) settings(ctx context.Context, wanted func(key string) bool) ([][2]string, error) {
+	o, err := r.configured(ctx, r.place.CommonDir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read git's configuration: %w", err)
+		return nil, err
 	}
 	var all [][2]string
-	for _, one := range fields(out) {
-		key, value, _ := strings.Cut(one, "\n")
-		all = append(all, [2]string{key, value})
+	for _, one := range o.all {
+		if wanted(one[0]) {
+			all = append(all, one)
+		}
 	}
 	return all, nil
 }

@@ -10,7 +10,8 @@ func TestThePersonOfTheConfiguration(t *testing.T) {
 	if name, email, err := f.repo.Identity(t.Context()); name != "Grace  Hopper" || email != "grace@example.com" || err != nil {
 		t.Errorf("got %q, %q, %v", name, email, err)
 	}
-	if got, err := f.repo.settings(t.Context(), `^user\.nothing$`); len(got) != 0 || err != nil {
-		t.Errorf("a setting that is not there is %q, %v", got, err)
+	f.git("config", "user.name", "Ada Lovelace")
+	if name, _, err := f.repo.Identity(t.Context()); name != "Ada Lovelace" || err != nil {
+		t.Errorf("after the configuration has changed, got %q, %v", name, err)
 	}
 }

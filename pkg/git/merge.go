@@ -86,6 +86,28 @@ func (r *Repo) UpdateRef(ctx context.Context, ref, new, old string) error {
 	return s.setRef(ctx, ref, new, old)
 }
 
+// MoveBranch moves a branch from old to new by compare-and-swap and deletes a ref that is at new, both or neither;
+// ErrRefMoved when one of them is elsewhere.
+func (r *Repo) MoveBranch(ctx context.Context, branch, new, old, ref string) error {
+	s, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	if err := refName(ref); err != nil {
+		return err
+	}
+	if err := refName(branches + branch); err != nil {
+		return err
+	}
+	if err := plainRevs(new, old); err != nil {
+		return err
+	}
+	_, err = s.change(ctx, call{dir: s.place.Root, args: []string{"update-ref", "-m", "liza", "--stdin"},
+		stdin: fmt.Sprintf("update %s %s %s\ndelete %s %s\n", branches+branch, new, old, ref, new)})
+	return s.explainRef(ctx, "update", branches+branch, old, err)
+}
+
 // CreateBranch makes a local branch; ErrRefMoved when it exists.
 func (r *Repo) CreateBranch(ctx context.Context, name, commit string) error {
 	if !ValidBranchName(name) {

@@ -173,7 +173,7 @@ func (j *providing) keep(ctx context.Context) error {
 	admin := j.adminDir(j.got.Path)
 	j.unblock(ctx, filepath.Join(admin, "index.lock"), filepath.Join(admin, "HEAD.lock"))
 	if j.entry != nil && claimOf(j.entry.LockReason, j.ID) != "" {
-		if _, err := j.git(ctx, "worktree", "unlock", j.got.Path); err != nil {
+		if err := j.unlockEntry(ctx, j.got.Path); err != nil {
 			return err
 		}
 	}
@@ -260,7 +260,7 @@ func (j *providing) takeOver(ctx context.Context, start string) (bool, error) {
 	if err != nil || facts.Branch != j.got.Branch || facts.Head != start || len(facts.Dirty) > 0 {
 		return false, nil // what cannot be looked at is no fresh worktree
 	}
-	if _, err := j.git(ctx, "worktree", "unlock", j.got.Path); err != nil {
+	if err := j.unlockEntry(ctx, j.got.Path); err != nil {
 		return false, err
 	}
 	if _, err := j.git(ctx, "worktree", "lock", "--reason", claimReason(j.ID, j.Nonce, false), j.got.Path); err != nil {

@@ -16,8 +16,10 @@ var network = []string{"https://", "http://", "ssh://", "git://", "git@"}
 //
 // An address that is for pushing only (pushurl) and is the beginning of one to fetch from cannot be refused that way.
 func (r *Repo) NoPush(ctx context.Context, reason string) ([][2]string, error) {
-	remotes, err := r.settings(ctx, `^remote\..*\.(url|pushurl)$`)
-	if err != nil || len(remotes) == 0 {
+	remotes, err := r.settings(ctx, func(key string) bool {
+		return strings.HasPrefix(key, "remote.") && (strings.HasSuffix(key, ".url") || strings.HasSuffix(key, ".pushurl"))
+	})
+	if err != nil {
 		return nil, err
 	}
 	nowhere := "url./dev/null/" + reason + "/."

@@ -139,13 +139,8 @@ func (s *session) dropFolder(ctx context.Context, path string, entry *Worktree) 
 	if entry == nil {
 		return nil
 	}
-	if entry.Locked {
-		if _, err := s.git(ctx, "worktree", "unlock", entry.Path); err != nil {
-			return err
-		}
-	}
 	return s.removeFolder(entry.Path, func() error {
-		_, err := s.git(ctx, "worktree", "remove", "--force", entry.Path)
+		_, err := s.git(ctx, "worktree", "remove", "--force", "--force", entry.Path) // twice: also one with the lock of a claim
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,17 @@ type Line struct {
 // Unsound says why a commit must not come onto the integration branch, "" when nothing speaks against it: it brings
 // commits that are not the task's own line, or its commits and trees are not what git's own check accepts. Own are the
 // first parents down to what is known; a merge of the integration branch into the work brings nothing else.
+//
+// A commit is looked at when it is handed in and before it is merged; what was sound beside some commits is sound beside
+// their descendants, and is not looked at again.
 func (r *Repo) Unsound(ctx context.Context, l Line) (string, error) {
 	known := slices.DeleteFunc(slices.Clone(l.Known), func(rev string) bool { return rev == "" })
 	if err := plainRevs(append(known, l.Commit)...); err != nil {
 		return "", err
+	}
+	key := "sound " + l.Commit
+	if beside, seen := r.answers.get(key); seen && r.goesOn(ctx, strings.Fields(beside), known) {
+		return "", nil
 	}
 	var stray, broken string
 	var errs [2]error
@@ -36,10 +44,20 @@ func (r *Repo) Unsound(ctx context.Context, l Line) (string, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return "", fmt.Errorf("cannot look at the commits of %s: %w", l.ID, err)
 	}
-	if stray != "" {
-		return stray, nil
+	if stray == "" && broken == "" && isFullHash(l.Commit) && !slices.ContainsFunc(known, func(rev string) bool { return !isFullHash(rev) }) {
+		r.answers.put(key, strings.Join(known, " "))
 	}
-	return broken, nil
+	return cmp.Or(stray, broken), nil
+}
+
+// goesOn reports whether each of the old commits is one of the new ones or an ancestor of one.
+func (r *Repo) goesOn(ctx context.Context, old, now []string) bool {
+	for _, commit := range old {
+		if further, err := r.Reaches(ctx, commit, now...); err != nil || !further {
+			return false
+		}
+	}
+	return true
 }
 
 // stray finds a commit that is not the task's own. A neighbour's commit that the line itself stands on is in the diff

@@ -17,20 +17,16 @@ import (
 type Surroundings map[string]string
 
 // Surroundings looks at the refs but those of Liza itself, at the main checkout, and at the files of configuration. It
-// starts two processes.
+// starts one process.
 func (r *Repo) Surroundings(ctx context.Context) (Surroundings, error) {
 	fail := func(err error) (Surroundings, error) {
 		return nil, fmt.Errorf("cannot look at the repository around a run: %w", err)
 	}
-	out, err := r.read(ctx, r.place.Root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags", "refs/remotes", "refs/replace")
+	refs, err := r.refsIn(ctx, "refs/heads/", "refs/tags/", "refs/remotes/", "refs/replace/")
 	if err != nil {
 		return fail(err)
 	}
-	around := Surroundings{}
-	for line := range strings.Lines(out) {
-		name, object, _ := strings.Cut(strings.TrimSpace(line), " ")
-		around[name] = object
-	}
+	around := Surroundings(refs)
 	head, err := r.Head(ctx)
 	if err != nil {
 		return fail(err)

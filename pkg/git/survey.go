@@ -16,52 +16,83 @@ import (
 
 // Branches lists the local branches below a folder of names: "task" gives task/a, task/b.
 func (r *Repo) Branches(ctx context.Context, folder string) ([]string, error) {
-	if names, err := r.branchFiles(folder); err == nil {
-		return names, nil
-	}
-	out, err := r.read(ctx, r.place.Root, "for-each-ref", "--format=%(refname)", branches+folder+"/")
+	all, err := r.refsIn(ctx, branches+folder+"/")
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the branches of %s: %w", folder, err)
 	}
 	var names []string
-	for line := range strings.Lines(out) {
-		names = append(names, strings.TrimPrefix(strings.TrimSpace(line), branches))
+	for name := range all {
+		names = append(names, strings.TrimPrefix(name, branches))
 	}
+	slices.Sort(names)
 	return names, nil
 }
 
-// branchFiles is Branches without a process: each step of a team looks. An error means that git has to be asked.
-func (r *Repo) branchFiles(folder string) ([]string, error) {
-	if exists(filepath.Join(r.place.CommonDir, "reftable")) {
-		return nil, errors.ErrUnsupported
+// refsIn is the object of each ref in the folders, which end with a slash. A ref that is a name of another one has that one's object.
+func (r *Repo) refsIn(ctx context.Context, folders ...string) (map[string]string, error) {
+	if all, err := r.refFiles(folders); err == nil {
+		return all, nil
 	}
-	heads := filepath.Join(r.place.CommonDir, "refs", "heads")
-	var names []string
-	err := filepath.WalkDir(filepath.Join(heads, folder), func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // none, or removed just now
-		}
-		if err != nil || e.IsDir() || strings.HasSuffix(path, ".lock") {
-			return err
-		}
-		name, err := filepath.Rel(heads, path)
-		names = append(names, filepath.ToSlash(name))
-		return err
-	})
+	out, err := r.read(ctx, r.place.Root, append([]string{"for-each-ref", "--format=%(refname) %(objectname)"}, folders...)...)
 	if err != nil {
 		return nil, err
 	}
-	packed, err := safefile.Read(filepath.Join(r.place.CommonDir, "packed-refs")) // after the others: what is packed meanwhile is there
+	all := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, object, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all[name] = object
+	}
+	return all, nil
+}
+
+// refFiles is refsIn without a process: each step of a team and both ends of each run look. An error means that git has to be
+// asked: refs are kept in another way, or a file is not as git writes it.
+func (r *Repo) refFiles(folders []string) (map[string]string, error) {
+	if !r.refsAreFiles() {
+		return nil, errors.ErrUnsupported
+	}
+	all := map[string]string{}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(r.place.CommonDir, folder), func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // none, or removed just now
+			}
+			if err != nil || e.IsDir() || strings.HasSuffix(path, ".lock") {
+				return err
+			}
+			data, err := safefile.Read(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			name, badName := filepath.Rel(r.place.CommonDir, path)
+			all[filepath.ToSlash(name)] = strings.TrimSuffix(string(data), "\n")
+			return errors.Join(err, badName)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	// After the files: what is packed meanwhile is in the one or in the other.
+	packed, err := safefile.Read(filepath.Join(r.place.CommonDir, "packed-refs"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(packed)) {
-		if _, name, ok := strings.Cut(strings.TrimSpace(line), " "+branches); ok && strings.HasPrefix(name, folder+"/") {
-			names = append(names, name)
+		object, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(name, folder) }) && all[name] == "" {
+			all[name] = object
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	for name, object := range all {
+		if target, symbolic := strings.CutPrefix(object, "ref: "); symbolic {
+			object = all[target] // a name of something elsewhere, or of nothing: git decides
+			all[name] = object
+		}
+		if !isFullHash(object) {
+			return nil, errors.ErrUnsupported
+		}
+	}
+	return all, nil
 }
 
 // Tracked lists the files below the paths that the main checkout's index has.

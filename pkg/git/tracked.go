@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Listed is a file that git tracks. Object, Size and Runs are known for files of a commit only.
+// Listed is a file that git tracks. Of a worktree's files only Path and Regular are known.
 type Listed struct {
-	Path    string
-	Regular bool // no symbolic link and no submodule
-	Object  string
-	Size    int64
-	Runs    bool // it is executable
+	Path      string
+	Regular   bool // not a symbolic link or a submodule
+	Submodule bool
+	Object    string
+	Size      int64
+	Runs      bool // it is executable
 }
 
 // ListWorktree lists what git tracks in the working folder dir, in byte order.
@@ -32,14 +33,21 @@ func (r *Repo) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
 	return list, nil
 }
 
-// ListCommit lists the files of a commit, in byte order.
+// ListCommit lists the files of a commit or a tree, in byte order.
 func (r *Repo) ListCommit(ctx context.Context, commit string) ([]Listed, error) {
 	if !plainRev(commit) {
 		return nil, about("the files of "+commit, ErrNotFound)
 	}
-	out, err := r.read(ctx, r.place.Root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
-	if err != nil {
-		return nil, about("the files of "+commit, err)
+	key := "files " + commit
+	out, known := r.answers.get(key)
+	if !known {
+		var err error
+		if out, err = r.read(ctx, r.place.Root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit); err != nil {
+			return nil, about("the files of "+commit, err)
+		}
+		if isFullHash(commit) {
+			r.answers.put(key, out)
+		}
 	}
 	var list []Listed
 	for _, line := range fields(out) {
@@ -49,7 +57,7 @@ func (r *Repo) ListCommit(ctx context.Context, commit string) ([]Listed, error) 
 			continue
 		}
 		size, err := strconv.ParseInt(f[3], 10, 64)
-		list = append(list, Listed{Path: path, Regular: err == nil && strings.HasPrefix(f[0], "100"), Object: f[2], Size: size, Runs: f[0] == "100755"})
+		list = append(list, Listed{Path: path, Regular: err == nil && strings.HasPrefix(f[0], "100"), Submodule: f[0] == ModeGitlink, Object: f[2], Size: size, Runs: f[0] == "100755"})
 	}
 	return list, nil
 }

@@ -12,17 +12,9 @@ import (
 // finish records MERGED (M9) and removes what the task needs no more (M10). tip is where the
 // branch stands now: it is remembered in the same write.
 func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
-	late, err := j.lateWork(ctx, commit)
-	if err != nil {
-		j.warn("cannot look for late work of %s: %v", j.task.ID, err) // the removal looks again, and needs proof
-	}
 	f := blackboard.MergeFacts{Contained: true, Commit: commit, Tip: tip, Drift: j.drift}
-	err = j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.FinishMerge(j.task.ID, a, blackboard.Input{Merge: &f}, j.Now()); err != nil {
-			return err
-		}
-		j.noteLate(s, j.task.ID, late)
-		return nil
+	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.FinishMerge(j.task.ID, a, blackboard.Input{Merge: &f}, j.Now())
 	})
 	if err != nil && !errors.Is(err, blackboard.ErrAlreadyDone) {
 		return j.result, err
@@ -39,53 +31,32 @@ func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 	return j.result, nil
 }
 
-// lateWork saves what came into the worktree or onto the branch after the submission:
-// exactly review_commit is merged, the rest is kept in the attic. The text is for people.
-func (j *job) lateWork(ctx context.Context, merged string) (string, error) {
-	t := j.task
-	w, err := j.Repo.Inspect(ctx, j.Repo.WorktreePath(t.ID))
-	if err != nil {
-		return "", err
-	}
-	tip, err := j.Repo.BranchTip(ctx, git.TaskBranch(t.ID))
-	if errors.Is(err, git.ErrNotFound) {
-		tip = t.ReviewCommit
-	} else if err != nil {
-		return "", err
-	}
-	if tip == t.ReviewCommit && len(w.Dirty) == 0 && (!w.Exists || w.Head == t.ReviewCommit) {
-		return "", nil
-	}
-	ref, _, err := j.save(ctx, t.ID, merged)
-	if err != nil || ref == "" {
-		return "", err
-	}
-	return savedAs(ref), nil
-}
-
-func savedAs(ref string) string { return "work after the submission, saved as " + ref }
-
 // save puts everything of a task that head does not contain in the attic.
-func (m *Merger) save(ctx context.Context, id, head string) (ref string, saved bool, err error) {
+func (m *Merger) save(ctx context.Context, id, head string) (ref string, err error) {
 	path := m.Repo.WorktreePath(id)
 	if w, err := m.Repo.Inspect(ctx, path); err != nil {
-		return "", false, err
+		return "", err
 	} else if !w.Exists {
 		path = ""
 	}
-	return m.Repo.Save(ctx, git.Work{ID: id, Path: path, Reason: "late work", Integration: head})
+	ref, _, err = m.Repo.Save(ctx, git.Work{ID: id, Path: path, Reason: "late work", Integration: head})
+	return ref, err
 }
 
-// noteLate reports late work as an anomaly, once.
-func (m *Merger) noteLate(s *blackboard.State, id, what string) {
-	if what != "" {
-		s.AddAnomaly(id, blackboard.System, "late_work", blackboard.Settings{"what": what}, m.Now())
+// noteLate reports late work as an anomaly, once: a merge may have been killed after it was saved or after it was noted.
+func (m *Merger) noteLate(s *blackboard.State, id, ref string) {
+	what := "work after the submission, saved as " + ref
+	for _, a := range s.Anomalies {
+		if a.Type == "late_work" && a.Task == id && a.Details["what"] == what {
+			return
+		}
 	}
+	s.AddAnomaly(id, blackboard.System, "late_work", blackboard.Settings{"what": what}, m.Now())
 }
 
 // remove takes candidate, worktree and branch of a task away, with proof (8.6). The
 // candidate goes first, so that whoever finds no branch of a task has nothing to look for.
-// What nobody has saved yet is saved here; of merged tasks it is late work.
+// What nobody has saved yet is saved here; of merged tasks it is late work: exactly the commit under review was merged.
 func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, merged bool) error {
 	head, err := m.Repo.BranchTip(ctx, branch)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
@@ -100,13 +71,13 @@ func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, 
 	if !errors.As(err, &unsaved) {
 		return err
 	}
-	ref, saved, err := m.save(ctx, t.ID, head)
+	ref, err := m.save(ctx, t.ID, head)
 	if err != nil {
 		return fmt.Errorf("%w; it could not be saved: %v", unsaved, err)
 	}
-	if saved && merged {
+	if ref != "" && merged {
 		err := m.update(ctx, "merge", func(s *blackboard.State, _ blackboard.Actor) error {
-			m.noteLate(s, t.ID, savedAs(ref))
+			m.noteLate(s, t.ID, ref)
 			return nil
 		})
 		if err != nil {

@@ -212,7 +212,8 @@ func (j *job) move(ctx context.Context, candidate string, f blackboard.MergeFact
 		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))
 	}
 	j.at("M7")
-	if err := j.Repo.UpdateRef(ctx, "refs/heads/"+j.branch, candidate, j.old); err != nil {
+	// The branch has the candidate now, so that its own ref goes in the same transaction.
+	if err := j.Repo.MoveBranch(ctx, j.branch, candidate, j.old, candidateRef(j.name)); err != nil {
 		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))
 	}
 	j.at("M8")
