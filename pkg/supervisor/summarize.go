@@ -24,7 +24,10 @@ func (s *Supervisor) summarize(ctx context.Context) (did bool, err error) {
 	if s.Task != "" || s.OneRun {
 		return false, nil
 	}
-	job, err := s.Desk.Condensing(ctx)
+	if s.refused == nil {
+		s.refused = verb.Refused{}
+	}
+	job, err := s.Desk.Condensing(ctx, s.refused)
 	if err != nil || job == nil {
 		return false, err
 	}
@@ -43,7 +46,7 @@ func (s *Supervisor) summarize(ctx context.Context) (did bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if job, err = s.Desk.Condensing(ctx); err != nil || job == nil { // another one may have been faster
+	if job, err = s.Desk.Condensing(ctx, s.refused); err != nil || job == nil { // another one may have been faster
 		return false, err
 	}
 	return true, s.condense(ctx, job)

@@ -62,7 +62,8 @@ type Supervisor struct {
 	claim   string     // the claim of the run before
 	last    lastRun
 
-	historyTold   bool // people know that the history cannot be written
+	refused       verb.Refused // summaries
+	historyTold   bool         // people know that the history cannot be written
 	lease         leaseKeeper
 	recovered     time.Time
 	moved         bool   // somebody moved the integration branch

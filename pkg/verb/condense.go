@@ -33,7 +33,7 @@ const (
 
 // Condensing says what a summarizer has to do now, nil for nothing. Facts beyond twice the
 // limit are archived here: that needs no agent.
-func (d *Desk) Condensing(ctx context.Context) (*Condense, error) {
+func (d *Desk) Condensing(ctx context.Context, refused Refused) (*Condense, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return nil, err
@@ -45,9 +45,9 @@ func (d *Desk) Condensing(ctx context.Context) (*Condense, error) {
 			if err := d.evict(ctx, 2*limit); err != nil {
 				return nil, err
 			}
-			return d.Condensing(ctx)
+			return d.Condensing(ctx, refused)
 		}
-		due, err := d.again("facts_consolidated", "consolidation_refused", len(active), factsAgainAfter)
+		due, err := d.again(refused, "facts_consolidated", "consolidation_refused", len(active), factsAgainAfter)
 		if err != nil || due {
 			return factsToCondense(active), err
 		}
@@ -57,7 +57,7 @@ func (d *Desk) Condensing(ctx context.Context) (*Condense, error) {
 	if limit := cfg.Limits.SummarizeThreshold; limit <= 0 || len(raw) <= limit || n <= 0 || !s.Quiet() {
 		return nil, nil
 	}
-	if due, err := d.again("summarized", "summary_refused", len(raw), 0); err != nil || !due {
+	if due, err := d.again(refused, "summarized", "summary_refused", len(raw), 0); err != nil || !due {
 		return nil, err
 	}
 	job := &Condense{entries: raw[:n]}
@@ -76,9 +76,23 @@ func factsToCondense(active []*blackboard.Fact) *Condense {
 	return job
 }
 
-// again tells whether a try may be made now that there are n: the last one was good, or it
+// Refused remembers refused tries between calls of Condensing, by their action in the journal. An idle supervisor asks at
+// each change of the board, and must not read the journal each time.
+type Refused map[string]blackboard.Entry
+
+// again reports whether a try may be made now that there are n: the last one was good, or it
 // was refused when there were fewer, or long ago.
-func (d *Desk) again(good, refused string, n int, after time.Duration) (bool, error) {
+func (d *Desk) again(known Refused, good, refused string, n int, after time.Duration) (bool, error) {
+	due := func(e blackboard.Entry) bool {
+		before, _ := e.Extra["n"].(int)
+		at, ok := e.Timestamp.At()
+		return n >= before+moreAfterRefusal || after > 0 && ok && d.Now().Sub(at) >= after
+	}
+	if e, ok := known[refused]; ok && !due(e) {
+		if before, _ := e.Extra["n"].(int); n >= before { // fewer: another try was good meanwhile
+			return false, nil
+		}
+	}
 	j := history.Journal{Path: d.Project.Journal()}
 	no, err := j.Read(history.Filter{Action: refused, Last: 1})
 	if err != nil || len(no) == 0 {
@@ -88,9 +102,8 @@ func (d *Desk) again(good, refused string, n int, after time.Duration) (bool, er
 	if err != nil || len(yes) > 0 {
 		return err == nil, err
 	}
-	before, _ := no[0].Extra["n"].(int)
-	at, ok := no[0].Timestamp.At()
-	return n >= before+moreAfterRefusal || after > 0 && ok && d.Now().Sub(at) >= after, nil
+	known[refused] = no[0]
+	return due(no[0]), nil
 }
 
 func (d *Desk) evict(ctx context.Context, keep int) error {
