@@ -12,6 +12,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/project"
 	"liza/pkg/store"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -38,9 +39,9 @@ func newDoctor(env *Env) *urfave.Command {
 
 // examined is the result of `liza doctor`.
 type examined struct {
-	Errors   int            `json:"errors"`
-	Warnings int            `json:"warnings"`
-	Findings []verb.Finding `json:"findings"`
+	Errors   int              `json:"errors"`
+	Warnings int              `json:"warnings"`
+	Findings []upkeep.Finding `json:"findings"`
 }
 
 // A doctor is one examination.
@@ -48,7 +49,7 @@ type doctor struct {
 	env   *Env
 	desk  *verb.Desk
 	state *blackboard.State // the last valid one; nil when there is none
-	found []verb.Finding
+	found []upkeep.Finding
 }
 
 func (o *doctorOptions) run(ctx context.Context, _ []string) error {
@@ -68,14 +69,14 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	return o.show(x.found)
 }
 
-func (o *doctorOptions) show(found []verb.Finding) error {
+func (o *doctorOptions) show(found []upkeep.Finding) error {
 	v := examined{Findings: found}
 	var b strings.Builder
 	for _, f := range found {
 		switch f.Severity {
-		case verb.SeverityError:
+		case upkeep.SeverityError:
 			v.Errors++
-		case verb.SeverityWarning:
+		case upkeep.SeverityWarning:
 			v.Warnings++
 		}
 		fmt.Fprintf(&b, "%-8s%-13s %s: %s", f.Severity, f.Check, f.Subject, strings.Join(strings.Fields(f.Message), " "))
@@ -89,7 +90,7 @@ func (o *doctorOptions) show(found []verb.Finding) error {
 	if v.Errors == 0 {
 		return o.env.Print(v, "%s", b.String())
 	}
-	next := found[slices.IndexFunc(found, func(f verb.Finding) bool { return f.Severity == verb.SeverityError })].Next
+	next := found[slices.IndexFunc(found, func(f upkeep.Finding) bool { return f.Severity == upkeep.SeverityError })].Next
 	if o.env.JSON {
 		return o.env.failWith(report{code: 1, message: "the project is not well: " + total, next: first(next, "liza status")}, v)
 	}
@@ -98,7 +99,7 @@ func (o *doctorOptions) show(found []verb.Finding) error {
 }
 
 func (x *doctor) add(check, severity, subject, next, evidence, format string, args ...any) {
-	x.found = append(x.found, verb.Finding{Check: check, Severity: severity, Subject: subject, Next: next, Evidence: evidence, Message: fmt.Sprintf(format, args...)})
+	x.found = append(x.found, upkeep.Finding{Check: check, Severity: severity, Subject: subject, Next: next, Evidence: evidence, Message: fmt.Sprintf(format, args...)})
 }
 
 // config says what is wrong with the configuration. A file that cannot be used stops every
@@ -107,13 +108,13 @@ func (x *doctor) config(_ context.Context, p *project.Project) {
 	_, warnings, err := config.Load(p.Liza, x.env.Environ)
 	if err != nil {
 		r := explain(err)
-		x.add("config", verb.SeverityError, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
+		x.add("config", upkeep.SeverityError, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
 	}
 	for _, w := range warnings {
-		x.add("config", verb.SeverityWarning, "configuration", "edit .liza/config.yaml", "", "%s", w)
+		x.add("config", upkeep.SeverityWarning, "configuration", "edit .liza/config.yaml", "", "%s", w)
 	}
 	if err == nil && len(warnings) == 0 {
-		x.add("config", verb.SeverityOK, "configuration", "", "", "valid")
+		x.add("config", upkeep.SeverityOK, "configuration", "", "", "valid")
 	}
 }
 
@@ -124,22 +125,22 @@ func (x *doctor) open(ctx context.Context, p *project.Project) {
 	d, err := quiet.openAt(ctx, p, true)
 	if err != nil {
 		r := explain(err)
-		x.add("state", verb.SeverityError, "state.yaml", r.next, "", "%s", r.message)
+		x.add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s", r.message)
 		return
 	}
 	x.desk = d
 	if x.state, err = d.View(ctx); err == nil {
 		for _, h := range x.env.hiddenSettings(p, d.Config(), x.state) {
-			x.add("config", verb.SeverityWarning, h.key, h.next, "", "%s", h.message)
+			x.add("config", upkeep.SeverityWarning, h.key, h.next, "", "%s", h.message)
 		}
 		return
 	}
 	r := explain(err)
-	x.add("state", verb.SeverityError, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
+	x.add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
 	if file, ok := d.Store.(*store.File); ok {
 		if last, lost := file.LastValid(ctx); lost == nil {
 			x.state = last
-			x.add("state", verb.SeverityInfo, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
+			x.add("state", upkeep.SeverityInfo, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
 		}
 	}
 }
@@ -165,28 +166,28 @@ func (x *doctor) board(ctx context.Context, p *project.Project) {
 		}
 		if err != nil && ctx.Err() == nil {
 			if _, invalid := asError[*store.InvalidError](err); !invalid { // that was told
-				x.add("state", verb.SeverityError, "state.yaml", "liza validate", "", "cannot validate: %v", err)
+				x.add("state", upkeep.SeverityError, "state.yaml", "liza validate", "", "cannot validate: %v", err)
 			}
 		}
 	}
-	x.found = append(x.found, x.desk.Examine(ctx, x.state)...)
+	x.found = append(x.found, upkeep.Examine(ctx, x.desk, x.state)...)
 }
 
 func (x *doctor) violations(v validated) {
 	say := func(severity string, n int, what string) {
 		i := slices.IndexFunc(v.Violations, func(x blackboard.Violation) bool {
-			return (x.Severity == blackboard.SeverityWarning) == (severity == verb.SeverityWarning)
+			return (x.Severity == blackboard.SeverityWarning) == (severity == upkeep.SeverityWarning)
 		})
 		first := strings.TrimSpace(violationLine(v.Violations[i]))
 		x.add("state", severity, "state.yaml", "liza validate", first, "the board breaks %s", plural(n, what))
 	}
 	if v.Errors > 0 {
-		say(verb.SeverityError, v.Errors, "rule")
+		say(upkeep.SeverityError, v.Errors, "rule")
 	}
 	if v.Warnings > 0 {
-		say(verb.SeverityWarning, v.Warnings, "recommendation")
+		say(upkeep.SeverityWarning, v.Warnings, "recommendation")
 	}
 	if v.Errors+v.Warnings == 0 {
-		x.add("state", verb.SeverityOK, "state.yaml", "", "", "revision %d is valid", x.state.Revision)
+		x.add("state", upkeep.SeverityOK, "state.yaml", "", "", "revision %d is valid", x.state.Revision)
 	}
 }

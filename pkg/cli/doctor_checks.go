@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/project"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -33,11 +34,11 @@ func (x *doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 		switch {
 		case err != nil && head == "": // told with the branch
 		case err != nil:
-			x.add("checks", verb.SeverityError, branch, "liza doctor", "", "cannot run the checks on %.9s: %v", head, err)
+			x.add("checks", upkeep.SeverityError, branch, "liza doctor", "", "cannot run the checks on %.9s: %v", head, err)
 		case len(checks) == 0:
-			x.add("checks", verb.SeverityInfo, branch, "edit review.checks in .liza/config.yaml", "", "no command of a check is configured, and none was detected")
+			x.add("checks", upkeep.SeverityInfo, branch, "edit review.checks in .liza/config.yaml", "", "no command of a check is configured, and none was detected")
 		case open > 0:
-			x.add("checks", verb.SeverityInfo, branch, runsChecks, "", "%s of checks not run on its head yet: whether they pass before any work is not known", plural(open, "command"))
+			x.add("checks", upkeep.SeverityInfo, branch, runsChecks, "", "%s of checks not run on its head yet: whether they pass before any work is not known", plural(open, "command"))
 		}
 	}
 }
@@ -47,17 +48,17 @@ func (x *doctor) baseCheck(check string, r verb.BaseResult, commit string) {
 	log := "less " + strings.TrimPrefix(r.End.Log, x.desk.Project.Root+"/")
 	switch {
 	case r.End.Setup != "":
-		x.add("checks", verb.SeverityWarning, check, log, lastOf(r.Tail), "worktree.setup fails on %.9s, so no check can be run there: %q", commit, r.End.Setup)
+		x.add("checks", upkeep.SeverityWarning, check, log, lastOf(r.Tail), "worktree.setup fails on %.9s, so no check can be run there: %q", commit, r.End.Setup)
 	case r.End.Failed:
 		how := fmt.Sprintf("exit code %d", r.End.ExitCode)
 		if r.End.TimedOut {
 			how = "no end within its time limit"
 		}
-		x.add("checks", verb.SeverityWarning, check, log, lastOf(r.Tail), "%q fails on %.9s without any change of an agent (%s)", r.Command, commit, how)
+		x.add("checks", upkeep.SeverityWarning, check, log, lastOf(r.Tail), "%q fails on %.9s without any change of an agent (%s)", r.Command, commit, how)
 	case r.End.ExitCode != 0:
-		x.add("checks", verb.SeverityInfo, check, log, "", "%q was not found on %.9s, so nothing was checked", r.Command, commit)
+		x.add("checks", upkeep.SeverityInfo, check, log, "", "%q was not found on %.9s, so nothing was checked", r.Command, commit)
 	default:
-		x.add("checks", verb.SeverityOK, check, "", "", "%q passes on %.9s", r.Command, commit)
+		x.add("checks", upkeep.SeverityOK, check, "", "", "%q passes on %.9s", r.Command, commit)
 	}
 }
 

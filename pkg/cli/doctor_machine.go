@@ -18,7 +18,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
-	"liza/pkg/verb"
+	"liza/pkg/upkeep"
 )
 
 // git looks at the git command and whether it accepts the repository.
@@ -27,13 +27,13 @@ func (x *doctor) git(ctx context.Context, p *project.Project) {
 	_, err := git.Open(ctx, p.Root)
 	switch {
 	case errors.Is(err, git.ErrVersion) && version == "":
-		x.add("git", verb.SeverityError, "git", "install git 2.38 or newer", "", "the git command is not found; reading commands work without it, nothing else does")
+		x.add("git", upkeep.SeverityError, "git", "install git 2.38 or newer", "", "the git command is not found; reading commands work without it, nothing else does")
 	case errors.Is(err, git.ErrVersion):
-		x.add("git", verb.SeverityError, "git", "git --version", "git "+version, "git 2.38 or newer is needed, for merges without a checkout")
+		x.add("git", upkeep.SeverityError, "git", "git --version", "git "+version, "git 2.38 or newer is needed, for merges without a checkout")
 	case err != nil:
-		x.add("git", verb.SeverityError, "repository", "git status", "git "+version, "git refuses the repository: %v", err)
+		x.add("git", upkeep.SeverityError, "repository", "git status", "git "+version, "git refuses the repository: %v", err)
 	default:
-		x.add("git", verb.SeverityOK, "git", "", "", "version %s", version)
+		x.add("git", upkeep.SeverityOK, "git", "", "", "version %s", version)
 	}
 }
 
@@ -44,28 +44,28 @@ func (x *doctor) journal(ctx context.Context, p *project.Project) {
 			in := &place{store: file}
 			problems, err := in.journalProblems(ctx, x.state.Revision)
 			if err != nil {
-				x.add("journal", verb.SeverityError, "log.yaml", "ls -l .liza/log.yaml", "", "%v", err)
+				x.add("journal", upkeep.SeverityError, "log.yaml", "ls -l .liza/log.yaml", "", "%v", err)
 			}
 			for _, v := range problems {
-				severity, next := verb.SeverityError, "liza validate"
+				severity, next := upkeep.SeverityError, "liza validate"
 				switch {
 				case v.Severity == blackboard.SeverityWarning:
-					severity = verb.SeverityWarning
+					severity = upkeep.SeverityWarning
 				case v.Rule == ruleJournal:
 					next = nextSeal
 				case v.Fixable:
-					severity, next = verb.SeverityInfo, "liza validate --fix"
+					severity, next = upkeep.SeverityInfo, "liza validate --fix"
 				}
 				x.add("journal", severity, v.Subjects[0], next, fmt.Sprintf("line %d", v.Line), "%s", v.Message)
 			}
 			if err == nil && len(problems) == 0 {
-				x.add("journal", verb.SeverityOK, "log.yaml", "", "", "agrees with revision %d", x.state.Revision)
+				x.add("journal", upkeep.SeverityOK, "log.yaml", "", "", "agrees with revision %d", x.state.Revision)
 			}
 		}
 	}
 	aside, _ := filepath.Glob(filepath.Join(p.Liza, "log.ahead-*.yaml"))
 	for _, path := range aside {
-		x.add("journal", verb.SeverityWarning, filepath.Base(path), "liza restore --list", "", "an old state was put over a newer one; these entries of the newer one were kept aside")
+		x.add("journal", upkeep.SeverityWarning, filepath.Base(path), "liza restore --list", "", "an old state was put over a newer one; these entries of the newer one were kept aside")
 	}
 }
 
@@ -80,9 +80,9 @@ func (x *doctor) locks(_ context.Context, p *project.Project) {
 		if !held {
 			continue
 		}
-		severity, age := verb.SeverityInfo, x.env.Now().Sub(holder.Since).Round(time.Second)
+		severity, age := upkeep.SeverityInfo, x.env.Now().Sub(holder.Since).Round(time.Second)
 		if path == p.Lock() && !holder.Since.IsZero() && age > lockWait {
-			severity = verb.SeverityWarning
+			severity = upkeep.SeverityWarning
 		}
 		evidence := ""
 		if !holder.Since.IsZero() {
@@ -92,10 +92,10 @@ func (x *doctor) locks(_ context.Context, p *project.Project) {
 	}
 	stats, err := safefile.ReadLockStats(p.Lock())
 	if err != nil {
-		x.add("lock", verb.SeverityWarning, "state.yaml.lock", "", "", "%v", err)
+		x.add("lock", upkeep.SeverityWarning, "state.yaml.lock", "", "", "%v", err)
 		return
 	}
-	x.add("lock", verb.SeverityOK, "state.yaml.lock", "", "", "%s", stats)
+	x.add("lock", upkeep.SeverityOK, "state.yaml.lock", "", "", "%s", stats)
 }
 
 // snapshots looks at the copies of former states.
@@ -103,14 +103,14 @@ func (x *doctor) snapshots(context.Context, *project.Project) {
 	if x.desk == nil {
 		return
 	}
-	list, err := x.desk.Snapshots(false)
+	list, err := upkeep.Snapshots(x.desk, false)
 	switch {
 	case err != nil:
-		x.add("snapshots", verb.SeverityWarning, "snapshots", "liza restore --list", "", "%v", err)
+		x.add("snapshots", upkeep.SeverityWarning, "snapshots", "liza restore --list", "", "%v", err)
 	case len(list) == 0 && x.state != nil && x.state.Revision > 1:
-		x.add("snapshots", verb.SeverityWarning, "snapshots", "liza note TEXT", "", "there is none; the next write makes one")
+		x.add("snapshots", upkeep.SeverityWarning, "snapshots", "liza note TEXT", "", "there is none; the next write makes one")
 	case len(list) > 0:
-		x.add("snapshots", verb.SeverityOK, "snapshots", "", "", "%d, the newest is revision %d of %s", len(list), list[0].Revision, blackboard.TimeOf(list[0].At))
+		x.add("snapshots", upkeep.SeverityOK, "snapshots", "", "", "%d, the newest is revision %d of %s", len(list), list[0].Revision, blackboard.TimeOf(list[0].At))
 	}
 }
 
@@ -124,16 +124,16 @@ func (x *doctor) disk(_ context.Context, p *project.Project) {
 		free, known := project.FreeMB(at.path)
 		switch {
 		case !known:
-			x.add("disk", verb.SeverityInfo, at.name, "", "", "the free space is not known")
+			x.add("disk", upkeep.SeverityInfo, at.name, "", "", "the free space is not known")
 		case free < need:
-			x.add("disk", verb.SeverityError, at.name, "df -h "+at.path, fmt.Sprintf("%d MB free", free), "%d MB are needed (policy.min_free_mb): no program and no worktree is started", need)
+			x.add("disk", upkeep.SeverityError, at.name, "df -h "+at.path, fmt.Sprintf("%d MB free", free), "%d MB are needed (policy.min_free_mb): no program and no worktree is started", need)
 		case free < 2*need:
-			x.add("disk", verb.SeverityWarning, at.name, "df -h "+at.path, fmt.Sprintf("%d MB free", free), "nearly full: at %d MB nothing new is started (policy.min_free_mb)", need)
+			x.add("disk", upkeep.SeverityWarning, at.name, "df -h "+at.path, fmt.Sprintf("%d MB free", free), "nearly full: at %d MB nothing new is started (policy.min_free_mb)", need)
 		case at.path == p.Root:
-			x.add("disk", verb.SeverityOK, at.name, "", "", "%d MB free, %d needed", free, need)
+			x.add("disk", upkeep.SeverityOK, at.name, "", "", "%d MB free, %d needed", free, need)
 		}
 		if system, known := project.FileSystemOf(at.path); known && system.Network {
-			x.add("file system", verb.SeverityWarning, at.name, "", system.Name,
+			x.add("file system", upkeep.SeverityWarning, at.name, "", system.Name,
 				"a network file system: changes of other machines are seen by polling only, and its locks are only as good as its server's")
 		}
 	}
@@ -145,7 +145,7 @@ func (x *doctor) clock(_ context.Context, p *project.Project) {
 	say := func(subject, evidence string, at time.Time) {
 		if by := at.Sub(now); by > 30*time.Second {
 			ahead = true
-			x.add("clock", verb.SeverityWarning, subject, "date", evidence, "it is %s ahead of this machine's clock: that jumped, or another machine's is wrong", by.Round(time.Second))
+			x.add("clock", upkeep.SeverityWarning, subject, "date", evidence, "it is %s ahead of this machine's clock: that jumped, or another machine's is wrong", by.Round(time.Second))
 		}
 	}
 	if info, err := os.Stat(p.State()); err == nil {
@@ -157,14 +157,14 @@ func (x *doctor) clock(_ context.Context, p *project.Project) {
 		}
 	}
 	if !ahead {
-		x.add("clock", verb.SeverityOK, "clock", "", "", "nothing comes from the future")
+		x.add("clock", upkeep.SeverityOK, "clock", "", "", "nothing comes from the future")
 	}
 }
 
 // control tells of control files, which stop a team.
 func (x *doctor) control(_ context.Context, p *project.Project) {
 	for _, o := range p.Orders() {
-		x.add("control", verb.SeverityInfo, string(o.Control), "liza resume", "", "%s", o)
+		x.add("control", upkeep.SeverityInfo, string(o.Control), "liza resume", "", "%s", o)
 	}
 }
 
@@ -176,13 +176,13 @@ func (x *doctor) programs(ctx context.Context, _ *project.Project) {
 	}
 	cfg := x.desk.Config()
 	options := agent.Options{Custom: programs(cfg), Root: x.desk.Project.Root}
-	wanted := map[string]string{cfg.Agents.Default: verb.SeverityError}
+	wanted := map[string]string{cfg.Agents.Default: upkeep.SeverityError}
 	if !cfg.IsSet("agents.default") {
-		wanted[cfg.Agents.Default] = verb.SeverityWarning // --cli may name another one
+		wanted[cfg.Agents.Default] = upkeep.SeverityWarning // --cli may name another one
 	}
 	add := func(name string) {
 		if _, known := wanted[name]; !known && name != "" {
-			wanted[name] = verb.SeverityWarning
+			wanted[name] = upkeep.SeverityWarning
 		}
 	}
 	for name := range cfg.Agents.Custom {
@@ -220,12 +220,12 @@ func (x *doctor) programs(ctx context.Context, _ *project.Project) {
 func (x *doctor) program(ctx context.Context, name string, options agent.Options, severity string) {
 	a, err := agent.Lookup(name, options)
 	if err != nil {
-		x.add("agent", first(severity, verb.SeverityInfo), name, "liza help run", "", "%v", err)
+		x.add("agent", first(severity, upkeep.SeverityInfo), name, "liza help run", "", "%v", err)
 		return
 	}
 	if severity == "" {
 		if path, err := exec.LookPath(a.Info().Binary); err == nil {
-			x.add("agent", verb.SeverityInfo, name, "", path, "installed as well; liza run --cli %s would use it", name)
+			x.add("agent", upkeep.SeverityInfo, name, "", path, "installed as well; liza run --cli %s would use it", name)
 		}
 		return
 	}
@@ -237,12 +237,12 @@ func (x *doctor) program(ctx context.Context, name string, options agent.Options
 	case found.Path == "":
 		x.add("agent", severity, name, "liza run --cli NAME, with a program that is installed", a.Info().Binary, "the program is not found on PATH")
 	case err != nil:
-		x.add("agent", verb.SeverityWarning, name, a.Info().Binary+" --version", found.Path, "%v", err)
+		x.add("agent", upkeep.SeverityWarning, name, a.Info().Binary+" --version", found.Path, "%v", err)
 	case len(found.Missing) > 0:
-		x.add("agent", verb.SeverityWarning, name, "liza explain FILE, with an output of it", strings.TrimSpace(found.Path+" "+found.Version),
+		x.add("agent", upkeep.SeverityWarning, name, "liza explain FILE, with an output of it", strings.TrimSpace(found.Path+" "+found.Version),
 			"its help does not name %s, which Liza relies on: it may be too old or too new", strings.Join(found.Missing, ", "))
 	default:
-		x.add("agent", verb.SeverityOK, name, "", found.Path, "%s", first(found.Version, "installed; it does not tell its version"))
+		x.add("agent", upkeep.SeverityOK, name, "", found.Path, "%s", first(found.Version, "installed; it does not tell its version"))
 	}
 }
 
@@ -264,14 +264,14 @@ func (x *doctor) processes(_ context.Context, p *project.Project) {
 	for _, role := range []string{"planner", "coder", "code_reviewer", "messenger", "summarizer"} {
 		found, err := agent.Marked(map[string]string{"LIZA_ROOT": p.Root, "LIZA_ROLE": role})
 		if err != nil {
-			x.add("process", verb.SeverityInfo, "processes", "", "", "cannot be looked at: %v", err)
+			x.add("process", upkeep.SeverityInfo, "processes", "", "", "cannot be looked at: %v", err)
 			return
 		}
 		for _, one := range found {
 			if known[one.Pid] || one.Pid == os.Getpid() || one.Pid != one.Pgid || supervised(one, supervisors, known) {
 				continue
 			}
-			x.add("process", verb.SeverityWarning, fmt.Sprint("pid ", one.Pid), "liza run", "LIZA_ROLE="+role,
+			x.add("process", upkeep.SeverityWarning, fmt.Sprint("pid ", one.Pid), "liza run", "LIZA_ROLE="+role,
 				"a program of a %s of this project runs without a supervisor, and the board does not know it; it is stopped when its work is taken over", role)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/safefile"
+	"liza/pkg/upkeep"
 )
 
 type editOptions struct{ env *Env }
@@ -46,7 +47,7 @@ func (o *editOptions) run(ctx context.Context, _ []string) error {
 		return fmt.Errorf("cannot make a copy to edit: %w", err)
 	}
 	s := &editing{env: o.env, path: filepath.Join(dir, "state.yaml")}
-	done, err := d.Edit(ctx, func(text []byte, problem error) ([]byte, error) { return s.open(ctx, text, problem) })
+	done, err := upkeep.Edit(ctx, d, func(text []byte, problem error) ([]byte, error) { return s.open(ctx, text, problem) })
 	if err != nil {
 		if s.saved { // a person's work is not thrown away
 			return fmt.Errorf("%w\nyour text is kept as %s", err, s.path)

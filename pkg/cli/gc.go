@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	urfave "github.com/urfave/cli/v3"
+	"liza/pkg/upkeep"
 
-	"liza/pkg/verb"
+	urfave "github.com/urfave/cli/v3"
 )
 
 type gcOptions struct {
@@ -34,7 +34,7 @@ func newGC(env *Env) *urfave.Command {
 }
 
 func (o *gcOptions) run(ctx context.Context, _ []string) error {
-	in := verb.CollectInput{DryRun: o.dryRun, Attic: o.attic}
+	in := upkeep.CollectInput{DryRun: o.dryRun, Attic: o.attic}
 	if o.attic != (o.older != "") {
 		return usagef("liza gc --attic --older 30d", "--attic and --older belong together: saved work is removed only when it is old enough")
 	}
@@ -49,14 +49,14 @@ func (o *gcOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	done, err := d.CollectGarbage(ctx, in)
+	done, err := upkeep.CollectGarbage(ctx, d, in)
 	if err != nil {
 		return err
 	}
 	return o.env.Print(done, "%s", collectedText(done))
 }
 
-func collectedText(c verb.Collected) string {
+func collectedText(c upkeep.Collected) string {
 	word := "removed"
 	if c.DryRun {
 		word = "would remove"

@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/merge"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -90,7 +91,7 @@ func branchText(b verb.Branch) string {
 		fmt.Fprintf(&t, "the other tip is saved as %s\n", b.Saved)
 	}
 	if b.Base != "" && b.Behind > 0 {
-		fmt.Fprintf(&t, "%s; liza sync merges them\n", verb.BehindText(b.Branch, b.Base, b.Behind))
+		fmt.Fprintf(&t, "%s; liza sync merges them\n", upkeep.BehindText(b.Branch, b.Base, b.Behind))
 	} else if b.Base != "" {
 		fmt.Fprintf(&t, "it has everything of its base branch %s\n", b.Base)
 	}

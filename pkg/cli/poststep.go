@@ -8,7 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/role"
-	"liza/pkg/verb"
+	"liza/pkg/simulate"
 )
 
 type poststepOptions struct {
@@ -56,11 +56,11 @@ func (o *poststepOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	do := d.Poststep
+	do := simulate.Poststep
 	if o.dryRun {
-		do = d.RehearsePoststep
+		do = simulate.RehearsePoststep
 	}
-	done, err := do(ctx, in)
+	done, err := do(ctx, d, in)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (o *poststepOptions) run(ctx context.Context, args []string) error {
 	return o.env.Print(done, "%s", poststepText(done))
 }
 
-func (o *poststepOptions) input(task string) (verb.PoststepInput, error) {
-	in := verb.PoststepInput{Task: task, EmptyCommit: o.empty}
+func (o *poststepOptions) input(task string) (simulate.PoststepInput, error) {
+	in := simulate.PoststepInput{Task: task, EmptyCommit: o.empty}
 	kind, known := role.KindOf(o.as)
 	switch {
 	case o.as == "":
@@ -94,7 +94,7 @@ func (o *poststepOptions) input(task string) (verb.PoststepInput, error) {
 	return in, nil
 }
 
-func poststepText(p verb.Poststepped) string {
+func poststepText(p simulate.Poststepped) string {
 	var b strings.Builder
 	line := func(key, format string, args ...any) { fmt.Fprintf(&b, "%-9s %s\n", key, fmt.Sprintf(format, args...)) }
 	line("before", "%s", p.StatusBefore)

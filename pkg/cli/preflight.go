@@ -14,6 +14,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
 	"liza/pkg/supervisor"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -32,7 +33,7 @@ func (e *Env) preflight(ctx context.Context, c *crew, s *blackboard.State) {
 		look(ctx, c.desk.Project)
 	}
 	for _, f := range x.found {
-		if f.Severity == verb.SeverityWarning || f.Severity == verb.SeverityError {
+		if f.Severity == upkeep.SeverityWarning || f.Severity == upkeep.SeverityError {
 			c.screen.line(supervisor.Line{Time: e.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, oneLine(f.Message), nextText(f.Next))})
 		}
 	}
@@ -45,11 +46,11 @@ func (x *doctor) identity(ctx context.Context, _ *project.Project) {
 	}
 	switch known, err := x.desk.Repo.KnowsIdentity(ctx); {
 	case err != nil:
-		x.add("identity", verb.SeverityWarning, "git", "git config --list", "", "%v", err)
+		x.add("identity", upkeep.SeverityWarning, "git", "git config --list", "", "%v", err)
 	case !known:
-		x.add("identity", verb.SeverityWarning, "git", tellIdentity, "", "%s", noIdentity)
+		x.add("identity", upkeep.SeverityWarning, "git", tellIdentity, "", "%s", noIdentity)
 	default:
-		x.add("identity", verb.SeverityOK, "git", "", "", "git knows who commits here")
+		x.add("identity", upkeep.SeverityOK, "git", "", "", "git knows who commits here")
 	}
 }
 
@@ -64,16 +65,16 @@ func (x *doctor) spec(ctx context.Context, p *project.Project) {
 	}
 	if err := verb.SpecCommitted(ctx, p, x.desk.Repo, spec); err != nil {
 		r := explain(err)
-		x.add("spec", verb.SeverityWarning, spec, r.next, "", "%s", r.message)
+		x.add("spec", upkeep.SeverityWarning, spec, r.next, "", "%s", r.message)
 		return
 	}
-	x.add("spec", verb.SeverityOK, spec, "", "", "committed as it stands")
+	x.add("spec", upkeep.SeverityOK, spec, "", "", "committed as it stands")
 }
 
 // behind is for the short form; the long one has it among what it says of the branch.
 func (x *doctor) behind(ctx context.Context, _ *project.Project) {
 	if base, n, err := x.desk.Behind(ctx, x.state); err == nil && n > 0 {
-		x.add("integration", verb.SeverityWarning, x.state.IntegrationBranch(), "liza sync", "", "%s", verb.BehindText(x.state.IntegrationBranch(), base, n))
+		x.add("integration", upkeep.SeverityWarning, x.state.IntegrationBranch(), "liza sync", "", "%s", upkeep.BehindText(x.state.IntegrationBranch(), base, n))
 	}
 }
 
@@ -100,7 +101,7 @@ func (x *doctor) inWorktrees(ctx context.Context, p *project.Project) {
 			switch {
 			case i == 0 && strings.Contains(a, "/"):
 				if _, err := exec.LookPath(path); err != nil {
-					x.add("agent", verb.SeverityError, name, "ls -l "+a, "", "the program %s of agents.%s is not an executable file of the project", a, name)
+					x.add("agent", upkeep.SeverityError, name, "ls -l "+a, "", "the program %s of agents.%s is not an executable file of the project", a, name)
 				}
 			case i == 0 || agent.Relative(a) && here || !agent.Relative(a) && !here:
 			default:
@@ -108,15 +109,15 @@ func (x *doctor) inWorktrees(ctx context.Context, p *project.Project) {
 					continue
 				}
 				if here {
-					x.add("agent", verb.SeverityWarning, name, fmt.Sprintf("write ./%s in agents.%s.command", a, name), "",
+					x.add("agent", upkeep.SeverityWarning, name, fmt.Sprintf("write ./%s in agents.%s.command", a, name), "",
 						"%s is a file of the project, but not of the worktrees in which coders and reviewers run: ./%s is taken from the project", a, a)
 				} else {
-					x.add("agent", verb.SeverityWarning, name, "edit agents."+name+".command in .liza/config.yaml", "", "the file %s of its command is neither in the project nor committed", a)
+					x.add("agent", upkeep.SeverityWarning, name, "edit agents."+name+".command in .liza/config.yaml", "", "the file %s of its command is neither in the project nor committed", a)
 				}
 			}
 		}
 		if len(command) > 0 && len(x.found) == before {
-			x.add("agent", verb.SeverityOK, name, "", "", "its command is found from a worktree too")
+			x.add("agent", upkeep.SeverityOK, name, "", "", "its command is found from a worktree too")
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/simulate"
 	"liza/pkg/verb"
 )
 
@@ -36,10 +37,10 @@ func newReplay(env *Env) *urfave.Command {
 
 // replayed is the result of `liza replay`.
 type replayed struct {
-	File string             `json:"file"`
-	Dir  string             `json:"dir,omitempty"` // of the scratch project, when it is kept
-	Same bool               `json:"same"`
-	Runs []verb.ReplayedRun `json:"interactions"`
+	File string                 `json:"file"`
+	Dir  string                 `json:"dir,omitempty"` // of the scratch project, when it is kept
+	Same bool                   `json:"same"`
+	Runs []simulate.ReplayedRun `json:"interactions"`
 }
 
 func (o *replayOptions) run(ctx context.Context, args []string) error {
@@ -61,7 +62,7 @@ func (o *replayOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if out.Runs, err = desk.Replay(ctx, list); err != nil {
+	if out.Runs, err = simulate.Replay(ctx, desk, list); err != nil {
 		return err
 	}
 	return o.show(out)
@@ -117,10 +118,10 @@ func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Desk, er
 }
 
 func (o *replayOptions) show(out replayed) error {
-	var first *verb.ReplayedRun
+	var first *simulate.ReplayedRun
 	rows := [][]string{{"#", "KIND", "ACTION", "BEFORE", "RECORDED", "NOW", "RESULT", "WHY"}}
 	for i, r := range out.Runs {
-		if r.Result == verb.ReplayDiffers && first == nil {
+		if r.Result == simulate.ReplayDiffers && first == nil {
 			first, out.Same = &out.Runs[i], false
 		}
 		rows = append(rows, []string{strconv.Itoa(r.Sequence), dash(r.Kind), dash(r.Action), dash(r.Before), dash(r.Recorded), dash(r.Got), r.Result, oneLine(r.Why)})

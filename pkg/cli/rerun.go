@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 
-	urfave "github.com/urfave/cli/v3"
+	"liza/pkg/simulate"
 
-	"liza/pkg/verb"
+	urfave "github.com/urfave/cli/v3"
 )
 
 type rerunOptions struct {
@@ -33,6 +33,6 @@ func (o *rerunOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	done, err := d.Rerun(ctx, verb.RerunInput{Task: args[0], CleanGit: o.cleanGit, KeepFiles: o.keepFiles})
+	done, err := simulate.Rerun(ctx, d, simulate.RerunInput{Task: args[0], CleanGit: o.cleanGit, KeepFiles: o.keepFiles})
 	return o.env.showResult(done, done.Done, err, "%s is %s and starts again; what was is in %s", done.Task, done.Status, done.Archive)
 }

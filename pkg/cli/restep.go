@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 
+	"liza/pkg/simulate"
+
 	urfave "github.com/urfave/cli/v3"
 )
 
@@ -31,6 +33,6 @@ func (o *restepOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	done, err := d.Restep(ctx, args[0], o.to)
+	done, err := simulate.Restep(ctx, d, args[0], o.to)
 	return o.env.showResult(done, done.Done, err, "%s is %s, at %.9s as after interaction %s", done.Task, done.Status, done.Commit, o.to)
 }

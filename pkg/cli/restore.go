@@ -12,6 +12,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/project"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -55,14 +56,14 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	}
 	d, lost, err := o.desk(ctx, false)
 	if err == nil && lost {
-		if _, err = d.Content(revision); err == nil {
+		if _, err = upkeep.Content(d, revision); err == nil {
 			err = d.Project.Revive()
 		}
 	}
 	if err != nil {
 		return err
 	}
-	done, err := d.Restore(ctx, revision)
+	done, err := upkeep.Restore(ctx, d, revision)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (o *restoreOptions) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := d.Snapshots(o.all)
+	list, err := upkeep.Snapshots(d, o.all)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (o *restoreOptions) show(ctx context.Context) error {
 	var b strings.Builder
 	for _, s := range list {
 		line := snapshotLine{Revision: s.Revision, At: s.At}
-		if line.Tasks, line.Problem, err = d.Whole(s.Revision); err != nil {
+		if line.Tasks, line.Problem, err = upkeep.Whole(d, s.Revision); err != nil {
 			line.Problem = "it cannot be read"
 		}
 		line.Valid = line.Problem == ""

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	urfave "github.com/urfave/cli/v3"
+	"liza/pkg/upkeep"
 
-	"liza/pkg/verb"
+	urfave "github.com/urfave/cli/v3"
 )
 
 type sprintOptions struct {
@@ -51,7 +51,7 @@ func (o *sprintOptions) next(ctx context.Context, _ []string) error {
 	}
 	if s, err := d.View(ctx); err == nil {
 		if base, n, err := d.Behind(ctx, s); err == nil && n > 0 {
-			fmt.Fprintf(&b, "%s; liza sync merges them\n", verb.BehindText(s.IntegrationBranch(), base, n))
+			fmt.Fprintf(&b, "%s; liza sync merges them\n", upkeep.BehindText(s.IntegrationBranch(), base, n))
 		}
 	}
 	b.WriteString("next: liza run\n")

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -128,7 +129,7 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Desk, s *blackboard.State
 	}
 	f.Tip = &tip
 	if base, n, err := d.Behind(ctx, s); err == nil && n > 0 {
-		f.Warnings = append(f.Warnings, verb.BehindText(s.IntegrationBranch(), base, n)+"; liza sync merges them")
+		f.Warnings = append(f.Warnings, upkeep.BehindText(s.IntegrationBranch(), base, n)+"; liza sync merges them")
 	}
 }
 

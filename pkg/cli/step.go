@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/simulate"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb"
 )
@@ -49,7 +50,7 @@ func (o *stepOptions) run(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
-	next, err := d.Step(ctx, task)
+	next, err := simulate.Step(ctx, d, task)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (o *stepOptions) merge(ctx context.Context, d *verb.Desk, task string) erro
 }
 
 // show says where the task stands now.
-func (o *stepOptions) show(ctx context.Context, d *verb.Desk, next verb.NextStep) error {
+func (o *stepOptions) show(ctx context.Context, d *verb.Desk, next simulate.NextStep) error {
 	out := stepped{Task: next.Task, Before: string(next.Status)}
 	s, err := d.View(ctx)
 	if err != nil {
@@ -113,7 +114,7 @@ func (o *stepOptions) show(ctx context.Context, d *verb.Desk, next verb.NextStep
 	return o.env.Print(out, "the planner has run; the sprint is %s\n", out.After)
 }
 
-func (o *stepOptions) foresee(ctx context.Context, s *supervisor.Supervisor, next verb.NextStep) error {
+func (o *stepOptions) foresee(ctx context.Context, s *supervisor.Supervisor, next simulate.NextStep) error {
 	f, err := s.Foresee(ctx, next)
 	if err != nil {
 		return err

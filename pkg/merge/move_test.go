@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -250,7 +251,7 @@ func TestARestoredBoardKeepsTheTip(t *testing.T) {
 	p.Approved("task-1")
 	revision := p.State().Revision
 	mustMerge(t, p, "task-1")
-	if _, err := p.Desk("").Restore(context.Background(), revision); err != nil {
+	if _, err := upkeep.Restore(context.Background(), p.Desk(""), revision); err != nil {
 		t.Fatal(err)
 	}
 	if s := p.State(); s.Tip() != head(p) || s.Task("task-1").Status != blackboard.Approved {

@@ -7,6 +7,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
+	"liza/pkg/simulate"
 	"liza/pkg/verb"
 )
 
@@ -29,7 +30,7 @@ func Preview(ctx context.Context, desk *verb.Desk, adapter func(name string) (ag
 	if err != nil {
 		return Previewed{}, err
 	}
-	r, err := desk.Rehearse(ctx, task, triggerFacts(desk, st))
+	r, err := simulate.Rehearse(ctx, desk, task, triggerFacts(desk, st))
 	if err != nil {
 		return Previewed{}, err
 	}

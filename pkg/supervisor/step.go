@@ -7,6 +7,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/simulate"
 	"liza/pkg/verb"
 )
 
@@ -52,7 +53,7 @@ func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error)
 
 // Foreseen is the run that a step would start.
 type Foreseen struct {
-	verb.NextStep
+	simulate.NextStep
 	Agent   string   `json:"agent,omitempty"`
 	Role    string   `json:"role,omitempty"`
 	Program string   `json:"program,omitempty"`
@@ -61,7 +62,7 @@ type Foreseen struct {
 }
 
 // Foresee says which run RunStep would start, and changes nothing.
-func (s *Supervisor) Foresee(ctx context.Context, next verb.NextStep) (Foreseen, error) {
+func (s *Supervisor) Foresee(ctx context.Context, next simulate.NextStep) (Foreseen, error) {
 	out := Foreseen{NextStep: next}
 	if next.Merge {
 		return out, nil

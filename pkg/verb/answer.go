@@ -39,7 +39,7 @@ func (d *Desk) Answer(ctx context.Context, id, answer string) (Answered, error) 
 }
 
 func (d *Desk) answer(ctx context.Context, id, answer string) (Answered, error) {
-	in := d.input()
+	in := d.Input()
 	in.Answered, in.Reason = true, "all its questions are answered"
 	prepared, err := d.prepareAnswer(ctx, id, answer, &in)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *Desk) answer(ctx context.Context, id, answer string) (Answered, error) 
 	if err != nil || !out.Unblocked {
 		return out, err
 	}
-	if err := d.dropWorktree(ctx, out.Task); err != nil {
+	if err := d.DropWorktree(ctx, out.Task); err != nil {
 		out.Notices = append(out.Notices, err.Error())
 	}
 	return out, nil
@@ -105,7 +105,7 @@ func (d *Desk) prepareAnswer(ctx context.Context, id, answer string, in *blackbo
 		if in.Tip, err = d.Repo.BranchTip(ctx, "task/"+task); err != nil {
 			in.Tip = ""
 		}
-		in.Attic, in.SaveError = d.save(ctx, task, "answer")
+		in.Attic, in.SaveError = d.Save(ctx, task, "answer")
 	}
 	return true, nil
 }

@@ -23,7 +23,7 @@ func (d *Desk) ApproveMerge(ctx context.Context, in MergeDecision) (Done, error)
 		return Done{Task: in.Task}, err
 	}
 	event.Merge = &blackboard.MergeFacts{Override: in.Override}
-	return d.event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.ApproveMerge(in.Task, a, event, d.Now())
 	})
 }
@@ -35,14 +35,14 @@ func (d *Desk) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) 
 		return Done{Task: in.Task}, err
 	}
 	event.Texts = []blackboard.Text{{Option: "--reason", Value: event.Reason}}
-	return d.event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.RejectMerge(in.Task, a, event, d.Now())
 	})
 }
 
 // mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
 func (d *Desk) mergeDecision(ctx context.Context, in MergeDecision) (blackboard.Input, error) {
-	event := d.input()
+	event := d.Input()
 	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
 		return event, err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // shelf is where the tasks are that have left the board.
-func (d *Desk) shelf() *history.Archive {
+func (d *Desk) Archives() *history.Archive {
 	if d.Shelf != nil {
 		return d.Shelf
 	}
@@ -44,9 +44,9 @@ func (d *Desk) Archive(ctx context.Context, older time.Duration) (Archived, erro
 		}
 		sprint, was := s.Sprint, blackboard.Ended{Goal: s.Goal, Sprint: s.Sprint, Usage: s.Usage}
 		keep = func(gone []store.Gone) error { return d.keep(was, gone) }
-		out = Archived{Sprint: sprint.ID, File: d.rel(d.Project.Archive(sprint.ID)), Tasks: s.Archive(d.Now().Add(-older), a, d.Now())}
+		out = Archived{Sprint: sprint.ID, File: d.Rel(d.Project.Archive(sprint.ID)), Tasks: s.Archive(d.Now().Add(-older), a, d.Now())}
 		if len(out.Tasks) == 0 {
-			return nothing(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", days(older)))
+			return nothing(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", Days(older)))
 		}
 		return nil
 	})
@@ -54,7 +54,7 @@ func (d *Desk) Archive(ctx context.Context, older time.Duration) (Archived, erro
 }
 
 // days is a time for people, whole days where it can be.
-func days(d time.Duration) string {
+func Days(d time.Duration) string {
 	if n := d / (24 * time.Hour); n > 0 && d%(24*time.Hour) == 0 {
 		return fmt.Sprintf("%dd", n)
 	}
@@ -76,7 +76,7 @@ func (d *Desk) keep(was blackboard.Ended, gone []store.Gone) error {
 	for _, g := range gone {
 		items = append(items, history.Item{Task: g.Task, Text: g.Text, Plain: func() string { return plainText(g.Task) }})
 	}
-	if err := d.shelf().Put(sprint.ID, head, items); err != nil {
+	if err := d.Archives().Put(sprint.ID, head, items); err != nil {
 		return err
 	}
 	d.at("archived")
@@ -96,23 +96,25 @@ func plainText(t *blackboard.Task) string {
 
 // ArchivedTask is an archived task, whole, and the sprint in whose file it is; nil when
 // there is none.
-func (d *Desk) ArchivedTask(id string) (*blackboard.Task, string, error) { return d.shelf().Task(id) }
+func (d *Desk) ArchivedTask(id string) (*blackboard.Task, string, error) {
+	return d.Archives().Task(id)
+}
 
 // SprintTasks are all tasks of the current sprint, on the board and in the archive.
 func (d *Desk) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
 	var archived []*blackboard.Task
 	sprints := map[string]bool{}
 	for id := range s.ArchivedNow() {
-		sprints[d.shelf().Archived()[id].Sprint] = true
+		sprints[d.Archives().Archived()[id].Sprint] = true
 	}
 	for sprint := range sprints {
-		tasks, err := d.shelf().Tasks(sprint)
+		tasks, err := d.Archives().Tasks(sprint)
 		if err != nil {
 			return nil, err
 		}
 		archived = append(archived, tasks...)
 	}
-	return s.SprintTasks(archived), d.shelf().Check()
+	return s.SprintTasks(archived), d.Archives().Check()
 }
 
 // SprintJournal are the journal's entries of the current sprint with that action.
@@ -161,7 +163,7 @@ func (d *Desk) NextSprint(ctx context.Context, planned []string) (SprintStarted,
 		}
 		keep = func(gone []store.Gone) error { return d.keep(ended, gone) }
 		scope := s.Sprint.Scope
-		out = SprintStarted{Sprint: s.Sprint.ID, Before: was.ID, File: d.rel(d.Project.Archive(was.ID)),
+		out = SprintStarted{Sprint: s.Sprint.ID, Before: was.ID, File: d.Rel(d.Project.Archive(was.ID)),
 			Archived: listed(archived), Planned: listed(scope.Planned), Stretch: listed(scope.Stretch)}
 		return nil
 	})

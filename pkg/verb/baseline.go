@@ -45,7 +45,7 @@ func (d *Desk) RedBaseline(ctx context.Context) []BaseResult {
 	var red []BaseResult
 	known, err := d.readBaseline()
 	if err != nil {
-		d.progress("%v", err)
+		d.Progressf("%v", err)
 	}
 	head, seen := "", map[string]bool{}
 	passes := map[string]bool{} // keys
@@ -94,7 +94,7 @@ func (d *Desk) onBase(ctx context.Context, secrets []string, base, check, comman
 		if ctx.Err() != nil {
 			return r.End, err
 		}
-		d.progress("cannot run %q on the base %.9s: %v", command, base, err)
+		d.Progressf("cannot run %q on the base %.9s: %v", command, base, err)
 		return review.End{}, nil
 	}
 	return r.End, nil
@@ -129,7 +129,7 @@ func (d *Desk) lookAtBase(ctx context.Context, secrets []string, base, check, co
 			return r, nil
 		}
 	}
-	d.progress("check %s: runs %q on the base %.9s", check, command, base)
+	d.Progressf("check %s: runs %q on the base %.9s", check, command, base)
 	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(d.Now())}
 	if r.End, err = d.runOnBase(ctx, secrets, base, check, command, d.Project.BaselineLog(key)); err != nil {
 		return r, err
@@ -149,7 +149,7 @@ func (d *Desk) runOnBase(ctx context.Context, secrets []string, base, check, com
 	const scratch = ".base" // no task can have this name
 	defer func() {
 		if err := d.clearReview(context.WithoutCancel(ctx), scratch); err != nil {
-			d.progress("cannot remove the worktree of the baseline: %v", err)
+			d.Progressf("cannot remove the worktree of the baseline: %v", err)
 		}
 	}()
 	if err := d.clearReview(ctx, scratch); err != nil {
@@ -220,7 +220,7 @@ func (d *Desk) mended(ctx context.Context, commit, command string) {
 			}
 		}
 		if err := d.writeBaseline(known); err != nil {
-			d.progress("%v", err)
+			d.Progressf("%v", err)
 		}
 		return
 	}

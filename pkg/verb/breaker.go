@@ -38,7 +38,7 @@ func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blac
 	w.desk.at("anomaly")
 	if _, err := w.desk.look(ctx, false); err != nil {
 		// The change itself stands. Whoever follows the control files looks again.
-		w.desk.progress("the circuit breaker could not look: %v", err)
+		w.desk.Progressf("the circuit breaker could not look: %v", err)
 	}
 	return nil
 }
@@ -108,15 +108,15 @@ func (d *Desk) look(ctx context.Context, asked bool) (Seen, error) {
 		v    breaker.Verdict
 		rule string
 		now  = d.Now()
-		in   = blackboard.BreakerLook{Asked: asked, Report: d.rel(d.Project.BreakerReport())}
+		in   = blackboard.BreakerLook{Asked: asked, Report: d.Rel(d.Project.BreakerReport())}
 		cb   blackboard.CircuitBreaker
 	)
 	err := d.telling(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
-		d.prepare(s)
+		d.Prepare(s)
 		v = breaker.Analyze(s)
 		in.Found = v.Found()
 		if s.Sprint != nil {
-			in.Summary = d.rel(d.checkpointFile(len(s.Sprint.Checkpoints)+1, now))
+			in.Summary = d.Rel(d.checkpointFile(len(s.Sprint.Checkpoints)+1, now))
 		}
 		rule = s.CheckBreaker(in, d.Facts(), now)
 		cb = *s.CircuitBreaker

@@ -50,7 +50,7 @@ func (d *Desk) checkpoint(ctx context.Context, message string, who func(*blackbo
 			return err
 		}
 		file = d.summaryOf(s)
-		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.rel(file)}
+		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.Rel(file)}
 		return s.CheckpointSprint(message, out.File, a, d.Now())
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *Desk) FollowControl(ctx context.Context) error {
 		case "checkpoint":
 			order, _ := d.Project.Order(project.Checkpoint)
 			file, message = d.summaryOf(s), order.Reason
-			return s.CheckpointSprint(message, d.rel(file), human, d.Now())
+			return s.CheckpointSprint(message, d.Rel(file), human, d.Now())
 		}
 		return s.ResumeSprint("", "the control file was removed", human, d.Now())
 	})

@@ -54,7 +54,7 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	if err != nil || !d.Config().Review.SkipAgentOnError {
 		return out, err
 	}
-	errs := errorsFound(out.Findings)
+	errs := ErrorsFound(out.Findings)
 	if errs == "" {
 		return out, nil
 	}
@@ -64,7 +64,7 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 }
 
 // errorsFound names the errors among findings, "" for none.
-func errorsFound(findings []*blackboard.Finding) string {
+func ErrorsFound(findings []*blackboard.Finding) string {
 	var errs []string
 	for _, f := range findings {
 		if f.Severity == review.Error {
@@ -114,7 +114,7 @@ func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard
 	results, err := sub.Run(ctx, b)
 	if !lookOnly {
 		if e := d.clearReview(context.WithoutCancel(ctx), t.ID); e != nil {
-			d.progress("cannot remove the worktree of the checks: %v", e)
+			d.Progressf("cannot remove the worktree of the checks: %v", e)
 		}
 	}
 	if err != nil {
@@ -125,10 +125,10 @@ func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard
 	for _, r := range results {
 		c := r.Check
 		if c.Log != "" {
-			c.Log = d.rel(c.Log)
+			c.Log = d.Rel(c.Log)
 		}
 		if c.Baseline != "" {
-			c.Baseline = d.rel(c.Baseline)
+			c.Baseline = d.Rel(c.Baseline)
 		}
 		checks = append(checks, &c)
 		findings = append(findings, r.Findings...)
@@ -171,7 +171,7 @@ func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 	b := &review.Bench{Tree: d.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
 		Log: func(check string) string { return d.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: d.Secrets.Mask,
 		MaskLog:  func(w io.Writer) io.WriteCloser { return d.Secrets.Writer(w) },
-		Say:      func(text string) { d.progress("%s: %s", t.ID, text) },
+		Say:      func(text string) { d.Progressf("%s: %s", t.ID, text) },
 		Worktree: func(ctx context.Context) (string, error) { return d.openReview(ctx, t) }, Changed: d.Repo.Changed}
 	if t.Review != nil {
 		b.Before = t.Review.Checks
@@ -213,7 +213,7 @@ func (d *Desk) openReview(ctx context.Context, t *blackboard.Task) (string, erro
 	path := d.Project.ReviewWorktree(t.ID)
 	warnings, err := d.Repo.CheckoutDetached(ctx, path, t.ReviewCommit)
 	for _, w := range warnings {
-		d.progress("the checks of %s: %s", t.ID, w)
+		d.Progressf("the checks of %s: %s", t.ID, w)
 	}
 	return path, err
 }
@@ -236,7 +236,7 @@ func (d *Desk) loadSecrets() {
 		return
 	}
 	if err := d.Secrets.AddFolder(d.Project.Secrets()); err != nil {
-		d.progress("%v", err)
+		d.Progressf("%v", err)
 	}
 }
 

@@ -80,7 +80,7 @@ func (d *Desk) newerHead(ctx context.Context, base string) string {
 	if err != nil {
 		return base
 	}
-	if head, err := d.integrationHead(ctx, s); err == nil {
+	if head, err := d.IntegrationHead(ctx, s); err == nil {
 		return head
 	}
 	return base
@@ -93,7 +93,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	if err != nil {
 		return reservation{}, err
 	}
-	nonce, err := d.random(8)
+	nonce, err := d.RandomHex(8)
 	if err != nil {
 		return reservation{}, err
 	}
@@ -101,7 +101,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	if err != nil {
 		return reservation{}, err
 	}
-	in := d.input()
+	in := d.Input()
 	unusable := map[string]error{} // many tasks may want the same role
 	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
 	defer func() {
@@ -112,7 +112,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	if err := d.nothingFor(s, id.actor(s), name, in); err != nil {
 		return reservation{}, err
 	}
-	head, err := d.integrationHead(ctx, s)
+	head, err := d.IntegrationHead(ctx, s)
 	if err != nil {
 		return reservation{}, err
 	}
@@ -218,11 +218,11 @@ func (d *Desk) provision(ctx context.Context, r reservation, facts *blackboard.C
 	if !provided.Created {
 		return &provided, nil
 	}
-	return &provided, d.setUp(ctx, r.task.ID)
+	return &provided, d.SetUp(ctx, r.task.ID)
 }
 
 // setUp runs the project's worktree.setup commands in a task's worktree.
-func (d *Desk) setUp(ctx context.Context, task string) error {
+func (d *Desk) SetUp(ctx context.Context, task string) error {
 	for _, command := range d.Config().Worktree.Setup {
 		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
 			Timeout: d.Config().Limits.CheckTimeout}.Run(ctx)
@@ -236,7 +236,7 @@ func (d *Desk) setUp(ctx context.Context, task string) error {
 // confirm is phase three: the reservation and the guards still hold, and the claim is written.
 func (d *Desk) confirm(ctx context.Context, r reservation, facts blackboard.ClaimFacts, p *git.Provided) (Claimed, error) {
 	var out Claimed
-	in := d.input()
+	in := d.Input()
 	in.SpecHash = d.SpecHash(r.task.SpecRef)
 	in.Claim = &facts
 	if p != nil {
@@ -312,7 +312,7 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		return out, RoleRefusal(nil, err)
 	}
 	spec := d.specHashes(ctx)
-	in := d.input()
+	in := d.Input()
 	take := taker{desk: d}
 	claim := func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()

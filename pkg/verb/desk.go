@@ -52,8 +52,8 @@ type Desk struct {
 	Secrets *secret.Set  // masked in everything that is written; nil: none are known
 	Held    *HeldSecrets // secrets that stand in no file; nil: there are none
 
-	allowEmpty bool // a submission may change no file: --empty-commit of poststep
-	rehearsal  bool // the board is a copy, so work is neither saved nor removed
+	AllowEmpty bool // a submission may change no file: --empty-commit of poststep
+	Rehearsal  bool // the board is a copy, so work is neither saved nor removed
 }
 
 // Caller is who calls, as the environment and the command line tell it (cli 1).
@@ -91,11 +91,11 @@ func (d *Desk) Facts() blackboard.ProcessFacts {
 
 // newRegistration makes an entry and its token. With lasting, it carries the process.
 func (d *Desk) newRegistration(lasting bool) (*blackboard.Agent, string, error) {
-	token, err := d.random(16)
+	token, err := d.RandomHex(16)
 	if err != nil {
 		return nil, "", err
 	}
-	generation, err := d.random(4)
+	generation, err := d.RandomHex(4)
 	if err != nil {
 		return nil, "", err
 	}
@@ -106,7 +106,7 @@ func (d *Desk) newRegistration(lasting bool) (*blackboard.Agent, string, error) 
 	return e, token, nil
 }
 
-func (d *Desk) random(n int) (string, error) {
+func (d *Desk) RandomHex(n int) (string, error) {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(d.Random, b); err != nil {
 		return "", fmt.Errorf("cannot read random bytes: %v", err)
@@ -126,16 +126,16 @@ func (d *Desk) View(ctx context.Context) (*blackboard.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.prepare(s)
+	d.Prepare(s)
 	return s, nil
 }
 
-func (d *Desk) prepare(s *blackboard.State) {
+func (d *Desk) Prepare(s *blackboard.State) {
 	cfg := d.Config()
 	s.Defaults = blackboard.Settings(cfg.Settings())
 	s.Overrides = blackboard.Settings(cfg.Overrides())
 	s.WarnPercent = cfg.Limits.WarnPercent
-	s.UseArchive(d.shelf())
+	s.UseArchive(d.Archives())
 }
 
 // Update changes the state as the caller. change may run more than once.
@@ -180,7 +180,7 @@ func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change fu
 	take := taker{desk: d}
 	return take.try(ctx, func() error {
 		return d.watched().Update(ctx, op, func(s *blackboard.State) error {
-			d.prepare(s)
+			d.Prepare(s)
 			before := registrations(s)
 			if err := change(s, id.actor(s)); err != nil {
 				return err
@@ -209,8 +209,8 @@ func (d *Desk) nameRun(entries []blackboard.Entry) {
 	}
 }
 
-// event carries out one event on a task and reports its new status.
-func (d *Desk) event(ctx context.Context, op, task string, change func(*blackboard.State, blackboard.Actor) error) (Done, error) {
+// Event carries out one Event on a task and reports its new status.
+func (d *Desk) Event(ctx context.Context, op, task string, change func(*blackboard.State, blackboard.Actor) error) (Done, error) {
 	done := Done{Task: task}
 	err := d.Update(ctx, op, func(s *blackboard.State, a blackboard.Actor) error {
 		if err := change(s, a); err != nil {
@@ -238,8 +238,8 @@ func (d *Desk) already(ctx context.Context, done Done, err error) (Done, error) 
 	return done, nil
 }
 
-// input has the facts that every event may need.
-func (d *Desk) input() blackboard.Input {
+// Input has the facts that every event may need.
+func (d *Desk) Input() blackboard.Input {
 	cfg := d.Config()
 	in := blackboard.Input{
 		Control:     d.Control(),
@@ -314,7 +314,7 @@ func (d *Desk) mayTake(s *blackboard.State) func(*blackboard.Task) string {
 	return func(t *blackboard.Task) string { return d.May(s, t) }
 }
 
-func (d *Desk) progress(format string, args ...any) {
+func (d *Desk) Progressf(format string, args ...any) {
 	if d.Progress != nil {
 		d.Progress(fmt.Sprintf(format, args...))
 	}
@@ -329,7 +329,7 @@ func (d *Desk) at(point string) {
 // integrationHead is what new work is based on: the tip of the integration branch, and where somebody moved
 // that, the tip at which Liza left it. Work on commits that nobody has decided about would bring them
 // back with its own merge; work on the known tip can go on whatever the person decides.
-func (d *Desk) integrationHead(ctx context.Context, s *blackboard.State) (string, error) {
+func (d *Desk) IntegrationHead(ctx context.Context, s *blackboard.State) (string, error) {
 	branch := s.IntegrationBranch()
 	head, err := d.Repo.BranchTip(ctx, branch)
 	if s.ForeignTip(head) {

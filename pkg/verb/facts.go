@@ -141,7 +141,7 @@ func (d *Desk) lessons(ctx context.Context, s *blackboard.State, in VerdictInput
 	}
 	var err error
 	if l.archived, err = d.archivedFacts(); err != nil {
-		d.progress("%v", err)
+		d.Progressf("%v", err)
 	}
 	t := s.Task(in.Task)
 	switch {

@@ -89,7 +89,7 @@ func (d *Desk) specOnBranch(ctx context.Context, s *blackboard.State, spec strin
 	if err != nil || head.Commit == "" {
 		return nil, err
 	}
-	tip, err := d.tipOf(ctx, s)
+	tip, err := d.TipOf(ctx, s)
 	if err != nil || tip == "" {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (d *Desk) startGoal(ctx context.Context, goal, spec string, out *GoalStarte
 		}
 		keep = func(gone []store.Gone) error { return d.keep(was, gone) }
 		out.Goal, out.Spec, out.Sprint = g.ID, spec, s.Sprint.ID
-		out.Before, out.Status, out.File, out.Archived = was.Goal.ID, was.Goal.Status, d.rel(d.Project.Archive(was.Sprint.ID)), listed(archived)
+		out.Before, out.Status, out.File, out.Archived = was.Goal.ID, was.Goal.Status, d.Rel(d.Project.Archive(was.Sprint.ID)), listed(archived)
 		return nil
 	})
 }
@@ -199,7 +199,7 @@ func (d *Desk) Goals(ctx context.Context) ([]PastGoal, error) {
 		}
 		return &list[i]
 	}
-	for _, sprint := range d.shelf().Sprints() {
+	for _, sprint := range d.Archives().Sprints() {
 		x, err := d.ArchivedSprint(sprint)
 		if err != nil {
 			return nil, err
@@ -240,7 +240,7 @@ type ArchivedSprint struct {
 func (d *Desk) ArchivedSprint(id string) (ArchivedSprint, error) {
 	var x ArchivedSprint
 	path := d.Project.Archive(id)
-	if !slices.Contains(d.shelf().Sprints(), id) {
+	if !slices.Contains(d.Archives().Sprints(), id) {
 		return x, refused("liza goal --list", "the archive has no sprint '%s'", id)
 	}
 	data, err := safefile.Read(path)
@@ -256,7 +256,7 @@ func (d *Desk) ArchivedSprint(id string) (ArchivedSprint, error) {
 
 // ArchivedGoal is a goal that is over; nil when the archive has none of that id.
 func (d *Desk) ArchivedGoal(id string) (*blackboard.Goal, error) {
-	for _, sprint := range slices.Backward(d.shelf().Sprints()) {
+	for _, sprint := range slices.Backward(d.Archives().Sprints()) {
 		x, err := d.ArchivedSprint(sprint)
 		if err != nil {
 			return nil, err

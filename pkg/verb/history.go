@@ -28,14 +28,14 @@ func (d *Desk) Interactions(task string) history.Interactions {
 
 // History reads the runs for a task, for PlannerRuns or SummarizerRuns. It changes nothing.
 func (d *Desk) History(ctx context.Context, task string) ([]history.Interaction, error) {
-	if err := d.known(ctx, task); err != nil {
+	if err := d.Known(ctx, task); err != nil {
 		return nil, err
 	}
 	return d.Interactions(task).Read()
 }
 
 // known refuses a name that no history can have, or that nobody has heard of.
-func (d *Desk) known(ctx context.Context, task string) error {
+func (d *Desk) Known(ctx context.Context, task string) error {
 	if task == PlannerRuns || task == SummarizerRuns {
 		return nil
 	}
@@ -83,7 +83,7 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 
 // happened records something that is no run. A history that cannot be written is told, and
 // stops nothing.
-func (d *Desk) happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
+func (d *Desk) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
 	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})
 	in.Liza.StatusBefore, in.Liza.StatusAfter = string(t.Status), after
 	in.Liza.CommitAfter, in.Liza.Epoch = commit, max(t.Epoch, 1)

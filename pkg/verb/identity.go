@@ -132,7 +132,7 @@ func sameFolder(a, b string) bool {
 // InRun reports whether the caller is inside a run that a supervisor has started.
 func (d *Desk) InRun(ctx context.Context) bool {
 	id, err := d.identify()
-	return err == nil && id.inside(d.lastState(ctx)) != ""
+	return err == nil && id.inside(d.LastState(ctx)) != ""
 }
 
 // PersonOnly refuses agents, also those that hide who they are, as far as the state can be
@@ -145,12 +145,12 @@ func (d *Desk) PersonOnly(ctx context.Context, what string) error {
 	if d.Caller.As != "" { // it is not registered for something that it may not do
 		return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza status", Message: fmt.Sprintf("%s may not %s; human may", d.Caller.As, what)}
 	}
-	s := d.lastState(ctx)
+	s := d.LastState(ctx)
 	return d.person(s, id.actor(s), what)
 }
 
 // lastState is the state, else the last one that was valid, else an empty one.
-func (d *Desk) lastState(ctx context.Context) *blackboard.State {
+func (d *Desk) LastState(ctx context.Context) *blackboard.State {
 	if s, err := d.View(ctx); err == nil {
 		return s
 	}

@@ -46,7 +46,7 @@ func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, vi
 	return tip, nil
 }
 
-func (d *Desk) tipOf(ctx context.Context, s *blackboard.State) (string, error) {
+func (d *Desk) TipOf(ctx context.Context, s *blackboard.State) (string, error) {
 	return IntegrationTip(ctx, d.Repo, s, d.Store.View)
 }
 
@@ -55,7 +55,7 @@ func (d *Desk) tipOf(ctx context.Context, s *blackboard.State) (string, error) {
 // at a ref, and writes only when there is news.
 func (d *Desk) SeeIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
 	b, news, err := d.standing(ctx, s)
-	if err != nil || !news || d.rehearsal {
+	if err != nil || !news || d.Rehearsal {
 		return b, err
 	}
 	// Under the lock of merges branch and board agree. While somebody merges, the next look sees it.
@@ -76,7 +76,7 @@ func (d *Desk) SeeIntegration(ctx context.Context, s *blackboard.State) (Branch,
 // standing compares the branch with what the board says; news: the board does not say it yet.
 func (d *Desk) standing(ctx context.Context, s *blackboard.State) (b Branch, news bool, err error) {
 	b = Branch{Branch: s.IntegrationBranch(), Known: s.Tip()}
-	if b.Tip, err = d.tipOf(ctx, s); err != nil {
+	if b.Tip, err = d.TipOf(ctx, s); err != nil {
 		return b, false, err
 	}
 	if s.Tip() == "" {
@@ -144,22 +144,22 @@ func (d *Desk) LookAtIntegration(ctx context.Context, s *blackboard.State) (Bran
 	if b.Lost, err = d.lostTasks(ctx, s, b.Tip); err != nil {
 		return b, err
 	}
-	b.Base, b.Guessed, b.Behind, err = d.behind(ctx, s, b.Tip)
+	b.Base, b.Guessed, b.Behind, err = d.BehindTip(ctx, s, b.Tip)
 	return b, err
 }
 
 // Behind is how many commits of the base branch the integration branch lacks, and what that branch is called.
 // It costs a look at two refs while the base branch stands where it was synced last.
 func (d *Desk) Behind(ctx context.Context, s *blackboard.State) (base string, n int, err error) {
-	tip, err := d.tipOf(ctx, s)
+	tip, err := d.TipOf(ctx, s)
 	if err != nil {
 		return "", 0, err
 	}
-	base, _, n, err = d.behind(ctx, s, tip)
+	base, _, n, err = d.BehindTip(ctx, s, tip)
 	return base, n, err
 }
 
-func (d *Desk) behind(ctx context.Context, s *blackboard.State, tip string) (base string, guessed bool, n int, err error) {
+func (d *Desk) BehindTip(ctx context.Context, s *blackboard.State, tip string) (base string, guessed bool, n int, err error) {
 	base, guessed, err = d.baseRef(ctx, s)
 	if err != nil || base == "" || tip == "" {
 		return base, guessed, 0, err
@@ -401,7 +401,7 @@ func (d *Desk) MergeAgain(ctx context.Context, id string) (merge.Result, error) 
 		return merge.Result{Task: id}, err
 	}
 	if s.Task(id) == nil {
-		if err := d.known(ctx, id); err != nil {
+		if err := d.Known(ctx, id); err != nil {
 			return merge.Result{Task: id}, err
 		}
 	}
@@ -439,10 +439,10 @@ func (d *Desk) Built(ctx context.Context, s *blackboard.State) Built {
 	if d.Repo == nil || len(b.Tasks) == 0 {
 		return b
 	}
-	if b.Tip, err = d.tipOf(ctx, s); err != nil || b.Tip == "" {
+	if b.Tip, err = d.TipOf(ctx, s); err != nil || b.Tip == "" {
 		return b
 	}
-	if b.Base, _, b.Behind, err = d.behind(ctx, s, b.Tip); err != nil || b.Base == "" {
+	if b.Base, _, b.Behind, err = d.BehindTip(ctx, s, b.Tip); err != nil || b.Base == "" {
 		return b
 	}
 	base, err := d.Repo.Resolve(ctx, b.Base)

@@ -47,7 +47,7 @@ func (d *Desk) Merger(by string) *merge.Merger {
 	m := &merge.Merger{Store: d.watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
-		Control: d.Control, Prepare: d.prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
+		Control: d.Control, Prepare: d.Prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
 	if cfg.Review.Baseline {
 		m.Base = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
 			return d.onBase(ctx, secrets, base, integrationCheck, command)

@@ -167,11 +167,11 @@ func (g glance) ofSprint(s *blackboard.State) []notify.Message {
 
 // raise puts notifications into the outbox. That it cannot be written stops nothing.
 func (d *Desk) raise(ctx context.Context, messages []notify.Message) {
-	if len(messages) == 0 || d.rehearsal {
+	if len(messages) == 0 || d.Rehearsal {
 		return
 	}
 	if err := d.Outbox().Put(ctx, d.Now(), messages...); err != nil {
-		d.progress("%v", err)
+		d.Progressf("%v", err)
 	}
 }
 

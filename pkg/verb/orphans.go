@@ -28,7 +28,7 @@ func (d *Desk) orphanOf(id string, e *blackboard.Agent) *orphan {
 	switch {
 	case e.Child != nil:
 		o.child = *e.Child
-	case e.PID != 0 && d.processGone(e.PID, e.PIDStart):
+	case e.PID != 0 && d.ProcessGone(e.PID, e.PIDStart):
 		o.child.RunID = RunMark(e.Generation, e.IterationsTotal+1)
 	default:
 		return nil
@@ -36,7 +36,7 @@ func (d *Desk) orphanOf(id string, e *blackboard.Agent) *orphan {
 	return o
 }
 
-func (d *Desk) processGone(pid int, start int64) bool {
+func (d *Desk) ProcessGone(pid int, start int64) bool {
 	if d.Proc.Running == nil {
 		return false
 	}

@@ -100,7 +100,7 @@ func (d *Desk) Apply(ctx context.Context, r Run) (Outcome, error) {
 	out := Outcome{Effect: Applied}
 	if exit != nil {
 		out.Action, out.Summary = exit.Action, exit.Summary
-		d.keepInside(ctx, r, exit)
+		d.KeepInside(ctx, r, exit)
 	}
 	if multiple {
 		d.Warn(ctx, r.Task, "exit_multiple", "several exit commands; the last one counts")
@@ -186,7 +186,7 @@ func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *e
 	switch exit.Action {
 	case "COMPLETED":
 		done, err := d.Submit(ctx, SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
-		if again := guardProblem(err); again != "" {
+		if again := GuardProblem(err); again != "" {
 			out.Effect, out.Problem = Reask, again
 			return out, nil
 		}
@@ -242,7 +242,7 @@ func verdictOf(r *exitcmd.ReviewExit, task string) VerdictInput {
 func (d *Desk) handOff(ctx context.Context, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
 	_, err := d.Handoff(ctx, task, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
 		Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
-	if again := guardProblem(err); again != "" {
+	if again := GuardProblem(err); again != "" {
 		out.Effect, out.Problem = Reask, again
 		return out, nil
 	}
@@ -303,7 +303,7 @@ func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitc
 		in.What = "retry"
 	}
 	done, err := d.Verdict(ctx, in)
-	if again := guardProblem(err); again != "" {
+	if again := GuardProblem(err); again != "" {
 		out.Effect, out.Problem = Reask, again
 		return out, nil
 	}
@@ -351,7 +351,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Note = refusal.Message
 		return out, nil
 	}
-	if again := guardProblem(err); again != "" {
+	if again := GuardProblem(err); again != "" {
 		out.Effect, out.Problem = Reask, again
 		return out, nil
 	}
@@ -384,7 +384,7 @@ func (d *Desk) PlannerStuck(ctx context.Context, why string) error {
 }
 
 // guardProblem is the text of a refusal that the agent can do something about.
-func guardProblem(err error) string {
+func GuardProblem(err error) string {
 	var r *blackboard.Refusal
 	if errors.As(err, &r) && r.Exit != blackboard.ExitLeaseLost && r.Exit != blackboard.ExitFailure {
 		text := r.Message
@@ -425,6 +425,6 @@ func (d *Desk) Warn(ctx context.Context, task, action, detail string) {
 		return nil
 	})
 	if err != nil {
-		d.progress("cannot record %s: %v", action, err)
+		d.Progressf("cannot record %s: %v", action, err)
 	}
 }

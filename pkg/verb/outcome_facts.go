@@ -101,7 +101,7 @@ func sentences(text string) int {
 
 // keepInside drops evidence that leads out of the workspace, and says what is not there
 // (roles-and-knowledge 4.3). Nothing outside is looked at.
-func (d *Desk) keepInside(ctx context.Context, r Run, exit *exitcmd.Exit) {
+func (d *Desk) KeepInside(ctx context.Context, r Run, exit *exitcmd.Exit) {
 	root, kept := d.workspace(r.Task), d.Inside(r.Task, exit.EvidenceFiles)
 	var odd []string
 	for _, f := range kept {
@@ -115,7 +115,7 @@ func (d *Desk) keepInside(ctx context.Context, r Run, exit *exitcmd.Exit) {
 	}
 	if n := len(exit.EvidenceFiles) - len(kept); n > 0 {
 		if err := d.anomaly(ctx, r.Task, "evidence_outside_worktree", fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
-			d.progress("cannot record evidence_outside_worktree: %v", err)
+			d.Progressf("cannot record evidence_outside_worktree: %v", err)
 		}
 	}
 	if len(odd) > 0 {

@@ -48,7 +48,7 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (PlanApplied, err
 	d.at("plan.applied")
 	out.Warnings = append(out.Warnings, warnings...)
 	for task := range attics {
-		if err := d.dropWorktree(ctx, task); err != nil {
+		if err := d.DropWorktree(ctx, task); err != nil {
 			out.Warnings = append(out.Warnings, err.Error())
 		}
 	}
@@ -104,7 +104,7 @@ func (d *Desk) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string) (m
 	}
 	out := map[string]saved{}
 	for _, task := range dropped {
-		ref, problem := d.save(ctx, task, "plan")
+		ref, problem := d.Save(ctx, task, "plan")
 		out[task] = saved{ref, problem}
 	}
 	return out, nil
@@ -126,7 +126,7 @@ func (d *Desk) applyPlan(s *blackboard.State, a blackboard.Actor, p *exitcmd.Pla
 			return out, nothing("the plan is already applied as " + old.ID)
 		}
 	}
-	in := d.input()
+	in := d.Input()
 	if d.NoSpecFiles {
 		in.SpecExists = nil
 	}

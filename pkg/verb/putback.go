@@ -23,7 +23,7 @@ func (d *Desk) PutBack(ctx context.Context, id, reviewer string) (string, error)
 		return "", err
 	}
 	t := s.Task(id)
-	if d.rehearsal || !atRest(t) {
+	if d.Rehearsal || !atRest(t) {
 		return "", nil
 	}
 	if _, err := d.Repo.Relink(ctx, id); err != nil {
@@ -53,7 +53,7 @@ func (d *Desk) PutBack(ctx context.Context, id, reviewer string) (string, error)
 	}
 	coder := s.Agents[t.AssignedTo]
 	if reviewer == "" || coder != nil && coder.Child != nil && coder.Child.Task == id {
-		d.progress("%s: work after the submission: %s", id, what)
+		d.Progressf("%s: work after the submission: %s", id, what)
 		return "", d.anomaly(ctx, id, "late_work", "work after the submission: "+what)
 	}
 	return what, d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {

@@ -38,7 +38,7 @@ func (d *Desk) Radar(ctx context.Context, s *blackboard.State, id string) []Clas
 	if len(list) == 0 {
 		return nil
 	}
-	head, err := d.integrationHead(ctx, s)
+	head, err := d.IntegrationHead(ctx, s)
 	if err != nil {
 		return nil
 	}

@@ -8,15 +8,15 @@ import (
 
 // NewToken makes the secret of one run and the form in which the state keeps it.
 func (d *Desk) NewToken() (token, hash string, err error) {
-	token, err = d.random(16)
+	token, err = d.RandomHex(16)
 	return token, HashToken(token), err
 }
 
 // Halt blocks a task that has reached a limit of cost, time, tokens or runs (T27). Work
 // that is not committed is saved besides.
 func (d *Desk) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, error) {
-	attic, problem := d.save(ctx, id, "halt")
-	done, err := d.event(ctx, "halt", id, func(s *blackboard.State, a blackboard.Actor) error {
+	attic, problem := d.Save(ctx, id, "halt")
+	done, err := d.Event(ctx, "halt", id, func(s *blackboard.State, a blackboard.Actor) error {
 		halt := *h
 		return s.HaltTask(id, a, blackboard.Input{Halt: &halt, Attic: attic}, d.Now())
 	})
@@ -47,16 +47,16 @@ func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, su
 	if err != nil {
 		return Done{Task: id}, err
 	}
-	in := d.input()
+	in := d.Input()
 	in.Summary = summary
 	if t := s.Task(id); t != nil && t.ChangesFiles() {
-		facts, err := d.submissionFacts(ctx, s, t, "")
+		facts, err := d.SubmissionFacts(ctx, s, t, "")
 		if err != nil {
 			return Done{Task: id}, err
 		}
 		in.Submission = &facts
 	}
-	done, err := d.event(ctx, "submit", id, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "submit", id, func(s *blackboard.State, a blackboard.Actor) error {
 		if t := s.Task(id); t != nil {
 			o := out
 			t.Output = &o
@@ -66,7 +66,7 @@ func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, su
 	if err != nil || done.Status != blackboard.Merged {
 		return done, err
 	}
-	if err := d.dropWorktree(ctx, id); err != nil {
+	if err := d.DropWorktree(ctx, id); err != nil {
 		done.Notices = append(done.Notices, err.Error())
 	}
 	return done, nil
@@ -82,7 +82,7 @@ func (d *Desk) ItemDone(ctx context.Context, id string, item, code int, output s
 // PolicyDenied records a command that was not started because of the deny list.
 func (d *Desk) PolicyDenied(ctx context.Context, id, why string) {
 	if err := d.anomaly(ctx, id, "policy_denied", why); err != nil {
-		d.progress("cannot record that a command was denied: %v", err)
+		d.Progressf("cannot record that a command was denied: %v", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func (d *Desk) Resubmit(ctx context.Context, id string, limits blackboard.Settin
 	if err != nil {
 		tip = "" // no branch is left: the next claim starts anew
 	}
-	return d.event(ctx, "resubmit", id, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "resubmit", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.Resubmit(id, a, blackboard.Input{Limits: limits, Tip: tip}, d.Now())
 	})
 }

@@ -26,7 +26,7 @@ func (d *Desk) scrub(ctx context.Context) error {
 	op := store.Op{Name: "scrub", Agent: blackboard.System}
 	err := d.Store.Update(ctx, op, func(s *blackboard.State) error {
 		s.OwnHolding(d.Secrets.Mask) // the store masks what is changed
-		return d.shelf().Scrub(d.Secrets.Mask)
+		return d.Archives().Scrub(d.Secrets.Mask)
 	})
 	if err != nil {
 		return err

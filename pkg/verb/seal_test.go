@@ -15,6 +15,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -344,7 +345,7 @@ func TestRestoreTakesAForgeryBack(t *testing.T) {
 	revision := p.State().Revision
 	entry(t, p, "task-2", forgeries[0].pattern, forgeries[0].with)
 	p.Open()
-	if _, err := p.Desk("").Restore(context.Background(), revision); err != nil {
+	if _, err := upkeep.Restore(context.Background(), p.Desk(""), revision); err != nil {
 		t.Fatal(err)
 	}
 	if is := p.State().Task("task-2").Status; is != blackboard.ReadyForReview {

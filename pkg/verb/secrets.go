@@ -154,7 +154,7 @@ func (d *Desk) keepValues(ctx context.Context, values map[string]string) error {
 	for name, value := range fresh {
 		d.Secrets.Add(name, value)
 	}
-	if d.rehearsal {
+	if d.Rehearsal {
 		return nil
 	}
 	unlock, err := d.lockSecrets(ctx)

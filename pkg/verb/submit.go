@@ -39,17 +39,17 @@ func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 		return Submitted{}, err
 	}
 	out := Submitted{Done: Done{Task: in.Task}}
-	event := d.input()
+	event := d.Input()
 	event.Summary, event.NoTests = in.Summary, in.NoTests
 	t := s.Task(in.Task)
 	if t != nil && t.ChangesFiles() {
-		facts, err := d.submissionFacts(ctx, s, t, in.Commit)
+		facts, err := d.SubmissionFacts(ctx, s, t, in.Commit)
 		if err != nil {
 			return out, err
 		}
 		event.Submission = &facts
 	}
-	out.Done, err = d.event(ctx, "submit", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	out.Done, err = d.Event(ctx, "submit", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.Submit(in.Task, a, event, d.Now()); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 }
 
 // submissionFacts looks at the worktree and at what was committed since the base.
-func (d *Desk) submissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
+func (d *Desk) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
 	f := blackboard.SubmissionFacts{Named: named}
 	if t.Status == blackboard.Claimed {
 		if err := d.EnsureWorktree(ctx, s, t); err != nil {
@@ -111,7 +111,7 @@ func (d *Desk) submissionFacts(ctx context.Context, s *blackboard.State, t *blac
 	if err != nil {
 		return f, err
 	}
-	f.EmptyDiff = len(changes) == 0 && !d.allowEmpty
+	f.EmptyDiff = len(changes) == 0 && !d.AllowEmpty
 	f.ForeignPaths = foreignPaths(changes)
 	gate := review.CountGate(review.Files(changes), t.Type, d.Config().Review.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt
@@ -159,7 +159,7 @@ func (d *Desk) Intent(ctx context.Context, id string, intent blackboard.Intent) 
 	if err := d.clean(texts...); err != nil {
 		return Done{Task: id}, err
 	}
-	return d.event(ctx, "intent", id, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "intent", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.RecordIntent(id, a, blackboard.Input{Intent: &intent,
 			Texts: []blackboard.Text{{Option: "--intent", Value: intent.Intent}, {Option: "--validation", Value: intent.Validation}}}, d.Now())
 	})
@@ -184,7 +184,7 @@ func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
 		return Done{Task: in.Task}, &blackboard.Refusal{Guard: "G70", Exit: blackboard.ExitUsage, Next: "liza help block", Message: "--reason " + why}
 	}
-	return d.event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		before := len(s.Questions)
 		if t := s.Task(in.Task); t != nil && in.Output != nil {
 			t.Output = in.Output
@@ -211,7 +211,7 @@ func (d *Desk) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Do
 	if err := d.clean(texts...); err != nil {
 		return Done{Task: id}, err
 	}
-	return d.event(ctx, "handoff", id, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "handoff", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.HandOff(id, a, blackboard.Input{Handoff: &h,
 			Texts: []blackboard.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())
 	})
@@ -253,7 +253,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	if in.Verdict == "reject" && strings.TrimSpace(in.Reason) == "" {
 		in.Reason = in.said()
 	}
-	event := d.input()
+	event := d.Input()
 	event.Reason, event.What = in.Reason, in.What
 	event.Verdict = &blackboard.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
 	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == "approve" {
@@ -272,7 +272,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		}
 	}
 	lessons := d.lessons(ctx, s, in)
-	out.Done, err = d.event(ctx, "verdict", in.Task, func(s *blackboard.State, a blackboard.Actor) (err error) {
+	out.Done, err = d.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a blackboard.Actor) (err error) {
 		now := d.Now()
 		switch in.Verdict {
 		case "approve":

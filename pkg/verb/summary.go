@@ -18,7 +18,7 @@ func (d *Desk) writeSummary(ctx context.Context, file, message string) error {
 	}
 	tasks, err := d.SprintTasks(s)
 	if err != nil {
-		d.progress("the summary lacks archived tasks: %v", err)
+		d.Progressf("the summary lacks archived tasks: %v", err)
 	}
 	text := d.Mask(summary{s: s, tasks: tasks, message: message, alerts: d.openAlerts(), now: d.Now()}.text())
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

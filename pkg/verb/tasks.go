@@ -40,10 +40,10 @@ func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	if err := d.cleanTask(&n.Task); err != nil {
 		return Done{}, err
 	}
-	in := d.input()
+	in := d.Input()
 	in.RoleProblem = d.newRoleProblem(&n.Task)
 	var doubts []string
-	done, err := d.event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
 		t := n.Task
 		if err := d.newTaskProblem(s, &t, d.partyOf(s, a)&blackboard.ByHuman != 0); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (d *Desk) Finalize(ctx context.Context, ids []string) (Finalized, error) {
 	out := Finalized{Tasks: ids}
 	err := d.Update(ctx, "finalize", func(s *blackboard.State, a blackboard.Actor) error {
 		out.Warnings = nil
-		if err := s.Finalize(ids, a, d.input(), d.Now()); err != nil {
+		if err := s.Finalize(ids, a, d.Input(), d.Now()); err != nil {
 			return err
 		}
 		for _, id := range ids {
@@ -135,14 +135,14 @@ func (d *Desk) Hold(ctx context.Context, id, reason string) (Done, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Done{Task: id}, err
 	}
-	return d.event(ctx, "hold", id, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "hold", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.HoldTask(id, a, blackboard.Input{Reason: reason}, d.Now())
 	})
 }
 
 // Unhold ends a hold.
 func (d *Desk) Unhold(ctx context.Context, id string) (Done, error) {
-	return d.event(ctx, "unhold", id, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "unhold", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.UnholdTask(id, a, blackboard.Input{}, d.Now())
 	})
 }

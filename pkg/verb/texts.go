@@ -37,7 +37,7 @@ func (d *Desk) clean(texts ...text) error {
 			return err
 		}
 		if len(cleaned) < len(strings.ReplaceAll(*t.is, "\r\n", "\n")) {
-			d.progress("control characters were removed from %s", t.name)
+			d.Progressf("control characters were removed from %s", t.name)
 		}
 		*t.is = cleaned
 	}

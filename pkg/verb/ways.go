@@ -43,36 +43,36 @@ func (d *Desk) Abandon(ctx context.Context, w WayOut) (Done, error) {
 	return done, err
 }
 
-type wayEvent func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) error
+type WayEvent func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) error
 
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
-func (d *Desk) leave(ctx context.Context, op string, w WayOut, event wayEvent) (Done, error) {
+func (d *Desk) leave(ctx context.Context, op string, w WayOut, event WayEvent) (Done, error) {
 	if err := d.clean(text{"--reason", &w.Reason}, text{"--root-cause", &w.RootCause}); err != nil {
 		return Done{Task: w.Task}, err
 	}
-	in := d.input()
+	in := d.Input()
 	mine := w.input()
 	in.Reason, in.RootCause, in.By, in.DependsOn = mine.Reason, mine.RootCause, mine.By, mine.DependsOn
-	if done, err := d.rehearse(ctx, w.Task, in, event); err != nil {
+	if done, err := d.Try(ctx, w.Task, in, event); err != nil {
 		return d.already(ctx, done, err)
 	}
-	in.Attic, in.SaveError = d.save(ctx, w.Task, op)
-	done, err := d.event(ctx, op, w.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	in.Attic, in.SaveError = d.Save(ctx, w.Task, op)
+	done, err := d.Event(ctx, op, w.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		return event(s, w.Task, a, in, d.Now())
 	})
 	if err != nil || done.Already {
 		return done, err
 	}
 	done.Attic = in.Attic
-	if err := d.dropWorktree(ctx, w.Task); err != nil {
+	if err := d.DropWorktree(ctx, w.Task); err != nil {
 		done.Notices = append(done.Notices, err.Error())
 	}
 	return done, nil
 }
 
 // rehearse tries the event on a copy, so that a refused one saves and removes nothing.
-func (d *Desk) rehearse(ctx context.Context, task string, in blackboard.Input, event wayEvent) (Done, error) {
+func (d *Desk) Try(ctx context.Context, task string, in blackboard.Input, event WayEvent) (Done, error) {
 	id, err := d.identify()
 	if err != nil {
 		return Done{}, err
@@ -86,8 +86,8 @@ func (d *Desk) rehearse(ctx context.Context, task string, in blackboard.Input, e
 
 // save puts the work of a task's worktree and branch into the attic. It returns the ref,
 // and the reason when that failed.
-func (d *Desk) save(ctx context.Context, task, reason string) (attic, problem string) {
-	if d.rehearsal {
+func (d *Desk) Save(ctx context.Context, task, reason string) (attic, problem string) {
+	if d.Rehearsal {
 		return "", ""
 	}
 	s, err := d.View(ctx)
@@ -102,7 +102,7 @@ func (d *Desk) save(ctx context.Context, task, reason string) (attic, problem st
 	if err != nil {
 		head = ""
 	}
-	ref, _, err := d.Repo.Save(ctx, git.Work{ID: task, Path: d.worktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
+	ref, _, err := d.Repo.Save(ctx, git.Work{ID: task, Path: d.WorktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
 	if err != nil {
 		return "", err.Error()
 	}
@@ -110,7 +110,7 @@ func (d *Desk) save(ctx context.Context, task, reason string) (attic, problem st
 }
 
 // worktreeOf is the path of the task's worktree, "" when there is none.
-func (d *Desk) worktreeOf(ctx context.Context, task string) string {
+func (d *Desk) WorktreeOf(ctx context.Context, task string) string {
 	path := d.Repo.WorktreePath(task)
 	if w, err := d.Repo.Inspect(ctx, path); err != nil || !w.Exists {
 		return ""
@@ -119,8 +119,8 @@ func (d *Desk) worktreeOf(ctx context.Context, task string) string {
 }
 
 // dropWorktree removes worktree and branch of a task whose work is saved (D21).
-func (d *Desk) dropWorktree(ctx context.Context, task string) error {
-	if d.rehearsal {
+func (d *Desk) DropWorktree(ctx context.Context, task string) error {
+	if d.Rehearsal {
 		return nil
 	}
 	s, err := d.View(ctx)
@@ -154,19 +154,19 @@ func (d *Desk) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 		return Done{}, err
 	}
 	t := s.Task(in.Task)
-	event := d.input()
+	event := d.Input()
 	event.Reason, event.Force = in.Reason, in.Force
 	event.Texts = []blackboard.Text{{Option: "--reason", Value: in.Reason}}
 	reviewer := in.Reviewer || !in.Coder && t != nil && t.Status == blackboard.ReadyForReview
 	if reviewer {
-		return d.event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+		return d.Event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 			return s.ReleaseReview(in.Task, a, event, d.Now())
 		})
 	}
 	release := func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) error {
 		return s.Release(id, a, in, now)
 	}
-	if done, err := d.rehearse(ctx, in.Task, event, release); err != nil {
+	if done, err := d.Try(ctx, in.Task, event, release); err != nil {
 		return d.already(ctx, done, err)
 	}
 	event.Claim = &blackboard.ClaimFacts{}
@@ -174,7 +174,7 @@ func (d *Desk) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 		event.Claim.ChildError = problem
 	}
 	event.HasWork, event.Attic = d.workOf(ctx, t)
-	done, err := d.event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		holder := t.AssignedTo
 		if err := s.Release(in.Task, a, event, d.Now()); err != nil {
 			return err
@@ -211,7 +211,7 @@ func (d *Desk) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic 
 		return false, ""
 	}
 	if len(w.Dirty) > 0 {
-		attic, _ = d.save(ctx, t.ID, "release")
+		attic, _ = d.Save(ctx, t.ID, "release")
 	}
 	return len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix, attic
 }

@@ -40,7 +40,7 @@ func (d *Desk) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
 		if w.Main || i < 0 {
 			continue
 		}
-		x := TaskWorktree{Task: w.Path[i+len("/.worktrees/"):], Path: d.rel(w.Path), Branch: w.Branch, Head: w.Head}
+		x := TaskWorktree{Task: w.Path[i+len("/.worktrees/"):], Path: d.Rel(w.Path), Branch: w.Branch, Head: w.Head}
 		if t := s.Task(x.Task); t != nil {
 			x.Status = t.Status
 		}
@@ -61,7 +61,7 @@ func (d *Desk) CreateWorktree(ctx context.Context, id string) (TaskWorktree, err
 	}
 	t := s.Task(id)
 	if t == nil {
-		return TaskWorktree{}, d.unknown(s, id)
+		return TaskWorktree{}, d.Unknown(s, id)
 	}
 	if t.Status.Terminal() || t.Worktree == "" {
 		return TaskWorktree{}, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza claim " + id,
@@ -71,13 +71,13 @@ func (d *Desk) CreateWorktree(ctx context.Context, id string) (TaskWorktree, err
 	if err != nil {
 		return TaskWorktree{}, err
 	}
-	return TaskWorktree{Task: id, Path: d.rel(p.Path), Branch: p.Branch, Head: p.Head, Status: t.Status}, nil
+	return TaskWorktree{Task: id, Path: d.Rel(p.Path), Branch: p.Branch, Head: p.Head, Status: t.Status}, nil
 }
 
 // EnsureWorktree makes the worktree of a task again whose folder is gone. Its work is on its
 // branch; what was not committed went with the folder.
 func (d *Desk) EnsureWorktree(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
-	if d.rehearsal || t == nil || t.Worktree == "" || t.KindOf() == "msg" {
+	if d.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == "msg" {
 		return nil
 	}
 	_, err := os.Lstat(filepath.Join(d.Repo.WorktreePath(t.ID), ".git"))
@@ -90,20 +90,20 @@ func (d *Desk) EnsureWorktree(ctx context.Context, s *blackboard.State, t *black
 	}
 	text := fmt.Sprintf("the folder %s was gone; it was made again at %.9s", t.Worktree, p.Head)
 	if p.Lost != "" {
-		text += ", and what stood there was moved to " + d.rel(p.Lost)
+		text += ", and what stood there was moved to " + d.Rel(p.Lost)
 	}
-	d.progress("%s: %s", t.ID, text)
+	d.Progressf("%s: %s", t.ID, text)
 	d.Warn(ctx, t.ID, "worktree_made_again", text)
 	return nil
 }
 
 // provideAgain is ProvideWorktree for a task that has a worktree on the board.
 func (d *Desk) provideAgain(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Provided, error) {
-	head, err := d.integrationHead(ctx, s)
+	head, err := d.IntegrationHead(ctx, s)
 	if err != nil {
 		return git.Provided{}, err
 	}
-	nonce, err := d.random(8)
+	nonce, err := d.RandomHex(8)
 	if err != nil {
 		return git.Provided{}, err
 	}
@@ -113,7 +113,7 @@ func (d *Desk) provideAgain(ctx context.Context, s *blackboard.State, t *blackbo
 		return p, err
 	}
 	if p.Created {
-		if err := d.setUp(ctx, t.ID); err != nil {
+		if err := d.SetUp(ctx, t.ID); err != nil {
 			return p, errors.Join(err, d.Repo.Abandon(context.WithoutCancel(ctx), t.ID, nonce))
 		}
 	}
@@ -132,13 +132,13 @@ func (d *Desk) RemoveWorktree(ctx context.Context, id string) error {
 			Message: fmt.Sprintf("task %s is %s and needs its worktree", id, t.Status)}
 	}
 	_, branch := d.Repo.BranchTip(ctx, "task/"+id)
-	if d.worktreeOf(ctx, id) == "" && branch != nil {
+	if d.WorktreeOf(ctx, id) == "" && branch != nil {
 		return nothing(fmt.Sprintf("task %s has no worktree and no branch", id))
 	}
-	return d.dropWorktree(ctx, id)
+	return d.DropWorktree(ctx, id)
 }
 
 // unknown is the refusal for a task that is not there.
-func (d *Desk) unknown(s *blackboard.State, id string) error {
+func (d *Desk) Unknown(s *blackboard.State, id string) error {
 	return s.Clone().UnholdTask(id, blackboard.Actor{ID: blackboard.Human}, blackboard.Input{}, d.Now())
 }

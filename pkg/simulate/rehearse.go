@@ -1,4 +1,4 @@
-package verb
+package simulate
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/verb"
 )
 
 // Rehearsal is the board as the next run on a task will find it.
@@ -26,13 +27,14 @@ const rehearsed = "rehearsal"
 // Rehearse claims a task on a copy of the board for the lowest free agent, as the next
 // supervisor would, and writes nothing (roles-and-knowledge 2.8). The id _planner stands
 // for the planner.
-func (d *Desk) Rehearse(ctx context.Context, id string, triggers blackboard.TriggerFacts) (Rehearsal, error) {
+func Rehearse(ctx context.Context, desk *verb.Desk, id string, triggers blackboard.TriggerFacts) (Rehearsal, error) {
+	d := simulator{desk}
 	view, err := d.View(ctx)
 	if err != nil {
 		return Rehearsal{}, err
 	}
 	r := Rehearsal{State: view.Clone()}
-	d.prepare(r.State)
+	d.Prepare(r.State)
 	if id == "_planner" {
 		err = d.rehearsePlanning(&r, triggers)
 		return r, err
@@ -74,7 +76,7 @@ func (d *Desk) Rehearse(ctx context.Context, id string, triggers blackboard.Trig
 }
 
 // enter registers the lowest free agent of a role on the copy.
-func (r *Rehearsal) enter(d *Desk, kind blackboard.Role) blackboard.Actor {
+func (r *Rehearsal) enter(d simulator, kind blackboard.Role) blackboard.Actor {
 	r.Agent = r.State.FreeAgentID(kind, d.Now())
 	a := blackboard.Actor{ID: r.Agent, TokenHash: rehearsed, Facts: d.Facts()}
 	entry := &blackboard.Agent{Generation: rehearsed, TokenHash: rehearsed, Terminal: "none", Host: a.Facts.Host, BootID: a.Facts.BootID}
@@ -89,8 +91,8 @@ func (r *Rehearsal) enter(d *Desk, kind blackboard.Role) blackboard.Actor {
 }
 
 // rehearseClaim is what Claim does to the board, without worktree and journal.
-func (d *Desk) rehearseClaim(ctx context.Context, r *Rehearsal) error {
-	head, err := d.integrationHead(ctx, r.State)
+func (d simulator) rehearseClaim(ctx context.Context, r *Rehearsal) error {
+	head, err := d.IntegrationHead(ctx, r.State)
 	if err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func (d *Desk) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 	if _, err := os.Stat(d.Repo.WorktreePath(t.ID)); !keep || err != nil {
 		facts.Fresh, facts.BaseCommit = true, cmp.Or(t.RestartFrom, head)
 	}
-	in := d.input()
+	in := d.Input()
 	in.FreeMB, in.Control, in.RoleCheck = 0, "", nil // what ends by itself is no hindrance
 	in.SpecHash = d.SpecHash(t.SpecRef)
 	in.Claim = &facts
@@ -125,23 +127,23 @@ func (d *Desk) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 	return nil
 }
 
-func (d *Desk) rehearseReview(r *Rehearsal) {
+func (d simulator) rehearseReview(r *Rehearsal) {
 	a := r.enter(d, blackboard.RoleReviewer)
-	in := d.input()
+	in := d.Input()
 	in.SpecHash = d.SpecHash(r.Task.SpecRef)
 	if err := r.State.ClaimReview(r.Task.ID, a, in, d.Now()); err != nil {
 		r.Warning = err.Error()
 	}
 }
 
-func (d *Desk) rehearsePlanning(r *Rehearsal, facts blackboard.TriggerFacts) error {
+func (d simulator) rehearsePlanning(r *Rehearsal, facts blackboard.TriggerFacts) error {
 	r.Kind = role.Planner
 	a := r.enter(d, blackboard.RolePlanner)
 	if r.Due, _ = r.State.DueTriggers(facts, d.Now()); len(r.Due) == 0 {
 		r.Due = r.State.Triggers(facts, d.Now())
 	}
 	if len(r.Due) == 0 {
-		return nothing("there is no reason to plan, so no planner would be started")
+		return blackboard.Refuse(blackboard.ExitNothing, "liza status", "there is no reason to plan, so no planner would be started")
 	}
 	if err := r.State.BeginPlanning(a, r.Due, d.Now()); err != nil {
 		r.Warning = err.Error()

@@ -1,4 +1,4 @@
-package verb
+package simulate
 
 import (
 	"context"
@@ -8,11 +8,12 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/history"
+	"liza/pkg/verb"
 )
 
 // Restepped is the result of Restep and Rerun.
 type Restepped struct {
-	Done
+	verb.Done
 	Commit  string `json:"commit,omitempty"`  // where the branch stands now
 	Archive string `json:"archive,omitempty"` // folder with the former history and files
 	Epoch   int    `json:"epoch,omitempty"`
@@ -21,8 +22,9 @@ type Restepped struct {
 // Restep takes a task back to how it was after the interaction of that number (roles-and-knowledge 7.5):
 // UNCLAIMED, with branch and worktree at the commit of that time. What came after it is
 // saved. Counters and usage stay. It is for people.
-func (d *Desk) Restep(ctx context.Context, task, number string) (Restepped, error) {
-	out := Restepped{Done: Done{Task: task}}
+func Restep(ctx context.Context, desk *verb.Desk, task, number string) (Restepped, error) {
+	d := simulator{desk}
+	out := Restepped{Done: verb.Done{Task: task}}
 	t, err := d.idle(ctx, task, "take a task back")
 	if err != nil {
 		return out, err
@@ -31,25 +33,25 @@ func (d *Desk) Restep(ctx context.Context, task, number string) (Restepped, erro
 	if err != nil {
 		return out, err
 	}
-	in, err := InteractionOf(list, task, "--to", number)
+	in, err := verb.InteractionOf(list, task, "--to", number)
 	if err != nil {
 		return out, err
 	}
 	if out.Commit = in.Liza.CommitAfter; out.Commit == "" {
-		return out, failed("liza history "+task, "cannot go back to interaction %s of %s: it tells of no commit", number, task)
+		return out, blackboard.Refuse(blackboard.ExitFailure, "liza history "+task, "cannot go back to interaction %s of %s: it tells of no commit", number, task)
 	}
 	if there, err := d.Repo.CommitExists(ctx, out.Commit); err != nil {
 		return out, err
 	} else if !there {
-		return out, failed("liza history "+task, "cannot go back to interaction %s of %s: its commit %s is gone", number, task, shortSHA(out.Commit))
+		return out, blackboard.Refuse(blackboard.ExitFailure, "liza history "+task, "cannot go back to interaction %s of %s: its commit %.9s is gone", number, task, out.Commit)
 	}
-	input := d.input()
+	input := d.Input()
 	input.Reason, input.Tip = "back to interaction "+number, out.Commit
 	out.Done, err = d.startAgain(ctx, t, "restep", input, (*blackboard.State).Restep, func() (notes []string, err error) {
-		if t.Worktree != "" || d.worktreeOf(ctx, task) != "" {
+		if t.Worktree != "" || d.WorktreeOf(ctx, task) != "" {
 			notes, err = d.resetTo(ctx, t, out.Commit)
 		}
-		if problem := d.happened(ctx, t, history.Restep, string(blackboard.Unclaimed), out.Commit); problem != "" {
+		if problem := d.Happened(ctx, t, history.Restep, string(blackboard.Unclaimed), out.Commit); problem != "" {
 			notes = append(notes, problem)
 		}
 		return notes, err
@@ -59,7 +61,7 @@ func (d *Desk) Restep(ctx context.Context, task, number string) (Restepped, erro
 
 // idle is a task that nobody works on, or a refusal. A claim whose lease has expired is
 // released first.
-func (d *Desk) idle(ctx context.Context, task, what string) (*blackboard.Task, error) {
+func (d simulator) idle(ctx context.Context, task, what string) (*blackboard.Task, error) {
 	if err := d.PersonOnly(ctx, what); err != nil {
 		return nil, err
 	}
@@ -69,14 +71,14 @@ func (d *Desk) idle(ctx context.Context, task, what string) (*blackboard.Task, e
 	}
 	t := s.Task(task)
 	if t == nil {
-		return nil, d.unknown(s, task)
+		return nil, d.Unknown(s, task)
 	}
 	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
 	if t.Status == blackboard.Claimed && live != blackboard.Expired {
-		return nil, refused("liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
+		return nil, blackboard.Refuse(blackboard.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
 	}
 	if t.Status == blackboard.Claimed {
-		if _, err := d.Release(ctx, ReleaseInput{Task: task, Coder: true, Reason: "its lease has expired"}); err != nil {
+		if _, err := d.Release(ctx, verb.ReleaseInput{Task: task, Coder: true, Reason: "its lease has expired"}); err != nil {
 			return nil, err
 		}
 		if s, err = d.View(ctx); err != nil {
@@ -85,7 +87,7 @@ func (d *Desk) idle(ctx context.Context, task, what string) (*blackboard.Task, e
 		t = s.Task(task)
 	}
 	if t.Status.Terminal() {
-		return nil, refused("liza add-task", "task %s is %s, and that is final; make a new task", task, t.Status)
+		return nil, blackboard.Refuse(blackboard.ExitRefused, "liza add-task", "task %s is %s, and that is final; make a new task", task, t.Status)
 	}
 	return t, nil
 }
@@ -93,14 +95,14 @@ func (d *Desk) idle(ctx context.Context, task, what string) (*blackboard.Task, e
 // startAgain carries out an event that starts a task again (T40): what is there is saved, the
 // event is written, and then git follows. Meanwhile the task is held, so that nobody claims
 // it between the two.
-func (d *Desk) startAgain(ctx context.Context, t *blackboard.Task, op string, in blackboard.Input, event wayEvent, follow func() ([]string, error)) (Done, error) {
-	done := Done{Task: t.ID}
-	if _, err := d.rehearse(ctx, t.ID, in, event); err != nil {
+func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string, in blackboard.Input, event verb.WayEvent, follow func() ([]string, error)) (verb.Done, error) {
+	done := verb.Done{Task: t.ID}
+	if _, err := d.Try(ctx, t.ID, in, event); err != nil {
 		return done, err
 	}
-	in.Attic, in.SaveError = d.save(ctx, t.ID, op)
+	in.Attic, in.SaveError = d.Save(ctx, t.ID, op)
 	held := t.Hold != nil
-	done, err := d.event(ctx, op, t.ID, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, op, t.ID, func(s *blackboard.State, a blackboard.Actor) error {
 		if err := event(s, t.ID, a, in, d.Now()); err != nil || held {
 			return err
 		}
@@ -118,7 +120,7 @@ func (d *Desk) startAgain(ctx context.Context, t *blackboard.Task, op string, in
 	if held {
 		return done, nil
 	}
-	freed, err := d.event(ctx, op, t.ID, func(s *blackboard.State, a blackboard.Actor) error {
+	freed, err := d.Event(ctx, op, t.ID, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.UnholdTask(t.ID, a, blackboard.Input{}, d.Now())
 	})
 	done.Status = freed.Status
@@ -127,14 +129,14 @@ func (d *Desk) startAgain(ctx context.Context, t *blackboard.Task, op string, in
 
 // resetTo makes the worktree and the branch of a task anew at a commit. What they held is
 // in the attic.
-func (d *Desk) resetTo(ctx context.Context, t *blackboard.Task, commit string) ([]string, error) {
-	nonce, err := d.random(8)
+func (d simulator) resetTo(ctx context.Context, t *blackboard.Task, commit string) ([]string, error) {
+	nonce, err := d.RandomHex(8)
 	if err != nil {
 		return nil, err
 	}
 	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: commit, RestartFrom: commit, Nonce: nonce, Now: d.Now()})
 	if err == nil {
-		err = d.setUp(ctx, t.ID)
+		err = d.SetUp(ctx, t.ID)
 	}
 	if err == nil {
 		err = d.Repo.UnlockWorktree(ctx, t.ID)
@@ -143,6 +145,6 @@ func (d *Desk) resetTo(ctx context.Context, t *blackboard.Task, commit string) (
 }
 
 // archiveOf is where the former runs of a task go at a rerun.
-func (d *Desk) archiveOf(t *blackboard.Task) string {
+func (d simulator) archiveOf(t *blackboard.Task) string {
 	return filepath.Join(d.Project.ArchiveDir(), t.ID, fmt.Sprint(max(t.Epoch, 1)))
 }

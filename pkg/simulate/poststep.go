@@ -1,4 +1,4 @@
-package verb
+package simulate
 
 import (
 	"context"
@@ -11,7 +11,11 @@ import (
 	"liza/pkg/history"
 	"liza/pkg/review"
 	"liza/pkg/role"
+	"liza/pkg/verb"
 )
+
+// simulator is a desk with the steps of runs that did not happen.
+type simulator struct{ *verb.Desk }
 
 // PoststepInput is an answer that is applied as if a run of that kind had given it.
 type PoststepInput struct {
@@ -44,7 +48,8 @@ type Poststepped struct {
 // (roles-and-knowledge 7.4). The task is claimed for the lowest free agent, the answer is
 // applied, recorded as simulated, and the agent leaves. There is one answer only: what
 // would be asked for again counts as the end of the re-asks. It is for people.
-func (d *Desk) Poststep(ctx context.Context, in PoststepInput) (Poststepped, error) {
+func Poststep(ctx context.Context, desk *verb.Desk, in PoststepInput) (Poststepped, error) {
+	d := simulator{desk}
 	if err := d.PersonOnly(ctx, "simulate a run"); err != nil {
 		return Poststepped{}, err
 	}
@@ -71,7 +76,7 @@ func (d *Desk) Poststep(ctx context.Context, in PoststepInput) (Poststepped, err
 }
 
 // evidenceOf are the files that an answer names, those in the workspace.
-func (d *Desk) evidenceOf(in PoststepInput) []string {
+func (d simulator) evidenceOf(in PoststepInput) []string {
 	exit, _, err := exitcmd.Parse(in.Response, string(in.Kind), d.Config().Exit.Strict)
 	task := in.Task
 	if in.Kind == role.Planner {
@@ -91,14 +96,14 @@ type standing struct {
 }
 
 // poststepFrom refuses what no run of that kind could end.
-func (d *Desk) poststepFrom(ctx context.Context, in PoststepInput) (standing, error) {
+func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return standing{}, err
 	}
-	if in.Task == PlannerRuns || in.Kind == role.Planner {
-		if in.Task != PlannerRuns || in.Kind != role.Planner {
-			return standing{}, usage("liza help poststep", "the planner's runs belong to %s: liza poststep %s --as planner", PlannerRuns, PlannerRuns)
+	if in.Task == verb.PlannerRuns || in.Kind == role.Planner {
+		if in.Task != verb.PlannerRuns || in.Kind != role.Planner {
+			return standing{}, blackboard.Refuse(blackboard.ExitUsage, "liza help poststep", "the planner's runs belong to %s: liza poststep %s --as planner", verb.PlannerRuns, verb.PlannerRuns)
 		}
 		from := standing{state: history.JobState(nil, false), epoch: 1}
 		if s.Sprint != nil {
@@ -108,11 +113,11 @@ func (d *Desk) poststepFrom(ctx context.Context, in PoststepInput) (standing, er
 	}
 	t := s.Task(in.Task)
 	if t == nil {
-		return standing{}, d.known(ctx, in.Task)
+		return standing{}, d.Known(ctx, in.Task)
 	}
 	from := standing{status: string(t.Status), state: history.JobState(t, t.ReviewingBy != ""), epoch: max(t.Epoch, 1)}
 	wrong := func(next, why string) (standing, error) {
-		return from, refused(next, "no run of a %s can have ended: task %s %s", in.Kind, t.ID, why)
+		return from, blackboard.Refuse(blackboard.ExitRefused, next, "no run of a %s can have ended: task %s %s", in.Kind, t.ID, why)
 	}
 	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
 	claimed := t.Status == blackboard.Claimed && live != blackboard.Expired
@@ -135,25 +140,25 @@ func (d *Desk) poststepFrom(ctx context.Context, in PoststepInput) (standing, er
 
 // actFor registers the lowest free agent of the kind for a person, and returns its desk and
 // that of the person who acts for it.
-func (d *Desk) actFor(ctx context.Context, in PoststepInput) (actor, via *Desk, err error) {
+func (d simulator) actFor(ctx context.Context, in PoststepInput) (actor, via simulator, err error) {
 	s, err := d.View(ctx)
 	if err != nil {
-		return nil, nil, err
+		return actor, via, err
 	}
 	agent := s.FreeAgentID(blackboard.Role(in.Kind), d.Now())
-	person, program := *d, *d
-	person.Caller = Caller{As: agent, Person: d.Caller.Person}
-	r, err := person.Register(ctx, RegisterInput{ID: agent, Role: blackboard.Role(in.Kind)})
+	person, program := *d.Desk, *d.Desk
+	person.Caller = verb.Caller{As: agent, Person: d.Caller.Person}
+	r, err := person.Register(ctx, verb.RegisterInput{ID: agent, Role: blackboard.Role(in.Kind)})
 	if err != nil {
-		return nil, nil, err
+		return actor, via, err
 	}
-	program.Caller = Caller{AgentID: agent, Token: r.Token, Person: d.Caller.Person}
-	program.allowEmpty = in.EmptyCommit
-	return &program, &person, nil
+	program.Caller = verb.Caller{AgentID: agent, Token: r.Token, Person: d.Caller.Person}
+	program.AllowEmpty = in.EmptyCommit
+	return simulator{&program}, simulator{&person}, nil
 }
 
 // claimFor takes the work as the supervisor of the agent would.
-func (d *Desk) claimFor(ctx context.Context, in PoststepInput) (err error) {
+func (d simulator) claimFor(ctx context.Context, in PoststepInput) (err error) {
 	switch in.Kind {
 	case role.Coder:
 		_, err = d.Claim(ctx, in.Task)
@@ -165,7 +170,7 @@ func (d *Desk) claimFor(ctx context.Context, in PoststepInput) (err error) {
 
 // checkFor does the checks that come before a reviewer's run. Without judge they have left
 // nothing to judge, and the answer is not used.
-func (d *Desk) checkFor(ctx context.Context, in PoststepInput, out *Poststepped) (judge bool, err error) {
+func (d simulator) checkFor(ctx context.Context, in PoststepInput, out *Poststepped) (judge bool, err error) {
 	c, err := d.Check(ctx, in.Task)
 	if err != nil {
 		return false, err
@@ -187,7 +192,7 @@ func (d *Desk) checkFor(ctx context.Context, in PoststepInput, out *Poststepped)
 const unread = "no reviewer would have been started: "
 
 // simulate is the end of the run: the attempt, the answer, the interaction.
-func (d *Desk) simulate(ctx context.Context, in PoststepInput, from standing, out *Poststepped) error {
+func (d simulator) simulate(ctx context.Context, in PoststepInput, from standing, out *Poststepped) error {
 	task := in.Task
 	if in.Kind == role.Planner {
 		task = ""
@@ -206,9 +211,9 @@ func (d *Desk) simulate(ctx context.Context, in PoststepInput, from standing, ou
 	if err := d.endSimulated(ctx, in, task); err != nil {
 		return err
 	}
-	r := Run{Kind: string(in.Kind), Task: task, Before: mark, Output: in.Response, Strict: d.Config().Exit.Strict}
+	r := verb.Run{Kind: string(in.Kind), Task: task, Before: mark, Output: in.Response, Strict: d.Config().Exit.Strict}
 	o, err := d.Apply(ctx, r)
-	if err == nil && o.Effect == Reask {
+	if err == nil && o.Effect == verb.Reask {
 		out.Problem = o.Problem
 		if !in.Reasked {
 			ended, e := d.Unanswered(ctx, r, o.Problem, 1)
@@ -222,7 +227,7 @@ func (d *Desk) simulate(ctx context.Context, in PoststepInput, from standing, ou
 }
 
 // endSimulated enters the run into the attempts of its task, as one that cost nothing.
-func (d *Desk) endSimulated(ctx context.Context, in PoststepInput, task string) error {
+func (d simulator) endSimulated(ctx context.Context, in PoststepInput, task string) error {
 	free := blackboard.Amount(0)
 	rr := blackboard.RunResult{Task: task, Cost: &free}
 	rr.Attempt = blackboard.Attempt{Kind: string(in.Kind), Outcome: "finished", CostCents: &free, Commit: d.commitOf(ctx, task)}
@@ -234,7 +239,7 @@ func (d *Desk) endSimulated(ctx context.Context, in PoststepInput, task string) 
 }
 
 // recordSimulated says what came of the answer, and writes the interaction.
-func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark Mark, o Outcome, before string, out *Poststepped) error {
+func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark verb.Mark, o verb.Outcome, before string, out *Poststepped) error {
 	s, err := d.View(ctx)
 	if err != nil {
 		return err
@@ -266,7 +271,7 @@ func (d *Desk) recordSimulated(ctx context.Context, in PoststepInput, from stand
 }
 
 // roleName is the role that a run of that kind would have had.
-func (d *Desk) roleName(kind role.Kind, t *blackboard.Task) string {
+func (d simulator) roleName(kind role.Kind, t *blackboard.Task) string {
 	used, err := d.RoleOf(kind, t)
 	if err != nil {
 		return string(kind) // nothing was started, so it does not matter
@@ -275,10 +280,10 @@ func (d *Desk) roleName(kind role.Kind, t *blackboard.Task) string {
 }
 
 // tell fills in what came of the answer.
-func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m Mark, o Outcome) {
+func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m verb.Mark, o verb.Outcome) {
 	p.Action, p.Summary = o.Action, o.Summary
 	p.Event = strings.ReplaceAll(o.Note, " ", "_")
-	if o.Effect == Continue {
+	if o.Effect == verb.Continue {
 		p.Event = "retried"
 	}
 	if in.Kind == role.Planner {
@@ -287,7 +292,7 @@ func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m Mark, o Outc
 		}
 		p.Event = "planned"
 		if o.Plan == "" {
-			p.Event = firstLine(o.Note)
+			p.Event, _, _ = strings.Cut(o.Note, "\n")
 		}
 		return
 	}
@@ -302,7 +307,7 @@ func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m Mark, o Outc
 }
 
 // leaveSimulation gives back what the agent still holds and ends its registration.
-func (d *Desk) leaveSimulation(ctx context.Context, via *Desk) (released bool, err error) {
+func (d simulator) leaveSimulation(ctx context.Context, via simulator) (released bool, err error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return false, err
@@ -319,9 +324,9 @@ func (d *Desk) leaveSimulation(ctx context.Context, via *Desk) (released bool, e
 		}
 		released = true
 		if reviewer {
-			_, err = d.Verdict(ctx, VerdictInput{Task: t.ID, Verdict: "stuck", What: "released", Reason: "the simulated run is over"})
+			_, err = d.Verdict(ctx, verb.VerdictInput{Task: t.ID, Verdict: "stuck", What: "released", Reason: "the simulated run is over"})
 		} else {
-			_, err = d.Release(ctx, ReleaseInput{Task: t.ID, Coder: true, Reason: "the simulated run is over"})
+			_, err = d.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "the simulated run is over"})
 		}
 		if err != nil {
 			return released, fmt.Errorf("cannot release %s: %w", t.ID, err)
@@ -331,7 +336,7 @@ func (d *Desk) leaveSimulation(ctx context.Context, via *Desk) (released bool, e
 }
 
 // commitOf is the tip of a task's branch, "" for none.
-func (d *Desk) commitOf(ctx context.Context, task string) string {
+func (d simulator) commitOf(ctx context.Context, task string) string {
 	if task == "" {
 		return ""
 	}
@@ -344,7 +349,7 @@ func (d *Desk) commitOf(ctx context.Context, task string) string {
 
 // commitNothing puts an empty commit on a task's branch, when it has none that was not
 // handed in before. The worktree's files stay as they are.
-func (d *Desk) commitNothing(ctx context.Context, task string) error {
+func (d simulator) commitNothing(ctx context.Context, task string) error {
 	s, err := d.View(ctx)
 	if err != nil {
 		return err

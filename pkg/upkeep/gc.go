@@ -1,4 +1,4 @@
-package verb
+package upkeep
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/verb"
 )
 
 // CollectInput says what CollectGarbage may remove.
@@ -38,7 +39,7 @@ type Garbage struct {
 
 // A collector is one call of CollectGarbage.
 type collector struct {
-	*Desk
+	*verb.Desk
 	in       CollectInput
 	head     string // of the integration branch; "" without one
 	archived map[string]blackboard.Archived
@@ -50,12 +51,12 @@ type collector struct {
 // worktrees, prompts, outputs and histories that are older than they have to be kept
 // (protocol 3.5), and temporary files. Saved work goes only when it is asked for. It is for
 // people.
-func (d *Desk) CollectGarbage(ctx context.Context, in CollectInput) (Collected, error) {
+func CollectGarbage(ctx context.Context, d *verb.Desk, in CollectInput) (Collected, error) {
 	c := &collector{Desk: d, in: in, out: Collected{DryRun: in.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}}
 	if err := d.PersonOnly(ctx, "remove anything"); err != nil {
 		return c.out, err
 	}
-	d.progress("looking at worktrees, branches and files")
+	d.Progressf("looking at worktrees, branches and files")
 	if !in.DryRun { // what a killed merge left, with its processes; late work is saved
 		if err := d.Merger(blackboard.System).CleanUp(ctx); err != nil {
 			return c.out, err
@@ -90,7 +91,7 @@ func (c *collector) view(ctx context.Context) (*blackboard.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.archived = c.shelf().Archived()
+	c.archived = c.Archives().Archived()
 	if c.head, err = c.Repo.BranchTip(ctx, s.IntegrationBranch()); errors.Is(err, git.ErrNotFound) {
 		c.head, err = "", nil
 	}
@@ -119,7 +120,7 @@ func (c *collector) checks(ctx context.Context) error {
 		return err
 	}
 	for _, path := range folders {
-		name := c.rel(path)
+		name := c.Rel(path)
 		base := filepath.Base(path)
 		if id, ok := strings.CutPrefix(base, ".review-"); ok {
 			if t := s.Task(id); t != nil && t.ReviewingBy != "" {
@@ -172,7 +173,7 @@ func (c *collector) workOf(ctx context.Context, id string, w git.Worktree, branc
 	}
 	kind, name := "branch", git.TaskBranch(id)
 	if w.Path != "" {
-		kind, name = "worktree", c.rel(w.Path)
+		kind, name = "worktree", c.Rel(w.Path)
 	}
 	if w.Path != "" && w.Branch != "" && w.Branch != git.TaskBranch(id) {
 		c.keep(kind, name, "it is on branch "+w.Branch+", which is none of Liza's", "")
@@ -292,10 +293,10 @@ func (c *collector) attic(ctx context.Context) error {
 			}
 		}
 		if age := c.Now().Sub(since); age <= c.in.Older {
-			c.keep("attic", r.Ref, fmt.Sprintf("it is %s old, not %s", days(age.Truncate(time.Second)), days(c.in.Older)), "")
+			c.keep("attic", r.Ref, fmt.Sprintf("it is %s old, not %s", verb.Days(age.Truncate(time.Second)), verb.Days(c.in.Older)), "")
 			continue
 		}
-		c.drop("attic", r.Ref, "older than "+days(c.in.Older), func() error { return c.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
+		c.drop("attic", r.Ref, "older than "+verb.Days(c.in.Older), func() error { return c.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
 	}
 	return nil
 }

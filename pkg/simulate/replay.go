@@ -1,4 +1,4 @@
-package verb
+package simulate
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/role"
+	"liza/pkg/verb"
 )
 
 // ReplayedRun is one interaction of a replay.
@@ -34,10 +35,10 @@ const (
 // Replay applies recorded answers one after the other to the board of a scratch project,
 // along the path of Poststep, and compares the status after each with the recorded one
 // (roles-and-knowledge 7.4). It must never be given a project that somebody works in.
-func (d *Desk) Replay(ctx context.Context, list []history.Interaction) ([]ReplayedRun, error) {
-	scratch := *d
+func Replay(ctx context.Context, desk *verb.Desk, list []history.Interaction) ([]ReplayedRun, error) {
+	scratch := *desk
 	scratch.NoSpecFiles = true
-	r := &replay{desk: &scratch, seats: map[string]seat{}}
+	r := &replay{desk: simulator{&scratch}, seats: map[string]seat{}}
 	if err := r.newTask(ctx); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (d *Desk) Replay(ctx context.Context, list []history.Interaction) ([]Replay
 // on how often an agent was asked, not on the answer.
 func reasked(rest []history.Interaction, in history.Interaction) bool {
 	if in.Liza.Effect != "" {
-		return in.Liza.Effect == string(Reask) && in.Liza.StatusAfter != string(blackboard.Blocked) && in.Liza.StatusAfter != blackboard.AtCheckpoint
+		return in.Liza.Effect == string(verb.Reask) && in.Liza.StatusAfter != string(blackboard.Blocked) && in.Liza.StatusAfter != blackboard.AtCheckpoint
 	}
 	for _, next := range rest {
 		if next.Liza.Event == "" {
@@ -69,19 +70,19 @@ func reasked(rest []history.Interaction, in history.Interaction) bool {
 // replay is a scratch project on its way through recorded interactions. Each agent of the
 // file keeps its registration, so that claims last as long as they did.
 type replay struct {
-	desk  *Desk
+	desk  simulator
 	task  string
 	tasks int
 	seats map[string]seat
 }
 
 // seat is a registered agent: as itself, and as the person who acts for it.
-type seat struct{ actor, via *Desk }
+type seat struct{ actor, via simulator }
 
 func (r *replay) newTask(ctx context.Context) error {
 	r.tasks++
 	r.task = fmt.Sprintf("task-%d", r.tasks)
-	_, err := r.desk.AddTask(ctx, NewTask{Task: blackboard.Task{ID: r.task, Description: "Replay what was recorded", SpecRef: "README.md",
+	_, err := r.desk.AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: r.task, Description: "Replay what was recorded", SpecRef: "README.md",
 		DoneWhen: "replay.md has 1 line", Scope: "replay.md", Type: "docs"}})
 	return err
 }
@@ -100,10 +101,10 @@ func (r *replay) one(ctx context.Context, in history.Interaction, again bool) (R
 	}
 	post := PoststepInput{Task: r.task, Kind: kind, Response: in.Response.RawResponse, EmptyCommit: true, Reasked: again}
 	if kind == role.Planner {
-		post.Task = PlannerRuns
+		post.Task = verb.PlannerRuns
 	}
 	var out Poststepped
-	s.actor.allowEmpty, s.actor.Scripted = true, r.desk.Scripted
+	s.actor.AllowEmpty, s.actor.Scripted = true, r.desk.Scripted
 	if err := s.actor.simulate(ctx, post, standing{status: before, epoch: 1}, &out); err != nil {
 		return run, err
 	}
@@ -143,9 +144,9 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 		return in.Liza.Event + " is no run"
 	case kind != role.Planner && kind != role.Coder && kind != role.Reviewer:
 		return "what it wrote was delivered, not judged"
-	case in.Liza.Effect == string(ByVerbs), in.Response.Status == history.Success && problem != nil:
+	case in.Liza.Effect == string(verb.ByVerbs), in.Response.Status == history.Success && problem != nil:
 		return "the outcome came from verbs"
-	case in.Liza.Effect == string(Dropped):
+	case in.Liza.Effect == string(verb.Dropped):
 		return "the task had been taken away from it"
 	case !foreign && in.Liza.Effect == "", in.Response.Status == history.TimedOut:
 		return cmp.Or(in.Liza.Error, "the run ended without an answer")
@@ -194,14 +195,14 @@ func (r *replay) seat(ctx context.Context, id string, as blackboard.Role) (seat,
 	if s, ok := r.seats[id]; ok {
 		return s, nil
 	}
-	person, program := *r.desk, *r.desk
-	person.Caller = Caller{As: id, Person: r.desk.Caller.Person}
-	registered, err := person.Register(ctx, RegisterInput{ID: id, Role: as})
+	person, program := *r.desk.Desk, *r.desk.Desk
+	person.Caller = verb.Caller{As: id, Person: r.desk.Caller.Person}
+	registered, err := person.Register(ctx, verb.RegisterInput{ID: id, Role: as})
 	if err != nil {
 		return seat{}, err
 	}
-	program.Caller = Caller{AgentID: id, Token: registered.Token}
-	r.seats[id] = seat{&program, &person}
+	program.Caller = verb.Caller{AgentID: id, Token: registered.Token}
+	r.seats[id] = seat{simulator{&program}, simulator{&person}}
 	return r.seats[id], nil
 }
 
@@ -238,23 +239,23 @@ func (r *replay) towards(ctx context.Context, t *blackboard.Task, want blackboar
 		_, err := r.desk.Unhold(ctx, t.ID)
 		return err
 	case t.Status == blackboard.Claimed && fresh:
-		_, err := r.seats[t.AssignedTo].actor.Release(ctx, ReleaseInput{Task: t.ID, Coder: true, Reason: "replay"})
+		_, err := r.seats[t.AssignedTo].actor.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "replay"})
 		return err
 	case t.Status == blackboard.Claimed:
 		coder := r.seats[t.AssignedTo].actor
-		coder.allowEmpty = true
+		coder.AllowEmpty = true
 		if err := coder.commitNothing(ctx, t.ID); err != nil {
 			return err
 		}
-		_, err := coder.Submit(ctx, SubmitInput{Task: t.ID})
+		_, err := coder.Submit(ctx, verb.SubmitInput{Task: t.ID})
 		return err
 	case t.Status == blackboard.Blocked:
-		if _, err := r.desk.Unblock(ctx, WayOut{Task: t.ID, Reason: "replay"}); err != nil {
+		if _, err := r.desk.Unblock(ctx, verb.WayOut{Task: t.ID, Reason: "replay"}); err != nil {
 			return r.newTask(ctx) // two coders failed: only another task can follow
 		}
 		return nil
 	case t.Status == blackboard.ReadyForReview && t.ReviewingBy != "" && want == blackboard.ReadyForReview:
-		_, err := r.desk.Release(ctx, ReleaseInput{Task: t.ID, Reviewer: true, Force: true, Reason: "replay"})
+		_, err := r.desk.Release(ctx, verb.ReleaseInput{Task: t.ID, Reviewer: true, Force: true, Reason: "replay"})
 		return err
 	case t.Status == blackboard.ReadyForReview && (want == blackboard.Rejected || want == blackboard.IntegrationFailed):
 		return r.judge(ctx, t.ID, want)
@@ -281,7 +282,7 @@ func (r *replay) judge(ctx context.Context, task string, want blackboard.Status)
 	if err := s.via.claimFor(ctx, PoststepInput{Task: task, Kind: role.Reviewer}); err != nil {
 		return err
 	}
-	in := VerdictInput{Task: task, Verdict: "approve"}
+	in := verb.VerdictInput{Task: task, Verdict: "approve"}
 	if want == blackboard.Rejected {
 		in.Verdict, in.Reason = "reject", "replay.md:1 is rejected, as it was recorded"
 	}

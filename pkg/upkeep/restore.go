@@ -1,4 +1,4 @@
-package verb
+package upkeep
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
+	"liza/pkg/verb"
 )
 
 // restorer is a store that keeps what was; all but those of tests do.
@@ -19,7 +20,7 @@ type restorer interface {
 	Edit(ctx context.Context, op store.Op, base, text []byte) (store.Edited, error)
 }
 
-func (d *Desk) restorer() (restorer, error) {
+func restorerOf(d *verb.Desk) (restorer, error) {
 	if r, ok := d.Store.(restorer); ok {
 		return r, nil
 	}
@@ -35,15 +36,15 @@ type Restored struct {
 
 // Restore puts an old state back as a new revision (protocol 14, B01 and B06). Only a
 // person may; the state may be damaged.
-func (d *Desk) Restore(ctx context.Context, revision int) (Restored, error) {
-	r, err := d.restorer()
+func Restore(ctx context.Context, d *verb.Desk, revision int) (Restored, error) {
+	r, err := restorerOf(d)
 	if err == nil {
 		err = d.PersonOnly(ctx, "restore the state")
 	}
 	if err != nil {
 		return Restored{}, err
 	}
-	before := d.lastState(ctx)
+	before := d.LastState(ctx)
 	now, kept, err := r.Restore(ctx, store.Op{Name: "restore", Agent: blackboard.Human}, revision)
 	out := Restored{Revision: now, From: revision, Kept: kept}
 	if err != nil || before.Tip() == "" {
@@ -62,8 +63,8 @@ func (d *Desk) Restore(ctx context.Context, revision int) (Restored, error) {
 }
 
 // Content is the text of the state that had a revision.
-func (d *Desk) Content(revision int) ([]byte, error) {
-	r, err := d.restorer()
+func Content(d *verb.Desk, revision int) ([]byte, error) {
+	r, err := restorerOf(d)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +72,8 @@ func (d *Desk) Content(revision int) ([]byte, error) {
 }
 
 // Whole says of the state that had a revision how many tasks it has, and what is wrong with it; "" when it is valid.
-func (d *Desk) Whole(revision int) (tasks int, problem string, err error) {
-	r, err := d.restorer()
+func Whole(d *verb.Desk, revision int) (tasks int, problem string, err error) {
+	r, err := restorerOf(d)
 	if err != nil {
 		return 0, "", err
 	}
@@ -80,8 +81,8 @@ func (d *Desk) Whole(revision int) (tasks int, problem string, err error) {
 }
 
 // Snapshots are the states that can be put back, the newest first: some twenty, or all.
-func (d *Desk) Snapshots(all bool) ([]store.Snapshot, error) {
-	r, err := d.restorer()
+func Snapshots(d *verb.Desk, all bool) ([]store.Snapshot, error) {
+	r, err := restorerOf(d)
 	switch {
 	case err != nil:
 		return nil, err
@@ -94,8 +95,8 @@ func (d *Desk) Snapshots(all bool) ([]store.Snapshot, error) {
 // Edit has a person edit the state: open gets its text and returns what became of it. What
 // others wrote meanwhile stays. When the edit breaks a rule or meets other changes, open is
 // called again with the text as it was left and the error; it returns nil to give up.
-func (d *Desk) Edit(ctx context.Context, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
-	r, err := d.restorer()
+func Edit(ctx context.Context, d *verb.Desk, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
+	r, err := restorerOf(d)
 	if err == nil {
 		err = d.PersonOnly(ctx, "edit the state")
 	}

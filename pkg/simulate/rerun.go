@@ -1,4 +1,4 @@
-package verb
+package simulate
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/safefile"
+	"liza/pkg/verb"
 )
 
 // RerunInput says how a task starts again.
@@ -23,16 +24,17 @@ type RerunInput struct {
 
 // Rerun starts a task again from nothing (roles-and-knowledge 7.5): UNCLAIMED, counters at
 // zero, a new epoch, its history in the archive. It is for people.
-func (d *Desk) Rerun(ctx context.Context, in RerunInput) (Restepped, error) {
-	out := Restepped{Done: Done{Task: in.Task}}
+func Rerun(ctx context.Context, desk *verb.Desk, in RerunInput) (Restepped, error) {
+	d := simulator{desk}
+	out := Restepped{Done: verb.Done{Task: in.Task}}
 	t, err := d.idle(ctx, in.Task, "start a task again")
 	if err != nil {
 		return out, err
 	}
-	input := d.input()
+	input := d.Input()
 	input.Reason, input.CleanGit = "from nothing", in.CleanGit
 	archive := d.archiveOf(t)
-	out.Archive, out.Epoch = d.rel(archive), max(t.Epoch, 1)+1
+	out.Archive, out.Epoch = d.Rel(archive), max(t.Epoch, 1)+1
 	out.Done, err = d.startAgain(ctx, t, "rerun", input, (*blackboard.State).Rerun, func() ([]string, error) {
 		if in.KeepFiles {
 			if err := d.keepFiles(ctx, t, filepath.Join(archive, "files")); err != nil {
@@ -40,7 +42,7 @@ func (d *Desk) Rerun(ctx context.Context, in RerunInput) (Restepped, error) {
 			}
 		}
 		if in.CleanGit {
-			if err := d.dropWorktree(ctx, t.ID); err != nil {
+			if err := d.DropWorktree(ctx, t.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -54,7 +56,7 @@ func (d *Desk) Rerun(ctx context.Context, in RerunInput) (Restepped, error) {
 }
 
 // retire moves the history of a task away and begins a new one.
-func (d *Desk) retire(ctx context.Context, t *blackboard.Task, to string, epoch int) error {
+func (d simulator) retire(ctx context.Context, t *blackboard.Task, to string, epoch int) error {
 	event := history.Happened(history.Rerun, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})
 	event.Liza.StatusBefore, event.Liza.StatusAfter = string(t.Status), string(blackboard.Unclaimed)
 	event.Liza.CommitAfter, event.Liza.Epoch = d.commitOf(ctx, t.ID), epoch
@@ -62,7 +64,7 @@ func (d *Desk) retire(ctx context.Context, t *blackboard.Task, to string, epoch 
 }
 
 // keepFiles copies what is not committed in a task's worktree, and the evidence of its runs.
-func (d *Desk) keepFiles(ctx context.Context, t *blackboard.Task, to string) error {
+func (d simulator) keepFiles(ctx context.Context, t *blackboard.Task, to string) error {
 	dir := d.Repo.WorktreePath(t.ID)
 	w, err := d.Repo.Inspect(ctx, dir)
 	if err != nil || !w.Exists {
@@ -71,7 +73,7 @@ func (d *Desk) keepFiles(ctx context.Context, t *blackboard.Task, to string) err
 	files := w.Dirty
 	list, err := d.Interactions(t.ID).Read()
 	if err != nil {
-		d.progress("%v", err) // what the history does not tell is in the attic all the same
+		d.Progressf("%v", err) // what the history does not tell is in the attic all the same
 	}
 	for _, in := range list {
 		files = append(files, in.Response.EvidenceFiles...)

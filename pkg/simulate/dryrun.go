@@ -1,4 +1,4 @@
-package verb
+package simulate
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/role"
 	"liza/pkg/store"
+	"liza/pkg/verb"
 )
 
 // RehearsePoststep says what Poststep would do, and writes nothing: the answer takes the
 // same path over a copy of the board.
-func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststepped, error) {
+func RehearsePoststep(ctx context.Context, desk *verb.Desk, in PoststepInput) (Poststepped, error) {
+	d := simulator{desk}
 	if err := d.PersonOnly(ctx, "simulate a run"); err != nil {
 		return Poststepped{}, err
 	}
@@ -29,12 +31,13 @@ func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststep
 	if err != nil {
 		return Poststepped{}, err
 	}
-	r.State.Agents[r.Agent].TokenHash = HashToken(rehearsed)
+	r.State.Agents[r.Agent].TokenHash = verb.HashToken(rehearsed)
 	board := &rehearsalStore{Memory: store.NewMemory(r.State)}
-	copied := *d
+	on := *desk
+	copied := simulator{&on}
 	copied.Store, copied.Progress, copied.At = board, nil, nil
-	copied.Caller = Caller{AgentID: r.Agent, Token: rehearsed}
-	copied.allowEmpty, copied.rehearsal = in.EmptyCommit, true
+	copied.Caller = verb.Caller{AgentID: r.Agent, Token: rehearsed}
+	copied.AllowEmpty, copied.Rehearsal = in.EmptyCommit, true
 	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: r.Agent, StatusBefore: from.status, EvidenceFiles: d.evidenceOf(in), DryRun: true}
 	if r.Warning != "" {
 		out.Warnings = append(out.Warnings, "the run could not begin now: "+r.Warning)
@@ -50,7 +53,7 @@ func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststep
 	if err != nil {
 		return out, err
 	}
-	run := Run{Kind: string(in.Kind), Task: in.Task, Output: in.Response, Strict: d.Config().Exit.Strict}
+	run := verb.Run{Kind: string(in.Kind), Task: in.Task, Output: in.Response, Strict: d.Config().Exit.Strict}
 	if in.Kind == role.Planner {
 		run.Task = ""
 	}
@@ -78,14 +81,14 @@ func (d *Desk) RehearsePoststep(ctx context.Context, in PoststepInput) (Poststep
 
 // foreseeReview gives a rehearsed review the checks that it would see. rejected is why there
 // would be nothing left to judge.
-func (d *Desk) foreseeReview(ctx context.Context, r *Rehearsal) (open []string, rejected string, err error) {
+func (d simulator) foreseeReview(ctx context.Context, r *Rehearsal) (open []string, rejected string, err error) {
 	if r.Kind != role.Reviewer {
 		return nil, "", nil
 	}
 	if open, err = d.ForeseeChecks(ctx, r.State, r.Task); err != nil || r.Task.Review == nil || !d.Config().Review.SkipAgentOnError {
 		return open, "", err
 	}
-	return open, errorsFound(r.Task.Review.Findings), nil
+	return open, verb.ErrorsFound(r.Task.Review.Findings), nil
 }
 
 // rehearsalStore is a board that nobody else sees. The circuit breaker does not look at it:
@@ -102,13 +105,13 @@ func (r *rehearsalStore) Update(ctx context.Context, op store.Op, change func(*b
 }
 
 // rehearseRun claims the work on a copy of the board.
-func (d *Desk) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal, error) {
+func (d simulator) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal, error) {
 	view, err := d.View(ctx)
 	if err != nil {
 		return Rehearsal{}, err
 	}
 	r := Rehearsal{State: view.Clone(), Kind: in.Kind}
-	d.prepare(r.State)
+	d.Prepare(r.State)
 	switch in.Kind {
 	case role.Planner:
 		r.enter(d, blackboard.RolePlanner)
@@ -125,30 +128,30 @@ func (d *Desk) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal, er
 
 // rehearseAnswer is Apply on the copy. What lies outside of the board is left out: a
 // planner's checkpoint, and the worktree that a claim would make.
-func (d *Desk) rehearseAnswer(ctx context.Context, in PoststepInput, run Run, out *Poststepped) (Outcome, error) {
+func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run verb.Run, out *Poststepped) (verb.Outcome, error) {
 	exit, _, problem := exitcmd.Parse(run.Output, run.Kind, run.Strict)
 	if in.Kind == role.Planner && (exit == nil || exit.Action == "STUCK") {
 		out.StatusAfter = blackboard.AtCheckpoint
 		if exit == nil {
 			out.Problem = problem.Error()
-			return Outcome{Note: "planning failed"}, nil
+			return verb.Outcome{Note: "planning failed"}, nil
 		}
-		return Outcome{Action: exit.Action, Summary: exit.Summary, Note: "stuck"}, nil
+		return verb.Outcome{Action: exit.Action, Summary: exit.Summary, Note: "stuck"}, nil
 	}
-	var o Outcome
+	var o verb.Outcome
 	var err error
 	if in.Kind == role.Coder && exit != nil && exit.Action == "COMPLETED" {
 		o, err = d.rehearseSubmit(ctx, in, exit)
 	} else {
 		o, err = d.Apply(ctx, run)
 	}
-	if err == nil && o.Effect == Reask {
+	if err == nil && o.Effect == verb.Reask {
 		out.Problem = o.Problem
 		if in.Kind == role.Planner {
 			out.StatusAfter = blackboard.AtCheckpoint
 			return o, nil
 		}
-		var ended Outcome
+		var ended verb.Outcome
 		ended, err = d.Unanswered(ctx, run, o.Problem, 1)
 		o.Status, o.Note = ended.Status, ended.Note
 	}
@@ -157,17 +160,17 @@ func (d *Desk) rehearseAnswer(ctx context.Context, in PoststepInput, run Run, ou
 
 // rehearseSubmit hands in what the worktree would hold: what is there, or after a fresh
 // claim nothing but the base, and perhaps an empty commit.
-func (d *Desk) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitcmd.Exit) (Outcome, error) {
-	out := Outcome{Effect: Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
+func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitcmd.Exit) (verb.Outcome, error) {
+	out := verb.Outcome{Effect: verb.Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
 	s, err := d.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	t := s.Task(in.Task)
-	d.keepInside(ctx, Run{Task: t.ID}, exit)
+	d.KeepInside(ctx, verb.Run{Task: t.ID}, exit)
 	facts := blackboard.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, TestGateExempt: true}
-	if d.worktreeOf(ctx, t.ID) != "" {
-		if facts, err = d.submissionFacts(ctx, s, t, ""); err != nil {
+	if d.WorktreeOf(ctx, t.ID) != "" {
+		if facts, err = d.SubmissionFacts(ctx, s, t, ""); err != nil {
 			return out, err
 		}
 	}
@@ -175,17 +178,17 @@ func (d *Desk) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitc
 		facts.Head = emptyCommit
 		facts.Commit, facts.EmptyDiff = emptyCommit, false
 	}
-	event := d.input()
+	event := d.Input()
 	event.Summary, event.NoTests, event.Submission = exit.Summary, exit.NoTests, &facts
-	done, err := d.event(ctx, "submit", t.ID, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "submit", t.ID, func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.Submit(in.Task, a, event, d.Now()); err != nil {
 			return err
 		}
 		s.Task(in.Task).LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
 		return nil
 	})
-	if again := guardProblem(err); again != "" {
-		out.Effect, out.Problem = Reask, again
+	if again := verb.GuardProblem(err); again != "" {
+		out.Effect, out.Problem = verb.Reask, again
 		return out, nil
 	}
 	out.Status = done.Status

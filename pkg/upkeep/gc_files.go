@@ -1,4 +1,4 @@
-package verb
+package upkeep
 
 import (
 	"context"
@@ -71,7 +71,7 @@ func (c *collector) texts(ctx context.Context) error {
 		old[filepath.Dir(path)] = append(old[filepath.Dir(path)], path)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(old)) {
-		c.drop("file", fmt.Sprintf("%s: %s", c.rel(dir), plural(len(old[dir]), "file", "files")), "older than the sprint before this one", func() error {
+		c.drop("file", fmt.Sprintf("%s: %s", c.Rel(dir), plural(len(old[dir]), "file", "files")), "older than the sprint before this one", func() error {
 			var errs []error
 			for _, path := range old[dir] {
 				errs = append(errs, os.Remove(path))
@@ -105,7 +105,7 @@ func (c *collector) histories(ctx context.Context) error {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), "_") || !over || c.Now().Sub(newest(dir)) < time.Duration(keep)*24*time.Hour {
 			continue
 		}
-		c.drop("file", c.rel(dir), fmt.Sprintf("%s, and history.retention_days is %d", why, keep), func() error { return os.RemoveAll(dir) })
+		c.drop("file", c.Rel(dir), fmt.Sprintf("%s, and history.retention_days is %d", why, keep), func() error { return os.RemoveAll(dir) })
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (c *collector) temporary(context.Context) error {
 					continue
 				}
 			}
-			c.drop("file", c.rel(path), "its writer is gone", func() error { return os.Remove(path) })
+			c.drop("file", c.Rel(path), "its writer is gone", func() error { return os.Remove(path) })
 		}
 	}
 	entries, err := os.ReadDir(c.Project.Tmp())
@@ -152,7 +152,7 @@ func (c *collector) temporary(context.Context) error {
 	}
 	for _, e := range entries {
 		if path := filepath.Join(c.Project.Tmp(), e.Name()); c.strayed(path) && c.Now().Sub(newest(path)) > stray {
-			c.drop("file", c.rel(path), "scratch of a program that has ended", func() error { return os.RemoveAll(path) })
+			c.drop("file", c.Rel(path), "scratch of a program that has ended", func() error { return os.RemoveAll(path) })
 		}
 	}
 	return err

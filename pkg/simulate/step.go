@@ -1,4 +1,4 @@
-package verb
+package simulate
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/verb"
 )
 
 // NextStep is what a task waits for.
@@ -18,9 +19,10 @@ type NextStep struct {
 
 // Step says which run the status of a task calls for (roles-and-knowledge 7.4); PlannerRuns
 // stands for the planner. A status that waits for somebody else is refused.
-func (d *Desk) Step(ctx context.Context, task string) (NextStep, error) {
+func Step(ctx context.Context, desk *verb.Desk, task string) (NextStep, error) {
+	d := simulator{desk}
 	out := NextStep{Task: task}
-	if task == PlannerRuns {
+	if task == verb.PlannerRuns {
 		out.Kind = role.Planner
 		return out, nil
 	}
@@ -30,10 +32,10 @@ func (d *Desk) Step(ctx context.Context, task string) (NextStep, error) {
 	}
 	t := s.Task(task)
 	if t == nil {
-		if err := d.known(ctx, task); err != nil {
+		if err := d.Known(ctx, task); err != nil {
 			return out, err
 		}
-		return out, refused("liza show "+task, "task %s is archived: there is nothing left to do", task)
+		return out, blackboard.Refuse(blackboard.ExitRefused, "liza show "+task, "task %s is archived: there is nothing left to do", task)
 	}
 	out.Status = t.Status
 	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
@@ -46,9 +48,9 @@ func (d *Desk) Step(ctx context.Context, task string) (NextStep, error) {
 	case t.Status == blackboard.Approved:
 		out.Merge = true
 	case t.Status == blackboard.Claimed:
-		return out, refused("liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
+		return out, blackboard.Refuse(blackboard.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
 	default:
-		return out, refused(wayOn(t), "task %s is %s: no run can be started for it", task, t.Status)
+		return out, blackboard.Refuse(blackboard.ExitRefused, wayOn(t), "task %s is %s: no run can be started for it", task, t.Status)
 	}
 	return out, nil
 }

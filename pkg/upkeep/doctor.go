@@ -1,4 +1,4 @@
-package verb
+package upkeep
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/verb"
 )
 
 // Severities of a Finding.
@@ -39,10 +40,14 @@ func (f *findings) add(check, severity, subject, next, evidence, format string, 
 	*f = append(*f, Finding{Check: check, Severity: severity, Subject: subject, Next: next, Evidence: evidence, Message: fmt.Sprintf(format, args...)})
 }
 
+// examiner is a desk that is looked at.
+type examiner struct{ *verb.Desk }
+
 // Examine looks at the board and the repository for what crashes leave, and says what the
 // next recovery would do about it (protocol 6.4, 7.4, 8.3). It changes nothing. s is a
 // snapshot; the last valid one will do.
-func (d *Desk) Examine(ctx context.Context, s *blackboard.State) []Finding {
+func Examine(ctx context.Context, desk *verb.Desk, s *blackboard.State) []Finding {
+	d := examiner{desk}
 	var f findings
 	d.registrationsOf(s, &f)
 	d.claimsOf(s, &f)
@@ -60,7 +65,7 @@ func (d *Desk) Examine(ctx context.Context, s *blackboard.State) []Finding {
 // recovers is the command after which the recovery of any supervisor has run.
 const recovers = "liza run"
 
-func (d *Desk) registrationsOf(s *blackboard.State, f *findings) {
+func (d examiner) registrationsOf(s *blackboard.State, f *findings) {
 	facts, now := d.Facts(), d.Now()
 	alive := 0
 	for _, id := range slices.Sorted(maps.Keys(s.Agents)) {
@@ -87,7 +92,7 @@ func (d *Desk) registrationsOf(s *blackboard.State, f *findings) {
 }
 
 // childOf looks at the recorded program of an entry.
-func (d *Desk) childOf(id string, e *blackboard.Agent, live blackboard.Liveness, f *findings) {
+func (d examiner) childOf(id string, e *blackboard.Agent, live blackboard.Liveness, f *findings) {
 	c := e.Child
 	if c == nil || live == blackboard.Alive || live == blackboard.Unknown {
 		return
@@ -99,7 +104,7 @@ func (d *Desk) childOf(id string, e *blackboard.Agent, live blackboard.Liveness,
 	case e.BootID != d.Proc.BootID:
 		f.add("process", SeverityInfo, id, recovers, "of a former boot", "%s of %s is gone; the next recovery takes it off the board", process, id)
 	case d.Proc.Running == nil:
-	case d.processGone(c.PID, c.PIDStart):
+	case d.ProcessGone(c.PID, c.PIDStart):
 		f.add("process", SeverityInfo, id, recovers, "", "%s of %s has ended; the next recovery takes it off the board", process, id)
 	default:
 		f.add("process", SeverityWarning, id, recovers, fmt.Sprintf("pid %d with start time %d, run %d, since %s", c.PID, c.PIDStart, c.Run, c.Started),
@@ -108,7 +113,7 @@ func (d *Desk) childOf(id string, e *blackboard.Agent, live blackboard.Liveness,
 }
 
 // claimsOf looks at claims, review claims and reservations.
-func (d *Desk) claimsOf(s *blackboard.State, f *findings) {
+func (d examiner) claimsOf(s *blackboard.State, f *findings) {
 	facts, now := d.Facts(), d.Now()
 	for _, t := range s.Tasks {
 		if t == nil {
@@ -138,9 +143,9 @@ func (d *Desk) claimsOf(s *blackboard.State, f *findings) {
 }
 
 // branchOf looks at the integration branch.
-func (d *Desk) branchOf(ctx context.Context, s *blackboard.State, f *findings) error {
+func (d examiner) branchOf(ctx context.Context, s *blackboard.State, f *findings) error {
 	branch := s.IntegrationBranch()
-	head, err := d.tipOf(ctx, s)
+	head, err := d.TipOf(ctx, s)
 	switch {
 	case err != nil:
 		return err
@@ -176,8 +181,8 @@ func (d *Desk) branchOf(ctx context.Context, s *blackboard.State, f *findings) e
 }
 
 // behindOf compares the integration branch with its base branch.
-func (d *Desk) behindOf(ctx context.Context, s *blackboard.State, head string, f *findings) {
-	base, guessed, n, err := d.behind(ctx, s, head)
+func (d examiner) behindOf(ctx context.Context, s *blackboard.State, head string, f *findings) {
+	base, guessed, n, err := d.BehindTip(ctx, s, head)
 	if err != nil || base == "" {
 		return // a branch that cannot be looked at is told elsewhere
 	}
@@ -198,10 +203,10 @@ func BehindText(branch, base string, n int) string {
 }
 
 // locksOf looks at git's lock files.
-func (d *Desk) locksOf(ctx context.Context, _ *blackboard.State, f *findings) error {
+func (d examiner) locksOf(ctx context.Context, _ *blackboard.State, f *findings) error {
 	locks, err := d.Repo.LockFiles(ctx)
 	for _, l := range locks {
-		name, age := d.rel(l.Path), d.Now().Sub(l.Made).Round(time.Second)
+		name, age := d.Rel(l.Path), d.Now().Sub(l.Made).Round(time.Second)
 		main := filepath.Dir(l.Path) == d.Project.GitDir && filepath.Base(l.Path) == "index.lock"
 		switch {
 		case l.Busy != "":
@@ -216,7 +221,7 @@ func (d *Desk) locksOf(ctx context.Context, _ *blackboard.State, f *findings) er
 }
 
 // mergesOf looks for merges that were begun and not ended (protocol 8.3).
-func (d *Desk) mergesOf(ctx context.Context, s *blackboard.State, f *findings) error {
+func (d examiner) mergesOf(ctx context.Context, s *blackboard.State, f *findings) error {
 	head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return err
@@ -250,7 +255,7 @@ func (d *Desk) mergesOf(ctx context.Context, s *blackboard.State, f *findings) e
 }
 
 // worktreesOf compares worktrees and branches with the board.
-func (d *Desk) worktreesOf(ctx context.Context, s *blackboard.State, f *findings) error {
+func (d examiner) worktreesOf(ctx context.Context, s *blackboard.State, f *findings) error {
 	all, err := d.Repo.Worktrees(ctx)
 	if err != nil {
 		return err
@@ -287,8 +292,8 @@ func (d *Desk) worktreesOf(ctx context.Context, s *blackboard.State, f *findings
 	return nil
 }
 
-func (d *Desk) worktreeFinding(s *blackboard.State, w git.Worktree, id string, f *findings) {
-	name, t := d.rel(w.Path), s.Task(id)
+func (d examiner) worktreeFinding(s *blackboard.State, w git.Worktree, id string, f *findings) {
+	name, t := d.Rel(w.Path), s.Task(id)
 	switch {
 	case w.Prunable:
 		f.add("worktree", SeverityInfo, name, recovers, "git knows it", "its folder is gone")
