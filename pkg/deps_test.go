@@ -41,6 +41,8 @@ func imports(names ...string) []string { return names }
 var rules = map[string]rule{
 	"blackboard": {level: 0, reason: "the rules of the state are pure, so that every one can be tested without waiting",
 		not: []string{"os", "os/exec", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
+	"blackboard/audit": {level: 0, may: imports("blackboard"), reason: "what a state must say does not depend on how it came about; transitions know nothing of it",
+		not: []string{"os", "os/exec", "log", "log/slog", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
 	"agent":          {level: 0, reason: "an adapter must work for any supervisor"},
 	"agent/scripted": {level: 0, may: imports("agent"), reason: "it stands in for a program that knows nothing of Liza"},
 	"safefile":       {level: 0, reason: "it must not know what is in the file"},
@@ -64,7 +66,7 @@ var rules = map[string]rule{
 	"review": {level: 2, may: imports("blackboard", "git", "safefile"), reason: "checks return findings; others store them"},
 
 	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
-	"store": {level: 2, may: imports("blackboard", "history", "yamldoc", "safefile", "seal"),
+	"store": {level: 2, may: imports("blackboard", "blackboard/audit", "history", "yamldoc", "safefile", "seal"),
 		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
 	"store/storetest": {level: 2, may: imports("blackboard", "history", "store"), reason: "every backend must pass it"},
 	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols"),

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"unicode"
 
-	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/watch"
 )
 
@@ -290,7 +290,7 @@ func validationTable() string {
 	var b strings.Builder
 	b.WriteString("| rule | severity | W | F | what breaks it |\n|---|---|---|---|---|\n")
 	mark := map[bool]string{true: "y", false: ""}
-	for _, r := range blackboard.RulesOfValidation() {
+	for _, r := range audit.Rules {
 		fmt.Fprintf(&b, "| <a id=%q></a>%s | %s | %s | %s | %s |\n", r.ID, r.ID, r.Severity, mark[r.OnWrite], map[bool]string{true: "F"}[r.Fixable], r.Text)
 	}
 	return b.String()

@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -155,10 +156,10 @@ func (s *State) Beat(a Actor, now time.Time) error {
 	}
 	e.LeaseExpires = s.lease(now)
 	for t := range s.each() {
-		if t.Status == Claimed && t.AssignedTo == a.ID && registrationOf(e, t.ClaimGeneration) {
+		if t.Status == Claimed && t.AssignedTo == a.ID && RegistrationOf(e, t.ClaimGeneration) {
 			s.Own(t).LeaseExpires = e.LeaseExpires
 		}
-		if t.Status == ReadyForReview && t.ReviewingBy == a.ID && registrationOf(e, t.ReviewingGeneration) {
+		if t.Status == ReadyForReview && t.ReviewingBy == a.ID && RegistrationOf(e, t.ReviewingGeneration) {
 			s.Own(t).ReviewLeaseExpires = e.LeaseExpires
 		}
 	}
@@ -177,9 +178,9 @@ func (s *State) Unregister(id string, a Actor, force bool, now time.Time) error 
 	}
 	for t := range s.each() {
 		switch {
-		case t.Status == Claimed && t.AssignedTo == id && registrationOf(e, t.ClaimGeneration):
+		case t.Status == Claimed && t.AssignedTo == id && RegistrationOf(e, t.ClaimGeneration):
 			return refuse("G21", ExitRefused, "liza release "+t.ID+" --reason T", "%s still holds %s", id, t.ID)
-		case t.Status == ReadyForReview && t.ReviewingBy == id && registrationOf(e, t.ReviewingGeneration):
+		case t.Status == ReadyForReview && t.ReviewingBy == id && RegistrationOf(e, t.ReviewingGeneration):
 			return refuse("G21", ExitRefused, "liza release "+t.ID+" --reviewer --reason T", "%s still reviews %s", id, t.ID)
 		}
 	}
@@ -223,11 +224,11 @@ func (s *State) Lapse(id string, facts ProcessFacts, now time.Time) bool {
 	over := TimeOf(now.Add(-grace - time.Second))
 	e.LeaseExpires = over
 	for t := range s.each() {
-		if t.Status == Claimed && t.AssignedTo == id && registrationOf(e, t.ClaimGeneration) {
+		if t.Status == Claimed && t.AssignedTo == id && RegistrationOf(e, t.ClaimGeneration) {
 			t = s.Own(t)
 			t.LeaseExpires = over
 		}
-		if t.Status == ReadyForReview && t.ReviewingBy == id && registrationOf(e, t.ReviewingGeneration) {
+		if t.Status == ReadyForReview && t.ReviewingBy == id && RegistrationOf(e, t.ReviewingGeneration) {
 			t = s.Own(t)
 			t.ReviewLeaseExpires = over
 		}
@@ -259,4 +260,19 @@ func (s *State) Forget(facts ProcessFacts, now time.Time) bool {
 		changed = true
 	}
 	return changed
+}
+
+// CompareAgentIDs puts coder-2 before coder-10, and malformed ids last.
+func CompareAgentIDs(a, b string) int {
+	roleA, numberA, okA := ParseAgentID(a)
+	roleB, numberB, okB := ParseAgentID(b)
+	switch {
+	case okA && okB:
+		return cmp.Or(cmp.Compare(roleA, roleB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
+	case okA:
+		return -1
+	case okB:
+		return 1
+	}
+	return cmp.Compare(a, b)
 }

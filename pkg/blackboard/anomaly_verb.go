@@ -19,11 +19,11 @@ func (s *State) ReportAnomaly(task, kind string, details Settings, a Actor, now 
 	case blank(kind):
 		return nil, refuse("G09", ExitUsage, "liza help anomaly", "--type is empty")
 	case !ok:
-		return nil, refuse("G09", ExitUsage, "liza help anomaly", "unknown type '%s'%s; a type of your own begins with x-", kind, nearestHint(kind, anomalyNames()))
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "unknown type '%s'%s; a type of your own begins with x-", kind, NearestHint(kind, anomalyNames()))
 	case len(missing) > 0:
 		return nil, refuse("G09", ExitUsage, "liza help anomaly", "%s needs %s", kind, "--detail "+strings.Join(missing, "=… --detail ")+"=…")
 	case !known.MayReport(a.ID):
-		return nil, refuse("G03", ExitRefused, "liza help anomaly", "%s may not report %s; human or %s may", article(a, by.party), kind, orList(known.Reporters))
+		return nil, refuse("G03", ExitRefused, "liza help anomaly", "%s may not report %s; human or %s may", article(a, by.party), kind, OrList(known.Reporters))
 	case blank(task):
 		return nil, refuse("G09", ExitUsage, "liza help anomaly", "--task is empty")
 	case s.Task(task) == nil:

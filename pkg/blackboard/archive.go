@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func (s *State) archived() map[string]Archived {
 
 // StatusOf is the status of a task on the board or, when it is not there, in the archive.
 func (s *State) StatusOf(id string) (Status, bool) {
-	if t := s.find(id); t != nil {
+	if t := s.Find(id); t != nil {
 		return t.Status, true
 	}
 	a, ok := s.archived()[id]
@@ -42,7 +43,7 @@ func (s *State) StatusOf(id string) (Status, bool) {
 }
 
 // ArchivedIDs are the ids of the tasks in the archive, sorted; a new task may have none of them.
-func (s *State) ArchivedIDs() []string { return sortedKeys(s.archived()) }
+func (s *State) ArchivedIDs() []string { return slices.Sorted(maps.Keys(s.archived())) }
 
 // ArchivedNow are the archived tasks that belong to the current sprint and are not on the
 // board, and what they were.
@@ -53,7 +54,7 @@ func (s *State) ArchivedNow() map[string]Status {
 	}
 	member, now := s.sprintMembers(), map[string]Status{}
 	for id, a := range all {
-		if s.find(id) == nil && (member(id) || a.Sprint == s.Sprint.ID && s.firstSprint()) {
+		if s.Find(id) == nil && (member(id) || a.Sprint == s.Sprint.ID && s.firstSprint()) {
 			now[id] = a.Status
 		}
 	}
@@ -116,7 +117,7 @@ func (s *State) sprintMembers() func(id string) bool {
 		}
 		known[id] = false // also while it is being looked at: a circle leads nowhere
 		var replaced List
-		if t := s.find(id); t != nil {
+		if t := s.Find(id); t != nil {
 			replaced = t.Supersedes
 		} else {
 			replaced = archived()[id].Supersedes
@@ -162,7 +163,7 @@ func (s *State) Archivable(before time.Time) []*Task {
 // set one, else of the newest entry at all.
 func (t *Task) Ended() time.Time {
 	for h := range t.backwards() {
-		if at, ok := h.Time.At(); ok && leadsTo(h) != nil {
+		if at, ok := h.Time.At(); ok && h.LeadsTo() != nil {
 			return at
 		}
 	}
@@ -172,6 +173,12 @@ func (t *Task) Ended() time.Time {
 	}
 	at, _ := t.Created.At()
 	return at
+}
+
+// Leaving is the status of a task that this change takes off the board for the archive.
+func (s *State) Leaving(id string) (Status, bool) {
+	status, ok := s.leaving[id]
+	return status, ok
 }
 
 // Archive takes the tasks off the board that Archivable lists, and returns their ids. The

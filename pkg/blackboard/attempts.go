@@ -46,7 +46,7 @@ func (t *Task) outcomeSoFar() string {
 		if outcome, ok := attemptOutcomes[h.Event]; ok {
 			return outcome
 		}
-		if isClaimEvent(h.Event) {
+		if IsClaimEvent(h.Event) {
 			break
 		}
 	}

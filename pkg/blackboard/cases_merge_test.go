@@ -1,8 +1,6 @@
 package blackboard
 
-import (
-	"testing"
-)
+import "testing"
 
 // The cases of protocol 15 about merges and figures, as far as the state shows them.
 

@@ -20,12 +20,12 @@ func (s *State) Discover(d *Discovery, a Actor, now time.Time) error {
 		return refuse("G09", ExitUsage, "liza help discover", "the text is empty")
 	case blank(d.During):
 		return refuse("G09", ExitUsage, "liza help discover", "--task is empty")
-	case s.find(d.During) == nil:
+	case s.Find(d.During) == nil:
 		return s.unknownTask(d.During)
-	case d.Severity != "" && !slices.Contains(severities, d.Severity):
-		return refuse("G09", ExitUsage, "liza help discover", "--severity '%s' must be %s", d.Severity, orList(severities))
-	case d.Urgency != "" && !slices.Contains(urgencies, d.Urgency):
-		return refuse("G09", ExitUsage, "liza help discover", "--urgency '%s' must be %s", d.Urgency, orList(urgencies))
+	case d.Severity != "" && !slices.Contains(Severities, d.Severity):
+		return refuse("G09", ExitUsage, "liza help discover", "--severity '%s' must be %s", d.Severity, OrList(Severities))
+	case d.Urgency != "" && !slices.Contains(Urgencies, d.Urgency):
+		return refuse("G09", ExitUsage, "liza help discover", "--urgency '%s' must be %s", d.Urgency, OrList(Urgencies))
 	}
 	s.admit(a, by, now)
 	d.ID = nextID("disc-", s.Discovered, func(d *Discovery) string { return d.ID })
@@ -54,7 +54,7 @@ func (s *State) ConvertDiscovery(id, task string, a Actor, now time.Time) error 
 		return refuse("G06", ExitRefused, "liza show "+id, "%s was converted to %s", id, d.ConvertedToTask)
 	case blank(task):
 		return refuse("G09", ExitUsage, "liza help convert", "--task is empty")
-	case s.find(task) == nil:
+	case s.Find(task) == nil:
 		return s.unknownTask(task)
 	}
 	s.admit(a, by, now)
@@ -118,7 +118,7 @@ func (s *State) ChangeSpec(c *SpecChange, task string, a Actor, now time.Time) (
 		return nil, refuse("G09", ExitUsage, "liza help spec-change", "--spec is empty")
 	case blank(c.Change):
 		return nil, refuse("G09", ExitUsage, "liza help spec-change", "--change is empty")
-	case task != "" && s.find(task) == nil:
+	case task != "" && s.Find(task) == nil:
 		return nil, s.unknownTask(task)
 	}
 	for old := range present(s.SpecChanges) {
@@ -157,3 +157,8 @@ func (s *State) afterLaunches(now time.Time) Time {
 	}
 	return TimeOf(now)
 }
+
+var (
+	Urgencies  = []string{"deferred", "immediate"}
+	Severities = []string{"critical", "high", "medium", "low"}
+)

@@ -5,7 +5,7 @@
 // data (protocol 4.3): each event has one function (Claim, Submit, Approve, …) that
 // picks the rule, checks who asks and every guard, applies the effects, and records
 // the history and journal entries. There is no other way to change a task's status.
-// Validate reports every violation of the rules of protocol 9 at once.
+// Package audit below has the rules that any state must keep, whoever wrote it.
 //
 // Everything here is pure: no file, no process, no clock, no random number. Time,
 // facts about git and facts about processes are arguments, so a function may run

@@ -43,7 +43,7 @@ var lapseReviewer = Effect{"a reviewer whose process is gone lapses (A13)", func
 }}
 
 func (m *move) lapse(id, generation string) {
-	if registrationOf(m.state.Agents[id], generation) {
+	if RegistrationOf(m.state.Agents[id], generation) {
 		m.state.Lapse(id, m.actor.Facts, m.now)
 	}
 }
@@ -61,7 +61,7 @@ var logExpiry = Effect{"the former holder: an attempt with outcome lapsed, curre
 	m.says("lease_expired", HistoryEntry{Holder: t.AssignedTo, Lease: t.LeaseExpires, Cause: why})
 	m.tells("lease_expired", t.AssignedTo+": "+why)
 	t.addAttempt(&Attempt{ClaimSeq: t.ClaimSeq, Agent: t.AssignedTo, Kind: string(RoleCoder), Outcome: "lapsed", Attic: m.in.Attic, Ended: TimeOf(m.now)})
-	m.state.freeAgent(t.AssignedTo, t.ID)
+	m.state.FreeAgent(t.AssignedTo, t.ID)
 }}
 
 var forgetOtherCoder = Effect{"another coder than the last claimant: review_cycles_current 0", func(m *move) {
@@ -168,12 +168,12 @@ var storeSubmission = Effect{"review_commit, no_tests; fixes done; review null; 
 var endClaim = Effect{"E-END-CLAIM", func(m *move) {
 	t := m.task
 	t.ClaimGeneration, t.LeaseExpires, t.Claiming = "", "", nil
-	m.state.freeAgent(t.AssignedTo, t.ID)
+	m.state.FreeAgent(t.AssignedTo, t.ID)
 }}
 
 var endReview = Effect{"E-END-REVIEW", func(m *move) {
 	t := m.task
-	m.state.freeAgent(t.ReviewingBy, t.ID)
+	m.state.FreeAgent(t.ReviewingBy, t.ID)
 	t.ReviewingBy, t.ReviewingGeneration, t.ReviewLeaseExpires = "", "", ""
 }}
 

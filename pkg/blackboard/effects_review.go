@@ -20,7 +20,7 @@ var endLapsedReview = Effect{"the lapsed reviewer: review_failures + 1, current_
 	m.says("lease_expired", HistoryEntry{Holder: t.ReviewingBy, Lease: t.ReviewLeaseExpires, Cause: why, What: "review"})
 	m.detail = ", after the lapsed review of " + t.ReviewingBy
 	t.ReviewFailures++
-	m.state.freeAgent(t.ReviewingBy, t.ID)
+	m.state.FreeAgent(t.ReviewingBy, t.ID)
 }}
 
 var grantReview = Effect{"reviewing_by, reviewing_generation, review_lease_expires, review_spec_hash; agent REVIEWING with current_task and lease", func(m *move) {
@@ -204,7 +204,7 @@ func (s *State) anomaliesBy(agent, task string) List {
 // caller has the review claim, and the commit is the one under review (G53, G54).
 func (s *State) RecordChecks(id string, a Actor, r *Review) error {
 	t, e := s.Task(id), s.Agents[a.ID]
-	if t == nil || t.Status != ReadyForReview || t.ReviewingBy != a.ID || !registrationOf(e, t.ReviewingGeneration) || t.ReviewCommit != r.Commit {
+	if t == nil || t.Status != ReadyForReview || t.ReviewingBy != a.ID || !RegistrationOf(e, t.ReviewingGeneration) || t.ReviewCommit != r.Commit {
 		return refuse("G53", ExitLeaseLost, "liza show "+id, "the review claim on %s ended while it was checked", id)
 	}
 	t.Review = r

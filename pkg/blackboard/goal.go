@@ -176,7 +176,7 @@ func (s *State) ResumeSprint(decision, note string, a Actor, now time.Time) erro
 		decision = "CONTINUE"
 	}
 	if !List(Decisions).Has(decision) {
-		return refuse("G09", ExitUsage, "liza help resume", "decision '%s' is unknown; it must be %s", decision, orList(Decisions))
+		return refuse("G09", ExitUsage, "liza help resume", "decision '%s' is unknown; it must be %s", decision, OrList(Decisions))
 	}
 	if s.Sprint == nil {
 		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")

@@ -86,7 +86,7 @@ var actorFree = Guard{"G21", "the agent has no other task", func(m *move) error 
 
 // gatesStillPass refuses what a plan would have refused, for tasks that people write by hand.
 var gatesStillPass = Guard{"G12", "nobody has claimed the task before, then the gates pass: description, spec_ref, done_when, scope", func(m *move) error {
-	if !m.task.unplanned() {
+	if !m.task.Unplanned() {
 		return nil
 	}
 	missing := slices.DeleteFunc(m.task.Gates(), func(why string) bool { return why == "missing: scope" }) // a warning everywhere
@@ -96,8 +96,8 @@ var gatesStillPass = Guard{"G12", "nobody has claimed the task before, then the 
 	return nil
 }}
 
-// unplanned reports whether nobody but the gates has looked at the task yet.
-func (t *Task) unplanned() bool { return t.Status == Unclaimed && t.ClaimSeq == 0 }
+// Unplanned reports whether nobody but the gates has looked at the task yet.
+func (t *Task) Unplanned() bool { return t.Status == Unclaimed && t.ClaimSeq == 0 }
 
 var notReservedByOther = Guard{"G22", "there is no reservation by another, or it is over", func(m *move) error {
 	c := m.task.Claiming

@@ -2,6 +2,8 @@ package blackboard
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +28,7 @@ var idNew = Guard{"G11", "the id is new, without regard to case, also in the arc
 		}
 	}
 	archived := m.state.archived()
-	for _, id := range sortedKeys(archived) {
+	for _, id := range slices.Sorted(maps.Keys(archived)) {
 		if strings.EqualFold(id, m.task.ID) {
 			return refuse("G11", ExitRefused, "liza show "+id, "task %s exists in the archive (%s)", id, archived[id].Status)
 		}
@@ -83,7 +85,7 @@ func (s *State) DependencyProblem(id string) string {
 		return fmt.Sprintf("task %s is ABANDONED; nothing can depend on it", id)
 	case st == Superseded:
 		by := "another task"
-		if t := s.find(id); t != nil && len(t.SupersededBy) > 0 {
+		if t := s.Find(id); t != nil && len(t.SupersededBy) > 0 {
 			by = strings.Join(t.SupersededBy, ", ")
 		}
 		return fmt.Sprintf("task %s is SUPERSEDED by %s; depend on those", id, by)
@@ -102,7 +104,7 @@ var fieldsKnown = Guard{"G16", "priority is 0 or more, the kind is known, and th
 		return refuse("G16", ExitUsage, "liza help add-task", "priority must be an integer of 0 or more, not %d", *p)
 	}
 	if k := m.task.Kind; k != "" && !List(Kinds).Has(k) {
-		return refuse("G16", ExitUsage, "liza help add-task", "kind '%s' is unknown: it must be %s", k, orList(Kinds))
+		return refuse("G16", ExitUsage, "liza help add-task", "kind '%s' is unknown: it must be %s", k, OrList(Kinds))
 	}
 	if m.in.RoleProblem != "" {
 		return refuse("G16", ExitUsage, "liza roles list", "%s", m.in.RoleProblem)

@@ -28,10 +28,10 @@ var byHand = map[[2]Status]Event{
 func (s *State) TakeHandEdits(prev *State, now time.Time) []Violation {
 	var refused []Violation
 	for i, t := range s.Tasks {
-		if t == nil || s.find(t.ID) != t || !t.Status.Known() {
+		if t == nil || s.Find(t.ID) != t || !t.Status.Known() {
 			continue
 		}
-		old := prev.find(t.ID)
+		old := prev.Find(t.ID)
 		if old == nil || old.Status == t.Status || !old.Status.Known() {
 			continue
 		}

@@ -4,7 +4,7 @@ package blackboard
 // whether it has (protocol 13.11). Later ones add to it.
 func (t *Task) FirstIntent() (at Time, given bool) {
 	for h := range t.backwards() {
-		if isClaimEvent(h.Event) {
+		if IsClaimEvent(h.Event) {
 			break
 		}
 		if h.Event == "checkpoint" && h.Agent == t.AssignedTo {
@@ -28,7 +28,7 @@ func (t *Task) EarlierCommits() List {
 		if before {
 			add(h.Commit)
 		}
-		before = before || isClaimEvent(h.Event)
+		before = before || IsClaimEvent(h.Event)
 	}
 	for a := range present(t.Attempts) {
 		if a.ClaimSeq < t.ClaimSeq {

@@ -12,7 +12,7 @@ func (t *Task) applyLimits(limits Settings) {
 		own[k] = v
 	}
 	for k, v := range limits {
-		n, ok := integerOf(v)
+		n, ok := IntegerOf(v)
 		switch {
 		case ok && k == "max_iterations":
 			t.MaxIterations = n
@@ -29,7 +29,7 @@ func (t *Task) applyLimits(limits Settings) {
 
 // LimitOf is a limit of the task: its own value, else the configuration's.
 func (s *State) LimitOf(t *Task, key string) int {
-	if n, ok := integerOf(t.Limits[key]); ok {
+	if n, ok := IntegerOf(t.Limits[key]); ok {
 		return n
 	}
 	return s.Int(key)

@@ -66,7 +66,7 @@ func (s *State) ReviewLiveness(t *Task, now time.Time, p ProcessFacts) (Liveness
 }
 
 func (s *State) holderLiveness(id, generation string, lease Time, now time.Time, p ProcessFacts) (Liveness, string) {
-	if registrationOf(s.Agents[id], generation) {
+	if RegistrationOf(s.Agents[id], generation) {
 		return s.Liveness(id, now, p)
 	}
 	if reason := s.incredible(lease, now, p); reason != "" {
@@ -75,9 +75,9 @@ func (s *State) holderLiveness(id, generation string, lease Time, now time.Time,
 	return s.byLease(lease, now)
 }
 
-// registrationOf tells whether the entry is the registration with that generation.
+// RegistrationOf tells whether the entry is the registration with that generation.
 // A claim of Liza v1 names none and belongs to any entry of its agent.
-func registrationOf(a *Agent, generation string) bool {
+func RegistrationOf(a *Agent, generation string) bool {
 	return a != nil && (generation == "" || a.Generation == "" || a.Generation == generation)
 }
 

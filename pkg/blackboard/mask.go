@@ -1,6 +1,10 @@
 package blackboard
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
 
 // Mask replaces every text of a change by what mask makes of it: those of the tasks that are
 // not before's too, and of all other sections (roles-and-knowledge 9.6). before is the state
@@ -13,7 +17,7 @@ func (s *State) Mask(before *State, mask func(string) string) {
 	}
 	state := reflect.ValueOf(s).Elem()
 	for i := range state.NumField() {
-		switch section := keyOf(state.Type().Field(i)); section {
+		switch section := KeyOf(state.Type().Field(i)); section {
 		case "", "version", "revision", "tasks", "secrets", "config":
 		default:
 			maskTexts(state.Field(i), mask)
@@ -50,7 +54,7 @@ func (s *State) changedSince(before *State) []*Task {
 func (s *State) OwnHolding(mask func(string) string) {
 	for _, t := range s.Tasks {
 		holds := false
-		eachText(reflect.ValueOf(t), "", func(_, text string) { holds = holds || mask(text) != text })
+		EachText(reflect.ValueOf(t), "", func(_, text string) { holds = holds || mask(text) != text })
 		if holds {
 			s.Own(t)
 		}
@@ -91,7 +95,7 @@ func maskTexts(v reflect.Value, mask func(string) string) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
-			if name := keyOf(field); name != "" && !isName(name) || field.IsExported() && field.Tag.Get("yaml") == ",inline" {
+			if name := KeyOf(field); name != "" && !isName(name) || field.IsExported() && field.Tag.Get("yaml") == ",inline" {
 				maskTexts(v.Field(i), mask)
 			}
 		}
@@ -112,4 +116,55 @@ func isName(key string) bool {
 		return true
 	}
 	return false
+}
+
+// EachText calls visit with every text below value, keys of open maps included, and
+// the path by which state.yaml names it.
+func EachText(value reflect.Value, at string, visit func(field, text string)) {
+	below := func(name string) string {
+		if at == "" {
+			return name
+		}
+		return at + "." + name
+	}
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !value.IsNil() {
+			EachText(value.Elem(), at, visit)
+		}
+	case reflect.String:
+		if text := value.String(); text != "" {
+			visit(at, text)
+		}
+	case reflect.Slice:
+		for i := range value.Len() {
+			EachText(value.Index(i), at+"[#"+itoa(i+1)+"]", visit)
+		}
+	case reflect.Map:
+		keys := value.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			visit(at, key.String())
+			EachText(value.MapIndex(key), below(key.String()), visit)
+		}
+	case reflect.Struct:
+		for i := range value.NumField() {
+			field := value.Type().Field(i)
+			switch name := KeyOf(field); {
+			case name != "":
+				EachText(value.Field(i), below(name), visit)
+			case strings.Contains(field.Tag.Get("yaml"), "inline"):
+				EachText(value.Field(i), at, visit)
+			}
+		}
+	}
+}
+
+// KeyOf is the key of a field in state.yaml, "" when it has none.
+func KeyOf(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+	if !field.IsExported() || name == "-" {
+		return ""
+	}
+	return name
 }

@@ -19,7 +19,7 @@ func (t *Task) contribution() contribution {
 	}
 	for h := range present(t.History) {
 		switch {
-		case isClaimEvent(h.Event):
+		case IsClaimEvent(h.Event):
 			c.iterations++
 		case h.Event == "ready_for_review" || h.Event == "submitted_for_review":
 			c.submitted++

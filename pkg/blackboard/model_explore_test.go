@@ -42,7 +42,7 @@ type marks struct {
 func (w *world) marks() marks {
 	m := marks{over: true, waits: w.waitsForPerson()}
 	for i, id := range w.size.tasks {
-		if t := w.find(id); t != nil {
+		if t := w.Find(id); t != nil {
 			m.over = m.over && t.Status.Terminal()
 			m.merged[i] = t.Status == Merged
 			m.doomed[i] = t.Status.Terminal() && !m.merged[i] || t.Exhausted() || w.nearlyExhausted(t)

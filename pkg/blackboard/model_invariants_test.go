@@ -153,7 +153,7 @@ func (w *world) tooEarly() string {
 
 func (w *world) resurrected(before *world) string {
 	for was := range before.each() {
-		if t := w.find(was.ID); was.Status.Terminal() && t != nil && t.Status != was.Status {
+		if t := w.Find(was.ID); was.Status.Terminal() && t != nil && t.Status != was.Status {
 			return fmt.Sprintf("%s was %s and is %s", t.ID, was.Status, t.Status)
 		}
 	}
@@ -178,7 +178,7 @@ func (w *world) beyondLimits() string {
 
 func (w *world) wentBack(before *world) string {
 	for was := range before.each() {
-		t := w.find(was.ID)
+		t := w.Find(was.ID)
 		if t == nil {
 			continue
 		}

@@ -81,7 +81,7 @@ func (m *stepMaker) unluckyCoder(c, id string) {
 		})
 	})
 	m.add(byTeam, "iterations of "+c+" for "+id+" are used up", func(w *world) error {
-		if t := w.find(id); t == nil || !w.IterationsPast(t) {
+		if t := w.Find(id); t == nil || !w.IterationsPast(t) {
 			return errNotHere // the run of a claim ends first
 		}
 		return w.supervisor(c, func(a Actor) error { return w.LimitIterations(id, a, Input{}, w.now) })
@@ -142,7 +142,7 @@ func (m *stepMaker) byItself(id string) {
 		return w.merging(id, false, func(in Input) error { return w.IntendMerge(id, w.system(), in, w.now) })
 	})
 	m.add(byTeam, "nobody may try "+id+" any more", func(w *world) error {
-		if t := w.find(id); t == nil || !w.OutOfIterations(t, w.facts(), w.now) {
+		if t := w.Find(id); t == nil || !w.OutOfIterations(t, w.facts(), w.now) {
 			return errNotHere
 		}
 		return w.LimitIterations(id, w.system(), Input{}, w.now)
@@ -246,7 +246,7 @@ func (m *stepMaker) drops() {
 	for _, id := range m.size.tasks {
 		for _, p := range m.size.planners {
 			m.add(byPlan, p+" drops "+id, func(w *world) error {
-				if t := w.find(id); t == nil || t.Status != Blocked && t.Status != IntegrationFailed && t.Status != ReadyForReview {
+				if t := w.Find(id); t == nil || t.Status != Blocked && t.Status != IntegrationFailed && t.Status != ReadyForReview {
 					return errNotHere // nothing woke it
 				}
 				return w.supervisor(p, func(a Actor) error {
@@ -261,7 +261,7 @@ func (m *stepMaker) drops() {
 // stillWanted are the dependencies of a task that can still be merged.
 func (w *world) stillWanted(id string) List {
 	deps := List{}
-	if t := w.find(id); t != nil {
+	if t := w.Find(id); t != nil {
 		for _, d := range t.DependsOn {
 			if st, ok := w.StatusOf(d); ok && st != Abandoned && st != Superseded {
 				deps = append(deps, d)

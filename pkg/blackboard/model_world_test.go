@@ -107,7 +107,7 @@ func (w *world) program(agent, id string, do func(a Actor) error) error {
 		return errNotHere
 	}
 	held := false
-	if t := w.find(id); t != nil {
+	if t := w.Find(id); t != nil {
 		held = t.Status == Claimed && t.AssignedTo == agent && t.ClaimGeneration == e.Generation ||
 			t.Status == ReadyForReview && t.ReviewingBy == agent && t.ReviewingGeneration == e.Generation
 	}
@@ -122,7 +122,7 @@ func (w *world) program(agent, id string, do func(a Actor) error) error {
 
 // spawn starts the program of a claim, never for an iteration too many.
 func (w *world) spawn(agent, id string) error {
-	if t := w.find(id); t != nil && w.IterationsPast(t) {
+	if t := w.Find(id); t != nil && w.IterationsPast(t) {
 		return errNotHere
 	}
 	return w.supervisor(agent, func(a Actor) error {
@@ -184,7 +184,7 @@ func (w *world) reserve(agent, id string) error {
 }
 
 func (w *world) confirm(agent, id string) error {
-	t := w.find(id)
+	t := w.Find(id)
 	if t == nil || t.Claiming == nil || t.Claiming.By != agent {
 		return errNotHere
 	}
@@ -203,11 +203,11 @@ func (w *world) confirm(agent, id string) error {
 
 // commit is a commit that the task did not have before.
 func (w *world) commit(id string) string {
-	return commitOf(10_000*(1+slices.Index(w.size.tasks, id)) + len(w.find(id).History))
+	return commitOf(10_000*(1+slices.Index(w.size.tasks, id)) + len(w.Find(id).History))
 }
 
 func (w *world) submit(agent, id string) error {
-	if w.find(id) == nil {
+	if w.Find(id) == nil {
 		return errNotHere
 	}
 	return w.program(agent, id, func(a Actor) error { return w.Submit(id, a, submitted(id, w.commit(id)), w.now) })
@@ -220,7 +220,7 @@ func (w *world) candidate(id string) string {
 
 // moveBranch is step M8 of a merge: git moves the integration branch after the intent.
 func (w *world) moveBranch(id string) error {
-	i, t := slices.Index(w.size.tasks, id), w.find(id)
+	i, t := slices.Index(w.size.tasks, id), w.Find(id)
 	if t == nil || t.MergeIntent == nil || w.inside[i] != "" {
 		return errNotHere
 	}
@@ -230,7 +230,7 @@ func (w *world) moveBranch(id string) error {
 
 // merging are the events of a merge that need or exclude that the branch contains the work.
 func (w *world) merging(id string, contained bool, do func(in Input) error) error {
-	if w.find(id) == nil || (w.inside[slices.Index(w.size.tasks, id)] != "") != contained {
+	if w.Find(id) == nil || (w.inside[slices.Index(w.size.tasks, id)] != "") != contained {
 		return errNotHere
 	}
 	return do(mergeable(w.candidate(id)))

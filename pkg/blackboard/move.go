@@ -138,7 +138,7 @@ func (m *move) mayCause(event Event) error {
 	case EvDraft, EvCreate:
 		next = "liza discover TEXT --task ID"
 	}
-	return refuse(guard, ExitRefused, next, "%s may not %s; %s may", article(m.actor, m.party), verbOf(event), orList(partiesOf(event).words()))
+	return refuse(guard, ExitRefused, next, "%s may not %s; %s may", article(m.actor, m.party), verbOf(event), OrList(partiesOf(event).words()))
 }
 
 // pick finds the rule for the task's status, the actor and the condition.
@@ -151,7 +151,7 @@ func (m *move) pick(event Event) error {
 	}
 	if len(fitting) == 0 {
 		return m.lostOr(refuse("G06", ExitRefused, "liza show "+m.task.ID, "task %s is %s; %s needs %s",
-			m.task.ID, m.task.Status, verbOf(event), orList(fromOf(event, m.party))))
+			m.task.ID, m.task.Status, verbOf(event), OrList(fromOf(event, m.party))))
 	}
 	for _, r := range fitting {
 		if r.When == nil || r.When.Holds(m) {
@@ -329,7 +329,7 @@ func (s *State) unknownTask(id string) error {
 // Task returns the task with that id, or nil. It may be changed, unlike the tasks that are
 // reached through the list Tasks of a fork; see Own.
 func (s *State) Task(id string) *Task {
-	if t := s.find(id); t != nil {
+	if t := s.Find(id); t != nil {
 		return s.Own(t)
 	}
 	return nil
@@ -351,8 +351,8 @@ func (s *State) Index() {
 // ShareIndex takes over the index of a state whose tasks stand in the same places.
 func (s *State) ShareIndex(of *State) { s.index = of.index }
 
-// find is Task for those who only look.
-func (s *State) find(id string) *Task {
+// Find is Task for those who only look.
+func (s *State) Find(id string) *Task {
 	// The index may be older than the list, so it only says where to look first.
 	if i, ok := s.index[id]; ok && i < len(s.Tasks) && s.Tasks[i] != nil && s.Tasks[i].ID == id {
 		return s.Tasks[i]

@@ -45,8 +45,8 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// nearestHint is the end of a message: "; nearest: Y", or "".
-func nearestHint(word string, known []string) string {
+// NearestHint is the end of a message: "; nearest: Y", or "".
+func NearestHint(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {
 		return "; nearest: " + near
 	}

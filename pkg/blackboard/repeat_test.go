@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"reflect"
 	"testing"
 	"time"
 )
@@ -108,4 +109,51 @@ func TestP070RepeatedEventsAreDoneAlready(t *testing.T) {
 		b.must(b.Release("x", person, Input{Reason: "r", Force: true}, b.now))
 		b.refused("G06", ExitRefused, "x is UNCLAIMED", func() error { return b.Release("x", person, Input{Reason: "r", Force: true}, b.now) })
 	})
+}
+
+func TestAChangeOfAnyFieldOfAHistoryEntryIsSeen(t *testing.T) {
+	t.Parallel()
+	full := func() *HistoryEntry {
+		recovered := false
+		return &HistoryEntry{Halt: &Halt{}, Checkpoint: &Intent{}, Recovered: &recovered}
+	}
+	if !full().Same(full()) {
+		t.Fatal("two equal entries differ")
+	}
+	changeEachField(reflect.TypeFor[HistoryEntry](), func(field string, change func(reflect.Value)) {
+		entry := full()
+		change(reflect.ValueOf(entry).Elem())
+		if entry.Same(full()) || full().Same(entry) {
+			t.Errorf("a change of %s is not seen", field)
+		}
+	})
+	changeEachField(reflect.TypeFor[Intent](), func(field string, change func(reflect.Value)) {
+		entry := full()
+		change(reflect.ValueOf(entry.Checkpoint).Elem())
+		if entry.Same(full()) {
+			t.Errorf("a change of checkpoint.%s is not seen", field)
+		}
+	})
+}
+
+// changeEachField calls try with a change for each field of a struct type.
+func changeEachField(typ reflect.Type, try func(field string, change func(reflect.Value))) {
+	for i := range typ.NumField() {
+		try(typ.Field(i).Name, func(entry reflect.Value) {
+			switch v := entry.Field(i); v.Kind() {
+			case reflect.String:
+				v.SetString("another")
+			case reflect.Int:
+				v.SetInt(7)
+			case reflect.Bool:
+				v.SetBool(true)
+			case reflect.Slice:
+				v.Set(reflect.ValueOf(List{"another"}))
+			case reflect.Map:
+				v.Set(reflect.ValueOf(map[string]any{"x": 1}))
+			default:
+				v.SetZero()
+			}
+		})
+	}
 }

@@ -2,6 +2,7 @@ package blackboard
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -150,7 +151,9 @@ func TestRandomEventsOverValidStatesLeaveThemValid(t *testing.T) {
 			s := validState()
 			callX(s, n)
 			known(s)
-			s.Tasks = append(s.Tasks, validTask("aside", Unclaimed))
+			aside := *validState().Task("draft")
+			aside.ID, aside.Status, aside.DependsOn = "aside", Unclaimed, nil
+			s.Tasks = append(s.Tasks, &aside)
 			s.CircuitBreaker.Status = BreakerOK
 			b := &board{t: t, State: s, now: validNow}
 			if v := writeErrors(s, b.now); len(v) > 0 {
@@ -169,6 +172,52 @@ func TestRandomEventsOverValidStatesLeaveThemValid(t *testing.T) {
 				}
 				b.after(time.Duration(random.IntN(1200)) * time.Second)
 			}
+		}
+	}
+}
+
+// damage sets some places of the state to their zero value, or to another text or number.
+func damage(random *rand.Rand, s *State, texts []string) {
+	var all []reflect.Value
+	places(reflect.ValueOf(s).Elem(), func(v reflect.Value) { all = append(all, v) })
+	for range 1 + random.IntN(12) {
+		v := all[1+random.IntN(len(all)-1)] // not the state itself
+		switch {
+		case v.Kind() == reflect.String && random.IntN(2) == 0:
+			v.SetString(texts[random.IntN(len(texts))])
+		case v.Kind() == reflect.Int && random.IntN(2) == 0:
+			v.SetInt(int64(random.IntN(2000) - 1000))
+		case v.Kind() == reflect.Slice && random.IntN(2) == 0 && v.Len() > 0:
+			v.Index(random.IntN(v.Len())).SetZero()
+		default:
+			v.SetZero()
+		}
+	}
+}
+
+// places calls visit with every value below v that can be set.
+func places(v reflect.Value, visit func(reflect.Value)) {
+	if v.CanSet() {
+		visit(v)
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			places(v.Elem(), visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				places(v.Field(i), visit)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			places(v.Index(i), visit)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			places(v.MapIndex(key), visit)
 		}
 	}
 }

@@ -186,7 +186,7 @@ func (s *State) crashedTooOften(t *Task) bool {
 // else may hold the task.
 func (t *Task) claimSeqOf(agent string) int {
 	for h := range t.backwards() {
-		if isClaimEvent(h.Event) && h.Agent == agent && h.ClaimSeq > 0 {
+		if IsClaimEvent(h.Event) && h.Agent == agent && h.ClaimSeq > 0 {
 			return h.ClaimSeq
 		}
 	}

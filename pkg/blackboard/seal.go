@@ -46,6 +46,9 @@ func (t *Task) approval() []string {
 		strconv.FormatBool(a.Required), a.Decision, a.By, intent, t.MergeCommit}
 }
 
+// SameApproval reports whether a task says the same of its approval as another version of it.
+func (t *Task) SameApproval(old *Task) bool { return slices.Equal(old.approval(), t.approval()) }
+
 func (t *Task) sealed() []string {
 	s := t.Seal
 	return append([]string{"verdict", s.Verdict, s.Generation, s.Tree, string(s.At)}, t.approval()...)
@@ -82,14 +85,14 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 		if t == nil || !all && i < len(before.Tasks) && t == before.Tasks[i] {
 			continue
 		}
-		old := before.find(t.ID)
+		old := before.Find(t.ID)
 		if !t.Status.NeedsSeal() {
 			if t.Seal != nil {
 				s.Own(t).Seal = nil
 			}
 			continue
 		}
-		changed := old == nil || !slices.Equal(old.approval(), t.approval())
+		changed := old == nil || !t.SameApproval(old)
 		fits := t.SealFits(k) == ""
 		if !changed && (!all || fits) || old == nil && fits {
 			continue
@@ -124,81 +127,6 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 	return adopted, nil
 }
 
-// Forgeries are the approvals of a state that no verb made. prev is the state that Liza wrote
-// last, nil when that is not known. edited says that s is a person's edit of prev; otherwise
-// verbs may have changed it too, at since or later.
-func (s *State) Forgeries(prev *State, k Sealer, edited bool, since Time) []Violation {
-	v := &validation{s: s, places: map[*Task]int{}, repeated: map[string]bool{}, rule: validationRuleOf("V66")}
-	for i, t := range s.Tasks {
-		if t != nil {
-			v.places[t] = i + 1
-		}
-	}
-	var before map[string]*Task
-	if prev != nil {
-		before = make(map[string]*Task, len(prev.Tasks))
-		for t := range prev.each() {
-			before[t.ID] = t
-		}
-	}
-	for t := range s.each() {
-		v.forged(t, before[t.ID], prev != nil, k, edited, since)
-	}
-	v.forgedTip(prev, k, edited)
-	return v.found
-}
-
-func (v *validation) forged(t, old *Task, known bool, k Sealer, edited bool, since Time) {
-	if !t.Status.NeedsSeal() {
-		if old != nil && edited {
-			v.movedCommits(t, old)
-		}
-		return
-	}
-	why := t.SealFits(k)
-	came := old == nil || !slices.Equal(old.approval(), t.approval())
-	switch {
-	case why == "" && (!came || old == nil && !edited):
-		if !known && t.Status == Approved && t.Seal.At < since {
-			v.forgery(t, "its seal is older than the state that Liza wrote last")
-		}
-	case why == "" && old != nil && !edited && t.Seal.At >= since:
-		// written by a verb whose record was lost with the power
-	case why == "" && t.Status == Merged && old == nil: // put back as it was
-	case why != "" && t.Status == Merged && old == nil && known && (t.Seal == nil || t.Seal.Key != k.Name()): // history
-	case why != "" && t.Status == Merged && !came && t.Seal == nil: // history already before
-	case why == "":
-		v.forgery(t, "the board was edited by hand")
-	default:
-		v.forgery(t, why)
-	}
-}
-
-// movedCommits tells of a task that is not approved, whose commits a person changed: what is
-// reviewed and merged is what a submission named.
-func (v *validation) movedCommits(t, old *Task) {
-	for _, f := range []struct{ name, is, was string }{
-		{"review_commit", t.ReviewCommit, old.ReviewCommit}, {"approved_commit", t.ApprovedCommit, old.ApprovedCommit},
-		{"approved_by", t.ApprovedBy, old.ApprovedBy}, {"merge_commit", t.MergeCommit, old.MergeCommit},
-	} {
-		if f.is != f.was && f.is != "" {
-			v.task(t, f.name, "%s was changed by hand; a submission or a verdict sets it: liza submit %s, liza verdict %s", f.name, t.ID, t.ID)
-		}
-	}
-}
-
-// forgery names the verb for what the edit pretends.
-func (v *validation) forgery(t *Task, why string) {
-	verb := "liza verdict " + t.ID + " approve as its reviewer does that (liza --as code-reviewer-1 claim-review " + t.ID + ")"
-	switch {
-	case t.Status == Merged:
-		verb = "liza merge " + t.ID + " does that, after an approval"
-	case t.MergeApproval != nil && t.MergeApproval.Decision != "":
-		verb = "liza verdict " + t.ID + " approve and liza approve-merge " + t.ID + " do that"
-	}
-	v.task(t, "status", "%s was not reached by a verb (%s); %s; liza restore takes the edit back", t.Status, why, verb)
-}
-
 // UnsealedHistory lists the merged tasks that came onto the board MERGED: nobody's approval of them is
 // known here.
 func (s *State) UnsealedHistory() (ids []string) {
@@ -226,14 +154,18 @@ func (s *State) SealTip(before *State, k Sealer, all bool) {
 	if i == nil {
 		return
 	}
-	verbs := before == nil || before.Integration == nil || !slices.Equal(before.Integration.sealed(), i.sealed())
-	if !verbs && !all || i.sealFits(k) == "" {
+	verbs := before == nil || before.Integration == nil || !i.SameTip(before.Integration)
+	if !verbs && !all || i.SealFits(k) == "" {
 		return
 	}
 	i.Seal = &TipSeal{Key: k.Name(), MAC: k.Sign(i.sealed()...)}
 }
 
-func (i *Integration) sealFits(k Sealer) string {
+// SameTip reports whether the branch was left in the same way as another version says.
+func (i *Integration) SameTip(old *Integration) bool { return slices.Equal(old.sealed(), i.sealed()) }
+
+// SealFits says why the seal of the tip does not count, "" when it does.
+func (i *Integration) SealFits(k Sealer) string {
 	switch {
 	case i.Seal == nil:
 		return "there is no seal"
@@ -243,28 +175,4 @@ func (i *Integration) sealFits(k Sealer) string {
 		return "its seal does not fit what the board says"
 	}
 	return ""
-}
-
-// forgedTip reports a tip of the integration branch that no verb set: an agent that could write one
-// by hand could move the branch as well, and nobody would notice.
-func (v *validation) forgedTip(prev *State, k Sealer, edited bool) {
-	is, why := v.s.Integration, ""
-	edited = edited && prev != nil
-	switch {
-	case is == nil && edited && prev.Integration != nil:
-		why = "the section was removed"
-	case is == nil:
-		if k != nil && slices.ContainsFunc(v.s.Tasks, func(t *Task) bool {
-			return t != nil && t.Seal != nil && t.Seal.Verdict == "merged" && t.SealFits(k) == ""
-		}) {
-			why = "the section is missing, and Liza has merged here"
-		}
-	case k != nil && is.sealFits(k) != "":
-		why = is.sealFits(k)
-	case edited && prev.Integration != nil && !slices.Equal(prev.Integration.sealed(), is.sealed()):
-		why = "the board was edited by hand"
-	}
-	if why != "" {
-		v.section("integration", ".tip", "integration.tip was not set by a verb (%s); liza integration accept and liza integration restore decide about the branch; liza restore takes the edit back", why)
-	}
 }

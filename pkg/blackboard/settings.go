@@ -64,6 +64,9 @@ var settings = map[string]any{
 	"alert_pause_forgotten":      7200,
 }
 
+// BuiltIn is the built-in default of a setting, nil for an unknown key.
+func BuiltIn(key string) any { return settings[key] }
+
 // SettingKeys returns the known keys of the config section, sorted.
 func SettingKeys() []string { return slices.Sorted(maps.Keys(settings)) }
 
@@ -71,7 +74,7 @@ func SettingKeys() []string { return slices.Sorted(maps.Keys(settings)) }
 // of Defaults, else the built-in one. A value of another type or a negative one is
 // passed over (rule V47 reports it); an unknown key is 0.
 func (s *State) Int(key string) int {
-	n, _ := look(s, key, integerOf)
+	n, _ := look(s, key, IntegerOf)
 	return n
 }
 
@@ -114,9 +117,9 @@ func look[T any](s *State, key string, read func(any) (T, bool)) (T, bool) {
 	return read(settings[key])
 }
 
-// integerOf reads a number as YAML and JSON decoders give it; ok is false for
+// IntegerOf reads a number as YAML and JSON decoders give it; ok is false for
 // another type, a fraction, and a negative number.
-func integerOf(value any) (n int, ok bool) {
+func IntegerOf(value any) (n int, ok bool) {
 	switch x := value.(type) {
 	case int:
 		return x, x >= 0

@@ -152,9 +152,9 @@ func (u *Usage) CostOf(now time.Time) Amount {
 	return u.Day.CostCents
 }
 
-// keyOf is where a limit of the task is set.
+// KeyOf is where a limit of the task is set.
 func (s *State) keyOf(t *Task, key string) string {
-	_, own := integerOf(t.Limits[key])
+	_, own := IntegerOf(t.Limits[key])
 	switch {
 	case own, key == "max_iterations" && t.MaxIterations > 0, key == "max_review_cycles" && t.MaxReviewCycles > 0:
 		return "tasks." + t.ID + ".limits." + key
@@ -164,7 +164,7 @@ func (s *State) keyOf(t *Task, key string) string {
 
 // warnOfUnknownCost tells that a cost limit which somebody set cannot be watched.
 func (s *State) warnOfUnknownCost(t *Task, now time.Time) {
-	_, own := integerOf(t.Limits["cost_cents"])
+	_, own := IntegerOf(t.Limits["cost_cents"])
 	if limit := s.LimitOf(t, "cost_cents"); limit > 0 && (own || s.isSet("cost_cents")) && s.WarnPercent > 0 {
 		s.warning(t.ID, now, s.keyOf(t, "cost_cents"), fmt.Sprintf("the agent program tells no cost, so %s (%d cents) cannot be watched; prices in .liza/config.yaml make cost of tokens", s.keyOf(t, "cost_cents"), limit))
 	}

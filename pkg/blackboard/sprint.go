@@ -84,7 +84,7 @@ func (s *State) heldBy(t *Task, facts ProcessFacts, now time.Time) string {
 func (s *State) nextScope(planned []string) (*SprintScope, error) {
 	scope := &SprintScope{}
 	for _, id := range planned {
-		t := s.find(id)
+		t := s.Find(id)
 		switch {
 		case t == nil:
 			return nil, s.unknownTask(id)
@@ -147,14 +147,14 @@ func (t *Task) Stays(until time.Time) []Stay {
 			h.Event == "lease_expired" && now.Status == ReadyForReview:
 			next.Reviewer = ""
 		default:
-			if to := leadsTo(h); len(to) > 0 {
+			if to := h.LeadsTo(); len(to) > 0 {
 				next.Status, next.Reviewer = to[0], ""
 				if fixing && slices.Contains(to, IntegrationFailed) {
 					next.Status = IntegrationFailed
 				}
 			}
 		}
-		if isClaimEvent(h.Event) {
+		if IsClaimEvent(h.Event) {
 			fixing = h.Event == "claimed_for_integration_fix" || fixing && h.Event == "claimed"
 		}
 		if next.Status == now.Status && next.Reviewer == now.Reviewer {

@@ -93,7 +93,7 @@ func (t *Task) timeOf(events ...string) Time {
 // reviewsItself tells whether the task is APPROVED without a reviewer (protocol 4.5).
 func (t *Task) reviewsItself() bool { return !t.ChangesFiles() && !t.ReviewRequired }
 
-func isClaimEvent(e string) bool {
+func IsClaimEvent(e string) bool {
 	switch e {
 	case "claimed", "reclaimed_after_rejection", "reassigned_after_rejection", "claimed_for_integration_fix":
 		return true
@@ -104,7 +104,7 @@ func isClaimEvent(e string) bool {
 // lastClaimant is the coder of the last claim entry, "" when nobody ever claimed.
 func (t *Task) lastClaimant() string {
 	for h := range t.backwards() {
-		if isClaimEvent(h.Event) {
+		if IsClaimEvent(h.Event) {
 			return h.Agent
 		}
 	}
@@ -138,12 +138,12 @@ func (t *Task) lostBy(agent string) (at Time, how string, lost bool) {
 		case h.Event == "released" && h.Holder == agent && h.Agent != agent:
 			return h.Time, "released by " + h.Agent + ": " + h.Reason, true
 		case h.Agent == agent:
-			holds := isClaimEvent(h.Event) || h.Event == "review_claimed" || h.Event == "checkpoint" || h.Event == "handoff"
+			holds := IsClaimEvent(h.Event) || h.Event == "review_claimed" || h.Event == "checkpoint" || h.Event == "handoff"
 			if holds && taker != nil {
 				return taker.Time, "reclaimed by " + taker.Agent, true
 			}
 			return "", "", false
-		case role == RoleCoder && isClaimEvent(h.Event), role == RoleReviewer && h.Event == "review_claimed":
+		case role == RoleCoder && IsClaimEvent(h.Event), role == RoleReviewer && h.Event == "review_claimed":
 			taker = h
 		}
 	}
@@ -170,7 +170,7 @@ func (t *Task) intentSinceClaim(agent string) *HistoryEntry {
 		if h.Event == "checkpoint" && h.Agent == agent {
 			return h
 		}
-		if isClaimEvent(h.Event) {
+		if IsClaimEvent(h.Event) {
 			return nil
 		}
 	}
@@ -187,7 +187,7 @@ func (t *Task) LastIntent() (*HistoryEntry, bool) {
 func (t *Task) handoffsSinceClaim() int {
 	n := 0
 	for h := range t.backwards() {
-		if isClaimEvent(h.Event) {
+		if IsClaimEvent(h.Event) {
 			break
 		}
 		if h.Event == "handoff" && h.Agent == t.AssignedTo {
@@ -264,8 +264,8 @@ func (s *State) holds(agent string, entry *Agent, except string) string {
 	return ""
 }
 
-// freeAgent sets the agent IDLE when it works on that task.
-func (s *State) freeAgent(agent, task string) {
+// FreeAgent sets the agent IDLE when it works on that task.
+func (s *State) FreeAgent(agent, task string) {
 	if a := s.Agents[agent]; a != nil && a.CurrentTask == task {
 		a.CurrentTask, a.Status = "", AgentIdle
 	}
@@ -320,7 +320,7 @@ func (s *State) agentIDs() []string {
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, compareAgentIDs)
+	slices.SortFunc(ids, CompareAgentIDs)
 	return ids
 }
 
@@ -328,4 +328,47 @@ func (s *State) agentIDs() []string {
 func past(t Time, now time.Time) bool {
 	at, ok := t.At()
 	return !ok || now.After(at)
+}
+
+// LeadsTo returns the statuses that a history entry leaves a task in; none for an
+// entry that sets no status.
+func (e *HistoryEntry) LeadsTo() []Status {
+	if e == nil {
+		return nil
+	}
+	if IsClaimEvent(e.Event) {
+		return []Status{Claimed}
+	}
+	switch e.Event {
+	case "created":
+		return []Status{Draft, Unclaimed}
+	case "finalized", "unblocked":
+		return []Status{Unclaimed}
+	case "ready_for_review", "submitted_for_review", "approval_voided":
+		return []Status{ReadyForReview}
+	case "approved":
+		return []Status{Approved}
+	case "rejected":
+		return []Status{Rejected}
+	case "blocked":
+		return []Status{Blocked}
+	case "superseded":
+		return []Status{Superseded}
+	case "abandoned":
+		return []Status{Abandoned}
+	case "merged":
+		return []Status{Merged}
+	case "integration_failed":
+		return []Status{IntegrationFailed}
+	case "coder_claim_released":
+		return []Status{Unclaimed, IntegrationFailed}
+	case "released":
+		switch e.What {
+		case "claim":
+			return []Status{Unclaimed, IntegrationFailed}
+		case "rerun", "restep":
+			return []Status{Unclaimed}
+		}
+	}
+	return nil
 }

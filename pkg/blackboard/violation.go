@@ -48,8 +48,8 @@ func (v Violation) String() string {
 	return text
 }
 
-// concerns adds subjects that the violation does not name yet.
-func (v *Violation) concerns(subjects ...string) *Violation {
+// Concerns adds subjects that the violation does not name yet.
+func (v *Violation) Concerns(subjects ...string) *Violation {
 	for _, subject := range subjects {
 		if subject != "" && !List(v.Subjects).Has(subject) {
 			v.Subjects = append(v.Subjects, subject)
@@ -58,8 +58,8 @@ func (v *Violation) concerns(subjects ...string) *Violation {
 	return v
 }
 
-// lenient makes a warning of the violation when mild holds.
-func (v *Violation) lenient(mild bool) *Violation {
+// Lenient makes a warning of the violation when mild holds.
+func (v *Violation) Lenient(mild bool) *Violation {
 	if mild {
 		v.Severity = SeverityWarning
 	}

@@ -118,9 +118,11 @@ func plural(n int, noun string) string {
 	return itoa(n) + " " + noun
 }
 
-func orList(names []string) string {
+func OrList(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }

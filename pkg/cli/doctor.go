@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/config"
 	"liza/pkg/project"
 	"liza/pkg/store"
@@ -159,9 +160,9 @@ func (x *doctor) board(ctx context.Context, p *project.Project) {
 		in := &place{name: ".liza/state.yaml", root: p.Root, store: file, project: p, repo: x.desk.Repo}
 		i, err := file.Inspect(ctx)
 		if err == nil {
-			var facts blackboard.Facts
+			var facts audit.Facts
 			if facts, err = x.env.validationFacts(ctx, in, i, false); err == nil {
-				x.violations(in.result(i.Locate(blackboard.Validate(i.State, i.Previous, facts))))
+				x.violations(in.result(i.Locate(audit.Validate(i.State, i.Previous, facts))))
 			}
 		}
 		if err != nil && ctx.Err() == nil {

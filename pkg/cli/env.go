@@ -23,6 +23,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/history"
@@ -258,7 +259,7 @@ func (e *Env) store(p *project.Project, cfg *settings, shelf *history.Archive) (
 	host, _ := os.Hostname()
 	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return blackboard.Validate(after, before, blackboard.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: shelf, Secrets: e.secrets().Finder()})
+			return audit.Validate(after, before, audit.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: shelf, Secrets: e.secrets().Finder()})
 		},
 		Mask:  e.secrets().Mask,
 		Seals: verb.Seals(e.keys(), p.GitDir, p.Root),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/git"
 	"liza/pkg/history"
 	"liza/pkg/project"
@@ -81,8 +82,8 @@ func (e *Env) placeIn(ctx context.Context, found *project.Project) (*place, erro
 }
 
 // validationFacts is what Validate needs and the state cannot say.
-func (e *Env) validationFacts(ctx context.Context, p *place, i *store.Inspection, noSpecFiles bool) (blackboard.Facts, error) {
-	f := blackboard.Facts{Now: e.Now(), Decode: i.Decode, MissingSections: i.Missing,
+func (e *Env) validationFacts(ctx context.Context, p *place, i *store.Inspection, noSpecFiles bool) (audit.Facts, error) {
+	f := audit.Facts{Now: e.Now(), Decode: i.Decode, MissingSections: i.Missing,
 		SkipSpecFiles: noSpecFiles || e.Get("SKIP_SPEC_FILE_CHECK") == "true",
 		Line:          func(path string) int { line, _ := i.Line(path); return line }}
 	if p.root != "" {
@@ -181,7 +182,7 @@ const (
 )
 
 // gitFacts adds what git says about branches, worktrees and merges.
-func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, view func(context.Context) (*blackboard.State, error), f *blackboard.Facts) error {
+func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, view func(context.Context) (*blackboard.State, error), f *audit.Facts) error {
 	f.BranchExists = func(name string) bool { _, err := repo.BranchTip(ctx, name); return err == nil }
 	f.ResolveCommit = func(short string) (string, bool) { full, err := repo.Resolve(ctx, short); return full, err == nil }
 	var err error
@@ -210,7 +211,7 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, view fun
 	return mergeFacts(ctx, repo, s, head, f)
 }
 
-func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head string, f *blackboard.Facts) error {
+func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head string, f *audit.Facts) error {
 	var commits []string
 	for _, t := range s.Tasks {
 		if t == nil {
@@ -236,7 +237,7 @@ func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head s
 }
 
 // trackedFacts warns of files of Liza that stand in the index (protocol 14, B26).
-func trackedFacts(ctx context.Context, repo *git.Repo, f *blackboard.Facts) error {
+func trackedFacts(ctx context.Context, repo *git.Repo, f *audit.Facts) error {
 	tracked, err := repo.Tracked(ctx, ".liza", ".worktrees")
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/store"
 )
 
@@ -70,7 +71,7 @@ func (o *validateOptions) check(ctx context.Context, p *place) (validated, error
 	if err != nil {
 		return validated{}, err
 	}
-	return p.result(i.Locate(blackboard.Validate(i.State, i.Previous, facts))), nil
+	return p.result(i.Locate(audit.Validate(i.State, i.Previous, facts))), nil
 }
 
 // repair mends what Repair is sure of, in one write, and checks again.
@@ -91,7 +92,7 @@ func (o *validateOptions) repair(ctx context.Context, p *place, before validated
 	}
 	var done []string
 	err = p.store.Update(ctx, store.Op{Name: "validate --fix", Agent: blackboard.Human}, func(s *blackboard.State) error {
-		done = blackboard.Repair(s, facts)
+		done = audit.Repair(s, facts)
 		for _, line := range done {
 			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(o.env.Now()), Agent: blackboard.Human, Action: "edited_by_hand", Detail: "validate --fix: " + line})
 		}

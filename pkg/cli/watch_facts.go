@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/history"
 	"liza/pkg/project"
 	"liza/pkg/safefile"
@@ -173,7 +174,7 @@ func (l *lookout) validateNow(ctx context.Context) ([]blackboard.Violation, erro
 	if err != nil {
 		return nil, err
 	}
-	return i.Locate(blackboard.Validate(i.State, i.Previous, facts)), nil
+	return i.Locate(audit.Validate(i.State, i.Previous, facts)), nil
 }
 
 // withExcerpt adds the line of the file that cannot be read (protocol 14, B01).

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
@@ -39,7 +40,7 @@ func boardOf(b *testing.B, tasks, bytes int) (*project, *store.File) {
 	o := p.options()
 	o.Now = time.Now
 	o.Validate = func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-		return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true, Changed: changed})
+		return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true, Changed: changed})
 	}
 	if err := store.Create(b.Context(), o, s); err != nil {
 		b.Fatal(err)
@@ -146,7 +147,7 @@ func validateAll(b *testing.B, f *store.File) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if found := blackboard.Validate(s, nil, blackboard.Facts{Now: time.Now()}); blackboard.HasErrors(found) && os.Getenv("SHOW") != "" {
+		if found := audit.Validate(s, nil, audit.Facts{Now: time.Now()}); audit.HasErrors(found) && os.Getenv("SHOW") != "" {
 			b.Fatal(found[0])
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/store"
 )
 
@@ -127,7 +128,7 @@ func TestAnEditThatBreaksARuleIsRefusedWithItsLine(t *testing.T) {
 	p.create(3)
 	f := p.open(func(o *store.Options) {
 		o.Validate = func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return blackboard.Validate(after, before, blackboard.Facts{Now: now(), Write: true, Changed: changed})
+			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Changed: changed})
 		}
 	})
 	base := p.read(p.path())

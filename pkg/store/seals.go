@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/seal"
 )
 
@@ -94,7 +95,7 @@ func (f *File) forgeries(v, previous *version, rec record, edited bool) []blackb
 	if state == before && old == nil {
 		old = &blackboard.State{} // an approval that may be new is not sealed
 	}
-	found := locate(v.doc, v.base.Forgeries(old, sealer, edited || state == before, rec.At))
+	found := locate(v.doc, audit.Forgeries(v.base, old, sealer, edited || state == before, rec.At))
 	f.mu.Lock()
 	f.judged = judgement{of: state, doc: v.doc, rec: rec, previous: previous, edited: edited, found: found}
 	f.mu.Unlock()
@@ -233,7 +234,7 @@ func (f *File) inspectSeals(v *version, rec record) []blackboard.Violation {
 	}
 	_, found := f.judge(v, rec)
 	if rec.of(v) && state == ours { // else every seal was looked at
-		found = locate(v.doc, v.base.Forgeries(v.base, k, false, ""))
+		found = locate(v.doc, audit.Forgeries(v.base, v.base, k, false, ""))
 	}
 	warn := func(format string, args ...any) {
 		found = append(found, blackboard.Violation{Rule: "V66", Severity: blackboard.SeverityWarning, Path: "tasks", Subjects: []string{"tasks"}, Message: fmt.Sprintf(format, args...)})

@@ -13,6 +13,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -173,7 +174,7 @@ func told(t *testing.T, p *verbtest.Place) []blackboard.Violation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := blackboard.Validate(i.State, i.Previous, blackboard.Facts{Now: time.Now(), Archive: p.Shelf, Decode: i.Decode})
+	all := audit.Validate(i.State, i.Previous, audit.Facts{Now: time.Now(), Archive: p.Shelf, Decode: i.Decode})
 	return slices.DeleteFunc(all, func(v blackboard.Violation) bool { return v.Severity != blackboard.SeverityError })
 }
 

@@ -1,12 +1,14 @@
-package blackboard
+package audit
+
+import "liza/pkg/blackboard"
 
 // The rules V42 to V45: the registrations.
 
-var agentStatuses = []string{AgentStarting, AgentIdle, AgentWorking, AgentReviewing, AgentPlanning, AgentWaiting, AgentHandoff}
+var agentStatuses = []string{blackboard.AgentStarting, blackboard.AgentIdle, blackboard.AgentWorking, blackboard.AgentReviewing, blackboard.AgentPlanning, blackboard.AgentWaiting, blackboard.AgentHandoff}
 
 func checkAgentIDs(v *validation) {
 	for _, id := range v.agents {
-		role, _, ok := ParseAgentID(id)
+		role, _, ok := blackboard.ParseAgentID(id)
 		if !ok {
 			v.agent(id, "", "the id is malformed; it must be coder-N, code-reviewer-N or planner-N")
 		}
@@ -16,7 +18,7 @@ func checkAgentIDs(v *validation) {
 			continue
 		}
 		// A state that was not decoded may spell roles as in protocol 0.4.
-		switch is, known := ParseRole(string(a.Role)); {
+		switch is, known := blackboard.ParseRole(string(a.Role)); {
 		case a.Role == "":
 			v.agent(id, "role", "there is no role")
 		case !known:
@@ -33,18 +35,18 @@ func checkAgentStatus(v *validation) {
 		if a == nil {
 			continue
 		}
-		if !List(agentStatuses).Has(a.Status) {
-			v.agent(id, "status", "unknown status '%s'%s", a.Status, nearestHint(a.Status, agentStatuses)).lenient(v.agentOfV1(a))
+		if !blackboard.List(agentStatuses).Has(a.Status) {
+			v.agent(id, "status", "unknown status '%s'%s", a.Status, blackboard.NearestHint(a.Status, agentStatuses)).Lenient(v.agentOfV1(a))
 		}
-		if a.Status != AgentWorking && a.Status != AgentReviewing {
+		if a.Status != blackboard.AgentWorking && a.Status != blackboard.AgentReviewing {
 			continue
 		}
-		mild := a.Status == AgentReviewing && v.agentOfV1(a)
+		mild := a.Status == blackboard.AgentReviewing && v.agentOfV1(a)
 		if a.CurrentTask == "" {
-			v.agent(id, "current_task", "%s without current_task", a.Status).lenient(mild)
+			v.agent(id, "current_task", "%s without current_task", a.Status).Lenient(mild)
 		}
 		if a.LeaseExpires.None() {
-			v.agent(id, "lease_expires", "%s without lease_expires", a.Status).lenient(mild)
+			v.agent(id, "lease_expires", "%s without lease_expires", a.Status).Lenient(mild)
 		}
 	}
 }
@@ -55,7 +57,7 @@ func checkAgentLease(v *validation) {
 	}
 	for _, id := range v.agents {
 		a := v.s.Agents[id]
-		if a == nil || a.Status != AgentWorking && a.Status != AgentReviewing && a.Status != AgentPlanning {
+		if a == nil || a.Status != blackboard.AgentWorking && a.Status != blackboard.AgentReviewing && a.Status != blackboard.AgentPlanning {
 			continue
 		}
 		if until, ok := a.LeaseExpires.At(); ok && v.facts.Now.After(until.Add(v.s.Duration("lease_grace"))) {
@@ -67,7 +69,7 @@ func checkAgentLease(v *validation) {
 func checkCurrentTask(v *validation) {
 	for _, id := range v.agents {
 		if a := v.s.Agents[id]; a != nil && a.CurrentTask != "" && v.find(a.CurrentTask) == nil {
-			v.agent(id, "current_task", "current_task '%s' does not exist", a.CurrentTask).concerns(a.CurrentTask)
+			v.agent(id, "current_task", "current_task '%s' does not exist", a.CurrentTask).Concerns(a.CurrentTask)
 		}
 	}
 }

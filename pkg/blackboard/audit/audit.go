@@ -1,4 +1,8 @@
-package blackboard
+// Package audit has the rules V01 to V68 that every state must keep, whoever wrote it: a
+// verb, a person in an editor, or Liza v1. Validate reports all violations at once, Repair
+// mends those that it can prove to be harmless, and Forgeries finds approvals that no verb
+// made.
+package audit
 
 import (
 	"cmp"
@@ -7,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // Facts is what Validate needs to know and the state cannot say. A nil func or
@@ -14,7 +20,7 @@ import (
 // checked.
 type Facts struct {
 	Now       time.Time
-	Processes ProcessFacts
+	Processes blackboard.ProcessFacts
 
 	// Write leaves out the rules that only `liza validate` and alerts evaluate
 	// (column W = n): the fast path of writers.
@@ -42,15 +48,15 @@ type Facts struct {
 	Secrets func(text string) (name string, found bool)
 
 	// Archive has the tasks that have left the board.
-	Archive Archive
+	Archive blackboard.Archive
 
 	// MissingSections are the required sections that the file does not have.
 	MissingSections []string
 
 	// Decode and JournalProblems are what the readers of state.yaml and log.yaml
 	// found (V01 to V04, V39, V48, V61; V57, V68). Severity and marks may be left empty.
-	Decode          []Violation
-	JournalProblems []Violation
+	Decode          []blackboard.Violation
+	JournalProblems []blackboard.Violation
 
 	// Line tells the line of a path in the file, 0 when it is not known. It is
 	// needed only for messages that name two lines.
@@ -61,11 +67,11 @@ type Facts struct {
 // of the file's sections, then of tasks and agents, then of rule ids. prev is the
 // state of the last revision, or nil when there is none. Validate never changes s,
 // and accepts any state, however damaged.
-func Validate(s, prev *State, facts Facts) []Violation {
+func Validate(s, prev *blackboard.State, facts Facts) []blackboard.Violation {
 	v := newValidation(s, prev, facts)
-	for i := range validationRules {
-		v.rule = &validationRules[i]
-		if v.rule.check != nil && (v.rule.onWrite || !facts.Write) {
+	for i := range Rules {
+		v.rule = &Rules[i]
+		if v.rule.check != nil && (v.rule.OnWrite || !facts.Write) {
 			v.rule.check(v)
 		}
 	}
@@ -77,45 +83,45 @@ func Validate(s, prev *State, facts Facts) []Violation {
 }
 
 // HasErrors tells whether a violation is more than a warning.
-func HasErrors(violations []Violation) bool {
-	return slices.ContainsFunc(violations, func(v Violation) bool { return v.Severity == SeverityError })
+func HasErrors(violations []blackboard.Violation) bool {
+	return slices.ContainsFunc(violations, func(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError })
 }
 
 // validation is one call of Validate.
 type validation struct {
-	s, prev  *State
+	s, prev  *blackboard.State
 	facts    Facts
-	all      []*Task  // without empty entries
-	tasks    []*Task  // those of all that are to be checked
-	agents   []string // ids, by role and number
-	byID     map[string]*Task
-	places   map[*Task]int // position in the file, from 1
+	all      []*blackboard.Task // without empty entries
+	tasks    []*blackboard.Task // those of all that are to be checked
+	agents   []string           // ids, by role and number
+	byID     map[string]*blackboard.Task
+	places   map[*blackboard.Task]int // position in the file, from 1
 	repeated map[string]bool
-	before   map[string]*Task // tasks of prev
-	newIDs   bool             // tasks came or went since prev
-	newLinks bool             // and dependencies may have changed
+	before   map[string]*blackboard.Task // tasks of prev
+	newIDs   bool                        // tasks came or went since prev
+	newLinks bool                        // and dependencies may have changed
 	v1       bool
-	shelf    map[string]Archived
-	rule     *validationRule
-	found    []Violation
+	shelf    map[string]blackboard.Archived
+	rule     *Rule
+	found    []blackboard.Violation
 }
 
-func newValidation(s, prev *State, facts Facts) *validation {
+func newValidation(s, prev *blackboard.State, facts Facts) *validation {
 	if s == nil {
-		s = &State{}
+		s = &blackboard.State{}
 	}
 	v := &validation{s: s, prev: prev, facts: facts, v1: writtenByV1(s), repeated: map[string]bool{}}
 	for id := range s.Agents {
 		v.agents = append(v.agents, id)
 	}
-	slices.SortFunc(v.agents, compareAgentIDs)
+	slices.SortFunc(v.agents, blackboard.CompareAgentIDs)
 	if facts.Changed != nil && prev != nil && v.narrow() {
 		return v
 	}
 	v.newIDs, v.newLinks = true, true
-	v.all = make([]*Task, 0, len(s.Tasks))
-	v.byID = make(map[string]*Task, len(s.Tasks))
-	v.places = make(map[*Task]int, len(s.Tasks))
+	v.all = make([]*blackboard.Task, 0, len(s.Tasks))
+	v.byID = make(map[string]*blackboard.Task, len(s.Tasks))
+	v.places = make(map[*blackboard.Task]int, len(s.Tasks))
 	for i, t := range s.Tasks {
 		if t == nil || v.places[t] != 0 {
 			continue
@@ -130,7 +136,7 @@ func newValidation(s, prev *State, facts Facts) *validation {
 	}
 	v.tasks = v.all
 	if prev != nil {
-		v.before = make(map[string]*Task, len(prev.Tasks))
+		v.before = make(map[string]*blackboard.Task, len(prev.Tasks))
 		for _, t := range prev.Tasks {
 			if t != nil {
 				v.before[t.ID] = t
@@ -141,45 +147,30 @@ func newValidation(s, prev *State, facts Facts) *validation {
 }
 
 // find returns the task with that id, or nil.
-func (v *validation) find(id string) *Task {
+func (v *validation) find(id string) *blackboard.Task {
 	if v.byID != nil {
 		return v.byID[id]
 	}
-	return v.s.find(id)
+	return v.s.Find(id)
 }
 
 // old is what the task was before.
-func (v *validation) old(id string) *Task {
+func (v *validation) old(id string) *blackboard.Task {
 	switch {
 	case v.before != nil:
 		return v.before[id]
 	case v.prev != nil:
-		return v.prev.find(id)
+		return v.prev.Find(id)
 	}
 	return nil
 }
 
 // place is the task's position in the file, from 1.
-func (v *validation) place(t *Task) int {
+func (v *validation) place(t *blackboard.Task) int {
 	if v.places != nil {
 		return v.places[t]
 	}
 	return slices.Index(v.s.Tasks, t) + 1
-}
-
-// compareAgentIDs puts coder-2 before coder-10, and malformed ids last.
-func compareAgentIDs(a, b string) int {
-	roleA, numberA, okA := ParseAgentID(a)
-	roleB, numberB, okB := ParseAgentID(b)
-	switch {
-	case okA && okB:
-		return cmp.Or(cmp.Compare(roleA, roleB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
-	case okA:
-		return -1
-	case okB:
-		return 1
-	}
-	return cmp.Compare(a, b)
 }
 
 // known tells whether an id names a task, archived ones included.
@@ -189,11 +180,11 @@ func (v *validation) known(id string) bool {
 }
 
 // status of a task, archived ones included; ok is false when there is none.
-func (v *validation) status(id string) (status Status, ok bool) {
+func (v *validation) status(id string) (status blackboard.Status, ok bool) {
 	if t := v.find(id); t != nil {
 		return t.Status, true
 	}
-	if status, ok = v.s.leaving[id]; ok {
+	if status, ok = v.s.Leaving(id); ok {
 		return status, true
 	}
 	a, ok := v.archived()[id]
@@ -201,10 +192,10 @@ func (v *validation) status(id string) (status Status, ok bool) {
 }
 
 // archived are the tasks of the archive, which is asked once, and only when needed.
-func (v *validation) archived() map[string]Archived {
+func (v *validation) archived() map[string]blackboard.Archived {
 	if v.shelf == nil && v.facts.Archive != nil {
 		if v.shelf = v.facts.Archive.Archived(); v.shelf == nil {
-			v.shelf = map[string]Archived{}
+			v.shelf = map[string]blackboard.Archived{}
 		}
 	}
 	return v.shelf
@@ -212,35 +203,35 @@ func (v *validation) archived() map[string]Archived {
 
 // report adds a violation of the rule that is being checked. The result may be
 // changed until the next report.
-func (v *validation) report(path, format string, args ...any) *Violation {
-	v.found = append(v.found, Violation{Rule: v.rule.id, Severity: v.rule.severity, OnWrite: v.rule.onWrite,
-		Fixable: v.rule.fixable, Path: path, Message: fmt.Sprintf(format, args...)})
+func (v *validation) report(path, format string, args ...any) *blackboard.Violation {
+	v.found = append(v.found, blackboard.Violation{Rule: v.rule.ID, Severity: v.rule.Severity, OnWrite: v.rule.OnWrite,
+		Fixable: v.rule.Fixable, Path: path, Message: fmt.Sprintf(format, args...)})
 	return &v.found[len(v.found)-1]
 }
 
 // task reports a violation of a task; field may be "".
-func (v *validation) task(t *Task, field, format string, args ...any) *Violation {
-	return v.report(v.taskPath(t, field), "task %s: %s", v.taskName(t), fmt.Sprintf(format, args...)).concerns(v.taskName(t))
+func (v *validation) task(t *blackboard.Task, field, format string, args ...any) *blackboard.Violation {
+	return v.report(v.taskPath(t, field), "task %s: %s", v.taskName(t), fmt.Sprintf(format, args...)).Concerns(v.taskName(t))
 }
 
 // agent reports a violation of an agent; field may be "".
-func (v *validation) agent(id, field, format string, args ...any) *Violation {
-	return v.report(agentPath(id, field), "agent %s: %s", id, fmt.Sprintf(format, args...)).concerns(id)
+func (v *validation) agent(id, field, format string, args ...any) *blackboard.Violation {
+	return v.report(agentPath(id, field), "agent %s: %s", id, fmt.Sprintf(format, args...)).Concerns(id)
 }
 
 // section reports a violation in another section: field is the path below it.
-func (v *validation) section(name, field, format string, args ...any) *Violation {
-	return v.report(name+field, format, args...).concerns(name)
+func (v *validation) section(name, field, format string, args ...any) *blackboard.Violation {
+	return v.report(name+field, format, args...).Concerns(name)
 }
 
-func (v *validation) taskName(t *Task) string {
+func (v *validation) taskName(t *blackboard.Task) string {
 	if t.ID == "" {
 		return position(v.place(t) - 1)
 	}
 	return t.ID
 }
 
-func (v *validation) taskPath(t *Task, field string) string {
+func (v *validation) taskPath(t *blackboard.Task, field string) string {
 	name := v.taskName(t)
 	if v.repeated[t.ID] {
 		name = position(v.place(t) - 1)
@@ -270,13 +261,13 @@ func position(i int) string { return "#" + strconv.Itoa(i+1) }
 
 // adopt takes over a violation that a reader of the file found, unless the rule has
 // reported the same place already.
-func (v *validation) adopt(found Violation) {
-	if rule := validationRuleOf(found.Rule); rule != nil {
-		if v.facts.Write && !rule.onWrite {
+func (v *validation) adopt(found blackboard.Violation) {
+	if rule := ruleOf(found.Rule); rule != nil {
+		if v.facts.Write && !rule.OnWrite {
 			return
 		}
-		found.Severity = cmp.Or(found.Severity, rule.severity)
-		found.OnWrite, found.Fixable = rule.onWrite, found.Fixable || rule.fixable
+		found.Severity = cmp.Or(found.Severity, rule.Severity)
+		found.OnWrite, found.Fixable = rule.OnWrite, found.Fixable || rule.Fixable
 	}
 	for i := range v.found {
 		old := &v.found[i]
@@ -324,7 +315,7 @@ func (v *validation) sort() {
 		}
 		keys[found.Path+"\x00"+found.Rule] = k
 	}
-	slices.SortStableFunc(v.found, func(a, b Violation) int {
+	slices.SortStableFunc(v.found, func(a, b blackboard.Violation) int {
 		x, y := keys[a.Path+"\x00"+a.Rule], keys[b.Path+"\x00"+b.Rule]
 		return cmp.Or(cmp.Compare(x.section, y.section), cmp.Compare(x.entry, y.entry), cmp.Compare(a.Rule, b.Rule))
 	})

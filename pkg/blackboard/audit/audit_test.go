@@ -1,4 +1,4 @@
-package blackboard
+package audit
 
 import (
 	"fmt"
@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"liza/pkg/blackboard"
 )
 
-func lines(violations []Violation) string {
+func lines(violations []blackboard.Violation) string {
 	var b strings.Builder
 	for _, v := range violations {
 		fmt.Fprintf(&b, "  %s %s at %q about %v\n", v.Severity, v, v.Path, v.Subjects)
@@ -34,19 +36,19 @@ func TestAValidStateHasNoViolation(t *testing.T) {
 type mutation struct {
 	rule    string
 	name    string
-	damage  func(s *State, f *Facts)
+	damage  func(s *blackboard.State, f *Facts)
 	path    string
 	subject string
 	message string
 	warning bool
 }
 
-func on(id string, change func(t *Task)) func(*State, *Facts) {
-	return func(s *State, _ *Facts) { change(s.Task(id)) }
+func on(id string, change func(t *blackboard.Task)) func(*blackboard.State, *Facts) {
+	return func(s *blackboard.State, _ *Facts) { change(s.Task(id)) }
 }
 
-func inState(change func(s *State)) func(*State, *Facts) {
-	return func(s *State, _ *Facts) { change(s) }
+func inState(change func(s *blackboard.State)) func(*blackboard.State, *Facts) {
+	return func(s *blackboard.State, _ *Facts) { change(s) }
 }
 
 func TestEachRuleSeesItsOwnMutationAndNoOtherDoes(t *testing.T) {
@@ -63,24 +65,24 @@ func TestEachRuleSeesItsOwnMutationAndNoOtherDoes(t *testing.T) {
 				t.Fatalf("%d violations, want one:\n%s", len(got), lines(got))
 			}
 			v := got[0]
-			severity := SeverityError
+			severity := blackboard.SeverityError
 			if m.warning {
-				severity = SeverityWarning
+				severity = blackboard.SeverityWarning
 			}
-			if v.Rule != m.rule || v.Severity != severity || v.Path != m.path || v.Message != m.message || !List(v.Subjects).Has(m.subject) {
+			if v.Rule != m.rule || v.Severity != severity || v.Path != m.path || v.Message != m.message || !blackboard.List(v.Subjects).Has(m.subject) {
 				t.Errorf("got\n%swant\n  %s %s %s at %q about %s", lines(got), severity, m.rule, m.message, m.path, m.subject)
 			}
-			rule := validationRuleOf(m.rule)
-			if v.OnWrite != rule.onWrite || v.Fixable != rule.fixable {
+			rule := ruleOf(m.rule)
+			if v.OnWrite != rule.OnWrite || v.Fixable != rule.Fixable {
 				t.Errorf("OnWrite %v, Fixable %v differ from the table", v.OnWrite, v.Fixable)
 			}
 			facts.Write = true
-			if onWrite := Validate(s, prev, facts); (len(onWrite) == 1) != rule.onWrite {
-				t.Errorf("on a write: %d violations, column W is %v", len(onWrite), rule.onWrite)
+			if onWrite := Validate(s, prev, facts); (len(onWrite) == 1) != rule.OnWrite {
+				t.Errorf("on a write: %d violations, column W is %v", len(onWrite), rule.OnWrite)
 			}
 		})
 	}
-	for _, rule := range RulesOfValidation() {
+	for _, rule := range Rules {
 		if !tested[rule.ID] {
 			t.Errorf("no mutation for %s", rule.ID)
 		}
@@ -89,11 +91,10 @@ func TestEachRuleSeesItsOwnMutationAndNoOtherDoes(t *testing.T) {
 
 func TestTheTableHasTheRulesV01ToV68InOrder(t *testing.T) {
 	t.Parallel()
-	rules := RulesOfValidation()
-	if len(rules) != 68 {
-		t.Fatalf("%d rules, want 68", len(rules))
+	if len(Rules) != 68 {
+		t.Fatalf("%d rules, want 68", len(Rules))
 	}
-	for i, rule := range rules {
+	for i, rule := range Rules {
 		if want := fmt.Sprintf("V%02d", i+1); rule.ID != want || rule.Text == "" {
 			t.Errorf("rule %d is %s %q, want %s with a text", i, rule.ID, rule.Text, want)
 		}
@@ -123,7 +124,7 @@ func TestTheOrderIsTheSameEachTime(t *testing.T) {
 	broken := func() string {
 		s, f := validState(), validFacts()
 		for _, task := range s.Tasks {
-			task.Status, task.DoneWhen, task.DependsOn = Claimed, "", List{"gone", "draft"}
+			task.Status, task.DoneWhen, task.DependsOn = blackboard.Claimed, "", blackboard.List{"gone", "draft"}
 		}
 		for _, a := range s.Agents {
 			a.Role, a.Heartbeat = "boss", "noon"
@@ -131,7 +132,7 @@ func TestTheOrderIsTheSameEachTime(t *testing.T) {
 		for _, key := range []string{"lease", "grace", "heart", "poll"} {
 			s.Config[key] = 1
 		}
-		f.Archive = shelf{"Draft": Merged, "DRAFT": Merged, "dRAFT": Merged, "archived": Merged}
+		f.Archive = shelf{"Draft": blackboard.Merged, "DRAFT": blackboard.Merged, "dRAFT": blackboard.Merged, "archived": blackboard.Merged}
 		return lines(Validate(s, nil, f))
 	}
 	first := broken()
@@ -147,13 +148,13 @@ func TestWhatReadersFoundIsSortedInAndCompletedFromTheTable(t *testing.T) {
 	s, f := validState(), validFacts()
 	s.Config["max_coder_iteration"] = 3
 	s.Task("claimed").DoneWhen = ""
-	f.Decode = []Violation{
+	f.Decode = []blackboard.Violation{
 		{Rule: "V48", Path: "config.max_coder_iteration", Line: 90, Message: "config: unknown key"},
 		{Rule: "V61", Path: "tasks[claimed].assignee", Message: "task claimed: unknown key 'assignee'"},
 		{Rule: "V04", Path: "tasks[unclaimed].priority", Line: 12, Column: 5, Subjects: []string{"unclaimed"}, Message: "task unclaimed: 'priority' must be an integer"},
 		{Rule: "V01", Message: "cannot parse"},
 	}
-	f.JournalProblems = []Violation{{Rule: "V57", Subjects: []string{"log"}, Line: 7, Message: "log.yaml line 7: rev 50 > revision 48"}}
+	f.JournalProblems = []blackboard.Violation{{Rule: "V57", Subjects: []string{"log"}, Line: 7, Message: "log.yaml line 7: rev 50 > revision 48"}}
 	got := Validate(s, nil, f)
 	var rules []string
 	for _, v := range got {
@@ -162,10 +163,10 @@ func TestWhatReadersFoundIsSortedInAndCompletedFromTheTable(t *testing.T) {
 	if want := []string{"V01", "V04", "V29", "V61", "V48", "V57"}; !slices.Equal(rules, want) {
 		t.Fatalf("got\n%swant %v", lines(got), want)
 	}
-	if v := got[1]; v.Severity != SeverityError || !v.OnWrite || v.Line != 12 || v.Column != 5 {
+	if v := got[1]; v.Severity != blackboard.SeverityError || !v.OnWrite || v.Line != 12 || v.Column != 5 {
 		t.Errorf("V04 is %+v", v)
 	}
-	if v := got[4]; v.Line != 90 || v.Severity != SeverityWarning {
+	if v := got[4]; v.Line != 90 || v.Severity != blackboard.SeverityWarning {
 		t.Errorf("V48, found by both, is %+v, want one with the line", v)
 	}
 	f.Write = true

@@ -1,13 +1,14 @@
-package blackboard
+package audit
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"liza/pkg/blackboard"
 )
 
-func rulesOf(violations []Violation) []string {
+func rulesOf(violations []blackboard.Violation) []string {
 	var rules []string
 	for _, v := range violations {
 		rules = append(rules, v.Rule)
@@ -15,8 +16,8 @@ func rulesOf(violations []Violation) []string {
 	return rules
 }
 
-func errorsOf(violations []Violation) []Violation {
-	return slices.DeleteFunc(violations, func(v Violation) bool { return v.Severity != SeverityError })
+func errorsOf(violations []blackboard.Violation) []blackboard.Violation {
+	return slices.DeleteFunc(violations, func(v blackboard.Violation) bool { return v.Severity != blackboard.SeverityError })
 }
 
 func TestEveryDependencyOnACycleIsNamedAndEachCycleOnce(t *testing.T) {
@@ -24,12 +25,12 @@ func TestEveryDependencyOnACycleIsNamedAndEachCycleOnce(t *testing.T) {
 	s := validState()
 	justOne(s)
 	s.Tasks = nil
-	for id, deps := range map[string]List{"a": {"b", "c"}, "b": {"c"}, "c": {"a"}, "d": {"e"}, "e": {"d", "x"}, "x": {"y"}, "y": nil, "z": {"a", "d"}} {
-		draft := validTask(id, Draft)
+	for id, deps := range map[string]blackboard.List{"a": {"b", "c"}, "b": {"c"}, "c": {"a"}, "d": {"e"}, "e": {"d", "x"}, "x": {"y"}, "y": nil, "z": {"a", "d"}} {
+		draft := validTask(id)
 		draft.DependsOn = deps
 		s.Tasks = append(s.Tasks, draft)
 	}
-	slices.SortFunc(s.Tasks, func(a, b *Task) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Tasks, func(a, b *blackboard.Task) int { return strings.Compare(a.ID, b.ID) })
 	var got []string
 	for _, v := range Validate(s, nil, Facts{}) {
 		got = append(got, v.Message)
@@ -43,11 +44,11 @@ func TestEveryDependencyOnACycleIsNamedAndEachCycleOnce(t *testing.T) {
 func TestATaskThatACrashLeftInStateAndArchiveIsNoViolation(t *testing.T) {
 	t.Parallel()
 	f := validFacts()
-	f.Archive = shelf{"merged": Merged}
+	f.Archive = shelf{"merged": blackboard.Merged}
 	if got := Validate(validState(), nil, f); len(got) != 0 {
 		t.Errorf("got\n%s", lines(got))
 	}
-	f.Archive = shelf{"merged": Abandoned}
+	f.Archive = shelf{"merged": blackboard.Abandoned}
 	if got := rulesOf(Validate(validState(), nil, f)); !slices.Equal(got, []string{"V05"}) {
 		t.Errorf("with another end in the archive: %v, want V05", got)
 	}
@@ -55,9 +56,11 @@ func TestATaskThatACrashLeftInStateAndArchiveIsNoViolation(t *testing.T) {
 
 func TestIterationMayFallOnlyAfterRerunUnblockOrAnotherCodersClaim(t *testing.T) {
 	t.Parallel()
-	claimBy := func(agent string) *HistoryEntry { return &HistoryEntry{Time: ago(1), Event: "claimed", Agent: agent} }
+	claimBy := func(agent string) *blackboard.HistoryEntry {
+		return &blackboard.HistoryEntry{Time: ago(1), Event: "claimed", Agent: agent}
+	}
 	for name, c := range map[string]struct {
-		entry *HistoryEntry
+		entry *blackboard.HistoryEntry
 		epoch int
 		fine  bool
 	}{
@@ -65,8 +68,8 @@ func TestIterationMayFallOnlyAfterRerunUnblockOrAnotherCodersClaim(t *testing.T)
 		"claim by the same":     {entry: claimBy("coder-1")},
 		"claim by another":      {entry: claimBy("coder-2"), fine: true},
 		"unblocked":             {entry: event(1, "unblocked", "human"), fine: true},
-		"rerun":                 {entry: &HistoryEntry{Time: ago(1), Event: "released", What: "rerun"}, fine: true},
-		"restep":                {entry: &HistoryEntry{Time: ago(1), Event: "released", What: "restep"}},
+		"rerun":                 {entry: &blackboard.HistoryEntry{Time: ago(1), Event: "released", What: "rerun"}, fine: true},
+		"restep":                {entry: &blackboard.HistoryEntry{Time: ago(1), Event: "released", What: "restep"}},
 		"epoch":                 {epoch: 2, fine: true},
 		"first epoch by itself": {epoch: 1},
 	} {
@@ -87,9 +90,9 @@ func TestIterationMayFallOnlyAfterRerunUnblockOrAnotherCodersClaim(t *testing.T)
 func TestHistoryEntriesAreComparedByWhatTheySay(t *testing.T) {
 	t.Parallel()
 	s, prev := validState(), validState()
-	s.Task("claimed").History[2].Files = List{}
+	s.Task("claimed").History[2].Files = blackboard.List{}
 	s.Task("claimed").History[2].Extra = map[string]any{}
-	s.Task("claimed").History[3].Checkpoint.Risks = List{}
+	s.Task("claimed").History[3].Checkpoint.Risks = blackboard.List{}
 	s.Task("claimed").History = append(s.Task("claimed").History, event(0, "held", "human"))
 	if got := Validate(s, prev, validFacts()); len(got) != 0 {
 		t.Errorf("empty instead of absent, and a new entry:\n%s", lines(got))
@@ -100,67 +103,20 @@ func TestHistoryEntriesAreComparedByWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestAChangeOfAnyFieldOfAHistoryEntryIsSeen(t *testing.T) {
-	t.Parallel()
-	full := func() *HistoryEntry {
-		recovered := false
-		return &HistoryEntry{Halt: &Halt{}, Checkpoint: &Intent{}, Recovered: &recovered}
-	}
-	if !sameEntry(full(), full()) {
-		t.Fatal("two equal entries differ")
-	}
-	changeEachField(reflect.TypeFor[HistoryEntry](), func(field string, change func(reflect.Value)) {
-		entry := full()
-		change(reflect.ValueOf(entry).Elem())
-		if sameEntry(entry, full()) || sameEntry(full(), entry) {
-			t.Errorf("a change of %s is not seen", field)
-		}
-	})
-	changeEachField(reflect.TypeFor[Intent](), func(field string, change func(reflect.Value)) {
-		entry := full()
-		change(reflect.ValueOf(entry.Checkpoint).Elem())
-		if sameEntry(entry, full()) {
-			t.Errorf("a change of checkpoint.%s is not seen", field)
-		}
-	})
-}
-
-// changeEachField calls try with a change for each field of a struct type.
-func changeEachField(typ reflect.Type, try func(field string, change func(reflect.Value))) {
-	for i := range typ.NumField() {
-		try(typ.Field(i).Name, func(entry reflect.Value) {
-			switch v := entry.Field(i); v.Kind() {
-			case reflect.String:
-				v.SetString("another")
-			case reflect.Int:
-				v.SetInt(7)
-			case reflect.Bool:
-				v.SetBool(true)
-			case reflect.Slice:
-				v.Set(reflect.ValueOf(List{"another"}))
-			case reflect.Map:
-				v.Set(reflect.ValueOf(map[string]any{"x": 1}))
-			default:
-				v.SetZero()
-			}
-		})
-	}
-}
-
 func TestHistorySynonymsAndSilentEntriesLeadToTheRightStatus(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		id    string
-		entry *HistoryEntry
+		entry *blackboard.HistoryEntry
 		fine  bool
 	}{
-		"a released review leaves the status":   {"reviewed", &HistoryEntry{Event: "released", What: "review"}, true},
-		"a released claim does not":             {"claimed", &HistoryEntry{Event: "released", What: "claim"}, false},
-		"a released claim of a fix":             {"failed", &HistoryEntry{Event: "released", What: "claim"}, true},
-		"submitted_for_review":                  {"reviewed", &HistoryEntry{Event: "submitted_for_review"}, true},
-		"an unknown name is ignored":            {"claimed", &HistoryEntry{Event: "pondered"}, true},
+		"a released review leaves the status":   {"reviewed", &blackboard.HistoryEntry{Event: "released", What: "review"}, true},
+		"a released claim does not":             {"claimed", &blackboard.HistoryEntry{Event: "released", What: "claim"}, false},
+		"a released claim of a fix":             {"failed", &blackboard.HistoryEntry{Event: "released", What: "claim"}, true},
+		"submitted_for_review":                  {"reviewed", &blackboard.HistoryEntry{Event: "submitted_for_review"}, true},
+		"an unknown name is ignored":            {"claimed", &blackboard.HistoryEntry{Event: "pondered"}, true},
 		"an empty entry is ignored":             {"claimed", nil, true},
-		"ready_for_review on a task in CLAIMED": {"claimed", &HistoryEntry{Event: "ready_for_review"}, false},
+		"ready_for_review on a task in CLAIMED": {"claimed", &blackboard.HistoryEntry{Event: "ready_for_review"}, false},
 	} {
 		s := validState()
 		s.Task(c.id).History = append(s.Task(c.id).History, c.entry)
@@ -222,14 +178,14 @@ func TestAFolderIsNotLookedForOutsideOfTheWorktrees(t *testing.T) {
 // Who takes a task over removes its folder before making a new one, and may be killed there.
 func TestAFolderIsNotMissedWhileATaskChangesHands(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*State, *Facts){
-		"somebody prepares it": func(s *State, _ *Facts) {
-			s.Task("claimed").Claiming = &Claiming{By: "coder-2", Generation: "g-00000002", At: ago(1), Expires: ahead(1), BaseCommit: commitBase}
+	for name, change := range map[string]func(*blackboard.State, *Facts){
+		"somebody prepares it": func(s *blackboard.State, _ *Facts) {
+			s.Task("claimed").Claiming = &blackboard.Claiming{By: "coder-2", Generation: "g-00000002", At: ago(1), Expires: ahead(1), BaseCommit: commitBase}
 		},
-		"the holder's process is gone": func(_ *State, f *Facts) {
+		"the holder's process is gone": func(_ *blackboard.State, f *Facts) {
 			f.Processes.Running = func(int, int64) (bool, bool) { return false, true }
 		},
-		"the holder registered anew": func(s *State, _ *Facts) { s.Agents["coder-1"].Generation = "g-00000009" },
+		"the holder registered anew": func(s *blackboard.State, _ *Facts) { s.Agents["coder-1"].Generation = "g-00000009" },
 	} {
 		s, f := validState(), validFacts()
 		f.WorktreeExists = func(path string) bool { return path != ".worktrees/claimed" }
@@ -265,20 +221,20 @@ func TestNearest(t *testing.T) {
 		"assignee": "assigned_to", "max_coder_iteration": "max_coder_iterations", "claimed": "CLAIMED", "Max-Coder Iterations": "max_coder_iterations",
 		"task-1": "task-1", "task1": "task-1", "entirely different": "", "": "",
 	} {
-		if got := Nearest(word, known); got != want {
+		if got := blackboard.Nearest(word, known); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
-	if got := Nearest("x", nil); got != "" {
+	if got := blackboard.Nearest("x", nil); got != "" {
 		t.Errorf("Nearest among none is %q", got)
 	}
 }
 
 func TestAViolationIsOneLineForPeople(t *testing.T) {
 	t.Parallel()
-	for want, v := range map[string]Violation{
-		"line 12: V08 task t: CLAIMED without assigned_to": {Rule: "V08", Severity: SeverityError, Line: 12, Message: "task t: CLAIMED without assigned_to"},
-		"V48 warning: config: unknown key 'x'":             {Rule: "V48", Severity: SeverityWarning, Message: "config: unknown key 'x'"},
+	for want, v := range map[string]blackboard.Violation{
+		"line 12: V08 task t: CLAIMED without assigned_to": {Rule: "V08", Severity: blackboard.SeverityError, Line: 12, Message: "task t: CLAIMED without assigned_to"},
+		"V48 warning: config: unknown key 'x'":             {Rule: "V48", Severity: blackboard.SeverityWarning, Message: "config: unknown key 'x'"},
 	} {
 		if got := v.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -290,10 +246,10 @@ func TestRepairDoesWhatIsSafeAndSaysSo(t *testing.T) {
 	t.Parallel()
 	s, f := validState(), validFacts()
 	s.Task("merged").Worktree = ".worktrees/merged"
-	s.Task("merged").MergeIntent = &MergeIntent{Commit: commitMerge}
-	s.Task("blocked").FailedBy = List{"coder-1", "coder-2", "coder-1"}
+	s.Task("merged").MergeIntent = &blackboard.MergeIntent{Commit: commitMerge}
+	s.Task("blocked").FailedBy = blackboard.List{"coder-1", "coder-2", "coder-1"}
 	s.Task("claimed").BaseCommit = "6f0c0a5"
-	s.Agents["coder-2"].CurrentTask, s.Agents["coder-2"].Status, s.Agents["coder-2"].LeaseExpires = "gone", AgentWorking, ago(5)
+	s.Agents["coder-2"].CurrentTask, s.Agents["coder-2"].Status, s.Agents["coder-2"].LeaseExpires = "gone", blackboard.AgentWorking, ago(5)
 	f.WorktreeExists = func(path string) bool { return path != ".worktrees/merged" }
 	f.ResolveCommit = func(short string) (string, bool) { return commitBase, strings.HasPrefix(commitBase, short) }
 	done := Repair(s, f)
@@ -311,10 +267,10 @@ func TestRepairDoesWhatIsSafeAndSaysSo(t *testing.T) {
 func TestRepairLeavesAloneWhatIsNotProven(t *testing.T) {
 	t.Parallel()
 	s, f := validState(), validFacts()
-	s.Task("merged").Worktree = ".worktrees/merged"                              // the folder is there
-	s.Task("rejected").MergeIntent = &MergeIntent{Commit: commitMerge}           // integration may have moved
-	s.Task("claimed").BaseCommit, s.Task("reviewed").BaseCommit = "6f0c0a5", "6" // unknown; too short
-	s.Agents["coder-1"].CurrentTask = "gone"                                     // alive
+	s.Task("merged").Worktree = ".worktrees/merged"                               // the folder is there
+	s.Task("rejected").MergeIntent = &blackboard.MergeIntent{Commit: commitMerge} // integration may have moved
+	s.Task("claimed").BaseCommit, s.Task("reviewed").BaseCommit = "6f0c0a5", "6"  // unknown; too short
+	s.Agents["coder-1"].CurrentTask = "gone"                                      // alive
 	s.Agents["coder-2"].CurrentTask, s.Agents["coder-2"].LeaseExpires = "gone", "soon"
 	f.ResolveCommit = func(string) (string, bool) { return "", false }
 	if done := Repair(s, f); len(done) != 0 {
@@ -336,12 +292,12 @@ func TestEachRoleMayRecordWhatItHasTo(t *testing.T) {
 	others := map[string][]string{"planner-1": {"trade_off", "scope_deviation"}, "coder-1": {"spec_gap", "scope_deviation", "spec_changed"}, "code-reviewer-1": {"spec_gap", "trade_off"}}
 	for reporter, names := range duties {
 		for _, name := range names {
-			if kind, ok := AnomalyTypeOf(name); !ok || !kind.MayReport(reporter) {
+			if kind, ok := blackboard.AnomalyTypeOf(name); !ok || !kind.MayReport(reporter) {
 				t.Errorf("%s may not record %s (a known type: %v)", reporter, name, ok)
 			}
 		}
 		for _, name := range others[reporter] {
-			if kind, _ := AnomalyTypeOf(name); kind.MayReport(reporter) {
+			if kind, _ := blackboard.AnomalyTypeOf(name); kind.MayReport(reporter) {
 				t.Errorf("%s may record %s, which is for others", reporter, name)
 			}
 		}
@@ -350,8 +306,8 @@ func TestEachRoleMayRecordWhatItHasTo(t *testing.T) {
 
 func TestAnomalyTypesKnowTheirReportersAndDetails(t *testing.T) {
 	t.Parallel()
-	if len(AnomalyTypes) != 23 {
-		t.Errorf("%d types, want 23", len(AnomalyTypes))
+	if len(blackboard.AnomalyTypes) != 23 {
+		t.Errorf("%d types, want 23", len(blackboard.AnomalyTypes))
 	}
 	for _, c := range []struct {
 		name, reporter string
@@ -361,21 +317,40 @@ func TestAnomalyTypesKnowTheirReportersAndDetails(t *testing.T) {
 		{"spec_gap", "planner-1", true}, {"spec_gap", "human", true}, {"spec_gap", "system", false},
 		{"late_work", "system", true}, {"late_work", "coder-1", false}, {"system_ambiguity", "coder-9", true}, {"x-own", "anybody", true},
 	} {
-		kind, ok := AnomalyTypeOf(c.name)
+		kind, ok := blackboard.AnomalyTypeOf(c.name)
 		if !ok || kind.MayReport(c.reporter) != c.may {
 			t.Errorf("%s by %s: known %v, may %v", c.name, c.reporter, ok, kind.MayReport(c.reporter))
 		}
 	}
 	for _, name := range []string{"", "x-", "retry"} {
-		if _, ok := AnomalyTypeOf(name); ok {
+		if _, ok := blackboard.AnomalyTypeOf(name); ok {
 			t.Errorf("type %q is known", name)
 		}
 	}
-	kind, _ := AnomalyTypeOf("trade_off")
-	if got := kind.Missing(Settings{"what": "x", "why": " ", "debt_created": []any{}}); !slices.Equal(got, []string{"why", "debt_created"}) {
+	kind, _ := blackboard.AnomalyTypeOf("trade_off")
+	if got := kind.Missing(blackboard.Settings{"what": "x", "why": " ", "debt_created": []any{}}); !slices.Equal(got, []string{"why", "debt_created"}) {
 		t.Errorf("missing are %v", got)
 	}
-	if got := kind.Missing(Settings{"what": "x", "why": 0, "debt_created": false}); len(got) != 0 {
+	if got := kind.Missing(blackboard.Settings{"what": "x", "why": 0, "debt_created": false}); len(got) != 0 {
 		t.Errorf("missing are %v", got)
+	}
+}
+
+func TestATaskWrittenByHandThatFailsTheGatesIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	s := validState()
+	task := s.Task("unclaimed")
+	task.ClaimSeq, task.DoneWhen = 0, "it works well"
+	told := ""
+	for _, v := range Validate(s, nil, validFacts()) {
+		if v.Rule == "V29" {
+			told += v.String()
+			if v.Severity != blackboard.SeverityWarning {
+				t.Errorf("%s is an %s", v, v.Severity)
+			}
+		}
+	}
+	if !strings.Contains(told, "done_when is vague") || !strings.Contains(told, "nobody can claim it") {
+		t.Errorf("validate tells %q", told)
 	}
 }

@@ -1,8 +1,10 @@
-package blackboard
+package audit
 
 import (
 	"slices"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // A write checks what it changed, and what that relates to, without revisiting the rest:
@@ -25,8 +27,8 @@ func (v *validation) narrow() (ok bool) {
 			return false // it has no id
 		}
 		near.add(id)
-		is, was := v.s.find(id), v.prev.find(id)
-		for _, t := range [...]*Task{is, was} {
+		is, was := v.s.Find(id), v.prev.Find(id)
+		for _, t := range [...]*blackboard.Task{is, was} {
 			if t != nil {
 				near.add(t.AssignedTo, t.ReviewingBy, t.ApprovedBy)
 			}
@@ -46,7 +48,7 @@ func (v *validation) narrow() (ok bool) {
 		if v.newLinks {
 			v.all = append(v.all, t)
 		}
-		if near.has(t.ID) || t.Status == Claimed && near.has(t.AssignedTo) || t.ReviewingBy != "" && near.has(t.ReviewingBy) ||
+		if near.has(t.ID) || t.Status == blackboard.Claimed && near.has(t.AssignedTo) || t.ReviewingBy != "" && near.has(t.ReviewingBy) ||
 			(status || v.newIDs) && near.hasOf(t.DependsOn) || v.newIDs && (near.hasOf(t.Supersedes) || near.hasOf(t.SupersededBy)) {
 			v.tasks = append(v.tasks, t)
 		}
@@ -70,7 +72,7 @@ func (n *fewIDs) add(ids ...string) {
 
 func (n *fewIDs) has(id string) bool { return slices.Contains(n.list, id) }
 
-func (n *fewIDs) hasOf(ids List) bool { return slices.ContainsFunc(ids, n.has) }
+func (n *fewIDs) hasOf(ids blackboard.List) bool { return slices.ContainsFunc(ids, n.has) }
 
 // countIDs finds the ids that are there twice.
 func (v *validation) countIDs() {

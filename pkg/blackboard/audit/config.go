@@ -1,8 +1,10 @@
-package blackboard
+package audit
 
 import (
 	"fmt"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // The rules V47 and V48: the config section.
@@ -11,16 +13,16 @@ var checkpointModes = []string{"required", "warn", "off"}
 
 func checkConfig(v *validation) {
 	for _, key := range sortedKeys(v.s.Config) {
-		value, standard := v.s.Config[key], settings[key]
+		value, standard := v.s.Config[key], blackboard.BuiltIn(key)
 		if value == nil || standard == nil {
 			continue
 		}
 		if problem := settingProblem(key, value, standard); problem != "" {
-			v.section("config", "."+key, "config.%s %s %s", key, shown(value), problem).lenient(v.v1)
+			v.section("config", "."+key, "config.%s %s %s", key, shown(value), problem).Lenient(v.v1)
 		}
 	}
 	if lease, beat := v.s.Int("lease_duration"), v.s.Int("heartbeat_interval"); lease < 3*beat {
-		v.section("config", ".lease_duration", "config.lease_duration %d is less than 3 × heartbeat_interval %d", lease, beat).lenient(v.v1)
+		v.section("config", ".lease_duration", "config.lease_duration %d is less than 3 × heartbeat_interval %d", lease, beat).Lenient(v.v1)
 	}
 }
 
@@ -28,7 +30,7 @@ func checkConfig(v *validation) {
 func settingProblem(key string, value, standard any) string {
 	switch standard.(type) {
 	case int:
-		if _, ok := integerOf(value); ok {
+		if _, ok := blackboard.IntegerOf(value); ok {
 			return ""
 		}
 		switch n := value.(type) {
@@ -51,8 +53,8 @@ func settingProblem(key string, value, standard any) string {
 			return "must be a text"
 		case key == "integration_branch" && !branchName(text):
 			return "is no valid branch name"
-		case key == "pre_execution_checkpoint" && text != "" && !List(checkpointModes).Has(text):
-			return "must be " + orList(checkpointModes)
+		case key == "pre_execution_checkpoint" && text != "" && !blackboard.List(checkpointModes).Has(text):
+			return "must be " + blackboard.OrList(checkpointModes)
 		}
 	}
 	return ""
@@ -86,8 +88,8 @@ func branchName(name string) bool {
 
 func checkConfigKeys(v *validation) {
 	for _, key := range sortedKeys(v.s.Config) {
-		if _, ok := settings[key]; !ok {
-			v.section("config", "."+key, "config: unknown key '%s'%s", key, nearestHint(key, SettingKeys()))
+		if blackboard.BuiltIn(key) == nil {
+			v.section("config", "."+key, "config: unknown key '%s'%s", key, blackboard.NearestHint(key, blackboard.SettingKeys()))
 		}
 	}
 }

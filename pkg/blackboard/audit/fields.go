@@ -1,32 +1,34 @@
-package blackboard
+package audit
 
 import (
 	"slices"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // The rules V28 to V41 without V38 and V39: the fields of a task, in any status.
 
-func checkIntegrationFix(v *validation, t *Task) {
+func checkIntegrationFix(v *validation, t *blackboard.Task) {
 	if !t.IntegrationFix || hasEvent(t, "integration_failed") {
 		return
 	}
 	// Our claim for the fix proves that the task was INTEGRATION_FAILED when Liza
 	// v1, which never wrote the event, left it.
 	ofV1 := t.ClaimSeq == 0 || v.taskOfV1(t) || v.v1 && hasEvent(t, "claimed_for_integration_fix")
-	v.task(t, "integration_fix", "integration_fix without integration_failed in history").lenient(ofV1)
+	v.task(t, "integration_fix", "integration_fix without integration_failed in history").Lenient(ofV1)
 }
 
-func hasEvent(t *Task, name string) bool {
-	return slices.ContainsFunc(t.History, func(e *HistoryEntry) bool { return e != nil && e.Event == name })
+func hasEvent(t *blackboard.Task, name string) bool {
+	return slices.ContainsFunc(t.History, func(e *blackboard.HistoryEntry) bool { return e != nil && e.Event == name })
 }
 
 // planned tells whether a task has to be fit for work.
-func planned(t *Task) bool {
-	return t.Status != Draft && t.Status != Superseded && t.Status != Abandoned
+func planned(t *blackboard.Task) bool {
+	return t.Status != blackboard.Draft && t.Status != blackboard.Superseded && t.Status != blackboard.Abandoned
 }
 
-func checkGates(v *validation, t *Task) {
+func checkGates(v *validation, t *blackboard.Task) {
 	if !planned(t) {
 		return
 	}
@@ -37,23 +39,23 @@ func checkGates(v *validation, t *Task) {
 		v.task(t, "spec_ref", "missing spec_ref")
 	}
 	if blank(t.Description) {
-		v.task(t, "description", "missing description").lenient(v.taskOfV1(t))
+		v.task(t, "description", "missing description").Lenient(v.taskOfV1(t))
 	}
 	if blank(t.Scope) {
-		v.task(t, "scope", "missing scope").lenient(true)
+		v.task(t, "scope", "missing scope").Lenient(true)
 	}
-	if t.unplanned() { // a claim refuses it
+	if t.Unplanned() { // a claim refuses it
 		for _, why := range t.Gates() {
 			if field, _, _ := strings.Cut(why, " "); !strings.Contains(why, "missing") {
-				v.task(t, "", "%s; nobody can claim it: edit %s", why, field).lenient(true)
+				v.task(t, "", "%s; nobody can claim it: edit %s", why, field).Lenient(true)
 			}
 		}
 	}
 }
 
-func checkSpecFile(v *validation, t *Task) {
+func checkSpecFile(v *validation, t *blackboard.Task) {
 	if path, missing := v.missingSpec(t.SpecRef); missing && planned(t) {
-		v.task(t, "spec_ref", "spec file %s does not exist", path).lenient(t.Status == Merged)
+		v.task(t, "spec_ref", "spec file %s does not exist", path).Lenient(t.Status == blackboard.Merged)
 	}
 }
 
@@ -62,7 +64,7 @@ func checkGoalSpec(v *validation) {
 		return
 	}
 	if path, missing := v.missingSpec(v.s.Goal.SpecRef); missing {
-		v.section("goal", ".spec_ref", "goal: spec file %s does not exist", path).lenient(v.v1)
+		v.section("goal", ".spec_ref", "goal: spec file %s does not exist", path).Lenient(v.v1)
 	}
 }
 
@@ -75,10 +77,10 @@ func (v *validation) missingSpec(ref string) (path string, missing bool) {
 	return path, !v.facts.SpecExists(path)
 }
 
-func checkFailedBy(v *validation, t *Task) {
+func checkFailedBy(v *validation, t *blackboard.Task) {
 	for i, id := range t.FailedBy {
-		if _, _, ok := ParseAgentID(id); !ok {
-			v.task(t, "failed_by", "failed_by: '%s' is no agent id", id).lenient(v.taskOfV1(t))
+		if _, _, ok := blackboard.ParseAgentID(id); !ok {
+			v.task(t, "failed_by", "failed_by: '%s' is no agent id", id).Lenient(v.taskOfV1(t))
 		}
 		if slices.Index(t.FailedBy, id) != i {
 			v.task(t, "failed_by", "failed_by lists %s twice", id)
@@ -86,26 +88,26 @@ func checkFailedBy(v *validation, t *Task) {
 	}
 }
 
-func checkReviewClaim(v *validation, t *Task) {
+func checkReviewClaim(v *validation, t *blackboard.Task) {
 	mild := v.taskOfV1(t)
 	lease := !t.ReviewLeaseExpires.None()
 	switch {
 	case t.ReviewingBy != "" && !lease:
-		v.task(t, "reviewing_by", "reviewing_by without review_lease_expires").lenient(mild)
+		v.task(t, "reviewing_by", "reviewing_by without review_lease_expires").Lenient(mild)
 	case t.ReviewingBy == "" && lease:
-		v.task(t, "review_lease_expires", "review_lease_expires without reviewing_by").lenient(mild)
+		v.task(t, "review_lease_expires", "review_lease_expires without reviewing_by").Lenient(mild)
 	}
-	if t.ReviewingBy != "" && t.Status != ReadyForReview {
-		v.task(t, "reviewing_by", "reviewing_by %s on %s", t.ReviewingBy, t.Status).lenient(mild)
+	if t.ReviewingBy != "" && t.Status != blackboard.ReadyForReview {
+		v.task(t, "reviewing_by", "reviewing_by %s on %s", t.ReviewingBy, t.Status).Lenient(mild)
 	}
 }
 
-func checkAuthor(v *validation, t *Task) {
+func checkAuthor(v *validation, t *blackboard.Task) {
 	if t.AssignedTo != "" && t.ReviewingBy == t.AssignedTo {
-		v.task(t, "reviewing_by", "reviewed by its author %s", t.AssignedTo).concerns(t.AssignedTo)
+		v.task(t, "reviewing_by", "reviewed by its author %s", t.AssignedTo).Concerns(t.AssignedTo)
 	}
 	if t.AssignedTo != "" && t.ApprovedBy == t.AssignedTo {
-		v.task(t, "approved_by", "approved by its author %s", t.AssignedTo).concerns(t.AssignedTo)
+		v.task(t, "approved_by", "approved by its author %s", t.AssignedTo).Concerns(t.AssignedTo)
 	}
 	if t.ApprovedBy == "auto" && t.ChangesFiles() {
 		v.task(t, "approved_by", "approved by 'auto', which kind code does not allow")
@@ -114,19 +116,19 @@ func checkAuthor(v *validation, t *Task) {
 
 var haltKinds = []string{"cost", "time", "iteration"}
 
-func checkHalt(v *validation, t *Task) {
+func checkHalt(v *validation, t *blackboard.Task) {
 	if t.Halt == nil {
 		return
 	}
-	if t.Status != Blocked {
+	if t.Status != blackboard.Blocked {
 		v.task(t, "halt", "halt on %s", t.Status)
 	}
-	if !List(haltKinds).Has(t.Halt.Kind) {
-		v.task(t, "halt.kind", "unknown halt kind '%s'; it must be %s", t.Halt.Kind, orList(haltKinds))
+	if !blackboard.List(haltKinds).Has(t.Halt.Kind) {
+		v.task(t, "halt.kind", "unknown halt kind '%s'; it must be %s", t.Halt.Kind, blackboard.OrList(haltKinds))
 	}
 }
 
-func checkHold(v *validation, t *Task) {
+func checkHold(v *validation, t *blackboard.Task) {
 	if t.Hold == nil {
 		return
 	}
@@ -144,8 +146,8 @@ func checkHold(v *validation, t *Task) {
 	}
 }
 
-func checkMergeIntent(v *validation, t *Task) {
-	if t.MergeIntent != nil && t.Status != Approved {
+func checkMergeIntent(v *validation, t *blackboard.Task) {
+	if t.MergeIntent != nil && t.Status != blackboard.Approved {
 		v.task(t, "merge_intent", "merge_intent on %s", t.Status)
 	}
 }
@@ -167,7 +169,7 @@ func hexadecimal(text string) bool {
 
 // oddCommits calls visit with every commit field of the task that is given and is no
 // full object name. The history is not looked at: it is never changed.
-func oddCommits(t *Task, visit func(field string, commit *string)) {
+func oddCommits(t *blackboard.Task, visit func(field string, commit *string)) {
 	look := func(field string, commit *string) {
 		if *commit != "" && !wholeCommit(*commit) {
 			visit(field, commit)
@@ -200,19 +202,21 @@ func abbreviated(commit string) bool {
 	return len(commit) >= shortenedFrom && len(commit) < 64 && hexadecimal(commit)
 }
 
-func checkCommits(v *validation, t *Task) {
+func checkCommits(v *validation, t *blackboard.Task) {
 	oddCommits(t, func(field string, commit *string) {
 		if abbreviated(*commit) {
-			v.task(t, field, "%s '%s' is abbreviated", field, *commit).lenient(true)
+			v.task(t, field, "%s '%s' is abbreviated", field, *commit).Lenient(true)
 			return
 		}
-		v.task(t, field, "%s '%s' is no commit", field, *commit).lenient(v.taskOfV1(t))
+		v.task(t, field, "%s '%s' is no commit", field, *commit).Lenient(v.taskOfV1(t))
 	})
 }
 
-func worktreeAllowed(t *Task) bool { return t.Worktree == "" || t.Worktree == ".worktrees/"+t.ID }
+func worktreeAllowed(t *blackboard.Task) bool {
+	return t.Worktree == "" || t.Worktree == ".worktrees/"+t.ID
+}
 
-func checkWorktreePath(v *validation, t *Task) {
+func checkWorktreePath(v *validation, t *blackboard.Task) {
 	if !worktreeAllowed(t) {
 		v.task(t, "worktree", "worktree '%s' is not allowed; it must be .worktrees/%s", t.Worktree, t.ID)
 	}

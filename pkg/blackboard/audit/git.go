@@ -1,9 +1,11 @@
-package blackboard
+package audit
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // The rules V56, V59 and V63: what git says about the tasks.
@@ -19,29 +21,29 @@ func checkBranches(v *validation) {
 	for _, branch := range slices.Sorted(slices.Values(v.facts.TaskBranches)) {
 		id := strings.TrimPrefix(strings.TrimPrefix(branch, "refs/heads/"), taskBranch)
 		if !v.known(id) {
-			v.report("", "branch %s%s belongs to no task; next: liza gc", taskBranch, id).concerns(id)
+			v.report("", "branch %s%s belongs to no task; next: liza gc", taskBranch, id).Concerns(id)
 		}
 	}
 	for _, folder := range slices.Sorted(slices.Values(v.facts.Worktrees)) {
 		id := path.Base(folder)
 		// Other people's worktrees and our throw-away ones (.check-…) are no tasks'.
 		if path.Base(path.Dir(folder)) == ".worktrees" && !strings.HasPrefix(id, ".") && !v.known(id) {
-			v.report("", "worktree .worktrees/%s belongs to no task; next: liza gc", id).concerns(id)
+			v.report("", "worktree .worktrees/%s belongs to no task; next: liza gc", id).Concerns(id)
 		}
 	}
 }
 
 // needsBranch tells whether the task's work must be on its branch: a task that was
 // blocked before anybody claimed it never had one.
-func needsBranch(t *Task) bool {
-	if t.KindOf() == "msg" || !ValidTaskID(t.ID) {
+func needsBranch(t *blackboard.Task) bool {
+	if t.KindOf() == "msg" || !blackboard.ValidTaskID(t.ID) {
 		return false
 	}
-	return t.Status == Rejected || t.Status == Blocked && t.Worktree != ""
+	return t.Status == blackboard.Rejected || t.Status == blackboard.Blocked && t.Worktree != ""
 }
 
-func checkMergeReachable(v *validation, t *Task) {
-	if t.Status != Merged || !t.ChangesFiles() || t.ClaimSeq == 0 || t.MergeCommit == "" || v.facts.MergedIntoIntegration == nil {
+func checkMergeReachable(v *validation, t *blackboard.Task) {
+	if t.Status != blackboard.Merged || !t.ChangesFiles() || t.ClaimSeq == 0 || t.MergeCommit == "" || v.facts.MergedIntoIntegration == nil {
 		return
 	}
 	if !v.facts.MergedIntoIntegration(t.MergeCommit) {
@@ -51,11 +53,11 @@ func checkMergeReachable(v *validation, t *Task) {
 
 func checkIntegrationBranch(v *validation) {
 	if tip := v.facts.IntegrationTip; tip != nil && v.s.ForeignTip(*tip) {
-		v.section("integration", ".tip", "%s; next: %s", v.s.MovedText(*tip), DecideTip(*tip))
+		v.section("integration", ".tip", "%s; next: %s", v.s.MovedText(*tip), blackboard.DecideTip(*tip))
 		return
 	}
 	if tip := v.facts.IntegrationTip; tip != nil && *tip == "" {
 		branch := v.s.Text("integration_branch")
-		v.section("config", ".integration_branch", "branch %s does not exist; next: git branch %s <commit>", branch, branch).lenient(v.v1)
+		v.section("config", ".integration_branch", "branch %s does not exist; next: git branch %s <commit>", branch, branch).Lenient(v.v1)
 	}
 }

@@ -1,20 +1,22 @@
-package blackboard
+package audit
 
 import (
 	"slices"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // The rules V21 to V27: what tasks and agents say about each other.
 
-func checkReplacements(v *validation, t *Task) {
-	check := func(field string, ids List) {
+func checkReplacements(v *validation, t *blackboard.Task) {
+	check := func(field string, ids blackboard.List) {
 		for _, id := range ids {
 			switch {
 			case id == t.ID:
 				v.task(t, field, "%s names the task itself", field)
 			case !v.known(id):
-				v.task(t, field, "%s: no task '%s'", field, id).concerns(id)
+				v.task(t, field, "%s: no task '%s'", field, id).Concerns(id)
 			}
 		}
 	}
@@ -22,35 +24,35 @@ func checkReplacements(v *validation, t *Task) {
 	check("supersedes", t.Supersedes)
 }
 
-func checkDependencies(v *validation, t *Task) {
+func checkDependencies(v *validation, t *blackboard.Task) {
 	for _, id := range t.DependsOn {
 		if !v.known(id) {
-			v.task(t, "depends_on", "depends_on: no task '%s'", id).concerns(id)
+			v.task(t, "depends_on", "depends_on: no task '%s'", id).Concerns(id)
 		}
 	}
 }
 
-func checkUnmet(v *validation, t *Task) {
+func checkUnmet(v *validation, t *blackboard.Task) {
 	switch t.Status {
-	case Claimed, ReadyForReview, Approved, Merged:
+	case blackboard.Claimed, blackboard.ReadyForReview, blackboard.Approved, blackboard.Merged:
 	default:
 		return
 	}
 	for _, id := range t.DependsOn {
-		if status, ok := v.status(id); ok && status != Merged && id != t.ID {
-			v.task(t, "depends_on", "%s but depends on %s (%s)", t.Status, id, status).concerns(id)
+		if status, ok := v.status(id); ok && status != blackboard.Merged && id != t.ID {
+			v.task(t, "depends_on", "%s but depends on %s (%s)", t.Status, id, status).Concerns(id)
 		}
 	}
 }
 
-func checkLostDependency(v *validation, t *Task) {
-	if t.Status != Unclaimed && t.Status != Draft {
+func checkLostDependency(v *validation, t *blackboard.Task) {
+	if t.Status != blackboard.Unclaimed && t.Status != blackboard.Draft {
 		return
 	}
 	for _, id := range t.DependsOn {
-		if status, _ := v.status(id); status == Abandoned || status == Superseded {
+		if status, _ := v.status(id); status == blackboard.Abandoned || status == blackboard.Superseded {
 			v.task(t, "depends_on", "waits for %s %s for ever; next: liza unblock or supersede",
-				strings.ToLower(string(status)), id).concerns(id)
+				strings.ToLower(string(status)), id).Concerns(id)
 		}
 	}
 }
@@ -155,14 +157,14 @@ func (v *validation) reportCycle(ids []string) {
 	}
 	ids = slices.Concat(ids[first:], ids[:first])
 	v.report(v.taskPath(v.find(ids[0]), "depends_on"), "dependency cycle: %s",
-		strings.Join(append(slices.Clone(ids), ids[0]), " → ")).concerns(ids...)
+		strings.Join(append(slices.Clone(ids), ids[0]), " → ")).Concerns(ids...)
 }
 
 func checkOneClaim(v *validation) {
 	held := map[string][]string{}
-	last := map[string]*Task{}
+	last := map[string]*blackboard.Task{}
 	for _, t := range v.tasks {
-		if t.Status == Claimed && t.AssignedTo != "" {
+		if t.Status == blackboard.Claimed && t.AssignedTo != "" {
 			held[t.AssignedTo] = append(held[t.AssignedTo], v.taskName(t))
 			last[t.AssignedTo] = t
 		}
@@ -170,22 +172,22 @@ func checkOneClaim(v *validation) {
 	for _, t := range v.tasks {
 		if holder := t.AssignedTo; last[holder] == t && len(held[holder]) > 1 {
 			v.report(v.taskPath(t, "assigned_to"), "%s holds %s", holder, strings.Join(held[holder], " and ")).
-				concerns(holder).concerns(held[holder]...)
+				Concerns(holder).Concerns(held[holder]...)
 		}
 	}
 }
 
 func checkOneHolder(v *validation) {
 	for _, t := range v.tasks {
-		if t.Status == Claimed {
+		if t.Status == blackboard.Claimed {
 			v.worksElsewhere(t, t.AssignedTo, t.ClaimGeneration)
 		}
-		if t.Status == ReadyForReview {
+		if t.Status == blackboard.ReadyForReview {
 			v.worksElsewhere(t, t.ReviewingBy, t.ReviewingGeneration)
 		}
 	}
 	type work struct {
-		role Role
+		role blackboard.Role
 		task string
 	}
 	busy := map[work]string{}
@@ -196,7 +198,7 @@ func checkOneHolder(v *validation) {
 		}
 		w := work{a.Role, a.CurrentTask}
 		if other, ok := busy[w]; ok {
-			v.report(agentPath(id, "current_task"), "%s and %s both work on %s as %s", other, id, w.task, w.role).concerns(other, id, w.task)
+			v.report(agentPath(id, "current_task"), "%s and %s both work on %s as %s", other, id, w.task, w.role).Concerns(other, id, w.task)
 			continue
 		}
 		busy[w] = id
@@ -205,12 +207,12 @@ func checkOneHolder(v *validation) {
 
 // worksElsewhere reports a claim whose registration works on another task. An entry
 // of a later registration of the same id does not hold the claim.
-func (v *validation) worksElsewhere(t *Task, holder, generation string) {
+func (v *validation) worksElsewhere(t *blackboard.Task, holder, generation string) {
 	a := v.s.Agents[holder]
-	if holder == "" || !registrationOf(a, generation) || a.CurrentTask == "" || a.CurrentTask == t.ID {
+	if holder == "" || !blackboard.RegistrationOf(a, generation) || a.CurrentTask == "" || a.CurrentTask == t.ID {
 		return
 	}
-	v.task(t, "", "held by %s, which works on %s", holder, a.CurrentTask).concerns(holder, a.CurrentTask)
+	v.task(t, "", "held by %s, which works on %s", holder, a.CurrentTask).Concerns(holder, a.CurrentTask)
 }
 
 // live tells whether an agent is alive for sure; without a time nobody is.
@@ -219,5 +221,5 @@ func (v *validation) live(id string) bool {
 		return false
 	}
 	verdict, _ := v.s.Liveness(id, v.facts.Now, v.facts.Processes)
-	return verdict == Alive
+	return verdict == blackboard.Alive
 }

@@ -1,4 +1,6 @@
-package blackboard
+package audit
+
+import "liza/pkg/blackboard"
 
 // The rules V38 and V39: counters and times, wherever they stand.
 
@@ -13,10 +15,10 @@ func checkCounters(v *validation) {
 	}
 }
 
-func (v *validation) counters(t *Task) {
+func (v *validation) counters(t *blackboard.Task) {
 	look := func(field string, n int) {
 		if n < 0 {
-			v.task(t, field, "%s is %d", field, n).lenient(v.taskOfV1(t))
+			v.task(t, field, "%s is %d", field, n).Lenient(v.taskOfV1(t))
 		}
 	}
 	look("claim_seq", t.ClaimSeq)
@@ -31,15 +33,15 @@ func (v *validation) counters(t *Task) {
 	look("crashes", t.Crashes)
 	look("timeout_seconds", t.TimeoutSeconds)
 	if t.ReviewCyclesCurrent > t.ReviewCyclesTotal {
-		v.task(t, "review_cycles_current", "review_cycles_current %d > total %d", t.ReviewCyclesCurrent, t.ReviewCyclesTotal).lenient(v.taskOfV1(t))
+		v.task(t, "review_cycles_current", "review_cycles_current %d > total %d", t.ReviewCyclesCurrent, t.ReviewCyclesTotal).Lenient(v.taskOfV1(t))
 	}
-	if t.Status == Claimed && t.Iteration == 0 {
-		v.task(t, "iteration", "CLAIMED with iteration 0").lenient(v.taskOfV1(t))
+	if t.Status == blackboard.Claimed && t.Iteration == 0 {
+		v.task(t, "iteration", "CLAIMED with iteration 0").Lenient(v.taskOfV1(t))
 	}
 }
 
 // malformed tells whether a time is given that cannot be read.
-func malformed(t Time) bool {
+func malformed(t blackboard.Time) bool {
 	_, ok := t.At()
 	return !ok && !t.None()
 }
@@ -57,8 +59,8 @@ func checkTimes(v *validation) {
 	v.timesOfMaps()
 }
 
-func (v *validation) timesOfTask(t *Task) {
-	look := func(field string, at Time) {
+func (v *validation) timesOfTask(t *blackboard.Task) {
+	look := func(field string, at blackboard.Time) {
 		if malformed(at) {
 			v.task(t, field, "%s '%s' is no time", field, at)
 		}
@@ -115,11 +117,11 @@ func (v *validation) timesOfTask(t *Task) {
 	}
 }
 
-func (v *validation) timesOfAgent(id string, a *Agent) {
+func (v *validation) timesOfAgent(id string, a *blackboard.Agent) {
 	if a == nil {
 		return
 	}
-	look := func(field string, at Time) {
+	look := func(field string, at blackboard.Time) {
 		if malformed(at) {
 			v.agent(id, field, "%s '%s' is no time", field, at)
 		}
@@ -139,7 +141,7 @@ func (v *validation) timesOfAgent(id string, a *Agent) {
 }
 
 // look reports a malformed time of a section; what names the field for people.
-func (v *validation) look(section, field, what string, at Time) {
+func (v *validation) look(section, field, what string, at blackboard.Time) {
 	if malformed(at) {
 		v.section(section, field, "%s '%s' is no time", what, at)
 	}
@@ -199,7 +201,7 @@ func (v *validation) timesOfSprint() {
 }
 
 func (v *validation) timesOfLists() {
-	entry := func(section, name, id string, i int, field string, at Time) {
+	entry := func(section, name, id string, i int, field string, at blackboard.Time) {
 		if malformed(at) {
 			v.look(section, within(id, i, field), name+" "+nameOf(id, i)+": "+field, at)
 		}

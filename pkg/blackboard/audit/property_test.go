@@ -1,10 +1,12 @@
-package blackboard
+package audit
 
 import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
+
+	"liza/pkg/blackboard"
 )
 
 // places calls visit with every value below v that can be set.
@@ -42,7 +44,7 @@ func TestADamagedStateIsReportedAndNeverPanics(t *testing.T) {
 		s, prev, f := validState(), validState(), validFacts()
 		damage(random, s, texts)
 		damage(random, prev, texts)
-		s.Tasks = append(s.Tasks, nil, &Task{}, validTask("draft", Draft))
+		s.Tasks = append(s.Tasks, nil, &blackboard.Task{}, validTask("draft"))
 		if s.Agents != nil {
 			s.Agents["coder-9"] = nil
 		}
@@ -52,7 +54,7 @@ func TestADamagedStateIsReportedAndNeverPanics(t *testing.T) {
 			t.Fatalf("seed %d: two calls differ:\n%s\n%s", seed, lines(first), lines(again))
 		}
 		for _, v := range first {
-			if validationRuleOf(v.Rule) == nil || v.Message == "" || v.Severity != SeverityError && v.Severity != SeverityWarning {
+			if ruleOf(v.Rule) == nil || v.Message == "" || v.Severity != blackboard.SeverityError && v.Severity != blackboard.SeverityWarning {
 				t.Fatalf("seed %d: %+v", seed, v)
 			}
 		}
@@ -63,7 +65,7 @@ func TestADamagedStateIsReportedAndNeverPanics(t *testing.T) {
 }
 
 // damage sets some places of the state to their zero value, or to another text or number.
-func damage(random *rand.Rand, s *State, texts []string) {
+func damage(random *rand.Rand, s *blackboard.State, texts []string) {
 	var all []reflect.Value
 	places(reflect.ValueOf(s).Elem(), func(v reflect.Value) { all = append(all, v) })
 	for range 1 + random.IntN(12) {
@@ -86,7 +88,7 @@ func TestEveryTimeOfTheModelIsLookedAt(t *testing.T) {
 	s := validState()
 	s.Sprint.Timeline.Ended = ago(1)
 	s.Goal.CompletedAt = ago(1)
-	timeType := reflect.TypeFor[Time]()
+	timeType := reflect.TypeFor[blackboard.Time]()
 	seen := 0
 	places(reflect.ValueOf(s).Elem(), func(v reflect.Value) {
 		if v.Type() != timeType {
@@ -104,7 +106,7 @@ func TestEveryTimeOfTheModelIsLookedAt(t *testing.T) {
 	given := map[string]bool{}
 	collectTimes(reflect.ValueOf(s), given)
 	fields := map[string]bool{}
-	timeFields(reflect.TypeFor[State](), fields)
+	timeFields(reflect.TypeFor[blackboard.State](), fields)
 	for field := range fields {
 		if !given[field] {
 			t.Errorf("the valid state gives no %s", field)
@@ -124,8 +126,8 @@ func timeFields(typ reflect.Type, fields map[string]bool) {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			switch {
-			case !f.IsExported() || typ == reflect.TypeFor[Entry]():
-			case f.Type == reflect.TypeFor[Time]() || f.Type == reflect.TypeFor[[]Time]():
+			case !f.IsExported() || typ == reflect.TypeFor[blackboard.Entry]():
+			case f.Type == reflect.TypeFor[blackboard.Time]() || f.Type == reflect.TypeFor[[]blackboard.Time]():
 				fields[typ.Name()+"."+f.Name] = true
 			default:
 				timeFields(f.Type, fields)

@@ -1,14 +1,16 @@
-package blackboard
+package audit
 
 import (
 	"fmt"
 	"slices"
+
+	"liza/pkg/blackboard"
 )
 
 // Repair mends what is marked F in protocol 9 and is provably safe, and returns one
 // sentence for each repair. It changes s; what it is not sure of it leaves alone.
 // The journal (V57) is repaired by the writer of the state.
-func Repair(s *State, facts Facts) []string {
+func Repair(s *blackboard.State, facts Facts) []string {
 	r := &repairer{s: s, facts: facts}
 	for _, t := range s.Tasks {
 		if t != nil {
@@ -22,7 +24,7 @@ func Repair(s *State, facts Facts) []string {
 }
 
 type repairer struct {
-	s     *State
+	s     *blackboard.State
 	facts Facts
 	done  []string
 }
@@ -31,13 +33,13 @@ func (r *repairer) say(format string, args ...any) {
 	r.done = append(r.done, fmt.Sprintf(format, args...))
 }
 
-func (r *repairer) task(t *Task) {
-	if t.Status == Merged && t.Worktree != "" && worktreeAllowed(t) && r.facts.WorktreeExists != nil && !r.facts.WorktreeExists(t.Worktree) {
+func (r *repairer) task(t *blackboard.Task) {
+	if t.Status == blackboard.Merged && t.Worktree != "" && worktreeAllowed(t) && r.facts.WorktreeExists != nil && !r.facts.WorktreeExists(t.Worktree) {
 		r.say("task %s: worktree %s cleared; the task is MERGED and the folder is gone (V15)", t.ID, t.Worktree)
 		t.Worktree = ""
 	}
 	r.failedBy(t)
-	if m := t.MergeIntent; m != nil && t.Status != Approved && r.overOrUnused(t, m) {
+	if m := t.MergeIntent; m != nil && t.Status != blackboard.Approved && r.overOrUnused(t, m) {
 		r.say("task %s: merge_intent of %.7s cleared; the task is %s (V37)", t.ID, m.Commit, t.Status)
 		t.MergeIntent = nil
 	}
@@ -55,8 +57,8 @@ func (r *repairer) task(t *Task) {
 	})
 }
 
-func (r *repairer) failedBy(t *Task) {
-	var kept List
+func (r *repairer) failedBy(t *blackboard.Task) {
+	var kept blackboard.List
 	for _, id := range t.FailedBy {
 		if kept.Has(id) {
 			r.say("task %s: second %s removed from failed_by (V32)", t.ID, id)
@@ -71,25 +73,25 @@ func (r *repairer) failedBy(t *Task) {
 
 // overOrUnused tells whether a merge_intent says nothing that is needed: the merge is
 // recorded, or it is known that the integration branch never moved.
-func (r *repairer) overOrUnused(t *Task, m *MergeIntent) bool {
-	if t.Status == Merged {
+func (r *repairer) overOrUnused(t *blackboard.Task, m *blackboard.MergeIntent) bool {
+	if t.Status == blackboard.Merged {
 		return true
 	}
 	return r.facts.MergedIntoIntegration != nil && !r.facts.MergedIntoIntegration(m.Commit)
 }
 
-func (r *repairer) agent(id string, a *Agent) {
+func (r *repairer) agent(id string, a *blackboard.Agent) {
 	if a == nil || a.CurrentTask == "" || r.facts.Now.IsZero() || r.exists(a.CurrentTask) {
 		return
 	}
 	verdict, why := r.s.Liveness(id, r.facts.Now, r.facts.Processes)
-	if verdict != Expired && verdict != Dead {
+	if verdict != blackboard.Expired && verdict != blackboard.Dead {
 		return
 	}
 	r.say("agent %s: current_task %s cleared; there is no such task, and %s (V45)", id, a.CurrentTask, why)
-	r.s.freeAgent(id, a.CurrentTask)
+	r.s.FreeAgent(id, a.CurrentTask)
 }
 
 func (r *repairer) exists(task string) bool {
-	return slices.ContainsFunc(r.s.Tasks, func(t *Task) bool { return t != nil && t.ID == task })
+	return slices.ContainsFunc(r.s.Tasks, func(t *blackboard.Task) bool { return t != nil && t.ID == task })
 }

@@ -1,26 +1,28 @@
-package blackboard
+package audit
 
-// A validationRule is one line of the table of protocol 9. check reports what breaks
-// it; nil means that only the readers of the files can see it (Facts.Decode,
-// Facts.JournalProblems).
-type validationRule struct {
-	id       string
-	severity string
-	onWrite  bool // column W
-	fixable  bool // mark F
-	text     string
+import "liza/pkg/blackboard"
+
+// A Rule is one line of the table of protocol 9. check reports what breaks it; nil means
+// that only the readers of the files can see it (Facts.Decode, Facts.JournalProblems).
+type Rule struct {
+	ID       string
+	Severity string // blackboard.SeverityError or SeverityWarning
+	OnWrite  bool   // a write is refused that would create or keep a violation in what it touches (column W)
+	Fixable  bool   // Repair mends what is provably safe (mark F)
+	Text     string // the condition for a violation
 	check    func(*validation)
 }
 
 const (
-	asError   = SeverityError
-	asWarning = SeverityWarning
+	asError   = blackboard.SeverityError
+	asWarning = blackboard.SeverityWarning
 	onWrite   = true
 	onDemand  = false
 	fixable   = true
 )
 
-var validationRules = []validationRule{
+// Rules are the rules of protocol 9 in their order; documents and tests read them.
+var Rules = []Rule{
 	{"V01", asError, onWrite, !fixable, "the file does not parse, has several documents, duplicate keys, or aliases that expand beyond 10 MB", nil},
 	{"V02", asError, onWrite, !fixable, "version missing or not 1", checkVersion},
 	{"V03", asError, onWrite, !fixable, "one of goal, tasks, agents, config, sprint missing, or not of its type", checkSections},
@@ -92,7 +94,7 @@ var validationRules = []validationRule{
 }
 
 // perTask makes the check of a rule from the check of one task.
-func perTask(check func(*validation, *Task)) func(*validation) {
+func perTask(check func(*validation, *blackboard.Task)) func(*validation) {
 	return func(v *validation) {
 		for _, t := range v.tasks {
 			check(v, t)
@@ -100,28 +102,10 @@ func perTask(check func(*validation, *Task)) func(*validation) {
 	}
 }
 
-// A ValidationRule describes one rule, for documents.
-type ValidationRule struct {
-	ID       string
-	Severity string // SeverityError or SeverityWarning
-	OnWrite  bool   // a write is refused that would create or keep a violation in what it touches
-	Fixable  bool   // Repair mends what is provably safe
-	Text     string // the condition for a violation
-}
-
-// RulesOfValidation lists the rules of protocol 9 in their order.
-func RulesOfValidation() []ValidationRule {
-	list := make([]ValidationRule, 0, len(validationRules))
-	for _, r := range validationRules {
-		list = append(list, ValidationRule{r.id, r.severity, r.onWrite, r.fixable, r.text})
-	}
-	return list
-}
-
-func validationRuleOf(id string) *validationRule {
-	for i := range validationRules {
-		if validationRules[i].id == id {
-			return &validationRules[i]
+func ruleOf(id string) *Rule {
+	for i := range Rules {
+		if Rules[i].ID == id {
+			return &Rules[i]
 		}
 	}
 	return nil

@@ -1,9 +1,9 @@
-package blackboard
+package audit
 
 import (
 	"reflect"
-	"slices"
-	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // checkSecrets looks for values of registered secrets in every text of the state
@@ -27,7 +27,7 @@ func checkSecrets(v *validation) {
 	}
 	state := reflect.ValueOf(v.s).Elem()
 	for i := range state.NumField() {
-		section := keyOf(state.Type().Field(i))
+		section := blackboard.KeyOf(state.Type().Field(i))
 		if section == "" || section == "tasks" || section == "agents" {
 			continue
 		}
@@ -42,62 +42,11 @@ func checkSecrets(v *validation) {
 
 // secretsIn reports each secret that occurs below value, once, at its first place.
 func (v *validation) secretsIn(value reflect.Value, found func(field, name string)) {
-	var names List
-	eachText(value, "", func(field, text string) {
+	var names blackboard.List
+	blackboard.EachText(value, "", func(field, text string) {
 		if name, is := v.facts.Secrets(text); is && !names.Has(name) {
 			names = append(names, name)
 			found(field, name)
 		}
 	})
-}
-
-// eachText calls visit with every text below value, keys of open maps included, and
-// the path by which state.yaml names it.
-func eachText(value reflect.Value, at string, visit func(field, text string)) {
-	below := func(name string) string {
-		if at == "" {
-			return name
-		}
-		return at + "." + name
-	}
-	switch value.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !value.IsNil() {
-			eachText(value.Elem(), at, visit)
-		}
-	case reflect.String:
-		if text := value.String(); text != "" {
-			visit(at, text)
-		}
-	case reflect.Slice:
-		for i := range value.Len() {
-			eachText(value.Index(i), at+"["+position(i)+"]", visit)
-		}
-	case reflect.Map:
-		keys := value.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		for _, key := range keys {
-			visit(at, key.String())
-			eachText(value.MapIndex(key), below(key.String()), visit)
-		}
-	case reflect.Struct:
-		for i := range value.NumField() {
-			field := value.Type().Field(i)
-			switch name := keyOf(field); {
-			case name != "":
-				eachText(value.Field(i), below(name), visit)
-			case strings.Contains(field.Tag.Get("yaml"), "inline"):
-				eachText(value.Field(i), at, visit)
-			}
-		}
-	}
-}
-
-// keyOf is the key of a field in state.yaml, "" when it has none.
-func keyOf(field reflect.StructField) string {
-	name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-	if !field.IsExported() || name == "-" {
-		return ""
-	}
-	return name
 }

@@ -1,9 +1,11 @@
-package blackboard
+package audit
 
 import (
 	"maps"
 	"slices"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // The rules about sections other than tasks and agents: V02, V03, V46, V49 to V53,
@@ -34,17 +36,17 @@ func checkSections(v *validation) {
 }
 
 var (
-	goalStatuses     = []string{InProgress, Completed, Aborted, "PLANNING"}
-	sprintStatuses   = []string{InProgress, AtCheckpoint, Completed, Aborted}
-	breakerStatuses  = []string{BreakerOK, BreakerTripped}
+	goalStatuses     = []string{blackboard.InProgress, blackboard.Completed, blackboard.Aborted, "PLANNING"}
+	sprintStatuses   = []string{blackboard.InProgress, blackboard.AtCheckpoint, blackboard.Completed, blackboard.Aborted}
+	breakerStatuses  = []string{blackboard.BreakerOK, blackboard.BreakerTripped}
 	planStatuses     = []string{"running", "done", "failed", "superseded"}
 	questionStatuses = []string{"open", "answered", "delivered", "expired"}
 )
 
 func checkStatuses(v *validation) {
 	look := func(section, field, what, status string, known []string) {
-		if !List(known).Has(status) {
-			v.section(section, field, "%s: unknown status '%s'%s", what, status, nearestHint(status, known))
+		if !blackboard.List(known).Has(status) {
+			v.section(section, field, "%s: unknown status '%s'%s", what, status, blackboard.NearestHint(status, known))
 		}
 	}
 	if g := v.s.Goal; g != nil && g.Status != "" {
@@ -75,7 +77,7 @@ func checkSprint(v *validation) {
 	}
 	if g := v.s.Goal; g != nil && s.GoalRef != g.ID {
 		v.section("sprint", ".goal_ref", "sprint.goal_ref is %s, goal.id is %s", s.GoalRef, g.ID).
-			concerns("goal").lenient(v.v1 && s.GoalRef == "")
+			Concerns("goal").Lenient(v.v1 && s.GoalRef == "")
 	}
 	if s.Timeline == nil || s.Timeline.Started.None() {
 		v.section("sprint", ".timeline.started", "sprint.timeline.started is missing")
@@ -86,10 +88,10 @@ func checkSprintScope(v *validation) {
 	if v.s.Sprint == nil || v.s.Sprint.Scope == nil || !v.newIDs && v.sameScope() {
 		return
 	}
-	look := func(field string, ids List) {
+	look := func(field string, ids blackboard.List) {
 		for _, id := range ids {
 			if !v.known(id) {
-				v.section("sprint", ".scope."+field, "sprint.scope.%s: no task '%s'", field, id).concerns(id)
+				v.section("sprint", ".scope."+field, "sprint.scope.%s: no task '%s'", field, id).Concerns(id)
 			}
 		}
 	}
@@ -99,11 +101,11 @@ func checkSprintScope(v *validation) {
 
 func checkHandoffs(v *validation) {
 	for _, id := range sortedKeys(v.s.Handoff) {
-		look := func(field, format string, args ...any) *Violation {
-			return v.section("handoff", within(id, 0, field), "handoff."+strings.ReplaceAll(id, "%", "%%")+": "+format, args...).concerns(id)
+		look := func(field, format string, args ...any) *blackboard.Violation {
+			return v.section("handoff", within(id, 0, field), "handoff."+strings.ReplaceAll(id, "%", "%%")+": "+format, args...).Concerns(id)
 		}
 		if !v.known(id) {
-			look("", "no task '%s'", id).lenient(v.v1)
+			look("", "no task '%s'", id).Lenient(v.v1)
 		}
 		h := v.s.Handoff[id]
 		if h == nil || blank(h.Summary) {
@@ -115,32 +117,27 @@ func checkHandoffs(v *validation) {
 	}
 }
 
-var (
-	urgencies  = []string{"deferred", "immediate"}
-	severities = []string{"critical", "high", "medium", "low"}
-)
-
 func checkDiscoveries(v *validation) {
 	seen := map[string]bool{}
 	for i, d := range v.s.Discovered {
 		if d == nil {
 			continue
 		}
-		look := func(field, format string, args ...any) *Violation {
+		look := func(field, format string, args ...any) *blackboard.Violation {
 			args = append([]any{nameOf(d.ID, i)}, args...)
 			return v.section("discovered", within(d.ID, i, field), "discovered %s: "+format, args...)
 		}
-		if d.Urgency != "" && !List(urgencies).Has(d.Urgency) {
-			look("urgency", "urgency '%s'; it must be %s", d.Urgency, orList(urgencies))
+		if d.Urgency != "" && !blackboard.List(blackboard.Urgencies).Has(d.Urgency) {
+			look("urgency", "urgency '%s'; it must be %s", d.Urgency, blackboard.OrList(blackboard.Urgencies))
 		}
-		if d.Severity != "" && !List(severities).Has(d.Severity) {
-			look("severity", "severity '%s'; it must be %s", d.Severity, orList(severities)).lenient(v.v1)
+		if d.Severity != "" && !blackboard.List(blackboard.Severities).Has(d.Severity) {
+			look("severity", "severity '%s'; it must be %s", d.Severity, blackboard.OrList(blackboard.Severities)).Lenient(v.v1)
 		}
 		if to := d.ConvertedToTask; to != "" && !v.known(to) {
-			look("converted_to_task", "converted_to_task: no task '%s'", to).concerns(to).lenient(v.v1)
+			look("converted_to_task", "converted_to_task: no task '%s'", to).Concerns(to).Lenient(v.v1)
 		}
 		if d.ID != "" && seen[d.ID] {
-			look("id", "the id appears twice").lenient(v.v1)
+			look("id", "the id appears twice").Lenient(v.v1)
 		}
 		seen[d.ID] = true
 	}
@@ -154,35 +151,35 @@ func checkAnomalies(v *validation) {
 	}
 }
 
-func (v *validation) anomaly(i int, a *Anomaly) {
-	look := func(field, format string, args ...any) *Violation {
+func (v *validation) anomaly(i int, a *blackboard.Anomaly) {
+	look := func(field, format string, args ...any) *blackboard.Violation {
 		args = append([]any{nameOf(a.ID, i)}, args...)
 		return v.section("anomalies", within(a.ID, i, field), "anomaly %s: "+format, args...)
 	}
-	kind, ok := AnomalyTypeOf(a.Type)
+	kind, ok := blackboard.AnomalyTypeOf(a.Type)
 	if !ok {
 		var names []string
-		for _, known := range AnomalyTypes {
+		for _, known := range blackboard.AnomalyTypes {
 			names = append(names, known.Name)
 		}
-		look("type", "unknown type '%s'%s", a.Type, nearestHint(a.Type, names))
+		look("type", "unknown type '%s'%s", a.Type, blackboard.NearestHint(a.Type, names))
 		return
 	}
 	for _, key := range kind.Missing(a.Details) {
-		look("details."+key, "%s needs details.%s", a.Type, key).lenient(!kind.Strict)
+		look("details."+key, "%s needs details.%s", a.Type, key).Lenient(!kind.Strict)
 	}
 	if a.Reporter != "" && !kind.MayReport(a.Reporter) {
-		look("reporter", "%s may not report %s", a.Reporter, a.Type).lenient(true)
+		look("reporter", "%s may not report %s", a.Reporter, a.Type).Lenient(true)
 	}
 }
 
 func checkGoalDone(v *validation) {
-	if v.s.Goal == nil || v.s.Goal.Status != Completed {
+	if v.s.Goal == nil || v.s.Goal.Status != blackboard.Completed {
 		return
 	}
 	for _, t := range v.all {
 		if !t.Status.Terminal() {
-			v.section("goal", ".status", "goal COMPLETED but %s is %s", v.taskName(t), t.Status).concerns(v.taskName(t))
+			v.section("goal", ".status", "goal COMPLETED but %s is %s", v.taskName(t), t.Status).Concerns(v.taskName(t))
 		}
 	}
 }

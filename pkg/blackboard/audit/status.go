@@ -1,9 +1,11 @@
-package blackboard
+package audit
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // The rules V04 to V20: what a task has to have in its status.
@@ -15,16 +17,16 @@ var (
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-func checkTypes(v *validation, t *Task) {
+func checkTypes(v *validation, t *blackboard.Task) {
 	oneOf := func(field, value string, known []string) {
-		if value != "" && !List(known).Has(value) {
-			v.task(t, field, "'%s' must be %s, is %q", field, orList(known), value).lenient(v.taskOfV1(t))
+		if value != "" && !blackboard.List(known).Has(value) {
+			v.task(t, field, "'%s' must be %s, is %q", field, blackboard.OrList(known), value).Lenient(v.taskOfV1(t))
 		}
 	}
 	if t.Priority != nil && *t.Priority < 0 {
-		v.task(t, "priority", "'priority' must be an integer of 0 or more, is %d", *t.Priority).lenient(v.taskOfV1(t))
+		v.task(t, "priority", "'priority' must be an integer of 0 or more, is %d", *t.Priority).Lenient(v.taskOfV1(t))
 	}
-	oneOf("kind", t.Kind, Kinds)
+	oneOf("kind", t.Kind, blackboard.Kinds)
 	oneOf("blocked_kind", t.BlockedKind, blockedKinds)
 	if t.MergeApproval != nil {
 		oneOf("merge_approval.decision", t.MergeApproval.Decision, decisions)
@@ -34,20 +36,20 @@ func checkTypes(v *validation, t *Task) {
 func checkTaskIDs(v *validation) {
 	for i, t := range v.s.Tasks {
 		if t == nil {
-			v.report("tasks"+within("", i, ""), "task %s is empty", position(i)).concerns("tasks")
+			v.report("tasks"+within("", i, ""), "task %s is empty", position(i)).Concerns("tasks")
 		}
 	}
 	if !v.newIDs {
 		return
 	}
-	first := make(map[string]*Task, len(v.all))
+	first := make(map[string]*blackboard.Task, len(v.all))
 	for _, t := range v.all {
 		switch {
 		case t.ID == "":
-			v.report(v.taskPath(t, ""), "task %s has no id", v.taskName(t)).concerns("tasks")
+			v.report(v.taskPath(t, ""), "task %s has no id", v.taskName(t)).Concerns("tasks")
 			continue
-		case !ValidTaskID(t.ID):
-			v.report(v.taskPath(t, "id"), "task id '%s' is not allowed", t.ID).concerns(t.ID)
+		case !blackboard.ValidTaskID(t.ID):
+			v.report(v.taskPath(t, "id"), "task id '%s' is not allowed", t.ID).Concerns(t.ID)
 		}
 		folded := strings.ToLower(t.ID)
 		if first[folded] == nil {
@@ -69,29 +71,29 @@ func checkTaskIDs(v *validation) {
 }
 
 // sameID reports two tasks whose ids are equal, perhaps but for case.
-func (v *validation) sameID(a, b *Task) {
+func (v *validation) sameID(a, b *blackboard.Task) {
 	if a.ID != b.ID {
-		v.report(v.taskPath(b, "id"), "task ids '%s' and '%s' differ in case only%s", a.ID, b.ID, v.lines(a, b)).concerns(a.ID, b.ID)
+		v.report(v.taskPath(b, "id"), "task ids '%s' and '%s' differ in case only%s", a.ID, b.ID, v.lines(a, b)).Concerns(a.ID, b.ID)
 		return
 	}
 	where := v.lines(a, b)
 	if where == "" {
 		where = " twice"
 	}
-	v.report(v.taskPath(b, "id"), "task id '%s' appears%s", a.ID, where).concerns(a.ID)
+	v.report(v.taskPath(b, "id"), "task id '%s' appears%s", a.ID, where).Concerns(a.ID)
 }
 
 // archivedID reports an id that the archive has too. The same task in both with the
 // same end is what a crash while archiving leaves (protocol 3.3).
-func (v *validation) archivedID(t *Task, archived string, was Status) {
+func (v *validation) archivedID(t *blackboard.Task, archived string, was blackboard.Status) {
 	if t.ID == archived && t.Status == was && was.Terminal() {
 		return
 	}
-	v.report(v.taskPath(t, "id"), "task id '%s' appears in the archive too: '%s' (%s)", t.ID, archived, was).concerns(t.ID)
+	v.report(v.taskPath(t, "id"), "task id '%s' appears in the archive too: '%s' (%s)", t.ID, archived, was).Concerns(t.ID)
 }
 
 // lines says where two tasks stand: " in lines 10 and 40", or "" when not known.
-func (v *validation) lines(a, b *Task) string {
+func (v *validation) lines(a, b *blackboard.Task) string {
 	if v.facts.Line == nil {
 		return ""
 	}
@@ -102,7 +104,7 @@ func (v *validation) lines(a, b *Task) string {
 	return fmt.Sprintf(" in lines %d and %d", x, y)
 }
 
-func checkStatus(v *validation, t *Task) {
+func checkStatus(v *validation, t *blackboard.Task) {
 	if t.Status.Known() {
 		return
 	}
@@ -110,56 +112,58 @@ func checkStatus(v *validation, t *Task) {
 		v.task(t, "status", "there is no status")
 		return
 	}
-	known := make([]string, len(Statuses))
-	for i, s := range Statuses {
+	known := make([]string, len(blackboard.Statuses))
+	for i, s := range blackboard.Statuses {
 		known[i] = string(s)
 	}
-	v.task(t, "status", "unknown status '%s'%s", t.Status, nearestHint(string(t.Status), known))
+	v.task(t, "status", "unknown status '%s'%s", t.Status, blackboard.NearestHint(string(t.Status), known))
 }
 
-func checkDraft(v *validation, t *Task) {
-	if t.Status != Draft {
+func checkDraft(v *validation, t *blackboard.Task) {
+	if t.Status != blackboard.Draft {
 		return
 	}
 	if t.AssignedTo != "" {
 		v.task(t, "assigned_to", "DRAFT with assigned_to %s", t.AssignedTo)
 	}
 	if t.Worktree != "" {
-		v.task(t, "worktree", "DRAFT with worktree %s", t.Worktree).lenient(v.taskOfV1(t))
+		v.task(t, "worktree", "DRAFT with worktree %s", t.Worktree).Lenient(v.taskOfV1(t))
 	}
 	if t.ClaimGeneration != "" {
-		v.task(t, "claim_generation", "DRAFT with claim_generation %s", t.ClaimGeneration).lenient(v.taskOfV1(t))
+		v.task(t, "claim_generation", "DRAFT with claim_generation %s", t.ClaimGeneration).Lenient(v.taskOfV1(t))
 	}
 }
 
-func checkClaimHolder(v *validation, t *Task) {
-	if t.Status == Claimed && t.AssignedTo == "" {
+func checkClaimHolder(v *validation, t *blackboard.Task) {
+	if t.Status == blackboard.Claimed && t.AssignedTo == "" {
 		v.task(t, "assigned_to", "CLAIMED without assigned_to")
 	}
 }
 
 // claimedWithFolder tells whether the task has to have a worktree now.
-func claimedWithFolder(t *Task) bool { return t.Status == Claimed && t.KindOf() != "msg" }
+func claimedWithFolder(t *blackboard.Task) bool {
+	return t.Status == blackboard.Claimed && t.KindOf() != "msg"
+}
 
-func checkClaimWorktree(v *validation, t *Task) {
+func checkClaimWorktree(v *validation, t *blackboard.Task) {
 	if claimedWithFolder(t) && t.Worktree == "" {
 		v.task(t, "worktree", "CLAIMED without worktree")
 	}
 }
 
-func checkClaimBase(v *validation, t *Task) {
+func checkClaimBase(v *validation, t *blackboard.Task) {
 	if claimedWithFolder(t) && t.BaseCommit == "" && !t.IntegrationFix {
 		v.task(t, "base_commit", "CLAIMED without base_commit")
 	}
 }
 
-func checkClaimLease(v *validation, t *Task) {
-	if t.Status == Claimed && t.LeaseExpires.None() {
+func checkClaimLease(v *validation, t *blackboard.Task) {
+	if t.Status == blackboard.Claimed && t.LeaseExpires.None() {
 		v.task(t, "lease_expires", "CLAIMED without lease_expires")
 	}
 }
 
-func checkClaimFolder(v *validation, t *Task) {
+func checkClaimFolder(v *validation, t *blackboard.Task) {
 	if !claimedWithFolder(t) || v.facts.WorktreeExists == nil || !worktreeAllowed(t) || t.Worktree == "" {
 		return
 	}
@@ -170,70 +174,70 @@ func checkClaimFolder(v *validation, t *Task) {
 
 // changesHands tells of a claim that is over: who takes the task over removes the worktree and
 // makes it anew (protocol 7.3), and may be killed in between (7.4).
-func (v *validation) changesHands(t *Task) bool {
+func (v *validation) changesHands(t *blackboard.Task) bool {
 	holder := v.s.Agents[t.AssignedTo]
-	if t.Claiming != nil || holder != nil && !registrationOf(holder, t.ClaimGeneration) {
+	if t.Claiming != nil || holder != nil && !blackboard.RegistrationOf(holder, t.ClaimGeneration) {
 		return true
 	}
 	live, _ := v.s.ClaimLiveness(t, v.facts.Now, v.facts.Processes)
-	return live == Dead
+	return live == blackboard.Dead
 }
 
-func checkSubmission(v *validation, t *Task) {
-	if t.Status == ReadyForReview && t.ChangesFiles() && t.ReviewCommit == "" {
+func checkSubmission(v *validation, t *blackboard.Task) {
+	if t.Status == blackboard.ReadyForReview && t.ChangesFiles() && t.ReviewCommit == "" {
 		v.task(t, "review_commit", "READY_FOR_REVIEW without review_commit")
 	}
 }
 
-func checkApproval(v *validation, t *Task) {
-	if t.Status != Approved {
+func checkApproval(v *validation, t *blackboard.Task) {
+	if t.Status != blackboard.Approved {
 		return
 	}
 	if t.ApprovedBy == "" {
-		v.task(t, "approved_by", "APPROVED without approved_by").lenient(v.taskOfV1(t))
+		v.task(t, "approved_by", "APPROVED without approved_by").Lenient(v.taskOfV1(t))
 	}
 	if t.ChangesFiles() && t.ReviewCommit == "" {
-		v.task(t, "review_commit", "APPROVED without review_commit").lenient(v.taskOfV1(t))
+		v.task(t, "review_commit", "APPROVED without review_commit").Lenient(v.taskOfV1(t))
 	}
 }
 
-func checkMergedWorktree(v *validation, t *Task) {
-	if t.Status == Merged && t.Worktree != "" {
+func checkMergedWorktree(v *validation, t *blackboard.Task) {
+	if t.Status == blackboard.Merged && t.Worktree != "" {
 		v.task(t, "worktree", "MERGED but worktree is %s", t.Worktree)
 	}
 }
 
-func checkMergeCommit(v *validation, t *Task) {
-	if t.Status == Merged && t.ChangesFiles() && t.MergeCommit == "" {
-		v.task(t, "merge_commit", "MERGED without merge_commit").lenient(t.ClaimSeq == 0)
+func checkMergeCommit(v *validation, t *blackboard.Task) {
+	if t.Status == blackboard.Merged && t.ChangesFiles() && t.MergeCommit == "" {
+		v.task(t, "merge_commit", "MERGED without merge_commit").Lenient(t.ClaimSeq == 0)
 	}
 }
 
-func checkFailedWorktree(v *validation, t *Task) {
-	if t.Status == IntegrationFailed && t.ChangesFiles() && t.Worktree == "" {
-		v.task(t, "worktree", "INTEGRATION_FAILED without worktree").lenient(v.taskOfV1(t))
+func checkFailedWorktree(v *validation, t *blackboard.Task) {
+	if t.Status == blackboard.IntegrationFailed && t.ChangesFiles() && t.Worktree == "" {
+		v.task(t, "worktree", "INTEGRATION_FAILED without worktree").Lenient(v.taskOfV1(t))
 	}
 }
 
-func checkBlocked(v *validation, t *Task) {
-	if t.Status != Blocked {
+func checkBlocked(v *validation, t *blackboard.Task) {
+	if t.Status != blackboard.Blocked {
 		return
 	}
 	if blank(t.BlockedReason) {
 		v.task(t, "blocked_reason", "BLOCKED without blocked_reason")
-	} else if why := LintReason(t.BlockedReason); why != "" {
-		v.task(t, "blocked_reason", "blocked_reason %s", why).lenient(true)
+	} else if why := blackboard.LintReason(t.BlockedReason); why != "" {
+		v.task(t, "blocked_reason", "blocked_reason %s", why).Lenient(true)
 	}
 	switch n := len(t.BlockedQuestions); {
 	case n == 0 && t.BlockedKind != "halt":
 		v.task(t, "blocked_questions", "BLOCKED without blocked_questions")
 	case n > 3:
-		v.task(t, "blocked_questions", "BLOCKED with %d blocked_questions; 1 to 3 are allowed", n).lenient(v.taskOfV1(t) && t.BlockedKind == "")
+		v.task(t, "blocked_questions", "BLOCKED with %d blocked_questions; 1 to 3 are allowed", n).Lenient(v.taskOfV1(t) && t.BlockedKind == "")
 	}
 }
 
-func checkRejected(v *validation, t *Task) {
-	if t.Status != Rejected {
+func checkRejected(v *validation, t *blackboard.Task) {
+	if t.Status != blackboard.Rejected {
 		return
 	}
 	if r := t.RejectionReason; r == nil || blank(r.Summary) && len(r.Findings) == 0 {
@@ -241,8 +245,8 @@ func checkRejected(v *validation, t *Task) {
 	}
 }
 
-func checkSuperseded(v *validation, t *Task) {
-	if t.Status != Superseded {
+func checkSuperseded(v *validation, t *blackboard.Task) {
+	if t.Status != blackboard.Superseded {
 		return
 	}
 	if len(t.SupersededBy) == 0 {

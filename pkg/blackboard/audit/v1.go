@@ -1,4 +1,6 @@
-package blackboard
+package audit
+
+import "liza/pkg/blackboard"
 
 // A state that Liza v1 (bash) wrote and accepted has no error here, before and after
 // the first write of ours, unless its data contradict each other (protocol 9). So
@@ -8,14 +10,14 @@ package blackboard
 
 // writtenByV1 tells whether the file was created by Liza v1: our init always writes
 // base_ref and lease_grace, which v1 did not know.
-func writtenByV1(s *State) bool {
+func writtenByV1(s *blackboard.State) bool {
 	_, baseRef := s.Config["base_ref"]
 	_, grace := s.Config["lease_grace"]
 	return !baseRef && !grace
 }
 
 // taskOfV1 tells whether v1 made the task, or had it for some of its attempts.
-func (v *validation) taskOfV1(t *Task) bool {
+func (v *validation) taskOfV1(t *blackboard.Task) bool {
 	if !v.v1 {
 		return false
 	}
@@ -24,12 +26,12 @@ func (v *validation) taskOfV1(t *Task) bool {
 }
 
 // agentOfV1 tells whether a registration is one of v1's.
-func (v *validation) agentOfV1(a *Agent) bool { return v.v1 && a.Generation == "" }
+func (v *validation) agentOfV1(a *blackboard.Agent) bool { return v.v1 && a.Generation == "" }
 
-func claimsIn(history []*HistoryEntry) int {
+func claimsIn(history []*blackboard.HistoryEntry) int {
 	n := 0
 	for _, e := range history {
-		if e != nil && isClaimEvent(e.Event) {
+		if e != nil && blackboard.IsClaimEvent(e.Event) {
 			n++
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/history"
@@ -79,7 +80,7 @@ func (p *Place) Open() {
 	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask, At: p.At,
 		Seals: verb.Seals(p.keys(), p.Project.GitDir, p.Dir),
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return blackboard.Validate(after, before, blackboard.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.Shelf})
+			return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.Shelf})
 		}})
 	if err != nil {
 		tb.Fatal(err)
@@ -204,7 +205,7 @@ func (p *Place) AddTask(id string, after ...string) {
 func (p *Place) Sound(worktrees ...string) {
 	p.TB.Helper()
 	s := p.State()
-	for _, v := range blackboard.Validate(s, nil, blackboard.Facts{Now: time.Now(), Write: true, Archive: p.Shelf}) {
+	for _, v := range audit.Validate(s, nil, audit.Facts{Now: time.Now(), Write: true, Archive: p.Shelf}) {
 		p.TB.Errorf("the board is invalid: %s", v)
 	}
 	var want []string
