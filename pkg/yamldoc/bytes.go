@@ -1,8 +1,10 @@
 package yamldoc
 
 import (
+	"bufio"
 	"bytes"
 	"io"
+	"iter"
 )
 
 // A document of a changed file is in its pieces only: its bytes are never put together
@@ -24,7 +26,9 @@ func (d *Document) Size() int {
 		return len(d.data)
 	}
 	n := 0
-	d.each(func(piece string) bool { n += len(piece); return true })
+	for piece := range d.all() {
+		n += len(piece)
+	}
 	return n
 }
 
@@ -34,69 +38,49 @@ func (d *Document) WriteTo(w io.Writer) (int64, error) {
 		n, err := w.Write(d.data)
 		return int64(n), err
 	}
-	most := min(128<<10, d.Size())
-	var (
-		buffer  = make([]byte, 0, most)
-		written int64
-		err     error
-	)
-	flush := func() {
-		if err == nil && len(buffer) > 0 {
-			var n int
-			n, err = w.Write(buffer)
-			written += int64(n)
+	buffer := bufio.NewWriterSize(w, min(128<<10, d.Size()))
+	n := 0
+	for piece := range d.all() {
+		written, err := buffer.WriteString(piece)
+		if n += written; err != nil {
+			return int64(n), err
 		}
-		buffer = buffer[:0]
 	}
-	d.each(func(piece string) bool {
-		for len(piece) > 0 && err == nil {
-			n := min(len(piece), most-len(buffer))
-			buffer, piece = append(buffer, piece[:n]...), piece[n:]
-			if len(buffer) == most {
-				flush()
-			}
-		}
-		return err == nil
-	})
-	flush()
-	return written, err
+	return int64(n), buffer.Flush()
 }
 
-// Is tells whether these are the bytes of the file.
+// Is reports whether these are the bytes of the file.
 func (d *Document) Is(data []byte) bool {
 	if d.data != nil {
 		return bytes.Equal(d.data, data)
 	}
-	same := true
-	d.each(func(piece string) bool {
-		if same = len(piece) <= len(data) && piece == string(data[:len(piece)]); same {
-			data = data[len(piece):]
+	for piece := range d.all() {
+		if len(piece) > len(data) || piece != string(data[:len(piece)]) {
+			return false
 		}
-		return same
-	})
-	return same && len(data) == 0
+		data = data[len(piece):]
+	}
+	return len(data) == 0
 }
 
-// each goes through the pieces of the file in their order.
-func (d *Document) each(do func(piece string) bool) {
-	if d.marks.bom && !do(bom) {
-		return
-	}
-	for _, s := range d.sections {
-		if !s.apart {
-			if !do(s.text) {
-				return
-			}
-			continue
-		}
-		if !do(s.head) {
+// all are the pieces of the file in their order, with its byte order mark.
+func (d *Document) all() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if d.marks.bom && !yield(bom) {
 			return
 		}
-		for _, e := range s.entries {
-			if !do(e.text) {
+		d.pieces(yield)
+	}
+}
+
+// pieces are the texts of the document in their order.
+func (d *Document) pieces(yield func(string) bool) {
+	for _, s := range d.sections {
+		for t := range s.texts {
+			if !yield(t) {
 				return
 			}
 		}
 	}
-	do(d.tail)
+	yield(d.tail)
 }

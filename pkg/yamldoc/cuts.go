@@ -1,5 +1,7 @@
 package yamldoc
 
+import "slices"
+
 // A Cut is a place in which one version of a file differs from the one before.
 type Cut struct {
 	From    int `json:"from"`    // offset in the old bytes
@@ -15,7 +17,7 @@ func (d *Document) CutsSince(old *Document) (cuts []Cut, text []byte, ok bool) {
 	if d.whole != "" || old.whole != "" || d.marks != old.marks || d.marks.crlf {
 		return nil, nil, false
 	}
-	a, b := old.pieces(), d.pieces()
+	a, b := slices.Collect(old.pieces), slices.Collect(d.pieces)
 	from, to := 0, 0
 	if d.marks.bom {
 		from, to = len(bom), len(bom)
@@ -64,26 +66,6 @@ func length(texts []string) int {
 		n += len(t)
 	}
 	return n
-}
-
-// pieces are the texts of the document in their order.
-func (d *Document) pieces() []string {
-	n := 1
-	for _, s := range d.sections {
-		n += 1 + len(s.entries)
-	}
-	all := make([]string, 0, n)
-	for _, s := range d.sections {
-		if !s.apart {
-			all = append(all, s.text)
-			continue
-		}
-		all = append(all, s.head)
-		for _, e := range s.entries {
-			all = append(all, e.text)
-		}
-	}
-	return append(all, d.tail)
 }
 
 // ApplyCuts makes the new bytes from the old ones; added are the bytes of all cuts. ok is

@@ -1,6 +1,9 @@
 package yamldoc
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Document is one version of a file. It does not change: Edit makes the next version.
 type Document struct {
@@ -51,15 +54,27 @@ func (e *Entry) Text() string { return e.text }
 func (e *Entry) Value() any { return e.value }
 
 // texts are the pieces of the section, each of which must parse by itself.
-func (s *section) texts() []string {
+func (s *section) texts(yield func(string) bool) {
 	if !s.apart {
-		return []string{s.text}
+		yield(s.text)
+		return
 	}
-	texts := []string{s.head}
+	if !yield(s.head) {
+		return
+	}
 	for _, e := range s.entries {
-		texts = append(texts, e.text)
+		if !yield(e.text) {
+			return
+		}
 	}
-	return texts
+}
+
+// whole is the text of the section.
+func (s *section) whole() string {
+	if !s.apart {
+		return s.text
+	}
+	return strings.Join(slices.Collect(s.texts), "")
 }
 
 // Whole tells whether the file could not be cut into segments.
@@ -106,26 +121,7 @@ func (d *Document) text() string {
 	if d.whole != "" {
 		return d.whole
 	}
-	var b strings.Builder
-	size := len(d.tail)
-	for _, s := range d.sections {
-		for _, t := range s.texts() {
-			size += len(t)
-		}
-	}
-	b.Grow(size)
-	for _, s := range d.sections {
-		if !s.apart {
-			b.WriteString(s.text)
-			continue
-		}
-		b.WriteString(s.head)
-		for _, e := range s.entries {
-			b.WriteString(e.text)
-		}
-	}
-	b.WriteString(d.tail)
-	return b.String()
+	return strings.Join(slices.Collect(d.pieces), "")
 }
 
 // LinesBefore tells how many lines stand before the piece in which the section, or its
@@ -239,8 +235,11 @@ func (d *Document) endsPlainly() bool {
 	if d.tail != "" {
 		return true
 	}
-	texts := d.sections[len(d.sections)-1].texts()
-	text := texts[len(texts)-1]
+	last := d.sections[len(d.sections)-1]
+	text := last.text
+	if last.apart {
+		text = last.entries[len(last.entries)-1].text
+	}
 	with, err := parseTree(text)
 	without, err2 := parseTree(strings.TrimSuffix(text, "\n"))
 	return err == nil && err2 == nil && sameTree(with, without, false)

@@ -117,7 +117,7 @@ func (d *Document) apply(change sectionEdit) error {
 	if s := d.sections[at]; s.apart && change.entries && len(change.items) > 0 {
 		return d.applyEntries(at, change.items)
 	}
-	text := strings.Join(d.sections[at].texts(), "")
+	text := d.sections[at].whole()
 	root, err := parseTree(text)
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func (p *pieceMerger) staysCut(text string, parts [][]string, tail string) bool 
 		return false
 	}
 	for i, s := range sections {
-		if len(parts[i]) > 1 && !slices.Equal(parts[i], s.texts()) || strings.Join(parts[i], "") != strings.Join(s.texts(), "") {
+		if len(parts[i]) > 1 && !slices.Equal(parts[i], slices.Collect(s.texts)) || strings.Join(parts[i], "") != s.whole() {
 			return false
 		}
 	}

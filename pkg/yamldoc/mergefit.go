@@ -61,18 +61,8 @@ func fitMap(node, want *yaml.Node) {
 
 func fitList(node, want *yaml.Node) {
 	old := node.Content
-	to := alignNodes(old, want.Content)
-	from := make([]int, len(want.Content))
-	for j := range from {
-		from[j] = -1
-	}
-	for i, j := range to {
-		if j >= 0 {
-			from[j] = i
-		}
-	}
-	node.Content = make([]*yaml.Node, 0, len(from))
-	for j, i := range from {
+	node.Content = make([]*yaml.Node, 0, len(want.Content))
+	for j, i := range alignNodes(want.Content, old) {
 		if i >= 0 {
 			fit(old[i], want.Content[j])
 			node.Content = append(node.Content, old[i])

@@ -38,7 +38,7 @@ func wholes(base, mine, theirs *Document) chunks {
 func (d *Document) chunks() (sections map[string]*chunk, lines int) {
 	sections = map[string]*chunk{}
 	for _, s := range d.sections {
-		c := &chunk{text: strings.Join(s.texts(), ""), line: lines, key: s.key, section: s}
+		c := &chunk{text: s.whole(), line: lines, key: s.key, section: s}
 		sections[s.key] = c
 		lines += strings.Count(c.text, "\n")
 	}

@@ -134,7 +134,7 @@ func brokenPiece(text string, split map[string]bool) (piece string, line int, re
 	}
 	line = 1
 	for _, s := range sections {
-		for _, piece := range s.texts() {
+		for piece := range s.texts {
 			if _, err := parseTree(piece); err != nil && !errors.Is(err, errEmpty) {
 				reason, _ := reasonOf(err)
 				return piece, line, reason

@@ -30,7 +30,7 @@ func patch(node *yaml.Node, before, after reflect.Value) {
 	}
 	switch {
 	case after.Kind() == reflect.Map && node.Kind == yaml.MappingNode:
-		patchMap(node, before, after)
+		patchKeys(node, before, after)
 	case after.Kind() == reflect.Slice && node.Kind == yaml.SequenceNode && len(node.Content) == before.Len():
 		patchList(node, before, after)
 	default:
@@ -135,8 +135,6 @@ func inFlow(n *yaml.Node) {
 		inFlow(c)
 	}
 }
-
-func patchMap(node *yaml.Node, before, after reflect.Value) { patchKeys(node, before, after) }
 
 // patchKeys changes those keys of node that before and after, two maps, tell of; new
 // ones go to the end.

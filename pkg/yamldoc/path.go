@@ -56,7 +56,7 @@ func (s *section) lookUp(f *finder, steps []string) (value, place *yaml.Node, fo
 	if i >= 0 {
 		text, steps, list, line = s.entries[i].text, steps[1:], s.list, f.lines[s][i]
 	} else {
-		text = strings.Join(s.texts(), "")
+		text = s.whole()
 	}
 	root, err := parseTree(text)
 	if err != nil {
@@ -127,11 +127,7 @@ func descend(value, place *yaml.Node, steps []string) (*yaml.Node, *yaml.Node, b
 func child(n *yaml.Node, step string) (place, value *yaml.Node) {
 	switch n.Kind {
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == step {
-				return n.Content[i], n.Content[i+1]
-			}
-		}
+		return pairOf(n, step)
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
 			if hasID(item, step) {
@@ -146,11 +142,7 @@ func child(n *yaml.Node, step string) (place, value *yaml.Node) {
 }
 
 func hasID(item *yaml.Node, id string) bool {
-	item = resolve(item)
-	if item.Kind != yaml.MappingNode {
-		return false
-	}
-	_, value := child(item, "id")
+	_, value := pairOf(resolve(item), "id")
 	return value != nil && resolve(value).Value == id
 }
 

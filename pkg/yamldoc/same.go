@@ -184,84 +184,12 @@ func floatText(f float64) string {
 }
 
 // align finds for each element of a list as it shall be the one that it was before, or
-// -1 for a new one. Those found stand in the order in which they stood.
+// -1 for a new one: one that is the same, or a changed one that stands in the same gap
+// between equal ones and has the same id, or no id at all.
 func align(before, after reflect.Value) []int {
-	n, m := before.Len(), after.Len()
-	from := make([]int, m)
-	for i := range from {
-		from[i] = -1
-	}
-	head := 0
-	for head < n && head < m && same(before.Index(head), after.Index(head), false) {
-		from[head] = head
-		head++
-	}
-	tail := 0
-	for tail < n-head && tail < m-head && same(before.Index(n-1-tail), after.Index(m-1-tail), false) {
-		from[m-1-tail] = n - 1 - tail
-		tail++
-	}
-	matchMiddle(before, after, head, n-tail, m-tail, from)
-	pairUp(before, after, from)
+	from := matches(after.Len(), before.Len(), func(j, i int) bool { return same(after.Index(j), before.Index(i), false) })
+	pair(from, before.Len(), func(j, i int) bool { return identity(after.Index(j)) == identity(before.Index(i)) })
 	return from
-}
-
-// matchMiddle finds the longest common subsequence of what is between the equal ends.
-func matchMiddle(before, after reflect.Value, head, n, m int, from []int) {
-	rows, cols := n-head, m-head
-	if rows == 0 || cols == 0 || rows*cols > 1<<16 {
-		return
-	}
-	equal := make([]bool, rows*cols)
-	length := make([]int, (rows+1)*(cols+1))
-	for i := rows - 1; i >= 0; i-- {
-		for j := cols - 1; j >= 0; j-- {
-			at := i*(cols+1) + j
-			if equal[i*cols+j] = same(before.Index(head+i), after.Index(head+j), false); equal[i*cols+j] {
-				length[at] = length[at+cols+2] + 1
-			} else {
-				length[at] = max(length[at+cols+1], length[at+1])
-			}
-		}
-	}
-	for i, j := 0, 0; i < rows && j < cols; {
-		at := i*(cols+1) + j
-		switch {
-		case equal[i*cols+j]:
-			from[head+j] = head + i
-			i, j = i+1, j+1
-		case length[at+cols+1] >= length[at+1]:
-			i++
-		default:
-			j++
-		}
-	}
-}
-
-// pairUp takes a new element for a changed old one when both stand in the same gap
-// between equal ones and have the same id, or no id at all.
-func pairUp(before, after reflect.Value, from []int) {
-	next := 0 // first old element that is still free
-	for j := range from {
-		if from[j] >= 0 {
-			next = from[j] + 1
-			continue
-		}
-		end := before.Len()
-		for _, f := range from[j:] {
-			if f >= 0 {
-				end = f
-				break
-			}
-		}
-		id := identity(after.Index(j))
-		for i := next; i < end; i++ {
-			if identity(before.Index(i)) == id {
-				from[j], next = i, i+1
-				break
-			}
-		}
-	}
 }
 
 // identity is what tells elements of a list apart: their id, n or seq.
