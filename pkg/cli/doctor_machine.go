@@ -72,12 +72,13 @@ func (x *doctor) journal(ctx context.Context, p *project.Project) {
 // lockWait is how long a lock may be held by one process before that is worth a word.
 const lockWait = 5 * time.Second
 
-// locks says who holds the locks now, and how the lock of the state was used until now.
+// locks says who holds the locks now.
 func (x *doctor) locks(_ context.Context, p *project.Project) {
 	for _, path := range []string{p.Lock(), p.MergeLock(), p.GitLock(), p.AlertsLock()} {
 		name := filepath.Base(path)
 		holder, held := safefile.CurrentHolder(path)
 		if !held {
+			x.add("lock", upkeep.SeverityOK, name, "", "", "free")
 			continue
 		}
 		severity, age := upkeep.SeverityInfo, x.env.Now().Sub(holder.Since).Round(time.Second)
@@ -90,12 +91,6 @@ func (x *doctor) locks(_ context.Context, p *project.Project) {
 		}
 		x.add("lock", severity, name, "liza watch --once", evidence, "held by %s", holder)
 	}
-	stats, err := safefile.ReadLockStats(p.Lock())
-	if err != nil {
-		x.add("lock", upkeep.SeverityWarning, "state.yaml.lock", "", "", "%v", err)
-		return
-	}
-	x.add("lock", upkeep.SeverityOK, "state.yaml.lock", "", "", "%s", stats)
 }
 
 // snapshots looks at the copies of former states.

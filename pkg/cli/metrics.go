@@ -5,9 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
-	"liza/pkg/safefile"
 )
 
 type metricsOptions struct {
@@ -36,7 +34,6 @@ func (o *metricsOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	m := dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now)
-	m = append(m, lockMetrics(d.Project.Lock())...)
 	switch o.csv {
 	case "":
 		return o.env.showStale(stale, m, m.Text())
@@ -47,24 +44,4 @@ func (o *metricsOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	return o.env.showStale(stale, m, "the figures are in "+o.csv+"\n")
-}
-
-// lockMetrics are what the lock of the state tells of itself: how often it was taken, and how
-// long it was waited for and held.
-func lockMetrics(lock string) dashboard.Metrics {
-	stats, err := safefile.ReadLockStats(lock)
-	if err != nil {
-		return nil
-	}
-	figure := func(name, unit string, n int64) dashboard.Metric {
-		value := blackboard.Amount(n)
-		return dashboard.Metric{Name: name, Value: &value, Unit: unit}
-	}
-	return dashboard.Metrics{
-		figure("state_lock_uses", "", int64(stats.Count)),
-		figure("state_lock_wait_p99", "us", stats.Wait.Percentile(99).Microseconds()),
-		figure("state_lock_wait_max", "us", stats.Wait.Max.Microseconds()),
-		figure("state_lock_hold_p99", "us", stats.Hold.Percentile(99).Microseconds()),
-		figure("state_lock_hold_max", "us", stats.Hold.Max.Microseconds()),
-	}
 }

@@ -92,7 +92,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 			Facts: func() dashboard.Facts { return o.env.viewFacts(d, "liza") },
 			Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
 				f, err := o.env.reportFacts(d, s)
-				return append(dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now), lockMetrics(d.Project.Lock())...), err
+				return dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now), err
 			}})}
 	ended := context.AfterFunc(ctx, func() {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)

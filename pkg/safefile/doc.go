@@ -17,6 +17,5 @@
 //	}
 //	defer unlock()
 //
-// CurrentHolder tells who has a lock now, ReadLockStats how long it was waited for and
-// held. Both serve people; no decision may rest on them.
+// CurrentHolder tells who has a lock now. It serves people; no decision may rest on it.
 package safefile

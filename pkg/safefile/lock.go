@@ -43,8 +43,8 @@ func shown(lock string) string {
 // to unlock any more. Programs that take the plain flock of the file, like flock(1),
 // exclude and are excluded; they stand in no queue.
 //
-// Beside the lock is a file named like it with .queue at the end: who waits, and what
-// ReadLockStats reads. Where it cannot be used the lock works without.
+// Beside the lock is an empty file named like it with .queue at the end, for those who
+// wait. Where it cannot be used the lock works without.
 func Lock(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
@@ -60,7 +60,7 @@ func Lock(ctx context.Context, path string, holder Holder) (unlock func() error,
 		err = wait(ctx, q, l)
 	}
 	if err == nil {
-		return grant(l, q, path, holder, time.Since(asked)), nil
+		return grant(l, q, path, holder), nil
 	}
 	q.close()
 	switch {
@@ -112,14 +112,12 @@ func again(call func() error) error {
 
 // grant writes the holder's name and returns the function that takes it away and lets
 // go. That the name cannot be written, on a full disk, is no reason to refuse the lock.
-func grant(l *flock.Flock, q queue, path string, holder Holder, waited time.Duration) func() error {
-	granted := time.Now()
-	holder.Since = granted.UTC().Truncate(time.Second)
-	name, killed := putUp(path, holder)
+func grant(l *flock.Flock, q queue, path string, holder Holder) func() error {
+	holder.Since = time.Now().UTC().Truncate(time.Second)
+	name := putUp(path, holder)
 	var once sync.Once
 	return func() error {
 		once.Do(func() {
-			q.count(use{wait: waited, hold: time.Since(granted), holder: holder, at: granted, killed: killed})
 			name.takeDown()
 			q.close()
 		})

@@ -60,20 +60,16 @@ func CurrentHolder(path string) (Holder, bool) {
 // A nameplate is the lock file, open to write the name of the holder into it.
 type nameplate struct{ fd int } // -1 when it cannot be opened
 
-// putUp writes the name. It tells whether one was there, left by a holder that was killed.
-func putUp(path string, h Holder) (n nameplate, left bool) {
-	n.fd = open(path, unix.O_WRONLY)
+// putUp writes the name, in the place of one that a holder left who was killed.
+func putUp(path string, h Holder) nameplate {
+	n := nameplate{fd: open(path, unix.O_WRONLY)}
 	if n.fd < 0 {
-		return n, false
+		return n
 	}
-	var st unix.Stat_t
-	if unix.Fstat(n.fd, &st) == nil && st.Size > 0 {
-		left = true
-		_ = unix.Ftruncate(n.fd, 0)
-	}
+	_ = unix.Ftruncate(n.fd, 0)
 	line, _ := json.Marshal(h) // strings and numbers only: cannot fail
 	_, _ = unix.Write(n.fd, append(line, '\n'))
-	return n, left
+	return n
 }
 
 func (n nameplate) takeDown() {

@@ -58,7 +58,7 @@ func TestAPlainFlockExcludesAndIsNotNamedAfterTheDead(t *testing.T) {
 	// What a killed holder of this machine leaves.
 	putUp(path, Holder{}) // the file does not exist yet: nothing
 	write(t, path, "")
-	n, _ := putUp(path, Holder{PID: gone.Process.Pid, Host: host, Agent: "coder-2", Op: "submit", Since: time.Now()})
+	n := putUp(path, Holder{PID: gone.Process.Pid, Host: host, Agent: "coder-2", Op: "submit", Since: time.Now()})
 	defer n.takeDown()
 
 	f, err := os.Open(path)

@@ -3,7 +3,7 @@ package safefile
 import "golang.org/x/sys/unix"
 
 // A queue is the file beside a lock. Those who wait for the lock have a place in it, so
-// that they get it in order of arrival, and what is in it are the statistics.
+// that they get it in order of arrival.
 //
 // flock alone keeps no order: whoever asks between a release and the moment in which the
 // next in line runs again gets the lock. On a busy machine that is so long that the same
@@ -15,8 +15,8 @@ type queue struct {
 
 func queuePath(lock string) string { return lock + ".queue" }
 
-// openQueue opens the queue of the lock at path. Order and statistics are a comfort:
-// where there can be none the lock must work.
+// openQueue opens the queue of the lock at path. Order is a comfort: where there can be
+// none the lock must work.
 func openQueue(lock string) queue {
 	q := queue{path: queuePath(lock)}
 	q.fd = open(q.path, unix.O_RDWR|unix.O_CREAT)

@@ -178,13 +178,6 @@ func TestNobodyStarvesAmong32Processes(t *testing.T) {
 	if worst > 2*time.Second {
 		t.Errorf("the longest wait was %s", worst)
 	}
-	s, err := ReadLockStats(path)
-	if err != nil || s.Count != uint64(count) || s.Killed != 0 {
-		t.Errorf("%d uses were counted, %d were killed, want %d and none; %v", s.Count, s.Killed, count, err)
-	}
-	if s.Wait.Max > worst || s.Wait.Max <= 0 {
-		t.Errorf("the longest wait recorded is %s, the processes say %s", s.Wait.Max, worst)
-	}
 }
 
 func TestChildrenDoNotInheritTheLock(t *testing.T) {
