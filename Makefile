@@ -13,7 +13,7 @@ MUTANTS ?= named
 MUTANTS_SEED ?= 1
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences mutants e2e-agents mcp-inspector generate install
+.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences mutants e2e-agents mcp-inspector generate install man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ build: ## bin/liza and bin/liza-agent
 
 install: ## both binaries into the Go bin folder
 	go install -trimpath -ldflags '$(LDFLAGS)' ./cmd/liza ./cmd/liza-agent
+
+man: ## one man page for each command, in man/man1
+	go run ./cmd/liza man man/man1
 
 generate: ## write the generated parts of the documentation anew
 	@for dir in $$(grep -rl --include='*_test.go' 'func TestGenerated' pkg | xargs -r -n 1 dirname | sort -u); do \

@@ -65,12 +65,12 @@ func TestBadValuesAreTakenApart(t *testing.T) {
 func TestTextIsWrapped(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("words and ", 30)
-	for line := range strings.Lines(wrap(long + "\n" + long)) {
+	for line := range strings.Lines(wrap(long+"\n"+long, 90)) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 90 || n == 0 {
 			t.Errorf("a line of %d characters", n)
 		}
 	}
-	if got := wrap("ä ö"); got != "ä ö" {
+	if got := wrap("ä ö", 90); got != "ä ö" {
 		t.Errorf("wrap: %q", got)
 	}
 }

@@ -21,7 +21,7 @@ const (
 var callers = map[string]who{
 	"__complete": everyone, "completion": everyone, "config get": everyone, "config schema": everyone, "config show": everyone, "config validate": everyone, "demo": everyone,
 	"doctor": everyone, "explain": everyone, "facts list": everyone, "graph": everyone, "help": everyone, "history": everyone, "init": everyone,
-	"log": everyone, "mcp": everyone, "metrics": everyone, "plan show": everyone, "preview": everyone, "questions": everyone, "replay": everyone,
+	"log": everyone, "man": everyone, "mcp": everyone, "metrics": everyone, "plan show": everyone, "preview": everyone, "questions": everyone, "replay": everyone,
 	"report": everyone, "roles diff": everyone, "roles list": everyone, "roles resolve": everyone, "roles show": everyone, "roles validate": everyone,
 	"scripted-agent": everyone, "show": everyone, "status": everyone, "top": everyone, "usage": everyone, "validate": everyone, // --fix: people
 	"version": everyone, "watch": everyone, "worktree list": everyone,

@@ -38,7 +38,7 @@ complete -c liza -f -a '(__liza_complete)'
 
 func newCompletion(env *Env) *urfave.Command {
 	return &urfave.Command{
-		Name: "completion", Category: "people", ArgsUsage: "SHELL", Usage: "print the completion script for bash, zsh or fish",
+		Name: "completion", Category: "plumbing", ArgsUsage: "SHELL", Usage: "print the completion script for bash, zsh or fish",
 		Description: "The script completes commands, options, and the ids of tasks and agents. Changes nothing." +
 			examples("source <(liza completion bash)", "liza completion fish > ~/.config/fish/completions/liza.fish") + exitsText(0, 2),
 		Action: env.do(func(_ context.Context, args []string) error {
@@ -85,7 +85,10 @@ func (e *Env) candidates(ctx context.Context, app *urfave.Command, words []strin
 	case len(c.Commands) > 0:
 		all = names(c.Commands)
 	case c.Name == "help":
-		all = append(names(app.Commands), "protocol", "schema")
+		all = append(names(app.Commands), "all", "protocol", "schema")
+		for _, g := range groups {
+			all = append(all, g.name)
+		}
 	default:
 		all = e.argumentsOf(ctx, c, len(arguments))
 	}

@@ -54,12 +54,10 @@ func commandsPage() string {
 	app := tree()
 	fmt.Fprintf(&b, "%s\n# Commands\n\n%s is %s. Options may stand before or behind the arguments; these are known to every command:\n\n```text\n%s```\n\n", generated, app.Name, app.Usage, optionsText(globals(app)))
 	b.WriteString("Exit codes: [exit-codes.md](exit-codes.md). With `--json` exactly one object is printed: `{\"ok\": true, \"result\": …}` or\n`{\"ok\": false, \"error\": {\"code\", \"message\", \"next\"}}`.\n")
-	for _, a := range audiences {
-		fmt.Fprintf(&b, "\n## %s\n", a.title)
-		for _, c := range app.Commands {
-			if c.Category == a.name && !c.Hidden {
-				describe(&b, "liza "+c.Name, c)
-			}
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n## %s\n", g.title)
+		for _, c := range g.of(app) {
+			describe(&b, "liza "+c.Name, c)
 		}
 	}
 	b.WriteString("\n## The supervisor of one terminal\n")
@@ -110,9 +108,18 @@ func leaves(path string, c *urfave.Command, visit func(path string, c *urfave.Co
 func TestEveryCommandIsExplained(t *testing.T) {
 	t.Parallel()
 	app := tree()
+	times := map[string]int{}
+	for _, g := range groups {
+		for _, c := range g.of(app) {
+			if g.commands != nil && c.Category != "people" {
+				t.Errorf("liza %s is in the group %s, but it is for %s", c.Name, g.name, c.Category)
+			}
+			times[c.Name]++
+		}
+	}
 	for _, c := range app.Commands {
-		if !c.Hidden && !slices.ContainsFunc(audiences, func(a audience) bool { return a.name == c.Category }) {
-			t.Errorf("liza %s belongs to no audience: %q", c.Name, c.Category)
+		if n := times[c.Name]; !c.Hidden && n != 1 {
+			t.Errorf("liza %s is in %d groups", c.Name, n)
 		}
 	}
 	leaves("liza", app, func(path string, c *urfave.Command) {
@@ -130,6 +137,34 @@ func TestEveryCommandIsExplained(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The first screen has room on a small terminal, and names every command that there is.
+func TestTheFirstScreenIsOneScreen(t *testing.T) {
+	t.Parallel()
+	app := tree()
+	screen := firstScreen(app)
+	lines := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")
+	if len(lines) > 30 {
+		t.Errorf("the first screen has %d lines, at most 30 are one screen", len(lines))
+	}
+	for _, line := range lines {
+		if n := len([]rune(line)); n > 96 {
+			t.Errorf("%q has %d characters", line, n)
+		}
+	}
+	for _, c := range app.Commands {
+		if !c.Hidden && !slices.Contains(strings.Fields(screen), c.Name) {
+			t.Errorf("the first screen does not name %s", c.Name)
+		}
+	}
+	for _, d := range daily {
+		for _, word := range strings.Split(d.usage, ", ") {
+			if name, _, _ := strings.Cut(word, " "); app.Command(name) == nil {
+				t.Errorf("the first screen explains %s, which does not exist", name)
+			}
+		}
+	}
 }
 
 // later are commands that refusals already name and that are still to come.

@@ -17,10 +17,16 @@ func newHelp(env *Env, app *urfave.Command) *urfave.Command {
 	return &urfave.Command{
 		Name: "help", Category: "people", ArgsUsage: "[TOPIC] [NAME…]",
 		Usage: "explain a command, a protocol, or the exit command's schema",
-		Description: "Without a topic: all commands, grouped by who uses them. TOPIC is a command, a group (people, agents, plumbing), `protocol NAME` for a\n" +
-			"text about how the team works, or `schema` for the JSON Schema of the exit command. Changes nothing." +
-			examples("liza help add-task", "liza help protocol task-lifecycle") + exitsText(0, 2),
-		Action: func(_ context.Context, c *urfave.Command) error { return env.topic(app, c.Args().Slice()) },
+		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "explain every command in a line"}},
+		Description: "Without a topic: what is needed every day, and the groups of commands. TOPIC is a command, a group (" + groupNames() + "), `all` for\n" +
+			"every command, `protocol NAME` for a text about how the team works, or `schema` for the JSON Schema of the exit command. Changes nothing." +
+			examples("liza help add-task", "liza help decide", "liza help protocol task-lifecycle") + exitsText(0, 2),
+		Action: func(_ context.Context, c *urfave.Command) error {
+			if c.Bool("all") {
+				return env.topic(app, []string{"all"})
+			}
+			return env.topic(app, c.Args().Slice())
+		},
 	}
 }
 
@@ -33,11 +39,11 @@ func (e *Env) topic(app *urfave.Command, words []string) error {
 		return e.protocol(words[1:])
 	case "schema":
 		return e.printRaw("schema", exitcmd.Schema())
+	case "all":
+		return e.printText("help", overviewText(app))
 	}
-	for _, a := range audiences {
-		if a.name == words[0] && len(words) == 1 {
-			return e.printText("help", groupText(app, a))
-		}
+	if text := groupsText(app, words[0]); text != "" && len(words) == 1 {
+		return e.printText("help", text)
 	}
 	c := app
 	for _, w := range words {
@@ -75,35 +81,12 @@ func (e *Env) helpOf(c *urfave.Command) error {
 	return e.printText("help", helpText(c.FullName(), c))
 }
 
-// overview is the help of a program: of liza its list of commands.
+// overview is the help of a program: of liza its first screen.
 func (e *Env) overview(app *urfave.Command) error {
 	if len(app.Commands) == 0 {
 		return e.helpOf(app)
 	}
-	return e.printText("help", overviewText(app))
-}
-
-// overviewText lists all commands by who uses them.
-func overviewText(app *urfave.Command) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s - %s\n\nUsage: %s [global options] COMMAND [options] [arguments]\n", app.Name, app.Usage, app.Name)
-	for _, a := range audiences {
-		b.WriteString("\n" + groupText(app, a))
-	}
-	fmt.Fprintf(&b, "\nGlobal options, before or behind the command\n%s", optionsText(globals(app)))
-	b.WriteString("\nliza help COMMAND explains one. Start with: liza demo\n")
-	return b.String()
-}
-
-func groupText(app *urfave.Command, a audience) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", a.title)
-	for _, c := range app.Commands {
-		if c.Category == a.name && !c.Hidden {
-			fmt.Fprintf(&b, "  %-15s %s\n", c.Name, c.Usage)
-		}
-	}
-	return b.String()
+	return e.printText("help", firstScreen(app))
 }
 
 // helpText is the whole help of a command, or of a group of commands.
@@ -120,7 +103,7 @@ func helpText(path string, c *urfave.Command) string {
 		fmt.Fprintf(&b, "Also:  liza %s\n", strings.Join(c.Aliases, ", "))
 	}
 	if body != "" {
-		fmt.Fprintf(&b, "\n%s\n", wrap(body))
+		fmt.Fprintf(&b, "\n%s\n", wrap(body, 90))
 	}
 	for i, sub := range c.Commands {
 		if i == 0 {
@@ -137,15 +120,15 @@ func helpText(path string, c *urfave.Command) string {
 	return b.String()
 }
 
-// wrap breaks a text into lines of at most 90 characters.
-func wrap(text string) string {
+// wrap breaks a text into lines of at most width characters.
+func wrap(text string, width int) string {
 	var b strings.Builder
 	length := 0
 	for i, word := range strings.Fields(text) {
 		n := len([]rune(word))
 		switch {
 		case i == 0:
-		case length+1+n > 90:
+		case length+1+n > width:
 			b.WriteByte('\n')
 			length = 0
 		default:

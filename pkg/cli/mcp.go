@@ -16,7 +16,7 @@ import (
 
 func newMCP(env *Env) *urfave.Command {
 	return &urfave.Command{
-		Name: "mcp", Category: "people", Usage: "serve the verbs and views to programs that speak the Model Context Protocol",
+		Name: "mcp", Category: "plumbing", Usage: "serve the verbs and views to programs that speak the Model Context Protocol",
 		Description: "A server on stdin and stdout, started by an agent program or an editor. Tools are the verbs of the same names, with the results of --json;\n" +
 			"resources are liza://board, liza://task/ID, liza://spec and liza://log; prompts are those of the roles. Who calls is who started it: with\n" +
 			"LIZA_AGENT_ID and LIZA_AGENT_TOKEN that agent, with the verbs of its role; else a person, with all. It ends when stdin does." +

@@ -22,15 +22,6 @@ import (
 // version is stamped by the linker (-X liza/pkg/cli.version=…).
 var version = "dev"
 
-// audience is a category of commands: who uses them.
-type audience struct{ name, title string }
-
-var audiences = []audience{
-	{"people", "For people"},
-	{"agents", "For agents, and for people with --as AGENT_ID"},
-	{"plumbing", "Plumbing, for supervisors and scripts"},
-}
-
 // reapCommand makes either program the reaper of one run. It is no command of anybody's and
 // reads nothing: it comes before everything else, because each run waits for it.
 const reapCommand = "reap"
@@ -67,7 +58,7 @@ func lizaCommand(env *Env) *urfave.Command {
 			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env), newDiscover(env), newConvert(env), newDefer(env), newAnomaly(env),
 
 			newClaim(env), newClaimReview(env), newMerge(env), newHeartbeat(env), newRegister(env), newUnregister(env),
-			newWorktree(env), newScriptedAgent(env),
+			newWorktree(env), newScriptedAgent(env), newMan(env),
 		},
 	}
 	app.Commands = append(app.Commands, newWorktreeAliases(env)...)

@@ -9,7 +9,7 @@ import (
 
 func newVersion(env *Env) *urfave.Command {
 	return &urfave.Command{
-		Name: "version", Category: "people", Usage: "print the version",
+		Name: "version", Category: "plumbing", Usage: "print the version",
 		Description: "Changes nothing and needs no project." + examples("liza version", "liza version --json") + exitsText(0),
 		Action:      func(context.Context, *urfave.Command) error { return env.printVersion() },
 	}
