@@ -50,6 +50,7 @@ var rules = map[string]rule{
 	"secret":         {level: 0, reason: "everything that writes uses it, so it can use nobody"},
 	"seal":           {level: 0, reason: "it keeps a key and seals texts; what an approval is, others know"},
 	"policy":         {level: 0, reason: "it judges a text; nothing is started and nothing is read"},
+	"prose":          {level: 0, reason: "it makes short texts out of what it is given"},
 	"protocols":      {level: 0, reason: "it holds texts"},
 
 	"exitcmd": {level: 1, may: imports("blackboard"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",
@@ -65,6 +66,9 @@ var rules = map[string]rule{
 	// safefile: the log of a command is bounded.
 	"review": {level: 2, may: imports("blackboard", "git", "safefile"), reason: "checks return findings; others store them"},
 
+	"plan": {level: 2, may: imports("blackboard", "exitcmd", "config", "skill", "policy", "prose"),
+		reason: "it is pure: a planner's answer becomes tasks, or a list of what is wrong with it; worktrees and secrets are the verb's",
+		not:    []string{"os", "os/exec"}, noUse: []string{"time.Now"}},
 	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
 	"store": {level: 2, may: imports("blackboard", "blackboard/audit", "history", "yamldoc", "safefile", "seal"),
 		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
@@ -94,8 +98,8 @@ var rules = map[string]rule{
 	"dashboard/web": {level: 6, may: imports("blackboard", "history", "breaker", "watch", "dashboard", "verb", "store"),
 		reason: "buttons call verbs, and nothing else changes the state"},
 
-	// blackboard, history, exitcmd: what tools take and show is in their words.
-	"mcp": {level: 7, may: imports("verb", "dashboard", "blackboard", "history", "exitcmd"), reason: "it has no rules of its own"},
+	// blackboard, history, exitcmd, plan: what tools take and show is in their words.
+	"mcp": {level: 7, may: imports("verb", "dashboard", "blackboard", "history", "exitcmd", "plan"), reason: "it has no rules of its own"},
 	"cli": {level: 8, upTo: 7, but: imports("store/storetest", "verb/verbtest"), reason: "it parses and prints; tests of stores stay outside of the program"},
 
 	"cmd": {level: 9, may: imports("cli"), reason: "a main is a few lines"},

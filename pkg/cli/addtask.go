@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/plan"
 	"liza/pkg/verb"
 )
 
@@ -123,9 +124,9 @@ func limitsOf(list []string) (map[string]int, error) {
 		if err != nil || n < 0 {
 			return nil, usagef("liza help add-task", "--limit %s=%s must be a whole number of 0 or more", k, v)
 		}
-		if !slices.Contains(verb.TaskLimits, k) {
+		if !slices.Contains(plan.TaskLimits, k) {
 			message := "--limit: unknown limit '" + k + "'"
-			if near := blackboard.Nearest(k, verb.TaskLimits); near != "" {
+			if near := blackboard.Nearest(k, plan.TaskLimits); near != "" {
 				message += "; nearest: " + near
 			}
 			return nil, usagef("liza help add-task", "%s", message)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func unknownRole(role string) error {
 // terminal is this one, for programs that can be opened in it. While one has it, steps wait
 // to be shown.
 func (o *agentOptions) terminal(c *crew) (*agent.Terminal, error) {
-	name := first(o.cli, c.desk.Config().Agents.Default)
+	name := cmp.Or(o.cli, c.desk.Config().Agents.Default)
 	adapter, err := c.adapter(name)
 	if err == nil {
 		_, err = adapter.Interactive(agent.Spec{PromptFile: "prompt"})

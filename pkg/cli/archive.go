@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"liza/pkg/prose"
+
 	urfave "github.com/urfave/cli/v3"
 )
 
@@ -39,5 +41,5 @@ func (o *archiveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return o.env.Print(done, "%s moved to %s: %s\n", plural(len(done.Tasks), "task"), done.File, strings.Join(done.Tasks, ", "))
+	return o.env.Print(done, "%s moved to %s: %s\n", prose.Count(len(done.Tasks), "task"), done.File, strings.Join(done.Tasks, ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
@@ -16,12 +17,12 @@ func builtText(b verb.Built) string {
 		return ""
 	}
 	var t strings.Builder
-	fmt.Fprintf(&t, "built: %s merged (%s)\n", plural(len(b.Tasks), "task"), shortList(b.Tasks, 10))
+	fmt.Fprintf(&t, "built: %s merged (%s)\n", prose.Count(len(b.Tasks), "task"), prose.Few(b.Tasks, 10))
 	if b.Base == "" {
 		fmt.Fprintf(&t, "where: branch %s\n", b.Branch)
 		return t.String()
 	}
-	fmt.Fprintf(&t, "where: branch %s, %s ahead of %s", b.Branch, plural(b.Commits, "commit"), b.Base)
+	fmt.Fprintf(&t, "where: branch %s, %s ahead of %s", b.Branch, prose.Count(b.Commits, "commit"), b.Base)
 	if b.Stat != "" {
 		fmt.Fprintf(&t, ": %s", b.Stat)
 	}
@@ -33,13 +34,6 @@ func builtText(b verb.Built) string {
 		fmt.Fprintf(&t, "look:  %s\ntake over: %s\n", b.Look, b.TakeOver)
 	}
 	return t.String()
-}
-
-func shortList(ids []string, most int) string {
-	if len(ids) <= most {
-		return strings.Join(ids, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
 }
 
 // greet says at the start of a run what the person should know of the integration branch.

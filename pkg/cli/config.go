@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -303,7 +304,7 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 	}
 	o.overruled(ctx, config.Canonical(key))
 	result := map[string]any{"key": config.Canonical(key), "value": value, "file": ".liza/" + filepath.Base(path), "changed": !bytes.Equal(next, data)}
-	return o.env.Print(result, "%s is %s in .liza/%s\n", config.Canonical(key), first(value, `""`), filepath.Base(path))
+	return o.env.Print(result, "%s is %s in .liza/%s\n", config.Canonical(key), cmp.Or(value, `""`), filepath.Base(path))
 }
 
 // configFile is the file that there is, else the one to make.

@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/prose"
 	"liza/pkg/verb"
 )
 
@@ -62,7 +63,7 @@ func (s *story) line(st *blackboard.State, e blackboard.Entry) string {
 	switch e.Action {
 	case "plan_applied":
 		_, tasks, _ := strings.Cut(e.Detail, ": ")
-		return fmt.Sprintf("%-16s plans %s: %s", e.Agent, plural(strings.Count(tasks, ",")+1, "task"), tasks)
+		return fmt.Sprintf("%-16s plans %s: %s", e.Agent, prose.Count(strings.Count(tasks, ",")+1, "task"), tasks)
 	case "blocked":
 		text := e.Detail
 		if t := st.Task(e.Task); t != nil && len(t.BlockedQuestions) > 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"liza/pkg/blackboard/audit"
 	"liza/pkg/config"
 	"liza/pkg/project"
+	"liza/pkg/prose"
 	"liza/pkg/store"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
@@ -82,18 +84,18 @@ func (o *doctorOptions) show(found []upkeep.Finding) error {
 		}
 		fmt.Fprintf(&b, "%-8s%-13s %s: %s", f.Severity, f.Check, f.Subject, strings.Join(strings.Fields(f.Message), " "))
 		if f.Evidence != "" {
-			fmt.Fprintf(&b, " (%s)", oneLine(f.Evidence))
+			fmt.Fprintf(&b, " (%s)", prose.OneLine(f.Evidence, listWidth))
 		}
 		b.WriteString(nextText(f.Next) + "\n")
 	}
-	total := fmt.Sprintf("%s, %s", plural(v.Errors, "error"), plural(v.Warnings, "warning"))
+	total := fmt.Sprintf("%s, %s", prose.Count(v.Errors, "error"), prose.Count(v.Warnings, "warning"))
 	fmt.Fprintf(&b, "%s\n", total)
 	if v.Errors == 0 {
 		return o.env.Print(v, "%s", b.String())
 	}
 	next := found[slices.IndexFunc(found, func(f upkeep.Finding) bool { return f.Severity == upkeep.SeverityError })].Next
 	if o.env.JSON {
-		return o.env.failWith(report{code: 1, message: "the project is not well: " + total, next: first(next, "liza status")}, v)
+		return o.env.failWith(report{code: 1, message: "the project is not well: " + total, next: cmp.Or(next, "liza status")}, v)
 	}
 	fmt.Fprint(o.env.Stdout, b.String())
 	return &errDone{1}
@@ -180,7 +182,7 @@ func (x *doctor) violations(v validated) {
 			return (x.Severity == blackboard.SeverityWarning) == (severity == upkeep.SeverityWarning)
 		})
 		first := strings.TrimSpace(violationLine(v.Violations[i]))
-		x.add("state", severity, "state.yaml", "liza validate", first, "the board breaks %s", plural(n, what))
+		x.add("state", severity, "state.yaml", "liza validate", first, "the board breaks %s", prose.Count(n, what))
 	}
 	if v.Errors > 0 {
 		say(upkeep.SeverityError, v.Errors, "rule")

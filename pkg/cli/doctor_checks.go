@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/project"
+	"liza/pkg/prose"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
@@ -38,7 +39,7 @@ func (x *doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 		case len(checks) == 0:
 			x.add("checks", upkeep.SeverityInfo, branch, "edit review.checks in .liza/config.yaml", "", "no command of a check is configured, and none was detected")
 		case open > 0:
-			x.add("checks", upkeep.SeverityInfo, branch, runsChecks, "", "%s of checks not run on its head yet: whether they pass before any work is not known", plural(open, "command"))
+			x.add("checks", upkeep.SeverityInfo, branch, runsChecks, "", "%s of checks not run on its head yet: whether they pass before any work is not known", prose.Count(open, "command"))
 		}
 	}
 }

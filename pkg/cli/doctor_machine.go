@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,7 +216,7 @@ func (x *doctor) programs(ctx context.Context, _ *project.Project) {
 func (x *doctor) program(ctx context.Context, name string, options agent.Options, severity string) {
 	a, err := agent.Lookup(name, options)
 	if err != nil {
-		x.add("agent", first(severity, upkeep.SeverityInfo), name, "liza help run", "", "%v", err)
+		x.add("agent", cmp.Or(severity, upkeep.SeverityInfo), name, "liza help run", "", "%v", err)
 		return
 	}
 	if severity == "" {
@@ -237,7 +238,7 @@ func (x *doctor) program(ctx context.Context, name string, options agent.Options
 		x.add("agent", upkeep.SeverityWarning, name, "liza explain FILE, with an output of it", strings.TrimSpace(found.Path+" "+found.Version),
 			"its help does not name %s, which Liza relies on: it may be too old or too new", strings.Join(found.Missing, ", "))
 	default:
-		x.add("agent", upkeep.SeverityOK, name, "", found.Path, "%s", first(found.Version, "installed; it does not tell its version"))
+		x.add("agent", upkeep.SeverityOK, name, "", found.Path, "%s", cmp.Or(found.Version, "installed; it does not tell its version"))
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 			return nil, nil
 		}
 	}
-	editor := first(s.env.Get("VISUAL"), s.env.Get("EDITOR"))
+	editor := cmp.Or(s.env.Get("VISUAL"), s.env.Get("EDITOR"))
 	if editor == "" {
 		if !s.env.StdinTerminal {
 			return nil, usagef("EDITOR=COMMAND liza edit", "cannot edit: there is no terminal, and neither VISUAL nor EDITOR names an editor that needs none")

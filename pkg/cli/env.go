@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -118,7 +119,7 @@ func (e *Env) Find(ctx context.Context) (*project.Project, error) {
 
 // root is the project that was named, "" for none.
 func (e *Env) root() string {
-	root := first(e.Root, e.Get("LIZA_ROOT"))
+	root := cmp.Or(e.Root, e.Get("LIZA_ROOT"))
 	if root != "" && !filepath.IsAbs(root) {
 		root = filepath.Join(e.Dir, root)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func explain(err error) report {
 	} else if _, ok := asError[*config.KeyError](err); ok {
 		r.code, r.next = 2, "liza config show"
 	} else if x, ok := asError[*config.ValueError](err); ok {
-		r.code, r.next = 3, "edit "+first(x.File, ".liza/config.yaml")
+		r.code, r.next = 3, "edit "+cmp.Or(x.File, ".liza/config.yaml")
 		switch x.Variable {
 		case "":
 		case config.CommandLine:
@@ -94,7 +95,7 @@ func explain(err error) report {
 			r.next = "unset " + x.Variable
 		}
 	} else if x, ok := asError[*config.FileError](err); ok {
-		r.code, r.next = 3, "edit "+first(x.File, ".liza/config.yaml")
+		r.code, r.next = 3, "edit "+cmp.Or(x.File, ".liza/config.yaml")
 	} else if x, ok := asError[*merge.FailedError](err); ok {
 		r.next = "liza show " + x.Result.Task
 	} else if x, ok := asError[*merge.MoveError](err); ok {
@@ -105,7 +106,7 @@ func explain(err error) report {
 	switch {
 	case errors.Is(err, supervisor.ErrAborted) || errors.Is(err, context.Canceled):
 		r.code = 130
-		r.next = first(r.next, "liza status")
+		r.next = cmp.Or(r.next, "liza status")
 	case errors.Is(err, supervisor.ErrIdle):
 		r.code = 7
 	case errors.Is(err, git.ErrLocked):
@@ -116,9 +117,9 @@ func explain(err error) report {
 	if errors.Is(err, supervisor.ErrGaveUp) { // each line of a team's is about another member
 		var next string
 		r.message, next = withoutNext(r.message)
-		r.next = first(r.next, next)
+		r.next = cmp.Or(r.next, next)
 	}
-	r.next = first(r.next, "liza status")
+	r.next = cmp.Or(r.next, "liza status")
 	if i := strings.LastIndex(r.message, "; next: "); i >= 0 && !strings.ContainsRune(r.message[i:], '\n') {
 		r.message, r.next = r.message[:i], r.message[i+len("; next: "):]
 	}
@@ -131,19 +132,12 @@ func withoutNext(message string) (rest, next string) {
 	for line := range strings.Lines(message) {
 		line = strings.TrimSuffix(line, "\n")
 		if i := strings.LastIndex(line, "; next: "); i >= 0 {
-			next = first(next, line[i+len("; next: "):])
+			next = cmp.Or(next, line[i+len("; next: "):])
 			line = line[:i]
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n"), next
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // fail shows an error and returns the exit code.

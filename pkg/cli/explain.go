@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -200,7 +201,7 @@ func (o *explainOptions) reader(ctx context.Context, stdout []byte, result *expl
 	if o.cli != "" {
 		result.Program, result.Version = o.cli, ""
 	} else if result.Program == "" {
-		result.Program, result.Guessed = first(agent.Guess(stdout), unknownProgram), true
+		result.Program, result.Guessed = cmp.Or(agent.Guess(stdout), unknownProgram), true
 	}
 	switch result.Program {
 	case unknownProgram:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"liza/pkg/prose"
 	"liza/pkg/upkeep"
 
 	urfave "github.com/urfave/cli/v3"
@@ -66,7 +67,7 @@ func collectedText(c upkeep.Collected) string {
 		fmt.Fprintf(&b, "%-12s %-9s %s: %s\n", word, g.Kind, g.Name, g.Why)
 	}
 	for _, g := range c.Kept {
-		fmt.Fprintf(&b, "%-12s %-9s %s: %s%s\n", "kept", g.Kind, g.Name, oneLine(g.Why), nextText(g.Next))
+		fmt.Fprintf(&b, "%-12s %-9s %s: %s%s\n", "kept", g.Kind, g.Name, prose.OneLine(g.Why, listWidth), nextText(g.Next))
 	}
 	fmt.Fprintf(&b, "%s %d, kept %d\n", word, len(c.Removed), len(c.Kept))
 	return b.String()

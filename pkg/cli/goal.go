@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/verb"
 )
 
@@ -58,7 +59,7 @@ func (o *goalOptions) run(ctx context.Context, args []string) error {
 	if len(done.Abandoned) > 0 {
 		fmt.Fprintf(&b, "abandoned: %s\n", strings.Join(done.Abandoned, ", "))
 	}
-	fmt.Fprintf(&b, "%s begins with %s; %s (%s) and %s are in %s\n", done.Goal, done.Sprint, done.Before, done.Status, plural(len(done.Archived), "task"), done.File)
+	fmt.Fprintf(&b, "%s begins with %s; %s (%s) and %s are in %s\n", done.Goal, done.Sprint, done.Before, done.Status, prose.Count(len(done.Archived), "task"), done.File)
 	next := "liza run"
 	if len(done.Warnings) > 0 {
 		fmt.Fprintf(&b, "warning: %s\n", strings.Join(done.Warnings, "; "))
@@ -80,7 +81,7 @@ func (o *goalOptions) show(ctx context.Context) error {
 	var b strings.Builder
 	if o.list {
 		for _, g := range goals {
-			fmt.Fprintf(&b, "%-17s %-12s %-9s %-10s %s\n", g.ID, g.Status, plural(g.Tasks, "task"), strings.Join(g.Sprints, ","), headline(g.Description))
+			fmt.Fprintf(&b, "%-17s %-12s %-9s %-10s %s\n", g.ID, g.Status, prose.Count(g.Tasks, "task"), strings.Join(g.Sprints, ","), headline(g.Description))
 		}
 		return o.env.Print(map[string]any{"goals": goals}, "%s", b.String())
 	}
@@ -88,7 +89,7 @@ func (o *goalOptions) show(ctx context.Context) error {
 		return &blackboard.Refusal{Exit: blackboard.ExitInvalid, Next: "liza validate", Message: "the state has no goal"}
 	}
 	g := goals[len(goals)-1]
-	fmt.Fprintf(&b, "%s  %s\n%s\nspec %s, %s, %s\n", g.ID, g.Status, g.Description, g.SpecRef, plural(g.Tasks, "task"), strings.Join(g.Sprints, ", "))
+	fmt.Fprintf(&b, "%s  %s\n%s\nspec %s, %s, %s\n", g.ID, g.Status, g.Description, g.SpecRef, prose.Count(g.Tasks, "task"), strings.Join(g.Sprints, ", "))
 	if g.Status != blackboard.InProgress {
 		b.WriteString("next: liza goal \"TEXT\"\n")
 	}

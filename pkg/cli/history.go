@@ -11,6 +11,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/history"
+	"liza/pkg/prose"
 	"liza/pkg/role"
 	"liza/pkg/verb"
 )
@@ -96,7 +97,7 @@ func (o *historyOptions) table(list []history.Interaction, task string) error {
 		if l.Event != "" {
 			row[2], row[3], row[7], row[8] = "-", "-", "-", "-"
 		}
-		row[9] = oneLine(cmp.Or(row[9], l.Error))
+		row[9] = prose.OneLine(cmp.Or(row[9], l.Error), listWidth)
 		rows = append(rows, row)
 	}
 	return o.env.Print(map[string]any{"task": task, "interactions": list}, "%s", columns(rows))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -36,7 +37,7 @@ func newInit(env *Env) *urfave.Command {
 func (o *initOptions) run(ctx context.Context, args []string) error {
 	env := o.env
 	o.in.Goal, o.in.Environ, o.in.Now, o.in.Person, o.in.Mask = args[0], env.Environ, env.Now(), env.caller().Person, env.secrets().Mask
-	o.in.Dir = first(first(env.Root, env.Get("LIZA_ROOT")), env.Dir)
+	o.in.Dir = cmp.Or(cmp.Or(env.Root, env.Get("LIZA_ROOT")), env.Dir)
 	if !filepath.IsAbs(o.in.Dir) {
 		o.in.Dir = filepath.Join(env.Dir, o.in.Dir)
 	}

@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/merge"
+	"liza/pkg/prose"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
@@ -144,9 +145,9 @@ func (o *syncOptions) run(ctx context.Context, _ []string) error {
 	}
 	switch r.Status {
 	case merge.SyncDone:
-		return o.env.Print(r, "%s%s of %s merged: %s is at %.9s\n", guess, plural(r.Commits, "commit"), r.From, r.Branch, r.Commit)
+		return o.env.Print(r, "%s%s of %s merged: %s is at %.9s\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch, r.Commit)
 	case merge.SyncWould:
-		return o.env.Print(r, "%s%s of %s would be merged into %s without a conflict\nnext: liza sync\n", guess, plural(r.Commits, "commit"), r.From, r.Branch)
+		return o.env.Print(r, "%s%s of %s would be merged into %s without a conflict\nnext: liza sync\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch)
 	}
 	return o.env.Print(r, "%snothing to do: %s has everything of %s\n", guess, r.Branch, r.From)
 }

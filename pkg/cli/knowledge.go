@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 )
 
 type factsOptions struct {
@@ -58,7 +59,7 @@ func (o *factsOptions) list(ctx context.Context, _ []string) error {
 	}
 	var rows [][]string
 	for _, f := range facts {
-		row := []string{f.ID, dash(f.Category), dash(f.Source), oneLine(f.Content)}
+		row := []string{f.ID, dash(f.Category), dash(f.Source), prose.OneLine(f.Content, listWidth)}
 		if o.all {
 			row = append([]string{f.ID, f.Status}, row[1:]...)
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
@@ -68,11 +67,5 @@ func (e *Env) failWith(r report, result any) error {
 	return &errDone{r.code}
 }
 
-// oneLine is a text for a list.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 200 {
-		return string(r[:199]) + "…"
-	}
-	return s
-}
+// listWidth is how many characters of a text stand in a list.
+const listWidth = 200

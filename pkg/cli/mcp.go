@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -55,7 +56,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 
 // roleOfCaller is the role of the agent that calls, "" for a person.
 func (e *Env) roleOfCaller() (blackboard.Role, error) {
-	id := first(e.Get("LIZA_AGENT_ID"), e.As)
+	id := cmp.Or(e.Get("LIZA_AGENT_ID"), e.As)
 	if id == "" {
 		return "", nil
 	}

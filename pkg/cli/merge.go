@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/prose"
 	"liza/pkg/verb"
 )
 
@@ -77,7 +78,7 @@ func mergeLine(r merge.Result) string {
 	case r.Status == blackboard.Merged:
 		line += fmt.Sprintf(" at %.9s", r.MergeCommit)
 		if r.Drift > 0 {
-			line += fmt.Sprintf(" (%s on the branch since its base)", plural(r.Drift, "commit"))
+			line += fmt.Sprintf(" (%s on the branch since its base)", prose.Count(r.Drift, "commit"))
 		}
 	case r.Reason != "":
 		line += ": " + r.Reason

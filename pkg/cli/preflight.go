@@ -13,6 +13,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
+	"liza/pkg/prose"
 	"liza/pkg/supervisor"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
@@ -34,7 +35,7 @@ func (e *Env) preflight(ctx context.Context, c *crew, s *blackboard.State) {
 	}
 	for _, f := range x.found {
 		if f.Severity == upkeep.SeverityWarning || f.Severity == upkeep.SeverityError {
-			c.screen.line(supervisor.Line{Time: e.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, oneLine(f.Message), nextText(f.Next))})
+			c.screen.line(supervisor.Line{Time: e.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Message, listWidth), nextText(f.Next))})
 		}
 	}
 }

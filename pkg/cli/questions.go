@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/prose"
 )
 
 type questionsOptions struct {
@@ -65,9 +67,9 @@ func (o *questionsOptions) run(ctx context.Context, _ []string) error {
 			continue
 		}
 		found = append(found, q)
-		fmt.Fprintf(&b, "%-5s %-9s %-12s %s\n", q.ID, q.Status, first(q.Task, "-"), oneLine(q.Text))
+		fmt.Fprintf(&b, "%-5s %-9s %-12s %s\n", q.ID, q.Status, cmp.Or(q.Task, "-"), prose.OneLine(q.Text, listWidth))
 		if q.Answer != "" {
-			fmt.Fprintf(&b, "      answer by %s: %s\n", q.By, oneLine(q.Answer))
+			fmt.Fprintf(&b, "      answer by %s: %s\n", q.By, prose.OneLine(q.Answer, listWidth))
 		}
 	}
 	if len(found) == 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	urfave "github.com/urfave/cli/v3"
@@ -47,7 +48,7 @@ func newHeartbeat(env *Env) *urfave.Command {
 
 // agentID is the agent that the command is about.
 func (o *registrationOptions) agentID(c verb.Caller, command string) (string, error) {
-	if id := first(c.As, c.AgentID); id != "" {
+	if id := cmp.Or(c.As, c.AgentID); id != "" {
 		return id, nil
 	}
 	return "", usagef("liza --as coder-1 "+command, "%s needs to know for which agent: give --as AGENT_ID", command)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/prose"
 	"liza/pkg/simulate"
 	"liza/pkg/verb"
 )
@@ -124,7 +126,7 @@ func (o *replayOptions) show(out replayed) error {
 		if r.Result == simulate.ReplayDiffers && first == nil {
 			first, out.Same = &out.Runs[i], false
 		}
-		rows = append(rows, []string{strconv.Itoa(r.Sequence), dash(r.Kind), dash(r.Action), dash(r.Before), dash(r.Recorded), dash(r.Got), r.Result, oneLine(r.Why)})
+		rows = append(rows, []string{strconv.Itoa(r.Sequence), dash(r.Kind), dash(r.Action), dash(r.Before), dash(r.Recorded), dash(r.Got), r.Result, prose.OneLine(r.Why, listWidth)})
 	}
 	text := columns(rows)
 	if out.Dir != "" {
@@ -141,4 +143,4 @@ func (o *replayOptions) show(out replayed) error {
 	return errors.Join(o.env.Print(out, "%s", text), failure)
 }
 
-func dash(text string) string { return first(text, "-") }
+func dash(text string) string { return cmp.Or(text, "-") }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/project"
+	"liza/pkg/prose"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
@@ -81,7 +83,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 func (o *restoreOptions) desk(ctx context.Context, tolerant bool) (d *verb.Desk, lost bool, err error) {
 	p, err := o.env.Find(ctx)
 	if errors.Is(err, project.ErrNotInitialised) {
-		if at, missing := project.At(first(o.env.root(), o.env.Dir)); missing == nil && at.Lost() {
+		if at, missing := project.At(cmp.Or(o.env.root(), o.env.Dir)); missing == nil && at.Lost() {
 			p, lost, err = at, true, nil
 		}
 	}
@@ -110,7 +112,7 @@ func (o *restoreOptions) show(ctx context.Context) error {
 		}
 		line.Valid = line.Problem == ""
 		lines = append(lines, line)
-		fmt.Fprintf(&b, "%8d  %s  %s ago, %s, %s\n", s.Revision, s.At.Format(time.RFC3339), o.env.Now().Sub(s.At).Round(time.Second), plural(line.Tasks, "task"), first(line.Problem, "valid"))
+		fmt.Fprintf(&b, "%8d  %s  %s ago, %s, %s\n", s.Revision, s.At.Format(time.RFC3339), o.env.Now().Sub(s.At).Round(time.Second), prose.Count(line.Tasks, "task"), cmp.Or(line.Problem, "valid"))
 	}
 	if len(list) == 0 {
 		b.WriteString("no snapshots yet\n")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (o *rolesOptions) list(ctx context.Context, _ []string) error {
 		} else {
 			r.Kind, r.Types, r.Hash = string(e.Role.Kind), list(e.Role.Types), e.Role.Hash
 			r.Adapter, r.Model = l.Program(e.Role, nil, d.RoleSettings(), "", "", isProgram(d))
-			r.Model = first(r.Model, role.Default)
+			r.Model = cmp.Or(r.Model, role.Default)
 		}
 		rows = append(rows, r)
 	}
@@ -112,7 +113,7 @@ func (o *rolesOptions) list(ctx context.Context, _ []string) error {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tKIND\tTYPES\tSOURCE\tMODEL\tADAPTER\tSTATE")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, first(r.Kind, "-"), first(strings.Join(r.Types, ","), "-"), r.Source, first(r.Model, "-"), first(r.Adapter, "-"), r.State)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, cmp.Or(r.Kind, "-"), cmp.Or(strings.Join(r.Types, ","), "-"), r.Source, cmp.Or(r.Model, "-"), cmp.Or(r.Adapter, "-"), r.State)
 	}
 	w.Flush()
 	return o.env.Print(rows, "%s", b.String())
@@ -334,7 +335,7 @@ func (o *rolesOptions) resolve(ctx context.Context, args []string) error {
 	}
 	r := resolvedRole{Task: t.ID, Role: used.Role.Name, Rule: used.Rule, Kind: string(kind), Source: used.Role.Source, File: used.Role.File, Hash: used.Role.Hash}
 	r.Adapter, r.Model = d.Roles().Program(used.Role, t, d.RoleSettings(), "", "", isProgram(d))
-	r.Model = first(r.Model, role.Default)
+	r.Model = cmp.Or(r.Model, role.Default)
 	return o.env.Print(r, "role     %s\nrule     %s\nkind     %s\nsource   %s\nmodel    %s\nadapter  %s\nhash     %s\n",
 		r.Role, r.Rule, r.Kind, strings.TrimSpace(r.Source+" "+r.File), r.Model, r.Adapter, r.Hash)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func (o *scriptedOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	worktree := first(o.env.Get("LIZA_WORKTREE"), o.env.Dir)
+	worktree := cmp.Or(o.env.Get("LIZA_WORKTREE"), o.env.Dir)
 	task := o.env.Get("LIZA_TASK_ID")
 	ctx, _, done := o.env.interrupts(ctx, func(string) {})
 	defer done()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"liza/pkg/prose"
 	"liza/pkg/upkeep"
 
 	urfave "github.com/urfave/cli/v3"
@@ -41,9 +42,9 @@ func (o *sprintOptions) next(ctx context.Context, _ []string) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s starts; %s and %s are in %s\n", done.Sprint, done.Before, plural(len(done.Archived), "task"), done.File)
+	fmt.Fprintf(&b, "%s starts; %s and %s are in %s\n", done.Sprint, done.Before, prose.Count(len(done.Archived), "task"), done.File)
 	if n := len(done.Planned) + len(done.Stretch); n > 0 {
-		fmt.Fprintf(&b, "on go %s: planned %s", plural(n, "open task"), orNone(done.Planned))
+		fmt.Fprintf(&b, "on go %s: planned %s", prose.Count(n, "open task"), orNone(done.Planned))
 		if len(done.Stretch) > 0 {
 			fmt.Fprintf(&b, "; stretch %s", strings.Join(done.Stretch, ", "))
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -104,7 +105,7 @@ func (e *Env) gaveUp(d *verb.Desk) []dashboard.GaveUp {
 		}
 		delete(last, id)
 		next, _ := x.Extra["next"].(string)
-		list = append(list, dashboard.GaveUp{Agent: id, Task: x.Task, Why: x.Detail, At: x.Timestamp, Next: first(next, "liza status")})
+		list = append(list, dashboard.GaveUp{Agent: id, Task: x.Task, Why: x.Detail, At: x.Timestamp, Next: cmp.Or(next, "liza status")})
 	}
 	return list
 }

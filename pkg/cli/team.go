@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (e *Env) hire(ctx context.Context, cliName, model, scenario string) (*crew,
 		return nil, err
 	}
 	c.warnHidden(ctx)
-	return c, c.installed(first(c.cli, c.desk.Config().Agents.Default))
+	return c, c.installed(cmp.Or(c.cli, c.desk.Config().Agents.Default))
 }
 
 // enlist is hire without a look at the program: for what runs none.
@@ -64,7 +65,7 @@ func (e *Env) enlist(ctx context.Context, cliName, model, scenario string) (*cre
 		if _, err := scripted.Load(scenario); err != nil {
 			return nil, usagef("liza help scripted-agent", "%v", err)
 		}
-		cliName = first(cliName, "scripted")
+		cliName = cmp.Or(cliName, "scripted")
 	}
 	return &crew{env: e, desk: desk, liza: liza, cli: cliName, model: model, scenario: scenario}, nil
 }
@@ -262,7 +263,7 @@ func (r ran) String() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, st))
 		}
 	}
-	return fmt.Sprintf("goal %s: %s after %s", r.Status, first(strings.Join(parts, ", "), "no tasks"), r.Time)
+	return fmt.Sprintf("goal %s: %s after %s", r.Status, cmp.Or(strings.Join(parts, ", "), "no tasks"), r.Time)
 }
 
 // errTimeout is the cause with which --timeout ends a run.

@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/blackboard/audit"
+	"liza/pkg/prose"
 	"liza/pkg/store"
 )
 
@@ -167,14 +168,7 @@ func violationLine(v blackboard.Violation) string {
 }
 
 func counts(v validated) string {
-	return plural(v.Errors, "error") + ", " + plural(v.Warnings, "warning")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return prose.Count(v.Errors, "error") + ", " + prose.Count(v.Warnings, "warning")
 }
 
 func (v validated) has(rule string) bool {

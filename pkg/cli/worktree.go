@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -63,7 +64,7 @@ func (o *worktreeOptions) list(ctx context.Context, _ []string) error {
 		if w.Dirty > 0 {
 			dirt = fmt.Sprintf("%d not committed", w.Dirty)
 		}
-		fmt.Fprintf(&b, "%-16s %-18s %-24s %.9s  %s\n", w.Task, first(string(w.Status), "no such task"), w.Path, w.Head, dirt)
+		fmt.Fprintf(&b, "%-16s %-18s %-24s %.9s  %s\n", w.Task, cmp.Or(string(w.Status), "no such task"), w.Path, w.Head, dirt)
 	}
 	if len(all) == 0 {
 		b.WriteString("no task has a worktree\n")

@@ -144,15 +144,6 @@ func orWhole(path string) string {
 	return path
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 func kindName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int:

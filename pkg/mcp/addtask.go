@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/plan"
 	"liza/pkg/verb"
 )
 
@@ -40,7 +42,7 @@ type addTaskArgs struct {
 func addTask(ctx context.Context, o Options, in addTaskArgs) (any, error) {
 	one := 1
 	t := blackboard.Task{ID: in.ID, Description: in.Description, SpecRef: in.SpecRef, DoneWhen: in.DoneWhen, Scope: in.Scope, Priority: in.Priority, DependsOn: in.DependsOn,
-		Type: first(in.Type, "task"), Kind: in.Kind, Title: in.Title, AcceptanceCriteria: in.Criteria, Files: in.Files, Role: in.Role, ModelRole: in.Model, Command: in.Command,
+		Type: cmp.Or(in.Type, "task"), Kind: in.Kind, Title: in.Title, AcceptanceCriteria: in.Criteria, Files: in.Files, Role: in.Role, ModelRole: in.Model, Command: in.Command,
 		Skill: in.Skill, Writes: in.Writes, ReviewRequired: in.Review, Notify: in.Notify, LegacyTests: in.LegacyTests}
 	if t.Priority == nil {
 		t.Priority = &one
@@ -58,8 +60,8 @@ func addTask(ctx context.Context, o Options, in addTaskArgs) (any, error) {
 		t.Args[k] = v
 	}
 	for k, n := range in.Limits {
-		if !slices.Contains(verb.TaskLimits, k) || n < 0 {
-			return nil, usage("liza help add-task", "limits."+k+" must be a whole number of 0 or more, for one of "+strings.Join(verb.TaskLimits, ", "))
+		if !slices.Contains(plan.TaskLimits, k) || n < 0 {
+			return nil, usage("liza help add-task", "limits."+k+" must be a whole number of 0 or more, for one of "+strings.Join(plan.TaskLimits, ", "))
 		}
 	}
 	n := verb.NewTask{Task: t, Stretch: in.Stretch, Draft: in.Draft}

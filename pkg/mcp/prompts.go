@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,7 +23,7 @@ func (o Options) addPrompts(s *sdk.Server) {
 		s.AddPrompt(p, func(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			task := "_planner"
 			if forTask {
-				task = first(req.Params.Arguments["task"], o.Task)
+				task = cmp.Or(req.Params.Arguments["task"], o.Task)
 			}
 			return o.prompt(ctx, role, task, about)
 		})

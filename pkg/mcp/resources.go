@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -91,7 +92,7 @@ func (o Options) readBoard(ctx context.Context, _ string) (string, error) {
 }
 
 func (o Options) readTask(ctx context.Context, id string) (string, error) {
-	found, err := o.entry(ctx, first(id, o.Task))
+	found, err := o.entry(ctx, cmp.Or(id, o.Task))
 	if err == nil && found["kind"] != "task" {
 		err = noTask(id)
 	}
@@ -114,7 +115,7 @@ func (o Options) readSpec(ctx context.Context, id string) (string, error) {
 	if s.Goal != nil {
 		ref = s.Goal.SpecRef
 	}
-	switch t := s.Task(first(id, o.Task)); {
+	switch t := s.Task(cmp.Or(id, o.Task)); {
 	case t != nil:
 		ref = t.SpecRef
 	case id != "":
@@ -122,7 +123,7 @@ func (o Options) readSpec(ctx context.Context, id string) (string, error) {
 	}
 	body, err := o.Desk.SpecText(ref)
 	if err != nil {
-		return "", &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza show " + first(id, "goal"), Message: "cannot read the spec: " + err.Error()}
+		return "", &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza show " + cmp.Or(id, "goal"), Message: "cannot read the spec: " + err.Error()}
 	}
 	return body, nil
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,17 +76,10 @@ func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 func instructions(o Options) string {
 	who := "You act as a person: every verb is offered."
 	if o.Role != "" {
-		who = fmt.Sprintf("You are %s. What is offered are the verbs of this role.", first(o.Desk.Caller.AgentID, o.Desk.Caller.As))
+		who = fmt.Sprintf("You are %s. What is offered are the verbs of this role.", cmp.Or(o.Desk.Caller.AgentID, o.Desk.Caller.As))
 	}
 	return "Liza keeps a board of tasks that agents work on. " + who +
 		" A tool is the verb of liza of the same name; a refusal says in error.next what helps. Read liza://board first."
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // offers tells whether the caller is shown a tool. Whether he may use it is the verb's to say.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -195,7 +196,7 @@ func tools() []tool {
 		takes(tool{name: "discover", roles: workers, about: "Record something found that is not part of the task. Changes no task.",
 			values: map[string][]any{"severity": {"critical", "high", "medium", "low"}, "urgency": {"immediate", "deferred"}}},
 			func(ctx context.Context, o Options, in discoverArgs) (any, error) {
-				return o.Desk.Discover(ctx, blackboard.Discovery{Description: in.Text, During: in.Task, Severity: first(in.Severity, "low"), Urgency: first(in.Urgency, "deferred"), Recommendation: in.Recommend})
+				return o.Desk.Discover(ctx, blackboard.Discovery{Description: in.Text, During: in.Task, Severity: cmp.Or(in.Severity, "low"), Urgency: cmp.Or(in.Urgency, "deferred"), Recommendation: in.Recommend})
 			}),
 		takes(tool{name: "anomaly", about: "Record what went differently than it should. The circuit breaker looks at once.\n" + anomalyTypes()},
 			func(ctx context.Context, o Options, in anomalyArgs) (any, error) {
@@ -285,7 +286,7 @@ func anomalyTypes() string {
 	for _, kind := range blackboard.AnomalyTypes {
 		who := strings.Join(kind.Reporters, ", ")
 		if who != blackboard.System {
-			lines = append(lines, kind.Name+" ("+first(who, "anybody")+"): "+strings.Join(kind.Details, ", "))
+			lines = append(lines, kind.Name+" ("+cmp.Or(who, "anybody")+"): "+strings.Join(kind.Details, ", "))
 		}
 	}
 	return strings.Join(lines, "\n")

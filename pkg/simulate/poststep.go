@@ -9,6 +9,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
+	"liza/pkg/prose"
 	"liza/pkg/review"
 	"liza/pkg/role"
 	"liza/pkg/verb"
@@ -292,7 +293,7 @@ func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m verb.Mark, o
 		}
 		p.Event = "planned"
 		if o.Plan == "" {
-			p.Event, _, _ = strings.Cut(o.Note, "\n")
+			p.Event = prose.FirstLine(o.Note)
 		}
 		return
 	}

@@ -1,12 +1,14 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/verb"
 )
 
@@ -61,7 +63,7 @@ func outputPath(task string) string { return ".liza/output/" + task + ".log" }
 
 // blockCommand stops a task whose command did not end well; out is what it gave, if it did.
 func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why string, end jobEnd, out *blackboard.Output) error {
-	question := first(end.ask, "Should the command be changed, or what it depends on?")
+	question := cmp.Or(end.ask, "Should the command be changed, or what it depends on?")
 	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: strings.TrimSpace(why), Questions: []string{question}, Output: out})
 	line, _, _ := strings.Cut(why, "\n")
 	s.warn(t.ID, "blocked: %s", line)
@@ -101,7 +103,7 @@ func (s *Supervisor) runItems(ctx context.Context, st *blackboard.State, t *blac
 }
 
 func (s *Supervisor) runItem(ctx context.Context, st *blackboard.State, t *blackboard.Task, f *blackboard.Fix) (jobEnd, error) {
-	s.say(t.ID, "item %d of the rejection: %s %s", f.N, f.Kind, first(f.Skill, firstLine(f.Detail)))
+	s.say(t.ID, "item %d of the rejection: %s %s", f.N, f.Kind, cmp.Or(f.Skill, prose.FirstLine(f.Detail)))
 	if f.Kind != "msg" {
 		return s.run(ctx, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
 	}

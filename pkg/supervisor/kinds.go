@@ -10,6 +10,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/prose"
 	"liza/pkg/role"
 	"liza/pkg/verb"
 )
@@ -65,9 +66,9 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 	case text == "" && r != nil:
 		return s.noMessage(context.WithoutCancel(ctx), ctx, u, *r)
 	}
-	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(text, 0, ""), firstLine(text))
+	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(text, 0, ""), prose.FirstLine(text))
 	if err == nil {
-		s.say(t.ID, "%s: %s", done.Status, firstLine(text))
+		s.say(t.ID, "%s: %s", done.Status, prose.FirstLine(text))
 	}
 	return false, 0, err
 }

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
+	"liza/pkg/plan"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -20,10 +21,10 @@ const wholePlan = `{"goal": "Publish", "secrets": {"github_token": "` + secretVa
 	{"id": "b", "kind": "exec", "detail": "cat a.md"}, {"id": "tell", "kind": "msg", "detail": "It is out", "notify": true}],
 	"decisions": [{"task": "asked", "do": "supersede", "by": ["a"], "reason": "there is a better way"}]}`
 
-func applyWhole(d *verb.Desk) (verb.PlanApplied, error) {
+func applyWhole(d *verb.Desk) (plan.Applied, error) {
 	p, err := exitcmd.ParsePlan([]byte(wholePlan))
 	if err != nil {
-		return verb.PlanApplied{}, err
+		return plan.Applied{}, err
 	}
 	return d.ApplyPlan(context.Background(), p)
 }

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/plan"
 	"liza/pkg/verb"
 )
 
@@ -24,7 +25,7 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 	if stopped, w, err := s.sprintSpent(hard, st, 0); stopped || err != nil {
 		return false, w, err
 	}
-	if why := s.Desk.ReplanStop(st, due[0]); why != "" {
+	if why := plan.ReplanStop(st, due[0], s.Desk.Config().Limits.MaxReplanDepth); why != "" {
 		return true, waiting{}, s.replanStopped(hard, due[0], why)
 	}
 	err := s.Desk.Update(hard, "plan", func(st *blackboard.State, a blackboard.Actor) error {

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -114,7 +115,7 @@ func (s *Supervisor) chosen(st *blackboard.State, t *blackboard.Task) choice {
 	}
 	used, err := s.roleFor(kind, t)
 	if err != nil {
-		return choice{name: first(s.CLI, s.Desk.Config().Agents.Default), model: s.Model}
+		return choice{name: cmp.Or(s.CLI, s.Desk.Config().Agents.Default), model: s.Model}
 	}
 	return s.choose(st, kind, used.Role, t)
 }

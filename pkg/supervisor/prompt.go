@@ -155,13 +155,6 @@ func (s *Supervisor) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved,
 	return s.Desk.Roles().Resolve(kind, t, s.Desk.RoleSettings())
 }
 
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // orNone turns a configured 0 into what the prompt package calls none.
 func orNone(n int) int {
 	if n == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/verb"
 )
 
@@ -33,7 +34,7 @@ func (w *providerWait) hear(e agent.Event, d *verb.Desk) bool {
 		if !e.Retry || e.RetryAfter < worthTelling {
 			return false
 		}
-		reason := cmp.Or(e.Word, firstLine(e.Text), "it tries again")
+		reason := cmp.Or(e.Word, prose.FirstLine(e.Text), "it tries again")
 		if e.Status > 0 {
 			reason = fmt.Sprintf("%s (%d)", reason, e.Status)
 		}

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -45,7 +46,7 @@ func (s *Supervisor) record(ctx context.Context, st *blackboard.State, kind, tas
 		r.in.Liza.CommitBefore = s.tip(ctx, task)
 	}
 	sum := sha256.Sum256([]byte(b.Text))
-	r.in.Request = history.Request{Prompt: b.Text, FilesContext: b.Files, Metadata: history.Metadata{Role: b.role.Role.Name, Phase: r.in.StateBefore, Model: first(b.model, "default"),
+	r.in.Request = history.Request{Prompt: b.Text, FilesContext: b.Files, Metadata: history.Metadata{Role: b.role.Role.Name, Phase: r.in.StateBefore, Model: cmp.Or(b.model, "default"),
 		Kind: kind, Agent: s.ID, Adapter: b.program, Reask: b.reask, Cuts: b.Cuts, PromptSHA256: hex.EncodeToString(sum[:])}}
 	if t != nil {
 		r.in.Request.Metadata.Iteration = t.Iteration
@@ -189,7 +190,7 @@ func (r *recording) answer(strict bool) {
 	in := &r.in
 	in.Response.Status, in.Liza.Error = history.Failed, r.failed
 	if r.result == nil {
-		in.Liza.Error = first(r.failed, "the program was not started")
+		in.Liza.Error = cmp.Or(r.failed, "the program was not started")
 	}
 	if res := r.result; res != nil {
 		in.Response.RawResponse = exitcmd.Text(res.Final)
@@ -199,7 +200,7 @@ func (r *recording) answer(strict bool) {
 			cents := blackboard.AmountOf(res.Usage.CostCents)
 			in.Liza.CostCents = &cents
 		}
-		in.Liza.Error = first(in.Liza.Error, res.Error)
+		in.Liza.Error = cmp.Or(in.Liza.Error, res.Error)
 		if res.Outcome == agent.TimedOut || res.Outcome == agent.Stalled {
 			in.Response.Status = history.TimedOut
 		}
@@ -211,7 +212,7 @@ func (r *recording) answer(strict bool) {
 		return
 	}
 	in.Liza.Effect = string(r.out.Effect)
-	in.Liza.Error = first(r.out.Problem, in.Liza.Error)
+	in.Liza.Error = cmp.Or(r.out.Problem, in.Liza.Error)
 	if r.result != nil && r.result.Outcome == agent.Asked {
 		return // what was applied is the question, not an answer of the program
 	}

@@ -18,6 +18,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/prompt"
+	"liza/pkg/prose"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
 	"liza/pkg/secret"
@@ -328,7 +329,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing
 		rr.Cost = &cents
 	}
 	exit, _, _ := exitcmd.Parse(r.Final, string(b.role.Role.Kind), s.Desk.Config().Exit.Strict)
-	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: firstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
+	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: prose.FirstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
 		Commit: s.head(ctx, task), CLI: b.program, Session: s.last.talk}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
@@ -409,9 +410,4 @@ func (s *Supervisor) activity(task, dir string) time.Time {
 		return nil
 	})
 	return last
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return s
 }

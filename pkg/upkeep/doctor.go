@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/prose"
 	"liza/pkg/verb"
 )
 
@@ -87,7 +88,7 @@ func (d examiner) registrationsOf(s *blackboard.State, f *findings) {
 		}
 	}
 	if alive > 0 || len(s.Agents) == 0 {
-		f.add("registration", SeverityOK, "agents", "", "", "%s alive", plural(alive, "agent is", "agents are"))
+		f.add("registration", SeverityOK, "agents", "", "", "%s alive", prose.Count(alive, "agent"))
 	}
 }
 
@@ -199,7 +200,7 @@ func (d examiner) behindOf(ctx context.Context, s *blackboard.State, head string
 
 // BehindText says how far the integration branch is behind its base branch.
 func BehindText(branch, base string, n int) string {
-	return fmt.Sprintf("%s lacks %s of its base branch %s", branch, plural(n, "commit", "commits"), base)
+	return fmt.Sprintf("%s lacks %s of its base branch %s", branch, prose.Count(n, "commit"), base)
 }
 
 // locksOf looks at git's lock files.

@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/prose"
 	"liza/pkg/verb"
 )
 
@@ -190,7 +191,7 @@ func (c *collector) workOf(ctx context.Context, id string, w git.Worktree, branc
 	case err != nil:
 		c.keep(kind, name, err.Error(), "git worktree list")
 	case len(lost) > 0:
-		c.keep(kind, name, why+", but this is neither merged nor saved: "+few(lost), look(kind, name, s.IntegrationBranch()))
+		c.keep(kind, name, why+", but this is neither merged nor saved: "+prose.Few(lost, 3), look(kind, name, s.IntegrationBranch()))
 	default:
 		c.drop(kind, name, why+", and everything is merged or saved", func() error { return c.Repo.Remove(ctx, id, proof) })
 	}
@@ -203,13 +204,6 @@ func look(kind, name, integration string) string {
 		return "git -C " + name + " status"
 	}
 	return "git log " + integration + ".." + name
-}
-
-func few(list []string) string {
-	if len(list) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
-	}
-	return strings.Join(list, ", ")
 }
 
 // candidates are merges that were begun. The work in them has to be elsewhere.
@@ -271,7 +265,7 @@ func (c *collector) attic(ctx context.Context) error {
 		return err
 	}
 	if !c.in.Attic {
-		c.keep("attic", plural(len(refs), "ref", "refs")+" under refs/liza/attic", "saved work is kept unless it is asked for", "liza gc --attic --older 30d --dry-run")
+		c.keep("attic", prose.Count(len(refs), "ref")+" under refs/liza/attic", "saved work is kept unless it is asked for", "liza gc --attic --older 30d --dry-run")
 		return nil
 	}
 	s, err := c.view(ctx)
@@ -309,11 +303,4 @@ func endOf(t *blackboard.Task) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

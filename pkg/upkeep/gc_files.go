@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"liza/pkg/history"
+	"liza/pkg/prose"
 )
 
 // lastSprint is when the sprint before the current one began; ok is false when there was
@@ -71,7 +72,7 @@ func (c *collector) texts(ctx context.Context) error {
 		old[filepath.Dir(path)] = append(old[filepath.Dir(path)], path)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(old)) {
-		c.drop("file", fmt.Sprintf("%s: %s", c.Rel(dir), plural(len(old[dir]), "file", "files")), "older than the sprint before this one", func() error {
+		c.drop("file", fmt.Sprintf("%s: %s", c.Rel(dir), prose.Count(len(old[dir]), "file")), "older than the sprint before this one", func() error {
 			var errs []error
 			for _, path := range old[dir] {
 				errs = append(errs, os.Remove(path))

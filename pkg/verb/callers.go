@@ -2,13 +2,10 @@ package verb
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/exitcmd"
+	"liza/pkg/plan"
 	"liza/pkg/policy"
 	"liza/pkg/skill"
 )
@@ -46,11 +43,6 @@ func (d *Desk) callerOf(s *blackboard.State, human bool) blackboard.Caller {
 	return blackboard.Caller{Name: cmp.Or(name, "human"), Role: d.CallerRole(name)}
 }
 
-// MayUse tells whether tasks of that kind may be done for the caller.
-func (d *Desk) MayUse(c blackboard.Caller, kind string) bool {
-	return c.Role != "user" || slices.Contains(d.Config().Policy.UserKinds, kind)
-}
-
 // MayStart says why a task must not be started now: the list of callers is looked at again
 // before each start. "" when it may.
 func (d *Desk) MayStart(s *blackboard.State, t *blackboard.Task, kind string) string {
@@ -59,7 +51,7 @@ func (d *Desk) MayStart(s *blackboard.State, t *blackboard.Task, kind string) st
 		return ""
 	}
 	now := blackboard.Caller{Name: c.Name, Role: d.CallerRole(c.Name)}
-	if d.MayUse(now, kind) {
+	if plan.MayUse(d.Config(), now, kind) {
 		return ""
 	}
 	return fmt.Sprintf("tasks of kind %s may not be done for %s, whose role is user now (policy.user_kinds)", kind, c.Name)
@@ -75,26 +67,3 @@ func (d *Desk) MayRun(task, command string) error {
 
 // Skills are the skills of the project as their folders are now.
 func (d *Desk) Skills() skill.Library { return skill.Load(d.Project.Skills()) }
-
-// newTaskProblem says what is wrong with the kind of a single new task: its skill and
-// arguments, its command, its caller (roles-and-knowledge 3.3).
-func (d *Desk) newTaskProblem(s *blackboard.State, t *blackboard.Task, human bool) error {
-	b := &planBuild{desk: d, state: s, caller: d.callerOf(s, human)}
-	x := exitcmd.PlanTask{Command: t.Command, Skill: t.Skill, Args: t.Args, Secrets: t.Secrets, Writes: t.Writes}
-	n := item{b, 0, &x}
-	n.kind(t)
-	n.texts(t)
-	if t.KindOf() == "exec" {
-		if err := d.MayRun(t.ID, cmp.Or(t.Command, t.Description)); err != nil {
-			b.bad("command: %v", err)
-			var denied *policy.Denial
-			if errors.As(err, &denied) {
-				b.bad("%s", denied.Hint())
-			}
-		}
-	}
-	if len(b.problems) == 0 {
-		return nil
-	}
-	return usage("liza help add-task", "%s", strings.ReplaceAll(strings.Join(b.problems, "; "), "tasks[0].", ""))
-}

@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/prose"
 	"liza/pkg/review"
 	"liza/pkg/role"
 )
@@ -284,7 +285,7 @@ func (d *Desk) claimFailed(ctx context.Context, r reservation, cause error) erro
 		if r.fresh && a.Via {
 			delete(s.Agents, a.ID)
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "claim_failed", Task: r.task.ID, Detail: firstLine(cause.Error())})
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "claim_failed", Task: r.task.ID, Detail: prose.FirstLine(cause.Error())})
 		return nil
 	})
 	if err != nil {
@@ -382,13 +383,4 @@ func (d *Desk) specHashes(ctx context.Context) map[string]string {
 		}
 	}
 	return out
-}
-
-func firstLine(s string) string {
-	for i, r := range s {
-		if r == '\n' {
-			return s[:i]
-		}
-	}
-	return s
 }

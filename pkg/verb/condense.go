@@ -12,6 +12,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
+	"liza/pkg/prose"
 	"liza/pkg/store"
 )
 
@@ -158,7 +159,7 @@ func (d *Desk) notCondensed(ctx context.Context, job *Condense, why string) (str
 		action, n = "consolidation_refused", len(job.facts)
 	}
 	return why, d.Update(ctx, "summarizer", func(s *blackboard.State, a blackboard.Actor) error {
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Detail: firstLine(why), Extra: map[string]any{"level": "warning", "n": n}})
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Detail: prose.FirstLine(why), Extra: map[string]any{"level": "warning", "n": n}})
 		return nil
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/exitcmd"
 )
 
 // Discovered is the result of a verb on a discovery.
@@ -54,28 +53,6 @@ func (d *Desk) onDiscovery(ctx context.Context, op string, out Discovered, chang
 		out.Already, err = true, nil
 	}
 	return out, err
-}
-
-// decideDiscovery carries out a plan's decision about a discovery. What it is converted to
-// may be a task of the same plan.
-func decideDiscovery(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision, now timeT) error {
-	var err error
-	switch {
-	case x.Task != "":
-		return exitcmd.InvalidPlan("it names the task %s too; decide about one of them", x.Task)
-	case x.Do == "convert" && len(x.By) != 1:
-		return exitcmd.InvalidPlan("by: must name one task, has %d", len(x.By))
-	case x.Do == "convert":
-		err = s.ConvertDiscovery(x.Discovery, x.By[0], a, now)
-	case x.Do == "defer":
-		err = s.DeferDiscovery(x.Discovery, x.Reason, a, now)
-	default:
-		return exitcmd.InvalidPlan("do: '%s' must be convert or defer for a discovery", x.Do)
-	}
-	if blackboard.IsAlreadyDone(err) {
-		return nil
-	}
-	return err
 }
 
 // SpecChanged is the result of SpecChange.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
@@ -180,7 +181,7 @@ func (d *Desk) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput, l
 		}
 		if why != "" {
 			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: "fact_refused", Task: in.Task,
-				Detail: firstLine(why + ": " + text), Extra: map[string]any{"level": "warning"}})
+				Detail: prose.FirstLine(why + ": " + text), Extra: map[string]any{"level": "warning"}})
 			continue
 		}
 		s.Learn(blackboard.Fact{Content: text, Status: status, Source: "reviewer", Task: in.Task, Category: "project"}, highest(l.archived), a, now)
@@ -238,7 +239,7 @@ func (d *Desk) AddFact(ctx context.Context, content, category string) (Fact, err
 			if f == nil {
 				return nothing("that is known already, and was archived; next: liza facts list --all")
 			}
-			return nothing("that is known already as " + f.ID + ": " + firstLine(f.Content))
+			return nothing("that is known already as " + f.ID + ": " + prose.FirstLine(f.Content))
 		}
 		out = factOf(s.Learn(blackboard.Fact{Content: content, Status: blackboard.FactActive, Source: "human", Category: category}, highest(archived), a, d.Now()))
 		return nil

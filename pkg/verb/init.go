@@ -14,6 +14,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/project"
+	"liza/pkg/prose"
 	"liza/pkg/seal"
 	"liza/pkg/store"
 )
@@ -252,6 +253,6 @@ func firstState(in InitInput, baseRef string) *blackboard.State {
 		// config.yaml, and stands here only when a person overrides it.
 		Config: blackboard.Settings{"integration_branch": in.Branch, "base_ref": baseRef},
 	}
-	s.Record(blackboard.Entry{Timestamp: at, Agent: blackboard.Human, Action: "initialized", Detail: goalID + ": " + firstLine(in.Goal)})
+	s.Record(blackboard.Entry{Timestamp: at, Agent: blackboard.Human, Action: "initialized", Detail: goalID + ": " + prose.FirstLine(in.Goal)})
 	return s
 }

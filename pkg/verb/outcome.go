@@ -8,6 +8,8 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/plan"
+	"liza/pkg/prose"
 )
 
 // Run is one run of an agent program that has ended, as the supervisor saw it. Apply
@@ -344,7 +346,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 	}
 	exit.Plan.Answers = r.Answers
 	applied, err := d.ApplyPlan(ctx, exit.Plan)
-	var circular *CircularPlanError
+	var circular *plan.CircularError
 	out.Again = errors.As(err, &circular)
 	var refusal *blackboard.Refusal
 	if errors.As(err, &refusal) && refusal.Exit == blackboard.ExitNothing {
@@ -356,7 +358,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		return out, nil
 	}
 	out.Plan, out.Changed, out.Warnings = applied.Plan, err == nil, applied.Warnings
-	out.Note = "decided about " + strings.Join(decided(exit.Plan), ", ")
+	out.Note = "decided about " + strings.Join(plan.Decided(exit.Plan), ", ")
 	if applied.Plan != "" {
 		out.Note = fmt.Sprintf("%s: %d tasks", applied.Plan, len(applied.Tasks))
 	}
@@ -380,7 +382,7 @@ func (d *Desk) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) error 
 // PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
 // (roles-and-knowledge 4.4).
 func (d *Desk) PlannerStuck(ctx context.Context, why string) error {
-	return d.checkpointAnyway(ctx, "planner stuck: "+firstLine(why))
+	return d.checkpointAnyway(ctx, "planner stuck: "+prose.FirstLine(why))
 }
 
 // guardProblem is the text of a refusal that the agent can do something about.

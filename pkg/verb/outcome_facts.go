@@ -11,6 +11,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/breaker"
 	"liza/pkg/exitcmd"
+	"liza/pkg/prose"
 )
 
 // handedOff goes on with a new run after `liza handoff`. An exit command that says
@@ -82,7 +83,7 @@ func (d *Desk) noteRetries(ctx context.Context, task, summary string) error {
 			n++
 		}
 		if n == 2 {
-			s.AddAnomaly(task, blackboard.System, "retry_loop", blackboard.Settings{"count": n, "error_pattern": firstLine(summary)}, d.Now())
+			s.AddAnomaly(task, blackboard.System, "retry_loop", blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Now())
 		}
 		return nil
 	})

@@ -9,15 +9,16 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/plan"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
 
-func apply(t *testing.T, d *verb.Desk, text string) (verb.PlanApplied, error) {
+func apply(t *testing.T, d *verb.Desk, text string) (plan.Applied, error) {
 	t.Helper()
 	p, err := exitcmd.ParsePlan([]byte(text))
 	if err != nil {
-		return verb.PlanApplied{}, err
+		return plan.Applied{}, err
 	}
 	return d.ApplyPlan(context.Background(), p)
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/prose"
 )
 
 // PutBack brings branch and worktree of a task back to the commit that was submitted, saves
@@ -47,7 +47,7 @@ func (d *Desk) PutBack(ctx context.Context, id, reviewer string) (string, error)
 	if err != nil || len(back.Changes) == 0 {
 		return "", err
 	}
-	what := firstTen(back.Changes)
+	what := prose.Few(back.Changes, 10)
 	if back.Attic != "" {
 		what += "; saved as " + back.Attic
 	}
@@ -96,12 +96,4 @@ func (d *Desk) caller() string { return cmp.Or(d.Caller.AgentID, d.Caller.As) }
 // changedByReviewer is what a reviewer is told who approves work that it has changed.
 func changedByReviewer(t *blackboard.Task, what string) string {
 	return fmt.Sprintf("you changed the work that you judge, so this approval does not count: %s. The worktree is back at %.9s, what was submitted. Judge that without changing it", what, t.ReviewCommit)
-}
-
-// firstTen names the first ten of many.
-func firstTen(names []string) string {
-	if more := len(names) - 10; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:10], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/safefile"
 )
 
@@ -48,7 +49,7 @@ func (x summary) list(title string, items []string) {
 	}
 	x.line("\n## %s\n", title)
 	for _, item := range items {
-		x.line("- %s", oneLine(item))
+		x.line("- %s", prose.OneLine(item, 0))
 	}
 }
 
@@ -60,10 +61,10 @@ func (x summary) top() {
 	}
 	x.line("# %s of %s, %s\n", what, sp.ID, blackboard.TimeOf(x.now))
 	if x.s.Goal != nil {
-		x.line("Goal: %s (%s)\n", firstLine(x.s.Goal.Description), x.s.Goal.Status)
+		x.line("Goal: %s (%s)\n", prose.FirstLine(x.s.Goal.Description), x.s.Goal.Status)
 	}
 	if x.message != "" {
-		x.line("Message: %s\n", oneLine(x.message))
+		x.line("Message: %s\n", prose.OneLine(x.message, 0))
 	}
 	if cause := x.cause(); cause != "" {
 		x.line("Cause: %s\n", cause)
@@ -121,9 +122,7 @@ func (x summary) table() {
 }
 
 // cell is a text for a table of Markdown.
-func cell(text string) string { return strings.ReplaceAll(oneLine(text), "|", "\\|") }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func cell(text string) string { return strings.ReplaceAll(prose.OneLine(text, 0), "|", "\\|") }
 
 // cost of runs; those that nobody knows are counted, never taken as zero.
 func cost(u *blackboard.Usage) string {
@@ -154,7 +153,7 @@ func (x summary) blocked() (list []string) {
 func (x summary) rejections() (list []string) {
 	for _, t := range x.tasks {
 		if t.RejectionReason != nil {
-			list = append(list, fmt.Sprintf("%s, rejected %d times: %s", t.ID, t.ReviewCyclesTotal, firstLine(t.RejectionReason.Summary)))
+			list = append(list, fmt.Sprintf("%s, rejected %d times: %s", t.ID, t.ReviewCyclesTotal, prose.FirstLine(t.RejectionReason.Summary)))
 		}
 	}
 	return list
@@ -216,7 +215,7 @@ func (x summary) specChanges() (list []string) {
 func (x summary) decisions() (list []string) {
 	for _, c := range x.s.Sprint.Checkpoints {
 		if c != nil && c.Decision != "" {
-			list = append(list, fmt.Sprintf("checkpoint %d (%s): %s by %s, %s", c.N, oneLine(c.Message), c.Decision, c.DecidedBy, c.DecidedAt))
+			list = append(list, fmt.Sprintf("checkpoint %d (%s): %s by %s, %s", c.N, prose.OneLine(c.Message, 0), c.Decision, c.DecidedBy, c.DecidedAt))
 		}
 	}
 	return list

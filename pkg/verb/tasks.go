@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/plan"
 )
 
 // NewTask describes a task to create (cli 3, add-task).
@@ -12,10 +13,6 @@ type NewTask struct {
 	Stretch bool
 	Draft   bool
 }
-
-// TaskLimits are the limits that a task may have for itself (roles-and-knowledge 8.1).
-var TaskLimits = []string{"max_iterations", "max_review_cycles", "max_agent_runs", "max_review_retries", "max_parse_retries",
-	"max_handoffs", "task_crashes", "cost_cents", "time_minutes", "tokens"}
 
 // SetLimits gives the task limits of its own. Two of them are fields of the task, the
 // others stand in its limits.
@@ -45,10 +42,10 @@ func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	var doubts []string
 	done, err := d.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
 		t := n.Task
-		if err := d.newTaskProblem(s, &t, d.partyOf(s, a)&blackboard.ByHuman != 0); err != nil {
+		if err := d.planRules(s, a).TaskProblem(s, &t); err != nil {
 			return err
 		}
-		fillKind(s, &t)
+		plan.FillKind(s, &t)
 		if s.Goal != nil && t.Plan == "" {
 			t.Plan = s.Goal.PlanID
 		}
@@ -58,51 +55,13 @@ func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
 			}
 			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
 		}
-		doubts = doubtsAbout(&t)
+		doubts = plan.Doubts(&t)
 		return s.Create(&t, n.Draft, a, in, d.Now())
 	})
 	if err == nil {
 		done.Notices = append(done.Notices, doubts...)
 	}
 	return done, err
-}
-
-// doubtsAbout are warnings that stop nothing: a vague phrase beside something concrete.
-func doubtsAbout(t *blackboard.Task) []string {
-	if why := blackboard.DoubtDoneWhen(t.DoneWhen); why != "" && (t.ChangesFiles() || t.ReviewRequired) {
-		return []string{t.ID + ": done_when: " + why}
-	}
-	return nil
-}
-
-// fillKind gives tasks of other kinds than code what every reader of Liza v1 expects
-// (roles-and-knowledge 3.3). What is reviewed says itself how one sees that it is done, and
-// what changes files says where.
-func fillKind(s *blackboard.State, t *blackboard.Task) {
-	if t.KindOf() == "code" {
-		return
-	}
-	if t.Description == "" && t.Skill != "" {
-		t.Description = "skill " + t.Skill
-	}
-	if t.SpecRef == "" && s.Goal != nil {
-		t.SpecRef = s.Goal.SpecRef
-	}
-	if t.Writes {
-		t.ReviewRequired = true
-	}
-	if t.DoneWhen == "" && !t.ReviewRequired {
-		t.DoneWhen = "exit code 0"
-		if t.KindOf() == "msg" {
-			t.DoneWhen = "message delivered"
-		}
-	}
-	if t.Scope == "" && !t.Writes {
-		t.Scope = "no code changes"
-	}
-	if t.KindOf() == "exec" && t.Command == "" {
-		t.Command = t.Description
-	}
 }
 
 // Finalized is the result of Finalize.
@@ -123,7 +82,7 @@ func (d *Desk) Finalize(ctx context.Context, ids []string) (Finalized, error) {
 			return err
 		}
 		for _, id := range ids {
-			out.Warnings = append(out.Warnings, doubtsAbout(s.Task(id))...)
+			out.Warnings = append(out.Warnings, plan.Doubts(s.Task(id))...)
 		}
 		return nil
 	})

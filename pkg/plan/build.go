@@ -1,9 +1,10 @@
-package verb
+package plan
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
@@ -12,18 +13,15 @@ import (
 
 // planBuild turns a plan into tasks and collects every problem on the way.
 type planBuild struct {
-	desk       *Desk
-	state      *blackboard.State
-	plan       *exitcmd.Plan
-	byHuman    bool
-	caller     blackboard.Caller
-	specExists func(string) bool // nil: not looked for
-	library    *skill.Library
-	record     *blackboard.Plan
-	problems   []string
-	warnings   []string
-	circular   bool // it was tried before
-	numbered   int  // the N of the last task-N that was given out
+	*Rules
+	state    *blackboard.State
+	plan     *exitcmd.Plan
+	lib      *skill.Library
+	record   *blackboard.Plan
+	problems []string
+	warnings []string
+	circular bool // it was tried before
+	numbered int  // the N of the last task-N that was given out
 }
 
 // bad adds a problem. Of a key that has a problem of form nothing else is told: its value was
@@ -36,20 +34,18 @@ func (b *planBuild) bad(format string, args ...any) {
 	b.problems = append(b.problems, text)
 }
 
-func (b *planBuild) mayUse(kind string) bool { return b.desk.MayUse(b.caller, kind) }
-
 // skills are read once, when a task names one.
-func (b *planBuild) skills() skill.Library {
-	if b.library == nil {
-		l := b.desk.Skills()
-		b.library = &l
+func (b *planBuild) library() skill.Library {
+	if b.lib == nil {
+		l := b.Skills()
+		b.lib = &l
 	}
-	return *b.library
+	return *b.lib
 }
 
 // build checks the plan's form and makes its tasks, the closing message included.
 func (b *planBuild) build() []*blackboard.Task {
-	p, cfg := b.plan, b.desk.Config()
+	p, cfg := b.plan, b.Config
 	b.problems = p.FormProblems()
 	if strings.TrimSpace(p.Goal) == "" && len(p.Tasks) > 0 {
 		b.bad("goal: is missing")
@@ -134,8 +130,8 @@ func (b *planBuild) closing(tasks []*blackboard.Task) []*blackboard.Task {
 		return tasks
 	}
 	last := tasks[len(tasks)-1]
-	mode := b.desk.Config().Plan.FinalMsg
-	if mode == "require" && (b.byHuman || b.desk.Scripted) {
+	mode := b.Config.Plan.FinalMsg
+	if mode == "require" && (b.Human || b.Scripted) {
 		mode = "append"
 	}
 	switch {
@@ -155,7 +151,7 @@ func (b *planBuild) closing(tasks []*blackboard.Task) []*blackboard.Task {
 	}
 	one := 1
 	msg := &blackboard.Task{ID: id, Kind: "msg", Description: "Tell the user what was done for: " + b.plan.Goal, Notify: true, AfterPlan: true, Priority: &one}
-	fillKind(b.state, msg)
+	FillKind(b.state, msg)
 	b.warnings = append(b.warnings, "the plan does not end with a message to the user: "+id+" was added")
 	return append(tasks, msg)
 }
@@ -205,7 +201,7 @@ func cycleAmong(tasks []*blackboard.Task) string {
 
 // enter creates plan record and tasks. A task is created after what it depends on, and
 // stands on the board in the plan's order.
-func (b *planBuild) enter(s *blackboard.State, a blackboard.Actor, tasks []*blackboard.Task, in blackboard.Input, now timeT) {
+func (b *planBuild) enter(s *blackboard.State, a blackboard.Actor, tasks []*blackboard.Task, in blackboard.Input, now time.Time) {
 	begin := len(s.Tasks)
 	for pending := tasks; len(pending) > 0; {
 		var rest []*blackboard.Task

@@ -1,17 +1,18 @@
-package verb
+package plan
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/prose"
 )
 
 // replan is the open replan that a planner's plan answers (roles-and-knowledge 5.8). nil: the
@@ -109,7 +110,7 @@ func (r *replan) check(b *planBuild, tasks []*blackboard.Task) {
 }
 
 // enter ends the plans that are replaced, and says what was tried.
-func (r *replan) enter(s *blackboard.State, by *blackboard.Plan, now timeT) {
+func (r *replan) enter(s *blackboard.State, by *blackboard.Plan, now time.Time) {
 	if r == nil {
 		return
 	}
@@ -140,7 +141,7 @@ func tried(s *blackboard.State, p *blackboard.Plan) blackboard.List {
 
 // supersede puts the new tasks in the place of what the replan replaces. What a decision of
 // the plan has dealt with already is left alone.
-func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input, attics map[string]saved, now timeT) error {
+func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input, attics map[string]Saved, now time.Time) error {
 	if r == nil || b.record == nil {
 		return nil
 	}
@@ -159,7 +160,7 @@ func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input
 			continue
 		}
 		in := in
-		in.Attic, in.SaveError = attics[id].attic, attics[id].problem
+		in.Attic, in.SaveError = attics[id].Attic, attics[id].Problem
 		if err := b.state.Supersede(id, a, in, now); err != nil {
 			var refused *blackboard.Refusal
 			if errors.As(err, &refused) {
@@ -171,10 +172,10 @@ func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input
 	return nil
 }
 
-// CircularPlanError refuses a plan that was tried before.
-type CircularPlanError struct{ *blackboard.Refusal }
+// CircularError refuses a plan that was tried before.
+type CircularError struct{ *blackboard.Refusal }
 
-func (e *CircularPlanError) Unwrap() error { return e.Refusal }
+func (e *CircularError) Unwrap() error { return e.Refusal }
 
 // fingerprints tell tasks apart by their kind and the first five words of what they do.
 func fingerprints(tasks []*blackboard.Task) map[string]bool {
@@ -232,7 +233,7 @@ func sameReason(a, b string) bool {
 
 // ReplanStop says why the planner is not started for a replan, "" when it is: the chain of
 // plans is too long, or the reason was given before (roles-and-knowledge 5.9).
-func (d *Desk) ReplanStop(s *blackboard.State, due blackboard.Trigger) string {
+func ReplanStop(s *blackboard.State, due blackboard.Trigger, maxDepth int) string {
 	if due.Kind != "REPLAN" {
 		return ""
 	}
@@ -250,41 +251,14 @@ func (d *Desk) ReplanStop(s *blackboard.State, due blackboard.Trigger) string {
 			reason = cmp.Or(t.Review.Reason, reason)
 		}
 		n := s.Replans(p)
-		if n >= d.Config().Limits.MaxReplanDepth {
-			return fmt.Sprintf("stuck after %d replans: %s", n, firstLine(reason))
+		if n >= maxDepth {
+			return fmt.Sprintf("stuck after %d replans: %s", n, prose.FirstLine(reason))
 		}
 		for _, old := range s.Chain(p) {
 			if old.ID != p.ID && old.Failure != nil && sameReason(reason, old.Failure.Reason) {
-				return fmt.Sprintf("stuck after %d replans: the reason is that of %s again: %s", n, old.ID, firstLine(reason))
+				return fmt.Sprintf("stuck after %d replans: the reason is that of %s again: %s", n, old.ID, prose.FirstLine(reason))
 			}
 		}
 	}
 	return ""
-}
-
-// StopReplan ends a chain of plans: people have to look (roles-and-knowledge 5.9).
-func (d *Desk) StopReplan(ctx context.Context, due blackboard.Trigger, why string) error {
-	err := d.Update(ctx, "replan stopped", func(s *blackboard.State, _ blackboard.Actor) error {
-		var p *blackboard.Plan
-		for _, id := range due.IDs {
-			if t := s.Task(id); t != nil && p == nil {
-				p = s.Plan(t.Plan)
-			}
-		}
-		s.StopReplanning(p, why, due, d.Now())
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return d.checkpointAnyway(ctx, "replan stopped: "+why)
-}
-
-// checkpointAnyway is a checkpoint for people; a sprint that has one, or is over, keeps it.
-func (d *Desk) checkpointAnyway(ctx context.Context, message string) error {
-	var refusal *blackboard.Refusal
-	if _, err := d.SystemCheckpoint(ctx, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != blackboard.ExitRefused) {
-		return err
-	}
-	return nil
 }

@@ -1,17 +1,18 @@
-package verb
+package plan
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 )
 
 // decide carries out the plan's decisions and supersedes, each as the verb of its name.
-func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboard.Input, attics map[string]saved, now timeT) error {
+func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboard.Input, attics map[string]Saved, now time.Time) error {
 	decisions := slices.Clone(b.plan.Decisions)
 	superseded := map[string][]string{}
 	var order []string
@@ -30,7 +31,7 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 		in := in
 		in.Reason, in.RootCause, in.By = x.Reason, x.RootCause, x.By
 		if w, ok := attics[x.Task]; ok {
-			in.Attic, in.SaveError = w.attic, w.problem
+			in.Attic, in.SaveError = w.Attic, w.Problem
 		}
 		if err := b.decision(s, a, x, in, now); err != nil {
 			if _, refused := err.(*blackboard.Refusal); refused {
@@ -52,7 +53,7 @@ func (b *planBuild) placeOf(i int, x exitcmd.Decision) string {
 	return fmt.Sprintf("tasks[%d].supersedes", at)
 }
 
-func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision, in blackboard.Input, now timeT) error {
+func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision, in blackboard.Input, now time.Time) error {
 	if x.Discovery != "" {
 		return decideDiscovery(s, a, x, now)
 	}
@@ -106,4 +107,26 @@ func (b *planBuild) decisionForms() {
 			bad("reason", "has %d bytes; %d is the limit", len(x.Reason), maxReason)
 		}
 	}
+}
+
+// decideDiscovery carries out a plan's decision about a discovery. What it is converted to
+// may be a task of the same plan.
+func decideDiscovery(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision, now time.Time) error {
+	var err error
+	switch {
+	case x.Task != "":
+		return exitcmd.InvalidPlan("it names the task %s too; decide about one of them", x.Task)
+	case x.Do == "convert" && len(x.By) != 1:
+		return exitcmd.InvalidPlan("by: must name one task, has %d", len(x.By))
+	case x.Do == "convert":
+		err = s.ConvertDiscovery(x.Discovery, x.By[0], a, now)
+	case x.Do == "defer":
+		err = s.DeferDiscovery(x.Discovery, x.Reason, a, now)
+	default:
+		return exitcmd.InvalidPlan("do: '%s' must be convert or defer for a discovery", x.Do)
+	}
+	if blackboard.IsAlreadyDone(err) {
+		return nil
+	}
+	return err
 }

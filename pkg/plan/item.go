@@ -1,4 +1,4 @@
-package verb
+package plan
 
 import (
 	"cmp"
@@ -61,7 +61,7 @@ func (b *planBuild) task(i int, x *exitcmd.PlanTask) *blackboard.Task {
 	if x.TimeoutSeconds != nil {
 		t.TimeoutSeconds = *x.TimeoutSeconds
 	}
-	if err := b.desk.cleanTask(t); err != nil {
+	if err := b.Clean(t); err != nil {
 		n.bad("detail", "%v", err)
 	}
 	n.sizes(t)
@@ -72,9 +72,9 @@ func (b *planBuild) task(i int, x *exitcmd.PlanTask) *blackboard.Task {
 		t.Priority = &one
 	}
 	n.reviewed(t)
-	fillKind(b.state, t)
+	FillKind(b.state, t)
 	if t.KindOf() == "exec" && t.Command != "" {
-		if err := b.desk.MayRun(t.ID, t.Command); err != nil {
+		if err := b.MayRun(t.ID, t.Command); err != nil {
 			n.bad("command", "%v", err)
 		}
 	}
@@ -89,7 +89,7 @@ func (b item) sizes(t *blackboard.Task) {
 	if p := t.Priority; p != nil && *p < 0 {
 		b.bad("priority", "%d must be 0 or more", *p)
 	}
-	if why := b.desk.newRoleProblem(t); why != "" {
+	if why := b.RoleProblem(t); why != "" {
 		key, text, _ := strings.Cut(why, ": ")
 		b.bad(key, "%s", text)
 	}
@@ -119,8 +119,8 @@ func (b item) kind(t *blackboard.Task) {
 		b.bad("kind", "'%s' must be code, exec, msg or skill", t.Kind)
 		return
 	}
-	if !b.mayUse(kind) {
-		b.bad("kind", "%s, whose role is user, may have %s only, not %s (policy.user_kinds)", b.caller.Name, strings.Join(b.desk.Config().Policy.UserKinds, ", "), kind)
+	if !MayUse(b.Config, b.Caller, kind) {
+		b.bad("kind", "%s, whose role is user, may have %s only, not %s (policy.user_kinds)", b.Caller.Name, strings.Join(b.Config.Policy.UserKinds, ", "), kind)
 	}
 	only := func(key string, given bool, kinds ...string) {
 		if given && !slices.Contains(kinds, kind) {
@@ -150,7 +150,7 @@ func (b item) skill(t *blackboard.Task) {
 		b.bad("skill", "is missing")
 		return
 	}
-	s, err := b.skills().Find(t.Skill)
+	s, err := b.library().Find(t.Skill)
 	if err != nil {
 		b.bad("skill", "%v", err)
 		return
@@ -211,8 +211,8 @@ func (b item) limits(t *blackboard.Task) {
 			b.bad("limits", "'%s' is unknown; there are: %s", k, strings.Join(TaskLimits, ", "))
 		case v < 0:
 			b.bad("limits", "%s: %d must be 0 or more", k, v)
-		case b.caller.Role == "user" && most > 0 && (v > most || v == 0):
-			b.bad("limits", "%s: %d is above the project's %d; that takes the role admin, and %s is user", k, v, most, b.caller.Name)
+		case b.Caller.Role == "user" && most > 0 && (v > most || v == 0):
+			b.bad("limits", "%s: %d is above the project's %d; that takes the role admin, and %s is user", k, v, most, b.Caller.Name)
 		}
 		switch k {
 		case "max_iterations":
@@ -249,10 +249,10 @@ func (b item) gates(t *blackboard.Task) {
 		}
 		b.bad(key, "%s", text)
 	}
-	if t.SpecRef != "" && b.specExists != nil && !b.specExists(t.SpecRef) {
+	if t.SpecRef != "" && b.Input.SpecExists != nil && !b.Input.SpecExists(t.SpecRef) {
 		b.bad("spec_ref", "the spec file %s does not exist in the project", cmp.Or(strings.SplitN(t.SpecRef, "#", 2)[0], "''"))
 	}
-	for _, doubt := range doubtsAbout(t) {
+	for _, doubt := range Doubts(t) {
 		b.warnings = append(b.warnings, fmt.Sprintf("tasks[%d].%s", b.i, strings.TrimPrefix(doubt, t.ID+": ")))
 	}
 }

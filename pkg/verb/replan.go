@@ -1,0 +1,35 @@
+package verb
+
+import (
+	"context"
+	"errors"
+
+	"liza/pkg/blackboard"
+)
+
+// StopReplan ends a chain of plans: people have to look (roles-and-knowledge 5.9).
+func (d *Desk) StopReplan(ctx context.Context, due blackboard.Trigger, why string) error {
+	err := d.Update(ctx, "replan stopped", func(s *blackboard.State, _ blackboard.Actor) error {
+		var p *blackboard.Plan
+		for _, id := range due.IDs {
+			if t := s.Task(id); t != nil && p == nil {
+				p = s.Plan(t.Plan)
+			}
+		}
+		s.StopReplanning(p, why, due, d.Now())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return d.checkpointAnyway(ctx, "replan stopped: "+why)
+}
+
+// checkpointAnyway is a checkpoint for people; a sprint that has one, or is over, keeps it.
+func (d *Desk) checkpointAnyway(ctx context.Context, message string) error {
+	var refusal *blackboard.Refusal
+	if _, err := d.SystemCheckpoint(ctx, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != blackboard.ExitRefused) {
+		return err
+	}
+	return nil
+}
