@@ -36,6 +36,9 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 	if err != nil || w.why != "" {
 		return false, w, err
 	}
+	if w, idle := s.nothingTo(st, s.look(hard, st)); idle {
+		return false, w, nil
+	}
 	var c verb.Claimed
 	for failures := 0; ; failures++ {
 		c, err = s.Desk.Claim(hard, s.Task)
@@ -82,13 +85,12 @@ func (s *Supervisor) claimRefused(soft, hard context.Context, err error) error {
 }
 
 // review claims the next review and works on it until the verdict.
-func (s *Supervisor) review(soft, hard context.Context) (bool, waiting, error) {
-	st, err := s.Desk.View(hard)
-	if err != nil {
-		return false, waiting{}, err
-	}
+func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	if w, err := s.closed(hard, st); err != nil || w.why != "" {
 		return false, w, err
+	}
+	if w, idle := s.nothingTo(st, s.look(hard, st)); idle {
+		return false, w, nil
 	}
 	c, err := s.Desk.ClaimReview(hard, s.Task)
 	if w, idle := s.nothingTo(st, err); idle {
@@ -100,6 +102,14 @@ func (s *Supervisor) review(soft, hard context.Context) (bool, waiting, error) {
 	s.refusedClaims = 0
 	s.say(c.Task, "reviews %s", short(c.Commit))
 	return true, waiting{}, s.work(soft, hard, c.Task)
+}
+
+// look says why there is nothing to claim, nil when there may be something. Who works on one task only is told by the claim.
+func (s *Supervisor) look(ctx context.Context, st *blackboard.State) error {
+	if s.Task != "" {
+		return nil
+	}
+	return s.Desk.Look(ctx, st)
 }
 
 // closed says why the limits of sprint and day let nothing new start, when there is work.

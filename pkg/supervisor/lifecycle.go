@@ -231,8 +231,11 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 	if w.paused {
 		s.idleSince = s.Desk.Now() // it is not for lack of work
 	}
-	st, err := s.Desk.View(hard)
-	if err == nil {
+	st := w.board
+	if st == nil {
+		st, _ = s.Desk.View(hard)
+	}
+	if st != nil {
 		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Desk.Now().Sub(s.idleSince) >= max {
 			if s.worked {
 				s.say("", "nothing to do for %s: %s", max, w.why)

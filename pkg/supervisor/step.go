@@ -38,7 +38,7 @@ func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error)
 	case blackboard.RolePlanner:
 		return s.plan(soft, hard, st)
 	case blackboard.RoleReviewer:
-		return s.review(soft, hard)
+		return s.review(soft, hard, st)
 	}
 	for done := true; done; { // they stop this task too, and then it cannot be claimed
 		if done, err = s.applyLimits(hard, st); err == nil && done {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"liza/pkg/agent"
+	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
@@ -20,14 +21,14 @@ const tryLock = 20 * time.Millisecond
 // summarize lets the summarizer shorten facts or entries, when that is due and this
 // supervisor has nothing else to do (roles-and-knowledge 6.3, 6.4). It takes no slot that work
 // could have.
-func (s *Supervisor) summarize(ctx context.Context) (did bool, err error) {
+func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did bool, err error) {
 	if s.Task != "" || s.OneRun {
 		return false, nil
 	}
 	if s.refused == nil {
 		s.refused = verb.Refused{}
 	}
-	job, err := s.Desk.Condensing(ctx, s.refused)
+	job, err := s.Desk.Condensing(ctx, st, s.refused)
 	if err != nil || job == nil {
 		return false, err
 	}
@@ -46,7 +47,10 @@ func (s *Supervisor) summarize(ctx context.Context) (did bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if job, err = s.Desk.Condensing(ctx, s.refused); err != nil || job == nil { // another one may have been faster
+	if st, err = s.Desk.View(ctx); err != nil {
+		return false, err
+	}
+	if job, err = s.Desk.Condensing(ctx, st, s.refused); err != nil || job == nil { // another one may have been faster
 		return false, err
 	}
 	return true, s.condense(ctx, job)

@@ -176,7 +176,15 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if err := s.recover(hard); err != nil {
 		return false, waiting{}, err
 	}
-	if err := s.Desk.FollowControl(hard); err != nil {
+	st, err := s.Desk.View(hard)
+	if err != nil {
+		return false, waiting{}, err
+	}
+	changed, err := s.Desk.Follow(hard, st)
+	if err == nil && changed {
+		st, err = s.Desk.View(hard)
+	}
+	if err != nil {
 		return false, waiting{}, err
 	}
 	if o := s.Desk.Project.Orders(); len(o) > 0 {
@@ -184,10 +192,6 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 			return false, waiting{}, ErrAborted
 		}
 		return false, waiting{why: o[0].String()}, nil
-	}
-	st, err := s.Desk.View(hard)
-	if err != nil {
-		return false, waiting{}, err
 	}
 	if err := s.seeIntegration(hard, st); err != nil {
 		return false, waiting{}, err
@@ -205,8 +209,9 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		return false, waiting{}, err
 	}
 	if did, wait, err = s.turn(soft, hard, st); err == nil && !did && soft.Err() == nil {
-		did, err = s.summarize(hard)
+		did, err = s.summarize(hard, st)
 	}
+	wait.board = st
 	return did || merged, wait, err
 }
 
@@ -216,7 +221,7 @@ func (s *Supervisor) turn(soft, hard context.Context, st *blackboard.State) (boo
 	case blackboard.RolePlanner:
 		return s.plan(soft, hard, st)
 	case blackboard.RoleReviewer:
-		return s.review(soft, hard)
+		return s.review(soft, hard, st)
 	}
 	return s.code(soft, hard, st)
 }
@@ -226,7 +231,8 @@ type waiting struct {
 	why   string
 	until time.Time // zero: the poll interval
 
-	paused bool // there is work, but its agent program is paused until then
+	paused bool              // there is work, but its agent program is paused until then
+	board  *blackboard.State // that was looked at; nil: none could be
 }
 
 // complete ends goal and sprint when everything is done, and the supervisor with them.

@@ -65,15 +65,24 @@ func (d *Desk) checkpoint(ctx context.Context, message string, who func(*blackbo
 // a verb changes file and status together.
 func (d *Desk) FollowControl(ctx context.Context) error {
 	s, err := d.View(ctx)
-	if err != nil || s.Sprint == nil {
+	if err != nil {
 		return err
 	}
+	_, err = d.Follow(ctx, s)
+	return err
+}
+
+// Follow is FollowControl for who has just looked at the board; changed: it has to look again.
+func (d *Desk) Follow(ctx context.Context, s *blackboard.State) (changed bool, err error) {
+	if s.Sprint == nil {
+		return false, nil
+	}
 	if followed, err := d.followBreaker(ctx, s); followed || err != nil {
-		return err
+		return true, err
 	}
 	want := d.wanted(s)
 	if want == "" {
-		return d.makeUpSummary(ctx, s)
+		return false, d.makeUpSummary(ctx, s)
 	}
 	var file, message string
 	err = d.Update(ctx, want, func(s *blackboard.State, _ blackboard.Actor) error {
@@ -94,9 +103,9 @@ func (d *Desk) FollowControl(ctx context.Context) error {
 		return s.ResumeSprint("", "the control file was removed", human, d.Now())
 	})
 	if err != nil || file == "" {
-		return err
+		return true, err
 	}
-	return d.writeSummary(ctx, file, message)
+	return true, d.writeSummary(ctx, file, message)
 }
 
 // wanted is what the control files ask of the sprint as it is: "abort", "checkpoint",

@@ -105,14 +105,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	in := d.Input()
 	unusable := map[string]error{} // many tasks may want the same role
 	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
-	defer func() {
-		for _, text := range slices.Sorted(maps.Keys(unusable)) {
-			d.TellUnusable(ctx, unusable[text])
-		}
-	}()
-	if err := d.nothingFor(s, id.actor(s), name, in); err != nil {
-		return reservation{}, err
-	}
+	defer func() { d.tellUnusable(ctx, unusable) }()
 	head, err := d.IntegrationHead(ctx, s)
 	if err != nil {
 		return reservation{}, err
@@ -145,22 +138,47 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 	return r, err
 }
 
-// nothingFor is the refusal of a registered agent that asks for any task when there is none, by a look at the board
-// without its lock: each change wakes a whole team, most of which finds nothing, and those who do wait for the lock.
-func (d *Desk) nothingFor(s *blackboard.State, a blackboard.Actor, name string, in blackboard.Input) error {
-	now := d.Now()
-	if name != "" || s.Agents[a.ID] == nil {
+// Look refuses as a claim of any task or review would that finds nothing, without the lock of the board and for the price of a look at
+// it: each change wakes a whole team, most of which finds nothing. nil: there may be something.
+func (d *Desk) Look(ctx context.Context, s *blackboard.State) error {
+	id, err := d.identify()
+	if err != nil {
+		return nil // the claim says it
+	}
+	a, now := id.actor(s), d.Now()
+	e := s.Agents[a.ID]
+	if e == nil {
 		return nil
 	}
 	if _, err := s.Identify(a, now); err != nil {
 		return nil // under the lock it is said
 	}
+	in := d.Input()
 	in.MayTake = d.mayTake(s)
 	in.Claim = &blackboard.ClaimFacts{Reserve: s.Duration("claim_reserve")}
-	if t, why := s.NextTask(a, in, now); t == nil {
+	var t *blackboard.Task
+	var why string
+	if e.Role == blackboard.RoleReviewer {
+		if d.Config().Review.Mode == "disabled" {
+			return nil // the claim says it
+		}
+		t, why = s.NextReview(a, in, now)
+	} else {
+		unusable := map[string]error{} // many tasks may want the same role
+		in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
+		t, why = s.NextTask(a, in, now)
+		d.tellUnusable(ctx, unusable)
+	}
+	if t == nil {
 		return nothing(why)
 	}
 	return nil
+}
+
+func (d *Desk) tellUnusable(ctx context.Context, unusable map[string]error) {
+	for _, text := range slices.Sorted(maps.Keys(unusable)) {
+		d.TellUnusable(ctx, unusable[text])
+	}
 }
 
 // note keeps what phase two needs to know about the task.

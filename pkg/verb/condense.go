@@ -34,11 +34,7 @@ const (
 
 // Condensing says what a summarizer has to do now, nil for nothing. Facts beyond twice the
 // limit are archived here: that needs no agent.
-func (d *Desk) Condensing(ctx context.Context, refused Refused) (*Condense, error) {
-	s, err := d.View(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (d *Desk) Condensing(ctx context.Context, s *blackboard.State, refused Refused) (*Condense, error) {
 	cfg := d.Config()
 	active := s.ActiveFacts()
 	if limit := cfg.Limits.MaxFacts; limit > 0 && len(active) > limit {
@@ -46,7 +42,11 @@ func (d *Desk) Condensing(ctx context.Context, refused Refused) (*Condense, erro
 			if err := d.evict(ctx, 2*limit); err != nil {
 				return nil, err
 			}
-			return d.Condensing(ctx, refused)
+			fewer, err := d.View(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return d.Condensing(ctx, fewer, refused)
 		}
 		due, err := d.again(refused, "facts_consolidated", "consolidation_refused", len(active), factsAgainAfter)
 		if err != nil || due {

@@ -183,11 +183,11 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 	p := verbtest.New(t)
 	d := p.Desk("")
 	know(t, p, 0, 50)
-	if job, err := d.Condensing(ctx, verb.Refused{}); err != nil || job != nil {
+	if job, err := condensing(d); err != nil || job != nil {
 		t.Fatalf("fifty facts: %+v, %v", job, err)
 	}
 	know(t, p, 0, 1)
-	job, err := d.Condensing(ctx, verb.Refused{})
+	job, err := condensing(d)
 	if err != nil || job == nil || !job.Facts || strings.Count(job.Text, "\n") != 51 {
 		t.Fatalf("fifty-one facts: %+v, %v", job, err)
 	}
@@ -218,7 +218,7 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 	if err != nil || len(told) != 11 || told[0].Extra["level"] != "warning" {
 		t.Errorf("told %d times, %v; want 11", len(told), err)
 	}
-	if again, err := d.Condensing(ctx, verb.Refused{}); err != nil || again != nil {
+	if again, err := condensing(d); err != nil || again != nil {
 		t.Errorf("it is tried again at once: %+v, %v", again, err)
 	}
 
@@ -230,7 +230,7 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 	}
 
 	know(t, p, 51, 11) // ten more than at the last refusal
-	if job, err = d.Condensing(ctx, verb.Refused{}); err != nil || job == nil {
+	if job, err = condensing(d); err != nil || job == nil {
 		t.Fatalf("not tried again: %v", err)
 	}
 	good = strings.Replace(partition(10, 62), `"fact-51",`, ``, 1)
@@ -270,7 +270,7 @@ func TestTheLeastUsedOfVeryManyFactsAreArchived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job, err := p.Desk("").Condensing(context.Background(), verb.Refused{}); err != nil || job == nil {
+	if job, err := condensing(p.Desk("")); err != nil || job == nil {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	var left []string
@@ -297,18 +297,18 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	for i := have; i < 30; i++ {
 		note(t, d, fmt.Sprintf("Note number %d.", i+1))
 	}
-	if job, err := d.Condensing(ctx, verb.Refused{}); err != nil || job != nil {
+	if job, err := condensing(d); err != nil || job != nil {
 		t.Fatalf("thirty entries: %+v, %v", job, err)
 	}
 	note(t, d, "Note number 31.")
 	p.AddTask("task-1")
-	if job, err := d.Condensing(ctx, verb.Refused{}); err != nil || job != nil {
+	if job, err := condensing(d); err != nil || job != nil {
 		t.Errorf("while a task can be claimed: %+v, %v", job, err)
 	}
 	if _, err := p.Desk("coder-1").Claim(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	if job, err := d.Condensing(ctx, verb.Refused{}); err != nil || job != nil {
+	if job, err := condensing(d); err != nil || job != nil {
 		t.Errorf("while a task is claimed: %+v, %v", job, err)
 	}
 	if _, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Coder: true, Force: true, Reason: "enough"}); err != nil {
@@ -317,20 +317,20 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	if _, err := d.Hold(ctx, "task-1", "later"); err != nil {
 		t.Fatal(err)
 	}
-	job, err := d.Condensing(ctx, verb.Refused{})
+	job, err := condensing(d)
 	if err != nil || job == nil || job.Facts || strings.Count(job.Text, "\n") != 21 || !strings.Contains(job.Text, "Note number 21.") || strings.Contains(job.Text, "Note number 22.") {
 		t.Fatalf("thirty-one entries: %+v, %v", job, err)
 	}
 	if refused, err := d.Condensed(ctx, job, answer("COMPLETED", "x", `,"summary":" "`)); err != nil || refused == "" || p.State().Goal.Summary != "" {
 		t.Errorf("an empty summary: refused with %q, %v", refused, err)
 	}
-	if again, err := d.Condensing(ctx, verb.Refused{}); err != nil || again != nil {
+	if again, err := condensing(d); err != nil || again != nil {
 		t.Errorf("it is tried again at once: %v", err)
 	}
 	for i := range 10 {
 		note(t, d, fmt.Sprintf("Note number %d.", 32+i))
 	}
-	if job, err = d.Condensing(ctx, verb.Refused{}); err != nil || job == nil || strings.Count(job.Text, "\n") != 31 {
+	if job, err = condensing(d); err != nil || job == nil || strings.Count(job.Text, "\n") != 31 {
 		t.Fatalf("not tried again: %+v, %v", job, err)
 	}
 	if refused, err := d.Condensed(ctx, job, answer("COMPLETED", "x", `,"summary":"Summary: much was said."`)); err != nil || refused != "" {
@@ -348,4 +348,14 @@ func note(t *testing.T, d *verb.Desk, text string) {
 	if _, err := d.Note(context.Background(), verb.NoteInput{Text: text}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// condensing asks with the board as it is, and remembers nothing.
+func condensing(d *verb.Desk) (*verb.Condense, error) {
+	ctx := context.Background()
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.Condensing(ctx, s, verb.Refused{})
 }
