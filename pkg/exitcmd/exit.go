@@ -52,15 +52,15 @@ type ReviewExit struct {
 
 // approves reports whether the exit command is a reviewer's approval.
 func (e *Exit) Approves() bool {
-	return e.Action == "COMPLETED" && e.Review != nil && e.Review.Status == "ok"
+	return e.Action == Completed && e.Review != nil && e.Review.Status == ReviewOK
 }
 
 // verdict is what a reviewer's exit command says of the work.
 func (e *Exit) Verdict() string {
 	switch {
-	case e.Action == "STUCK":
+	case e.Action == Stuck:
 		return "stuck"
-	case e.Action == "COMPLETED" && e.Review != nil:
+	case e.Action == Completed && e.Review != nil:
 		return e.Review.Status
 	}
 	return e.Action

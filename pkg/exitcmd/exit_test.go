@@ -48,7 +48,7 @@ func TestABrokenExitCommandSaysWhatIsWrong(t *testing.T) {
 		{"no review", "code_reviewer", done, "review is missing"},
 		{"ok although still present", "code_reviewer", strings.Replace(done, `{"action"`, `{"review": {"status":"ok","prior":[{"n":1,"state":"STILL_PRESENT"}]}, "action"`, 1), "STILL_PRESENT"},
 		{"short replan", "code_reviewer", strings.Replace(done, `{"action"`, `{"review": {"status":"replan","reason":"no"}, "action"`, 1), "15 characters"},
-		{"four questions", "coder", `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"x","blocked_questions":["a","b","c","d"]}`, "1 to 3"},
+		{"four questions", "coder", `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"x","blocked_questions":["a","b","c","d"]}`, "3 is the limit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -53,70 +53,11 @@ var either = map[string][]any{
 
 func needs(keys ...string) map[string]any { return map[string]any{"required": keys} }
 
-// bounds are what the type of a key does not say: sizes, few values, open forms.
-var bounds = map[string]map[string]any{
-	"Exit.action":                  oneOf("COMPLETED", "STUCK", "RETRY"),
-	"Exit.evidence_files":          {"maxItems": 200},
-	"Exit.summary_for_supervisor":  upTo(1, 1000),
-	"Exit.blocked_questions":       {"minItems": 1, "maxItems": 3, "items": textUpTo(500)},
-	"Exit.attempted":               {"maxItems": 10, "items": textUpTo(500)},
-	"Exit.text":                    upTo(0, 20000),
-	"Exit.summary":                 upTo(0, 4000),
-	"Exit.facts":                   factsSchema(),
-	"ReviewExit.status":            oneOf("ok", "needs_fix", "replan", "stuck"),
-	"ReviewExit.verdict":           oneOf("PASS", "FAIL"),
-	"ReviewExit.reason":            upTo(0, 4000),
-	"ReviewExit.inject":            {"maxItems": 10},
-	"ReviewExit.findings":          {"maxItems": 50},
-	"ReviewExit.suggestions":       {"maxItems": 20},
-	"ReviewExit.learn":             {"anyOf": []any{textUpTo(0), map[string]any{"type": "array", "items": textUpTo(0), "maxItems": 3}}},
-	"Finding.severity":             oneOf("error", "warning", "info"),
-	"Prior.n":                      {"minimum": 1},
-	"Prior.state":                  oneOf("RESOLVED", "PARTIAL", "STILL_PRESENT"),
-	"Plan.goal":                    upTo(1, 2000),
-	"Plan.reason":                  upTo(0, 1000),
-	"Plan.order":                   oneOf("sequential", "graph"),
-	"Plan.secrets":                 {"propertyNames": map[string]any{"pattern": "^[a-z][a-z0-9_]{0,63}$"}},
-	"Plan.decisions":               {"maxItems": 20},
-	"Decision.do":                  oneOf("unblock", "supersede", "abandon", "finalize", "convert", "defer"),
-	"Decision.reason":              upTo(0, 1000),
-	"PlanTask.kind":                oneOf("code", "exec", "msg", "skill"),
-	"PlanTask.title":               upTo(0, 120),
-	"PlanTask.detail":              upTo(0, 5000),
-	"PlanTask.description":         upTo(0, 5000),
-	"PlanTask.expect":              upTo(0, 1500),
-	"PlanTask.done_when":           upTo(0, 1500),
-	"PlanTask.scope":               upTo(0, 1500),
-	"PlanTask.acceptance_criteria": {"maxItems": 20, "items": textUpTo(500)},
-	"PlanTask.priority":            {"minimum": 0},
-	"PlanTask.timeout_seconds":     {"minimum": 1, "maximum": 3600},
-	"PlanTask.limits":              {"additionalProperties": map[string]any{"type": "integer", "minimum": 0}},
-}
-
-func oneOf(values ...string) map[string]any { return map[string]any{"enum": values} }
-
-func upTo(least, most int) map[string]any {
-	m := map[string]any{"maxLength": most}
-	if least > 0 {
-		m["minLength"] = least
-	}
-	return m
-}
-
-// textUpTo is a text, 0 for one of any length.
-func textUpTo(most int) map[string]any {
-	m := map[string]any{"type": "string"}
-	if most > 0 {
-		m["maxLength"] = most
-	}
-	return m
-}
-
 // factsSchema is the answer of a summarizer about facts (roles-and-knowledge 6.3).
 func factsSchema() map[string]any {
-	texts := map[string]any{"type": "array", "items": textUpTo(0)}
+	texts := map[string]any{"type": "array", "items": textSchema(0)}
 	result := map[string]any{"type": "object", "required": []string{"content", "from"},
-		"properties": map[string]any{"content": textUpTo(0), "from": texts}}
+		"properties": map[string]any{"content": textSchema(0), "from": texts}}
 	return map[string]any{"type": "object", "required": []string{"result"},
 		"properties": map[string]any{"result": map[string]any{"type": "array", "items": result}, "delete": texts}}
 }
@@ -165,7 +106,7 @@ func structSchema(t reflect.Type, defs map[string]any) map[string]any {
 			continue
 		}
 		property := refTo(t.Field(i).Type, defs)
-		maps.Copy(property, bounds[t.Name()+"."+name])
+		maps.Copy(property, limits[t.Name()+"."+name].schema())
 		properties[name] = property
 	}
 	schema := map[string]any{"type": "object", "properties": properties,

@@ -8,7 +8,7 @@ import (
 func TestTheSchemaKnowsTheKeysThatItCloses(t *testing.T) {
 	t.Parallel()
 	defs := Schema()["definitions"].(map[string]any)
-	for key := range bounds {
+	for key := range limits {
 		typ, property, _ := strings.Cut(key, ".")
 		in, _ := defs[typ].(map[string]any)
 		properties, _ := in["properties"].(map[string]any)

@@ -93,7 +93,7 @@ func (r *Rules) Apply(s *blackboard.State, a blackboard.Actor, p *exitcmd.Plan, 
 func Dropped(p *exitcmd.Plan, s *blackboard.State, party blackboard.Party) []string {
 	set := map[string]bool{}
 	for _, x := range p.Decisions {
-		if x.Task != "" && x.Do != "finalize" {
+		if x.Task != "" && x.Do != exitcmd.DoFinalize {
 			set[x.Task] = true
 		}
 	}
@@ -153,8 +153,8 @@ func (b *planBuild) request() string {
 			text = p.Request
 		}
 	}
-	if len(text) > maxGoal {
-		text = strings.ToValidUTF8(text[:maxGoal], "")
+	if most := exitcmd.LimitOf("Plan.goal").Most; len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
 	}
 	return text
 }

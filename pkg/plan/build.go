@@ -50,23 +50,19 @@ func (b *planBuild) build() []*blackboard.Task {
 	if strings.TrimSpace(p.Goal) == "" && len(p.Tasks) > 0 {
 		b.bad("goal: is missing")
 	}
-	for key, most := range map[string]int{"goal": maxGoal, "reason": maxReason} {
-		text := map[string]string{"goal": p.Goal, "reason": p.Reason}[key]
-		if len(text) > most {
-			b.bad("%s: has %d bytes; %d is the limit", key, len(text), most)
-		}
-	}
+	b.atMost("goal", p.Goal, "Plan.goal")
+	b.atMost("reason", p.Reason, "Plan.reason")
 	if len(p.Tasks) == 0 && len(p.Decisions) == 0 {
 		b.bad("tasks: is empty; a plan has tasks or decisions")
 	}
 	if most := cfg.Limits.MaxPlanTasks; most > 0 && len(p.Tasks) > most {
 		b.bad("tasks: has %d items; %d is the limit (limits.max_plan_tasks)", len(p.Tasks), most)
 	}
-	if len(p.Decisions) > maxDecisions {
-		b.bad("decisions: has %d items; %d is the limit", len(p.Decisions), maxDecisions)
+	if most := exitcmd.LimitOf("Plan.decisions").Items; len(p.Decisions) > most {
+		b.bad("decisions: has %d items; %d is the limit", len(p.Decisions), most)
 	}
-	if !slices.Contains([]string{"", "sequential", "graph"}, p.Order) {
-		b.bad("order: '%s' must be sequential or graph", p.Order)
+	if l := exitcmd.LimitOf("Plan.order"); p.Order != "" && !l.Has(p.Order) {
+		b.bad("order: '%s' must be %s", p.Order, l.Listed())
 	}
 	b.decisionForms()
 	var tasks []*blackboard.Task
@@ -97,13 +93,12 @@ func (b *planBuild) build() []*blackboard.Task {
 	return tasks
 }
 
-// Bounds of roles-and-knowledge 3.2.
-const (
-	maxGoal      = 2000
-	maxReason    = 1000
-	maxDecisions = 20
-	maxCriteria  = 20
-)
+// atMost checks the length of a text of a plan, which counts in bytes.
+func (b *planBuild) atMost(key, text, limit string) {
+	if most := exitcmd.LimitOf(limit).Most; len(text) > most {
+		b.bad("%s: has %d bytes; %d is the limit", key, len(text), most)
+	}
+}
 
 // freeID is task-N above every number in use, and above those that it gave before.
 func (b *planBuild) freeID() string {

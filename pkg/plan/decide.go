@@ -25,7 +25,7 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 		}
 	}
 	for _, old := range order {
-		decisions = append(decisions, exitcmd.Decision{Task: old, Do: "supersede", By: superseded[old], Reason: cmp.Or(b.plan.Reason, "replaced by a new plan")})
+		decisions = append(decisions, exitcmd.Decision{Task: old, Do: exitcmd.DoSupersede, By: superseded[old], Reason: cmp.Or(b.plan.Reason, "replaced by a new plan")})
 	}
 	for i, x := range decisions {
 		in := in
@@ -58,7 +58,7 @@ func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x exitcmd.
 		return decideDiscovery(s, a, x, now)
 	}
 	switch x.Do {
-	case "unblock":
+	case exitcmd.DoUnblock:
 		open := 0
 		for _, q := range s.Questions {
 			if q.Task == x.Task && q.Status == "open" && open < len(x.Answers) {
@@ -67,12 +67,12 @@ func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x exitcmd.
 			}
 		}
 		return s.Unblock(x.Task, a, in, now)
-	case "supersede":
+	case exitcmd.DoSupersede:
 		return s.Supersede(x.Task, a, in, now)
-	case "abandon":
+	case exitcmd.DoAbandon:
 		_, err := s.Abandon(x.Task, a, in, now)
 		return err
-	case "finalize":
+	case exitcmd.DoFinalize:
 		return s.Finalize([]string{x.Task}, a, in, now)
 	}
 	return exitcmd.InvalidPlan("do: '%s' must be unblock, supersede, abandon or finalize", x.Do)
@@ -92,20 +92,18 @@ func (b *planBuild) decisionForms() {
 			bad("task", "name a task or a discovery")
 			continue
 		}
-		words := []string{"unblock", "supersede", "abandon", "finalize"}
+		words := []string{exitcmd.DoUnblock, exitcmd.DoSupersede, exitcmd.DoAbandon, exitcmd.DoFinalize}
 		if !slices.Contains(words, x.Do) {
 			bad("do", "'%s' must be one of %s", x.Do, strings.Join(words, ", "))
 			continue
 		}
-		if strings.TrimSpace(x.Reason) == "" && x.Do != "finalize" {
+		if strings.TrimSpace(x.Reason) == "" && x.Do != exitcmd.DoFinalize {
 			bad("reason", "is missing")
 		}
-		if len(x.By) == 0 && x.Do == "supersede" {
+		if len(x.By) == 0 && x.Do == exitcmd.DoSupersede {
 			bad("by", "is missing: name what takes its place")
 		}
-		if len(x.Reason) > maxReason {
-			bad("reason", "has %d bytes; %d is the limit", len(x.Reason), maxReason)
-		}
+		b.atMost(fmt.Sprintf("decisions[%d].reason", i), x.Reason, "Decision.reason")
 	}
 }
 
@@ -116,11 +114,11 @@ func decideDiscovery(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision
 	switch {
 	case x.Task != "":
 		return exitcmd.InvalidPlan("it names the task %s too; decide about one of them", x.Task)
-	case x.Do == "convert" && len(x.By) != 1:
+	case x.Do == exitcmd.DoConvert && len(x.By) != 1:
 		return exitcmd.InvalidPlan("by: must name one task, has %d", len(x.By))
-	case x.Do == "convert":
+	case x.Do == exitcmd.DoConvert:
 		err = s.ConvertDiscovery(x.Discovery, x.By[0], a, now)
-	case x.Do == "defer":
+	case x.Do == exitcmd.DoDefer:
 		err = s.DeferDiscovery(x.Discovery, x.Reason, a, now)
 	default:
 		return exitcmd.InvalidPlan("do: '%s' must be convert or defer for a discovery", x.Do)

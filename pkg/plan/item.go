@@ -23,10 +23,8 @@ func (b item) bad(key, format string, args ...any) {
 	b.planBuild.bad("tasks[%d].%s: %s", b.i, key, fmt.Sprintf(format, args...))
 }
 
-func (b item) atMost(key, text string, most int) {
-	if len(text) > most {
-		b.bad(key, "has %d bytes; %d is the limit", len(text), most)
-	}
+func (b item) atMost(key, text string) {
+	b.planBuild.atMost(fmt.Sprintf("tasks[%d].%s", b.i, key), text, "PlanTask."+key)
 }
 
 // same is the one value of a key and its alias.
@@ -95,21 +93,28 @@ func (b item) sizes(t *blackboard.Task) {
 	}
 }
 
+// maxCriteria is how many bytes the acceptance criteria of a task have together.
+const maxCriteria = 4000
+
 // texts checks how long the texts are (roles-and-knowledge 2.6 and 3.2).
 func (b item) texts(t *blackboard.Task) {
-	b.atMost("title", t.Title, 120)
-	b.atMost("detail", t.Description, 5000)
-	b.atMost("expect", t.DoneWhen, 1500)
-	b.atMost("scope", t.Scope, 1500)
-	if n := len(t.AcceptanceCriteria); n > maxCriteria {
-		b.bad("acceptance_criteria", "has %d entries; %d is the limit", n, maxCriteria)
+	b.atMost("title", t.Title)
+	b.atMost("detail", t.Description)
+	b.atMost("expect", t.DoneWhen)
+	b.atMost("scope", t.Scope)
+	l := exitcmd.LimitOf("PlanTask.acceptance_criteria")
+	if n := len(t.AcceptanceCriteria); n > l.Items {
+		b.bad("acceptance_criteria", "has %d entries; %d is the limit", n, l.Items)
 	}
+	total := 0
 	for i, text := range t.AcceptanceCriteria {
-		if len(text) > 500 {
-			b.bad("acceptance_criteria", "entry %d has %d bytes; 500 is the limit", i+1, len(text))
+		if total += len(text); len(text) > l.Each {
+			b.bad("acceptance_criteria", "entry %d has %d bytes; %d is the limit", i+1, len(text), l.Each)
 		}
 	}
-	b.atMost("acceptance_criteria", strings.Join(t.AcceptanceCriteria, ""), 4000)
+	if total > maxCriteria {
+		b.bad("acceptance_criteria", "has %d bytes; %d is the limit", total, maxCriteria)
+	}
 }
 
 // kind checks what belongs to one kind only.
@@ -133,8 +138,9 @@ func (b item) kind(t *blackboard.Task) {
 	only("secrets", len(b.x.Secrets) > 0, "skill")
 	only("writes", b.x.Writes && kind != "code", "exec", "skill")
 	only("timeout_seconds", b.x.TimeoutSeconds != nil, "exec", "skill")
-	if n := b.x.TimeoutSeconds; n != nil && (*n < 1 || *n > 3600) {
-		b.bad("timeout_seconds", "%d must be 1 to 3600", *n)
+	l := exitcmd.LimitOf("PlanTask.timeout_seconds")
+	if n := b.x.TimeoutSeconds; n != nil && (*n < l.Least || *n > l.Most) {
+		b.bad("timeout_seconds", "%d must be %d to %d", *n, l.Least, l.Most)
 	}
 	if kind == "skill" {
 		b.skill(t)

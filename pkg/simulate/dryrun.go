@@ -130,7 +130,7 @@ func (d simulator) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal
 // planner's checkpoint, and the worktree that a claim would make.
 func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run verb.Run, out *Poststepped) (verb.Outcome, error) {
 	exit, _, problem := exitcmd.Parse(run.Output, run.Kind, run.Strict)
-	if in.Kind == role.Planner && (exit == nil || exit.Action == "STUCK") {
+	if in.Kind == role.Planner && (exit == nil || exit.Action == exitcmd.Stuck) {
 		out.StatusAfter = blackboard.AtCheckpoint
 		if exit == nil {
 			out.Problem = problem.Error()
@@ -140,7 +140,7 @@ func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run ver
 	}
 	var o verb.Outcome
 	var err error
-	if in.Kind == role.Coder && exit != nil && exit.Action == "COMPLETED" {
+	if in.Kind == role.Coder && exit != nil && exit.Action == exitcmd.Completed {
 		o, err = d.rehearseSubmit(ctx, in, exit)
 	} else {
 		o, err = d.Apply(ctx, run)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 )
 
 // Prompted is a question that a program asked on its terminal, where nobody is
@@ -19,7 +20,7 @@ type Prompted struct {
 // stops the sprint at a checkpoint, as STUCK does. What the program had done by its verbs stays.
 func (d *Desk) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error) {
 	reason := "the agent program asked on its terminal: " + q.Text
-	out := Outcome{Effect: Applied, Action: "STUCK", Note: "asks: " + q.Text}
+	out := Outcome{Effect: Applied, Action: exitcmd.Stuck, Note: "asks: " + q.Text}
 	switch r.Kind {
 	case "planner":
 		err := d.Update(ctx, "asked", func(s *blackboard.State, a blackboard.Actor) error {

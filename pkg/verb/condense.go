@@ -123,7 +123,7 @@ func (d *Desk) Condensed(ctx context.Context, job *Condense, output string) (ref
 	switch {
 	case exit == nil:
 		return d.notCondensed(ctx, job, problem.Error())
-	case exit.Action != "COMPLETED":
+	case exit.Action != exitcmd.Completed:
 		return d.notCondensed(ctx, job, "the summarizer answered "+exit.Action)
 	case job.Facts:
 		return d.consolidate(ctx, job, exit)

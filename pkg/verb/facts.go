@@ -15,13 +15,11 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
-
-// maxLearned is how many facts one verdict may bring.
-const maxLearned = 3
 
 // ArchivedFact is one line of .liza/archive/facts.jsonl: a fact as it was (roles-and-knowledge 6.3).
 type ArchivedFact struct {
@@ -168,8 +166,8 @@ func (d *Desk) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput, l
 		f, is := known(s, l.archived, text)
 		why := d.noFact(s, text)
 		switch {
-		case i >= maxLearned:
-			why = fmt.Sprintf("a verdict brings %d facts at most", maxLearned)
+		case i >= exitcmd.MaxLearn:
+			why = fmt.Sprintf("a verdict brings %d facts at most", exitcmd.MaxLearn)
 		case l.empty && why == "":
 			why = "the judged work was empty"
 		case why == "" && is:

@@ -156,7 +156,7 @@ func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit 
 	case mine == "":
 		return d.dropped(out, "the claim is no longer this agent's"), nil
 	}
-	want := map[string]string{"ready_for_review": "COMPLETED", "blocked": "STUCK"}[mine]
+	want := map[string]string{"ready_for_review": exitcmd.Completed, "blocked": exitcmd.Stuck}[mine]
 	err := d.reconcile(ctx, r, exit, problem, mine, want, &out)
 	return out, err
 }
@@ -186,7 +186,7 @@ func (d *Desk) dropped(out Outcome, why string) Outcome {
 // coderExit applies a coder's exit command to the task that it still holds.
 func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	switch exit.Action {
-	case "COMPLETED":
+	case exitcmd.Completed:
 		done, err := d.Submit(ctx, SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
 		if again := GuardProblem(err); again != "" {
 			out.Effect, out.Problem = Reask, again
@@ -194,7 +194,7 @@ func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *e
 		}
 		out.Status, out.Note = done.Status, "submitted"
 		return out, err
-	case "STUCK":
+	case exitcmd.Stuck:
 		in := BlockInput{Task: t.ID, Reason: exit.Summary, Questions: exit.BlockedQuestions, Attempted: exit.Attempted}
 		if len(in.Questions) == 0 {
 			in.Questions, in.Synthetic = []string{"What is needed to continue?"}, true
@@ -223,7 +223,7 @@ func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *e
 // verdictOf turns the payload of a reviewer into a verdict.
 func verdictOf(r *exitcmd.ReviewExit, task string) VerdictInput {
 	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
-		Verdict: map[string]string{"ok": "approve", "needs_fix": "reject", "replan": "replan", "stuck": "stuck"}[r.Status]}
+		Verdict: map[string]string{exitcmd.ReviewOK: "approve", exitcmd.ReviewNeedsFix: "reject", exitcmd.ReviewReplan: "replan", exitcmd.ReviewStuck: "stuck"}[r.Status]}
 	for _, x := range r.Inject {
 		in.Inject = append(in.Inject, x.Fix())
 	}
@@ -294,14 +294,14 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 }
 
 func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
-	if exit.Action == "RETRY" && exit.Handoff != nil {
+	if exit.Action == exitcmd.Retry && exit.Handoff != nil {
 		return d.handOff(ctx, t.ID, exit.Handoff, out)
 	}
 	in := VerdictInput{Task: t.ID, Verdict: "stuck", Reason: exit.Summary, Supervisor: true}
 	switch {
-	case exit.Action == "COMPLETED":
+	case exit.Action == exitcmd.Completed:
 		in = verdictOf(exit.Review, t.ID)
-	case exit.Action == "RETRY":
+	case exit.Action == exitcmd.Retry:
 		in.What = "retry"
 	}
 	done, err := d.Verdict(ctx, in)
@@ -327,10 +327,10 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 	case exit == nil:
 		out.Effect, out.Problem = Reask, problem.Error()
 		return out, nil
-	case exit.Action == "RETRY":
+	case exit.Action == exitcmd.Retry:
 		out.Effect, out.Note = Continue, "retries"
 		return out, nil
-	case exit.Action == "STUCK":
+	case exit.Action == exitcmd.Stuck:
 		out.Note = "stuck"
 		return out, d.askPlanner(ctx, r, exit)
 	case exit.Plan == nil && changed:

@@ -18,7 +18,7 @@ import (
 // something else than "go on" contradicts it.
 func (d *Desk) handedOff(ctx context.Context, r Run, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	out.Effect, out.Note = Continue, "handed off"
-	if exit == nil || exit.Action == "RETRY" {
+	if exit == nil || exit.Action == exitcmd.Retry {
 		return out, nil
 	}
 	return out, d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
@@ -26,7 +26,7 @@ func (d *Desk) handedOff(ctx context.Context, r Run, exit *exitcmd.Exit, out Out
 
 // verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
 // blocked at the last cycle; what the gate makes of ok is looked at besides.
-var verdictEvents = map[string][]string{"ok": {"approved"}, "needs_fix": {"rejected", "blocked"}, "replan": {"blocked"}, "stuck": {"released", "held"}}
+var verdictEvents = map[string][]string{exitcmd.ReviewOK: {"approved"}, exitcmd.ReviewNeedsFix: {"rejected", "blocked"}, exitcmd.ReviewReplan: {"blocked"}, exitcmd.ReviewStuck: {"released", "held"}}
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
@@ -76,7 +76,7 @@ func (d *Desk) noteRetries(ctx context.Context, task, summary string) error {
 	return d.Update(ctx, "retry loop", func(s *blackboard.State, a blackboard.Actor) error {
 		n := 0
 		attempts := s.Task(task).Attempts
-		for i := len(attempts) - 1; i >= 0 && attempts[i] != nil && attempts[i].Action == "RETRY"; i-- {
+		for i := len(attempts) - 1; i >= 0 && attempts[i] != nil && attempts[i].Action == exitcmd.Retry; i-- {
 			if breaker.Normalise(attempts[i].Summary) != breaker.Normalise(summary) {
 				break
 			}

@@ -56,7 +56,7 @@ func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 		t := s.Task(in.Task)
 		out.Commit = t.ReviewCommit
 		if in.Summary != "" {
-			t.LastOutcome = &blackboard.LastOutcome{Action: "COMPLETED", Summary: in.Summary, EvidenceFiles: in.Evidence, At: blackboard.TimeOf(d.Now())}
+			t.LastOutcome = &blackboard.LastOutcome{Action: exitcmd.Completed, Summary: in.Summary, EvidenceFiles: in.Evidence, At: blackboard.TimeOf(d.Now())}
 		}
 		return nil
 	})
@@ -320,15 +320,15 @@ func (in *VerdictInput) sizes() error {
 	if in.Supervisor {
 		return nil
 	}
-	if n := utf8.RuneCountInString(in.Reason); n > exitcmd.MaxReason {
-		return usage(help, "--reason has %d characters; %d is the limit", n, exitcmd.MaxReason)
+	if n, most := utf8.RuneCountInString(in.Reason), exitcmd.LimitOf("ReviewExit.reason").Most; n > most {
+		return usage(help, "--reason has %d characters; %d is the limit", n, most)
 	}
 	for _, list := range []struct {
-		option string
-		n, max int
-	}{{"--inject", len(in.Inject), exitcmd.MaxInject}, {"--finding", len(in.Findings), exitcmd.MaxFindings}, {"--suggest", len(in.Suggestions), exitcmd.MaxSuggestions}} {
-		if list.n > list.max {
-			return usage(help, "%s was given %d times; %d is the limit", list.option, list.n, list.max)
+		option, key string
+		n           int
+	}{{"--inject", "inject", len(in.Inject)}, {"--finding", "findings", len(in.Findings)}, {"--suggest", "suggestions", len(in.Suggestions)}} {
+		if most := exitcmd.LimitOf("ReviewExit." + list.key).Items; list.n > most {
+			return usage(help, "%s was given %d times; %d is the limit", list.option, list.n, most)
 		}
 	}
 	return nil
