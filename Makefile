@@ -81,7 +81,7 @@ sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=10
 e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
 	@scripts/e2e-agents $(AGENTS)
 
-mutants: ## known faults put into the code, each has to be seen by its tests (MUTANTS=N: N others of each core package, and the score)
+mutants: ## known faults put into the code, each has to be seen by its tests (MUTANTS=N or all: N others of each core package, and the score)
 	MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) go test ./pkg -run "Test$(if $(filter named,$(MUTANTS)),Named,Sampled)Mutants" -v -count=1 -timeout 12h
 
 fuzz: ## every fuzz target for a while (FUZZTIME=30s each)

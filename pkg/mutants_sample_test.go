@@ -2,73 +2,55 @@ package pkg_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"gopkg.in/yaml.v3"
 )
 
 // corePackages are those whose faults cost users most.
 var corePackages = []string{"store", "verb", "merge", "supervisor", "git", "agent"}
 
-// swaps are the operators that a mutant exchanges.
-var swaps = map[token.Token]string{
-	token.EQL: "!=", token.NEQ: "==", token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
-	token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+",
+// An equivalent mutant changes nothing that a user or a test could see, for the reason given.
+type equivalent struct {
+	File   string
+	Line   string // the line's text, trimmed
+	Fault  string // as a sample prints it
+	Reason string
 }
 
-// edit is one mutant of a file: bytes from begin to end become text.
-type edit struct {
-	begin, end int
-	text, what string
-}
-
-// edits lists the mutants of a file: exchanged operators, conditions that never hold,
-// calls that are left out, errors that are swallowed.
-func edits(fset *token.FileSet, f *ast.File, source []byte) []edit {
-	var list []edit
-	add := func(from, to token.Pos, text, what string) {
-		list = append(list, edit{fset.Position(from).Offset, fset.Position(to).Offset, text,
-			fmt.Sprintf("line %d: %s", fset.Position(from).Line, what)})
+func equivalents(t *testing.T) []equivalent {
+	t.Helper()
+	data, err := os.ReadFile("../testdata/mutants-equivalent.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch x := n.(type) {
-		case *ast.BinaryExpr:
-			if other, ok := swaps[x.Op]; ok {
-				add(x.OpPos, x.OpPos+token.Pos(len(x.Op.String())), other, x.Op.String()+" becomes "+other)
-			}
-		case *ast.IfStmt:
-			cond := source[fset.Position(x.Cond.Pos()).Offset:fset.Position(x.Cond.End()).Offset]
-			add(x.Cond.Pos(), x.Cond.End(), "false && ("+string(cond)+")", "the condition never holds")
-		case *ast.ExprStmt:
-			if _, ok := x.X.(*ast.CallExpr); ok {
-				add(x.Pos(), x.End(), "", "a call is left out")
-			}
-		case *ast.ReturnStmt:
-			if len(x.Results) == 0 {
-				break
-			}
-			if last, ok := x.Results[len(x.Results)-1].(*ast.Ident); ok && last.Name == "err" {
-				add(last.Pos(), last.End(), "nil", "the error is swallowed")
-			}
-		}
-		return true
-	})
+	var list []equivalent
+	if err := yaml.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
 	return list
 }
 
-// MUTANTS=N tries N mutants of each core package, chosen by MUTANTS_SEED, against the tests of
-// that package alone, and prints how many its own tests see. MUTANTS_PACKAGES chooses others.
+// MUTANTS=N tries N mutants of each core package, chosen by MUTANTS_SEED, or all of them with
+// MUTANTS=all, against the tests of that package alone, and prints how many its own tests see.
+// MUTANTS_PACKAGES chooses others.
+//
+// A package is built once with all its faults in it, each behind a switch. Each test runs once
+// alone, and shared memory says which of the places it passes; then each fault is switched on
+// for the tests that pass it, the quickest first.
 func TestSampledMutants(t *testing.T) {
-	n, err := strconv.Atoi(os.Getenv("MUTANTS"))
-	if err != nil {
+	wanted := os.Getenv("MUTANTS")
+	n, err := strconv.Atoi(wanted)
+	switch {
+	case wanted == "all":
+		n = 1 << 30
+	case err != nil:
 		t.Parallel()
 		n = 0
 	}
@@ -77,56 +59,66 @@ func TestSampledMutants(t *testing.T) {
 	if names := os.Getenv("MUTANTS_PACKAGES"); names != "" {
 		packages = strings.Fields(names)
 	}
-	for _, pkg := range packages {
-		type candidate struct {
-			file string
-			edit edit
+	known := equivalents(t)
+	for _, name := range packages {
+		pkg := readMutants(t, name)
+		if len(pkg.places) < 50 {
+			t.Errorf("%s has %d places for mutants; the generator sees nothing", name, len(pkg.places))
 		}
-		var all []candidate
-		files, _ := filepath.Glob(filepath.Join(pkg, "*.go"))
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, "_other.go") || strings.HasSuffix(file, "_darwin.go") {
-				continue
-			}
-			fset := token.NewFileSet()
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parsed, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range edits(fset, parsed, source) {
-				all = append(all, candidate{file, e})
-			}
-		}
-		if len(all) < 50 {
-			t.Errorf("%s has %d places for mutants; the generator sees nothing", pkg, len(all))
-		}
+		excused := pkg.excuse(t, known)
 		if n == 0 {
 			continue
 		}
-		rng := rand.New(rand.NewPCG(seed, uint64(len(pkg))))
+		pkg.build(t)
+		pkg.cover(t)
+		all := slices.Clone(pkg.places)
+		rng := rand.New(rand.NewPCG(seed, uint64(len(name))))
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		counts := map[string]int{}
-		for _, c := range all {
-			if counts[killed]+counts[survived] == n {
-				break
-			}
-			text, err := os.ReadFile(c.file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			code := slices.Concat(text[:c.edit.begin], []byte(c.edit.text), text[c.edit.end:])
-			m := mutant{Name: c.edit.what, File: "pkg/" + filepath.ToSlash(c.file), Tests: "./pkg/" + pkg}
-			verdict := m.try(t, code, 4*time.Minute)
-			counts[verdict]++
-			if verdict == survived {
-				t.Logf("survived: %s %s", m.File, m.Name)
+		began := time.Now()
+		var tried []fault
+		for _, p := range all {
+			if !excused[p.id] && len(tried) < n {
+				tried = append(tried, p)
 			}
 		}
-		t.Logf("%s: %d of %d mutants killed by the package's own tests (%d places, %d did not compile, seed %d)",
-			pkg, counts[killed], counts[killed]+counts[survived], len(all), counts[broken], seed)
+		verdicts := pkg.tryAll(t, tried)
+		missed := 0
+		for i, p := range tried {
+			switch verdicts[i] {
+			case unreached:
+				missed++
+				t.Logf("no test is here: %s", p)
+			case survived:
+				t.Logf("survived: %s (%d tests pass here)", p, len(pkg.testsOf(p)))
+			}
+		}
+		seen := len(slices.DeleteFunc(verdicts, func(v string) bool { return v != killed }))
+		t.Logf("%s: %d of %d mutants (%.1f %%) killed by the package's own tests; %d survive where no test comes; %d others are equivalent (%d places, seed %d, %s)",
+			name, seen, len(tried), 100*float64(seen)/float64(max(len(tried), 1)), missed, len(excused), len(pkg.places), seed, time.Since(began).Round(time.Second))
 	}
+}
+
+// excuse returns the ids of the places that are known to be equivalent. An entry that fits no
+// place any more is an error: the code has moved, and the reason has to be thought about again.
+func (m *mutated) excuse(t *testing.T, known []equivalent) map[int]bool {
+	excused := map[int]bool{}
+	for _, e := range known {
+		if !strings.HasPrefix(e.File, "pkg/"+m.name+"/") {
+			continue
+		}
+		found := false
+		for _, p := range m.places {
+			if p.file == e.File && p.source == e.Line && p.what == e.Fault {
+				excused[p.id], found = true, true
+			}
+		}
+		if !found || strings.TrimSpace(e.Reason) == "" {
+			t.Errorf("testdata/mutants-equivalent.yaml: %s: %q, %s: no such place, or no reason", e.File, e.Line, e.Fault)
+		}
+	}
+	return excused
+}
+
+func (p fault) String() string {
+	return fmt.Sprintf("%s:%d: %s: %s", p.file, p.line, p.what, p.source)
 }
