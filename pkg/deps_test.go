@@ -89,6 +89,7 @@ var rules = map[string]rule{
 	"upkeep": {level: 5, upTo: 4, but: imports("agent/scripted", "prompt", "watch", "store/storetest"),
 		reason: "it looks at what crashes and time leave and puts it right; it decides nothing about work"},
 
+	"git/gittest":   {level: 0, reason: "copies of a repository for tests; it knows the git command only"},
 	"verb/verbtest": {level: 5, upTo: 4, reason: "tests of merges and supervisors begin with a real project"},
 
 	"supervisor": {level: 6, upTo: 5, but: imports("watch", "store/storetest", "verb/verbtest", "upkeep"), reason: "the command line starts the watcher beside the team"},

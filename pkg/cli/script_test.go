@@ -50,12 +50,35 @@ func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{"reap"}) && !strings.HasPrefix(filepath.Base(os.Args[0]), "liza") {
 		panic("a test has started a reaper of a program that is no main")
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(plainly{m}, map[string]func(){
 		"liza":       func() { os.Exit(cli.Liza(os.Args[1:], strict())) },
 		"liza-agent": func() { os.Exit(cli.Agent(os.Args[1:], strict())) },
 		"race":       func() { os.Exit(race(os.Args[1:])) },
 		"repeat":     func() { os.Exit(repeat(os.Args[1:])) },
 	})
+}
+
+// plainly runs the tests with programs that are built without the race detector: a process of a
+// script takes a third of the time then. The detector watches what tests do in their own process.
+type plainly struct{ m *testing.M }
+
+func (p plainly) Run() int {
+	if raced {
+		// The first folder of PATH has been made for the programs by testscript.
+		bin := filepath.SplitList(os.Getenv("PATH"))[0]
+		plain := filepath.Join(bin, "plain")
+		out, err := exec.Command("go", "test", "-race=false", "-vet=off", "-c", "-o", plain, ".").CombinedOutput()
+		for _, name := range []string{"liza", "liza-agent", "race", "repeat"} {
+			if err == nil {
+				err = errors.Join(os.Remove(filepath.Join(bin, name)), os.Link(plain, filepath.Join(bin, name)))
+			}
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "cannot build the programs of the scripts: %v\n%s", err, out)
+			return 1
+		}
+	}
+	return p.m.Run()
 }
 
 // setUp makes the repository. Nothing of the machine's or the user's git configuration,
@@ -82,7 +105,6 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("DEMO", demo)
 	env.Setenv("SPECS", filepath.Join(demo, "..", "..", "..", "specs"))
 	env.Setenv("UNIQUE", filepath.Base(filepath.Dir(env.WorkDir))+"-"+filepath.Base(env.WorkDir))
-	env.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
 	env.Setenv("WORK", env.WorkDir)
 	if os.Getenv("TERM") == "" {
 		env.Setenv("TERM", "dumb")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"liza/pkg/git/gittest"
 )
 
 // TestMain doubles as a program that opens a repository, for tests that need another PATH.
@@ -44,15 +46,27 @@ func isolated(t *testing.T) []string {
 	return []string{"HOME=" + t.TempDir(), "XDG_CONFIG_HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
 }
 
+var startFiles = map[string]string{"a.txt": "one\ntwo\nthree\n", ".gitignore": "*.log\n"}
+
+var start = gittest.Template(startFiles, []string{"add", "-A"},
+	[]string{"-c", "user.name=Tester", "-c", "user.email=t@example.org", "commit", "-q", "-m", "start"}, []string{"branch", "integration"})
+
 func newFixture(t *testing.T, initOptions ...string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dir: filepath.Join(realTemp(t), "project"), env: isolated(t)}
-	f.gitIn(filepath.Dir(f.dir), append([]string{"init", "-q", "-b", "main", "project"}, initOptions...)...)
-	f.write("a.txt", "one\ntwo\nthree\n")
-	f.write(".gitignore", "*.log\n")
-	f.git("add", "-A")
-	f.git("commit", "-q", "-m", "start")
-	f.git("branch", "integration")
+	if len(initOptions) == 0 {
+		if err := start(f.dir); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		f.gitIn(filepath.Dir(f.dir), append([]string{"init", "-q", "-b", "main", "project"}, initOptions...)...)
+		for name, text := range startFiles {
+			f.write(name, text)
+		}
+		f.git("add", "-A")
+		f.git("commit", "-q", "-m", "start")
+		f.git("branch", "integration")
+	}
 	f.repo = f.open(f.dir)
 	if err := f.repo.AddExclude(t.Context(), "/.worktrees/"); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"liza/pkg/blackboard/audit"
 	"liza/pkg/config"
 	"liza/pkg/git"
+	"liza/pkg/git/gittest"
 	"liza/pkg/history"
 	"liza/pkg/project"
 	"liza/pkg/secret"
@@ -38,6 +39,11 @@ type Place struct {
 	At      func(point string) // failpoints of the store; may be nil
 }
 
+// start is the repository that each place begins with.
+var start = gittest.Template(map[string]string{"specs/vision.md": "# Vision\n", "README.md": "# Example\n"},
+	[]string{"config", "user.name", "Test"}, []string{"config", "user.email", "test@localhost"},
+	[]string{"add", "-A"}, []string{"commit", "-q", "-m", "start"})
+
 func New(tb testing.TB) *Place {
 	tb.Helper()
 	return NewWith(tb, verb.InitInput{Goal: "Measure", Now: time.Now()})
@@ -49,13 +55,9 @@ func NewWith(tb testing.TB, in verb.InitInput) *Place {
 	p := &Place{TB: tb, Dir: tb.TempDir(), Config: config.Default()}
 	p.Config.Review.Mode = ""
 	p.Config.Review.Baseline = false // checks of tests fail by themselves, as a rule
-	Write(tb, filepath.Join(p.Dir, "specs", "vision.md"), "# Vision\n")
-	Write(tb, filepath.Join(p.Dir, "README.md"), "# Example\n")
-	p.Git(p.Dir, "init", "-q", "-b", "main")
-	p.Git(p.Dir, "config", "user.name", "Test")
-	p.Git(p.Dir, "config", "user.email", "test@localhost")
-	p.Git(p.Dir, "add", "-A")
-	p.Git(p.Dir, "commit", "-q", "-m", "start")
+	if err := start(p.Dir); err != nil {
+		tb.Fatal(err)
+	}
 	in.Dir, in.Keys = p.Dir, p.keys()
 	if _, err := verb.Init(context.Background(), in); err != nil {
 		tb.Fatal(err)
