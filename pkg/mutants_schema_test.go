@@ -266,17 +266,12 @@ func (w *switcher) visit(n ast.Node) bool {
 		w.around(x.Cond, fmt.Sprintf("!mutantOn(%d) && bool(", id), ")")
 	case *ast.BinaryExpr:
 		w.binary(x)
-	case *ast.ExprStmt:
-		call, ok := x.X.(*ast.CallExpr)
-		if !ok {
-			break
-		}
-		// What follows a panic need not return: without it the function would not compile.
-		if name, ok := call.Fun.(*ast.Ident); ok && name.Name == "panic" {
-			break
-		}
-		id := w.add(x.Pos(), "a call is left out")
-		w.around(x, fmt.Sprintf("if !mutantOn(%d) { ", id), " }")
+	case *ast.BlockStmt:
+		w.calls(x.List)
+	case *ast.CaseClause:
+		w.calls(x.Body)
+	case *ast.CommClause:
+		w.calls(x.Body)
 	case *ast.ReturnStmt:
 		if len(x.Results) == 0 {
 			break
@@ -288,6 +283,26 @@ func (w *switcher) visit(n ast.Node) bool {
 		}
 	}
 	return true
+}
+
+// calls leaves out those statements of a list that only call something.
+func (w *switcher) calls(list []ast.Stmt) {
+	for _, stmt := range list {
+		x, ok := stmt.(*ast.ExprStmt)
+		if !ok {
+			continue
+		}
+		call, ok := x.X.(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		// What follows a panic need not return: without it the function would not compile.
+		if name, ok := call.Fun.(*ast.Ident); ok && name.Name == "panic" {
+			continue
+		}
+		id := w.add(x.Pos(), "a call is left out")
+		w.around(x, fmt.Sprintf("if !mutantOn(%d) { ", id), " }")
+	}
 }
 
 // binary exchanges an operator, where the result compiles: no constants, no sums of strings.
