@@ -27,13 +27,13 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 test: ## all tests, with the race detector and in random order
 	scripts/in-memory go test -race -shuffle=on -timeout 18m ./...
 
-check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, links to specs, form of commits, sleeps in tests
+check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, links to specs, form of commits, plain words, sleeps in tests
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go vet -tags e2e ./...
 	GOOS=darwin go vet -tags e2e ./...
 	go tool staticcheck -tags e2e ./...
 	go mod tidy -diff
-	go test ./pkg/ -run 'TestImports|TestNoReturn|TestEveryLink|TestCommits'
+	go test ./pkg/ -run 'TestImports|TestNoReturn|TestEveryLink|TestCommits|TestTexts'
 	@# A test that sleeps is slow or flaky; inside a synctest bubble sleeping costs nothing.
 	@out=$$(grep -rl --include='*_test.go' 'time\.Sleep(' . | xargs -r grep -L '"testing/synctest"' || true); \
 	if [ -n "$$out" ]; then echo "time.Sleep in a test outside testing/synctest:"; echo "$$out"; exit 1; fi
@@ -47,7 +47,7 @@ install: ## both binaries into the Go bin folder
 man: ## one man page for each command, in man/man1
 	go run ./cmd/liza man man/man1
 
-generate: ## write the generated parts of the documentation anew
+generate: ## write the generated parts of the documentation again
 	@for dir in $$(grep -rl --include='*_test.go' 'func TestGenerated' pkg | xargs -r -n 1 dirname | sort -u); do \
 		go test "./$$dir" -run TestGenerated -count=1 -update; done
 
