@@ -254,6 +254,36 @@ func TestWrongLinksAreNamed(t *testing.T) {
 	}
 }
 
+// settingName is what pages write of a setting of config.yaml.
+var settingName = regexp.MustCompile("`((?:limits|review|policy|context|plan|exit|agents|models|roles|orchestration|messenger|history|secrets|exec|worktree|integration|hooks|notify|facts|git)\\.[a-z_.]+[a-z_])`")
+
+// fieldsOfState have the form of a setting.
+var fieldsOfState = []string{"git.lock", "integration.tip", "plan.secrets", "review.findings"}
+
+func TestSettingsThatPagesNameExist(t *testing.T) {
+	t.Parallel()
+	known, err := os.ReadFile("../specs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, page := range []string{"../README.md", "../specs/protocol.md", "../specs/roles-and-knowledge.md", "../specs/decisions.md", "../specs/architecture.md", "../specs/roles.md", "../specs/security.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range settingName.FindAllStringSubmatch(string(text), -1) {
+			named++
+			if !bytes.Contains(known, []byte("`"+m[1])) && !slices.Contains(fieldsOfState, m[1]) {
+				t.Errorf("%s names the setting %s, which does not exist", page, m[1])
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("the pages name %d settings; the test looks at nothing", named)
+	}
+}
+
 // The tables of the protocol that the program has as data.
 func TestGeneratedTablesOfTheProtocol(t *testing.T) {
 	t.Parallel()
