@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -45,15 +47,15 @@ func (f *linesFormat) decode(line []byte, emit func(Event)) bool {
 	}
 	kind := strings.ToLower(l.Type)
 	switch {
-	case known(kind, "result", "completion", "final", "done", "run_result"):
+	case slices.Contains([]string{"result", "completion", "final", "done", "run_result"}, kind):
 		f.count(l.Usage, l.Cost, emit)
 		f.end(l, emit)
 	case kind == "usage":
 		f.count(nil, l.Cost, emit)
 	case strings.Contains(kind, "error") || strings.HasSuffix(kind, "failed") || kind == "" && message(l.Error) != "":
-		emit(Event{Kind: EventError, Text: firstText(message(l.Error), message(l.Message), message(l.Text)), Status: l.Status})
+		emit(Event{Kind: EventError, Text: cmp.Or(message(l.Error), message(l.Message), message(l.Text)), Status: l.Status})
 	case strings.Contains(kind, "tool") && !strings.Contains(kind, "result"):
-		emit(Event{Kind: EventTool, Text: firstText(l.ToolName, l.Name)})
+		emit(Event{Kind: EventTool, Text: cmp.Or(l.ToolName, l.Name)})
 	case l.Role == "assistant" || kind == "assistant" || kind == "text" || kind == "agent_message" || kind == "assistant.message":
 		f.say(l, emit)
 	default:
@@ -71,7 +73,7 @@ func (f *linesFormat) say(l anyLine, emit func(Event)) {
 	if said.text == "" && said.tools == nil {
 		said = inner.Content
 	}
-	said.text = firstText(said.text, message(l.Text), message(l.Message))
+	said.text = cmp.Or(said.text, message(l.Text), message(l.Message))
 	for range l.Tools {
 		said.tools = append(said.tools, "")
 	}
@@ -80,20 +82,11 @@ func (f *linesFormat) say(l anyLine, emit func(Event)) {
 
 func (f *linesFormat) end(l anyLine, emit func(Event)) {
 	e := Event{Kind: EventFinal, Failed: l.IsError || message(l.Error) != "" || strings.HasPrefix(l.Subtype, "error"), Status: l.Status, Word: firstWord(l.Subtype)}
-	e.Text = firstText(l.FinalText, message(l.Result), message(l.Text), l.Content.text)
+	e.Text = cmp.Or(l.FinalText, message(l.Result), message(l.Text), l.Content.text)
 	if e.Failed {
-		e.Text = firstText(message(l.Error), e.Text, message(l.Message))
+		e.Text = cmp.Or(message(l.Error), e.Text, message(l.Message))
 	}
 	emit(e)
-}
-
-func firstText(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // count takes tokens as the program's last word has them, and cost whenever it is told: it is

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -45,7 +46,7 @@ func (o *objectReader) read(object json.RawMessage, e Exit) {
 	var fields map[string]json.RawMessage
 	decode(object, &l)
 	decode(object, &fields)
-	if id := firstText(l.SessionID, l.Session2, l.Thread); id != "" {
+	if id := cmp.Or(l.SessionID, l.Session2, l.Thread); id != "" {
 		o.take(Event{Kind: EventSession, Session: id})
 	}
 	(&linesFormat{}).count(l.Usage, l.Cost, o.take)
@@ -90,7 +91,7 @@ func failureOf(object json.RawMessage) string {
 	case text != "":
 		return text
 	case failed, l.IsError:
-		return firstText(message(l.Message), message(l.Result), "the program reports a failure")
+		return cmp.Or(message(l.Message), message(l.Result), "the program reports a failure")
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // piFormat is the output of `pi --mode json` (agents 4). It exits with 0 whatever happens; the
@@ -60,18 +61,9 @@ func (f *piFormat) decode(line []byte, emit func(Event)) bool {
 			emit(Event{Kind: EventError, Retry: true, Word: "prompt_too_long", Text: "the context is full; it is compacted"})
 		}
 	default:
-		return known(l.Type, "message_start", "turn_end", "tool_execution_update", "tool_execution_end", "compaction_end", "auto_compaction_end", "queue_update")
+		return slices.Contains([]string{"message_start", "turn_end", "tool_execution_update", "tool_execution_end", "compaction_end", "auto_compaction_end", "queue_update"}, l.Type)
 	}
 	return true
-}
-
-func known(word string, known ...string) bool {
-	for _, k := range known {
-		if word == k {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *piFormat) message(data json.RawMessage, emit func(Event)) {

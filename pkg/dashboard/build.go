@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ func Build(s *blackboard.State, f Facts) View {
 	if s == nil {
 		b.s = &blackboard.State{}
 	}
-	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, View: orElse(f.Vocabulary, "liza"),
+	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, View: cmp.Or(f.Vocabulary, "liza"),
 		Control: append([]Control{}, f.Control...), Tasks: []Task{}, Warnings: append([]string{}, f.Warnings...)}
 	for i := range v.Control {
 		v.Control[i].Since = v.Control[i].Since.UTC().Truncate(time.Second)
@@ -40,13 +41,6 @@ func Build(s *blackboard.State, f Facts) View {
 type builder struct {
 	s *blackboard.State
 	f Facts
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 func (b builder) goal() Goal {
@@ -121,10 +115,10 @@ func (b builder) task(t *blackboard.Task) Task {
 		row.WaitsFor = b.waitsFor(t)
 	}
 	if t.Hold != nil {
-		row.Hold = fmt.Sprintf("on hold by %s: %s", orElse(t.Hold.By, "somebody"), t.Hold.Reason)
+		row.Hold = fmt.Sprintf("on hold by %s: %s", cmp.Or(t.Hold.By, "somebody"), t.Hold.Reason)
 	}
 	if t.Status == blackboard.Blocked {
-		row.BlockedKind, row.BlockedReason = orElse(t.BlockedKind, "question"), t.BlockedReason
+		row.BlockedKind, row.BlockedReason = cmp.Or(t.BlockedKind, "question"), t.BlockedReason
 	}
 	row.Note = note(t, row)
 	return row
@@ -169,7 +163,7 @@ func (b builder) waitsFor(t *blackboard.Task) []string {
 	for _, id := range t.DependsOn {
 		status, _ := b.s.StatusOf(id)
 		if status != blackboard.Merged {
-			list = append(list, fmt.Sprintf("%s (%s)", id, orElse(string(status), "missing")))
+			list = append(list, fmt.Sprintf("%s (%s)", id, cmp.Or(string(status), "missing")))
 		}
 	}
 	if len(list) > 0 || !t.AfterPlan || t.Plan == "" {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -244,7 +245,7 @@ func (g *graph) dot() string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for i, t := range g.tasks {
 		fmt.Fprintf(&b, "  t%d [label=\"%s\\n%s\\n%s\", fillcolor=\"%s\"];\n", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)),
-			escape.Replace(plain(string(t.Status))), orElse(fills[t.Status], "#ffffff"))
+			escape.Replace(plain(string(t.Status))), cmp.Or(fills[t.Status], "#ffffff"))
 	}
 	g.edges(func(from, to int, superseded bool) {
 		if superseded {

@@ -38,7 +38,7 @@ func (g *graph) svg() string {
 		at := place[i]
 		title := plain(t.TitleText())
 		fmt.Fprintf(&b, `<g><title>%s: %s</title><rect class="task" x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s"/>`, escape(plain(t.ID)), escape(title),
-			at.x, at.y, boxWidth, boxHeight, orElse(fills[t.Status], "#ffffff"))
+			at.x, at.y, boxWidth, boxHeight, cmp.Or(fills[t.Status], "#ffffff"))
 		fmt.Fprintf(&b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(fit(plain(t.ID), svgLabel-12)),
 			at.x+boxWidth-8, at.y+17, escape(plain(string(t.Status))))
 		fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(fit(title, svgLabel)))

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +32,7 @@ func fieldsOf(entry any) []field {
 		switch {
 		case !v.Type().Field(i).IsExported() || name == "-" || blank(v.Field(i)):
 		case options == "inline" && v.Field(i).Kind() == reflect.Map:
-			for _, k := range sortedKeys(v.Field(i).Interface().(map[string]any)) {
+			for _, k := range slices.Sorted(maps.Keys(v.Field(i).Interface().(map[string]any))) {
 				list = append(list, field{k, v.Field(i).MapIndex(reflect.ValueOf(k))})
 			}
 		case name != "":

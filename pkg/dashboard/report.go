@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -122,7 +123,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	}
 	for _, d := range s.Discovered {
 		if d != nil && d.ConvertedToTask == "" {
-			x := ReportDiscovery{ID: d.ID, Severity: orElse(d.Severity, "low"), Urgency: orElse(d.Urgency, "deferred"), Description: d.Description}
+			x := ReportDiscovery{ID: d.ID, Severity: cmp.Or(d.Severity, "low"), Urgency: cmp.Or(d.Urgency, "deferred"), Description: d.Description}
 			if d.Deferred != nil {
 				x.Deferred = d.Deferred.Reason
 			}

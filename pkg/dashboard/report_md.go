@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -12,7 +13,7 @@ var ReportFormats = []string{"md", "html", "json"}
 // break a table nor pass for a heading or a link.
 func (r Report) Markdown() string {
 	m := &markdown{}
-	m.line("# Report of %s, %s\n", escape(orElse(r.Sprint.ID, "the sprint")), r.At)
+	m.line("# Report of %s, %s\n", escape(cmp.Or(r.Sprint.ID, "the sprint")), r.At)
 	m.line("Goal: %s (%s)\n", escape(r.Goal.Description), r.Goal.Status)
 	m.line("Sprint: %s\n", escape(r.Sprint.words()))
 	m.table("What came of it", []string{"status", "tasks"}, len(r.Counts), func(i int) []string {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 
 	"liza/pkg/blackboard"
@@ -60,7 +61,7 @@ func findingsOf(t *blackboard.Task) []string {
 
 // findingLine is a finding as compilers write theirs.
 func findingLine(f *blackboard.Finding) string {
-	return placeOf(f) + ": " + orElse(f.Severity, "warning") + after(" (", f.Check) + closing(f.Check) + ": " + f.Message + after("; fix: ", f.Fix)
+	return placeOf(f) + ": " + cmp.Or(f.Severity, "warning") + after(" (", f.Check) + closing(f.Check) + ": " + f.Message + after("; fix: ", f.Fix)
 }
 
 // placeOf is file and line of a finding.
@@ -100,7 +101,7 @@ func annotationsOf(t *blackboard.Task) (list []ReportAnnotation) {
 	}
 	for _, f := range t.Review.Findings {
 		if f != nil {
-			list = append(list, ReportAnnotation{Task: t.ID, Commit: t.Review.Commit, Severity: orElse(f.Severity, "warning"), Check: f.Check, File: f.File, Line: f.Line, Message: f.Message, Fix: f.Fix})
+			list = append(list, ReportAnnotation{Task: t.ID, Commit: t.Review.Commit, Severity: cmp.Or(f.Severity, "warning"), Check: f.Check, File: f.File, Line: f.Line, Message: f.Message, Fix: f.Fix})
 		}
 	}
 	return list

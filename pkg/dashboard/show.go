@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -94,7 +96,7 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	p.part("Scope", []string{t.Scope})
 	p.part("Dependencies", links(s, t))
 	if t.Status == blackboard.Blocked {
-		p.part("Blocked: "+strings.ReplaceAll(orElse(t.BlockedKind, "question"), "_", " "), append([]string{t.BlockedReason}, t.BlockedQuestions...))
+		p.part("Blocked: "+strings.ReplaceAll(cmp.Or(t.BlockedKind, "question"), "_", " "), append([]string{t.BlockedReason}, t.BlockedQuestions...))
 	}
 	p.part("Questions", questions(s, t))
 	p.part("Rejection", rejection(t))
@@ -167,7 +169,7 @@ func valueText(v reflect.Value) string {
 	case reflect.Map:
 		var parts []string
 		plainMap, _ := plainValue(v).(map[string]any)
-		for _, k := range sortedKeys(plainMap) {
+		for _, k := range slices.Sorted(maps.Keys(plainMap)) {
 			parts = append(parts, plain(k)+": "+valueText(reflect.ValueOf(plainMap[k])))
 		}
 		return strings.Join(parts, ", ")
@@ -267,7 +269,7 @@ func attempts(t *blackboard.Task) []string {
 		if a.CostCents != nil {
 			cost = a.CostCents.Dollars()
 		}
-		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s", a.Seq, a.Agent, orElse(a.Role, a.Kind), orElse(a.Outcome, a.Action), age(a.Seconds), cost,
+		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost,
 			after(": ", a.Summary), after(" (saved: ", a.Attic)+closing(a.Attic))))
 	}
 	return list
@@ -344,7 +346,7 @@ func planTasks(s *blackboard.State, plan *blackboard.Plan) []string {
 func failureOf(p *blackboard.Plan) []string {
 	var list []string
 	if p.Failure != nil {
-		list = append(list, strings.TrimSpace(orElse(p.Failure.Task, "planning")+": "+p.Failure.Reason))
+		list = append(list, strings.TrimSpace(cmp.Or(p.Failure.Task, "planning")+": "+p.Failure.Reason))
 	}
 	for _, t := range p.Tried {
 		list = append(list, "tried: "+t)
@@ -355,9 +357,9 @@ func failureOf(p *blackboard.Plan) []string {
 // LogLine is an entry of the journal on one line.
 func LogLine(e blackboard.Entry) string {
 	var extra []string
-	for _, k := range sortedKeys(e.Extra) {
+	for _, k := range slices.Sorted(maps.Keys(e.Extra)) {
 		extra = append(extra, plain(k)+"="+plain(fmt.Sprint(e.Extra[k])))
 	}
-	line := fmt.Sprintf("%s %s %s %s %s", pad(string(e.Timestamp), 20), pad(plain(e.Agent), 15), pad(plain(e.Action), 18), pad(orElse(plain(e.Task), "-"), 10), plain(e.Detail))
+	line := fmt.Sprintf("%s %s %s %s %s", pad(string(e.Timestamp), 20), pad(plain(e.Agent), 15), pad(plain(e.Action), 18), pad(cmp.Or(plain(e.Task), "-"), 10), plain(e.Detail))
 	return strings.TrimRight(line+after("  ", strings.Join(extra, " ")), " ")
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,7 +142,7 @@ func (p *page) top(v View) {
 		p.line(p.paint(bold, pad(name, 8)) + left)
 	}
 	goal, _, _ := strings.Cut(strings.TrimSpace(v.Goal.Description), "\n")
-	field("Goal", orElse(goal, "none"), v.Goal.Status)
+	field("Goal", cmp.Or(goal, "none"), v.Goal.Status)
 	var parts []string
 	if v.Sprint.AgeSeconds > 0 {
 		parts = append(parts, age(v.Sprint.AgeSeconds))
@@ -152,7 +153,7 @@ func (p *page) top(v View) {
 	if v.Cost.UnknownRuns > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d runs of unknown cost", v.Cost.UnknownRuns, v.Cost.Runs))
 	}
-	field("Sprint", strings.Join(append([]string{orElse(v.Sprint.ID, "none")}, parts...), ", "), v.Sprint.Status)
+	field("Sprint", strings.Join(append([]string{cmp.Or(v.Sprint.ID, "none")}, parts...), ", "), v.Sprint.Status)
 	counts := countTexts(v)
 	label := pad(capital(Word("task", v.View))+"s", 8)
 	for i, l := range wrapItems(counts, p.width-8) {
@@ -172,7 +173,7 @@ func countTexts(v View) []string {
 			if t.Status != c.Status {
 				continue
 			}
-			name := orElse(t.ViewStatus, string(t.Status))
+			name := cmp.Or(t.ViewStatus, string(t.Status))
 			if n[name]++; n[name] == 1 {
 				names = append(names, name)
 			}
@@ -239,7 +240,7 @@ func (p *page) tasks(v View) {
 		{name: "COST", right: true}, {name: "TITLE", rest: true}}
 	var cells [][]cell
 	for _, t := range rows {
-		status := orElse(t.ViewStatus, string(t.Status))
+		status := cmp.Or(t.ViewStatus, string(t.Status))
 		it := ""
 		if t.Iteration > 0 {
 			it = fmt.Sprint(t.Iteration)

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,7 +16,7 @@ func (b builder) waiting() []Waiting {
 	list := append(b.stops(), b.branch()...)
 	for _, q := range b.s.Questions {
 		if q != nil && q.Task == "" && q.Status == "open" {
-			list = append(list, Waiting{Kind: "question", Text: orElse(q.Agent, "the planner") + " asks", Questions: []Question{question(q)}, Next: answer(q.ID)})
+			list = append(list, Waiting{Kind: "question", Text: cmp.Or(q.Agent, "the planner") + " asks", Questions: []Question{question(q)}, Next: answer(q.ID)})
 		}
 	}
 	var drafts []string
@@ -46,7 +48,7 @@ func (b builder) stops() []Waiting {
 	}
 	for _, c := range b.f.Control {
 		what := map[string]string{"PAUSE": "paused", "CHECKPOINT": "at a checkpoint", "ABORT": "aborted"}[c.Name]
-		text := orElse(what, c.Name)
+		text := cmp.Or(what, c.Name)
 		if !c.Since.IsZero() {
 			text += " since " + string(blackboard.TimeOf(c.Since))
 		}
@@ -89,15 +91,15 @@ func (b builder) waitingTask(t *blackboard.Task) (Waiting, bool) {
 	w := Waiting{Task: t.ID}
 	switch {
 	case t.Status == blackboard.Blocked:
-		w.Kind, w.Text = "blocked", fmt.Sprintf("blocked (%s): %s", strings.ReplaceAll(orElse(t.BlockedKind, "question"), "_", " "), t.BlockedReason)
+		w.Kind, w.Text = "blocked", fmt.Sprintf("blocked (%s): %s", strings.ReplaceAll(cmp.Or(t.BlockedKind, "question"), "_", " "), t.BlockedReason)
 		w.Questions = b.questionsOf(t)
 		w.Next = unblocks(t, w.Questions)
 	case waitsForMerge(t):
-		w.Kind, w.Text, w.Next = "merge_approval", "approved by "+orElse(t.ApprovedBy, "a reviewer")+", waits for your approval of the merge", "liza approve-merge "+t.ID
+		w.Kind, w.Text, w.Next = "merge_approval", "approved by "+cmp.Or(t.ApprovedBy, "a reviewer")+", waits for your approval of the merge", "liza approve-merge "+t.ID
 	case t.Status == blackboard.ReadyForReview && b.f.ReviewMode == "disabled":
 		w.Kind, w.Text, w.Next = "merge_approval", "submitted; review.mode is disabled, so you decide", "liza approve-merge "+t.ID
 	case t.Hold != nil:
-		w.Kind, w.Text, w.Next = "hold", fmt.Sprintf("on hold by %s: %s", orElse(t.Hold.By, "somebody"), t.Hold.Reason), "liza unhold "+t.ID
+		w.Kind, w.Text, w.Next = "hold", fmt.Sprintf("on hold by %s: %s", cmp.Or(t.Hold.By, "somebody"), t.Hold.Reason), "liza unhold "+t.ID
 	default:
 		return w, false
 	}
@@ -173,7 +175,7 @@ func (b builder) warnings() []string {
 			add("%s (%s): %s%s", id, live, why, b.holding(a, live))
 		}
 	}
-	for _, name := range sortedKeys(b.s.Programs) {
+	for _, name := range slices.Sorted(maps.Keys(b.s.Programs)) {
 		p := b.s.Programs[name]
 		if p == nil {
 			continue
@@ -187,12 +189,12 @@ func (b builder) warnings() []string {
 	}
 	for _, d := range b.s.Discovered {
 		if d != nil && d.Urgency == "immediate" && d.ConvertedToTask == "" && d.Deferred == nil {
-			add("%s (%s, found during %s) is not decided: %s; liza convert %s --task ID, or liza defer %s --reason \"TEXT\"", d.ID, orElse(d.Severity, "low"),
-				orElse(d.During, "no task"), d.Description, d.ID, d.ID)
+			add("%s (%s, found during %s) is not decided: %s; liza convert %s --task ID, or liza defer %s --reason \"TEXT\"", d.ID, cmp.Or(d.Severity, "low"),
+				cmp.Or(d.During, "no task"), d.Description, d.ID, d.ID)
 		}
 	}
 	for _, a := range b.s.Ambiguities() {
-		add("%s: %s found the rules unclear: %s; liza note TEXT", a.ID, orElse(a.Reporter, "somebody"), a.Unclear())
+		add("%s: %s found the rules unclear: %s; liza note TEXT", a.ID, cmp.Or(a.Reporter, "somebody"), a.Unclear())
 	}
 	if sp := b.s.Sprint; sp != nil {
 		if m := sp.Metrics; m != nil && m.ReviewVerdictCount >= 5 && m.ReviewVerdictApprovalRatePercent != nil && *m.ReviewVerdictApprovalRatePercent > 95 {
@@ -244,13 +246,4 @@ func after(mark, text string) string {
 		return ""
 	}
 	return mark + text
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ func (b builder) crashes() []string {
 		if n > 1 {
 			times = fmt.Sprintf("the last %d runs", n)
 		}
-		list = append(list, fmt.Sprintf("%s: %s crashed (%s): %s; liza show %s", t.ID, times, orElse(last.Agent, "an agent"), orElse(strings.TrimSpace(last.Summary), "without a word"), t.ID))
+		list = append(list, fmt.Sprintf("%s: %s crashed (%s): %s; liza show %s", t.ID, times, cmp.Or(last.Agent, "an agent"), cmp.Or(strings.TrimSpace(last.Summary), "without a word"), t.ID))
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,7 +72,7 @@ func (j Journal) line(b *bytes.Buffer, e blackboard.Entry, prev Link) error {
 	detail := j.mask(oneLine(j.mask(e.Detail))) // before it is cut, and what a line break was in
 	fmt.Fprintf(b, "- {timestamp: %s, rev: %d, agent: %s, action: %s, task: %s, detail: %s",
 		word(string(e.Timestamp)), e.Rev, word(e.Agent), word(e.Action), task, quote(detail))
-	for _, key := range sortedKeys(e.Extra) {
+	for _, key := range slices.Sorted(maps.Keys(e.Extra)) {
 		if key == "prev" {
 			continue
 		}
@@ -85,15 +86,6 @@ func (j Journal) line(b *bytes.Buffer, e blackboard.Entry, prev Link) error {
 	}
 	fmt.Fprintf(b, ", prev: %q}\n", prev)
 	return nil
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func (j Journal) mask(s string) string {

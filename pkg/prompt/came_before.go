@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -110,7 +111,7 @@ func (in *Input) priorAttempts() string {
 		if a == nil {
 			continue
 		}
-		l.add("%d. %s (%s): %s%s", a.Seq, orElse(a.Agent, "somebody"), orElse(a.Role, orElse(a.Kind, "coder")), orElse(a.Outcome, a.Action), after(": ", oneLine(a.Summary, 500)))
+		l.add("%d. %s (%s): %s%s", a.Seq, cmp.Or(a.Agent, "somebody"), cmp.Or(a.Role, cmp.Or(a.Kind, "coder")), cmp.Or(a.Outcome, a.Action), after(": ", oneLine(a.Summary, 500)))
 		if why := in.rejectedFor(a); why != "" {
 			l.add("   rejected: %s", why)
 		}
@@ -221,7 +222,7 @@ func findingText(f *blackboard.Finding) string {
 	if f.File != "" && f.Line > 0 {
 		place = fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
-	return strings.TrimSpace(fmt.Sprintf("[%s] %s%s%s%s%s", orElse(f.Severity, "warning"), place, after(" ", f.Check), after(": ", f.Message),
+	return strings.TrimSpace(fmt.Sprintf("[%s] %s%s%s%s%s", cmp.Or(f.Severity, "warning"), place, after(" ", f.Check), after(": ", f.Message),
 		after("; fix: ", f.Fix), after("; spec: ", f.SpecRef))) + output(f.Output)
 }
 

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ func taskField(t *blackboard.Task, name string) any {
 	case "Description":
 		return text(strings.TrimSpace(t.Description))
 	case "Type":
-		return orElse(t.Type, "task")
+		return cmp.Or(t.Type, "task")
 	case "Scope":
 		return text(t.Scope)
 	case "Priority":

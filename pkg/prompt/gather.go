@@ -210,7 +210,7 @@ type whereText struct{ where, text string }
 // taskTexts are the texts in which a task may name files.
 func taskTexts(t *blackboard.Task) []whereText {
 	list := []whereText{{"the description", t.Description}, {"done_when", t.DoneWhen}, {"the criteria", strings.Join(t.AcceptanceCriteria, "\n")},
-		{"the scope", t.Scope}, {"spec_ref", file(orElse(t.SpecRef, "."))}, {"files", strings.Join(t.Files, "\n")}}
+		{"the scope", t.Scope}, {"spec_ref", file(cmp.Or(t.SpecRef, "."))}, {"files", strings.Join(t.Files, "\n")}}
 	if t.RejectionReason != nil {
 		list = append(list, whereText{"the rejection", t.RejectionReason.Summary})
 		for _, f := range t.RejectionReason.Findings {

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"strings"
@@ -50,7 +51,7 @@ func (in *Input) callerOf() (name, caller string) {
 			name, caller = n.By, n.CallerRole
 		}
 	}
-	return orElse(name, "a person"), orElse(caller, "admin")
+	return cmp.Or(name, "a person"), cmp.Or(caller, "admin")
 }
 
 // newMessage is the goal on the first planning, and the new notes.
@@ -89,7 +90,7 @@ func (in *Input) messages() string {
 	}
 	for _, n := range in.State.HumanNotes {
 		if n != nil && n.For == "" && (in.Kind != Planner || len(n.SeenBy) > 0) && (!summarized || raw[n]) {
-			add(n.Timestamp, "- "+orElse(n.By, "a person")+": "+strings.TrimSpace(n.Message))
+			add(n.Timestamp, "- "+cmp.Or(n.By, "a person")+": "+strings.TrimSpace(n.Message))
 		}
 	}
 	for _, t := range in.State.Tasks {
@@ -167,7 +168,7 @@ func (in *Input) causes() string {
 			}
 			for _, d := range in.State.Discovered {
 				if d != nil && d.ID == id {
-					l.add("- %s (%s, during %s): %s%s", d.ID, orElse(d.Severity, "low"), orElse(d.During, "no task"), oneLine(d.Description, 500), after("; recommended: ", oneLine(d.Recommendation, 500)))
+					l.add("- %s (%s, during %s): %s%s", d.ID, cmp.Or(d.Severity, "low"), cmp.Or(d.During, "no task"), oneLine(d.Description, 500), after("; recommended: ", oneLine(d.Recommendation, 500)))
 				}
 			}
 		}
@@ -179,7 +180,7 @@ func (in *Input) causes() string {
 	}
 	for _, a := range in.State.Anomalies {
 		if a != nil && (a.Type == "system_ambiguity" || a.Type == "spec_gap") {
-			l.add("- anomaly %s %s of %s%s%s", a.ID, a.Type, orElse(a.Task, "no task"), after(": ", detail(a, "question")), after(": ", detail(a, "gap")))
+			l.add("- anomaly %s %s of %s%s%s", a.ID, a.Type, cmp.Or(a.Task, "no task"), after(": ", detail(a, "question")), after(": ", detail(a, "gap")))
 		}
 	}
 	return l.String()
@@ -262,7 +263,7 @@ func (in *Input) board() string {
 	}
 	for _, d := range in.State.Discovered {
 		if d != nil && d.ConvertedToTask == "" && !in.wokenBy(d.ID) {
-			l.add("- discovery %s (%s)%s: %s%s", d.ID, orElse(d.Severity, "low"), deferred(d), oneLine(d.Description, 200), after("; recommended: ", oneLine(d.Recommendation, 200)))
+			l.add("- discovery %s (%s)%s: %s%s", d.ID, cmp.Or(d.Severity, "low"), deferred(d), oneLine(d.Description, 200), after("; recommended: ", oneLine(d.Recommendation, 200)))
 		}
 	}
 	return l.String()

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,10 +19,10 @@ func (in *Input) chain() []*blackboard.Plan {
 	if now == nil {
 		return nil
 	}
-	root := orElse(now.Root, now.ID)
+	root := cmp.Or(now.Root, now.ID)
 	var list []*blackboard.Plan
 	for _, p := range in.State.Plans {
-		if p != nil && orElse(p.Root, p.ID) == root {
+		if p != nil && cmp.Or(p.Root, p.ID) == root {
 			list = append(list, p)
 		}
 	}
@@ -115,7 +116,7 @@ func (in *Input) replanHistory() string {
 		}
 		why := ""
 		if p.Failure != nil {
-			why = fmt.Sprintf("; failed at %s: %s", orElse(p.Failure.Task, "planning"), oneLine(p.Failure.Reason, 300))
+			why = fmt.Sprintf("; failed at %s: %s", cmp.Or(p.Failure.Task, "planning"), oneLine(p.Failure.Reason, 300))
 		}
 		l.add("- %s: %s%s", p.ID, oneLine(p.Goal, 200), why)
 		if len(p.Tried) > 0 {

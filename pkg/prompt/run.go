@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -26,14 +27,14 @@ type request struct {
 // requestObject is one line of JSON.
 func (in *Input) requestObject() string {
 	var r request
-	r.Request.Action = orElse(in.Action, "run")
+	r.Request.Action = cmp.Or(in.Action, "run")
 	r.Request.JobID = "_planner"
 	if in.Task != nil {
 		r.Request.JobID = in.Task.ID
 	}
 	r.Request.Role = string(in.Kind)
 	r.Request.Iteration = in.iteration()
-	r.Request.Options.Model = orElse(in.Model, "default")
+	r.Request.Options.Model = cmp.Or(in.Model, "default")
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -76,9 +77,9 @@ func (in *Input) coderRun(l *lines) {
 	t := in.Task
 	l.add("You are %s. Your task is %s: write %s where the commands above say task-3.", in.Agent, t.ID, t.ID)
 	l.add("Your folder is the worktree %s, on branch `task/%s`; the project root is %s.", in.Worktree, t.ID, in.Root)
-	l.add("Base commit: %s. This is iteration %d%s.", orElse(t.BaseCommit, "unknown"), in.iteration(), in.ofIterations())
+	l.add("Base commit: %s. This is iteration %d%s.", cmp.Or(t.BaseCommit, "unknown"), in.iteration(), in.ofIterations())
 	if in.iteration() > 1 || t.ClaimSeq > 1 || t.HandoffPending {
-		l.add("Earlier work may be in the worktree: look at `git log %.12s..HEAD` and `git status` first, and build on it.", orElse(t.BaseCommit, "HEAD~5"))
+		l.add("Earlier work may be in the worktree: look at `git log %.12s..HEAD` and `git status` first, and build on it.", cmp.Or(t.BaseCommit, "HEAD~5"))
 		l.named("Not committed there", oneLine(strings.Join(in.Uncommitted, ", "), 500))
 	}
 	in.redLines(l)
@@ -111,7 +112,7 @@ func (in *Input) integrationFix(l *lines) {
 		}
 	}
 	l.add("Merge the head of `%s`%s into your branch (`git merge %s`), resolve it so that both sides keep what they were made for, run the tests, commit, and submit.",
-		branch, after(" ", short(t.FixOnto)), orElse(t.FixOnto, branch))
+		branch, after(" ", short(t.FixOnto)), cmp.Or(t.FixOnto, branch))
 }
 
 func lastEntry(t *blackboard.Task, event string) *blackboard.HistoryEntry {
@@ -127,7 +128,7 @@ func short(commit string) string { return fmt.Sprintf("%.12s", commit) }
 
 func (in *Input) reviewerRun(l *lines) {
 	t := in.Task
-	l.add("You are %s. You review %s by %s: write %s where the commands above say task-3.", in.Agent, t.ID, orElse(t.AssignedTo, "a coder"), t.ID)
+	l.add("You are %s. You review %s by %s: write %s where the commands above say task-3.", in.Agent, t.ID, cmp.Or(t.AssignedTo, "a coder"), t.ID)
 	if t.KindOf() == "msg" {
 		l.add("Your folder is the project root %s, to read. There is no commit: the text below is what you judge.", in.Root)
 		return
@@ -135,7 +136,7 @@ func (in *Input) reviewerRun(l *lines) {
 	if in.Worktree != "" {
 		l.add("Your folder is the worktree %s, to read; the project root is %s.", in.Worktree, in.Root)
 	}
-	l.add("Review commit: %s. Base commit: %s. The change: `%s`.", orElse(t.ReviewCommit, "unknown"), orElse(t.BaseCommit, "unknown"), in.diffCommand())
+	l.add("Review commit: %s. Base commit: %s. The change: `%s`.", cmp.Or(t.ReviewCommit, "unknown"), cmp.Or(t.BaseCommit, "unknown"), in.diffCommand())
 	if t.IntegrationFix && t.ApprovedCommit != "" {
 		l.add("This is an integration fix: commit %s was approved before, so judge what came after it and that both sides of the merge still hold.", short(t.ApprovedCommit))
 	}

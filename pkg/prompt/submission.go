@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -58,7 +59,7 @@ func (in *Input) output() string {
 	t := in.Task
 	var l lines
 	if o := t.LastOutcome; o != nil {
-		l.named("Summary of "+orElse(t.AssignedTo, "the coder"), o.Summary)
+		l.named("Summary of "+cmp.Or(t.AssignedTo, "the coder"), o.Summary)
 		l.named("Evidence", strings.Join(o.EvidenceFiles, ", "))
 	}
 	if t.NoTests != nil {

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -82,7 +83,7 @@ func (in *Input) task() string {
 		return description
 	}
 	var l lines
-	l.add("%s (%s, kind %s)", t.ID, orElse(t.Type, "task"), t.KindOf())
+	l.add("%s (%s, kind %s)", t.ID, cmp.Or(t.Type, "task"), t.KindOf())
 	l.named("Title", t.Title)
 	if description != "" {
 		l.add("\n%s\n", description)
@@ -268,13 +269,6 @@ func after(mark, text string) string {
 	return mark + text
 }
 
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
 // sessionContext names the other tasks in work, so that two coders stay out of each
 // other's files.
 func (in *Input) sessionContext() string {
@@ -290,7 +284,7 @@ func (in *Input) sessionContext() string {
 				files = in.Changed[o.ID]
 			}
 			files = files[:min(10, len(files))]
-			l.add("- %s (%s, %s) %s%s", o.ID, o.Status, orElse(o.AssignedTo, "nobody"), o.TitleText(), after("; files: ", strings.Join(files, ", ")))
+			l.add("- %s (%s, %s) %s%s", o.ID, o.Status, cmp.Or(o.AssignedTo, "nobody"), o.TitleText(), after("; files: ", strings.Join(files, ", ")))
 		}
 	}
 	return l.String()

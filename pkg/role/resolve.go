@@ -1,7 +1,10 @@
 package role
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -82,14 +85,14 @@ func (l *Library) Program(r *Role, t *blackboard.Task, s Settings, cli, model st
 	if id == "" {
 		id = whose.model(s)
 	}
-	program = firstOf(r.CLI, s.Program, "claude")
+	program = cmp.Or(r.CLI, s.Program, "claude")
 	if prefix, rest, ok := strings.Cut(id, ":"); ok && isProgram(prefix) {
 		program, id = prefix, rest
 		if cli != "" && cli != prefix || id == Default {
 			id = "" // another program does not know this one's models; "codex:default" leaves the choice to codex
 		}
 	}
-	return firstOf(cli, program), id
+	return cmp.Or(cli, program), id
 }
 
 // model is the role's model; the value Default is what the settings say for the role, for
@@ -112,15 +115,6 @@ func (r *Role) model(s Settings) string {
 	return ""
 }
 
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
 // Contradictions are the mappings that send a type of task to a role that says it is for
 // other types, and those whose role cannot be used.
 func (l *Library) Contradictions(s Settings) []Finding {
@@ -128,7 +122,7 @@ func (l *Library) Contradictions(s Settings) []Finding {
 	warn := func(level Level, name, key, format string, args ...any) {
 		list = append(list, Finding{Level: level, File: "configuration", Role: name, Key: key, Reason: fmt.Sprintf(format, args...)})
 	}
-	for _, taskType := range sortedKeys(s.TypeMapping) {
+	for _, taskType := range slices.Sorted(maps.Keys(s.TypeMapping)) {
 		name := s.TypeMapping[taskType]
 		if name == "" {
 			continue
@@ -139,14 +133,14 @@ func (l *Library) Contradictions(s Settings) []Finding {
 			warn(Error, name, key, "%s", err.(*UnusableError).Why)
 			continue
 		}
-		if types := used.Role.Types; used.Role.File != "" && len(types) > 0 && !contains(types, taskType) {
+		if types := used.Role.Types; used.Role.File != "" && len(types) > 0 && !slices.Contains(types, taskType) {
 			warn(Warning, used.Role.Name, key, "the role says that it is for %s", strings.Join(types, ", "))
 		}
 	}
 	if _, err := l.Use(Coder, s.Default, "default"); err != nil {
 		warn(Error, s.Default, "roles.default", "%s", err.(*UnusableError).Why)
 	}
-	for _, k := range sortedKeys(s.ByKind) {
+	for _, k := range slices.Sorted(maps.Keys(s.ByKind)) {
 		if _, err := l.Use(Kind(k), s.ByKind[k], "kind"); err != nil {
 			warn(Error, s.ByKind[k], "roles.by_kind."+k, "%s", err.(*UnusableError).Why)
 		}

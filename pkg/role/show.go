@@ -3,16 +3,10 @@ package role
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 )
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
-
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
 
 // YAML is the effective role as a role file. With origins each key says in a comment where
 // its value comes from.

@@ -3,6 +3,7 @@ package skill
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,7 @@ func (s *Skill) Fill(args map[string]any) (filled map[string]any, problems []str
 	bad := func(name, format string, a ...any) {
 		problems = append(problems, fmt.Sprintf("argument '%s' of the skill %s %s", name, s.Name, fmt.Sprintf(format, a...)))
 	}
-	for _, name := range sorted(args) {
+	for _, name := range slices.Sorted(maps.Keys(args)) {
 		a, known := s.Args[name]
 		if !known {
 			bad(name, "is unknown%s", s.known())
@@ -29,7 +30,7 @@ func (s *Skill) Fill(args map[string]any) (filled map[string]any, problems []str
 		}
 		filled[name] = v
 	}
-	for _, name := range sorted(s.Args) {
+	for _, name := range slices.Sorted(maps.Keys(s.Args)) {
 		_, given := args[name]
 		switch a := s.Args[name]; {
 		case given:
@@ -73,7 +74,7 @@ func (s *Skill) known() string {
 	if len(s.Args) == 0 {
 		return "; it has none"
 	}
-	return "; it has: " + strings.Join(sorted(s.Args), ", ")
+	return "; it has: " + strings.Join(slices.Sorted(maps.Keys(s.Args)), ", ")
 }
 
 // value is v as its type wants it, or what is wrong with it.
@@ -168,7 +169,7 @@ func (l Library) Text() string {
 			about, _, _ = strings.Cut(strings.TrimSpace(s.Description), "\n")
 		}
 		fmt.Fprintf(&b, "%s: %s\n", s.Name, about)
-		for _, name := range sorted(s.Args) {
+		for _, name := range slices.Sorted(maps.Keys(s.Args)) {
 			fmt.Fprintf(&b, "  %s (%s)", name, s.Args[name].told())
 			if about := strings.Join(strings.Fields(s.Args[name].Description), " "); about != "" {
 				b.WriteString(": " + about)
@@ -214,7 +215,7 @@ func (a Arg) told() string {
 func (s *Skill) Variables(environ []string) ([]string, error) {
 	prefix := "LIZA_SKILL_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_")) + "_"
 	var out []string
-	for _, key := range sorted(s.Env) {
+	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
 		name := prefix + key
 		i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		switch e := s.Env[key]; {

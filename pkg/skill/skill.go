@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -170,7 +171,7 @@ func (s *Skill) check(folder string) (bad []string) {
 			add("secrets: '%s' is not allowed", name)
 		}
 	}
-	for _, name := range sorted(s.Env) {
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if !envName.MatchString(name) {
 			add("env: '%s' must be of A-Z, 0-9 and _", name)
 		}
@@ -180,7 +181,7 @@ func (s *Skill) check(folder string) (bad []string) {
 	} else if _, err := s.Command(""); err != nil {
 		add("run: %v", err)
 	}
-	for _, name := range sorted(s.Args) {
+	for _, name := range slices.Sorted(maps.Keys(s.Args)) {
 		for _, problem := range s.Args[name].check(name) {
 			add("args.%s: %s", name, problem)
 		}
@@ -247,13 +248,4 @@ func lookFor(name, path string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the program %s is not on PATH", name)
-}
-
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

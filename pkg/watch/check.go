@@ -176,10 +176,3 @@ func short(d time.Duration) string {
 		return fmt.Sprintf("%dh%dm", h, m)
 	}
 }
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}

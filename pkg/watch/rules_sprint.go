@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ func (c *check) sprintID() string {
 	if c.State.Sprint == nil {
 		return "sprint"
 	}
-	return orElse(c.State.Sprint.ID, "sprint")
+	return cmp.Or(c.State.Sprint.ID, "sprint")
 }
 
 // sprintIs tells whether the sprint, of a goal that is not over, has one of the statuses.
@@ -39,7 +40,7 @@ func breakerTriggered(c *check) {
 	}
 	text := "the circuit breaker is TRIGGERED"
 	if x := cb.CurrentTrigger; x != nil {
-		text += fmt.Sprintf(": %s (%s), see %s", x.Pattern, x.Severity, orElse(x.ReportFile, "liza status"))
+		text += fmt.Sprintf(": %s (%s), see %s", x.Pattern, x.Severity, cmp.Or(x.ReportFile, "liza status"))
 	}
 	c.raise("circuit_breaker", "%s; next: liza ack", text)
 }
@@ -140,7 +141,7 @@ func openQuestions(s *blackboard.State) []string {
 		}
 		listed[q.Task] = true
 		if q.Status == "open" {
-			list = append(list, line(fmt.Sprintf("%s (%s): %s", q.ID, orElse(q.Task, "planner"), q.Text)))
+			list = append(list, line(fmt.Sprintf("%s (%s): %s", q.ID, cmp.Or(q.Task, "planner"), q.Text)))
 		}
 	}
 	for _, t := range s.Tasks {

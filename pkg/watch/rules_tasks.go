@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ func leaseExpired(c *check) {
 			continue
 		}
 		if live, why := c.State.ClaimLiveness(t, c.Now, c.Process); live == blackboard.Expired || live == blackboard.Dead {
-			c.raise(t.ID, "held by %s: %s", orElse(t.AssignedTo, "nobody"), why)
+			c.raise(t.ID, "held by %s: %s", cmp.Or(t.AssignedTo, "nobody"), why)
 		}
 	}
 }
@@ -42,7 +43,7 @@ func livenessUnknown(c *check) {
 			live, why = c.State.ReviewLiveness(t, c.Now, c.Process)
 		}
 		if live == blackboard.Unknown {
-			c.raise(orElse(holder, t.ID), "holds %s: %s; nothing is given away", t.ID, why)
+			c.raise(cmp.Or(holder, t.ID), "holds %s: %s; nothing is given away", t.ID, why)
 		}
 	}
 }
@@ -52,7 +53,7 @@ func blocked(c *check) {
 		if t.Status != blackboard.Blocked {
 			continue
 		}
-		text := strings.ReplaceAll(orElse(t.BlockedKind, "question"), "_", " ") + ": " + orElse(t.BlockedReason, "no reason is given")
+		text := strings.ReplaceAll(cmp.Or(t.BlockedKind, "question"), "_", " ") + ": " + cmp.Or(t.BlockedReason, "no reason is given")
 		for _, q := range t.BlockedQuestions {
 			text += " / " + q
 		}
@@ -63,7 +64,7 @@ func blocked(c *check) {
 func mergeApproval(c *check) {
 	for t := range c.each() {
 		if a := t.MergeApproval; t.Status == blackboard.Approved && a != nil && a.Required && a.Decision == "" {
-			c.raise(t.ID, "approved by %s, waits for a person; next: liza approve-merge %s", orElse(t.ApprovedBy, "a reviewer"), t.ID)
+			c.raise(t.ID, "approved by %s, waits for a person; next: liza approve-merge %s", cmp.Or(t.ApprovedBy, "a reviewer"), t.ID)
 		}
 	}
 }
@@ -126,7 +127,7 @@ func hypothesisExhausted(c *check) {
 	for t := range c.each() {
 		if t.Exhausted() && !t.Status.Terminal() {
 			c.raise(t.ID, "%d failures, by %s: it has to be cut anew; next: liza supersede %s --by ID --reason TEXT --root-cause TEXT",
-				max(t.Failures, len(t.FailedBy)), orElse(strings.Join(t.FailedBy, ", "), "its coder"), t.ID)
+				max(t.Failures, len(t.FailedBy)), cmp.Or(strings.Join(t.FailedBy, ", "), "its coder"), t.ID)
 		}
 	}
 }
@@ -141,7 +142,7 @@ func integrationFailed(c *check) {
 			if h == nil || h.Event != "integration_failed" {
 				continue
 			}
-			text = orElse(h.Reason, text)
+			text = cmp.Or(h.Reason, text)
 			if len(h.Files) > 0 {
 				text += ": " + strings.Join(h.Files, ", ")
 			}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func questionOpen(c *check) {
 			continue
 		}
 		if t := c.tasks[q.Task]; t == nil || t.Status != blackboard.Blocked {
-			c.raise(q.ID, "%s asks: %s; next: liza answer %s TEXT", orElse(q.Agent, "the planner"), q.Text, q.ID)
+			c.raise(q.ID, "%s asks: %s; next: liza answer %s TEXT", cmp.Or(q.Agent, "the planner"), q.Text, q.ID)
 		}
 	}
 }
@@ -48,7 +49,7 @@ func immediateDiscovery(c *check) {
 
 func systemAmbiguity(c *check) {
 	for _, a := range c.State.Ambiguities() {
-		c.raise(a.ID, "%s found the rules unclear: %s; next: liza note 'TEXT'", orElse(a.Reporter, "somebody"), a.Unclear())
+		c.raise(a.ID, "%s found the rules unclear: %s; next: liza note 'TEXT'", cmp.Or(a.Reporter, "somebody"), a.Unclear())
 	}
 }
 
@@ -192,7 +193,7 @@ func (c *check) lastAgent(role blackboard.Role) time.Time {
 
 func crashLoop(c *check) {
 	for _, g := range c.GaveUp {
-		c.raise(g.Agent, "its supervisor gave up at %s: %s", blackboard.TimeOf(g.At), orElse(g.Detail, fmt.Sprintf("%d crashes", c.State.Int("crash_limit"))))
+		c.raise(g.Agent, "its supervisor gave up at %s: %s", blackboard.TimeOf(g.At), cmp.Or(g.Detail, fmt.Sprintf("%d crashes", c.State.Int("crash_limit"))))
 	}
 }
 
