@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -176,28 +177,12 @@ func mentions(args []string, what string) bool {
 // added to; of signatures, those of the project are looked for first.
 func (e Entry) over(base Entry) Entry {
 	out := base
-	for _, f := range []struct{ to, from *string }{
-		{&out.About, &e.About}, {&out.Status, &e.Status}, {&out.Checked, &e.Checked}, {&out.Provider, &e.Provider},
-		{&out.Prompt, &e.Prompt}, {&out.LongPrompt, &e.LongPrompt}, {&out.Output, &e.Output}, {&out.Answer, &e.Answer},
-	} {
-		if *f.from != "" {
-			*f.to = *f.from
+	to, from := reflect.ValueOf(&out).Elem(), reflect.ValueOf(e)
+	for i := range from.NumField() {
+		if own := from.Field(i); own.Kind() != reflect.Map && !own.IsZero() {
+			to.Field(i).Set(own)
 		}
 	}
-	for _, f := range []struct{ to, from *[]string }{
-		{&out.Command, &e.Command}, {&out.Model, &e.Model}, {&out.Resume, &e.Resume}, {&out.ResumeCommand, &e.ResumeCommand},
-		{&out.Interactive, &e.Interactive}, {&out.MCP, &e.MCP}, {&out.Unset, &e.Unset}, {&out.Version, &e.Version}, {&out.Help, &e.Help}, {&out.Needs, &e.Needs},
-	} {
-		if *f.from != nil {
-			*f.to = *f.from
-		}
-	}
-	for _, f := range []struct{ to, from *int }{{&out.RestartCode, &e.RestartCode}, {&out.EndGrace, &e.EndGrace}} {
-		if *f.from != 0 {
-			*f.to = *f.from
-		}
-	}
-	out.SessionUsage = out.SessionUsage || e.SessionUsage
 	out.Env, out.RootEnv, out.ExitCodes = added(base.Env, e.Env), added(base.RootEnv, e.RootEnv), added(base.ExitCodes, e.ExitCodes)
 	out.Signatures = map[string][]string{}
 	for _, class := range classes {

@@ -54,6 +54,22 @@ func (c *counts) usage() Usage {
 	return u
 }
 
+// tellTokens tells the tokens of a whole run, where those of the input have the cached ones in
+// them. Two programs have one name each for the cached ones.
+func tellTokens(data json.RawMessage, emit func(Event)) {
+	var t struct {
+		In     int `json:"input_tokens"`
+		Out    int `json:"output_tokens"`
+		Codex  int `json:"cached_input_tokens"`
+		Gemini int `json:"cached"`
+	}
+	if figure(data, &t) {
+		var c counts
+		c.add(t.In, t.Out, t.Codex+t.Gemini)
+		emit(Event{Kind: EventUsage, Usage: c.usage()})
+	}
+}
+
 // content is what a message says: a text, or parts of which some are text.
 type content struct {
 	text  string

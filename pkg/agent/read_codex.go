@@ -40,16 +40,7 @@ func (codexFormat) decode(line []byte, emit func(Event)) bool {
 	case "turn.failed":
 		emit(Event{Kind: EventFinal, Failed: true, Text: message(l.Error)})
 	case "turn.completed":
-		var u struct {
-			In     int `json:"input_tokens"` // with the cached ones
-			Cached int `json:"cached_input_tokens"`
-			Out    int `json:"output_tokens"`
-		}
-		if figure(l.Usage, &u) {
-			var c counts
-			c.add(u.In, u.Out, u.Cached)
-			emit(Event{Kind: EventUsage, Usage: c.usage()})
-		}
+		tellTokens(l.Usage, emit)
 		emit(Event{Kind: EventFinal})
 	default:
 		return false

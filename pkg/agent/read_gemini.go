@@ -39,16 +39,7 @@ func (geminiFormat) decode(line []byte, emit func(Event)) bool {
 			emit(Event{Kind: EventError, Text: l.Message})
 		}
 	case "result":
-		var s struct {
-			In     int `json:"input_tokens"` // with the cached ones
-			Out    int `json:"output_tokens"`
-			Cached int `json:"cached"`
-		}
-		if figure(l.Stats, &s) {
-			var c counts
-			c.add(s.In, s.Out, s.Cached)
-			emit(Event{Kind: EventUsage, Usage: c.usage()})
-		}
+		tellTokens(l.Stats, emit)
 		var e struct {
 			Type string `json:"type"`
 		}
