@@ -33,8 +33,9 @@ type configOptions struct {
 func newConfig(env *Env) *urfave.Command {
 	o := &configOptions{env: env}
 	return &urfave.Command{
-		Name: "config", Category: "people", Usage: "configuration: show, get, validate, set, schema",
+		Name: "config", Category: "people", Usage: "configuration: list, show, get, validate, set, schema",
 		Commands: []*urfave.Command{
+			newConfigList(o),
 			{
 				Name: "show", ArgsUsage: "[KEY]", Usage: "every effective setting",
 				Description: "Prints a whole config.yaml with the values that are in force: built-in, .liza/config.yaml, the section config of state.yaml, environment.\n" +

@@ -69,7 +69,7 @@ func (e *Env) webhook(d *verb.Desk) (*notify.Webhook, []string) {
 	if url == "" {
 		return nil, nil
 	}
-	w := &notify.Webhook{URL: url, RequireHTTPS: cfg.RequireHTTPS, AllowHosts: cfg.AllowHosts, MaxPayload: cfg.MaxPayload, Session: filepath.Base(d.Project.Root)}
+	w := &notify.Webhook{URL: url, RequireHTTPS: cfg.RequireHTTPS, AllowHosts: cfg.AllowHosts, MaxPayload: notify.MaxPayload, Session: filepath.Base(d.Project.Root)}
 	if cfg.SecretEnv != "" {
 		w.Key = e.Get(cfg.SecretEnv)
 		e.secrets().Add(cfg.SecretEnv, w.Key)

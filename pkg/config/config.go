@@ -239,7 +239,6 @@ type Limits struct {
 	MaxPlanTasks       int           `key:"max_plan_tasks" is:"0.."`
 	MaxFacts           int           `key:"max_facts" is:"0.."`
 	SummarizeThreshold int           `key:"summarize_threshold" is:"0.."`
-	MaxNoteBytes       int           `key:"max_note_bytes" is:"0.."`
 	WarnPercent        int           `key:"warn_percent" is:"0..100"`
 }
 
@@ -325,5 +324,4 @@ type Notify struct {
 	RequireHTTPS bool     `key:"require_https"`
 	AllowHosts   []string `key:"allow_hosts"`
 	Events       []string `key:"events" is:"output|replan|replan_stopped|planning_failed|blocked|question|merge_approval|review_stuck|integration_failed|limit_warning|halted|checkpoint|breaker|goal_completed|goal_aborted|agent_unusable|role_unusable|config_invalid|policy_denied|alert"`
-	MaxPayload   int      `key:"max_payload" is:"1.."`
 }

@@ -426,3 +426,25 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+func TestARemovedSettingSaysWhatHoldsNow(t *testing.T) {
+	t.Parallel()
+	data := []byte("limits: {max_note_bytes: 9, cost_cents: 7}\nnotify: {max_payload: 100}\n")
+	cfg, warnings, err := Parse(data, ".liza/config.yaml", []string{"LIZA_LIMITS_MAX_NOTE_BYTES=5"})
+	if err != nil || cfg.Limits.CostCents != 7 {
+		t.Fatalf("the file cannot be used any more: %v", err)
+	}
+	var texts []string
+	for _, w := range warnings {
+		texts = append(texts, w.String())
+	}
+	slices.Sort(texts)
+	want := []string{
+		".liza/config.yaml:1: limits.max_note_bytes is no longer a setting: a note has 65536 bytes at most",
+		".liza/config.yaml:2: notify.max_payload is no longer a setting: a message has 1 MiB at most",
+		"LIZA_LIMITS_MAX_NOTE_BYTES: no longer a setting: a note has 65536 bytes at most",
+	}
+	if !slices.Equal(texts, want) {
+		t.Errorf("the warnings are %q, not %q", texts, want)
+	}
+}

@@ -157,7 +157,9 @@ func (d *decoder) wrong(key string, n *yaml.Node, expected string) {
 
 func (d *decoder) unknown(key string, n *yaml.Node, siblings []string) {
 	text := fmt.Sprintf("unknown key %s", key)
-	if near := nearest(n.Value, siblings); near != "" {
+	if now := removed[key]; now != "" {
+		text = fmt.Sprintf("%s is no longer a setting: %s", key, now)
+	} else if near := nearest(n.Value, siblings); near != "" {
 		text += "; nearest: " + join(parent(key), near)
 	} else if near := elsewhere(n.Value); near != "" {
 		text += "; nearest: " + near

@@ -43,7 +43,7 @@ func Default() *Config {
 		Secrets:   Secrets{Store: "file"},
 		Exec:      Exec{RerunAfterCrash: true},
 		Policy:    Policy{Callers: Names{}, UserKinds: []string{"code", "msg"}, MinFreeMB: 1024},
-		Notify:    Notify{RequireHTTPS: true, MaxPayload: 1 << 20},
+		Notify:    Notify{RequireHTTPS: true},
 		origins:   map[string]Origin{},
 		aliases:   map[string]string{},
 	}
@@ -74,7 +74,7 @@ func defaultLimits() Limits {
 		Timeout: Timeouts{Planner: 30 * m, Coder: 30 * m, CodeReviewer: 15 * m, Messenger: 2 * m, Summarizer: 5 * m},
 		Stall:   10 * m, ExecTimeout: 120 * time.Second, CheckTimeout: 300 * time.Second,
 		MaxOutputBytes: 1 << 20, MaxPlanTasks: 20, MaxFacts: 50, SummarizeThreshold: 30,
-		MaxNoteBytes: 65536, WarnPercent: 75,
+		WarnPercent: 75,
 	}
 }
 

@@ -112,7 +112,6 @@ var descriptions = map[string]string{
 	"limits.max_plan_tasks":                "Tasks of one plan.",
 	"limits.max_facts":                     "Facts until the summarizer makes fewer of them.",
 	"limits.summarize_threshold":           "Entries until the summarizer shortens them.",
-	"limits.max_note_bytes":                "Bytes of a human note.",
 	"limits.warn_percent":                  "Part of a limit at which people are warned.",
 	"prices":                               "Price of a model, by a part of PROGRAM:MODEL, the longest one counts: {in, out} in USD per million tokens; for programs that report tokens only.",
 	"prices.*.in":                          "USD per million tokens read.",
@@ -154,7 +153,6 @@ var descriptions = map[string]string{
 	"notify.require_https":      "Only https is allowed.",
 	"notify.allow_hosts":        "Hosts that are allowed although their address is private.",
 	"notify.events":             "Events that are sent; empty: all.",
-	"notify.max_payload":        "Bytes of one message.",
 }
 
 // Describe is one sentence about a key, "" when there is none.

@@ -107,6 +107,12 @@ var mapVariables = []string{"LIZA_AGENTS", "LIZA_LIMITS_TIMEOUT_MINUTES", "LIZA_
 // that begin with LIZA_ may belong to somebody else.
 func strangers(given map[string]string, known []string) []Warning {
 	var out []Warning
+	for key, now := range removed {
+		if _, set := given[variable(key)]; set {
+			delete(given, variable(key))
+			out = append(out, Warning{Variable: variable(key), Text: "no longer a setting: " + now})
+		}
+	}
 	for name := range given {
 		if near := nearest(name, known); near != "" && distance(name, near) <= 2 {
 			out = append(out, Warning{Variable: name, Text: "no such setting; nearest: " + near})

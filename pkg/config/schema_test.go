@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -61,27 +63,35 @@ func TestGeneratedTableOfSettings(t *testing.T) {
 	generated(t, path, before+tableBegin+table()+tableEnd+after)
 }
 
-// table has a line for each key, by section; the checks, which are alike, have three.
+// table has the settings to look at first, then a line for each key, by group and section;
+// the checks, which are alike, have three.
 func table() string {
 	var b strings.Builder
-	section := ""
-	checks := false
-	for _, v := range Default().Values() {
-		top, _, _ := strings.Cut(v.Key, ".")
-		if top != section {
-			section = top
-			fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| key | default | meaning |\n|---|---|---|\n", top, Describe(top))
-		}
-		key, value := v.Key, shownDefault(v.Value)
-		if strings.HasPrefix(key, "review.checks.") {
-			if checks && !strings.HasPrefix(key, "review.checks.build_passes.") {
-				continue
+	const heads = "| key | default | meaning |\n|---|---|---|\n"
+	values := Default().Values()
+	line := func(key, value, about string) { fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key, value, about) }
+	fmt.Fprintf(&b, "\n### The %d to look at first\n\n`liza config` shows them with the values that are in force.\n\n%s", len(First), heads)
+	for _, key := range First {
+		i := slices.IndexFunc(values, func(v Value) bool { return v.Key == key })
+		line(key, shownDefault(values[i].Value), values[i].About)
+	}
+	for _, g := range Groups {
+		fmt.Fprintf(&b, "\n### %s\n\n%s.\n", g.Name, strings.ToUpper(g.About[:1])+g.About[1:])
+		for _, section := range g.Sections {
+			fmt.Fprintf(&b, "\n`%s`: %s\n\n%s", section, Describe(section), heads)
+			for _, v := range values {
+				if top, _, _ := strings.Cut(v.Key, "."); top != section {
+					continue
+				}
+				key, value := v.Key, shownDefault(v.Value)
+				if rest, ok := strings.CutPrefix(key, "review.checks.build_passes."); ok {
+					key, value = "review.checks.NAME."+rest, map[string]string{"enabled": "true", "severity": "of the check", "command": "detected"}[rest]
+				} else if strings.HasPrefix(key, "review.checks.") {
+					continue
+				}
+				line(key, value, v.About)
 			}
-			checks = true
-			key = "review.checks.NAME." + key[strings.LastIndexByte(key, '.')+1:]
-			value = map[string]string{"enabled": "true", "severity": "of the check", "command": "detected"}[key[strings.LastIndexByte(key, '.')+1:]]
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key, value, v.About)
 	}
 	b.WriteString("\nOther names that are read: ")
 	for i, a := range aliases {
@@ -174,5 +184,36 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	checks := schema["properties"].(map[string]any)["review"].(map[string]any)["properties"].(map[string]any)["checks"].(map[string]any)
 	if checks["additionalProperties"] != false {
 		t.Error("any name of a check is allowed")
+	}
+}
+
+func TestEverySettingIsInOneGroup(t *testing.T) {
+	t.Parallel()
+	in := map[string]int{}
+	for _, g := range Groups {
+		for _, section := range g.Sections {
+			in[section]++
+		}
+	}
+	for f := range reflect.TypeFor[Config]().Fields() {
+		if section := f.Tag.Get("key"); section != "" && in[section] != 1 {
+			t.Errorf("section %s is in %d groups", section, in[section])
+		}
+		delete(in, f.Tag.Get("key"))
+	}
+	if len(in) > 0 {
+		t.Errorf("there are no sections %v", in)
+	}
+	known := map[string]bool{}
+	for _, v := range Default().Values() {
+		known[v.Key] = true
+	}
+	for _, key := range First {
+		if !known[key] {
+			t.Errorf("there is no setting %s", key)
+		}
+	}
+	if len(First) != 12 {
+		t.Errorf("%d settings come first, not twelve", len(First))
 	}
 }

@@ -19,6 +19,10 @@ import (
 	"unicode/utf8"
 )
 
+// MaxPayload is how many bytes a body has: receivers refuse larger ones, and the whole text is
+// on the board anyway.
+const MaxPayload = 1 << 20
+
 // Webhook is where notifications are posted.
 type Webhook struct {
 	URL          string

@@ -33,13 +33,17 @@ type Noted struct {
 	Already bool   `json:"already_done,omitempty"`
 }
 
+// maxNote is how many bytes a note may have. It goes into prompts, which have less room than
+// that; what is longer belongs into a file of the repository.
+const maxNote = 64 << 10
+
 // Note leaves a note for the planner, or for a task's next run.
 func (d *Desk) Note(ctx context.Context, in NoteInput) (Noted, error) {
 	if err := d.clean(text{"the note", &in.Text}); err != nil {
 		return Noted{}, err
 	}
-	if most := d.Config().Limits.MaxNoteBytes; most > 0 && len(in.Text) > most {
-		return Noted{}, usage("liza help note", "the note has %d bytes; %d is the limit (limits.max_note_bytes)", len(in.Text), most)
+	if len(in.Text) > maxNote {
+		return Noted{}, usage("liza help note", "the note has %d bytes; %d is the limit", len(in.Text), maxNote)
 	}
 	var out Noted
 	err := d.Update(ctx, "note", func(s *blackboard.State, a blackboard.Actor) error {
