@@ -86,8 +86,8 @@ var rules = map[string]rule{
 
 	"simulate": {level: 5, upTo: 4, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest", "merge"),
 		reason: "a run that did not happen, or happens again, goes through the verbs; no program is started"},
-	"upkeep": {level: 5, upTo: 4, but: imports("agent/scripted", "prompt", "watch", "store/storetest"),
-		reason: "it looks at what crashes and time leave and puts it right; it decides nothing about work"},
+	"upkeep": {level: 5, upTo: 4, but: imports("agent/scripted", "prompt", "store/storetest"),
+		reason: "it looks at a project as it is (doctor, validate, the facts of alerts) and puts right what is provably safe; it decides nothing about work"},
 
 	"git/gittest":   {level: 0, reason: "copies of a repository for tests; it knows the git command only"},
 	"verb/verbtest": {level: 5, upTo: 4, reason: "tests of merges and supervisors begin with a real project"},

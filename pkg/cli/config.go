@@ -268,9 +268,9 @@ func configProblems(err error) []problem {
 		return list
 	}
 	p := problem{Level: "error", Message: err.Error()}
-	if x, ok := asError[*config.ValueError](err); ok {
+	if x, ok := errors.AsType[*config.ValueError](err); ok {
 		p.Key, p.File, p.Line = x.Key, x.File, x.Line
-	} else if x, ok := asError[*config.FileError](err); ok {
+	} else if x, ok := errors.AsType[*config.FileError](err); ok {
 		p.File, p.Line = x.File, x.Line
 	}
 	return []problem{p}

@@ -10,13 +10,11 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/blackboard/audit"
 	"liza/pkg/config"
-	"liza/pkg/project"
 	"liza/pkg/prose"
 	"liza/pkg/store"
+	"liza/pkg/supervisor"
 	"liza/pkg/upkeep"
-	"liza/pkg/verb"
 )
 
 type doctorOptions struct {
@@ -47,29 +45,22 @@ type examined struct {
 	Findings []upkeep.Finding `json:"findings"`
 }
 
-// A doctor is one examination.
-type doctor struct {
-	env   *Env
-	desk  *verb.Desk
-	state *blackboard.State // the last valid one; nil when there is none
-	found []upkeep.Finding
-}
-
 func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	p, err := o.env.Find(ctx)
 	if err != nil {
 		return err
 	}
-	x := &doctor{env: o.env}
-	for _, look := range []func(context.Context, *project.Project){
-		x.config, x.open, x.git, x.identity, x.spec, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.processes, x.baseChecks(o.checks),
-	} {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		look(ctx, p)
+	x := &upkeep.Doctor{Project: p, Now: o.env.Now, Explain: sentence,
+		Say: func(text string) { o.env.Log().Info(text) }}
+	o.env.openConfig(x)
+	o.env.openBoard(ctx, x)
+	if x.Desk != nil {
+		x.Programs = programs(x.Desk.Config())
 	}
-	return o.show(x.found)
+	if err := x.Examine(ctx, o.checks); err != nil {
+		return err
+	}
+	return o.show(x.Found)
 }
 
 func (o *doctorOptions) show(found []upkeep.Finding) error {
@@ -101,49 +92,45 @@ func (o *doctorOptions) show(found []upkeep.Finding) error {
 	return &errDone{1}
 }
 
-func (x *doctor) add(check, severity, subject, next, evidence, format string, args ...any) {
-	x.found = append(x.found, upkeep.Finding{Check: check, Severity: severity, Subject: subject, Next: next, Evidence: evidence, Message: fmt.Sprintf(format, args...)})
-}
-
-// config says what is wrong with the configuration. A file that cannot be used stops every
+// openConfig says what is wrong with the configuration. A file that cannot be used stops every
 // command that writes; a reader takes the defaults.
-func (x *doctor) config(_ context.Context, p *project.Project) {
-	_, warnings, err := config.Load(p.Liza, x.env.Environ)
+func (e *Env) openConfig(x *upkeep.Doctor) {
+	_, warnings, err := config.Load(x.Project.Liza, e.Environ)
 	if err != nil {
 		r := explain(err)
-		x.add("config", upkeep.SeverityError, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
+		x.Add("config", upkeep.SeverityError, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
 	}
 	for _, w := range warnings {
-		x.add("config", upkeep.SeverityWarning, "configuration", "edit .liza/config.yaml", "", "%s", w)
+		x.Add("config", upkeep.SeverityWarning, "configuration", "edit .liza/config.yaml", "", "%s", w)
 	}
 	if err == nil && len(warnings) == 0 {
-		x.add("config", upkeep.SeverityOK, "configuration", "", "", "valid")
+		x.Add("config", upkeep.SeverityOK, "configuration", "", "", "valid")
 	}
 }
 
-// open opens the project as far as that goes, and finds the last valid state.
-func (x *doctor) open(ctx context.Context, p *project.Project) {
-	quiet := *x.env
+// openBoard opens the project as far as that goes, and finds the last valid state.
+func (e *Env) openBoard(ctx context.Context, x *upkeep.Doctor) {
+	quiet := *e
 	quiet.Stderr = nowhere{} // warnings are findings here
-	d, err := quiet.openAt(ctx, p, true)
+	d, err := quiet.openAt(ctx, x.Project, true)
 	if err != nil {
 		r := explain(err)
-		x.add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s", r.message)
+		x.Add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s", r.message)
 		return
 	}
-	x.desk = d
-	if x.state, err = d.View(ctx); err == nil {
-		for _, h := range x.env.hiddenSettings(p, d.Config(), x.state) {
-			x.add("config", upkeep.SeverityWarning, h.key, h.next, "", "%s", h.message)
+	x.Desk = d
+	if x.State, err = d.View(ctx); err == nil {
+		for _, h := range e.hiddenSettings(x.Project, d.Config(), x.State) {
+			x.Add("config", upkeep.SeverityWarning, h.key, h.next, "", "%s", h.message)
 		}
 		return
 	}
 	r := explain(err)
-	x.add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
+	x.Add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
 	if file, ok := d.Store.(*store.File); ok {
 		if last, lost := file.LastValid(ctx); lost == nil {
-			x.state = last
-			x.add("state", upkeep.SeverityInfo, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
+			x.State = last
+			x.Add("state", upkeep.SeverityInfo, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
 		}
 	}
 }
@@ -153,44 +140,16 @@ type nowhere struct{}
 
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-// board sums up what `liza validate` would say, and what crashes left.
-func (x *doctor) board(ctx context.Context, p *project.Project) {
-	if x.state == nil {
-		return
+// preflight says at the start of a team what is wrong; nothing of it keeps the team from its work.
+func (c *crew) preflight(ctx context.Context, s *blackboard.State) {
+	x := &upkeep.Doctor{Project: c.desk.Project, Desk: c.desk, State: s, Programs: programs(c.desk.Config()), Now: c.env.Now, Explain: sentence}
+	for _, f := range x.Preflight(ctx) {
+		c.screen.line(supervisor.Line{Time: c.env.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Message, listWidth), nextText(f.Next))})
 	}
-	if file, ok := x.desk.Store.(*store.File); ok {
-		in := &place{name: ".liza/state.yaml", root: p.Root, store: file, project: p, repo: x.desk.Repo}
-		i, err := file.Inspect(ctx)
-		if err == nil {
-			var facts audit.Facts
-			if facts, err = x.env.validationFacts(ctx, in, i, false); err == nil {
-				x.violations(in.result(i.Locate(audit.Validate(i.State, i.Previous, facts))))
-			}
-		}
-		if err != nil && ctx.Err() == nil {
-			if _, invalid := asError[*store.InvalidError](err); !invalid { // that was told
-				x.add("state", upkeep.SeverityError, "state.yaml", "liza validate", "", "cannot validate: %v", err)
-			}
-		}
-	}
-	x.found = append(x.found, upkeep.Examine(ctx, x.desk, x.state)...)
 }
 
-func (x *doctor) violations(v validated) {
-	say := func(severity string, n int, what string) {
-		i := slices.IndexFunc(v.Violations, func(x blackboard.Violation) bool {
-			return (x.Severity == blackboard.SeverityWarning) == (severity == upkeep.SeverityWarning)
-		})
-		first := strings.TrimSpace(violationLine(v.Violations[i]))
-		x.add("state", severity, "state.yaml", "liza validate", first, "the board breaks %s", prose.Count(n, what))
-	}
-	if v.Errors > 0 {
-		say(upkeep.SeverityError, v.Errors, "rule")
-	}
-	if v.Warnings > 0 {
-		say(upkeep.SeverityWarning, v.Warnings, "recommendation")
-	}
-	if v.Errors+v.Warnings == 0 {
-		x.add("state", upkeep.SeverityOK, "state.yaml", "", "", "revision %d is valid", x.state.Revision)
-	}
+// sentence is what is said about an error, and the command that helps.
+func sentence(err error) (message, next string) {
+	r := explain(err)
+	return r.message, r.next
 }

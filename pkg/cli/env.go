@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -420,13 +419,6 @@ func (e *usageError) Error() string { return e.message }
 
 func usagef(next, format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...), next: next}
-}
-
-// asError is errors.As for one type.
-func asError[T error](err error) (T, bool) {
-	var t T
-	ok := errors.As(err, &t)
-	return t, ok
 }
 
 // printRaw prints JSON as it is, or with --json inside the usual object.

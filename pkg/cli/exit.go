@@ -56,36 +56,36 @@ type report struct {
 // explain turns an error into its report. It is the one place that does (guideline 20).
 func explain(err error) report {
 	r := report{code: 1, message: strings.TrimSpace(err.Error())}
-	if x, ok := asError[*blackboard.Refusal](err); ok {
+	if x, ok := errors.AsType[*blackboard.Refusal](err); ok {
 		r.code, r.next = int(x.Exit), x.Next
-	} else if x, ok := asError[*usageError](err); ok {
+	} else if x, ok := errors.AsType[*usageError](err); ok {
 		r.code, r.next = 2, x.next
-	} else if x, ok := asError[*project.Error](err); ok {
+	} else if x, ok := errors.AsType[*project.Error](err); ok {
 		r.next = x.Next
 		if errors.Is(err, project.ErrInitialised) {
 			r.code = 4
 		}
-	} else if _, ok := asError[*store.LockedError](err); ok {
+	} else if _, ok := errors.AsType[*store.LockedError](err); ok {
 		r.code, r.next = 5, "liza status"
-	} else if _, ok := asError[*safefile.HeldError](err); ok {
+	} else if _, ok := errors.AsType[*safefile.HeldError](err); ok {
 		r.code, r.next = 5, "liza status"
-	} else if _, ok := asError[*store.WentBackError](err); ok {
+	} else if _, ok := errors.AsType[*store.WentBackError](err); ok {
 		r.code, r.next = 3, "liza restore --list"
-	} else if _, ok := asError[*store.ConflictError](err); ok {
+	} else if _, ok := errors.AsType[*store.ConflictError](err); ok {
 		r.code, r.next = 3, "liza edit"
-	} else if _, ok := asError[*store.NoSnapshotError](err); ok {
+	} else if _, ok := errors.AsType[*store.NoSnapshotError](err); ok {
 		r.next = "liza restore --list"
-	} else if _, ok := asError[*store.InvalidError](err); ok {
+	} else if _, ok := errors.AsType[*store.InvalidError](err); ok {
 		if r.code, r.next = 3, "liza validate"; errors.Is(err, store.ErrCut) {
 			r.next = "liza restore --list"
 		}
-	} else if x, ok := asError[*seal.NoKeyError](err); ok {
+	} else if x, ok := errors.AsType[*seal.NoKeyError](err); ok {
 		r.code, r.next = 4, x.Next()
-	} else if _, ok := asError[*store.VersionError](err); ok {
+	} else if _, ok := errors.AsType[*store.VersionError](err); ok {
 		r.code, r.next = 3, "liza version"
-	} else if _, ok := asError[*config.KeyError](err); ok {
+	} else if _, ok := errors.AsType[*config.KeyError](err); ok {
 		r.code, r.next = 2, "liza config show"
-	} else if x, ok := asError[*config.ValueError](err); ok {
+	} else if x, ok := errors.AsType[*config.ValueError](err); ok {
 		r.code, r.next = 3, "edit "+cmp.Or(x.File, ".liza/config.yaml")
 		switch x.Variable {
 		case "":
@@ -94,13 +94,13 @@ func explain(err error) report {
 		default:
 			r.next = "unset " + x.Variable
 		}
-	} else if x, ok := asError[*config.FileError](err); ok {
+	} else if x, ok := errors.AsType[*config.FileError](err); ok {
 		r.code, r.next = 3, "edit "+cmp.Or(x.File, ".liza/config.yaml")
-	} else if x, ok := asError[*merge.FailedError](err); ok {
+	} else if x, ok := errors.AsType[*merge.FailedError](err); ok {
 		r.next = "liza show " + x.Result.Task
-	} else if x, ok := asError[*merge.MoveError](err); ok {
+	} else if x, ok := errors.AsType[*merge.MoveError](err); ok {
 		r.next = nextOfMove(x)
-	} else if _, ok := asError[*git.UnsavedError](err); ok {
+	} else if _, ok := errors.AsType[*git.UnsavedError](err); ok {
 		r.next = "git status"
 	}
 	switch {
@@ -142,7 +142,7 @@ func withoutNext(message string) (rest, next string) {
 
 // fail shows an error and returns the exit code.
 func (e *Env) fail(err error) int {
-	if x, ok := asError[*errDone](err); ok {
+	if x, ok := errors.AsType[*errDone](err); ok {
 		return x.code
 	}
 	r := explain(err)

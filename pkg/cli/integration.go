@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -154,7 +155,7 @@ func (o *syncOptions) run(ctx context.Context, _ []string) error {
 
 // failMove shows why the branch was not moved, in JSON with the files or the log beside the error.
 func (e *Env) failMove(err error) error {
-	if x, ok := asError[*merge.MoveError](err); ok && e.JSON {
+	if x, ok := errors.AsType[*merge.MoveError](err); ok && e.JSON {
 		return e.failWith(explain(err), x)
 	}
 	return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"liza/pkg/blackboard"
@@ -28,7 +29,7 @@ func (e *Env) lookAt(ctx context.Context) (d *verb.Desk, s *blackboard.State, st
 // lastValid is the state, or the last valid one together with what is wrong with the file.
 func lastValid(ctx context.Context, d *verb.Desk) (s *blackboard.State, stale error, err error) {
 	s, err = d.View(ctx)
-	if _, damaged := asError[*store.InvalidError](err); !damaged {
+	if _, damaged := errors.AsType[*store.InvalidError](err); !damaged {
 		return s, nil, err
 	}
 	file, ok := d.Store.(*store.File)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -41,7 +42,7 @@ func (o *mergeOptions) run(ctx context.Context, args []string) error {
 		return o.runAgain(ctx, d, strings.Join(args, ""))
 	}
 	results, err := d.Merge(ctx, strings.Join(args, ""))
-	_, failed := asError[*merge.FailedError](err)
+	_, failed := errors.AsType[*merge.FailedError](err)
 	if err != nil && !failed && (len(args) > 0 || len(results) == 0) {
 		return err // nothing was merged that could be shown
 	}

@@ -76,9 +76,9 @@ func (e event) env() *Env {
 // look is one pass of a watcher.
 func (e event) look() {
 	e.t.Helper()
-	w, err := e.env().watcher(e.t.Context())
+	d, err := e.env().Reader(e.t.Context())
 	if err == nil {
-		_, err = w.Pass(e.t.Context())
+		_, err = e.env().watcherOf(d).Pass(e.t.Context())
 	}
 	e.must(nil, err)
 }

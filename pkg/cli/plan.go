@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -145,7 +146,7 @@ func (e *Env) readText(name string) ([]byte, error) {
 
 // errText is what an error of the file system says, without the path.
 func errText(err error) string {
-	if p, ok := asError[*os.PathError](err); ok {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err.Error()
 	}
 	return fmt.Sprint(err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	urfave "github.com/urfave/cli/v3"
 
@@ -100,7 +101,7 @@ func (o *registrationOptions) heartbeat(ctx context.Context, _ []string) error {
 // forAnAgent helps a person who forgot to say for which agent: whatever refused, the
 // command that would do is named. A process inside of an agent is told so (G04).
 func (e *Env) forAnAgent(err error, c verb.Caller, command, who string) error {
-	r, ok := asError[*blackboard.Refusal](err)
+	r, ok := errors.AsType[*blackboard.Refusal](err)
 	if !ok || c.As != "" || c.AgentID != "" || r.Guard == "G04" {
 		return err
 	}

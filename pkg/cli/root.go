@@ -8,6 +8,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -102,7 +103,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 	if err == nil {
 		return 0
 	}
-	if _, ok := asError[*usageError](err); ok && wantsJSON(args) {
+	if _, ok := errors.AsType[*usageError](err); ok && wantsJSON(args) {
 		e.JSON = true // the option may stand behind the one that was wrong
 	}
 	e.unsaved(err)

@@ -69,7 +69,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	c.screen = o.env.newScreen()
 	c.screen.colour = c.screen.colour && !o.plain
 	if !o.quiet {
-		o.env.preflight(ctx, c, s)
+		c.preflight(ctx, s)
 	}
 	if err := c.greet(ctx, s); err != nil {
 		return err

@@ -88,7 +88,7 @@ func (o *stepOptions) run(ctx context.Context, task string) error {
 
 func (o *stepOptions) merge(ctx context.Context, d *verb.Desk, task string) error {
 	results, err := d.Merge(ctx, task)
-	if _, failed := asError[*merge.FailedError](err); err != nil && !failed || len(results) == 0 {
+	if _, failed := errors.AsType[*merge.FailedError](err); err != nil && !failed || len(results) == 0 {
 		return err
 	}
 	if err != nil && o.env.JSON {

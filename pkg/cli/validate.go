@@ -3,34 +3,25 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/blackboard/audit"
+	"liza/pkg/git"
+	"liza/pkg/history"
+	"liza/pkg/project"
 	"liza/pkg/prose"
 	"liza/pkg/store"
+	"liza/pkg/upkeep"
 )
 
 type validateOptions struct {
 	env         *Env
 	noSpecFiles bool
 	fix         bool
-}
-
-// validated is the result of `liza validate`.
-type validated struct {
-	File       string                 `json:"file"`
-	Valid      bool                   `json:"valid"`
-	Errors     int                    `json:"errors"`
-	Warnings   int                    `json:"warnings"`
-	Violations []blackboard.Violation `json:"violations"`
-	Fixed      []string               `json:"fixed,omitempty"`
-
-	restore bool // an older state helps: this one cannot be read, or lacks what was there
 }
 
 func newValidate(env *Env) *urfave.Command {
@@ -49,11 +40,12 @@ func newValidate(env *Env) *urfave.Command {
 }
 
 func (o *validateOptions) run(ctx context.Context, args []string) error {
-	p, err := o.env.placeOf(ctx, args)
+	p, err := o.env.boardOf(ctx, args)
 	if err != nil {
 		return err
 	}
-	v, err := o.check(ctx, p)
+	p.Now, p.SkipSpecFiles = o.env.Now, o.noSpecFiles || o.env.Get("SKIP_SPEC_FILE_CHECK") == "true"
+	v, err := p.Validate(ctx)
 	if err == nil && o.fix {
 		v, err = o.repair(ctx, p, v)
 	}
@@ -63,63 +55,18 @@ func (o *validateOptions) run(ctx context.Context, args []string) error {
 	return o.show(v)
 }
 
-func (o *validateOptions) check(ctx context.Context, p *place) (validated, error) {
-	i, err := p.store.Inspect(ctx)
-	if err != nil {
-		return p.unreadable(err)
-	}
-	facts, err := o.env.validationFacts(ctx, p, i, o.noSpecFiles)
-	if err != nil {
-		return validated{}, err
-	}
-	return p.result(i.Locate(audit.Validate(i.State, i.Previous, facts))), nil
-}
-
-// repair mends what Repair is sure of, in one write, and checks again.
-func (o *validateOptions) repair(ctx context.Context, p *place, before validated) (validated, error) {
-	if p.project == nil {
+func (o *validateOptions) repair(ctx context.Context, p *upkeep.Board, before upkeep.Validated) (upkeep.Validated, error) {
+	if p.Project == nil {
 		return before, usagef("liza validate --fix", "--fix repairs the board of a project, not a file outside of one")
 	}
 	if err := o.env.personOnly(ctx, "repair the board"); err != nil {
 		return before, err
 	}
-	i, err := p.store.Inspect(ctx)
-	if err != nil {
-		return before, nil // what does not parse cannot be repaired; it was reported
-	}
-	facts, err := o.env.validationFacts(ctx, p, i, o.noSpecFiles)
-	if err != nil {
-		return before, err
-	}
-	var done []string
-	err = p.store.Update(ctx, store.Op{Name: "validate --fix", Agent: blackboard.Human}, func(s *blackboard.State) error {
-		done = audit.Repair(s, facts)
-		for _, line := range done {
-			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(o.env.Now()), Agent: blackboard.Human, Action: "edited_by_hand", Detail: "validate --fix: " + line})
-		}
-		return nil
-	})
-	if err != nil {
-		return before, err
-	}
-	after, err := o.check(ctx, p)
-	if after.Fixed = done; before.has("V57") && !after.has("V57") {
-		after.Fixed = append(after.Fixed, "log.yaml: the end that no state belongs to was cut (V57)")
-	}
-	return after, err
+	return p.Repair(ctx, before)
 }
 
-func (o *validateOptions) show(v validated) error {
-	next := "edit " + v.File
-	if v.File == boardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && !x.Fixable }) {
-		next = "liza validate --fix"
-	}
-	if v.File == boardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && x.Rule != ruleJournal }) {
-		next = nextSeal
-	}
-	if v.restore && v.File == boardName {
-		next = "liza restore --list"
-	}
+func (o *validateOptions) show(v upkeep.Validated) error {
+	next := v.Next()
 	message := fmt.Sprintf("%s is not valid: %s", v.File, counts(v))
 	switch {
 	case o.env.JSON && v.Valid:
@@ -132,7 +79,7 @@ func (o *validateOptions) show(v validated) error {
 		fmt.Fprintf(&b, "FIXED %s\n", line)
 	}
 	for _, x := range v.Violations {
-		b.WriteString(violationLine(x))
+		b.WriteString(upkeep.ViolationLine(x))
 	}
 	if len(v.Violations) > 0 {
 		fmt.Fprintf(&b, "%s\n", counts(v))
@@ -146,67 +93,58 @@ func (o *validateOptions) show(v validated) error {
 	return &errDone{3}
 }
 
-// violationLine is "ERROR V08 task-3 (line 41): CLAIMED without assigned_to".
-func violationLine(v blackboard.Violation) string {
-	word, message, place := "ERROR", v.Message, ""
-	if v.Severity == blackboard.SeverityWarning {
-		word = "WARNING"
-	}
-	if len(v.Subjects) > 0 {
-		place = " " + v.Subjects[0]
-		for _, prefix := range []string{"task ", "agent ", ""} {
-			if rest, ok := strings.CutPrefix(message, prefix+v.Subjects[0]+": "); ok {
-				message = rest
-				break
-			}
-		}
-	}
-	if v.Line > 0 {
-		place += fmt.Sprintf(" (line %d)", v.Line)
-	}
-	return fmt.Sprintf("%s %s%s: %s\n", word, v.Rule, place, message)
-}
-
-func counts(v validated) string {
+func counts(v upkeep.Validated) string {
 	return prose.Count(v.Errors, "error") + ", " + prose.Count(v.Warnings, "warning")
 }
 
-func (v validated) has(rule string) bool {
-	return slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return x.Rule == rule })
-}
-
-// result counts what was found in the place's file.
-func (p *place) result(found []blackboard.Violation) validated {
-	v := validated{File: p.name, Violations: found}
-	if v.Violations == nil {
-		v.Violations = []blackboard.Violation{}
+// boardOf is the place of the file that was named, else of the project's state.
+func (e *Env) boardOf(ctx context.Context, args []string) (*upkeep.Board, error) {
+	if len(args) == 0 {
+		found, err := e.Find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return e.boardIn(ctx, found)
 	}
-	for _, x := range found {
-		if x.Severity == blackboard.SeverityWarning {
-			v.Warnings++
-		} else {
-			v.Errors++
+	file := args[0]
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(e.Dir, file)
+	}
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return nil, usagef("liza validate FILE", "%s is no file that can be read", args[0])
+	}
+	p := &upkeep.Board{Name: args[0]}
+	if filepath.Base(filepath.Dir(file)) == ".liza" {
+		p.Root = filepath.Dir(filepath.Dir(file))
+		if found, err := project.At(p.Root); err == nil && found.State() == realFile(file) {
+			return e.boardIn(ctx, found)
 		}
 	}
-	v.Valid = v.Errors == 0
-	return v
+	var err error
+	p.Store, err = store.Open(store.Options{Path: file, GitDir: filepath.Join(filepath.Dir(file), ".no-git-dir"), Now: e.Now})
+	return p, err
 }
 
-// unreadable makes violations of what keeps the file from being read (V01, V02).
-func (p *place) unreadable(err error) (validated, error) {
-	if x, ok := asError[*store.InvalidError](err); ok {
-		v := p.result(x.Violations)
-		v.restore = true
-		return v, nil
+func realFile(path string) string {
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
 	}
-	if x, ok := asError[*store.VersionError](err); ok {
-		message := "version is " + x.Version + "; this program reads 1"
-		if x.Version == "" {
-			message = "version is missing; this program reads 1"
-		}
-		v := p.result([]blackboard.Violation{{Rule: "V02", Severity: blackboard.SeverityError, Path: "version", Subjects: []string{"version"}, Message: message}})
-		v.restore = x.Version == ""
-		return v, nil
+	return path
+}
+
+func (e *Env) boardIn(ctx context.Context, found *project.Project) (*upkeep.Board, error) {
+	cfg, err := e.config(found, true)
+	if err != nil {
+		return nil, err
 	}
-	return validated{}, fmt.Errorf("cannot read %s: %v", filepath.Base(p.name), err)
+	s, err := e.store(found, cfg, &history.Archive{Dir: found.ArchiveDir()})
+	if err != nil {
+		return nil, err
+	}
+	proc := e.processes()
+	p := &upkeep.Board{Name: upkeep.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
+	if repo, err := git.Open(ctx, found.Root); err == nil {
+		p.Repo = repo
+	}
+	return p, nil
 }

@@ -42,19 +42,20 @@ func (o *watchOptions) run(ctx context.Context, _ []string) error {
 	if o.env.JSON && !o.once {
 		return usagef("liza watch --once --json", "--json needs --once: exactly one object is printed")
 	}
-	w, err := o.env.watcher(ctx)
+	d, err := o.env.Reader(ctx)
 	if err != nil {
 		return err
 	}
+	w := o.env.watcherOf(d)
 	if o.notify {
 		w.Sinks = append(w.Sinks, o.env.desktop())
-		defer o.env.deliverBeside(ctx, w.desk)()
+		defer o.env.deliverBeside(ctx, d)()
 	}
 	if o.once {
 		return o.show(w.Pass(ctx))
 	}
 	w.Sinks = append(w.Sinks, &lines{out: o.env.Stdout, colour: o.env.colour()})
-	w.Run(ctx, w.changes(ctx))
+	w.Run(ctx, d.Store.Watch(ctx))
 	return &errDone{130}
 }
 
@@ -125,7 +126,7 @@ func (e *Env) watchBeside(ctx context.Context, c *crew) (end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.Run(ctx, w.changes(ctx))
+		w.Run(ctx, c.desk.Store.Watch(ctx))
 	}()
 	return func() {
 		cancel()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,8 +17,24 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/upkeep"
+	"liza/pkg/verb"
 	"liza/pkg/watch"
 )
+
+// watcherOf watches the project of a desk. An agent's process only looks: stopping the
+// sprint at its deadline is for people's processes and for the team.
+func (e *Env) watcherOf(d *verb.Desk) *watch.Watcher {
+	w := &watch.Watcher{Files: e.alertFiles(d.Project), Sinks: []watch.Sink{alertMail{e, d.Project}}, Look: upkeep.Observe(d, time.Now()).Facts,
+		Problem: func(err error) { e.Log().Warn(err.Error()) }}
+	if d.Caller.AgentID == "" && d.Caller.As == "" {
+		w.Deadline = func(ctx context.Context, message string) error {
+			_, err := d.SystemCheckpoint(ctx, message)
+			return err
+		}
+	}
+	return w
+}
 
 // alertsWait is how long another watcher is waited for.
 const alertsWait = 10 * time.Second
@@ -85,9 +102,9 @@ func (e *Env) lockRemoved(p *project.Project) func(path string) {
 // or the refusal of an event that would have removed it (G75).
 func (e *Env) unsaved(err error) {
 	subject := ""
-	if x, ok := asError[*git.UnsavedError](err); ok {
+	if x, ok := errors.AsType[*git.UnsavedError](err); ok {
 		subject = x.ID
-	} else if x, ok := asError[*blackboard.Refusal](err); ok && x.Guard == "G75" {
+	} else if x, ok := errors.AsType[*blackboard.Refusal](err); ok && x.Guard == "G75" {
 		subject = ".worktrees"
 		if _, after, found := strings.Cut(x.Message, "the work of "); found {
 			subject, _, _ = strings.Cut(after, ":")

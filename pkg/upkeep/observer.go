@@ -1,4 +1,4 @@
-package cli
+package upkeep
 
 import (
 	"context"
@@ -19,43 +19,8 @@ import (
 	"liza/pkg/watch"
 )
 
-// watcher is a watch.Watcher with the eyes of one project.
-type watcher struct {
-	watch.Watcher
-	lookout
-}
-
-// watcher opens the project for `liza watch`.
-func (e *Env) watcher(ctx context.Context) (*watcher, error) {
-	d, err := e.Reader(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e.watcherOf(d), nil
-}
-
-// watcherOf watches the project of a desk. An agent's process only looks: stopping the
-// sprint at its deadline is for people's processes and for the team.
-func (e *Env) watcherOf(d *verb.Desk) *watcher {
-	w := &watcher{lookout: lookout{env: e, desk: d, began: time.Now()}}
-	w.Files = e.alertFiles(d.Project)
-	w.Sinks = []watch.Sink{alertMail{e, d.Project}}
-	w.Look = w.facts
-	w.Problem = func(err error) { e.Log().Warn(err.Error()) }
-	if d.Caller.AgentID == "" && d.Caller.As == "" {
-		w.Deadline = func(ctx context.Context, message string) error {
-			_, err := d.SystemCheckpoint(ctx, message)
-			return err
-		}
-	}
-	return w
-}
-
-func (w *watcher) changes(ctx context.Context) <-chan struct{} { return w.desk.Store.Watch(ctx) }
-
-// lookout gathers the facts of alerts: from the board, control files, processes, git and disk.
-type lookout struct {
-	env   *Env
+// Observer gathers the facts of alerts: from the board, control files, processes, git and disk.
+type Observer struct {
 	desk  *verb.Desk
 	began time.Time
 	clock watch.Clock
@@ -65,9 +30,13 @@ type lookout struct {
 	journal    journalFacts
 }
 
-func (l *lookout) facts(ctx context.Context) watch.Facts {
+// Observe begins to look at the project of a desk. began has a monotonic clock.
+func Observe(d *verb.Desk, began time.Time) *Observer { return &Observer{desk: d, began: began} }
+
+// Facts are what the rules of alerts look at.
+func (l *Observer) Facts(ctx context.Context) watch.Facts {
 	d, cfg := l.desk, l.desk.Config()
-	f := watch.Facts{Now: l.env.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}
+	f := watch.Facts{Now: d.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}
 	f.Violations = l.validate(ctx)
 	f.State = l.state(ctx)
 	if f.State == nil {
@@ -107,7 +76,7 @@ func (l *lookout) facts(ctx context.Context) watch.Facts {
 }
 
 // state is the snapshot, the last valid one when the file is damaged, nil without any.
-func (l *lookout) state(ctx context.Context) *blackboard.State {
+func (l *Observer) state(ctx context.Context) *blackboard.State {
 	s, err := l.desk.View(ctx)
 	if err == nil {
 		return s
@@ -130,7 +99,7 @@ const settle = 100 * time.Millisecond
 
 // validate gives all violations. An error that was not there at the last look counts when
 // it is there a moment later as well.
-func (l *lookout) validate(ctx context.Context) []blackboard.Violation {
+func (l *Observer) validate(ctx context.Context) []blackboard.Violation {
 	found, err := l.validateNow(ctx)
 	if err == nil && slices.ContainsFunc(found, func(v blackboard.Violation) bool { return isError(v) && !contains(l.violations, v) }) {
 		pause := time.NewTimer(settle)
@@ -158,19 +127,18 @@ func contains(list []blackboard.Violation, v blackboard.Violation) bool {
 	})
 }
 
-func (l *lookout) validateNow(ctx context.Context) ([]blackboard.Violation, error) {
-	d := l.desk
-	file, ok := d.Store.(*store.File)
-	if !ok {
+func (l *Observer) validateNow(ctx context.Context) ([]blackboard.Violation, error) {
+	p := BoardOf(l.desk)
+	if p == nil {
 		return nil, nil
 	}
-	p := &place{name: filepath.Join(".liza", "state.yaml"), root: d.Project.Root, store: file, project: d.Project, repo: d.Repo, looked: &l.looked}
-	i, err := file.Inspect(ctx)
+	p.looked = &l.looked
+	i, err := p.Store.Inspect(ctx)
 	if err != nil {
 		v, err := p.unreadable(err)
-		return withExcerpt(d.Project.State(), v.Violations), err
+		return withExcerpt(p.Project.State(), v.Violations), err
 	}
-	facts, err := l.env.validationFacts(ctx, p, i, false)
+	facts, err := p.facts(ctx, i)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +181,7 @@ func lastActivity(p *project.Project) time.Time {
 }
 
 // lock is who holds the lock of the state now. A name that a killed writer left is none.
-func (l *lookout) lock() *watch.Lock {
+func (l *Observer) lock() *watch.Lock {
 	h, held := safefile.CurrentHolder(l.desk.Project.Lock())
 	if !held || h.Since.IsZero() {
 		return nil
@@ -281,7 +249,7 @@ func lastGiveUps(gaveUp, registered []blackboard.Entry) []watch.GaveUp {
 }
 
 // git adds what the repository says; what cannot be found out stays unknown.
-func (l *lookout) git(ctx context.Context, f *watch.Facts) {
+func (l *Observer) git(ctx context.Context, f *watch.Facts) {
 	repo, s := l.desk.Repo, f.State
 	if repo == nil {
 		return

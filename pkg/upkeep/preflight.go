@@ -1,0 +1,111 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"liza/pkg/agent"
+	"liza/pkg/blackboard"
+	"liza/pkg/project"
+	"liza/pkg/verb"
+)
+
+// What is said where git does not know who commits.
+const (
+	NoIdentity   = "git does not know who commits here; agents sign with their id (coder-1 <coder-1@localhost>), merges are by Liza <liza@localhost>"
+	TellIdentity = "git config user.name 'YOUR NAME' && git config user.email YOU@EXAMPLE.COM"
+)
+
+// identity looks whether git knows whose commits are made.
+func (x *Doctor) identity(ctx context.Context, _ *project.Project) {
+	if x.Desk == nil || x.Desk.Repo == nil {
+		return
+	}
+	switch known, err := x.Desk.Repo.KnowsIdentity(ctx); {
+	case err != nil:
+		x.Add("identity", SeverityWarning, "git", "git config --list", "", "%v", err)
+	case !known:
+		x.Add("identity", SeverityWarning, "git", TellIdentity, "", "%s", NoIdentity)
+	default:
+		x.Add("identity", SeverityOK, "git", "", "", "git knows who commits here")
+	}
+}
+
+// spec looks whether agents see the spec of the goal as the person does.
+func (x *Doctor) spec(ctx context.Context, p *project.Project) {
+	if x.Desk == nil || x.Desk.Repo == nil || x.State == nil || x.State.Goal == nil || x.State.Goal.Status != blackboard.InProgress || x.State.Goal.SpecRef == "" {
+		return
+	}
+	spec := x.State.Goal.SpecRef
+	if _, err := verb.SpecFile(p.Root, spec); err != nil {
+		return // the rules of the board name it
+	}
+	if err := verb.SpecCommitted(ctx, p, x.Desk.Repo, spec); err != nil {
+		message, next := x.Explain(err)
+		x.Add("spec", SeverityWarning, spec, next, "", "%s", message)
+		return
+	}
+	x.Add("spec", SeverityOK, spec, "", "", "committed as it stands")
+}
+
+// behind is for the short form; the long one has it among what it says of the branch.
+func (x *Doctor) behind(ctx context.Context, _ *project.Project) {
+	if base, n, err := x.Desk.Behind(ctx, x.State); err == nil && n > 0 {
+		x.Add("integration", SeverityWarning, x.State.IntegrationBranch(), "liza sync", "", "%s", BehindText(x.State.IntegrationBranch(), base, n))
+	}
+}
+
+// inWorktrees looks at the project's own agent programs as a coder would find them: from a
+// worktree, which has the files of the integration branch and no others.
+func (x *Doctor) inWorktrees(ctx context.Context, p *project.Project) {
+	if x.Desk == nil || x.Desk.Repo == nil || x.State == nil {
+		return
+	}
+	tip, err := x.Desk.Repo.BranchTip(ctx, x.State.IntegrationBranch())
+	if err != nil {
+		return // told with the branch
+	}
+	custom := x.Programs
+	for _, name := range slices.Sorted(maps.Keys(custom)) {
+		before := len(x.Found)
+		command := custom[name].Command
+		for i, a := range command {
+			if filepath.IsAbs(a) || strings.Contains(a, "{{") || strings.HasPrefix(a, "-") || !filepath.IsLocal(strings.TrimPrefix(a, "./")) {
+				continue
+			}
+			path := filepath.Join(p.Root, a)
+			here := isRegular(path)
+			switch {
+			case i == 0 && strings.Contains(a, "/"):
+				if _, err := exec.LookPath(path); err != nil {
+					x.Add("agent", SeverityError, name, "ls -l "+a, "", "the program %s of agents.%s is not an executable file of the project", a, name)
+				}
+			case i == 0 || agent.Relative(a) && here || !agent.Relative(a) && !here:
+			default:
+				if has, _, err := x.Desk.Repo.SameIn(ctx, tip, tip, filepath.ToSlash(filepath.Clean(a))); err != nil || has {
+					continue
+				}
+				if here {
+					x.Add("agent", SeverityWarning, name, fmt.Sprintf("write ./%s in agents.%s.command", a, name), "",
+						"%s is a file of the project, but not of the worktrees in which coders and reviewers run: ./%s is taken from the project", a, a)
+				} else {
+					x.Add("agent", SeverityWarning, name, "edit agents."+name+".command in .liza/config.yaml", "", "the file %s of its command is neither in the project nor committed", a)
+				}
+			}
+		}
+		if len(command) > 0 && len(x.Found) == before {
+			x.Add("agent", SeverityOK, name, "", "", "its command is found from a worktree too")
+		}
+	}
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
