@@ -236,7 +236,7 @@ type switcher struct {
 }
 
 // insertion puts text before an offset, after having left out some bytes there. Of several at
-// one offset those that close stand before those that open; an outer one opens first and closes last.
+// one offset those that close are before those that open; an outer one opens first and closes last.
 type insertion struct {
 	at, skip int
 	text     string

@@ -19,7 +19,7 @@ import (
 type mutant struct {
 	Name  string
 	File  string // below the module's root
-	From  string // stands exactly once in the file
+	From  string // is exactly once in the file
 	To    string
 	Tests string // arguments of go test: a package and, mostly, -run
 }

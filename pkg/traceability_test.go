@@ -26,7 +26,7 @@ const (
 )
 
 // notYet are the cases of the protocol that belong to work that is still to come, and why.
-// A case that has a test does not stand here. Cases of roles and knowledge need no entry.
+// A case that has a test is not here. Cases of roles and knowledge need no entry.
 var notYet = map[string]string{}
 
 // A testCase is one line of the list of cases.
@@ -95,7 +95,7 @@ var mention = regexp.MustCompile(`\b([PKLCN])-([0-9]{2,3})(?:\s+(?:(?:#|//)\s+)?
 // named is a test that has the id of its case in its name: TestP047TheSameCoderGoesOn.
 var named = regexp.MustCompile(`(?m)^func Test([PKLCN])([0-9]{2,3})[A-Z]`)
 
-// mentioned calls found with every id in the text and where it stands.
+// mentioned calls found with every id in the text and where it is.
 func mentioned(text []byte, found func(id string, offset int)) {
 	for _, m := range mention.FindAllSubmatchIndex(text, -1) {
 		letter, digits := text[m[2]:m[3]], string(text[m[4]:m[5]])

@@ -53,7 +53,7 @@ type Command struct {
 // events, once; nobody else searches output for words.
 type Reader interface {
 	// Line takes one line of stdout without its newline; the bytes are valid during the call
-	// only. It tells whether the program has, as far as is known now, said its last word.
+	// only. It reports whether the program has, as far as is known now, said its last word.
 	Line(line []byte) (ended bool)
 	// End is called once, after the last line. It fills in what the output tells; ExitCode,
 	// Signal, Tail, Seconds and what follows are Run's.

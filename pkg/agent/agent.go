@@ -11,7 +11,7 @@ type Spec struct {
 	Prompt     string   // the exact bytes handed over
 	PromptFile string   // the file that holds them, for programs that read a file
 	SchemaFile string   // the file with the exit command's JSON Schema, for programs that enforce one
-	Env        []string // NAME=value, added last: the LIZA_* variables of this run (cli 5)
+	Env        []string // NAME=value, added last: the LIZA_* variables of this run (specs/cli.md#5)
 	Unset      []string // names of inherited variables to leave out; a trailing * stands for any ending
 
 	Model    string // "" = the program's own default
@@ -74,13 +74,13 @@ const (
 	ContextFull Outcome = "context_full" // the conversation no longer fits into the model's context
 )
 
-// Transient tells whether the same run may succeed a little later without any change.
+// Transient reports whether the same run may succeed a little later without any change.
 func (o Outcome) Transient() bool {
 	return o == RateLimited || o == Overloaded || o == Network
 }
 
 // Result says how a run ended. Outcome is the word to act on; a crashed run may still have a
-// final message, and whoever acts looks for an exit command in it first (protocol 13.3.1).
+// final message, and anyone who acts looks for an exit command in it first (specs/protocol.md#13.3.1).
 type Result struct {
 	Outcome  Outcome
 	ExitCode int    // -1 when it was killed by a signal or never started
@@ -107,14 +107,14 @@ type Result struct {
 	RetryAfter time.Duration // as told by the provider; 0 = not told
 	ResetAt    time.Time     // end of a quota window; zero = not told
 
-	Restart bool // the program asked to be started again (D20); Outcome is then Crashed
+	Restart bool // the program asked to be started again (specs/decisions.md#D20); Outcome is then Crashed
 
 	Seconds     float64
 	Left        []Process // what could not be stopped; almost always empty
 	OutputError error     // the first error of Spec.Output, which misses what came after
 }
 
-// Usage is what a run consumed, as far as the program tells. Unknown is never shown as zero (D25).
+// Usage is what a run consumed, as far as the program tells. Unknown is never shown as zero (specs/decisions.md#D25).
 type Usage struct {
 	CostKnown    bool
 	CostCents    float64 // to four decimals

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Question is what a program asked on its terminal, where nobody is (roles-and-knowledge 9.2).
+// Question is what a program asked on its terminal, where nobody is (specs/roles-and-knowledge.md#9.2).
 type Question struct {
 	Type    string // confirmation, permission, choice, input
 	Text    string // one line
@@ -14,7 +14,7 @@ type Question struct {
 }
 
 const (
-	// askSilence is how long an unfinished line has to stand before it is taken for a question.
+	// askSilence is how long an unfinished line has to be there before it is taken for a question.
 	askSilence = 5 * time.Second
 	// askGrace is what a program that asks gets between TERM and KILL: it is killed at once.
 	askGrace = 300 * time.Millisecond
@@ -37,7 +37,7 @@ var betweenOptions = regexp.MustCompile(`[/|,]`)
 // asked reads an unfinished line. The beginning of an event is none: it is data on its way.
 func asked(line string) *Question {
 	if i := strings.LastIndexByte(strings.TrimRight(line, "\r"), '\r'); i >= 0 {
-		line = line[i+1:] // it was drawn anew
+		line = line[i+1:] // it was redrawn
 	}
 	text := strings.TrimSpace(clean(line))
 	if text == "" || strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {

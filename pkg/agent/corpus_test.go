@@ -146,7 +146,7 @@ func TestRecordedRunsAreClassified(t *testing.T) {
 	}
 }
 
-// makesWait tells whether a class stops a program, or keeps it waiting, without a fault of its work.
+// makesWait reports whether a class stops a program, or keeps it waiting, without a fault of its work.
 func makesWait(o Outcome) bool {
 	return o.Transient() || o == QuotaWindow || o == Unusable || o == ContextFull || o == Stopped
 }

@@ -19,7 +19,7 @@
 //   - Reap: the process between a supervisor and one program (Spec.Reaper), on Linux. It is the
 //     parent of every orphan of the run and ends them with it, also when the supervisor is killed.
 //   - Process, ProcessStart, Alive, Ancestors, StopOrphan: facts about processes for
-//     supervisors that look after each other (protocol 6.3, 6.4).
+//     supervisors that look after each other (specs/protocol.md#6.3, specs/protocol.md#6.4).
 //
 // Rules that hold:
 //
@@ -36,8 +36,8 @@
 //   - An outcome is told by the program's last word, by what it refused with, by signatures on
 //     diagnostic text, by its exit code, in this order; never by what the model says.
 //   - What a program does not tell is unknown, and what a reader does not know is counted.
-//   - Exit 0 after a signal of ours is no success, and exit code 42 means "start me again" only
-//     where the adapter says so (D20).
+//   - Exit 0 after a signal of ours is not a success, and exit code 42 means "start me again" only
+//     where the adapter says so (specs/decisions.md#D20).
 //   - The child inherits the environment of this process without the identity of another run,
 //     without secrets, and without variables that would send its git elsewhere.
 //

@@ -17,7 +17,7 @@ type follower struct {
 	unknown  int
 	session  string
 	text     strings.Builder // what the model said last
-	fresh    bool            // the next text begins anew
+	fresh    bool            // the next text starts over
 	tools    int
 	worked   bool // the model has said or done something
 	usage    Usage
@@ -25,11 +25,11 @@ type follower struct {
 	limit    *Event
 	final    *Event
 	ended    bool
-	plain    [plainLines]string // the last lines that are no events: a program in trouble may print words
+	plain    [plainLines]string // the last lines that are not events: a program in trouble may print words
 	plainEnd int                // how many there were
 }
 
-// plainLines is how many lines that are no events are kept.
+// plainLines is how many lines that are not events are kept.
 const plainLines = 20
 
 func (f *follower) Line(line []byte) bool {
@@ -100,7 +100,7 @@ func (f *follower) hear(e Event) {
 	}
 }
 
-// plainText returns the last lines that are no events, oldest first.
+// plainText returns the last lines that are not events, oldest first.
 func (f *follower) plainText() []string {
 	var lines []string
 	for i := max(0, f.plainEnd-plainLines); i < f.plainEnd; i++ {

@@ -75,7 +75,7 @@ func TestUsageIsToldWhileAProgramRuns(t *testing.T) {
 	}
 }
 
-// A run that is stopped before its program tells its cost has an unknown cost, not none (D25).
+// A run that is stopped before its program tells its cost has an unknown cost, not none (specs/decisions.md#D25).
 func TestWhatIsNotToldIsUnknown(t *testing.T) {
 	t.Parallel()
 	c := readCorpus(t)

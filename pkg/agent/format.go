@@ -10,7 +10,7 @@ import (
 // A format knows how one program family writes its events. It translates; what the events
 // mean for the run is the follower's.
 type format interface {
-	// decode translates one line of JSON. It tells whether it knows the line.
+	// decode translates one line of JSON. It reports whether it knows the line.
 	decode(line []byte, emit func(Event)) (known bool)
 }
 

@@ -22,7 +22,7 @@ func (e *Event) sign() sign {
 }
 
 // longestPatience is the longest wait that is a rate limit; a longer one is a quota window, so
-// that nothing waits with a claim in its hands (protocol 13.3: the longest backoff).
+// that nothing waits with a claim in its hands (specs/protocol.md#13.3: the longest backoff).
 const longestPatience = 5 * time.Minute
 
 // End judges the run: the program's last word if there is one, else its last refusal, else
@@ -98,7 +98,7 @@ const stderrLines = 60
 // of the project, not of a provider.
 var aboutCode = regexp.MustCompile(`(?i)^\s*at |^remote: |\.git\b|\bcurl\b|\d tests?\b|\.[a-z]{1,5}[:(]\d+|\bline \d+|\b(?:cannot|could not|can't) find (?:module|name|package|symbol)|\bundefined\b|\bassert|no such file|\bexpected\b.*\b(?:got|equal|received|but)\b`)
 
-// lineSigns makes signs of lines, the last one first. A time may stand in the next line.
+// lineSigns makes signs of lines, the last one first. A time may be in the next line.
 func lineSigns(lines []string) []sign {
 	var signs []sign
 	for i := len(lines) - 1; i >= 0; i-- {

@@ -32,7 +32,7 @@ func ProcessStart(pid int) (int64, bool) {
 	return e.Start, ok && e.Start != 0
 }
 
-// Alive tells whether the process still runs. Where a start time is not known, the pid alone
+// Alive reports whether the process still runs. Where a start time is not known, the pid alone
 // decides: unknown is not dead.
 func Alive(pid int, start int64) bool {
 	e, ok := lookup(pid)
@@ -59,7 +59,7 @@ func Environ(pid int) []string {
 	return strings.FieldsFunc(string(environOf(pid)), func(r rune) bool { return r == 0 })
 }
 
-// StopOrphan stops a program whose supervisor is gone (protocol 6.4): the process itself if pid
+// StopOrphan stops a program whose supervisor is gone (specs/protocol.md#6.4): the process itself if pid
 // and start time still fit, its group, its descendants, and on Linux every process whose
 // environment carries all the marks. TERM, after grace KILL, and it returns when none is left.
 // Marks have to tell runs apart, also those of other projects: LIZA_ROOT, LIZA_AGENT_ID, run.
@@ -162,7 +162,7 @@ func (f *family) members() ([]Process, error) {
 	return living, nil
 }
 
-// is tells whether e is a process that once belonged: same pid, same start.
+// is reports whether e is a process that once belonged: same pid, same start.
 func (f *family) is(e entry) bool {
 	start, ok := f.known[e.Pid]
 	return ok && start == e.Start

@@ -63,7 +63,7 @@ func processes() ([]entry, error) {
 
 const kthreadd = 2 // parent of the kernel's threads, which have no environment
 
-// carries tells whether the environment of a process has all the marks.
+// carries reports whether the environment of a process has all the marks.
 func carries(e entry, marks []string) bool {
 	if e.Pid == kthreadd || e.parent == kthreadd {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 // restartCode is the exit code by which a project's own program, or a scripted one, asks to be
-// started again (D20).
+// started again (specs/decisions.md#D20).
 const restartCode = 42
 
 const (

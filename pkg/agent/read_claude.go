@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// claudeFormat is the stream-json output of Claude Code (agents 4 and 5) and of the programs
+// claudeFormat is the stream-json output of Claude Code (specs/agents.md#what-programs-print and specs/agents.md#exit-codes-and-failures) and of the programs
 // that follow it. The result line is the truth: its subtype says "success" also when is_error
 // is set. Lines that are not known, and fields of an unexpected type, are passed over.
 type claudeFormat struct {

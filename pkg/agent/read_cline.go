@@ -2,7 +2,7 @@ package agent
 
 import "encoding/json"
 
-// clineFormat is the output of `cline --json` (agents 4): the last line, run_result, is what
+// clineFormat is the output of `cline --json` (specs/agents.md#what-programs-print): the last line, run_result, is what
 // counts; nothing on stdout names a conversation that could be resumed.
 type clineFormat struct{}
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// opencodeFormat is the output of `opencode run --format json` (agents 4). There is no end
+// opencodeFormat is the output of `opencode run --format json` (specs/agents.md#what-programs-print). There is no end
 // event: a step that ended with reason "stop" is the last word, unless another one follows.
 type opencodeFormat struct{ counts counts }
 
@@ -66,7 +66,7 @@ func (f *opencodeFormat) decode(line []byte, emit func(Event)) bool {
 	return true
 }
 
-// count adds the figures of a step and tells whether they are all zero.
+// count adds the figures of a step and reports whether they are all zero.
 func (f *opencodeFormat) count(tokens, cost json.RawMessage, emit func(Event)) (empty bool) {
 	var t struct {
 		In        int `json:"input"` // without the cached ones

@@ -20,7 +20,7 @@ const controlFD = 3
 // it starts the program with its own streams and environment, adopts every orphan below it,
 // and when the supervisor says so, or TERM comes, ends all of them: TERM, grace, KILL, again
 // until there is no child. Without a supervisor the program goes on until somebody stops it
-// (protocol 6.4), and when it has ended the rest is. It returns the exit code.
+// (specs/protocol.md#6.4), and when it has ended the rest is. It returns the exit code.
 func Reap() int {
 	unix.CloseOnExec(controlFD)
 	control := os.NewFile(controlFD, "supervisor")
@@ -73,7 +73,7 @@ func (o order) start() (pid int, err error) {
 	return pid, err
 }
 
-// letGo drops the streams of the program: whoever waits for their end must not wait for us.
+// letGo drops the streams of the program: anyone who waits for their end must not wait for us.
 func letGo() {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	for fd := range 3 {
@@ -170,7 +170,7 @@ func (r *reaping) children() []int {
 	return pids
 }
 
-// alone tells whether nothing runs any more.
+// alone reports whether nothing runs any more.
 func (r *reaping) alone() bool {
 	r.bury()
 	for _, pid := range r.children() {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Programs tell the end of a quota window in words at best (agents 5): as a clock time, with a
+// Programs tell the end of a quota window in words at best (specs/agents.md#exit-codes-and-failures): as a clock time, with a
 // zone or in the local one ("resets 7pm (UTC)", "try again at 4:16 AM", "resets at 19:30"), with a date ("resets
 // Nov 24, 5pm", "try again at Nov 24th, 2026 5:00 PM"), as a time of RFC 3339, or as Unix
 // seconds ("limit reached|1760000400").

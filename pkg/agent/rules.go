@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// classNoSession marks a conversation that the program does not know; it is no outcome.
+// classNoSession marks a conversation that the program does not know; it is not an outcome.
 const classNoSession = "no_session"
 
 // classes are what a signature can stand for, in the order in which they are looked for: what
@@ -81,7 +81,7 @@ func (r *rules) match(text string) (s signature, at int, ok bool) {
 	return signature{}, 0, false
 }
 
-// noSession tells whether a text says that the conversation is not known.
+// noSession reports whether a text says that the conversation is not known.
 func (r *rules) noSession(text string) bool {
 	text = text[:min(len(text), maxMessage)]
 	return slices.ContainsFunc(r.signatures, func(s signature) bool {

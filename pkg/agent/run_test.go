@@ -199,7 +199,7 @@ func TestWhatAProgramSaidLastBeforeItWasStoppedCounts(t *testing.T) {
 		"Attempt 1 failed with status 529. Retrying with backoff...\n": Overloaded,
 		"Attempt 1 failed, once more\n":                                Crashed,
 		"a.go:3: status 529 is odd\n":                                  Crashed, // about code
-		"":                                                             Crashed, // it went on after all that stands on stderr
+		"":                                                             Crashed, // it went on after all that is on stderr
 	} {
 		r := catalogued(t, "gemini").Reader(Spec{})
 		for _, line := range []string{`{"type":"init","session_id":"s"}`, `{"type":"tool_use","tool_name":"x","tool_id":"1"}`, `{"type":"tool_result","tool_id":"1","status":"success"}`} {

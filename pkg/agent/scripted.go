@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// scripted is the adapter of the built-in scripted agent (cli 6): the running liza, as a real
+// scripted is the adapter of the built-in scripted agent (specs/cli.md#6): the running liza, as a real
 // child process.
 type scripted struct {
 	liza     string

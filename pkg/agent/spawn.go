@@ -156,7 +156,7 @@ func closeAll(files ...*os.File) {
 const runVariable = "LIZA_RUN_ID"
 
 // foreign are the inherited variables that no run gets: Liza's, of which it has its own
-// (roles-and-knowledge 10.2), what would make its git work on somebody else's index or objects,
+// (specs/roles-and-knowledge.md#10.2), what would make its git work on somebody else's index or objects,
 // and the folders of the shell in which the supervisor was started.
 var foreign = []string{
 	"LIZA_*",

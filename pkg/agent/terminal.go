@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal is a person's terminal, which a program gets for as long as it runs (cli 5, -i).
+// Terminal is a person's terminal, which a program gets for as long as it runs (specs/cli.md#5, -i).
 // The program's group is in the foreground: it reads the keys, Ctrl-C is its own, and Ctrl-Z
 // halts both of us, as a shell expects of a job. In the background this process goes on, so
-// that whoever keeps a lease can.
+// that anyone who keeps a lease can.
 type Terminal struct {
 	In, Out, Err *os.File
 

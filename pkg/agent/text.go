@@ -76,7 +76,7 @@ func looksLikeError(line string) bool {
 }
 
 // wrapperTimeout is the exit code of timeout(1) and wrappers like it: counted as transient
-// (roles-and-knowledge 8.4).
+// (specs/roles-and-knowledge.md#8.4).
 const wrapperTimeout = 124
 
 func plainOutcome(e Exit) Outcome {

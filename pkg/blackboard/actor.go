@@ -36,7 +36,7 @@ func (a Actor) name() string {
 	return a.ID
 }
 
-// Party is a set of kinds of actors, column "actor" of protocol 4.3.
+// Party is a set of kinds of actors, column "actor" of specs/protocol.md#4.3.
 type Party uint16
 
 // The kinds of actors. S… is the supervisor of an agent of that role: the holder of
@@ -119,7 +119,7 @@ func (s *State) Identify(a Actor, now time.Time) (Party, error) {
 }
 
 // identify is Identify without a change: a refused event leaves no registration behind
-// (D24). G04 comes first: where a process runs says more than what it calls itself.
+// (specs/decisions.md#D24). G04 comes first: where a process runs says more than what it calls itself.
 func (s *State) identify(a Actor, now time.Time) (caller, error) {
 	switch {
 	case a.Inside != "" && a.ID != a.Inside:

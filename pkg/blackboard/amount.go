@@ -51,7 +51,7 @@ func rounded(n float64, decimals, most int) string {
 }
 
 // reaches reports whether a limit leaves no room: it is used up, or reserve would go beyond it.
-// 0 is no limit.
+// 0 means no limit.
 func (a Amount) reaches(limit int, reserve Amount) bool {
 	return limit > 0 && (a >= Amount(limit) || a.Plus(reserve) > Amount(limit))
 }

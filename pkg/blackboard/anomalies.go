@@ -2,7 +2,7 @@ package blackboard
 
 import "strings"
 
-// AnomalyType is one line of the table of protocol 13.9.
+// AnomalyType is one line of the table of specs/protocol.md#13.9.
 type AnomalyType struct {
 	Name string
 
@@ -66,7 +66,7 @@ func AnomalyTypeOf(name string) (AnomalyType, bool) {
 	return AnomalyType{Name: name}, len(name) > 2 && strings.HasPrefix(name, "x-")
 }
 
-// MayReport tells whether a reporter, an agent id or Human or System, may record
+// MayReport reports whether a reporter, an agent id or Human or System, may record
 // anomalies of the type.
 func (a AnomalyType) MayReport(reporter string) bool {
 	if reporter == Human || len(a.Reporters) == 0 {
@@ -89,7 +89,7 @@ func (a AnomalyType) Missing(details Settings) []string {
 	return missing
 }
 
-// empty tells whether a value of an open map counts as absent (protocol 0.2).
+// empty reports whether a value of an open map counts as absent (specs/protocol.md#0.2).
 func empty(value any) bool {
 	switch x := value.(type) {
 	case nil:

@@ -7,7 +7,7 @@ import (
 )
 
 // ReportAnomaly records what an agent or a person says went differently than it should, and
-// returns the entry (protocol 13.9). A type that is not known or lacks a detail is wrong use;
+// returns the entry (specs/protocol.md#13.9). A type that is not known or lacks a detail is wrong use;
 // a type that belongs to another role is refused.
 func (s *State) ReportAnomaly(task, kind string, details Settings, a Actor, now time.Time) (*Anomaly, error) {
 	by, err := s.identify(a, now)
@@ -58,7 +58,7 @@ func (s *State) recordedLoop(task, kind string) *Anomaly {
 }
 
 // noteStillPresent records a retry loop for a finding that a reviewer calls STILL_PRESENT
-// for the second time in a row (protocol 13.12). A point that stays keeps its number from
+// for the second time in a row (specs/protocol.md#13.12). A point that stays keeps its number from
 // one rejection to the next; one finding is recorded once.
 func (m *move) noteStillPresent() {
 	t, v := m.task, m.in.Verdict

@@ -1,7 +1,7 @@
 package blackboard
 
-// attemptOutcomes is what an event of the task means for the run that led to it (protocol
-// 2.3, attempts).
+// attemptOutcomes is what an event of the task means for the run that led to it (
+// specs/protocol.md#2.3, attempts).
 var attemptOutcomes = map[string]string{
 	"ready_for_review": "submitted", "approved": "approved", "rejected": "rejected", "merged": "merged", "blocked": "blocked", "retried": "retry",
 	"approval_voided": "submitted",

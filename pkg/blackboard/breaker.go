@@ -13,7 +13,7 @@ type BreakerFinding struct {
 	Severity string
 }
 
-// BreakerSeverities are the severities of patterns, the worst first (protocol 11.4).
+// BreakerSeverities are the severities of patterns, the worst first (specs/protocol.md#11.4).
 var BreakerSeverities = []string{"VISION_FLAW", "ARCHITECTURE_FLAW", "TECH_STACK_FLAW", "SPEC_FLAW", "SCOPE_FLAW", "EXTERNAL_DEPENDENCY"}
 
 // BreakerLook is one look at the anomalies: what it found, the worst first.
@@ -24,7 +24,7 @@ type BreakerLook struct {
 	Summary string // path of the summary, if there will be a checkpoint
 }
 
-// BreakerRule is one line of the table of protocol 5.4.
+// BreakerRule is one line of the table of specs/protocol.md#5.4.
 type BreakerRule struct {
 	ID    string
 	Event string // check or acknowledge
@@ -124,7 +124,7 @@ func (s *State) breaker() *CircuitBreaker {
 	return s.CircuitBreaker
 }
 
-// tripped tells whether the breaker waits for a person.
+// tripped reports whether the breaker waits for a person.
 func (b *CircuitBreaker) tripped() bool { return b != nil && b.Status == BreakerTripped }
 
 // resumeCommand is what lets work go on: nothing is resumed before an acknowledgement.
@@ -265,7 +265,7 @@ func orText(text, instead string) string {
 }
 
 // settleBreaker writes down that a person set the status to OK by hand: that counts as
-// acknowledged up to last_check (protocol 5.4).
+// acknowledged up to last_check (specs/protocol.md#5.4).
 func (s *State) settleBreaker(now time.Time) {
 	if !s.setToOK() {
 		return
@@ -275,7 +275,7 @@ func (s *State) settleBreaker(now time.Time) {
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: Human, Action: "breaker_acknowledged", Detail: "the status was set to OK by hand"})
 }
 
-// setToOK tells whether the status is OK although a trigger was never resolved.
+// setToOK reports whether the status is OK although a trigger was never resolved.
 func (s *State) setToOK() bool {
 	cb := s.CircuitBreaker
 	if cb == nil || cb.tripped() {
@@ -285,7 +285,7 @@ func (s *State) setToOK() bool {
 }
 
 // AcknowledgedAnomalies is how many anomalies at the beginning of the list a person has
-// acknowledged: those up to the watermark (protocol 11.2).
+// acknowledged: those up to the watermark (specs/protocol.md#11.2).
 func (s *State) AcknowledgedAnomalies() int {
 	cb, n := s.CircuitBreaker, 0
 	if cb == nil {
@@ -345,7 +345,7 @@ func (s *State) setWatermark(n int) {
 	}
 }
 
-// BreakerBehind tells whether an anomaly came after the last look: its writer ended before
+// BreakerBehind reports whether an anomaly came after the last look: its writer ended before
 // it could look, or a person wrote it.
 func (s *State) BreakerBehind(now time.Time) bool {
 	var last time.Time

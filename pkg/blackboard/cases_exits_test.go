@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The cases of protocol 15 about holds, releases and starting again.
+// The cases of specs/protocol.md#15 about holds, releases and starting again.
 
 func TestP107AHoldChangesNoStatus(t *testing.T) {
 	t.Parallel()

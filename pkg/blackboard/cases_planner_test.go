@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The cases of protocol 15 about the planner, completion and decisions.
+// The cases of specs/protocol.md#15 about the planner, completion and decisions.
 
 func TestP131AnUnchangedTriggerLaunchesThePlannerThreeTimes(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The cases of protocol 15 about review, as far as the state shows them.
+// The cases of specs/protocol.md#15 about review, as far as the state shows them.
 
 func TestP080P081AReviewIsClaimedByOne(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestP086P087AnApprovalIsOfExactlyWhatWasSubmitted(t *testing.T) {
 	} {
 		in := Input{Review: &x.facts}
 		r := b.refused(x.guard, ExitRefused, x.text, func() error { _, err := b.Approve("x", programOf("code-reviewer-1"), in, b.now); return err })
-		if !strings.HasPrefix(r.Next, "git -C ") { // the reviewer may have done it: that is no reason to reject
+		if !strings.HasPrefix(r.Next, "git -C ") { // the reviewer may have done it: that is not a reason to reject
 			t.Errorf("%s: next is %q", name, r.Next)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The cases of protocol 15 about submission, as far as the state shows them.
+// The cases of specs/protocol.md#15 about submission, as far as the state shows them.
 
 func TestSubmitRefusesWhatIsNoFinishedWork(t *testing.T) {
 	t.Parallel()

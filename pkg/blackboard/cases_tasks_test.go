@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The cases of protocol 15 about tasks and dependencies.
+// The cases of specs/protocol.md#15 about tasks and dependencies.
 
 func TestP025ATaskWaitsForItsDependencies(t *testing.T) {
 	t.Parallel()

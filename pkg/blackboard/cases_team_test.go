@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The cases of protocol 15 about registrations and runs.
+// The cases of specs/protocol.md#15 about registrations and runs.
 
 func TestP141P142ARegistrationIsExclusive(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestAPersonActsForAnAgent(t *testing.T) {
 	b := newBoard(t)
 	b.must(b.Create(codeTask("x"), false, person, Input{}, b.now))
 	a := personAs("coder-1")
-	b.refused("G06", ExitRefused, "x is UNCLAIMED", func() error { return b.Submit("x", a, submitted("x", commitOf(2)), b.now) }) // D24: no registration
+	b.refused("G06", ExitRefused, "x is UNCLAIMED", func() error { return b.Submit("x", a, submitted("x", commitOf(2)), b.now) }) // specs/decisions.md#D24: no registration
 	b.ClearEntries()
 	b.must(b.Claim("x", a, claimed("x"), b.now))
 	want(t, "the agent", b.Agents["coder-1"].Status, AgentWorking)
@@ -225,7 +225,7 @@ func TestWaiting(t *testing.T) {
 	want(t, "status of one that works", b.Agents["coder-1"].Status, AgentWorking)
 }
 
-// Limits of the sprint and of the day warn once each, those of a day anew on the next one.
+// Limits of the sprint and of the day warn once each, those of a day again on the next one.
 func TestTheSprintAndTheDayWarnOfTheirLimits(t *testing.T) {
 	t.Parallel()
 	b := team(t)

@@ -8,7 +8,7 @@ var otherCoder = &Condition{Text: "the caller is another coder", Holds: func(m *
 var needsNoReviewer = &Condition{Text: "its kind is not code, it writes nothing, and it asks for no review, or has no review left with on_review_depth proceed",
 	Holds: func(m *move) bool { return m.task.reviewsItself() || m.unreviewed() }}
 
-// unreviewed tells whether a result is accepted although the reviewer wanted another one: the
+// unreviewed reports whether a result is accepted although the reviewer wanted another one: the
 // cycles are used up, nothing of it is merged, and the project wants that (on_review_depth).
 func (m *move) unreviewed() bool {
 	return m.proceeds() && m.task.ReviewCyclesCurrent >= m.state.maxReviewCycles(m.task)
@@ -37,7 +37,7 @@ var reviewGivenUp = &Condition{Text: "the review failed, lapsed, ended with RETR
 	return !verdictStuck.Holds(m) && !tooManyFailures.Holds(m)
 }}
 
-// onlySupervisor refuses a run token whose release is no verdict.
+// onlySupervisor refuses a run token whose release is not a verdict.
 var onlySupervisor = Guard{"G03", "only the supervisor releases a review without a verdict", func(m *move) error {
 	return m.no("G03", ExitRefused, "%s may only end its review with a verdict; the supervisor of %s may release it", m.actor.ID, m.actor.ID)
 }}

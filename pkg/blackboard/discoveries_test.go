@@ -158,7 +158,7 @@ func TestASpecChangeIsToldAndWakesThePlanner(t *testing.T) {
 	b.refused("G05", ExitRefused, "no task 'q'", record(SpecChange{Spec: "specs/vision.md", Change: "y"}, "q", person))
 }
 
-// The spec's hash is that of the claim; a review has its own (protocol 2.3).
+// The spec's hash is that of the claim; a review has its own (specs/protocol.md#2.3).
 func TestTheSpecsHashIsKeptAtClaimAndAtReview(t *testing.T) {
 	t.Parallel()
 	b := team(t)

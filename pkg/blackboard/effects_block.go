@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// block is E-BLOCK of protocol 4.1, without the ends of claim and review, which stand in
+// block is E-BLOCK of specs/protocol.md#4.1, without the ends of claim and review, which are in
 // the rules. The history entry blocked says kind and reason of the block only.
 func (m *move) block(kind, reason string, questions, attempted List) {
 	t := m.task
@@ -29,7 +29,7 @@ func (m *move) halted(h Halt) {
 	m.says("blocked", e)
 }
 
-// fail is E-FAIL of protocol 4.1; exhaustion is recorded in the same write (13.8).
+// fail is E-FAIL of specs/protocol.md#4.1; exhaustion is recorded in the same write (13.8).
 func (m *move) fail(agent string) {
 	t := m.task
 	was := t.Exhausted()

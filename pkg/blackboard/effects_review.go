@@ -87,7 +87,7 @@ var takeApprovalBack = Effect{"approved_by, approved_commit, merge_approval null
 }}
 
 // journalWarnings moves the warnings of an approved review into the journal: in mode yolo
-// they stand nowhere else (roles-and-knowledge 5.6).
+// they are nowhere else (specs/roles-and-knowledge.md#5.6).
 func (m *move) journalWarnings(r *Review) {
 	kept := []*Finding{}
 	for f := range present(r.Findings) {
@@ -153,7 +153,7 @@ var storeReplan = Effect{"review.status replan; E-BLOCK kind replan with the rea
 	}
 }}
 
-// reviewFailed tells whether the release counts as a review without a verdict.
+// reviewFailed reports whether the release counts as a review without a verdict.
 func (m *move) reviewFailed() bool {
 	return m.in.What == "failed" || m.in.What == "lapsed" || m.in.What == "retry"
 }

@@ -13,10 +13,10 @@ const (
 	FactPending = "pending"
 )
 
-// FactCategories are what a fact may be about (roles-and-knowledge 6.1).
+// FactCategories are what a fact may be about (specs/roles-and-knowledge.md#6.1).
 var FactCategories = []string{"project", "user", "tool", "general"}
 
-// Active tells whether prompts may have the fact.
+// Active reports whether prompts may have the fact.
 func (f *Fact) Active() bool { return f != nil && (f.Status == "" || f.Status == FactActive) }
 
 // Number is the number of the fact's id, 0 for an id of another form.
@@ -40,7 +40,7 @@ func (s *State) ActiveFacts() []*Fact {
 	return list
 }
 
-// MayKnow refuses who may not add facts: people and planners may (roles-and-knowledge 6.1).
+// MayKnow refuses who may not add facts: people and planners may (specs/roles-and-knowledge.md#6.1).
 func (s *State) MayKnow(a Actor, verb string, planner bool, now time.Time) error {
 	by, err := s.identify(a, now)
 	switch {
@@ -141,7 +141,7 @@ type FactResult struct {
 
 // Consolidate puts the results in the place of the active facts, which they and deleted
 // name exactly once; the caller has checked that. It returns the facts as they were that
-// are on the board no more, or with another text (roles-and-knowledge 6.3).
+// are on the board no more, or with another text (specs/roles-and-knowledge.md#6.3).
 func (s *State) Consolidate(results []FactResult, a Actor, now time.Time) (gone []*Fact) {
 	old := map[string]*Fact{}
 	for _, f := range s.ActiveFacts() {
@@ -218,7 +218,7 @@ func later(a, b Time) Time {
 }
 
 // Evict takes the least recently used active facts off the board until keep are left
-// (roles-and-knowledge 6.3).
+// (specs/roles-and-knowledge.md#6.3).
 func (s *State) Evict(keep int, a Actor, now time.Time) []*Fact {
 	list := s.ActiveFacts()
 	if len(list) <= keep {

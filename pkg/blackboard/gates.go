@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Gates applies the planner's self-validation gates to one task (roles-and-knowledge 3.3,
+// Gates applies the planner's self-validation gates to one task (specs/roles-and-knowledge.md#3.3,
 // gate by gate, and 3.4 for done_when) and returns what is missing or wrong, one text each.
 // Whether the spec file exists and the dependencies are sound is checked elsewhere.
 func (t *Task) Gates() []string {
@@ -41,7 +41,7 @@ func (t *Task) Gates() []string {
 	return bad
 }
 
-// testsOnly tells whether the task only writes tests: by its type, or by a title such as
+// testsOnly reports whether the task only writes tests: by its type, or by a title such as
 // "Add unit tests for the parser". "Add a parser with tests" does more.
 func (t *Task) testsOnly() bool {
 	switch t.Type {
@@ -113,7 +113,7 @@ var namedThing = regexp.MustCompile(`\b(?:(file|folder|directory|script|branch|c
 // withoutNames leaves names out of a text: a file may be called good.
 func withoutNames(text string) string { return namedThing.ReplaceAllString(text, "$1$3 $2") }
 
-// fillers are words that say nothing about what stands in the way of a task.
+// fillers are words that say nothing about what is in the way of a task.
 var fillers = strings.Fields(`a am an and at be been blocked can cant cannot continue do doesnt dont for go got help how i idea im in is it its just know me more my na need no
 	none not now of on or please progress proceed so some something stopped stuck task tbd that the there this to todo too unable unclear unknown very we what why wip with wont work works working x`)
 

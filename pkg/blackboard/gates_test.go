@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The examples of roles-and-knowledge 3.4, and one for each rule and mark.
+// The examples of specs/roles-and-knowledge.md#3.4, and one for each rule and mark.
 func TestLintOfDoneWhen(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

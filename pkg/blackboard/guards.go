@@ -200,7 +200,7 @@ var roleResolves = Guard{"G30", "the role of the task can be used", func(m *move
 	return m.mayTake("G30")
 }}
 
-// mayTake says why the caller's agent program cannot take the task (protocol 13.3 step 5).
+// mayTake says why the caller's agent program cannot take the task (specs/protocol.md#13.3 step 5).
 func (m *move) mayTake(guard string) error {
 	if m.in.MayTake != nil {
 		if why := m.in.MayTake(m.task); why != "" {
@@ -229,7 +229,7 @@ var holdsClaim = Guard{"G32", "the claim is that of the agent's registration", f
 	return nil
 }}
 
-// holderOrSystem is G31 and G32 where a claim stands: S(coder) is its coder's supervisor.
+// holderOrSystem is G31 and G32 where a claim is held: S(coder) is its coder's supervisor.
 var holderOrSystem = Guard{"G31", "while the task is CLAIMED, the calling agent is its coder", func(m *move) error {
 	if m.task.Status != Claimed || m.me() == nil {
 		return nil

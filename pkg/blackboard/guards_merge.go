@@ -115,7 +115,7 @@ func (t *Task) warnings() int {
 	return n
 }
 
-// severity of a finding; none given is a warning (roles-and-knowledge 5.3).
+// severity of a finding; none given is a warning (specs/roles-and-knowledge.md#5.3).
 func (f *Finding) severity() string {
 	if f.Severity == "" {
 		return "warning"

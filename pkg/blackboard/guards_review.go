@@ -109,7 +109,7 @@ var commitsSound = Guard{"G43", "the commits are the task's own, and git's own c
 	return nil
 })}
 
-// onlyCode limits a guard to tasks that change files (protocol 4.5). A command that could
+// onlyCode limits a guard to tasks that change files (specs/protocol.md#4.5). A command that could
 // have changed some and did not is no such task.
 func onlyCode(check func(*move) error) func(*move) error {
 	return func(m *move) error {

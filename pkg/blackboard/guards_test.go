@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Guards that no case of protocol 15 tells of.
+// Guards that no case of specs/protocol.md#15 tells of.
 func TestTheOtherGuards(t *testing.T) {
 	t.Parallel()
 	claim := func(change func(*Input)) func(b *board) error {

@@ -77,7 +77,7 @@ func errorsIn(found []Violation) map[string]bool {
 	return texts
 }
 
-// What a verb asks for has to stand in the edit, or the verb is named with it.
+// What a verb asks for has to be in the edit, or the verb is named with it.
 func TestABlockByHandNeedsReasonAndQuestion(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{"": "--reason is empty", "stuck": "name what stands in the way", "the schema of orders is missing": "1 to 3 questions"} {

@@ -57,13 +57,13 @@ type Input struct {
 // Text is a text that must not be empty, and the option that gives it.
 type Text struct{ Option, Value string }
 
-// ClaimFacts are the facts of protocol 7.2 and 7.3.
+// ClaimFacts are the facts of specs/protocol.md#7.2 and specs/protocol.md#7.3.
 type ClaimFacts struct {
 	Confirm     bool   // phase three: the reservation must still be the caller's
 	Base        string // head of the integration branch
 	BaseCommit  string // base of a fresh worktree, when it differs from Base (restart_from)
 	Worktree    string // path relative to the project root; "" for kind msg
-	Fresh       bool   // the worktree was made anew from the base
+	Fresh       bool   // the worktree was made from scratch from the base
 	ChildError  string // why the former holder's process could not be stopped
 	WorktreeErr string
 	Reserve     time.Duration
@@ -96,7 +96,7 @@ type ReviewFacts struct {
 	Dirty     []string
 }
 
-// VerdictInput is what a reviewer says (roles-and-knowledge 5.3).
+// VerdictInput is what a reviewer says (specs/roles-and-knowledge.md#5.3).
 type VerdictInput struct {
 	Findings    []*Finding
 	Inject      []*Fix
@@ -104,14 +104,14 @@ type VerdictInput struct {
 	Suggestions List
 }
 
-// MergeFacts are the facts of a merge (protocol 8.2).
+// MergeFacts are the facts of a merge (specs/protocol.md#8.2).
 type MergeFacts struct {
 	CheckedOutAt   string // where the integration branch is checked out
 	CommitGone     bool   // review_commit is not in the object store (G62)
 	Candidate, Old string
 	By             string
 	Contained      bool
-	Tip            string // where the integration branch stands, "" when it does not exist; of a finished merge: where that left it
+	Tip            string // where the integration branch is, "" when it does not exist; of a finished merge: where that left it
 	Commit         string
 	Drift          int
 	Reason         string

@@ -1,7 +1,7 @@
 package blackboard
 
 // FirstIntent is when the task's coder first recorded an intent in the current attempt, and
-// whether it has (protocol 13.11). Later ones add to it.
+// whether it has (specs/protocol.md#13.11). Later ones add to it.
 func (t *Task) FirstIntent() (at Time, given bool) {
 	for h := range t.backwards() {
 		if IsClaimEvent(h.Event) {

@@ -49,7 +49,7 @@ func (s *State) maxReviewCycles(t *Task) int {
 	return s.Int("max_review_cycles")
 }
 
-// IterationsOver tells whether the next iteration would be one too many (protocol 4.4).
+// IterationsOver reports whether the next iteration would be one too many (specs/protocol.md#4.4).
 func (s *State) IterationsOver(t *Task) bool {
 	if t.cutShort() { // the next claim goes on with the same iteration
 		return t.Iteration > s.maxIterations(t)
@@ -57,8 +57,8 @@ func (s *State) IterationsOver(t *Task) bool {
 	return t.Iteration >= s.maxIterations(t)
 }
 
-// cutShort tells whether the last claim was given back because the quota of its program was
-// used up: that was no iteration (protocol 13.3).
+// cutShort reports whether the last claim was given back because the quota of its program was
+// used up: that was not an iteration (specs/protocol.md#13.3).
 func (t *Task) cutShort() bool {
 	var last *Attempt
 	for a := range present(t.Attempts) {
@@ -67,7 +67,7 @@ func (t *Task) cutShort() bool {
 	return t.Status == Unclaimed && t.Iteration > 0 && last != nil && last.Outcome == "quota" && last.ClaimSeq == t.ClaimSeq
 }
 
-// OutOfIterations tells whether a task that waits for a coder gets none any more, because its
+// OutOfIterations reports whether a task that waits for a coder gets none any more, because its
 // iterations are used up: then T26 comes instead of the claim (4.4). After a release, or when
 // its holder is gone, it goes to another coder as long as a live one may try it.
 func (s *State) OutOfIterations(t *Task, facts ProcessFacts, now time.Time) bool {
@@ -99,13 +99,13 @@ func (s *State) OutOfIterations(t *Task, facts ProcessFacts, now time.Time) bool
 	return there
 }
 
-// IterationsPast tells whether the task's claim has more iterations than it may have: its
+// IterationsPast reports whether the task's claim has more iterations than it may have: its
 // next run is not started (4.4).
 func (s *State) IterationsPast(t *Task) bool {
 	return t.Status == Claimed && t.Iteration > s.maxIterations(t)
 }
 
-// iterationsUsed tells whether a claim by agent would be an iteration too many: another
+// iterationsUsed reports whether a claim by agent would be an iteration too many: another
 // coder than the last claimant begins with 1.
 func (s *State) iterationsUsed(t *Task, agent string) (used, limit int, over bool) {
 	limit = s.maxIterations(t)
@@ -139,7 +139,7 @@ func (l *limitReached) String() string {
 }
 
 // Reached returns the limit of cost, time, tokens or runs that the task has reached
-// (protocol 4.4), or nil. For cost the average of its earlier runs of the kind that
+// (specs/protocol.md#4.4), or nil. For cost the average of its earlier runs of the kind that
 // comes next is reserved.
 func (s *State) Reached(t *Task, now time.Time) *Halt {
 	return s.reached(t, Spent{}, t.NextCost()).halt(now)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Liveness is what an observer may conclude about who holds a lease (protocol
-// 6.3). Only Expired and Dead let others act; Unknown never gives work away.
+// Liveness is what an observer may conclude about who holds a lease (
+// specs/protocol.md#6.3). Only Expired and Dead let others act; Unknown never gives work away.
 type Liveness string
 
 // The four verdicts.
@@ -26,7 +26,7 @@ const farFuture = 300 * time.Second
 type ProcessFacts struct {
 	Host, BootID string
 
-	// Running tells whether the process with this id and start time runs; known is
+	// Running reports whether the process with this id and start time runs; known is
 	// false when that cannot be found out. It is asked about the observer's own
 	// host and boot only. Nil: nothing is known.
 	Running func(pid int, start int64) (running, known bool)
@@ -75,7 +75,7 @@ func (s *State) holderLiveness(id, generation string, lease Time, now time.Time,
 	return s.byLease(lease, now)
 }
 
-// RegistrationOf tells whether the entry is the registration with that generation.
+// RegistrationOf reports whether the entry is the registration with that generation.
 // A claim of Liza v1 names none and belongs to any entry of its agent.
 func RegistrationOf(a *Agent, generation string) bool {
 	return a != nil && (generation == "" || a.Generation == "" || a.Generation == generation)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// D24: who never held the task gets exit 4; who held it and lost it to an expiry, a forced
+// specs/decisions.md#D24: who never held the task gets exit 4; who held it and lost it to an expiry, a forced
 // release or another agent gets exit 6.
 func TestD24WhoLostAClaimIsToldSo(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 package blackboard
 
-// Agent is one registration (protocol 2.4).
+// Agent is one registration (specs/protocol.md#2.4).
 type Agent struct {
 	Role            Role              `yaml:"role"`                       // planner, coder or code_reviewer | register
 	Status          string            `yaml:"status"`                     // STARTING, IDLE, WORKING, REVIEWING, PLANNING, WAITING or HANDOFF | supervisor
@@ -48,7 +48,7 @@ type Child struct {
 	Task      string `yaml:"task,omitempty"`       // what it works on |  | a planner's run
 }
 
-// Agent statuses (protocol 5.1).
+// Agent statuses (specs/protocol.md#5.1).
 const (
 	AgentStarting  = "STARTING"
 	AgentIdle      = "IDLE"
@@ -59,7 +59,7 @@ const (
 	AgentHandoff   = "HANDOFF"
 )
 
-// Goal, sprint and circuit breaker statuses (protocol 5.2 to 5.4).
+// Goal, sprint and circuit breaker statuses (specs/protocol.md#5.2 to specs/protocol.md#5.4).
 const (
 	InProgress     = "IN_PROGRESS"
 	Completed      = "COMPLETED"
@@ -92,7 +92,7 @@ type Deferred struct {
 	Reason string `yaml:"reason"` // why
 }
 
-// Handoff is what an agent leaves for its successor (protocol 13.7).
+// Handoff is what an agent leaves for its successor (specs/protocol.md#13.7).
 // Written by: handoff, supervisor.
 type Handoff struct {
 	Agent         string `yaml:"agent"`                    // who hands off
@@ -108,7 +108,7 @@ type Handoff struct {
 	ConsumedAt    Time   `yaml:"consumed_at,omitempty"`    // when | supervisor | not read yet
 }
 
-// Note is a human note (protocol 2.5).
+// Note is a human note (specs/protocol.md#2.5).
 // Written by: note.
 type Note struct {
 	ID         string `yaml:"id"`                    // note-<n>, or the --id that was given
@@ -122,7 +122,7 @@ type Note struct {
 	SeenBy     List   `yaml:"seen_by,omitempty"`     // agents whose run got it | supervisor | nobody has seen it
 }
 
-// Anomaly is something that went differently than it should (protocol 13.9).
+// Anomaly is something that went differently than it should (specs/protocol.md#13.9).
 // Written by: anomaly, supervisors.
 type Anomaly struct {
 	ID        string   `yaml:"id"`                  // anom-<n>
@@ -213,7 +213,7 @@ type Question struct {
 	AnsweredAt Time   `yaml:"answered_at,omitempty"` // when | answer | not answered
 }
 
-// Program says until when an agent program is not started (protocol 13.3).
+// Program says until when an agent program is not started (specs/protocol.md#13.3).
 // Written by: supervisors.
 type Program struct {
 	PausedUntil Time   `yaml:"paused_until"`     // it is not started before
@@ -221,7 +221,7 @@ type Program struct {
 	At          Time   `yaml:"at,omitempty"`     // when this was learned
 }
 
-// Planner holds what is remembered about wake triggers (protocol 13.1).
+// Planner holds what is remembered about wake triggers (specs/protocol.md#13.1).
 // Written by: supervisors of planners.
 type Planner struct {
 	Triggers map[string]*TriggerRecord `yaml:"triggers,omitempty"` // by kind of trigger
@@ -248,7 +248,7 @@ type PlannerRun struct {
 	Result   string `yaml:"result,omitempty"`   // changed or no_op |  | the run is not over
 }
 
-// Sprint is one bounded stretch of work on the goal (protocol 2.8).
+// Sprint is one bounded stretch of work on the goal (specs/protocol.md#2.8).
 // Written by: init, sprint next, goal.
 type Sprint struct {
 	ID            string        `yaml:"id"`                      // sprint-<n>
@@ -277,7 +277,7 @@ type Timeline struct {
 	Ended        Time `yaml:"ended,omitempty"`         // when it ended | completion, abort | under way
 }
 
-// Checkpoint is one stop for people (protocol 13.6).
+// Checkpoint is one stop for people (specs/protocol.md#13.6).
 // Written by: checkpoint, breaker, deadline, limits.
 type Checkpoint struct {
 	N         int    `yaml:"n"`                    // number, from 1
@@ -290,7 +290,7 @@ type Checkpoint struct {
 	DecidedAt Time   `yaml:"decided_at,omitempty"` // when | resume | not decided
 }
 
-// Metrics are the stored figures of protocol 12; nil rates are undefined (0 of 0).
+// Metrics are the stored figures of specs/protocol.md#12; nil rates are undefined (0 of 0).
 // Written by: every transition that changes a figure.
 type Metrics struct {
 	TasksDone                        int  `yaml:"tasks_done"`                                     // MERGED, ABANDONED and SUPERSEDED tasks
@@ -306,7 +306,7 @@ type Metrics struct {
 	TaskOutcomeApprovalRatePercent   *int `yaml:"task_outcome_approval_rate_percent,omitempty"`   // MERGED tasks per terminal task, in percent, rounded down |  | no task is terminal
 }
 
-// CircuitBreaker is the state of decision D17.
+// CircuitBreaker is the state of specs/decisions.md#D17.
 // Written by: checks of anomalies, ack.
 type CircuitBreaker struct {
 	LastCheck      Time             `yaml:"last_check,omitempty"`      // when it was checked last |  | never
@@ -338,7 +338,7 @@ type BreakerRecord struct {
 	ResolvedBy string `yaml:"resolved_by,omitempty"` // name of the person | ack | not acknowledged
 }
 
-// Entry is one line of the journal, log.yaml (protocol 3.1), without revision
+// Entry is one line of the journal, log.yaml (specs/protocol.md#3.1), without revision
 // and with its optional keys in Extra.
 // Written by: every transition.
 type Entry struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// fullModel tells whether the long form is asked for: `make model`.
+// fullModel reports whether the long form is asked for: `make model`.
 func fullModel() bool { return os.Getenv("MODEL_FULL") != "" }
 
 // model is one tiny world and what may happen in it. All of them together have every event

@@ -145,7 +145,7 @@ func (w *world) runEnds(agent, id string) error {
 	return err
 }
 
-// register enters a supervisor anew, as a new process.
+// register enters a supervisor again, as a new process.
 func (w *world) register(agent string) error {
 	i := w.nth(agent)
 	n := w.regs[i] + 1

@@ -1,6 +1,6 @@
 package blackboard
 
-// Normalize gives the spellings that readers accept (protocol 2) their present form, as
+// Normalize gives the spellings that readers accept (specs/protocol.md#2) their present form, as
 // they were written by hand or by Liza v1.
 func (s *State) Normalize() {
 	if !Normal(s.Version) {
@@ -21,7 +21,7 @@ func (s *State) Normalize() {
 	}
 }
 
-// Normal tells whether Normalize leaves a section, or an entry of one, as it is.
+// Normal reports whether Normalize leaves a section, or an entry of one, as it is.
 func Normal(part any) bool {
 	switch p := part.(type) {
 	case Raw:

@@ -123,7 +123,7 @@ func (s *State) CancelPlanning(a Actor, launched []Trigger, now time.Time) error
 	return nil
 }
 
-// stillTrue tells whether a trigger that the planner was launched for is true unchanged.
+// stillTrue reports whether a trigger that the planner was launched for is true unchanged.
 func (s *State) stillTrue(t Trigger, now time.Time) bool {
 	if t.Kind == "INITIAL_PLANNING" { // its fingerprint needs the spec file
 		return s.noTaskYet()

@@ -9,7 +9,7 @@ import (
 )
 
 // EnterPlan records a plan whose tasks are on the board: it becomes the plan in force,
-// and the goal's alignment history says so with that event (roles-and-knowledge 3.5).
+// and the goal's alignment history says so with that event (specs/roles-and-knowledge.md#3.5).
 func (s *State) EnterPlan(p *Plan, event, summary string, a Actor, now time.Time) {
 	s.Plans = append(s.Plans, p)
 	if s.Goal != nil {
@@ -81,7 +81,7 @@ func (s *State) Chain(p *Plan) []*Plan {
 	return list
 }
 
-// StopReplanning ends a chain of plans (roles-and-knowledge 5.9): the plan has failed, an
+// StopReplanning ends a chain of plans (specs/roles-and-knowledge.md#5.9): the plan has failed, an
 // anomaly says why, and the planner is not launched for the task's replan again, until
 // something about it changes, a person writes a note, or the sprint is resumed.
 func (s *State) StopReplanning(p *Plan, why string, due Trigger, now time.Time) {
@@ -111,7 +111,7 @@ func (s *State) StopReplanning(p *Plan, why string, due Trigger, now time.Time) 
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "planner_suppressed", Task: task, Detail: oneLine(due.Kind + ": " + why)})
 }
 
-// maxItemOutput is how much of an item's output stands on the board.
+// maxItemOutput is how much of an item's output is on the board.
 const maxItemOutput = 2000
 
 // ItemDone stores what an item of a rejection gave. The actor holds the claim.

@@ -14,9 +14,9 @@ func (t *Task) Overruled() bool {
 	return t.RejectionReason != nil && strings.HasPrefix(t.RejectionReason.Summary, overruledPrefix)
 }
 
-// repeated tells whether the event is the latest of its task, by the same actor with the
-// same arguments, and still stands (protocol 0.7). A merge is nobody's in particular:
-// whoever comes second finds it done.
+// repeated reports whether the event is the latest of its task, by the same actor with the
+// same arguments, and still holds (specs/protocol.md#0.7). A merge is nobody's in particular:
+// anyone who comes second finds it done.
 func (m *move) repeated(event Event) bool {
 	t, h, in := m.task, m.task.last(), m.in
 	switch {
@@ -54,7 +54,7 @@ func (m *move) repeated(event Event) bool {
 	return false
 }
 
-// rejectedBefore tells whether the actor's rejection is the latest event, also when it
+// rejectedBefore reports whether the actor's rejection is the latest event, also when it
 // was the last one and blocked the task (T16).
 func (m *move) rejectedBefore() bool {
 	t, h := m.task, m.task.last()

@@ -7,7 +7,7 @@ import (
 )
 
 // Protocol 0.7: an event repeated by the same actor with the same arguments, which is the
-// latest of its task and still stands, is done already; anything else is a new event.
+// latest of its task and still holds, is done already; anything else is a new event.
 
 func TestP070RepeatedEventsAreDoneAlready(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 package blackboard
 
-// Rules is the transition table of protocol 4.3. It is the only place that says which
+// Rules is the transition table of specs/protocol.md#4.3. It is the only place that says which
 // event leads where, who may cause it, what has to hold and what changes.
 var Rules = []Rule{
 	{ID: "T01", Event: EvDraft, To: Draft, Who: ByPlanner | ByHuman,

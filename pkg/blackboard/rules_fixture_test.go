@@ -103,7 +103,7 @@ func commitOf(n int) string { return fmt.Sprintf("%040x", n) }
 
 var integrationHead = commitOf(1)
 
-// claimed are the facts of a claim with a worktree made anew.
+// claimed are the facts of a claim with a worktree made from scratch.
 func claimed(id string) Input {
 	return Input{Claim: &ClaimFacts{Base: integrationHead, Worktree: ".worktrees/" + id, Fresh: true}}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// historyNames and journalActions are the names of protocol 4.6 and 3.1.
+// historyNames and journalActions are the names of specs/protocol.md#4.6 and specs/protocol.md#3.1.
 var (
 	historyNames = strings.Fields(`created finalized claimed reclaimed_after_rejection reassigned_after_rejection claimed_for_integration_fix lease_expired
 		checkpoint ready_for_review review_claimed approved approval_voided rejected blocked unblocked superseded abandoned merged integration_failed released held unheld handoff`)
@@ -69,7 +69,7 @@ func TestTheTableIsWhole(t *testing.T) {
 	}
 }
 
-// Forbidden for all kinds, whatever the event (protocol 4.3).
+// Forbidden for all kinds, whatever the event (specs/protocol.md#4.3).
 func TestSomeWaysDoNotExist(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]Status{{Draft, Claimed}, {Claimed, Approved}, {Claimed, Merged}, {Rejected, Approved}, {ReadyForReview, Merged}} {

@@ -10,7 +10,7 @@ func (s *State) NextRun(agent string) int {
 	return 1
 }
 
-// Spawned records the running agent program (protocol 13.3 step 8). What its prompt had
+// Spawned records the running agent program (specs/protocol.md#13.3 step 8). What its prompt had
 // counts as told: a handoff by an agent of the same role, and the notes for its task.
 func (s *State) Spawned(a Actor, c Child, now time.Time) error {
 	e, err := s.own(a, now, nil)
@@ -39,7 +39,7 @@ func (s *State) Spawned(a Actor, c Child, now time.Time) error {
 	return nil
 }
 
-// sameRole tells whether two agents have the same role, or the first one is unknown.
+// sameRole reports whether two agents have the same role, or the first one is unknown.
 func sameRole(agent, other string) bool {
 	role, _, ok := ParseAgentID(agent)
 	mine, _, _ := ParseAgentID(other)
@@ -61,7 +61,7 @@ type RunResult struct {
 }
 
 // ReserveCost puts aside what the agent's next run may cost, so that others that start at the
-// same time count it; the end of the run settles it (roles-and-knowledge 8.1).
+// same time count it; the end of the run settles it (specs/roles-and-knowledge.md#8.1).
 func (s *State) ReserveCost(a Actor, cents Amount, now time.Time) error {
 	e, err := s.own(a, now, nil)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *State) EndRun(a Actor, r RunResult, now time.Time) error {
 	return nil
 }
 
-// firstCrash reports whether a crash counts for the supervisor (protocol 13.3). A task whose
+// firstCrash reports whether a crash counts for the supervisor (specs/protocol.md#13.3). A task whose
 // program crashes again and again is stopped by a limit of its own, and counts once: other
 // tasks go on, while a program that can do none of them still ends its supervisor.
 func (s *State) firstCrash(r RunResult) bool {

@@ -9,7 +9,7 @@ import (
 )
 
 // settings are the keys of the config section with their built-in defaults
-// (protocol 2.8). The type of the default is the type of the key. Durations are
+// (specs/protocol.md#2.8). The type of the default is the type of the key. Durations are
 // integers in seconds.
 var settings = map[string]any{
 	"max_coder_iterations":       10,

@@ -24,13 +24,13 @@ type Overspent struct {
 	Limit     int
 }
 
-// String is the message of the checkpoint (protocol 13.3 step 5).
+// String is the message of the checkpoint (specs/protocol.md#13.3 step 5).
 func (o *Overspent) String() string {
 	return fmt.Sprintf("limit: %s of %d %s are used (limits.%s)", o.Value, o.Limit, o.Unit, o.Key)
 }
 
 // SprintReached returns the limit of the sprint or of the UTC day that is reached with what
-// is running, or that reserve would go beyond, else nil (roles-and-knowledge 8.1).
+// is running, or that reserve would go beyond, else nil (specs/roles-and-knowledge.md#8.1).
 func (s *State) SprintReached(running Spent, reserve Amount, now time.Time) *Overspent {
 	u := s.Usage
 	if u == nil {
@@ -53,7 +53,7 @@ func (s *State) SprintReached(running Spent, reserve Amount, now time.Time) *Ove
 	return nil
 }
 
-// LimitsSprint tells whether there is a limit of the sprint or of the day at all.
+// LimitsSprint reports whether there is a limit of the sprint or of the day at all.
 func (s *State) LimitsSprint() bool {
 	return s.Int("sprint_cost_cents")+s.Int("sprint_time_minutes")+s.Int("sprint_tokens")+s.Int("day_cost_cents") > 0
 }
@@ -104,7 +104,7 @@ func (s *State) meters(t *Task) []meter {
 func (m meter) near(percent int) bool { return m.limit > 0 && m.part.is(percent, m.whole) }
 
 // warnOfLimits records a warning for each limit of the task that has come near since before,
-// and names the key that changes it (roles-and-knowledge 8.2, D27).
+// and names the key that changes it (specs/roles-and-knowledge.md#8.2, specs/decisions.md#D27).
 func (s *State) warnOfLimits(t *Task, before []meter, now time.Time) {
 	if s.WarnPercent <= 0 {
 		return
@@ -184,7 +184,7 @@ func (s *State) warning(task string, now time.Time, limit, detail string) {
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "limit_warning", Task: task, Detail: detail, Extra: map[string]any{"level": "warning", "limit": limit}})
 }
 
-// Pause lets nothing of an agent program start before a time (protocol 13.3).
+// Pause lets nothing of an agent program start before a time (specs/protocol.md#13.3).
 func (s *State) Pause(program, reason string, until, now time.Time) {
 	if s.Programs == nil {
 		s.Programs = map[string]*Program{}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// N-05: the examples of roles-and-knowledge 3.4, and each vague phrase with and without
+// N-05: the examples of specs/roles-and-knowledge.md#3.4, and each vague phrase with and without
 // something concrete beside it: without it is refused, with it there is a warning.
 func TestVagueCriteria(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 // Role of a registered agent: planner, coder or code_reviewer.
 type Role string
 
-// The three roles (protocol 0.4).
+// The three roles (specs/protocol.md#0.4).
 const (
 	RolePlanner  Role = "planner"
 	RoleCoder    Role = "coder"
@@ -23,7 +23,7 @@ const (
 	System = "system"
 )
 
-// ParseRole accepts the spellings of protocol 0.4 and returns the identifier.
+// ParseRole accepts the spellings of specs/protocol.md#0.4 and returns the identifier.
 func ParseRole(s string) (Role, bool) {
 	switch strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(strings.TrimSpace(s))) {
 	case "planner":
@@ -39,7 +39,7 @@ func ParseRole(s string) (Role, bool) {
 // IDPrefix is the part of an agent id before its number: "code-reviewer-".
 func (r Role) IDPrefix() string { return strings.ReplaceAll(string(r), "_", "-") + "-" }
 
-// UnmarshalText normalises the spellings of protocol 0.4; an unknown role is kept for rule V42.
+// UnmarshalText normalises the spellings of specs/protocol.md#0.4; an unknown role is kept for rule V42.
 func (r *Role) UnmarshalText(text []byte) error {
 	*r = Role(text)
 	if known, ok := ParseRole(string(text)); ok {
@@ -49,7 +49,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 }
 
 // ParseAgentID splits an agent id into its role and number; ok is false when it
-// does not match ^(coder|code-reviewer|planner)-[0-9]+$ (D4).
+// does not match ^(coder|code-reviewer|planner)-[0-9]+$ (specs/decisions.md#D4).
 func ParseAgentID(id string) (role Role, number int, ok bool) {
 	i := strings.LastIndexByte(id, '-')
 	if i < 0 || i == len(id)-1 || strings.Trim(id[i+1:], "0123456789") != "" {
@@ -71,7 +71,7 @@ func ParseAgentID(id string) (role Role, number int, ok bool) {
 
 var taskID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// ValidTaskID tells whether id may name a task (protocol 0.3).
+// ValidTaskID reports whether id may name a task (specs/protocol.md#0.3).
 func ValidTaskID(id string) bool {
 	return taskID.MatchString(id) && !strings.Contains(id, "..") &&
 		!strings.HasSuffix(id, ".") && !strings.HasSuffix(strings.ToLower(id), ".lock")
@@ -94,7 +94,7 @@ func (t Time) At() (time.Time, bool) {
 	return at, err == nil
 }
 
-// None tells whether no time is given.
+// None reports whether no time is given.
 func (t Time) None() bool { return t == "" || t == "null" || t == "~" }
 
 // Plain lets a writer put the scalar into the file without quotes.
@@ -103,7 +103,7 @@ func (t Time) Plain() string { return string(t) }
 // Plain lets a writer put the scalar into the file without quotes.
 func (r Raw) Plain() string { return string(r) }
 
-// UnmarshalYAML accepts a list or a single scalar (D18).
+// UnmarshalYAML accepts a list or a single scalar (specs/decisions.md#D18).
 func (l *List) UnmarshalYAML(decode func(any) error) error {
 	var many []string
 	if err := decode(&many); err == nil {
@@ -121,7 +121,7 @@ func (l *List) UnmarshalYAML(decode func(any) error) error {
 	return nil
 }
 
-// Has tells whether the list contains s.
+// Has reports whether the list contains s.
 func (l List) Has(s string) bool {
 	for _, x := range l {
 		if x == s {
@@ -142,10 +142,10 @@ func (r *Rejection) UnmarshalYAML(decode func(any) error) error {
 	return decode((*plain)(r))
 }
 
-// Terminal tells whether no event leaves the status.
+// Terminal reports whether no event leaves the status.
 func (s Status) Terminal() bool { return s == Merged || s == Abandoned || s == Superseded }
 
-// Known tells whether s is one of the eleven statuses.
+// Known reports whether s is one of the eleven statuses.
 func (s Status) Known() bool {
 	for _, x := range Statuses {
 		if s == x {
@@ -155,7 +155,7 @@ func (s Status) Known() bool {
 	return false
 }
 
-// Active tells whether work on the task is under way (protocol 0).
+// Active reports whether work on the task is under way (specs/protocol.md#0).
 func (s Status) Active() bool {
 	switch s {
 	case Claimed, ReadyForReview, Rejected, Approved, IntegrationFailed:

@@ -8,7 +8,7 @@ const (
 	SeverityWarning = "warning"
 )
 
-// A Violation is one thing in a state that breaks a rule of protocol 9.
+// A Violation is one thing in a state that breaks a rule of specs/protocol.md#9.
 type Violation struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"` // SeverityError or SeverityWarning

@@ -20,7 +20,7 @@ func partiesOf(event Event) Party {
 	return p
 }
 
-// whoMay tells whether the actor may cause the event, from one status or, for "", at all.
+// whoMay reports whether the actor may cause the event, from one status or, for "", at all.
 func whoMay(event Event, p Party, from Status) bool {
 	for i := range Rules {
 		if r := &Rules[i]; r.Event == event && r.Who&p != 0 && (from == "" || hasStatus(r.From, from)) {

@@ -25,7 +25,7 @@ type Group struct {
 	Anomalies []*blackboard.Anomaly
 }
 
-// Found lists pattern and severity of the matches, for the table of protocol 5.4.
+// Found lists pattern and severity of the matches, for the table of specs/protocol.md#5.4.
 func (v Verdict) Found() []blackboard.BreakerFinding {
 	var out []blackboard.BreakerFinding
 	for _, m := range v.Matches {
@@ -63,7 +63,7 @@ func appendTasks(ids []string, list []*blackboard.Anomaly) []string {
 
 // Analyze looks for every pattern in the anomalies of the sprint. One that rests on
 // acknowledged anomalies alone does not match; they still count towards the number that a
-// pattern takes (protocol 11.2).
+// pattern takes (specs/protocol.md#11.2).
 func Analyze(s *blackboard.State) Verdict {
 	var v Verdict
 	if s == nil {
@@ -118,7 +118,7 @@ type group struct {
 }
 
 // groups puts those that a pattern is about together. One joins the first group whose first
-// member it is similar to (protocol 11.3); so what was said in the same words joins the same.
+// member it is similar to (specs/protocol.md#11.3); so what was said in the same words joins the same.
 func (p *Pattern) groups(all []observed, s *blackboard.State) []*group {
 	var list []*group
 	known := map[string]*group{}

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxNormal = 400     // characters of a text that are compared (protocol 11.3)
+	maxNormal = 400     // characters of a text that are compared (specs/protocol.md#11.3)
 	maxRaw    = 1 << 16 // bytes of a text that are looked at at all
 )
 
@@ -21,7 +21,7 @@ var replacements = []struct {
 	{regexp.MustCompile(`[\w.-]*(/[\w.-]+)+`), "<p>"},
 	{regexp.MustCompile(`\b0x[0-9a-f]+\b`), "<h>"},
 	{regexp.MustCompile(`[0-9]+([.,][0-9]+)*`), "<n>"},
-	// An apostrophe inside a word is no quote.
+	// An apostrophe inside a word is not a quote.
 	{regexp.MustCompile("\"[^\"]*\"|`[^`]*`|\\B'[^']*'\\B"), "<s>"},
 }
 
@@ -29,7 +29,7 @@ var replacements = []struct {
 var hexWord = regexp.MustCompile(`\b[0-9a-f]{7,}\b`)
 
 // Normalise takes from a text what differs between two reports of one problem: case, paths,
-// hex words, numbers, quoted strings and white space (protocol 11.3). The result has at most
+// hex words, numbers, quoted strings and white space (specs/protocol.md#11.3). The result has at most
 // 400 characters; it is "" for a text that says nothing.
 func Normalise(text string) string {
 	if len(text) > maxRaw {

@@ -7,7 +7,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Pattern is one line of the table of protocol 11.4.
+// Pattern is one line of the table of specs/protocol.md#11.4.
 type Pattern struct {
 	Name     string
 	Severity string // one of blackboard.BreakerSeverities

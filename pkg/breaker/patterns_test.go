@@ -34,7 +34,7 @@ func add(s *blackboard.State, list ...*blackboard.Anomaly) {
 	}
 }
 
-// anomaly has details given as "key=value"; true and false are no texts.
+// anomaly has details given as "key=value"; true and false are not texts.
 func anomaly(kind string, details ...string) *blackboard.Anomaly {
 	a := &blackboard.Anomaly{Type: kind, Reporter: "coder-1", Details: blackboard.Settings{}}
 	for _, d := range details {
@@ -141,7 +141,7 @@ func TestWhatIsNotTheSameDoesNotMatch(t *testing.T) {
 			wantNames(t, board(list...))
 		})
 	}
-	// Three outages of one service are no failing tool.
+	// Three outages of one service are not a failing tool.
 	down := func() *blackboard.Anomaly { return anomaly("external_blocker", "blocker_service=mail") }
 	wantNames(t, board(down(), down(), down()), "external_service_outage")
 }

@@ -30,7 +30,7 @@ func Alike(a, b string) bool {
 
 func (w *word) similar(to *word) bool { return w.near(to, mayDiffer) }
 
-// near tells whether two words differ in at most that many tenths.
+// near reports whether two words differ in at most that many tenths.
 func (w *word) near(to *word, tenths int) bool {
 	limit := max(len(w.runes), len(to.runes)) * tenths / outOf
 	return w.atLeast(to) <= limit && within(w.runes, to.runes, limit)
@@ -50,7 +50,7 @@ func (w *word) atLeast(to *word) int {
 	return (differ + 3) / 4
 }
 
-// within tells whether the Levenshtein distance of a and b is at most limit. It computes
+// within reports whether the Levenshtein distance of a and b is at most limit. It computes
 // only the part of the table near the diagonal, and ends as soon as the answer is clear.
 func within(a, b []rune, limit int) bool {
 	if len(a) > len(b) {

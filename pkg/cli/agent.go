@@ -24,7 +24,7 @@ type agentOptions struct {
 	once, interactive        bool
 }
 
-// Agent is the program liza-agent: the supervisor of one agent terminal (cli 5).
+// Agent is the program liza-agent: the supervisor of one agent terminal (specs/cli.md#5).
 func Agent(args []string, env *Env) int {
 	if isReaper(args) {
 		return agent.Reap()
@@ -141,7 +141,7 @@ func (o *agentOptions) terminal(c *crew) (*agent.Terminal, error) {
 		return nil, usagef("liza-agent "+o.role, "-i is not possible: %v", err)
 	}
 	in, isFile := o.env.Stdin.(*os.File)
-	out, isFileToo := o.env.direct.out.(*os.File) // it must not stand behind the masking
+	out, isFileToo := o.env.direct.out.(*os.File) // it must not be behind the masking
 	if !isFile || !isFileToo {
 		return nil, usagef("liza-agent "+o.role, "-i needs a terminal: stdin or stdout is none")
 	}
@@ -153,7 +153,7 @@ func (o *agentOptions) terminal(c *crew) (*agent.Terminal, error) {
 }
 
 // agentID is the id that was asked for; a malformed or contradicting one ends the program
-// before anything is written (D4).
+// before anything is written (specs/decisions.md#D4).
 func (o *agentOptions) agentID(role blackboard.Role) (string, error) {
 	id, from, fix := o.id, "--id", "liza-agent --help"
 	if id == "" {

@@ -226,7 +226,7 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-// wantsJSON tells whether --json stands among the arguments.
+// wantsJSON reports whether --json is among the arguments.
 func wantsJSON(args []string) bool {
 	for _, a := range args {
 		switch a {

@@ -141,7 +141,7 @@ func wrap(text string, width int) string {
 	return b.String()
 }
 
-// globals are the options that stand before or behind every command.
+// globals are the options that are before or behind every command.
 func globals(app *urfave.Command) []urfave.Flag { return visible(app.Flags) }
 
 func visible(flags []urfave.Flag) []urfave.Flag {

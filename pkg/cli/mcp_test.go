@@ -162,7 +162,7 @@ func TestTheBoardAndThePromptsAreReadOverMCP(t *testing.T) {
 	}
 }
 
-// D5, D24: the tools are the verbs, and each call is compared with the registration anew.
+// specs/decisions.md#D5, specs/decisions.md#D24: the tools are the verbs, and each call is compared with the registration again.
 func TestAnAgentHasTheVerbsOfItsRoleUntilItsClaimIsLost(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)

@@ -8,7 +8,7 @@ import (
 )
 
 // What a command reads from a large board fills many small pages of memory, each of which
-// the kernel has to make: a third of the command's time. Large pages are made for whoever
+// the kernel has to make: a third of the command's time. Large pages are made for anyone who
 // asks for them, and Go does not ask. So a large board gets its room beforehand.
 
 const (
@@ -27,5 +27,5 @@ func roomFor(path string) {
 	room := make([]byte, min(roomPerByte*info.Size(), mostRoom)+hugePageSize)
 	_ = unix.Madvise(room, unix.MADV_HUGEPAGE) // else pages stay small, that is all
 	runtime.KeepAlive(room)
-	runtime.GC() // gives the room to whoever allocates next
+	runtime.GC() // gives the room to anyone who allocates next
 }

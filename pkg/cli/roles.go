@@ -179,7 +179,7 @@ func (o *rolesOptions) validate(ctx context.Context, files []string) error {
 	return o.verdict(findings, files)
 }
 
-// unknownPrograms are the roles whose cli is no agent program: they can be used with --cli only.
+// unknownPrograms are the roles whose cli is not an agent program: they can be used with --cli only.
 func unknownPrograms(d *verb.Desk, l *role.Library) (list []role.Finding) {
 	known := isProgram(d)
 	for _, e := range l.Entries() {
@@ -199,7 +199,7 @@ func (o *rolesOptions) verdict(findings []role.Finding, files []string) error {
 	shown := []role.Finding{}
 	for _, f := range findings {
 		if len(files) > 0 && !slices.Contains(files, f.File) {
-			continue // what stands elsewhere is not asked for
+			continue // what is elsewhere is not asked for
 		}
 		failed = failed || f.Level == role.Error
 		shown = append(shown, f)

@@ -38,7 +38,7 @@ func cmdNowhere(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// shownForms are the ways in which a value may be printed. They are made here anew, apart from
+// shownForms are the ways in which a value may be printed. They are made here again, apart from
 // those that are masked.
 func shownForms(value string) map[string]string {
 	quoted, _ := json.Marshal(value)

@@ -58,7 +58,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	if o.tokenEnv != "" {
-		d.Caller.Person = o.tokenEnv // who calls is known by the token's name (roles-and-knowledge 9.7)
+		d.Caller.Person = o.tokenEnv // who calls is known by the token's name (specs/roles-and-knowledge.md#9.7)
 	}
 	if _, err := d.View(ctx); err != nil {
 		return err

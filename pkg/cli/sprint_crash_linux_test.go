@@ -101,7 +101,7 @@ func (s *sprint) killed(t *testing.T, revisions int, after time.Duration, what s
 
 // validates checks the board as a person would. A writer that was killed between the journal
 // and the state leaves entries that are one revision ahead, which the next writer cuts
-// (protocol 1.2, W3); nothing else may be wrong.
+// (specs/protocol.md#1.2, W3); nothing else may be wrong.
 func (s *sprint) validates(t *testing.T, what string) {
 	t.Helper()
 	var out bytes.Buffer

@@ -119,7 +119,7 @@ func radar(ctx context.Context, d *verb.Desk, s *blackboard.State, id string) []
 	return d.Radar(ctx, s, id)
 }
 
-// branchFacts adds how the integration branch stands; what cannot be found out is left out.
+// branchFacts gives the state of the integration branch; what cannot be found out is left out.
 func (e *Env) branchFacts(ctx context.Context, d *verb.Desk, s *blackboard.State, f *dashboard.Facts) {
 	if d.Repo == nil {
 		return

@@ -40,7 +40,7 @@ func newWorktree(env *Env) *urfave.Command {
 	}
 }
 
-// newWorktreeAliases are the long names that stand at the top (cli 1).
+// newWorktreeAliases are the long names that are at the top (specs/cli.md#1).
 func newWorktreeAliases(env *Env) []*urfave.Command {
 	o := &worktreeOptions{env: env}
 	return []*urfave.Command{

@@ -9,7 +9,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// The table of protocol 2.8 stands in two places, because the settings know no
+// The table of specs/protocol.md#2.8 is in two places, because the settings know no
 // state and the state knows no file. They must not drift apart.
 func TestKeysAndDefaultsAreThoseOfTheState(t *testing.T) {
 	t.Parallel()

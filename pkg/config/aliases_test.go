@@ -153,7 +153,7 @@ func TestStateSettingsAreTranslated(t *testing.T) {
 	}
 }
 
-// N-40: whatever stands in a file and on the command line, the rest of the file means what
+// N-40: whatever is in a file and on the command line, the rest of the file means what
 // it meant before.
 func FuzzSet(f *testing.F) {
 	f.Add("limits: {cost_cents: 5} # x\n", "limits.cost_cents", "7")

@@ -1,8 +1,8 @@
 // Package config holds the settings of a project: the built-in defaults, the file
 // .liza/config.yaml (or config.json) and the LIZA_ variables of the environment, in
-// this order (roles-and-knowledge 10).
+// this order (specs/roles-and-knowledge.md#10).
 //
-// Load is for whoever changes something: it reports every defect of the file and
+// Load is for anyone who changes something: it reports every defect of the file and
 // the environment at once and then returns no Config. LoadTolerant is for reading
 // commands: it always returns one and turns each defect into a warning. Origin says
 // where an effective value comes from.
@@ -12,5 +12,5 @@
 // a map tagged closed has no other names than those of its default.
 //
 // The package knows no command line and no blackboard. Settings, Overrides and
-// Initial translate to the names of state.yaml's section config (protocol 2.8).
+// Initial translate to the names of state.yaml's section config (specs/protocol.md#2.8).
 package config

@@ -16,7 +16,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("cannot read %s: %s", Origin{File: e.File, Line: e.Line}, e.Reason)
 }
 
-// CommandLine stands in the place of a variable for a value that a person gave to a command.
+// CommandLine is in the place of a variable for a value that a person gave to a command.
 const CommandLine = "the command line"
 
 // ValueError says that a key has a value it cannot have.
@@ -73,7 +73,7 @@ func (o Origin) String() string {
 // "limits.cost_cents" or "agents.mine.command".
 func (c *Config) Origin(key string) Origin { return c.origins[key] }
 
-// IsSet tells whether the file or the environment gives the key.
+// IsSet reports whether the file or the environment gives the key.
 func (c *Config) IsSet(key string) bool { return c.origins[key] != Origin{} }
 
 // Nearest is the setting or section that a key may have been meant to be, or "".

@@ -18,7 +18,7 @@ import (
 
 // Load reads the settings from the folder .liza (config.yaml, else config.json,
 // else only defaults) and the environment. The error joins a *FileError or every
-// *ValueError there is; then there is no Config (roles-and-knowledge 10.3).
+// *ValueError there is; then there is no Config (specs/roles-and-knowledge.md#10.3).
 func Load(liza string, environment []string) (*Config, []Warning, error) {
 	root, file, err := read(liza)
 	return strict(root, file, environment, err)
@@ -96,7 +96,7 @@ func load(root *yaml.Node, file string, environment []string) (*Config, []Warnin
 	return d.cfg, append(d.warnings, warnings...), d.errs
 }
 
-// shorthands puts the two of section orchestration into the keys that they stand
+// shorthands puts the two of section orchestration into the keys that they are
 // for, except where such a key is set itself in the same place (file, environment).
 func (c *Config) shorthands(here func(Origin) bool) {
 	spread := func(key string, d time.Duration, targets map[string]*time.Duration) {

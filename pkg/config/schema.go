@@ -64,7 +64,7 @@ func describe(s map[string]any, key string) {
 	}
 }
 
-// schemaOf is that of one value; preset tells whether v is a default.
+// schemaOf is that of one value; preset reports whether v is a default.
 func schemaOf(v reflect.Value, k kind, key string, preset bool) map[string]any {
 	switch {
 	case k.typ == fallbackType:
@@ -195,7 +195,7 @@ func Setting(key string) string {
 }
 
 // Translate is a value of state.yaml's section config as the key of the file has it:
-// durations stand there in seconds.
+// durations are there in seconds.
 func (c *Config) Translate(key string, raw any) any {
 	seconds, whole := raw.(int)
 	for _, l := range leaves(c) {

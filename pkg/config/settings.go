@@ -8,7 +8,7 @@ import (
 )
 
 // renamed are the keys of state.yaml's section config that have another name here;
-// every other one is protocol.<same name> (protocol 2.8).
+// every other one is protocol.<same name> (specs/protocol.md#2.8).
 var renamed = []struct{ setting, key string }{
 	{"max_coder_iterations", "limits.max_iterations"},
 	{"max_review_cycles", "limits.max_review_cycles"},
@@ -36,7 +36,7 @@ var renamed = []struct{ setting, key string }{
 func (c *Config) Settings() map[string]any { return maps.Clone(c.set) }
 
 // Overrides is the part of Settings that the environment sets. These values win
-// over the state's section config too (roles-and-knowledge 10.2).
+// over the state's section config too (specs/roles-and-knowledge.md#10.2).
 func (c *Config) Overrides() map[string]any { return maps.Clone(c.overrides) }
 
 // keepSettings makes what Settings and Overrides give: they are asked for whenever somebody

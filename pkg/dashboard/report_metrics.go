@@ -12,14 +12,14 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Metric is one figure of protocol 12. A value that is nil is undefined or unknown.
+// Metric is one figure of specs/protocol.md#12. A value that is nil is undefined or unknown.
 type Metric struct {
 	Name  string
 	Value *blackboard.Amount
 	Unit  string // seconds, us (microseconds), percent, cents or ""
 }
 
-// Metrics are the figures of a sprint in the order of protocol 12.
+// Metrics are the figures of a sprint in the order of specs/protocol.md#12.
 type Metrics []Metric
 
 // MetricsOf are all figures: those that the board keeps, and those that are computed from

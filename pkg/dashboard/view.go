@@ -14,7 +14,7 @@ type Facts struct {
 	ReviewMode  string                  // review.mode of the configuration
 	HumanReview bool                    // plan.human_review of the configuration
 	Vocabulary  string                  // one of Views; "": liza
-	Tip         *string                 // where the integration branch stands, "" when it does not exist; nil: not looked at
+	Tip         *string                 // where the integration branch is, "" when it does not exist; nil: not looked at
 	Warnings    []string                // of the caller, for example about the configuration
 	GaveUp      []GaveUp                // supervisors that ended by themselves, and have not come back
 }
@@ -28,7 +28,7 @@ type GaveUp struct {
 	Next  string          `json:"next"`
 }
 
-// Control is a control file: PAUSE, CHECKPOINT or ABORT (protocol 13.5).
+// Control is a control file: PAUSE, CHECKPOINT or ABORT (specs/protocol.md#13.5).
 type Control struct {
 	Name   string    `json:"name"`
 	Since  time.Time `json:"since"`

@@ -6,7 +6,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Views are the vocabularies that status and show know (roles-and-knowledge 11). Liza's
+// Views are the vocabularies that status and show know (specs/roles-and-knowledge.md#11). Liza's
 // own status is the truth; the others are for reading only.
 var Views = []string{"liza", "logist", "coven", "kiso"}
 

@@ -148,7 +148,7 @@ func TestAProgramWorksThroughAWholeSprint(t *testing.T) {
 	}
 }
 
-// resumes tells whether the program can go on in an old conversation.
+// resumes reports whether the program can go on in an old conversation.
 func resumes(t *testing.T, p program) bool {
 	t.Helper()
 	a, err := agent.Lookup(p.name, agent.Options{})

@@ -83,7 +83,7 @@ func newProject(t *testing.T, s *server, p program, tools bool) *project {
 		"XDG_CONFIG_HOME=" + home + "/.config", "XDG_CACHE_HOME=" + home + "/.cache", "XDG_DATA_HOME=" + home + "/.local/share", "XDG_STATE_HOME=" + home + "/.local/state",
 		"GIT_CONFIG_NOSYSTEM=1", "NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost"}
 	for _, name := range proxy {
-		pr.env = append(pr.env, name+"="+s.url) // whoever calls the outside is seen, and refused
+		pr.env = append(pr.env, name+"="+s.url) // anyone who calls the outside is seen, and refused
 	}
 	pr.env = append(pr.env, p.env(s.url, home)...)
 	write(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.com\n")

@@ -146,7 +146,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// dialectOf knows the provider by the path alone, whatever stands before it.
+// dialectOf knows the provider by the path alone, whatever is before it.
 func dialectOf(path string) (dialect, bool) {
 	switch {
 	case strings.Contains(path, "/messages"):
@@ -161,7 +161,7 @@ func dialectOf(path string) (dialect, bool) {
 	return dialect{}, false
 }
 
-// aside answers what is no question to a model.
+// aside answers what is not a question to a model.
 func (s *server) aside(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models") {
 		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": "fake-model", "object": "model", "type": "model"}}})
@@ -203,7 +203,7 @@ func (s *server) answer(d dialect, req request) (a answer, failed bool) {
 	return a, c.failed
 }
 
-// fails tells whether the call is let down. The lock is held.
+// fails reports whether the call is let down. The lock is held.
 func (s *server) fails(c call) bool {
 	if s.fail == nil {
 		return false

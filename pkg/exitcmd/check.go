@@ -13,7 +13,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// payloadOf says which kinds may use which payload key (roles-and-knowledge 4.1).
+// payloadOf says which kinds may use which payload key (specs/roles-and-knowledge.md#4.1).
 var payloadOf = map[string][]string{
 	"plan": {"planner"}, "review": {"code_reviewer"}, "no_tests": {"coder"}, "attempted": {"coder"}, "blocked_questions": {"coder", "planner"},
 	"handoff": {"coder", "code_reviewer"}, "text": {"messenger"}, "summary": {"summarizer"}, "facts": {"summarizer"},
@@ -118,7 +118,7 @@ const noReview = "review is missing"
 
 var ErrNoReview = errors.New(noReview)
 
-// check applies the rules of a verdict (roles-and-knowledge 5.3).
+// check applies the rules of a verdict (specs/roles-and-knowledge.md#5.3).
 func (r *ReviewExit) check(bad *problems) {
 	read := map[string]string{"PASS": ReviewOK, "FAIL": ReviewNeedsFix}[r.Verdict]
 	switch {

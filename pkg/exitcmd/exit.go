@@ -12,7 +12,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Exit is the exit command of an agent (roles-and-knowledge 4.1).
+// Exit is the exit command of an agent (specs/roles-and-knowledge.md#4.1).
 type Exit struct {
 	Action           string       `json:"action"`
 	EvidenceFiles    []string     `json:"evidence_files"`
@@ -38,7 +38,7 @@ type HandoffExit struct {
 	NextSteps     []string `json:"next_steps,omitempty"`
 }
 
-// ReviewExit is a reviewer's payload (roles-and-knowledge 5.3).
+// ReviewExit is a reviewer's payload (specs/roles-and-knowledge.md#5.3).
 type ReviewExit struct {
 	Status      string                `json:"status"`
 	Verdict     string                `json:"verdict,omitempty"` // PASS or FAIL, as Coven writes it
@@ -67,7 +67,7 @@ func (e *Exit) Verdict() string {
 }
 
 // FixProblem says what keeps the item from being a step of a rejection, "" for nothing
-// (roles-and-knowledge 5.3).
+// (specs/roles-and-knowledge.md#5.3).
 func (x PlanTask) FixProblem() string {
 	f := x.Fix()
 	typed := x.Kind != "" && x.Kind != x.Type && slices.Contains(blackboard.Kinds, x.Type)

@@ -16,7 +16,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Plan is a planner's answer (roles-and-knowledge 3.2), in JSON.
+// Plan is a planner's answer (specs/roles-and-knowledge.md#3.2), in JSON.
 type Plan struct {
 	Goal      string            `json:"goal"`
 	Secrets   map[string]string `json:"secrets,omitempty"`
@@ -73,7 +73,7 @@ type Decision struct {
 }
 
 // ParsePlan reads a plan in JSON or YAML. Problems of its form stay with the plan, so that
-// ApplyPlan tells them together with all others; the error is for what is no plan at all.
+// ApplyPlan tells them together with all others; the error is for what is not a plan at all.
 func ParsePlan(data []byte) (*Plan, error) {
 	if !json.Valid(data) {
 		converted, err := fromYAML(data)
@@ -112,7 +112,7 @@ func ParsePlan(data []byte) (*Plan, error) {
 // mostProblems is how many problems of one input are told.
 const mostProblems = 100
 
-// maxKeys is how many keys a map of a plan in YAML may have. Finding those that stand there
+// maxKeys is how many keys a map of a plan in YAML may have. Finding those that are there
 // twice takes the square of it.
 const maxKeys = 200
 

@@ -19,7 +19,7 @@ func SchemaFile() ([]byte, error) {
 }
 
 // Schema is the JSON Schema (draft-07) of the exit command, made from its Go type
-// (roles-and-knowledge 4.1): the object itself, or the same under the key response.
+// (specs/roles-and-knowledge.md#4.1): the object itself, or the same under the key response.
 func Schema() map[string]any {
 	defs := map[string]any{}
 	t := reflect.TypeFor[Exit]()
@@ -53,7 +53,7 @@ var either = map[string][]any{
 
 func needs(keys ...string) map[string]any { return map[string]any{"required": keys} }
 
-// factsSchema is the answer of a summarizer about facts (roles-and-knowledge 6.3).
+// factsSchema is the answer of a summarizer about facts (specs/roles-and-knowledge.md#6.3).
 func factsSchema() map[string]any {
 	texts := map[string]any{"type": "array", "items": textSchema(0)}
 	result := map[string]any{"type": "object", "required": []string{"content", "from"},

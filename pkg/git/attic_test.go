@@ -231,7 +231,7 @@ func TestRemoveRefusesWithoutProof(t *testing.T) {
 		t.Errorf("after a later change, lost would be %q", lost)
 	}
 	f.save(Work{ID: "task-1", Path: work.Path})
-	for range 2 { // what is gone is no error
+	for range 2 { // what is gone is not an error
 		if err := f.repo.Remove(t.Context(), "task-1", Proof{Integration: f.integration()}); err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func (r *Repo) UnlockWorktree(ctx context.Context, id string) error {
 	return nil
 }
 
-// unlockEntry ends git's lock of a worktree: the file "locked" in git's folder of it (gitrepository-layout). One that is not locked is no error.
+// unlockEntry ends git's lock of a worktree: the file "locked" in git's folder of it (gitrepository-layout). One that is not locked is not an error.
 func (s *session) unlockEntry(ctx context.Context, path string) error {
 	admin := s.adminDir(path)
 	if admin == "" { // the folder is gone
@@ -73,7 +73,7 @@ func (s *session) unlockEntry(ctx context.Context, path string) error {
 	return nil
 }
 
-// Abandon removes what the ProvideWorktree with this nonce created, after a claim was lost (protocol 7.2, P3): the
+// Abandon removes what the ProvideWorktree with this nonce created, after a claim was lost (specs/protocol.md#7.2, P3): the
 // worktree when its lock carries the nonce, and its branch unless it was there before or has commits that no other ref
 // has. A worktree of another call, or one that was kept, stays.
 func (r *Repo) Abandon(ctx context.Context, id, nonce string) error {

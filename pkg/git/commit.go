@@ -51,7 +51,7 @@ func (r *Repo) Commit(ctx context.Context, path, message string) (hash string, c
 	return facts.Head, err == nil, err
 }
 
-// AddExclude makes sure that a line stands in <common dir>/info/exclude, which every checkout obeys.
+// AddExclude makes sure that a line is in <common dir>/info/exclude, which every checkout obeys.
 func (r *Repo) AddExclude(ctx context.Context, line string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func appendText(path, text string) error {
 }
 
 // Discard throws away everything in a linked worktree that is not committed, ignored files excepted. It is for work
-// that declared that it changes nothing (protocol 4.5); everything else is saved first.
+// that declared that it changes nothing (specs/protocol.md#4.5); everything else is saved first.
 func (r *Repo) Discard(ctx context.Context, path string) error {
 	path = absolute(r.place.Root, path)
 	s, err := r.lock(ctx)

@@ -29,7 +29,7 @@ func TestCommitsOutsideOfAHistoryAreNamed(t *testing.T) {
 func TestAskingForManyCommitsTakesAHandfulOfProcesses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var side []string // commits that are no merges: they are not on the first-parent line
+	var side []string // commits that are not merges: they are not on the first-parent line
 	for i := range 40 {
 		f.git("checkout", "-q", "-b", fmt.Sprint("task/", i))
 		f.git("commit", "-q", "--allow-empty", "-m", "work")

@@ -16,8 +16,8 @@
 //   - Whatever changes a ref or a worktree holds the lock <common dir>/liza/git.lock, because git 2.39 cannot add
 //     worktrees in parallel. Reads take no lock, but for the list of worktrees.
 //   - A lock file that a killed git left behind is removed under that lock, once, when no git process of this repository
-//     is alive (protocol 7.3). Repo.OnLockRemoved hears of it.
-//   - Deleting needs proof (D21): a worktree and its branch go only when what they hold is reachable from the
+//     is alive (specs/protocol.md#7.3). Repo.OnLockRemoved hears of it.
+//   - Deleting needs proof (specs/decisions.md#D21): a worktree and its branch go only when what they hold is reachable from the
 //     integration branch or from an attic ref. Otherwise the answer is an [UnsavedError] that lists what would be lost.
 //
 // A task's worktree is .worktrees/<id> on branch task/<id>; its saved work is refs/liza/attic/<id>/<n>.

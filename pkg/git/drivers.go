@@ -20,7 +20,7 @@ import (
 var foreignSettings = []struct {
 	key     string
 	neutral string
-	never   bool // also when it stands in the person's configuration: only a repository's attributes choose it
+	never   bool // also when it is in the person's configuration: only a repository's attributes choose it
 }{
 	{"filter.*.clean", "", true},
 	{"filter.*.smudge", "", true},

@@ -69,7 +69,7 @@ func (f *fixture) everything() {
 	must(nil, f.repo.Discard(ctx, got.Path))
 }
 
-// D31: whatever a repository's configuration says, no program of it runs in Liza's own git.
+// specs/decisions.md#D31: whatever a repository's configuration says, no program of it runs in Liza's own git.
 func TestNoProgramOfTheRepositorysConfigurationRuns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

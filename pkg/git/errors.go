@@ -89,7 +89,7 @@ func about(thing string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", thing, err)
 }
 
-// UnsavedError says that something was not removed or not saved because it would be lost (D21).
+// UnsavedError says that something was not removed or not saved because it would be lost (specs/decisions.md#D21).
 type UnsavedError struct {
 	ID   string
 	Lost []string // commits of the branch, files, submodules

@@ -105,7 +105,7 @@ func (r *Repo) ClearRemoved(ctx context.Context) error {
 	return err
 }
 
-// dropHalfMade removes what a claim left that was killed before it was confirmed (protocol 7.4), when former work is to
+// dropHalfMade removes what a claim left that was killed before it was confirmed (specs/protocol.md#7.4), when former work is to
 // go on: a worktree that is not whole, and one that was made for new work, which is not what is wanted. Both carry the lock
 // of that claim and hold nothing. A branch goes with the worktree that it was made for.
 func (j *providing) dropHalfMade(ctx context.Context) error {
@@ -136,7 +136,7 @@ func (j *providing) dropHalfMade(ctx context.Context) error {
 	return err
 }
 
-// holdsNothing tells of a worktree with a claim's lock that it lacks files, or that it stands at the integration branch
+// holdsNothing tells of a worktree with a claim's lock that it lacks files, or that it is at the integration branch
 // while there is recorded work elsewhere.
 func (j *providing) holdsNothing(ctx context.Context) (bool, error) {
 	held, err := j.holding(ctx, j.ID, j.got.Path)

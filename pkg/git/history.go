@@ -21,7 +21,7 @@ const olderLimit = 10
 
 var errFar = errors.New("not found among the nearest commits")
 
-// IsAncestor tells whether commit a is b or an ancestor of b.
+// IsAncestor reports whether commit a is b or an ancestor of b.
 func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	if yes, err := r.walkTo(ctx, a, b); err == nil {
 		return yes, nil
@@ -102,7 +102,7 @@ func (r *Repo) CountBetween(ctx context.Context, a, b string) (int, error) {
 }
 
 // FirstParentContaining is the oldest commit on the first-parent line of head that contains commit: the one that
-// brought it in (protocol 8.2, M1). ErrNotFound when head does not contain it.
+// brought it in (specs/protocol.md#8.2, M1). ErrNotFound when head does not contain it.
 func (r *Repo) FirstParentContaining(ctx context.Context, head, commit string) (string, error) {
 	head, err := r.Resolve(ctx, head)
 	if err != nil {

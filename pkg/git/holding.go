@@ -26,7 +26,7 @@ type holding struct {
 	nested   []string // submodules and nested repositories with work that cannot be saved from here
 }
 
-// changed tells whether the files differ from HEAD.
+// changed reports whether the files differ from HEAD.
 func (h holding) changed() bool { return h.tree != h.headTree }
 
 // commits are the commits that removal would let go, without doubles.
@@ -85,7 +85,7 @@ func (s *session) holding(ctx context.Context, id, path string) (h holding, err 
 }
 
 // lookInto finds what the files hold. A worktree that still carries the lock of a claim has had no agent in it: when it
-// only lacks files, a killed git left it half checked out, and it holds nothing of its own (protocol 7.4).
+// only lacks files, a killed git left it half checked out, and it holds nothing of its own (specs/protocol.md#7.4).
 func (s *session) lookInto(ctx context.Context, id, path, admin string, h *holding) error {
 	fresh := h.entry != nil && claimOf(h.entry.LockReason, id) != ""
 	if len(h.dirty) > 0 {
@@ -197,7 +197,7 @@ func (s *session) unsharedIn(ctx context.Context, dir string) (string, error) {
 	return "", nil
 }
 
-// copyIndex copies an index; a missing one is no error.
+// copyIndex copies an index; a missing one is not an error.
 func copyIndex(from, to string) error {
 	removeIndex(to)
 	data, err := safefile.Read(from)

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// WorktreeFacts are what the guards of submit and approve look at (protocol 4.2, G33 to G35, G55, G56).
+// WorktreeFacts are what the guards of submit and approve look at (specs/protocol.md#4.2, G33 to G35, G55, G56).
 type WorktreeFacts struct {
 	Exists bool   // path is a linked worktree of this repository; the rest is empty otherwise
 	Branch string // "" when detached

@@ -23,7 +23,7 @@ type Saved struct {
 // SavedWork lists everything in the attic.
 func (r *Repo) SavedWork(ctx context.Context) ([]Saved, error) { return r.saved(ctx, attic, true) }
 
-// Candidates lists the commits of merges that were begun (protocol 8.2, M5).
+// Candidates lists the commits of merges that were begun (specs/protocol.md#8.2, M5).
 func (r *Repo) Candidates(ctx context.Context) ([]Saved, error) {
 	return r.saved(ctx, "refs/liza/candidate/", false)
 }
@@ -73,7 +73,7 @@ func (r *Repo) Unsaved(ctx context.Context, id string, proof Proof) ([]string, e
 }
 
 // A LockFile is a lock file of git. Busy says why it may be in use, "" when no git process of this repository lives:
-// then whoever needs the lock next removes it (protocol 7.3).
+// then anyone who needs the lock next removes it (specs/protocol.md#7.3).
 type LockFile struct {
 	Path string
 	Made time.Time
@@ -136,7 +136,7 @@ func (r *Repo) UnderWay(path string) string {
 	return ""
 }
 
-// Reaches tells whether one of the heads is commit or has it among its ancestors.
+// Reaches reports whether one of the heads is commit or has it among its ancestors.
 func (r *Repo) Reaches(ctx context.Context, commit string, heads ...string) (bool, error) {
 	heads = slices.DeleteFunc(slices.Clone(heads), func(h string) bool { return h == "" })
 	for _, h := range heads {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// MergeTree merges theirs into ours without a checkout and returns the tree (protocol 8.2, M3). A *ConflictError lists
+// MergeTree merges theirs into ours without a checkout and returns the tree (specs/protocol.md#8.2, M3). A *ConflictError lists
 // the files that do not merge.
 func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, err error) {
 	return r.mergeTree(ctx, ours, theirs, nil)
 }
 
-// TryMerge tells whether theirs merges into ours, as MergeTree does, and leaves nothing behind: what git writes on
+// TryMerge reports whether theirs merges into ours, as MergeTree does, and leaves nothing behind: what git writes on
 // the way goes to a folder that is removed. For commands that only look. What holds the other needs no merge: git
 // would renew the times of the objects that it finds.
 func (r *Repo) TryMerge(ctx context.Context, ours, theirs string) error {
@@ -116,7 +116,7 @@ func (r *Repo) CreateBranch(ctx context.Context, name, commit string) error {
 	return r.UpdateRef(ctx, branches+name, commit, "")
 }
 
-// DeleteRef deletes a ref that is at old; ErrRefMoved when it is elsewhere. A ref that does not exist is no error.
+// DeleteRef deletes a ref that is at old; ErrRefMoved when it is elsewhere. A ref that does not exist is not an error.
 func (r *Repo) DeleteRef(ctx context.Context, ref, old string) error {
 	s, err := r.lock(ctx)
 	if err != nil {

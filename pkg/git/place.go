@@ -20,7 +20,7 @@ type Place struct {
 }
 
 // Locate finds the repository that dir belongs to, from any folder of the main checkout, of a linked worktree, or below
-// them. It starts no process, so reading commands find their project when git is missing (protocol 14, B16).
+// them. It starts no process, so reading commands find their project when git is missing (specs/protocol.md#14, B16).
 // Both paths are free of symbolic links. Errors: ErrNoRepository, ErrBare.
 func Locate(dir string) (Place, error) {
 	start, err := filepath.Abs(dir)

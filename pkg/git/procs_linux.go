@@ -35,7 +35,7 @@ func ownerGone(_ fs.FileInfo, folders []string) error {
 	return nil
 }
 
-// gitWorksIn tells whether the process is a git whose folder, arguments or variables name one of the folders. A process
+// gitWorksIn reports whether the process is a git whose folder, arguments or variables name one of the folders. A process
 // that ends meanwhile does not.
 func gitWorksIn(proc string, folders []string) (bool, error) {
 	name, err := safefile.Read(filepath.Join(proc, "comm"))
@@ -74,7 +74,7 @@ func gitWorksIn(proc string, folders []string) (bool, error) {
 
 func isGitName(name string) bool { return name == "git" || strings.HasPrefix(name, "git-") }
 
-// ended tells whether reading from /proc failed because the process is gone. A zombie has no cwd either.
+// ended reports whether reading from /proc failed because the process is gone. A zombie has no cwd either.
 func ended(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }

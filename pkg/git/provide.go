@@ -35,13 +35,13 @@ type Provided struct {
 	Recovered bool // folder and branch were gone: the branch was made again at a recorded commit
 
 	Attic       string   // ref that holds former work
-	Lost        string   // where a folder that was no worktree was moved to
+	Lost        string   // where a folder that was not a worktree was moved to
 	LockRemoved []string // stale lock files of git that were removed
 	Warnings    []string // submodules that could not be initialised, a kept worktree on another branch
 }
 
 // ProvideWorktree makes sure that .worktrees/<id> is a worktree on branch task/<id>, from whatever it finds there
-// (protocol 7.3 and 7.4). A worktree that it creates is locked with the reason "liza <id> <nonce>": call UnlockWorktree
+// (specs/protocol.md#7.3 and specs/protocol.md#7.4). A worktree that it creates is locked with the reason "liza <id> <nonce>": call UnlockWorktree
 // once the claim is confirmed and before anybody works in it, or Abandon when the claim was lost. On an error, what was
 // saved, moved or removed until then is still reported.
 func (r *Repo) ProvideWorktree(ctx context.Context, p Provide) (Provided, error) {
@@ -86,7 +86,7 @@ type providing struct {
 	Provide
 	got   Provided
 	entry *Worktree // git's entry of the worktree at the place
-	valid bool      // a worktree of this repository stands there
+	valid bool      // a worktree of this repository is there
 	tip   string    // of branch task/<id>; "" when there is none
 }
 
@@ -122,7 +122,7 @@ func (j *providing) run(ctx context.Context) error {
 	return j.add(ctx, start, true)
 }
 
-// look finds what is at the place, moves away what is no worktree, and drops git's entry of a folder that is gone.
+// look finds what is at the place, moves away what is not a worktree, and drops git's entry of a folder that is gone.
 func (j *providing) look(ctx context.Context) (err error) {
 	if err := linkAt(j.got.Path); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (j *providing) unblock(ctx context.Context, paths ...string) {
 	}
 }
 
-// recover makes branch and folder again at the newest recorded commit, or starts anew when there is none.
+// recover makes branch and folder again at the newest recorded commit, or starts over when there is none.
 func (j *providing) recover(ctx context.Context) error {
 	commits, err := j.recorded(ctx)
 	if err != nil {
@@ -251,14 +251,14 @@ func (j *providing) start(ctx context.Context) (string, error) {
 }
 
 // takeOver uses the fresh worktree of a claim that was killed before it was confirmed, when it still starts at the right
-// commit. Everything else is made anew.
+// commit. Everything else is made again.
 func (j *providing) takeOver(ctx context.Context, start string) (bool, error) {
 	if !j.valid || j.tip != start || j.entry == nil || claimOf(j.entry.LockReason, j.ID) == "" {
 		return false, nil
 	}
 	facts, err := j.Inspect(ctx, j.got.Path)
 	if err != nil || facts.Branch != j.got.Branch || facts.Head != start || len(facts.Dirty) > 0 {
-		return false, nil // what cannot be looked at is no fresh worktree
+		return false, nil // what cannot be looked at is not a fresh worktree
 	}
 	if err := j.unlockEntry(ctx, j.got.Path); err != nil {
 		return false, err

@@ -400,7 +400,7 @@ func TestAHalfAttachedWorktreeIsAttachedAgain(t *testing.T) {
 	}
 }
 
-// A removal gives the folder another name first: killed after that, the folder is no worktree any more, and no riddle.
+// A removal gives the folder another name first: killed after that, the folder is not a worktree any more, and no riddle.
 func TestARemovalThatWasKilledIsEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -17,7 +17,7 @@ import (
 
 const branches = "refs/heads/"
 
-// Head is what the main checkout stands on.
+// Head is what the main checkout is on.
 type Head struct {
 	Branch string // "" when detached
 	Commit string // "" when the branch has no commit yet
@@ -60,7 +60,7 @@ func headOf(repo *gogit.Repository) (Head, error) {
 	return head, nil
 }
 
-// HasCommit tells whether HEAD or any ref names a commit.
+// HasCommit reports whether HEAD or any ref names a commit.
 func (r *Repo) HasCommit(ctx context.Context) (bool, error) {
 	if head, err := r.Head(ctx); err == nil && head.Commit != "" {
 		return true, nil
@@ -100,7 +100,7 @@ func (r *Repo) resolveByCommand(ctx context.Context, rev string) (string, error)
 	return strings.TrimSpace(out), err
 }
 
-// CommitExists tells whether the object store has the commit.
+// CommitExists reports whether the object store has the commit.
 func (r *Repo) CommitExists(ctx context.Context, commit string) (bool, error) {
 	_, err := r.Resolve(ctx, commit)
 	if errors.Is(err, ErrNotFound) {
@@ -170,7 +170,7 @@ func (r *Repo) tip(ctx context.Context, branch string) (string, error) {
 	return hash, err
 }
 
-// ValidBranchName tells whether a branch can have this name.
+// ValidBranchName reports whether a branch can have this name.
 func ValidBranchName(name string) bool {
 	return name != "HEAD" && plumbing.NewBranchReferenceName(name).Validate() == nil
 }

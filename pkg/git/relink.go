@@ -12,7 +12,7 @@ import (
 
 // Relink makes the worktree of a task this repository's again, after the project was moved
 // or copied with it: the links between the two are absolute, so those of a copy lead to the
-// original, which is left alone. It tells whether there was something to do.
+// original, which is left alone. It reports whether there was something to do.
 func (r *Repo) Relink(ctx context.Context, id string) (bool, error) {
 	if err := checkID(id); err != nil {
 		return false, err
@@ -41,7 +41,7 @@ func (r *Repo) Relink(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// replaceLink writes one of git's small files whole: whoever reads it sees the old line or
+// replaceLink writes one of git's small files whole: anyone who reads it sees the old line or
 // the new one.
 func replaceLink(path, line string) error {
 	next := path + ".liza"

@@ -12,10 +12,10 @@ import (
 // Proof says what counts as safe when work is removed, besides the task's attic, which is looked at in any case.
 type Proof struct {
 	Integration string // head of the integration branch; "" when there is none
-	Base        string // where the work began: a branch that still stands there holds nothing; "" when unknown
+	Base        string // where the work began: a branch that still is there holds nothing; "" when unknown
 }
 
-// Remove removes the worktree and the branch of id (protocol 8.6), but only when the branch's tip, the worktree's HEAD
+// Remove removes the worktree and the branch of id (specs/protocol.md#8.6), but only when the branch's tip, the worktree's HEAD
 // and its files are each reachable from proof.Integration or from an attic ref of id, looked at now. Otherwise nothing
 // is removed and an *UnsavedError lists what would be lost. Ignored files go with the worktree. What is gone already is
 // no error.
@@ -119,7 +119,7 @@ func (s *session) describe(ctx context.Context, commit string, count int) string
 	return fmt.Sprintf("%d %s up to %.9s %q", count, noun, commit, strings.TrimSpace(subject))
 }
 
-// branchFree refuses when another checkout than the one at path stands on the branch of id.
+// branchFree refuses when another checkout than the one at path is on the branch of id.
 func (s *session) branchFree(ctx context.Context, id, path string) error {
 	all, err := s.list(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *session) deleteBranch(ctx context.Context, id string) error {
 	return s.deleteRef(ctx, ref, tip)
 }
 
-// CheckoutDetached makes a throw-away worktree at commit (protocol 8.4): .worktrees/.check-ID or .worktrees/.review-ID,
+// CheckoutDetached makes a throw-away worktree at commit (specs/protocol.md#8.4): .worktrees/.check-ID or .worktrees/.review-ID,
 // absolute or relative to the main checkout. What an earlier run left there is removed. Submodules are initialised;
 // warnings say where that failed.
 func (r *Repo) CheckoutDetached(ctx context.Context, path, commit string) (warnings []string, err error) {
@@ -195,7 +195,7 @@ func (r *Repo) addScratch(ctx context.Context, path, commit string) error {
 	return s.registerSubmodules(ctx, path)
 }
 
-// RemoveDetached removes a throw-away worktree with everything in it. What is gone already is no error.
+// RemoveDetached removes a throw-away worktree with everything in it. What is gone already is not an error.
 func (r *Repo) RemoveDetached(ctx context.Context, path string) error {
 	path, err := r.scratch(path)
 	if err != nil {

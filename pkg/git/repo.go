@@ -84,7 +84,7 @@ func (r *Repo) checkVersion(ctx context.Context) error {
 
 var versionPattern = regexp.MustCompile(`^(\d+)\.(\d+)`)
 
-// recentEnough tells whether git merges without a checkout (merge-tree --write-tree, since 2.38). A version that cannot
+// recentEnough reports whether git merges without a checkout (merge-tree --write-tree, since 2.38). A version that cannot
 // be read is not.
 func recentEnough(version string) bool {
 	numbers := versionPattern.FindStringSubmatch(version)
@@ -96,7 +96,7 @@ func recentEnough(version string) bool {
 	return errors.Join(err, err2) == nil && (major > 2 || major == 2 && minor >= 38)
 }
 
-// goGit opens the repository for reading without a process. It is opened anew for each question (0.1 ms), because
+// goGit opens the repository for reading without a process. It is opened again for each question (0.1 ms), because
 // go-git lists the packs once. Opened at the common dir, it sees all refs and the HEAD of the main checkout.
 func (r *Repo) goGit() (*gogit.Repository, error) {
 	return gogit.PlainOpenWithOptions(r.place.CommonDir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})

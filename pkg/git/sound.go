@@ -17,7 +17,7 @@ import (
 type Line struct {
 	ID     string
 	Commit string
-	Known  []string // what the work may stand on besides: its base, the integration branch; "" is skipped
+	Known  []string // what the work may be based on besides: its base, the integration branch; "" is skipped
 }
 
 // Unsound says why a commit must not come onto the integration branch, "" when nothing speaks against it: it brings
@@ -60,8 +60,8 @@ func (r *Repo) goesOn(ctx context.Context, old, now []string) bool {
 	return true
 }
 
-// stray finds a commit that is not the task's own. A neighbour's commit that the line itself stands on is in the diff
-// that is reviewed, so it is no stray; one that came in by a merge may be in no diff.
+// stray finds a commit that is not the task's own. A neighbour's commit that the line itself is on is in the diff
+// that is reviewed, so it is not a stray; one that came in by a merge may be in no diff.
 func (r *Repo) stray(ctx context.Context, l Line, known []string) (string, error) {
 	args := append([]string{"rev-list", "--topo-order", "--parents", l.Commit, "--not"}, known...)
 	out, err := r.read(ctx, r.place.Root, append(args, "--")...)

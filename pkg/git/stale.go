@@ -61,7 +61,7 @@ func blockingLock(err error) string {
 	return found[1]
 }
 
-// clearStale removes a lock file of git whose owner is dead (protocol 7.3), and answers nil when the file is gone. It
+// clearStale removes a lock file of git whose owner is dead (specs/protocol.md#7.3), and answers nil when the file is gone. It
 // is removed only when no git process of this repository lives, or when that cannot be found out on this system and
 // the file is old; and only if it is still the file that was there before the processes were counted.
 func (s *session) clearStale(ctx context.Context, path string) error {
@@ -109,7 +109,7 @@ func (s *session) folders(ctx context.Context) ([]string, error) {
 	return folders, nil
 }
 
-// within tells whether path is dir or below it.
+// within reports whether path is dir or below it.
 func within(path, dir string) bool {
 	path, dir = filepath.Clean(path), filepath.Clean(dir)
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")

@@ -43,7 +43,7 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 }
 
 // list reads what `git worktree list` reads, without a process: every claim and every merge looks at it several times.
-// Of a checkout that stands on a branch Head is left empty.
+// Of a checkout that is on a branch Head is left empty.
 func (r *Repo) list(ctx context.Context) ([]Worktree, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func sameFile(a, b string) bool {
 	return errors.Join(errA, errB) == nil && os.SameFile(infoA, infoB)
 }
 
-// linkAt tells whether a symbolic link stands at path, which is refused everywhere (protocol 14, B28).
+// linkAt reports whether a symbolic link is at path, which is refused everywhere (specs/protocol.md#14, B28).
 func linkAt(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -228,7 +228,7 @@ func exists(path string) bool {
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// checkID refuses an id that cannot be a folder and a part of a branch name (protocol 0).
+// checkID refuses an id that cannot be a folder and a part of a branch name (specs/protocol.md#0).
 func checkID(id string) error {
 	if !idPattern.MatchString(id) || !ValidBranchName(TaskBranch(id)) {
 		return fmt.Errorf("%q cannot name a worktree and a branch", id)

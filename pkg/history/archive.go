@@ -20,7 +20,7 @@ import (
 )
 
 // Archive is the folder of the tasks that have left the board, with one file for each
-// sprint (protocol 3.3). It reads a file when somebody asks for what is in it, and again
+// sprint (specs/protocol.md#3.3). It reads a file when somebody asks for what is in it, and again
 // when it changed. It may be used by several goroutines.
 type Archive struct {
 	Dir string

@@ -24,7 +24,7 @@ type Item struct {
 }
 
 // Put writes tasks into the archive of a sprint and makes that durable. head are the
-// sections above the tasks, anew each time. A task that is there already is replaced. The
+// sections above the tasks, each time again. A task that is there already is replaced. The
 // caller holds the lock of the state.
 func (a *Archive) Put(sprint, head string, items []Item) error {
 	old, err := safefile.Read(a.path(sprint))
@@ -59,7 +59,7 @@ func (a *Archive) Put(sprint, head string, items []Item) error {
 	return safefile.Replace(a.path(sprint), []byte(b.String()), 0o644)
 }
 
-// without are the tasks of a file but those that will be written anew, and the column in
+// without are the tasks of a file but those that will be rewritten, and the column in
 // which they begin: -1 when there is none.
 func without(text string, items []Item) (body string, indent int, err error) {
 	if strings.TrimSpace(text) == "" || strings.HasSuffix(text, "\ntasks: []\n") {
@@ -142,7 +142,7 @@ func (i Item) fit(column int) (text string, at int, err error) {
 	return "", 0, fmt.Errorf("cannot write task %s into the archive: it would not be found there", i.Task.ID)
 }
 
-// found tells whether a scan and a parser both read this one task from the text.
+// found reports whether a scan and a parser both read this one task from the text.
 func (i Item) found(text string) bool {
 	scanned, ok := scanArchive(tasksKey + text)
 	parsed, err := parseArchive(tasksKey + text)

@@ -10,7 +10,7 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Scrub masks the tasks of all sprints, and what stands above them: a secret may become known
+// Scrub masks the tasks of all sprints, and what is above them: a secret may become known
 // as one after the task that told it was put away. The caller holds the lock of the state.
 func (a *Archive) Scrub(mask func(string) string) error {
 	paths, err := filepath.Glob(a.path("*"))

@@ -168,7 +168,7 @@ func (j Journal) Broken(head Link, rev int) (*Break, error) {
 	return verify(chain, head, rev), nil
 }
 
-// Accept is the value of the key accepts, for an entry that is written next: what stands in
+// Accept is the value of the key accepts, for an entry that is written next: what is in
 // the journal is taken as it stands from now on. after is the link for that entry.
 func (j Journal) Accept() (accepts string, after Link, err error) {
 	chain, err := j.chain()
@@ -202,7 +202,7 @@ func (c chunk) accepts() string {
 	return ""
 }
 
-// accepted finds the last entry that accepts what stands before it, -1 when there is none.
+// accepted finds the last entry that accepts them before it, -1 when there is none.
 func accepted(chain []linked) int {
 	found, d := -1, newDigest()
 	for i, x := range chain {
@@ -217,7 +217,7 @@ func accepted(chain []linked) int {
 // verify walks along a chain to the first entry that does not fit.
 func verify(chain []linked, head Link, rev int) *Break {
 	from := accepted(chain)
-	if from < 0 { // what stands before the first chained entry is history
+	if from < 0 { // what is before the first chained entry is history
 		for from+1 < len(chain) && chain[from+1].prev == "" {
 			from++
 		}
@@ -270,7 +270,7 @@ func broken(chain []linked, i int, last, head Link) *Break {
 		return tell(chain, i, "%s missing before this entry", number(missing))
 	case last == head:
 		return tell(chain, i, putIn)
-	case place(chain[:i], x.prev) >= 0: // what stands between belongs to nobody
+	case place(chain[:i], x.prev) >= 0: // what is between belongs to nobody
 		return tell(chain, place(chain[:i], x.prev)+1, putIn)
 	case missing == 0 && (head == x.link || i+1 < len(chain) && chain[i+1].prev == x.link):
 		return tell(chain, i-1, changed)

@@ -1,7 +1,7 @@
 // Package history is what happened to a project. It is written down and shown, and
 // nothing that Liza decides is read from it.
 //
-// Journal is log.yaml (protocol 3.1, D2): an append-only YAML list with one entry for
+// Journal is log.yaml (specs/protocol.md#3.1, specs/decisions.md#D2): an append-only YAML list with one entry for
 // each transition, written in the critical section of the state's write and before the
 // state itself. So an entry may be there whose state never came; the next writer calls
 // Repair, which cuts it:
@@ -13,7 +13,7 @@
 //
 // A Journal has no lock of its own: writers hold the lock of the state.
 //
-// Interactions is jobHistory.json (roles and knowledge 7, D12): for each run of an agent
+// Interactions is jobHistory.json (roles and knowledge 7, specs/decisions.md#D12): for each run of an agent
 // program what it was given, what it answered, and what came of it. The request is on disk
 // before the program starts:
 //

@@ -5,7 +5,7 @@ import (
 )
 
 // Interaction is one run of an agent program (roles and knowledge 7.1). An entry with
-// Liza.Event is no run: something that people or the supervisor did between two.
+// Liza.Event is not a run: something that people or the supervisor did between two.
 type Interaction struct {
 	Sequence      int             `json:"sequence"` // from 1, over all runs of the task
 	Timestamp     blackboard.Time `json:"timestamp"`
@@ -74,14 +74,14 @@ type RunFacts struct {
 	ID           string             `json:"id,omitempty"` // of the run, also in the journal
 }
 
-// Events of entries that are no run.
+// Events of entries that are not runs.
 const (
 	Restep   = "RESTEP"
 	Rerun    = "RERUN"
 	Recovery = "AUTOMATIC_RECOVERY"
 )
 
-// Happened is an entry for something that is no run.
+// Happened is an entry for something that is not a run.
 func Happened(event string, in Interaction) Interaction {
 	in.Liza.Event = event
 	in.Response.Status = Success

@@ -23,7 +23,7 @@ import (
 // .liza/history/<task> (roles and knowledge 7.2). At rest jobHistory.json is valid JSON
 // with one interaction a line; what a killed writer left is cut when next written, and
 // readers do without it. Writers hold the lock of the folder; readers take none and change
-// nothing. Nothing is decided by what stands in it.
+// nothing. Nothing is decided by what is in it.
 type Interactions struct {
 	Dir   string
 	MaxMB int                 // above that the file is put away, compressed; 0: never
@@ -137,7 +137,7 @@ func encode(in Interaction) ([]byte, error) {
 }
 
 // settle says where the next line begins and the number of the last interaction. A file of
-// another form is brought into ours; one that is no history is moved aside.
+// another form is brought into ours; one that is not a history is moved aside.
 func (h Interactions) settle() (end int64, last int, err error) {
 	f, err := safefile.Open(h.File())
 	if errors.Is(err, fs.ErrNotExist) {

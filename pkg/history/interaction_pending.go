@@ -134,7 +134,7 @@ func (h Interactions) pending() ([]int, error) {
 }
 
 // readPending reads a request; one that is no longer there, or is damaged, is nil. A
-// damaged one is renamed, so that nobody stumbles over it again.
+// damaged one is renamed, so that it is not met again.
 func (h Interactions) readPending(n int) (*pending, error) {
 	data, err := safefile.Read(h.pendingFile(n))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +150,7 @@ func (h Interactions) readPending(n int) (*pending, error) {
 	return &p, nil
 }
 
-// Retire moves the interactions to another folder, and begins anew with event (rerun). The
+// Retire moves the interactions to another folder, and starts over with event (rerun). The
 // numbers go on.
 func (h Interactions) Retire(ctx context.Context, to string, event Interaction) error {
 	unlock, err := h.lock(ctx)

@@ -64,7 +64,7 @@ func ReadInteractions(path string) ([]Interaction, error) {
 	return list, nil
 }
 
-// parseInteractions reads whatever is whole. ok is false for a text that is no history.
+// parseInteractions reads whatever is whole. ok is false for a text that is not a history.
 func parseInteractions(data []byte) (list []Interaction, ok bool) {
 	var whole struct {
 		Interactions *[]Interaction `json:"interactions"`

@@ -93,7 +93,7 @@ func readText(text string, f Filter) ([]blackboard.Entry, error) {
 	return found, nil
 }
 
-// complete tells whether chunk i is more than the beginning of what Append is writing.
+// complete reports whether chunk i is more than the beginning of what Append is writing.
 func complete(all []chunk, i int) bool {
 	return i < len(all)-1 || strings.HasSuffix(all[i].text, "\n") || !ours(all[i].text)
 }

@@ -21,7 +21,7 @@ type Repaired struct {
 	AheadFile string // where those were put
 }
 
-// Any tells whether the journal was changed in a way that somebody should know of.
+// Any reports whether the journal was changed in a way that somebody should know of.
 func (r Repaired) Any() bool { return r.Cut > 0 || r.Ahead > 0 }
 
 func (r Repaired) String() string {
@@ -35,7 +35,7 @@ func (r Repaired) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Repair makes the journal fit a state of the given revision (protocol 1.2 W3, D2). From
+// Repair makes the journal fit a state of the given revision (specs/protocol.md#1.2 W3, specs/decisions.md#D2). From
 // its end it cuts an incomplete entry and the entries of revision + 1: their writer was
 // killed before the state was in place. Entries further ahead mean that an old state was
 // put back; they are moved to log.ahead-<time>.yaml beside the journal, never cut, and so
@@ -80,7 +80,7 @@ type tail struct {
 
 const (
 	window     = 64 << 10
-	farEnough  = 1 << 20 // so far back go entries without a revision that stand behind a damaged end
+	farEnough  = 1 << 20 // so far back go entries without a revision that are behind a damaged end
 	zeroFilled = "\x00"
 )
 
@@ -113,7 +113,7 @@ func readTail(f io.ReaderAt, size int64, revision int) (tail, error) {
 	}
 }
 
-// sortTail looks at entries from the last to the first. settled tells whether it came to
+// sortTail looks at entries from the last to the first. settled reports whether it came to
 // one that the state has, behind which nothing can be wrong.
 func sortTail(entries []chunk, revision int) (t tail, settled bool) {
 	const keep, cut, move = 0, 1, 2
@@ -161,7 +161,7 @@ func sortTail(entries []chunk, revision int) (t tail, settled bool) {
 	return t, settled
 }
 
-// ours tells whether half an entry is one that Append wrote: it is all on one line and
+// ours reports whether half an entry is one that Append wrote: it is all on one line and
 // begins as those do. What a power loss left of it may be zeros.
 func ours(text string) bool {
 	const begin = "- {timestamp: "
@@ -214,7 +214,7 @@ func (j Journal) putAside(entries []string, now time.Time) (string, error) {
 	return file, safefile.Replace(file, []byte(strings.Join(entries, "")), 0o644)
 }
 
-// rewrite replaces the journal, for entries that stay stand behind some that go.
+// rewrite replaces the journal, for entries that stay are behind some that go.
 func (j Journal) rewrite(t *tail) error {
 	data, err := safefile.Read(j.Path)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxJournal is from how many bytes on what is older than the sprint leaves the journal
-	// (protocol 3.1).
+	// (specs/protocol.md#3.1).
 	maxJournal = 20 << 20
 	// lookEvery is how often a journal that is too large is searched for such entries: each
 	// time that it has grown by so much.
@@ -29,7 +29,7 @@ const (
 // searched at each write. The caller holds the lock of the state.
 //
 // The archive's file is durable before the entries leave the journal. A crash between
-// leaves them in both; Read takes them once, and the next Rotate writes the file anew.
+// leaves them in both; Read takes them once, and the next Rotate rewrites the file.
 func (j Journal) Rotate(appended []blackboard.Entry) error { return j.rotate(appended, maxJournal) }
 
 func (j Journal) rotate(appended []blackboard.Entry, limit int64) error {
@@ -61,7 +61,7 @@ func (j Journal) rotate(appended []blackboard.Entry, limit int64) error {
 	return nil
 }
 
-// worthALook tells whether the journal came past a multiple of lookEvery, or a sprint
+// worthALook reports whether the journal came past a multiple of lookEvery, or a sprint
 // began. An entry is a few hundred bytes; a rough length does.
 func worthALook(appended []blackboard.Entry, size int64) bool {
 	grown := int64(0)

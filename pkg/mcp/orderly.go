@@ -11,7 +11,7 @@ import (
 
 // orderly is both ends of a conversation. A request is read only when the one before it is
 // answered, so calls happen in the order in which they were sent, and the end of the input
-// does not cut off the last answer. A line that is no message is answered with an error, and
+// does not cut off the last answer. A line that is not a message is answered with an error, and
 // the conversation goes on.
 type orderly struct {
 	in   *bufio.Reader
@@ -42,13 +42,13 @@ type message struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// Codes of JSON-RPC for what is no JSON and what is no message.
+// Codes of JSON-RPC for what is not JSON and what is not a message.
 const (
 	parseError     = -32700
 	invalidRequest = -32600
 )
 
-// parse reads a line; code and why say what is wrong with one that is no message.
+// parse reads a line; code and why say what is wrong with one that is not a message.
 func parse(line []byte) (m message, code int, why string) {
 	if !json.Valid(line) {
 		return m, parseError, "the line is no JSON; a message is one JSON object in one line"
@@ -75,7 +75,7 @@ func validID(id json.RawMessage) bool {
 	return id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9'
 }
 
-// refuse answers a line that is no message.
+// refuse answers a line that is not a message.
 func (o *orderly) refuse(m message, code int, why string) error {
 	id := m.ID
 	if id == nil {
@@ -146,7 +146,7 @@ func (o *orderly) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ended tells whether the input came to its end.
+// ended reports whether the input came to its end.
 func (o *orderly) ended() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

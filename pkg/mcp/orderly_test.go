@@ -76,7 +76,7 @@ func TestAReadThatWaitsIsLetGoByTheEndOfTheServer(t *testing.T) {
 	}
 }
 
-// A line that is no message is answered with an error of JSON-RPC, and what follows is served.
+// A line that is not a message is answered with an error of JSON-RPC, and what follows is served.
 func TestWhatIsNoMessageIsAnswered(t *testing.T) {
 	t.Parallel()
 	good := `{"jsonrpc":"2.0","method":"b"}` + "\n"

@@ -10,7 +10,7 @@ import (
 )
 
 // addPrompts offers the prompt that an agent of a role would begin with; an agent gets that
-// of its own role only (roles-and-knowledge 2.4: who is told what).
+// of its own role only (specs/roles-and-knowledge.md#2.4: who is told what).
 func (o Options) addPrompts(s *sdk.Server) {
 	offer := func(role blackboard.Role, name, about string, forTask bool) {
 		if o.Role != "" && o.Role != role {

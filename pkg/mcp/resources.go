@@ -29,7 +29,7 @@ const (
 	text     = "text/plain"
 )
 
-// read makes the content of a resource; id is what stands behind its address.
+// read makes the content of a resource; id is what is behind its address.
 type read func(ctx context.Context, id string) (string, error)
 
 func (o Options) addResources(s *sdk.Server) {

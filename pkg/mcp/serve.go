@@ -68,7 +68,7 @@ func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	conversation := newOrderly(in, out)
 	err := s.Run(ctx, &sdk.IOTransport{Reader: conversation, Writer: conversation})
 	if ctx.Err() == nil && conversation.ended() {
-		return nil // whoever asked has gone, and has got his answers
+		return nil // anyone who asked has gone, and has got his answers
 	}
 	return err
 }
@@ -82,7 +82,7 @@ func instructions(o Options) string {
 		" A tool is the verb of liza of the same name; a refusal says in error.next what helps. Read liza://board first."
 }
 
-// offers tells whether the caller is shown a tool. Whether he may use it is the verb's to say.
+// offers reports whether the caller is shown a tool. Whether he may use it is the verb's to say.
 func (o Options) offers(t tool) bool {
 	switch {
 	case t.outside && o.Inside:
@@ -156,7 +156,7 @@ func (t tool) run(ctx context.Context, o Options, arguments json.RawMessage) (re
 // command is the command of the command line that does the same.
 func (t tool) command() string { return strings.Replace(t.name, "plan-", "plan ", 1) }
 
-// schemaError drops where in the schema the check stood.
+// schemaError drops where in the schema the check was.
 func schemaError(err error) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, "validating "); i >= 0 {

@@ -155,7 +155,7 @@ type (
 	}
 )
 
-// tools are the verbs (cli 3), and those of people that a person's program needs.
+// tools are the verbs (specs/cli.md#3), and those of people that a person's program needs.
 func tools() []tool {
 	return []tool{
 		takes(tool{name: "claim", roles: coder, outside: true, agents: true, about: "Take a task: UNCLAIMED becomes CLAIMED. The result has its worktree; work there, commit, and submit. Call heartbeat before the lease ends."},

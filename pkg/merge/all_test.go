@@ -52,7 +52,7 @@ func TestAllMergesWhatItCan(t *testing.T) {
 	}
 }
 
-// P-118: a reviewer that is gone stops nothing; whoever comes merges, and the journal says who approved.
+// P-118: a reviewer that is gone stops nothing; anyone who comes merges, and the journal says who approved.
 func TestAnotherMergesWhenTheReviewerIsGone(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)

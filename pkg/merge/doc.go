@@ -1,5 +1,5 @@
-// Package merge takes approved work onto the integration branch, exactly once (D6,
-// protocol 8).
+// Package merge takes approved work onto the integration branch, exactly once (specs/decisions.md#D6,
+// specs/protocol.md#8).
 //
 // A merge is computed without a checkout, checked in a throw-away worktree, announced in
 // the state, and carried out by a compare-and-swap of the branch; only then does the state

@@ -10,7 +10,7 @@ import (
 )
 
 // finish records MERGED (M9) and removes what the task needs no more (M10). tip is where the
-// branch stands now: it is remembered in the same write.
+// branch is now: it is remembered in the same write.
 func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 	f := blackboard.MergeFacts{Contained: true, Commit: commit, Tip: tip, Drift: j.drift}
 	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
@@ -55,7 +55,7 @@ func (m *Merger) noteLate(s *blackboard.State, id, ref string) {
 }
 
 // remove takes candidate, worktree and branch of a task away, with proof (8.6). The
-// candidate goes first, so that whoever finds no branch of a task has nothing to look for.
+// candidate goes first, so that anyone who finds no branch of a task has nothing to look for.
 // What nobody has saved yet is saved here; of merged tasks it is late work: exactly the commit under review was merged.
 func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, merged bool) error {
 	head, err := m.Repo.BranchTip(ctx, branch)

@@ -60,7 +60,7 @@ type Result struct {
 	Log         string            `json:"log,omitempty"`
 }
 
-// FailedError says that a merge ended as INTEGRATION_FAILED: the branch stands where it was.
+// FailedError says that a merge ended as INTEGRATION_FAILED: the branch is where it was.
 type FailedError struct{ Result Result }
 
 func (e *FailedError) Error() string {
@@ -89,7 +89,7 @@ func (r Result) cause() string {
 
 const lockTimeout = 10 * time.Second
 
-// Task merges one approved task (protocol 8.2).
+// Task merges one approved task (specs/protocol.md#8.2).
 func (m *Merger) Task(ctx context.Context, id string) (Result, error) {
 	unlock, err := m.lock(ctx, m.LockTimeout)
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *Merger) Task(ctx context.Context, id string) (Result, error) {
 	return m.task(ctx, id)
 }
 
-// All merges everything that is approved, oldest approval first (D25). A task that waits
+// All merges everything that is approved, oldest approval first (specs/decisions.md#D25). A task that waits
 // or fails does not stop the others; the errors of the rest are joined.
 func (m *Merger) All(ctx context.Context) ([]Result, error) {
 	unlock, err := m.lock(ctx, m.LockTimeout)
@@ -169,7 +169,7 @@ func (m *Merger) task(ctx context.Context, id string) (Result, error) {
 }
 
 // again repeats what lost the branch to somebody who moved it at the same moment: the second try says where
-// that stands now.
+// that is now.
 func again[T any](round func() (T, error)) (T, error) {
 	r, err := round()
 	if errors.Is(err, git.ErrRefMoved) {

@@ -23,7 +23,7 @@ const (
 	againName = "_again"
 )
 
-// MoveError says why the branch could not be moved. It stands where it was.
+// MoveError says why the branch could not be moved. It is where it was.
 type MoveError struct {
 	What   string   `json:"-"`
 	Reason string   `json:"reason"` // conflict or checks
@@ -37,7 +37,7 @@ func (e *MoveError) Error() string {
 	return fmt.Sprintf("cannot %s: %s; nothing was moved", e.What, r.detail())
 }
 
-// begin looks where the branch stands; it is refused while that is not for Liza to move.
+// begin looks where the branch is; it is refused while that is not for Liza to move.
 func (m *Merger) begin(ctx context.Context, name string) (*mover, error) {
 	if err := m.converge(ctx); err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func (v *mover) move(ctx context.Context, candidate string) (err error) {
 	return v.converge(ctx)
 }
 
-// converge ends a move that was interrupted: looking at the branch tells whether it took place. A branch
-// that stands elsewhere is decided by a person, and the intent with it.
+// converge ends a move that was interrupted: looking at the branch reports whether it took place. A branch
+// that is elsewhere is decided by a person, and the intent with it.
 func (m *Merger) converge(ctx context.Context) error {
 	s, err := m.view(ctx)
 	if err != nil || s.Integration == nil || s.Integration.Intent == nil {
@@ -138,7 +138,7 @@ func (m *Merger) converge(ctx context.Context) error {
 	if !ours && tip != s.Tip() {
 		return nil
 	}
-	// The candidate goes first: whoever finds no intent has nothing else to look for.
+	// The candidate goes first: anyone who finds no intent has nothing else to look for.
 	if err := errors.Join(m.deleteCandidate(ctx, syncName), m.deleteCandidate(ctx, againName)); err != nil {
 		return err
 	}

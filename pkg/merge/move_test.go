@@ -54,7 +54,7 @@ func TestAnInterruptedSyncConverges(t *testing.T) {
 			t.Parallel()
 			p := verbtest.New(t)
 			p.Config.Integration.Checks = []string{"test -f later.txt"}
-			p.Outside("outside.txt", "a word\n") // so that it is no fast-forward
+			p.Outside("outside.txt", "a word\n") // so that it is not a fast-forward
 			commit := base(p, "later.txt", "later\n")
 			m := merger(p)
 			died(t, m, point, func() { _, _ = m.Sync(context.Background(), "later", commit, false) })
@@ -185,7 +185,7 @@ func TestAGoalWithoutItsMergedWorkIsNotComplete(t *testing.T) {
 	}
 }
 
-// A merge under way is not taken for somebody else's: whoever looks at any moment of it sees a branch that is Liza's.
+// A merge under way is not taken for somebody else's: anyone who looks at any moment of it sees a branch that is Liza's.
 func TestTheBranchIsNeverForeignDuringAMerge(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)

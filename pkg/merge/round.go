@@ -146,7 +146,7 @@ func (j *job) reachable(ctx context.Context, commit string) (bool, error) {
 }
 
 // countDrift counts what came onto the branch between the task's base and the merge. It is
-// for people only: a base that is gone is no reason to stop.
+// for people only: a base that is gone is not a reason to stop.
 func (j *job) countDrift(ctx context.Context, old string) {
 	if j.task.BaseCommit == "" || old == "" {
 		return
@@ -164,7 +164,7 @@ func (j *job) merge(ctx context.Context, f blackboard.MergeFacts) (Result, error
 	} else if !there {
 		return j.fail(ctx, Result{Reason: "commit_lost"})
 	}
-	// what was submitted was looked at then; what stands on the board now may be another commit
+	// what was submitted was looked at then; what is on the board now may be another commit
 	why, err := j.Repo.Unsound(ctx, git.Line{ID: t.ID, Commit: t.ReviewCommit, Known: []string{j.old}})
 	if err != nil {
 		return j.result, err
@@ -247,7 +247,7 @@ func (m *Merger) deleteCandidate(ctx context.Context, id string) error {
 	return m.Repo.DeleteRef(ctx, candidateRef(id), old)
 }
 
-// fail records INTEGRATION_FAILED (T23); the branch stands where it was. The candidate goes
+// fail records INTEGRATION_FAILED (T23); the branch is where it was. The candidate goes
 // first: whatever becomes of the task, no ref of it is forgotten.
 func (j *job) fail(ctx context.Context, why Result) (Result, error) {
 	if err := j.deleteCandidate(ctx, j.task.ID); err != nil {

@@ -15,8 +15,8 @@ type Synced struct {
 	Branch  string `json:"integration_branch"`
 	From    string `json:"from"`             // what was merged, as it was named
 	Base    string `json:"base_commit"`      // its commit
-	Old     string `json:"old"`              // where the branch stood
-	Commit  string `json:"commit,omitempty"` // where it stands now
+	Old     string `json:"old"`              // where the branch was
+	Commit  string `json:"commit,omitempty"` // where it is now
 	Commits int    `json:"commits"`          // that the branch lacked
 }
 

@@ -18,7 +18,7 @@ var refused = []netip.Prefix{
 	netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
 }
 
-// public tells whether an address is one of the internet at large.
+// public reports whether an address is one of the internet at large.
 func public(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false
@@ -50,7 +50,7 @@ func (w *Webhook) checkURL() (*url.URL, error) {
 	return u, nil
 }
 
-// oddNumber tells whether a host is an address in a form that only some resolvers
+// oddNumber reports whether a host is an address in a form that only some resolvers
 // understand: 2130706433, 0x7f.1, 127.1.
 func oddNumber(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -61,7 +61,7 @@ func oddNumber(host string) bool {
 	return last == "" || strings.HasPrefix(last, "0x") || strings.Trim(last, "0123456789") == ""
 }
 
-// allowed tells whether a person has allowed the host, whatever its address is.
+// allowed reports whether a person has allowed the host, whatever its address is.
 func (w *Webhook) allowed(u *url.URL) bool {
 	return slices.ContainsFunc(w.AllowHosts, func(host string) bool {
 		return strings.EqualFold(host, u.Hostname()) || strings.EqualFold(host, u.Host)

@@ -107,7 +107,7 @@ func TestAWebhookIsTriedThreeTimes(t *testing.T) {
 	}
 }
 
-// K-19, N-33: nothing is sent to an address that is not public, however it is written, whoever
+// K-19, N-33: nothing is sent to an address that is not public, however it is written, no matter who
 // says so, and whatever the second answer of the name service is.
 func TestAWebhookNeverReachesAPrivateAddress(t *testing.T) {
 	t.Parallel()

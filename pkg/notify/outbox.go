@@ -1,5 +1,5 @@
 // Package notify tells people outside of the terminal what happened: an outbox, which gets
-// every notification, and a webhook, to which they are delivered (roles-and-knowledge 9.1).
+// every notification, and a webhook, to which they are delivered (specs/roles-and-knowledge.md#9.1).
 // Nothing waits for a delivery, and none that fails stops anything.
 package notify
 
@@ -102,7 +102,7 @@ func (o Outbox) Waiting(now time.Time) ([]Message, error) {
 	return box.waiting(now), nil
 }
 
-// contents are what stands in the file.
+// contents are what is in the file.
 type contents struct {
 	messages []Message
 	settled  map[string]bool
@@ -211,7 +211,7 @@ func (o Outbox) mask(text string) string {
 }
 
 // rotate puts the file away, compressed. The newest of what waits goes on in a new one, where
-// the number of the last message stands too.
+// the number of the last message is too.
 func (o Outbox) rotate(box contents, now time.Time) error {
 	data, err := safefile.Read(o.Path)
 	if err != nil {

@@ -23,7 +23,7 @@ type Rules struct {
 	Input    blackboard.Input
 	Human    bool              // a person gives it
 	Caller   blackboard.Caller // whose request it is
-	Scripted bool              // it comes from the scripted planner (roles-and-knowledge 3.3, 4)
+	Scripted bool              // it comes from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
 
 	Skills      func() skill.Library
 	MayRun      func(task, command string) error

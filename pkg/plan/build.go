@@ -195,7 +195,7 @@ func cycleAmong(tasks []*blackboard.Task) string {
 }
 
 // enter creates plan record and tasks. A task is created after what it depends on, and
-// stands on the board in the plan's order.
+// is on the board in the plan's order.
 func (b *planBuild) enter(s *blackboard.State, a blackboard.Actor, tasks []*blackboard.Task, in blackboard.Input, now time.Time) {
 	begin := len(s.Tasks)
 	for pending := tasks; len(pending) > 0; {

@@ -43,7 +43,7 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 	return nil
 }
 
-// placeOf names where in the plan the i-th decision stands: the last ones are those of the
+// placeOf names where in the plan the i-th decision is: the last ones are those of the
 // tasks that supersede others.
 func (b *planBuild) placeOf(i int, x exitcmd.Decision) string {
 	if i < len(b.plan.Decisions) {

@@ -35,7 +35,7 @@ func (b item) same(key, alias, a, c string) string {
 	return cmp.Or(a, c)
 }
 
-// task makes the task of an item (roles-and-knowledge 3.2).
+// task makes the task of an item (specs/roles-and-knowledge.md#3.2).
 func (b *planBuild) task(i int, x *exitcmd.PlanTask) *blackboard.Task {
 	n := item{b, i, x}
 	kind, typ := x.Kind, x.Type
@@ -96,7 +96,7 @@ func (b item) sizes(t *blackboard.Task) {
 // maxCriteria is how many bytes the acceptance criteria of a task have together.
 const maxCriteria = 4000
 
-// texts checks how long the texts are (roles-and-knowledge 2.6 and 3.2).
+// texts checks how long the texts are (specs/roles-and-knowledge.md#2.6 and specs/roles-and-knowledge.md#3.2).
 func (b item) texts(t *blackboard.Task) {
 	b.atMost("title", t.Title)
 	b.atMost("detail", t.Description)
@@ -234,7 +234,7 @@ func (b item) limits(t *blackboard.Task) {
 	}
 }
 
-// gates are the planner's own checks of a task that is no draft (roles-and-knowledge 3.3).
+// gates are the planner's own checks of a task that is not a draft (specs/roles-and-knowledge.md#3.3).
 func (b item) gates(t *blackboard.Task) {
 	for _, gap := range t.Gates() {
 		key, text := "detail", gap

@@ -15,7 +15,7 @@ import (
 	"liza/pkg/prose"
 )
 
-// replan is the open replan that a planner's plan answers (roles-and-knowledge 5.8). nil: the
+// replan is the open replan that a planner's plan answers (specs/roles-and-knowledge.md#5.8). nil: the
 // plan answers none.
 type replan struct {
 	tasks []string // BLOCKED, because a reviewer wants another approach
@@ -187,7 +187,7 @@ func fingerprints(tasks []*blackboard.Task) map[string]bool {
 	return set
 }
 
-// alike tells whether more than half of all that stands in two sets stands in both.
+// alike reports whether more than half of all that is in two sets is in both.
 func alike(a, b map[string]bool) bool {
 	both := 0
 	for x := range a {
@@ -213,7 +213,7 @@ func significant(text string) []string {
 	return words
 }
 
-// sameReason tells whether two reasons share half of the words of the shorter one.
+// sameReason reports whether two reasons share half of the words of the shorter one.
 func sameReason(a, b string) bool {
 	x, y := map[string]bool{}, map[string]bool{}
 	for _, w := range significant(a) {
@@ -232,7 +232,7 @@ func sameReason(a, b string) bool {
 }
 
 // ReplanStop says why the planner is not started for a replan, "" when it is: the chain of
-// plans is too long, or the reason was given before (roles-and-knowledge 5.9).
+// plans is too long, or the reason was given before (specs/roles-and-knowledge.md#5.9).
 func ReplanStop(s *blackboard.State, due blackboard.Trigger, maxDepth int) string {
 	if due.Kind != "REPLAN" {
 		return ""

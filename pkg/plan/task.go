@@ -12,7 +12,7 @@ import (
 	"liza/pkg/policy"
 )
 
-// TaskLimits are the limits that a task may have for itself (roles-and-knowledge 8.1).
+// TaskLimits are the limits that a task may have for itself (specs/roles-and-knowledge.md#8.1).
 var TaskLimits = []string{"max_iterations", "max_review_cycles", "max_agent_runs", "max_review_retries", "max_parse_retries",
 	"max_handoffs", "task_crashes", "cost_cents", "time_minutes", "tokens"}
 
@@ -25,7 +25,7 @@ func Doubts(t *blackboard.Task) []string {
 }
 
 // FillKind gives tasks of other kinds than code what every reader of Liza v1 expects
-// (roles-and-knowledge 3.3). What is reviewed says itself how one sees that it is done, and
+// (specs/roles-and-knowledge.md#3.3). What is reviewed says itself how one sees that it is done, and
 // what changes files says where.
 func FillKind(s *blackboard.State, t *blackboard.Task) {
 	if t.KindOf() == "code" {
@@ -55,7 +55,7 @@ func FillKind(s *blackboard.State, t *blackboard.Task) {
 }
 
 // TaskProblem says what is wrong with the kind of a single new task: its skill and
-// arguments, its command, its caller (roles-and-knowledge 3.3).
+// arguments, its command, its caller (specs/roles-and-knowledge.md#3.3).
 func (r *Rules) TaskProblem(s *blackboard.State, t *blackboard.Task) error {
 	b := &planBuild{Rules: r, state: s}
 	x := exitcmd.PlanTask{Command: t.Command, Skill: t.Skill, Args: t.Args, Secrets: t.Secrets, Writes: t.Writes}

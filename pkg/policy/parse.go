@@ -12,7 +12,7 @@ import (
 // maxDepth is how deep substitutions, subshells and nested shells are looked into.
 const maxDepth = 4
 
-// maxBrackets is how deep brackets may stand in each other: the parser calls itself for each,
+// maxBrackets is how deep brackets may be in each other: the parser calls itself for each,
 // and a stack that grows without bound ends the whole process.
 const maxBrackets = 1000
 
@@ -28,7 +28,7 @@ type segment struct {
 	words   []string // assignments first, without quotes, and without redirections
 	targets []string // files that are written by redirection
 	scripts []string // here-documents
-	loads   bool     // a download stands in one of its substitutions
+	loads   bool     // a download is in one of its substitutions
 	piped   bool     // it reads what the segment before writes
 	depth   int
 }
@@ -77,7 +77,7 @@ func unread(err error) error {
 	return fmt.Errorf("the command cannot be read: %v", err)
 }
 
-// bracketsOf is how deep the brackets of a text stand in each other, quoted ones too.
+// bracketsOf is how deep the brackets of a text are in each other, quoted ones too.
 func bracketsOf(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {
@@ -129,7 +129,7 @@ func (w *walk) stmt(s *syntax.Stmt, in pipe) (pipe, error) {
 	return out.and(redirected), err
 }
 
-// simple makes a segment of a simple command and judges it, after what stands in its substitutions.
+// simple makes a segment of a simple command and judges it, after what is in its substitutions.
 func (w *walk) simple(s *syntax.Stmt, call *syntax.CallExpr, in pipe) (pipe, error) {
 	seg := segment{raw: w.raw(s, call), depth: w.depth, piped: in.open}
 	var nodes []syntax.Node
@@ -157,7 +157,7 @@ func (w *walk) simple(s *syntax.Stmt, call *syntax.CallExpr, in pipe) (pipe, err
 	return w.hand(seg, in, nodes)
 }
 
-// hand judges a segment after the substitutions that stand in nodes.
+// hand judges a segment after the substitutions that are in nodes.
 func (w *walk) hand(seg segment, in pipe, nodes []syntax.Node) (pipe, error) {
 	writes := pipe{last: seg.words, loads: in.loads || downloads(seg.words), open: true}
 	loads, err := w.substitutions(nodes, writes)
@@ -173,7 +173,7 @@ func (w *walk) hand(seg segment, in pipe, nodes []syntax.Node) (pipe, error) {
 	return writes, w.segment(seg)
 }
 
-// substitutions judges what stands in command and process substitutions; a command whose output
+// substitutions judges what is in command and process substitutions; a command whose output
 // goes into one is read there.
 func (w *walk) substitutions(nodes []syntax.Node, writes pipe) (loads bool, err error) {
 	for _, node := range nodes {

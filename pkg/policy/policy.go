@@ -213,7 +213,7 @@ func (j *judge) found(s segment, args []string) error {
 	return nil
 }
 
-// findRoots are the folders that find looks through: what stands before its expression.
+// findRoots are the folders that find looks through: what is before its expression.
 func findRoots(args []string) []string {
 	var roots []string
 	for i := 0; i < len(args); i++ {
@@ -266,7 +266,7 @@ func commandText(words []string) (string, bool) {
 	return "", false
 }
 
-// bare leaves out what stands before the command itself: assignments, and programs that start
+// bare leaves out what is before the command itself: assignments, and programs that start
 // another one. sudo reports whether it would change the user.
 func bare(words []string) (rest []string, sudo bool) {
 	for len(words) > 0 {
@@ -328,7 +328,7 @@ func first(words []string) string {
 	return words[0]
 }
 
-// downloads tells whether a command gets something from elsewhere, or unpacks it: what it
+// downloads reports whether a command gets something from elsewhere, or unpacks it: what it
 // prints is not known to anybody.
 func downloads(words []string) bool {
 	words, _ = bare(words)

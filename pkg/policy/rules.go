@@ -9,7 +9,7 @@ import (
 )
 
 // wrong says why a segment is denied, "" when it is not. It is the table of
-// roles-and-knowledge 9.4.
+// specs/roles-and-knowledge.md#9.4.
 func (j *judge) wrong(s segment) string {
 	for _, t := range s.targets {
 		if device.MatchString(t) {
@@ -63,7 +63,7 @@ var device = regexp.MustCompile(`^/dev/(sd|nvme|hd|vd|mmcblk|disk)`)
 // maxPath bounds what is remembered of where cd leads to.
 const maxPath = 512
 
-// has tells whether an option is given, alone, among others in one word, or long.
+// has reports whether an option is given, alone, among others in one word, or long.
 func has(args []string, letter byte, long string) bool {
 	for _, w := range args {
 		switch {
@@ -78,7 +78,7 @@ func has(args []string, letter byte, long string) bool {
 	return false
 }
 
-// operands are the arguments that are no options.
+// operands are the arguments that are not options.
 func operands(args []string) []string {
 	var out []string
 	for i, w := range args {

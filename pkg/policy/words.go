@@ -37,7 +37,7 @@ func (w *walk) raw(s *syntax.Stmt, call *syntax.CallExpr) string {
 		include(call)
 	}
 	for _, r := range s.Redirs {
-		if include(r); r.Hdoc != nil { // its text stands behind the line
+		if include(r); r.Hdoc != nil { // its text is behind the line
 			to = r.Word.End()
 		}
 	}

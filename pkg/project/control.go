@@ -12,7 +12,7 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Control is the name of a control file in .liza (protocol 13.5, D15). People may
+// Control is the name of a control file in .liza (specs/protocol.md#13.5, specs/decisions.md#D15). People may
 // make and remove these files with `touch` and `rm`.
 type Control string
 

@@ -36,7 +36,7 @@ const (
 	initWait   = 10 * time.Second
 )
 
-// Create makes .liza (protocol 1.1). fill writes the files into the folder that it
+// Create makes .liza (specs/protocol.md#1.1). fill writes the files into the folder that it
 // is given and does what has to exist before the project does; when it fails, or
 // this process dies at any point, there is no project, and the next Create cleans
 // up. What a person has put into .liza before is kept; the other files are moved in,
@@ -215,7 +215,7 @@ func undo(temp, target string) error {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(temp, name)); err == nil {
-			continue // not moved yet: what stands in target under that name is not ours
+			continue // not moved yet: what is in target under that name is not ours
 		}
 		if err := os.RemoveAll(filepath.Join(target, name)); err != nil {
 			return fmt.Errorf("cannot remove the rest of an earlier init: %v", err)

@@ -7,7 +7,7 @@ import (
 )
 
 // FreeMB is the free space of the file system that path is or will be on, in MiB
-// (D25). known is false when the system does not tell; a full disk is 0 and known.
+// (specs/decisions.md#D25). known is false when the system does not tell; a full disk is 0 and known.
 func FreeMB(path string) (mb int, known bool) {
 	for {
 		free, err := statfs(path)

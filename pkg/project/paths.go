@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// The paths of protocol 1.1. Names of tasks and agents have been checked by the caller.
+// The paths of specs/protocol.md#1.1. Names of tasks and agents have been checked by the caller.
 
 func (p *Project) in(elem ...string) string {
 	return filepath.Join(append([]string{p.Liza}, elem...)...)

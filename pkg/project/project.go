@@ -1,5 +1,5 @@
-// Package project says where things are: the project root, every path of protocol
-// 1.1, the control files PAUSE, ABORT and CHECKPOINT, and the free space on the disk.
+// Package project says where things are: the project root, every path of
+// specs/protocol.md#1.1, the control files PAUSE, ABORT and CHECKPOINT, and the free space on the disk.
 //
 // Find is for all commands but init; At is for init, which comes before there is a
 // project, and Create makes the folder .liza whole or not at all. The package starts
@@ -17,7 +17,7 @@ import (
 	"liza/pkg/git"
 )
 
-// Why there is no project; each stands in an *Error.
+// Why there is no project; each is in an *Error.
 var (
 	ErrNoRepository   = git.ErrNoRepository
 	ErrBare           = git.ErrBare
@@ -45,7 +45,7 @@ type Project struct {
 }
 
 // Find gives the project that the folder start belongs to: that of the nearest
-// repository around it that has .liza in its main checkout (protocol 14, B29). With
+// repository around it that has .liza in its main checkout (specs/protocol.md#14, B29). With
 // root (-C or LIZA_ROOT) only the repository of that folder counts. The error is an
 // *Error.
 func Find(ctx context.Context, start, root string) (*Project, error) {
@@ -100,7 +100,7 @@ func At(dir string) (*Project, error) {
 	return &Project{Root: place.Root, GitDir: place.CommonDir, Liza: filepath.Join(place.Root, ".liza")}, nil
 }
 
-// exists tells whether there is a .liza of any kind.
+// exists reports whether there is a .liza of any kind.
 func (p *Project) exists() bool {
 	_, err := os.Lstat(p.Liza)
 	return err == nil
@@ -126,8 +126,8 @@ func (p *Project) usable() (*Project, error) {
 	return p, nil
 }
 
-// begun tells whether init has been at work: a .liza with nothing but what people
-// write is no project yet. A project that has lost its state.yaml is one all the same.
+// begun reports whether init has been at work: a .liza with nothing but what people
+// write is not a project yet. A project that has lost its state.yaml is one all the same.
 func (p *Project) begun() bool {
 	for _, path := range []string{p.State(), p.Lock(), p.Journal()} {
 		if _, err := os.Lstat(path); err == nil {
@@ -137,7 +137,7 @@ func (p *Project) begun() bool {
 	return false
 }
 
-// Lost tells whether there was a project whose .liza has been removed, as `git clean -fdx`
+// Lost reports whether there was a project whose .liza has been removed, as `git clean -fdx`
 // does: what Liza keeps in the git dir is still there.
 func (p *Project) Lost() bool {
 	_, err := os.Stat(filepath.Join(p.GitDir, "liza", "committed"))
@@ -159,7 +159,7 @@ func (p *Project) Revive() error {
 	return nil
 }
 
-// folder checks that .liza is a folder or a link to one (protocol 14, B28). Its
+// folder checks that .liza is a folder or a link to one (specs/protocol.md#14, B28). Its
 // absence is fs.ErrNotExist.
 func (p *Project) folder() error {
 	info, err := os.Lstat(p.Liza)

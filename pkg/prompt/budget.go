@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// squeeze is the order in which sections give way (roles-and-knowledge 2.6). Each first
+// squeeze is the order in which sections give way (specs/roles-and-knowledge.md#2.6). Each first
 // shrinks as far as needed, but not below its floor, and is then dropped if it may be.
 // Sections that are not named here are never touched.
 var squeeze = []struct {
@@ -107,7 +107,7 @@ func (in *Input) part(s section) part {
 	return p
 }
 
-// resumed tells whether the program still knows the prompt of this unit of work.
+// resumed reports whether the program still knows the prompt of this unit of work.
 func (in *Input) resumed() bool { return in.Reask != nil && in.Reask.Resumed }
 
 // cut shortens the part's text to limit bytes, the marker included.
@@ -216,7 +216,7 @@ func (d *draft) cuts() []string {
 	return list
 }
 
-// marker stands where text was left out (roles-and-knowledge 0.1).
+// marker is where text was left out (specs/roles-and-knowledge.md#0.1).
 func marker(n int, hint string) string {
 	if hint == "" {
 		return fmt.Sprintf("[… %d bytes left out]", n)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// fence puts text that came from outside of Liza between two lines (roles-and-knowledge
-// 2.5). The token is made from the text, so no text can hold its own end.
+// fence puts text that came from outside of Liza between two lines (
+// specs/roles-and-knowledge.md#2.5). The token is made from the text, so no text can hold its own end.
 func fence(name, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	token := hex.EncodeToString(sum[:8])

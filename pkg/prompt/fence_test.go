@@ -58,7 +58,7 @@ func TestTextFromOutsideIsFenced(t *testing.T) {
 	}
 }
 
-// N-38: bytes that are no text are replaced, removed and counted.
+// N-38: bytes that are not text are replaced, removed and counted.
 func TestUnprintableBytesAreRemovedAndCounted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

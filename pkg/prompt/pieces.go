@@ -2,7 +2,7 @@ package prompt
 
 import "liza/pkg/role"
 
-// Kind and Piece are those of the context matrix (roles-and-knowledge 2.4), which stands
+// Kind and Piece are those of the context matrix (specs/roles-and-knowledge.md#2.4), which is
 // beside the role files that it limits.
 type (
 	Kind  = role.Kind
@@ -34,8 +34,8 @@ type section struct {
 	fit  func(in *Input, text string, limit int, hint string) string
 }
 
-// sections are all parts of a prompt in the order of roles-and-knowledge 2.2: what stays
-// the same longest stands first. One without lead and text leaves no heading.
+// sections are all parts of a prompt in the order of specs/roles-and-knowledge.md#2.2: what stays
+// the same longest is first. One without lead and text leaves no heading.
 var sections = []section{
 	// The same for every task of a role.
 	{name: "role", from: "role file", text: (*Input).roleText},
@@ -96,7 +96,7 @@ func (in *Input) show() string {
 	return "$LIZA_BIN show " + in.Task.ID
 }
 
-// gets tells whether a run gets the piece: the matrix allows it, and the role wants it.
+// gets reports whether a run gets the piece: the matrix allows it, and the role wants it.
 func (in *Input) gets(p Piece) bool {
 	if p == "" {
 		return true

@@ -9,7 +9,7 @@ import (
 	"liza/pkg/role"
 )
 
-// MaxChars is the size of a prompt in bytes when Input does not say (D9).
+// MaxChars is the size of a prompt in bytes when Input does not say (specs/decisions.md#D9).
 const MaxChars = 30000
 
 // Input is what a prompt is made of. Nothing else enters it.
@@ -55,13 +55,13 @@ type Input struct {
 type Red struct{ Check, Command, Tail string }
 
 // Shorten is what a summarizer has to shorten: entries for the summary, or facts
-// (roles-and-knowledge 6.3, 6.4).
+// (specs/roles-and-knowledge.md#6.3, specs/roles-and-knowledge.md#6.4).
 type Shorten struct {
 	Facts bool
 	Text  string
 }
 
-// Reask asks again for an answer that could not be used (roles-and-knowledge 4.6).
+// Reask asks again for an answer that could not be used (specs/roles-and-knowledge.md#4.6).
 type Reask struct {
 	Broken       string // the answer; its last 4,000 bytes are shown
 	Errors       string // why it could not be used, or which guard refused it
@@ -120,7 +120,7 @@ func Build(in Input) (Prompt, error) {
 	return p, nil
 }
 
-// replan tells whether the planner has to find another way for failed work.
+// replan reports whether the planner has to find another way for failed work.
 func (in *Input) replan() bool {
 	for _, t := range in.Triggers {
 		if t.Kind == "REPLAN" || t.Kind == "HYPOTHESIS_EXHAUSTED" {

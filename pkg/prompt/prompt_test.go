@@ -146,7 +146,7 @@ func TestRulesSayWhatTheyMust(t *testing.T) {
 
 var example = regexp.MustCompile(`(?m)^\$LIZA_BIN ([a-z-]+)( apply)?`)
 
-// Commands of the kinds as cli 3 gives them.
+// Commands of the kinds as specs/cli.md#3 gives them.
 func TestCommandsAreThoseOfTheKind(t *testing.T) {
 	t.Parallel()
 	want := map[Kind][]string{

@@ -154,7 +154,7 @@ func TestHugeTextsOfTheProjectLeaveRoomForTheTask(t *testing.T) {
 	}
 }
 
-// N-12: what stands first is the same for every task of a role in a sprint.
+// N-12: what is first is the same for every task of a role in a sprint.
 func TestTheBeginningIsTheSameForAllTasksOfASprint(t *testing.T) {
 	t.Parallel()
 	var prompts []string

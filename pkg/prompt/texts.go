@@ -21,7 +21,7 @@ func text(name string) string {
 // roleText is the role body: the first section of a prompt.
 func (in *Input) roleText() string { return in.rendered }
 
-// rules is the contract of the kind (roles-and-knowledge 2.7).
+// rules is the contract of the kind (specs/roles-and-knowledge.md#2.7).
 func (in *Input) rules() string {
 	own := text("rules/" + string(in.Kind) + ".md")
 	if in.Kind == Messenger || in.Kind == Summarizer { // they have no commands and no identity
@@ -34,12 +34,12 @@ func (in *Input) rules() string {
 	return text("rules/all.md") + "\n" + own + "\n" + text("rules/"+last+".md")
 }
 
-// commands are the verbs of the kind, with an example each (cli 3, D26).
+// commands are the verbs of the kind, with an example each (specs/cli.md#3, specs/decisions.md#D26).
 func (in *Input) commands() string {
 	return text("commands/intro.md") + "\n\n" + text("commands/"+string(in.Kind)+".md")
 }
 
-// finish is the exit command of the kind (roles-and-knowledge 4.1); a summarizer gives
+// finish is the exit command of the kind (specs/roles-and-knowledge.md#4.1); a summarizer gives
 // either a summary or facts.
 func (in *Input) finish() string {
 	name := string(in.Kind)

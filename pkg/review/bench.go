@@ -37,7 +37,7 @@ type Bench struct {
 	MaskLog   func(w io.Writer) io.WriteCloser
 	Base      func(ctx context.Context, check, command string) (End, error)    // how it ends without the change; nil: nobody asks
 	Passed    func(command string)                                             // told of each command that passed; may be nil
-	BaseLog   func(stored string) string                                       // the path of a log of the base that stands in a check
+	BaseLog   func(stored string) string                                       // the path of a log of the base that is in a check
 	Before    []*blackboard.Check                                              // results that may be of the same commit
 	Say       func(text string)                                                // told what begins; may be nil
 	LookOnly  bool                                                             // run nothing: what would have to run is left open
@@ -305,7 +305,7 @@ func (s *Submission) placeIn(output string) (file string, line int) {
 var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([\w./\-]+\.\w+):(\d+)`) })
 
 // before finds the result of the same commands on the same commit. Which commands they
-// were stands in the log.
+// were is in the log.
 func (b *Bench) before(name, commit, log string, commands []string) *blackboard.Check {
 	i := slices.IndexFunc(b.Before, func(c *blackboard.Check) bool {
 		return c != nil && c.Name == name && c.Commit == commit && (c.Status == Passed || c.Status == Failed)

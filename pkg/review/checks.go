@@ -9,7 +9,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Names of the checks (roles-and-knowledge 5.5).
+// Names of the checks (specs/roles-and-knowledge.md#5.5).
 const (
 	Build        = "build_passes"
 	Lint         = "lint_passes"
@@ -82,13 +82,13 @@ func (s *Submission) gate() Gate { return CountGate(s.files(), s.Task.Type, s.Se
 
 func (s *Submission) kind(file string) Kind { return Classify(file, s.Settings.TestPaths) }
 
-// documentsOnly tells whether nothing but documentation was changed: then there is nothing
+// documentsOnly reports whether nothing but documentation was changed: then there is nothing
 // to build either.
 func (s *Submission) documentsOnly() bool {
 	return !slices.ContainsFunc(s.Changes, func(c Changed) bool { return !isProse(c.Path) })
 }
 
-// isProse tells whether a file is documentation and no configuration.
+// isProse reports whether a file is documentation and no configuration.
 func isProse(file string) bool {
 	switch path.Ext(file) {
 	case ".yaml", ".yml", ".toml", ".ini", ".json", ".editorconfig":

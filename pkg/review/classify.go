@@ -24,7 +24,7 @@ type language struct {
 	tests   []string // globs of base names, or of folders when they end in /
 }
 
-// languages is the table of roles-and-knowledge 5.5. Go's testdata and Rust's inline
+// languages is the table of specs/roles-and-knowledge.md#5.5. Go's testdata and Rust's inline
 // tests are seen to elsewhere: goTestdata, inlineTest.
 var languages = []language{
 	{sources: []string{".go"}, tests: []string{"*_test.go"}},
@@ -86,10 +86,10 @@ func isTest(glob, file string) bool {
 	})
 }
 
-// goTestdata tells whether a file is data of Go tests, whatever its language.
+// goTestdata reports whether a file is data of Go tests, whatever its language.
 func goTestdata(file string) bool { return slices.Contains(folders(file), "testdata") }
 
-// Match tells whether a path fits a glob in which ** stands for any number of folders.
+// Match reports whether a path fits a glob in which ** stands for any number of folders.
 func Match(glob, file string) bool { return match(strings.Split(glob, "/"), strings.Split(file, "/")) }
 
 func match(glob, file []string) bool {

@@ -46,7 +46,7 @@ type Ran struct {
 	Err      error // it could not be started, or ctx ended it
 }
 
-// Failed tells whether the command did not end well.
+// Failed reports whether the command did not end well.
 func (r Ran) Failed() bool { return r.Err != nil || r.TimedOut || r.TooMuch || r.ExitCode != 0 }
 
 const (

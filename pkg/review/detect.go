@@ -16,7 +16,7 @@ type Tree struct {
 	Tool  func(name string) bool
 }
 
-// has tells whether a file that fits the glob stands at the root.
+// has reports whether a file that fits the glob is at the root.
 func (t Tree) has(globs ...string) bool {
 	return slices.ContainsFunc(t.Files, func(file string) bool {
 		return slices.ContainsFunc(globs, func(glob string) bool {
@@ -26,7 +26,7 @@ func (t Tree) has(globs ...string) bool {
 	})
 }
 
-// hasFolder tells whether anything is in the folder.
+// hasFolder reports whether anything is in the folder.
 func (t Tree) hasFolder(name string) bool {
 	return slices.ContainsFunc(t.Files, func(file string) bool { return strings.HasPrefix(file, name+"/") })
 }
@@ -39,7 +39,7 @@ type sign struct {
 
 func always(command string) func(Tree) string { return func(Tree) string { return command } }
 
-// signs is the table of roles-and-knowledge 5.5, in its order.
+// signs is the table of specs/roles-and-knowledge.md#5.5, in its order.
 var signs = []sign{
 	{[]string{"go.mod"}, always("go build ./..."), goLint, always("go test ./...")},
 	{[]string{"package.json"}, script("build"), script("lint"), script("test")},
@@ -136,7 +136,7 @@ func script(name string) func(Tree) string {
 	}
 }
 
-// hasTarget tells whether the Makefile has a rule for the target.
+// hasTarget reports whether the Makefile has a rule for the target.
 func (t Tree) hasTarget(name string) bool {
 	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		if t.has(file) {

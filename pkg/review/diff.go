@@ -53,7 +53,7 @@ func (c Changed) file() File {
 	return f
 }
 
-// Files are the changed files as the test gate sees them (protocol 4.7).
+// Files are the changed files as the test gate sees them (specs/protocol.md#4.7).
 func Files(changes []Changed) []File {
 	files := make([]File, len(changes))
 	for i, c := range changes {

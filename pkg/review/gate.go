@@ -18,18 +18,18 @@ type File struct {
 	Tested     bool   // of Go's testdata: the package has a *_test.go, changed or not
 }
 
-// Gate is what the test gate sees of a submission (protocol 4.7).
+// Gate is what the test gate sees of a submission (specs/protocol.md#4.7).
 type Gate struct {
 	Sources []string // changed sources
 	Tests   []string // added or modified tests
 	Exempt  bool
 }
 
-// Passes tells whether changed sources come with changed tests.
+// Passes reports whether changed sources come with changed tests.
 func (g Gate) Passes() bool { return g.Exempt || len(g.Sources) == 0 || len(g.Tests) > 0 }
 
 // CountGate sorts the changed files. Generated and vendored files, pure deletions and
-// renames are no sources. Go's testdata counts only beside a test of its package.
+// renames are not sources. Go's testdata counts only beside a test of its package.
 func CountGate(files []File, taskType string, extraTests []string) Gate {
 	var g Gate
 	for _, f := range files {

@@ -47,10 +47,10 @@ func (c Changed) names() []string {
 	return []string{c.Path}
 }
 
-// ours are the parts of .liza/ that people track (protocol 1.1).
+// ours are the parts of .liza/ that people track (specs/protocol.md#1.1).
 var ours = []string{"config.yaml", "config.json", "roles", "skills", "instructions.md"}
 
-// foreign tells whether nobody may commit a file: of Liza, but for its tracked
+// foreign reports whether nobody may commit a file: of Liza, but for its tracked
 // configuration when the task is about it, and of git.
 func (s *Submission) foreign(file string) bool {
 	top, rest, _ := strings.Cut(file, "/")
@@ -66,7 +66,7 @@ func (s *Submission) foreign(file string) bool {
 	return false
 }
 
-// within tells whether a file fits a glob, or is in the folder that it names.
+// within reports whether a file fits a glob, or is in the folder that it names.
 func within(glob, file string) bool {
 	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	return glob == "." || Match(glob, file) || strings.HasPrefix(file, glob+"/")

@@ -109,7 +109,7 @@ func exampleToken(value string) bool {
 	return strings.Contains(upper, "EXAMPLE") || strings.Contains(upper, "XXXX")
 }
 
-// Redact replaces the secrets of a patch, so that nobody who reads it is handed one.
+// Redact replaces the secrets of a patch, so that its readers are not handed one.
 func Redact(patch string) string {
 	var b strings.Builder
 	file := ""
@@ -182,7 +182,7 @@ func (s *Submission) security() Result {
 	return r
 }
 
-// kindsIn reports what is neither a file nor a link within the tree. Whoever checks the work out, or clones it with its
+// kindsIn reports what is neither a file nor a link within the tree. Anyone who checks the work out, or clones it with its
 // submodules, would follow it: so these are errors, whatever the project says of the check.
 func (s *Submission) kindsIn(c Changed, add func(severity, file string, line int, message, fix string)) {
 	switch {
@@ -228,7 +228,7 @@ func (s *Submission) secretsIn(c Changed, add func(severity, file string, line i
 
 const modeLink = "120000"
 
-// keyFile tells whether a file is by its name one that holds secrets.
+// keyFile reports whether a file is by its name one that holds secrets.
 func keyFile(file string) bool {
 	base := path.Base(file)
 	if strings.HasSuffix(base, ".example") || strings.HasSuffix(base, ".sample") || strings.HasSuffix(base, ".pub") {
@@ -268,7 +268,7 @@ var locks = map[string][]string{
 }
 
 // withoutManifest names the manifest that should have changed with a lock file, anywhere
-// in the repository: in a workspace it stands elsewhere.
+// in the repository: in a workspace it is elsewhere.
 func (s *Submission) withoutManifest(file string) string {
 	manifests := locks[path.Base(file)]
 	if len(manifests) == 0 {
@@ -284,5 +284,5 @@ func (s *Submission) withoutManifest(file string) string {
 	return fmt.Sprintf("its manifest (%s)", strings.Join(manifests, " or "))
 }
 
-// textual tells whether the lines of a change are those of a file.
+// textual reports whether the lines of a change are those of a file.
 func (c Changed) textual() bool { return c.Mode != git.ModeGitlink && c.Mode != modeLink && !c.Binary }

@@ -210,7 +210,7 @@ func namesGone(c Changed, everywhere map[string]bool) []string {
 	return gone
 }
 
-// named tells whether a deleted file had tests with names; of one without, nobody can see
+// named reports whether a deleted file had tests with names; of one without, nobody can see
 // where they went.
 func named(c Changed) bool {
 	return slices.ContainsFunc(c.removed(), func(l Line) bool { return testName(l.Text) != "" })
@@ -243,7 +243,7 @@ func emptyTests(c Changed) []Line {
 	return empty
 }
 
-// bodyEnd is where a test ends: before the next line that stands as far to the left as its
+// bodyEnd is where a test ends: before the next line that is as far to the left as its
 // head and closes or begins something.
 func bodyEnd(lines []string, head int) int {
 	depth := indent(lines[head])
@@ -273,7 +273,7 @@ func demandsNothing(file, head string, body []string) bool {
 	return true
 }
 
-// oneLineBody is what stands on the line of the head after its arguments.
+// oneLineBody is what is on the line of the head after its arguments.
 func oneLineBody(head string) string {
 	for _, begin := range []string{"{", "=>", "):"} {
 		if _, body, ok := strings.Cut(head, begin); ok {

@@ -74,7 +74,7 @@ func (d *definition) failed() bool {
 	return slices.ContainsFunc(d.findings, func(f Finding) bool { return f.Level == Error })
 }
 
-// noted tells whether something is wrong with a key already.
+// noted reports whether something is wrong with a key already.
 func (d *definition) noted(key string) bool {
 	return slices.ContainsFunc(d.findings, func(f Finding) bool { return f.Level == Error && f.Key == key })
 }

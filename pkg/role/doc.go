@@ -1,4 +1,4 @@
-// Package role reads role files and says which role a run has (roles-and-knowledge 1, D8).
+// Package role reads role files and says which role a run has (specs/roles-and-knowledge.md#1, specs/decisions.md#D8).
 //
 // A role is a named prompt profile of one kind of agent: who the agent is, how it works,
 // which context it gets, which model and program it runs on. Built-in roles are embedded;
@@ -9,7 +9,7 @@
 //	text, err := used.Role.Render(data)
 //
 // Load never fails: what is wrong with a file makes the roles of that file unusable, is
-// among the Findings, and is told to whoever asks for such a role. Nothing is ever put in
+// among the Findings, and is told to anyone who asks for such a role. Nothing is ever put in
 // the place of a broken role.
 //
 // Matrix says which kind of agent gets which piece of context (2.4); package prompt gathers

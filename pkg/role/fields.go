@@ -2,7 +2,7 @@ package role
 
 import "slices"
 
-// Field is one name that templates may use (roles-and-knowledge 2.3). A field exists for a
+// Field is one name that templates may use (specs/roles-and-knowledge.md#2.3). A field exists for a
 // kind of agent only if the matrix gives it the field's piece.
 type Field struct {
 	Name   string
@@ -47,7 +47,7 @@ var Fields = []Field{
 // neverEmpty are fields that have a value in every run.
 var neverEmpty = []string{"RoleName", "Kind", "ID", "Description", "AgentID", "Worktree", "Iteration"}
 
-// For tells whether templates of a kind may use the field. The messenger gets of its task
+// For reports whether templates of a kind may use the field. The messenger gets of its task
 // the description only.
 func (f Field) For(k Kind) bool {
 	if f.Piece == "task" && k == Messenger {

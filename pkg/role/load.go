@@ -45,10 +45,10 @@ type Entry struct {
 var Builtin = sync.OnceValue(func() *Library { return read(nil, nil) })
 
 // Load reads the built-in roles and the role files of a folder (.liza/roles), which need
-// not exist (roles-and-knowledge 1.4).
+// not exist (specs/roles-and-knowledge.md#1.4).
 func Load(dir string) *Library { return LoadWith(dir, nil) }
 
-// LoadWith is Load with further files. Their roles stand in the place of those of the same
+// LoadWith is Load with further files. Their roles are in the place of those of the same
 // name in the folder: it is for looking at a file before it is put there. Findings name
 // the files as they are given.
 func LoadWith(dir string, files []string) *Library {
@@ -134,7 +134,7 @@ type made struct {
 // read reads one file; what cannot be read at all breaks the roles that it is about.
 func (b *builder) read(shown, path string) []*definition {
 	if !utf8.ValidString(shown) || strings.ContainsFunc(shown, unicode.IsControl) {
-		shown = strings.Trim(strconv.Quote(shown), `"`) // it stands in messages and comments
+		shown = strings.Trim(strconv.Quote(shown), `"`) // it is in messages and comments
 	}
 	data, err := safefile.Read(path)
 	if err != nil {
@@ -299,7 +299,7 @@ func (l *Library) Entries() []*Entry { return l.entries }
 // Findings are all that is to be said about the files.
 func (l *Library) Findings() []Finding { return l.findings }
 
-// Failed tells whether a finding is an error.
+// Failed reports whether a finding is an error.
 func (l *Library) Failed() bool {
 	return slices.ContainsFunc(l.findings, func(f Finding) bool { return f.Level == Error })
 }

@@ -1,6 +1,6 @@
 package role
 
-// Kind is the kind of agent that a role is for (roles-and-knowledge 0.2).
+// Kind is the kind of agent that a role is for (specs/roles-and-knowledge.md#0.2).
 type Kind string
 
 // The kinds.
@@ -15,7 +15,7 @@ const (
 // Kinds lists them in the order of the matrix.
 var Kinds = []Kind{Planner, Coder, Reviewer, Messenger, Summarizer}
 
-// A Piece is one kind of context that an agent may get (roles-and-knowledge 2.4).
+// A Piece is one kind of context that an agent may get (specs/roles-and-knowledge.md#2.4).
 type Piece string
 
 // Access says whether a kind of agent gets a piece.
@@ -81,7 +81,7 @@ func (k Kind) column() int {
 	return -1
 }
 
-// Known tells whether there is such a kind.
+// Known reports whether there is such a kind.
 func (k Kind) Known() bool { return k.column() >= 0 }
 
 // For is what the matrix says about the piece and a kind of agent.
@@ -95,7 +95,7 @@ func (p Piece) For(k Kind) Access {
 	return Never
 }
 
-// known tells whether the matrix has the piece.
+// known reports whether the matrix has the piece.
 func (p Piece) known() bool {
 	for _, row := range Matrix {
 		if row.Piece == p {
@@ -113,7 +113,7 @@ func pieceNames() []string {
 	return names
 }
 
-// alias is another name of a role (roles-and-knowledge 1.6), with exact case.
+// alias is another name of a role (specs/roles-and-knowledge.md#1.6), with exact case.
 type alias struct {
 	name, role string
 	kind       Kind

@@ -152,7 +152,7 @@ func overlay(file, text string) *definition {
 	return d
 }
 
-// isManifest tells whether a map is one of name to role.
+// isManifest reports whether a map is one of name to role.
 func isManifest(root *yaml.Node) bool {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if deref(root.Content[i+1]).Kind != yaml.MappingNode {

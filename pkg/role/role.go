@@ -62,10 +62,10 @@ func (o Origin) String() string {
 // DefaultTemplate is the prompt_template of a role that has none.
 const DefaultTemplate = "{{.Instructions}}"
 
-// Wants tells whether a run of this role gathers an optional piece.
+// Wants reports whether a run of this role gathers an optional piece.
 func (r *Role) Wants(p Piece) bool { return !r.chosen || slices.Contains(r.Context, p) }
 
-// Uses tells whether the template or an addition names the field.
+// Uses reports whether the template or an addition names the field.
 func (r *Role) Uses(field string) bool {
 	for _, c := range r.templates {
 		if slices.ContainsFunc(c.uses(), func(u use) bool { return u.name == field }) {
@@ -75,12 +75,12 @@ func (r *Role) Uses(field string) bool {
 	return false
 }
 
-// Prints tells whether the template or an addition names a field of the piece.
+// Prints reports whether the template or an addition names a field of the piece.
 func (r *Role) Prints(p Piece) bool {
 	return p != "" && slices.ContainsFunc(Fields, func(f Field) bool { return f.Piece == p && r.Uses(f.Name) })
 }
 
-// Stable tells whether the role's text is the same for every task.
+// Stable reports whether the role's text is the same for every task.
 func (r *Role) Stable() bool {
 	return !slices.ContainsFunc(Fields, func(f Field) bool {
 		return f.Piece != "" && f.Piece != "custom_instructions" && f.Piece != "skills" && r.Uses(f.Name)

@@ -212,7 +212,7 @@ func (w *walker) note(name string, at parse.Pos) {
 	}
 }
 
-// list walks nodes; data tells whether the dot is the template's data.
+// list walks nodes; data reports whether the dot is the template's data.
 func (w *walker) list(l *parse.ListNode, data bool) {
 	if l == nil {
 		return

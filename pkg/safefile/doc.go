@@ -3,7 +3,7 @@
 //
 // Replace and Stage write to a temporary file in the same folder, flush it to disk,
 // rename it over the old one and flush the folder: a reader sees the old file or the
-// new one, whole, and so does whoever comes after a power loss. Append puts its bytes
+// new one, whole, and so does anyone who comes after a power loss. Append puts its bytes
 // at the end in one write, or nothing at all.
 //
 // Lock takes an exclusive lock on a file that is never renamed and never removed

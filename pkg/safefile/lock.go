@@ -41,7 +41,7 @@ func shown(lock string) string {
 // *HeldError when ctx had a deadline, with ctx's error when it was cancelled. A symbolic
 // link is refused. The lock ends with unlock, with the process, or when nobody holds on
 // to unlock any more. Programs that take the plain flock of the file, like flock(1),
-// exclude and are excluded; they stand in no queue.
+// exclude and are excluded; they are in no queue.
 //
 // Beside the lock is an empty file named like it with .queue at the end, for those who
 // wait. Where it cannot be used the lock works without.
@@ -73,7 +73,7 @@ func Lock(ctx context.Context, path string, holder Holder) (unlock func() error,
 	return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
 }
 
-// wait stands in the queue, and at its head for the lock itself.
+// wait is in the queue, and at its head for the lock itself.
 func wait(ctx context.Context, q queue, l *flock.Flock) error {
 	defer q.leave()
 	if err := q.wait(ctx); err != nil {
@@ -87,7 +87,7 @@ func wait(ctx context.Context, q queue, l *flock.Flock) error {
 }
 
 // await blocks in the kernel, which wakes the one whose turn it is; polling would starve
-// under load. Nothing ends such a call early, not even closing the descriptor. So whoever
+// under load. Nothing ends such a call early, not even closing the descriptor. So anyone who
 // gives up leaves it behind, and late is called once it has ended.
 func await(ctx context.Context, block func() error, late func(error)) error {
 	done := make(chan error, 1)
@@ -111,7 +111,7 @@ func again(call func() error) error {
 }
 
 // grant writes the holder's name and returns the function that takes it away and lets
-// go. That the name cannot be written, on a full disk, is no reason to refuse the lock.
+// go. That the name cannot be written, on a full disk, is not a reason to refuse the lock.
 func grant(l *flock.Flock, q queue, path string, holder Holder) func() error {
 	holder.Since = time.Now().UTC().Truncate(time.Second)
 	name := putUp(path, holder)

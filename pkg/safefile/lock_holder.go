@@ -40,7 +40,7 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (pid %d%s)", name, h.PID, more)
 }
 
-// CurrentHolder tells whether the lock at path is held now, and by whom. The holder is
+// CurrentHolder reports whether the lock at path is held now, and by whom. The holder is
 // zero when it has not written its name, as a program that is not Liza. A name that a
 // killed holder left behind is nobody's.
 func CurrentHolder(path string) (Holder, bool) {

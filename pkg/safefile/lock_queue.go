@@ -5,7 +5,7 @@ import "golang.org/x/sys/unix"
 // A queue is the file beside a lock. Those who wait for the lock have a place in it, so
 // that they get it in order of arrival.
 //
-// flock alone keeps no order: whoever asks between a release and the moment in which the
+// flock alone keeps no order: anyone who asks between a release and the moment in which the
 // next in line runs again gets the lock. On a busy machine that is so long that the same
 // few get it again and again.
 type queue struct {

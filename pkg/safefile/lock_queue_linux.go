@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long somebody waits for the one ahead. Whoever stands in the queue and
+// patience is how long somebody waits for the one ahead. Anyone who is in the queue and
 // does not run, stopped by a person, holds up the next no longer than that.
 const patience = time.Second
 
-// A place in the queue is one byte of the file, locked by whoever stands there: the byte
+// A place in the queue is one byte of the file, locked by anyone who is there: the byte
 // whose number is the time of arrival, in nanoseconds, far behind the end of the content.
 // Nothing is written, and the kernel frees the place when its process ends.
 
-// busy tells whether somebody waits.
+// busy reports whether somebody waits.
 func (q queue) busy() bool {
 	if q.fd < 0 {
 		return false

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// places counts those who stand in the queue of the lock.
+// places counts those who are in the queue of the lock.
 func places(t *testing.T, lock string) int {
 	t.Helper()
 	q := openQueue(lock)
@@ -26,7 +26,7 @@ func places(t *testing.T, lock string) int {
 	return n
 }
 
-// waiter lets a goroutine wait for the lock, and returns once it stands in the queue as
+// waiter lets a goroutine wait for the lock, and returns once it is in the queue as
 // the nth. It sends its name when it has got the lock, and lets go.
 func waiter(ctx context.Context, t *testing.T, path string, n int, name string, got chan<- string) {
 	t.Helper()
@@ -147,7 +147,7 @@ func TestAStoppedWaiterHoldsUpNobodyForLong(t *testing.T) {
 	}
 }
 
-// waitingProcess is another process that stands in the queue as the first.
+// waitingProcess is another process that is in the queue as the first.
 func waitingProcess(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

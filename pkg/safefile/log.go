@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// MaxLog is the size at which the log of a program's output is put away (protocol 3.5).
+// MaxLog is the size at which the log of a program's output is put away (specs/protocol.md#3.5).
 const MaxLog = 50 << 20
 
 // A Log is a file that grows at its end and is put away when it is too large: it becomes

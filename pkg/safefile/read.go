@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// A NotFileError says that something other than a file stands where a file is read or
+// A NotFileError says that something other than a file is where a file is read or
 // extended: a named pipe, on which the program would wait for ever, a device, a socket or a
-// folder. Like the errors of the operating system it stands in a *fs.PathError.
+// folder. Like the errors of the operating system it is in a *fs.PathError.
 type NotFileError struct{ Mode fs.FileMode }
 
 func (e *NotFileError) Error() string {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Whoever waited for a writer of the pipe would let the test run into its deadline.
+// Anyone who waited for a writer of the pipe would let the test run into its deadline.
 func TestWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

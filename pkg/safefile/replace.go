@@ -95,7 +95,7 @@ func (s *Staged) CommitStamp() (Stamp, error) {
 		os.Remove(s.temp)
 		return Stamp{}, fmt.Errorf("cannot replace %s: %w", s.path, err)
 	}
-	// Of the file that was written, not of whatever stands at path by now.
+	// Of the file that was written, not of whatever is at path by now.
 	stamp, err := StampOfFile(s.file)
 	if synced := syncDir(filepath.Dir(s.path)); synced != nil {
 		err = synced

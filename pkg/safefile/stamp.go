@@ -42,7 +42,7 @@ func stamp(st *unix.Stat_t) Stamp {
 	return Stamp{Dev: uint64(st.Dev), Inode: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}
 }
 
-// Settled tells whether a later change of the content must show in the stamp, which was
+// Settled reports whether a later change of the content must show in the stamp, which was
 // read at the time given. Times are written in steps: who writes twice within one leaves
 // the same stamp. But who writes makes both times equal, so that a stamp in which they
 // differ, as after a rename, cannot come again.

@@ -1,6 +1,6 @@
 // Package seal keeps the key with which the approvals of a project are sealed, and makes and
 // checks seals (HMAC-SHA-256). The key lies in the person's state folder, outside of the
-// repository: what stands in the repository alone cannot make a seal. A process that runs as
+// repository: what is in the repository alone cannot make a seal. A process that runs as
 // the person can read the key as long as nothing hides the folder from it.
 package seal
 

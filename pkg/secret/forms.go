@@ -45,7 +45,7 @@ func formsOf(value string) []string {
 	return out
 }
 
-// within64 is what base64 of a longer text has of the value, wherever it stands in that
+// within64 is what base64 of a longer text has of the value, wherever it is in that
 // text: three bytes become four characters, so there are three ways. What is too short would
 // be found by chance.
 func within64(value []byte) []string {

@@ -1,8 +1,8 @@
-// Package secret masks secrets in everything that is written (D22).
+// Package secret masks secrets in everything that is written (specs/decisions.md#D22).
 //
 // A Set knows names and values. Mask replaces each value, and the forms in which
 // programs print one, by [REDACTED:name]; Writer does the same to a stream, over the
-// borders of its chunks (roles-and-knowledge 9.6). The package never writes a value
+// borders of its chunks (specs/roles-and-knowledge.md#9.6). The package never writes a value
 // anywhere and hands none out.
 package secret
 
@@ -69,7 +69,7 @@ func (f *forms) with(name string, texts []string) *forms {
 // a name keeps it.
 func (s *Set) Add(name, value string) { s.add(name, value, false) }
 
-// Masks tells whether a value is long enough to be masked.
+// Masks reports whether a value is long enough to be masked.
 func Masks(value string) bool { return utf8.RuneCountInString(trimmed(value)) >= minRunes }
 
 func trimmed(value string) string { return strings.TrimRight(value, "\r\n") }
@@ -193,7 +193,7 @@ func (s *Set) Mask(text string) string {
 	return out.String()
 }
 
-// Find tells whether the text holds a value, and the name of the first one.
+// Find reports whether the text holds a value, and the name of the first one.
 func (s *Set) Find(text string) (name string, found bool) {
 	spans := find(text, s.snapshot())
 	if len(spans) == 0 {
@@ -231,7 +231,7 @@ func find(text string, forms *forms) []span {
 		if pair := uint16(text[i])<<8 | uint16(text[i+1]); forms.begins[pair/64]&(1<<(pair%64)) == 0 {
 			continue
 		}
-		// Of the forms that begin at one place the longest stands first.
+		// Of the forms that begin at one place the longest is first.
 		at := slices.IndexFunc(forms.list, func(f form) bool { return strings.HasPrefix(text[i:], f.text) })
 		if at < 0 {
 			continue

@@ -22,7 +22,7 @@ type RerunInput struct {
 	KeepFiles bool // evidence and files that are not committed are copied to the archive
 }
 
-// Rerun starts a task again from nothing (roles-and-knowledge 7.5): UNCLAIMED, counters at
+// Rerun starts a task again from nothing (specs/roles-and-knowledge.md#7.5): UNCLAIMED, counters at
 // zero, a new epoch, its history in the archive. It is for people.
 func Rerun(ctx context.Context, desk *verb.Desk, in RerunInput) (Restepped, error) {
 	d := simulator{desk}

@@ -14,12 +14,12 @@ import (
 // Restepped is the result of Restep and Rerun.
 type Restepped struct {
 	verb.Done
-	Commit  string `json:"commit,omitempty"`  // where the branch stands now
+	Commit  string `json:"commit,omitempty"`  // where the branch is now
 	Archive string `json:"archive,omitempty"` // folder with the former history and files
 	Epoch   int    `json:"epoch,omitempty"`
 }
 
-// Restep takes a task back to how it was after the interaction of that number (roles-and-knowledge 7.5):
+// Restep takes a task back to how it was after the interaction of that number (specs/roles-and-knowledge.md#7.5):
 // UNCLAIMED, with branch and worktree at the commit of that time. What came after it is
 // saved. Counters and usage stay. It is for people.
 func Restep(ctx context.Context, desk *verb.Desk, task, number string) (Restepped, error) {
@@ -93,7 +93,7 @@ func (d simulator) idle(ctx context.Context, task, what string) (*blackboard.Tas
 }
 
 // startAgain carries out an event that starts a task again (T40): what is there is saved, the
-// event is written, and then git follows. Meanwhile the task is held, so that nobody claims
+// event is written, and then git follows. Meanwhile the task is held, so that no agent claims
 // it between the two.
 func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string, in blackboard.Input, event verb.WayEvent, follow func() ([]string, error)) (verb.Done, error) {
 	done := verb.Done{Task: t.ID}
@@ -127,7 +127,7 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 	return done, err
 }
 
-// resetTo makes the worktree and the branch of a task anew at a commit. What they held is
+// resetTo makes the worktree and the branch of a task again at a commit. What they held is
 // in the attic.
 func (d simulator) resetTo(ctx context.Context, t *blackboard.Task, commit string) ([]string, error) {
 	nonce, err := d.RandomHex(8)

@@ -17,7 +17,7 @@ type NextStep struct {
 	Merge  bool              `json:"merge,omitempty"`  // it is merged
 }
 
-// Step says which run the status of a task calls for (roles-and-knowledge 7.4); PlannerRuns
+// Step says which run the status of a task calls for (specs/roles-and-knowledge.md#7.4); PlannerRuns
 // stands for the planner. A status that waits for somebody else is refused.
 func Step(ctx context.Context, desk *verb.Desk, task string) (NextStep, error) {
 	d := simulator{desk}

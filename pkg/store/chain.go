@@ -138,7 +138,7 @@ func follow(copied string, each func(l link, added []byte) bool) {
 }
 
 // contents are the states that had a revision, the newest first. There are several when a
-// person changed one, or initialised the project anew.
+// person changed one, or initialised the project again.
 func (f *File) contents(revision int) [][]byte {
 	copies, err := f.copies()
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *File) contents(revision int) [][]byte {
 			continue
 		}
 		if all := links(c.Path); len(all) == 0 || all[len(all)-1].Revision < revision {
-			continue // it is made anew only where it leads
+			continue // it is made again only where it leads
 		}
 		follow(c.Path, func(l link, added []byte) bool {
 			next, ok := yamldoc.ApplyCuts(data, l.Cuts, added)

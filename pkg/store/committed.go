@@ -29,7 +29,7 @@ type record struct {
 	MAC      string          `json:"mac,omitempty"`
 }
 
-// of tells whether v is what Liza wrote last. The stamp, where it can be trusted, says it
+// of reports whether v is what Liza wrote last. The stamp, where it can be trusted, says it
 // without reading all bytes.
 func (r record) of(v *version) bool {
 	if r.SHA256 == "" {
@@ -47,7 +47,7 @@ func (f *File) lizaDir() string       { return filepath.Join(f.o.GitDir, "liza")
 func (f *File) committedPath() string { return filepath.Join(f.lizaDir(), "committed") }
 
 // committed reads the record; a missing or broken one, and one that the project's key did not
-// sign, is no record but for the name of its key.
+// sign, is not a record but for the name of its key.
 func (f *File) committed() (record, bool) {
 	r, ok := f.record()
 	k, state, _ := f.keyOf(r, nil)

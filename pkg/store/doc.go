@@ -1,5 +1,5 @@
 // Package store keeps one blackboard safe from crashes, from neighbours, and from people
-// who edit it (protocol 1.2, 14; D1, D2).
+// who edit it (specs/protocol.md#1.2, specs/protocol.md#14; specs/decisions.md#D1, specs/decisions.md#D2).
 //
 // A Store has two doors. View gives a copy of the state as it is. Update lets a function
 // change the state and makes the result durable, or does nothing at all:

@@ -8,11 +8,11 @@ import (
 )
 
 // The journal's entries are chained (history.Link), and the record of the last write names the
-// last one. Each write goes on from what the record names, whatever stands in the file: a line
+// last one. Each write goes on from what the record names, whatever is in the file: a line
 // that somebody put in, changed or cut never becomes part of the chain, and stops no write.
 
 // journalEnd is the entry that the next one follows. When the record cannot prove all that
-// stands in the journal, told says so.
+// is in the journal, told says so.
 func (f *File) journalEnd(revision int, rec record) (end history.Link, told string, err error) {
 	switch {
 	case rec.Journal == "":
@@ -24,7 +24,7 @@ func (f *File) journalEnd(revision int, rec record) (end history.Link, told stri
 		default:
 			told = "the record of the last write is missing or is not this project's; what stands above is taken as it stands"
 		}
-	case rec.Scrubbed != "": // whoever masked secrets was killed before or after the journal was replaced
+	case rec.Scrubbed != "": // anyone who masked secrets was killed before or after the journal was replaced
 		if end, err = f.journal.End(); err == nil && end != rec.Scrubbed {
 			end = rec.Journal
 		}

@@ -12,7 +12,7 @@ import (
 
 // A power loss keeps what was flushed to disk; all else may be there, be missing, or be
 // there in part. What may be is made from copies of the folder that are taken at each
-// step of a write (protocol 1.2), in all combinations.
+// step of a write (specs/protocol.md#1.2), in all combinations.
 
 // disk is the content of the files of a project, by path.
 type disk map[string]string

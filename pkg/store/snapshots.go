@@ -72,14 +72,14 @@ func (f *File) states() ([]Snapshot, error) {
 }
 
 func newest(a, b Snapshot) int {
-	if !a.At.Equal(b.At) { // first: a project may have been initialised anew
+	if !a.At.Equal(b.At) { // first: a project may have been initialised again
 		return b.At.Compare(a.At)
 	}
 	return b.Revision - a.Revision
 }
 
 // Forget removes the states that were whose text holds says yes to, and masks the journal. What
-// stands in the file stays, and the snapshots go on from it.
+// is in the file stays, and the snapshots go on from it.
 func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) error {
 	return f.underLock(ctx, op, func() error {
 		now, unread := f.read()

@@ -23,7 +23,7 @@ func TestFilePassesTheSuite(t *testing.T) {
 	})
 }
 
-// Every Update opens the file anew, as short-lived commands do.
+// Every Update opens the file again, as short-lived commands do.
 func TestFileOpenedForEachCallPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store {

@@ -8,7 +8,7 @@ import (
 	"liza/pkg/yamldoc"
 )
 
-// required are the sections that a state must have (protocol 2.1).
+// required are the sections that a state must have (specs/protocol.md#2.1).
 var required = []string{"goal", "tasks", "agents", "sprint", "config"}
 
 // missing are the required sections that the file does not have.

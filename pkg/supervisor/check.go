@@ -8,8 +8,8 @@ import (
 	"liza/pkg/verb"
 )
 
-// check does the checks of a submission before its reviewer is started (roles-and-knowledge
-// 5.5). judge: there is something left to judge. Checks that cannot be done are a review
+// check does the checks of a submission before its reviewer is started (
+// specs/roles-and-knowledge.md#5.5). judge: there is something left to judge. Checks that cannot be done are a review
 // that failed: it is counted, given back, and tried again.
 func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error) {
 	c, err := s.Desk.Check(ctx, u.task)

@@ -56,7 +56,7 @@ func TestAnApprovalThatItsRunContradictsIsNotMerged(t *testing.T) {
 	}
 }
 
-// A rejection by verb stands, whatever the exit command says: nothing is merged.
+// A rejection by verb counts, whatever the exit command says: nothing is merged.
 func TestARejectionByVerbStands(t *testing.T) {
 	t.Parallel()
 	p := submittedGreeter(t, verb.SubmitInput{}, polite)
@@ -69,7 +69,7 @@ func TestARejectionByVerbStands(t *testing.T) {
 }
 
 // What a reviewer changes after its approval by verb is put back before anybody merges; the
-// approval of what was submitted stands.
+// approval of what was submitted is.
 func TestChangesAfterAnApprovalByVerbAreNotMerged(t *testing.T) {
 	t.Parallel()
 	p := submittedGreeter(t, verb.SubmitInput{}, polite)

@@ -354,7 +354,7 @@ func TestReviewsComeToAnEnd(t *testing.T) {
 	}
 }
 
-// An output log of 50 MB is put away before a command or a program writes to it (protocol 3.5).
+// An output log of 50 MB is put away before a command or a program writes to it (specs/protocol.md#3.5).
 func TestALargeOutputLogIsPutAway(t *testing.T) {
 	t.Parallel()
 	j := newJobs(t)

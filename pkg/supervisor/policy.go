@@ -6,7 +6,7 @@ import (
 	"liza/pkg/agent"
 )
 
-// Policy says how long to wait after a run that ended badly (protocol 13.3). The zero
+// Policy says how long to wait after a run that ended badly (specs/protocol.md#13.3). The zero
 // value has the protocol's figures.
 type Policy struct{}
 
@@ -20,8 +20,8 @@ const (
 	maxRestarts   = 5 // exit code 42 in a row
 )
 
-// mayRestart tells whether the program asks to be started again and has not asked so too often
-// in a row: from then on it is a crash (protocol 13.3.1).
+// mayRestart reports whether the program asks to be started again and has not asked so too often
+// in a row: from then on it is a crash (specs/protocol.md#13.3.1).
 func mayRestart(r agent.Result, before int) bool { return r.Restart && before < maxRestarts }
 
 // CrashWait is the wait before the next run after n crashes in a row: 5, 10, 20 … 300 s.
@@ -48,7 +48,7 @@ func (Policy) QuotaUntil(n int, r agent.Result, now time.Time) time.Time {
 	return now.Add(doubled(quotaWait, n, longestQuota))
 }
 
-// GiveUp tells whether the crashes are too many: limit of them within the window.
+// GiveUp reports whether the crashes are too many: limit of them within the window.
 func (Policy) GiveUp(crashes []time.Time, limit int, window time.Duration, now time.Time) bool {
 	n := 0
 	for _, c := range crashes {

@@ -79,7 +79,7 @@ func TestThreeCrashesInFiveMinutesAreTooMany(t *testing.T) {
 	}
 }
 
-// A claim is tried again after whatever git said about the worktree (protocol 7.2), and only then.
+// A claim is tried again after whatever git said about the worktree (specs/protocol.md#7.2), and only then.
 func TestAClaimIsTriedAgainWhenTheWorktreeCannotBeMade(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

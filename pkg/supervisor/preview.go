@@ -22,9 +22,9 @@ type Previewed struct {
 	Warnings []string
 }
 
-// Preview is what the next run on a task would be given, byte for byte; _planner stands
+// Preview is what the next run on a task would be given, byte for byte; _planner is
 // for the planner. roleName replaces the role ("": the one that would be used) and must fit
-// the kind of the run. Nothing is written (roles-and-knowledge 2.8).
+// the kind of the run. Nothing is written (specs/roles-and-knowledge.md#2.8).
 func Preview(ctx context.Context, desk *verb.Desk, adapter func(name string) (agent.Adapter, error), task, roleName string) (Previewed, error) {
 	st, err := desk.View(ctx)
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 	}
 	in.IntentLate = s.intentLate(ctx, st, t)
 	base := t.BaseCommit
-	if t.FixOnto != "" { // what others merged meanwhile is not this task's (protocol 8.5)
+	if t.FixOnto != "" { // what others merged meanwhile is not this task's (specs/protocol.md#8.5)
 		base = t.FixOnto
 	}
 	if in.DiffStat, err = s.Desk.Repo.DiffStat(ctx, base, t.ReviewCommit); err == nil {

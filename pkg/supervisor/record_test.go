@@ -43,7 +43,7 @@ func (c *clockwork) wantsRecorded(task, want string) []history.Interaction {
 	return list
 }
 
-// L-08, L-17: a run that hangs is a TIMEOUT, and that the supervisor goes on stands there too.
+// L-08, L-17: a run that hangs is a TIMEOUT, and that the supervisor goes on is there too.
 func TestHangingRunsAndRecoveriesAreRecorded(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")

@@ -12,7 +12,7 @@ import (
 )
 
 // A program that asks to be started again is, five times in a row; from then on it has crashed,
-// and crashes like that end the supervisor as others do (protocol 13.3.1).
+// and crashes like that end the supervisor as others do (specs/protocol.md#13.3.1).
 func TestTheSixthRestartInARowIsACrash(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")

@@ -97,7 +97,7 @@ func TestAReviewerWhoChangedTheWorkJudgesAgain(t *testing.T) {
 	}
 }
 
-// Ignored files, such as caches, are no change.
+// Ignored files, such as caches, are not changes.
 func TestIgnoredFilesOfAReviewerAreNoChange(t *testing.T) {
 	t.Parallel()
 	p := submittedGreeter(t, verb.SubmitInput{}, map[string]string{"greet.py": polite["greet.py"], "test_greet.py": polite["test_greet.py"], "notes/.gitignore": "*.pyc\n"})
@@ -165,7 +165,7 @@ func TestWhatTheCoderStillDoesIsNotTheReviewers(t *testing.T) {
 	}
 }
 
-// A folder that is gone is made again from the branch, whoever needs it next.
+// A folder that is gone is made again from the branch, no matter who needs it next.
 func TestAVanishedWorktreeIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	gone := func(p *verbtest.Place) {

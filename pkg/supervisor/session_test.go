@@ -110,7 +110,7 @@ func TestAnotherCoderOrProgramBeginsANewConversation(t *testing.T) {
 	}
 }
 
-// A conversation that the program does not know any more is no crash: a new one begins, with
+// A conversation that the program does not know any more is not a crash: a new one begins, with
 // the same words.
 func TestAForgottenConversationBeginsAnew(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
@@ -130,7 +130,7 @@ func TestAForgottenConversationBeginsAnew(t *testing.T) {
 		if time.Since(c.start) > time.Second || len(prompts) != 3 || !strings.Contains(prompts[2], "BROKEN-WORDS") || p.said[1] != "new talk-2" {
 			t.Errorf("%d runs in %s: %v", len(prompts), time.Since(c.start), p.said)
 		}
-		for i, whole := range []bool{true, false, true} { // what the program knows is not said again (roles-and-knowledge 4.6)
+		for i, whole := range []bool{true, false, true} { // what the program knows is not said again (specs/roles-and-knowledge.md#4.6)
 			if strings.Contains(prompts[i], "## Rules") != whole {
 				t.Errorf("prompt %d, whole %v, is\n%s", i+1, !whole, prompts[i])
 			}

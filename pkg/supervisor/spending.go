@@ -118,7 +118,7 @@ func (e *limitError) Error() string {
 const spendingLook = time.Second
 
 // watched starts a program and stops it when it reaches a limit of its task, the sprint or
-// the day (D13). over is that limit.
+// the day (specs/decisions.md#D13). over is that limit.
 func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec agent.Spec, b briefing, task string) (r agent.Result, over *limitError) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -13,7 +13,7 @@ import (
 
 // RunStep is Run for exactly one run of the agent program, on the task of the supervisor or,
 // for a planner, on what it was woken for. With all its limits and leases, but without
-// anything else that a supervisor does besides (roles-and-knowledge 7.4).
+// anything else that a supervisor does besides (specs/roles-and-knowledge.md#7.4).
 func (s *Supervisor) RunStep(soft, hard context.Context) error {
 	s.Once, s.OneRun = true, true
 	return s.registered(hard, func(hard context.Context) error {

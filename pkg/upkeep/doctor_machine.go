@@ -270,7 +270,7 @@ func (x *Doctor) processes(_ context.Context, p *project.Project) {
 	}
 }
 
-// supervised tells whether a process descends from a supervisor, or from a program that
+// supervised reports whether a process descends from a supervisor, or from a program that
 // the board knows.
 func supervised(p agent.Process, supervisors map[int]int64, known map[int]bool) bool {
 	return slices.ContainsFunc(agent.Ancestors(p.Pid), func(a agent.Process) bool {

@@ -47,10 +47,10 @@ type collector struct {
 	out      Collected
 }
 
-// CollectGarbage removes what is proven to be merged or saved, and nothing else (D21):
+// CollectGarbage removes what is proven to be merged or saved, and nothing else (specs/decisions.md#D21):
 // worktrees, branches and merge candidates of tasks that ended or are on no board, check
 // worktrees, prompts, outputs and histories that are older than they have to be kept
-// (protocol 3.5), and temporary files. Saved work goes only when it is asked for. It is for
+// (specs/protocol.md#3.5), and temporary files. Saved work goes only when it is asked for. It is for
 // people.
 func CollectGarbage(ctx context.Context, d *verb.Desk, in CollectInput) (Collected, error) {
 	c := &collector{Desk: d, in: in, out: Collected{DryRun: in.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}}
@@ -99,7 +99,7 @@ func (c *collector) view(ctx context.Context) (*blackboard.State, error) {
 	return s, err
 }
 
-// over tells whether nobody works on a task any more, and why; else what it is.
+// over reports whether nobody works on a task any more, and why; else what it is.
 func (c *collector) over(s *blackboard.State, id string) (base, why string, over bool) {
 	if t := s.Task(id); t != nil {
 		return t.BaseCommit, fmt.Sprintf("task %s is %s", id, t.Status), t.Status.Terminal()
@@ -235,7 +235,7 @@ func (c *collector) candidates(ctx context.Context) error {
 	return nil
 }
 
-// safe tells whether the work that a candidate merges is reachable without it.
+// safe reports whether the work that a candidate merges is reachable without it.
 func (c *collector) safe(ctx context.Context, r git.Saved) (bool, error) {
 	heads := []string{c.head}
 	if tip, err := c.Repo.BranchTip(ctx, git.TaskBranch(r.ID)); err == nil {

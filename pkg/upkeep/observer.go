@@ -113,7 +113,7 @@ func (l *Observer) validate(ctx context.Context) []blackboard.Violation {
 		again, err = l.validateNow(ctx)
 		found = slices.DeleteFunc(again, func(v blackboard.Violation) bool { return isError(v) && !contains(found, v) })
 	}
-	if err == nil { // otherwise git or a file could not be looked at: nothing is known anew
+	if err == nil { // otherwise git or a file could not be looked at: nothing new is known
 		l.violations = found
 	}
 	return l.violations
@@ -148,7 +148,7 @@ func (l *Observer) validateNow(ctx context.Context) ([]blackboard.Violation, err
 	return i.Locate(found), nil
 }
 
-// withExcerpt adds the line of the file that cannot be read (protocol 14, B01).
+// withExcerpt adds the line of the file that cannot be read (specs/protocol.md#14, B01).
 func withExcerpt(path string, list []blackboard.Violation) []blackboard.Violation {
 	data, err := safefile.Read(path)
 	if err != nil {

@@ -31,10 +31,10 @@ func restorerOf(d *verb.Desk) (restorer, error) {
 type Restored struct {
 	Revision int    `json:"revision"`       // the new one
 	From     int    `json:"from"`           // the one that was put back
-	Kept     string `json:"kept,omitempty"` // where the former content of the file is, if it was no state that Liza wrote
+	Kept     string `json:"kept,omitempty"` // where the former content of the file is, if it was not a state that Liza wrote
 }
 
-// Restore puts an old state back as a new revision (protocol 14, B01 and B06). Only a
+// Restore puts an old state back as a new revision (specs/protocol.md#14, B01 and B06). Only a
 // person may; the state may be damaged.
 func Restore(ctx context.Context, d *verb.Desk, revision int) (Restored, error) {
 	r, err := restorerOf(d)

@@ -26,7 +26,7 @@ type RegisterInput struct {
 	Settings map[string]string // that its environment makes, by key
 }
 
-// Register enters an agent on the board (protocol 5.1, A01).
+// Register enters an agent on the board (specs/protocol.md#5.1, A01).
 func (d *Desk) Register(ctx context.Context, in RegisterInput) (Registered, error) {
 	entry, token, err := d.newRegistration(in.PID != 0)
 	if err != nil {

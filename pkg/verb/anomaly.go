@@ -11,7 +11,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// AnomalyInput is what an anomaly says (cli 3).
+// AnomalyInput is what an anomaly says (specs/cli.md#3).
 type AnomalyInput struct {
 	Type, Task string
 	Details    map[string]string
@@ -27,7 +27,7 @@ type Recorded struct {
 	Notices []string `json:"warnings,omitempty"`
 }
 
-// Anomaly records something that went differently than it should (protocol 13.9). The
+// Anomaly records something that went differently than it should (specs/protocol.md#13.9). The
 // circuit breaker looks at it before Anomaly returns.
 func (d *Desk) Anomaly(ctx context.Context, in AnomalyInput) (Recorded, error) {
 	out := Recorded{Type: in.Type, Task: in.Task}
@@ -59,7 +59,7 @@ func (d *Desk) Anomaly(ctx context.Context, in AnomalyInput) (Recorded, error) {
 	return out, nil
 }
 
-// detailKinds are the details that are no plain texts.
+// detailKinds are the details that are not plain texts.
 var detailKinds = map[string]func(string) (any, bool){
 	"count": wholeNumber, "cycles": wholeNumber,
 	"debt_created": yesOrNo,

@@ -22,7 +22,7 @@ var errOvertaken = errors.New("another answer was faster")
 
 // Answer stores the answer to an open question. The answer to the last one unblocks, in
 // the same write, a task that waits for answers only; its next claim starts from what was
-// committed (protocol 2.6). Where a guard of unblock refuses, the answer is stored all the
+// committed (specs/protocol.md#2.6). Where a guard of unblock refuses, the answer is stored all the
 // same, and the planner decides.
 func (d *Desk) Answer(ctx context.Context, id, answer string) (Answered, error) {
 	err := d.clean(text{"the answer", &answer})

@@ -30,7 +30,7 @@ type Archived struct {
 }
 
 // Archive moves the terminal tasks that ended so long ago to the sprint's file in
-// .liza/archive (protocol 3.3). The file is durable before they leave the board, so a
+// .liza/archive (specs/protocol.md#3.3). The file is durable before they leave the board, so a
 // crash leaves them in both, and the next call writes them there again.
 func (d *Desk) Archive(ctx context.Context, older time.Duration) (Archived, error) {
 	var out Archived

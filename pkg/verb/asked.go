@@ -8,7 +8,7 @@ import (
 )
 
 // Prompted is a question that a program asked on its terminal, where nobody is
-// (roles-and-knowledge 9.2).
+// (specs/roles-and-knowledge.md#9.2).
 type Prompted struct {
 	Type    string // confirmation, permission, choice, input
 	Text    string

@@ -18,7 +18,7 @@ import (
 )
 
 // watchedStore lets the circuit breaker look after every write that adds an anomaly, as a
-// write of its own (protocol 11.1). Everything that a Desk writes goes through it.
+// write of its own (specs/protocol.md#11.1). Everything that a Desk writes goes through it.
 type watchedStore struct {
 	store.Store
 	desk *Desk
@@ -37,13 +37,13 @@ func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blac
 	}
 	w.desk.at("anomaly")
 	if _, err := w.desk.look(ctx, false); err != nil {
-		// The change itself stands. Whoever follows the control files looks again.
+		// The change itself holds. Anyone who follows the control files looks again.
 		w.desk.Progressf("the circuit breaker could not look: %v", err)
 	}
 	return nil
 }
 
-// telling is an update that people are told of as its events ask for (roles-and-knowledge 9.1).
+// telling is an update that people are told of as its events ask for (specs/roles-and-knowledge.md#9.1).
 func (d *Desk) telling(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	var told []notify.Message
 	ahead := op.Ahead
@@ -85,7 +85,7 @@ type SeenPattern struct {
 	Tasks     []string `json:"tasks"`
 }
 
-// Analyze lets the circuit breaker look now (protocol 11).
+// Analyze lets the circuit breaker look now (specs/protocol.md#11).
 func (d *Desk) Analyze(ctx context.Context) (Seen, error) {
 	id, err := d.identify()
 	if err != nil {
@@ -101,7 +101,7 @@ func (d *Desk) Analyze(ctx context.Context) (Seen, error) {
 	return d.look(ctx, true)
 }
 
-// look is one check of the circuit breaker (protocol 5.4, C01 to C03). When it trips, the
+// look is one check of the circuit breaker (specs/protocol.md#5.4, C01 to C03). When it trips, the
 // checkpoint and the report follow the write.
 func (d *Desk) look(ctx context.Context, asked bool) (Seen, error) {
 	var (
@@ -154,7 +154,7 @@ func seen(v breaker.Verdict, cb blackboard.CircuitBreaker) Seen {
 }
 
 // stopForBreaker makes what belongs to a triggered breaker outside the state: report and
-// summary, and last the file CHECKPOINT (protocol 11.5). Where that is, all is done.
+// summary, and last the file CHECKPOINT (specs/protocol.md#11.5). Where that is, all is done.
 func (d *Desk) stopForBreaker(ctx context.Context, s *blackboard.State) error {
 	cb := s.CircuitBreaker
 	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil {
@@ -193,7 +193,7 @@ func (d *Desk) writeReport(s *blackboard.State) error {
 }
 
 // followBreaker makes up for a writer that ended before it could look at its anomaly, or
-// before the checkpoint's file was there (protocol 5.3, 11.1). It tells whether it did.
+// before the checkpoint's file was there (specs/protocol.md#5.3, specs/protocol.md#11.1). It reports whether it did.
 func (d *Desk) followBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
 	if s.BreakerBehind(d.Now()) {
 		_, err := d.look(ctx, false)
@@ -216,7 +216,7 @@ type Acknowledged struct {
 }
 
 // Ack acknowledges what tripped the circuit breaker and lets work go on; with keep the
-// checkpoint stays (protocol 5.4, C04).
+// checkpoint stays (specs/protocol.md#5.4, C04).
 func (d *Desk) Ack(ctx context.Context, note string, keep bool) (Acknowledged, error) {
 	var out Acknowledged
 	if err := d.clean(text{"--note", &note}); err != nil {

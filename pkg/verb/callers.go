@@ -10,8 +10,8 @@ import (
 	"liza/pkg/skill"
 )
 
-// CallerRole is what a person may ask for now: admin or user (roles-and-knowledge 9.7). Without
-// a list of callers everybody is admin; with one, whoever is not on it is user.
+// CallerRole is what a person may ask for now: admin or user (specs/roles-and-knowledge.md#9.7). Without
+// a list of callers everybody is admin; with one, a caller who is not on it is user.
 func (d *Desk) CallerRole(name string) string {
 	callers := d.Config().Policy.Callers
 	if len(callers) == 0 {
@@ -23,7 +23,7 @@ func (d *Desk) CallerRole(name string) string {
 	return "user"
 }
 
-// AdminOnly refuses what only callers with the role admin may do (roles-and-knowledge 9.7);
+// AdminOnly refuses what only callers with the role admin may do (specs/roles-and-knowledge.md#9.7);
 // what completes "ada may not …".
 func (d *Desk) AdminOnly(what string) error {
 	name := cmp.Or(d.Caller.Person, blackboard.Human)
@@ -58,7 +58,7 @@ func (d *Desk) MayStart(s *blackboard.State, t *blackboard.Task, kind string) st
 }
 
 // MayRun is nil for a command that may be started in the worktree of a task; a
-// *policy.Denial says which part of it may not (roles-and-knowledge 9.4).
+// *policy.Denial says which part of it may not (specs/roles-and-knowledge.md#9.4).
 func (d *Desk) MayRun(task, command string) error {
 	cfg := d.Config().Policy
 	l := policy.List{Deny: cfg.Deny, Allow: cfg.Allow, AllowSudo: cfg.AllowSudo}

@@ -14,7 +14,7 @@ import (
 	"liza/pkg/store"
 )
 
-// Checkpoint stops the sprint for people and writes the summary (protocol 13.6).
+// Checkpoint stops the sprint for people and writes the summary (specs/protocol.md#13.6).
 func (d *Desk) Checkpoint(ctx context.Context, message string) (Sprint, error) {
 	return d.checkpoint(ctx, message, func(s *blackboard.State, a blackboard.Actor) (blackboard.Actor, error) {
 		return a, d.person(s, a, "checkpoint")
@@ -60,7 +60,7 @@ func (d *Desk) checkpoint(ctx context.Context, message string, who func(*blackbo
 }
 
 // FollowControl lets the sprint's status follow the control files that people made or
-// removed by hand (protocol 5.3), and writes a summary that a killed process did not. It
+// removed by hand (specs/protocol.md#5.3), and writes a summary that a killed process did not. It
 // writes only when something is missing. What it decides it decides again under the lock:
 // a verb changes file and status together.
 func (d *Desk) FollowControl(ctx context.Context) error {
@@ -126,7 +126,7 @@ func (d *Desk) wanted(s *blackboard.State) string {
 }
 
 // Complete ends goal and sprint when everything is done (O01, S04), and then writes the
-// final summary. It tells how the sprint stood.
+// final summary. It gives the state of the sprint.
 func (d *Desk) Complete(ctx context.Context, facts blackboard.CompletionFacts) (blackboard.Completion, error) {
 	var c blackboard.Completion
 	var file string

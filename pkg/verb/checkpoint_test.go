@@ -14,7 +14,7 @@ import (
 	"liza/pkg/verb/verbtest"
 )
 
-// Whoever follows the control files looks at any moment, also while a verb changes file and
+// Anyone who follows the control files looks at any moment, also while a verb changes file and
 // status: it never takes the middle of that for a person's touch or rm.
 func TestWhoFollowsTheControlFilesNeverSeesHalfAVerb(t *testing.T) {
 	t.Parallel()

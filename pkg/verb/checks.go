@@ -28,7 +28,7 @@ type Checked struct {
 }
 
 // Check does the checks of a submission for the reviewer who has claimed it, on the exact
-// commit, and stores what they found (roles-and-knowledge 5.5). What came into the worktree
+// commit, and stores what they found (specs/roles-and-knowledge.md#5.5). What came into the worktree
 // after the submission is put aside first; work with errors is rejected when
 // review.skip_agent_on_error says so.
 func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
@@ -137,7 +137,7 @@ func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard
 }
 
 // submissionToCheck gathers what the checks look at. Of an integration fix, what others
-// have merged meanwhile is not this task's (protocol 8.5).
+// have merged meanwhile is not this task's (specs/protocol.md#8.5).
 func (d *Desk) submissionToCheck(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*review.Submission, error) {
 	base := cmp.Or(t.FixOnto, t.BaseCommit)
 	changes, err := review.Changes(ctx, d.Repo, base, t.ReviewCommit)
@@ -241,7 +241,7 @@ func (d *Desk) loadSecrets() {
 }
 
 // judged gives findings that name a check of the project the severity of that check
-// (roles-and-knowledge 5.3).
+// (specs/roles-and-knowledge.md#5.3).
 func (d *Desk) judged(findings []*blackboard.Finding) []*blackboard.Finding {
 	r := d.Config().Review
 	findings = slices.Clone(findings)

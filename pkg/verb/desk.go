@@ -29,7 +29,7 @@ type Desk struct {
 	Store   store.Store
 	Repo    *git.Repo
 	Config  func() *config.Config // the settings now; a supervisor reloads them
-	Shelf   *history.Archive      // the tasks that have left the board; nil: read anew each time
+	Shelf   *history.Archive      // the tasks that have left the board; nil: read again each time
 	Caller  Caller
 	Proc    Processes
 	Now     func() time.Time
@@ -37,26 +37,26 @@ type Desk struct {
 	Home    string    // the person's home, which no command may touch; "" when unknown
 
 	NoSpecFiles bool                             // spec files are not looked for
-	Scripted    bool                             // plans come from the scripted planner (roles-and-knowledge 3.3, 4)
+	Scripted    bool                             // plans come from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
 	Progress    func(text string)                // says what long work is doing; may be nil
 	Unsaved     func(err error)                  // work could not be let go because it is saved nowhere else; may be nil
 	Notice      func(kind, subject, text string) // something to tell people once; may be nil
 	At          func(point string)               // failpoints of tests; may be nil
 	// Run is the correlation id of the run of an agent program that the caller is at, "" for
-	// none: what it writes into the journal names it (roles-and-knowledge 7.1). nil: none.
+	// none: what it writes into the journal names it (specs/roles-and-knowledge.md#7.1). nil: none.
 	Run func() string
 	// May says why the caller cannot take a task now, "" when it can: its agent program waits,
 	// or may not judge what it wrote. nil: it can take any.
 	May func(*blackboard.State, *blackboard.Task) string
 
 	Secrets *secret.Set  // masked in everything that is written; nil: none are known
-	Held    *HeldSecrets // secrets that stand in no file; nil: there are none
+	Held    *HeldSecrets // secrets that are in no file; nil: there are none
 
 	AllowEmpty bool // a submission may change no file: --empty-commit of poststep
 	Rehearsal  bool // the board is a copy, so work is neither saved nor removed
 }
 
-// Caller is who calls, as the environment and the command line tell it (cli 1).
+// Caller is who calls, as the environment and the command line tell it (specs/cli.md#1).
 type Caller struct {
 	AgentID string // LIZA_AGENT_ID
 	Token   string // LIZA_AGENT_TOKEN
@@ -71,7 +71,7 @@ type Processes struct {
 	Ancestors    func() []Ancestor // of the caller, itself first and the outermost last; nil: not known
 	StopOrphan   func(ctx context.Context, agent string, child blackboard.Child, grace time.Duration) error
 	FreeMB       func(path string) int // 0: unknown
-	ClockJumped  func() bool           // the clock of this machine jumped a moment ago (protocol 6.3); nil: not known
+	ClockJumped  func() bool           // the clock of this machine jumped a moment ago (specs/protocol.md#6.3); nil: not known
 }
 
 // Done is the result of a verb that changes one task.
@@ -114,7 +114,7 @@ func (d *Desk) RandomHex(n int) (string, error) {
 	return hex.EncodeToString(b), nil
 }
 
-// HashToken is the form in which a token stands in the state.
+// HashToken is the form in which a token is in the state.
 func HashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -222,7 +222,7 @@ func (d *Desk) Event(ctx context.Context, op, task string, change func(*blackboa
 	return d.already(ctx, done, err)
 }
 
-// already turns a repetition (protocol 0.7) into success.
+// already turns a repetition (specs/protocol.md#0.7) into success.
 func (d *Desk) already(ctx context.Context, done Done, err error) (Done, error) {
 	if !errors.Is(err, blackboard.ErrAlreadyDone) {
 		return done, err
@@ -259,7 +259,7 @@ func (d *Desk) Input() blackboard.Input {
 	return in
 }
 
-// specExists tells whether the spec file is there, under the project root, also after
+// specExists reports whether the spec file is there, under the project root, also after
 // symlinks (G13).
 func (d *Desk) specExists(path string) bool {
 	_, err := d.specFile(path)

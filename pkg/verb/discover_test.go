@@ -22,7 +22,7 @@ func discover(t *testing.T, d *verb.Desk, during, urgency string) string {
 	return out.ID
 }
 
-// A plan decides about discoveries as the verbs do (roles-and-knowledge 3.4); what one is
+// A plan decides about discoveries as the verbs do (specs/roles-and-knowledge.md#3.4); what one is
 // converted to may be a task of the same plan.
 func TestAPlanDecidesAboutDiscoveries(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,7 @@
 // Package verb has every verb of Liza with its effects: claim and its worktree, submit
 // and its proof, verdict, release, merge, plan.
 //
-// A verb exists once (D23). The command line, an agent's exit command and whatever else
+// A verb exists once (specs/decisions.md#D23). The command line, an agent's exit command and whatever else
 // wants to change the board call a method of Desk; they parse and show, no more. A method
 // looks up the facts (git, processes, disk), asks package blackboard for the transition
 // inside one store.Update, and carries out the effects that belong to it. Facts are

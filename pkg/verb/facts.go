@@ -21,7 +21,7 @@ import (
 	"liza/pkg/store"
 )
 
-// ArchivedFact is one line of .liza/archive/facts.jsonl: a fact as it was (roles-and-knowledge 6.3).
+// ArchivedFact is one line of .liza/archive/facts.jsonl: a fact as it was (specs/roles-and-knowledge.md#6.3).
 type ArchivedFact struct {
 	Fact
 	Archived blackboard.Time `json:"archived"`
@@ -82,7 +82,7 @@ func (d *Desk) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
 func (d *Desk) factsFile() string { return filepath.Join(d.Project.ArchiveDir(), "facts.jsonl") }
 
 // archivedFacts reads what has left the board, oldest first. Lines that cannot be read, such
-// as the end of a line that a killed process left, are no facts.
+// as the end of a line that a killed process left, are not facts.
 func (d *Desk) archivedFacts() ([]ArchivedFact, error) {
 	data, err := safefile.Read(d.factsFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +155,7 @@ func (d *Desk) lessons(ctx context.Context, s *blackboard.State, in VerdictInput
 }
 
 // learn stores what a reviewer learned about the project, at most three facts a verdict
-// (roles-and-knowledge 6.2). A bad one refuses no verdict: the journal says which rule it broke.
+// (specs/roles-and-knowledge.md#6.2). A bad one refuses no verdict: the journal says which rule it broke.
 func (d *Desk) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput, l lessons, now timeT) {
 	status := blackboard.FactActive
 	if d.Config().Facts.Review {

@@ -18,7 +18,7 @@ import (
 type Ancestor struct {
 	PID             int
 	Start           int64
-	Root, Run, Name string // LIZA_ROOT, LIZA_RUN and LIZA_AGENT_ID; Run "" is no mark
+	Root, Run, Name string // LIZA_ROOT, LIZA_RUN and LIZA_AGENT_ID; Run "" means no mark
 }
 
 // identity is the caller with what an Update may not make up: the registration of --as.

@@ -11,7 +11,7 @@ import (
 	"liza/pkg/verb/verbtest"
 )
 
-// P-005: the goal is data: whatever stands in it, it comes back as it went in, from the store
+// P-005: the goal is data: whatever is in it, it comes back as it went in, from the store
 // and from any YAML reader.
 func TestTheGoalIsStoredExactlyAsItWasTyped(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 // RunMark names one run of a registration's agent program in its environment (LIZA_RUN).
 func RunMark(generation string, run int) string { return fmt.Sprintf("%s-%d", generation, run) }
 
-// An orphan is what a registration may have left running (protocol 6.4). A child without a
+// An orphan is what a registration may have left running (specs/protocol.md#6.4). A child without a
 // pid is a run that its supervisor may have started and had no time to write down.
 type orphan struct {
 	agent, generation string
@@ -72,7 +72,7 @@ type taker struct {
 	left *orphan
 }
 
-// need tells whether the change has to wait until the orphan is stopped.
+// need reports whether the change has to wait until the orphan is stopped.
 func (t *taker) need(o *orphan) error {
 	if o == nil || slices.Contains(t.done, *o) {
 		return nil

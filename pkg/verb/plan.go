@@ -8,7 +8,7 @@ import (
 	"liza/pkg/plan"
 )
 
-// ApplyPlan puts a whole plan on the board, all or nothing (roles-and-knowledge 3.5). The
+// ApplyPlan puts a whole plan on the board, all or nothing (specs/roles-and-knowledge.md#3.5). The
 // same plan again is exit 7; an invalid one exit 2 with every problem.
 func (d *Desk) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied, error) {
 	hash, err := p.Hash()

@@ -8,7 +8,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Recover takes back what dead supervisors left (protocol 13.3, step 1): their children
+// Recover takes back what dead supervisors left (specs/protocol.md#13.3, step 1): their children
 // are stopped, their leases moved into the past, stale entries forgotten, interrupted
 // merges ended and left-over folders removed. It returns what it did, for the log.
 func (d *Desk) Recover(ctx context.Context) ([]string, error) {
@@ -54,7 +54,7 @@ func (d *Desk) Recover(ctx context.Context) ([]string, error) {
 	return did, d.Merger(blackboard.System).CleanUp(ctx)
 }
 
-// dead lists the agents whose process is gone and whose leases still stand, and what the
+// dead lists the agents whose process is gone and whose leases still are, and what the
 // dead have left, also those whose leases are past.
 func (d *Desk) dead(s *blackboard.State) (lapsed []string, left []orphan) {
 	facts, now := d.Facts(), d.Now()
@@ -77,7 +77,7 @@ func (d *Desk) dead(s *blackboard.State) (lapsed []string, left []orphan) {
 	return lapsed, left
 }
 
-// elsewhere tells whether an entry is of a former boot of this machine.
+// elsewhere reports whether an entry is of a former boot of this machine.
 func (d *Desk) elsewhere(e *blackboard.Agent) bool {
 	return e.Host == d.Proc.Host && e.BootID != "" && d.Proc.BootID != "" && e.BootID != d.Proc.BootID
 }

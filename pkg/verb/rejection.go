@@ -78,7 +78,7 @@ func (in *VerdictInput) said() string {
 	return strings.Join(parts, "; ")
 }
 
-// incomplete is the refusal of a rejection that lacks something, nil when it may stand.
+// incomplete is the refusal of a rejection that lacks something, nil when it is good enough.
 func (d *Desk) incomplete(ctx context.Context, t *blackboard.Task, in VerdictInput) error {
 	if t == nil || in.Verdict != "reject" || in.Checks {
 		return nil

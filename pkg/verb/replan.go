@@ -7,7 +7,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// StopReplan ends a chain of plans: people have to look (roles-and-knowledge 5.9).
+// StopReplan ends a chain of plans: people have to look (specs/roles-and-knowledge.md#5.9).
 func (d *Desk) StopReplan(ctx context.Context, due blackboard.Trigger, why string) error {
 	err := d.Update(ctx, "replan stopped", func(s *blackboard.State, _ blackboard.Actor) error {
 		var p *blackboard.Plan

@@ -40,7 +40,7 @@ func (d *Desk) RunFailed(ctx context.Context, id, outcome, reason string, tail .
 	return limited, err
 }
 
-// Deliver hands in the result of an exec or msg task (protocol 4.5). Without changes to
+// Deliver hands in the result of an exec or msg task (specs/protocol.md#4.5). Without changes to
 // review it is merged in the same write.
 func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, summary string) (Done, error) {
 	s, err := d.View(ctx)
@@ -72,7 +72,7 @@ func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, su
 	return done, nil
 }
 
-// ItemDone stores what an item of a rejection gave (roles-and-knowledge 5.7).
+// ItemDone stores what an item of a rejection gave (specs/roles-and-knowledge.md#5.7).
 func (d *Desk) ItemDone(ctx context.Context, id string, item, code int, output string) error {
 	return d.Update(ctx, "item", func(s *blackboard.State, a blackboard.Actor) error {
 		return s.ItemDone(id, a, item, code, output, d.Now())
@@ -90,7 +90,7 @@ func (d *Desk) PolicyDenied(ctx context.Context, id, why string) {
 func (d *Desk) Resubmit(ctx context.Context, id string, limits blackboard.Settings) (Done, error) {
 	tip, err := d.Repo.BranchTip(ctx, "task/"+id)
 	if err != nil {
-		tip = "" // no branch is left: the next claim starts anew
+		tip = "" // no branch is left: the next claim starts over
 	}
 	return d.Event(ctx, "resubmit", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.Resubmit(id, a, blackboard.Input{Limits: limits, Tip: tip}, d.Now())

@@ -21,7 +21,7 @@ import (
 
 // scrub masks what was written before a secret was known to be one: notes and every other
 // text of the board, the archive, the states that were, histories, prompts, logs and reports
-// (roles-and-knowledge 9.6). It may be repeated.
+// (specs/roles-and-knowledge.md#9.6). It may be repeated.
 func (d *Desk) scrub(ctx context.Context) error {
 	op := store.Op{Name: "scrub", Agent: blackboard.System}
 	err := d.Store.Update(ctx, op, func(s *blackboard.State) error {
@@ -68,7 +68,7 @@ func (d *Desk) scrubHistories(ctx context.Context) error {
 // what is masked apart from the other files, and the secrets themselves.
 var notScrubbed = []string{"secrets", "roles", "skills", "history", filepath.Join("archive", "roles"), "state.yaml", "log.yaml", "config.yaml", "config.json", "instructions.md", ".gitignore"}
 
-// scrubFiles masks the files below .liza that are no state.
+// scrubFiles masks the files below .liza that are not state.
 func (d *Desk) scrubFiles() error {
 	return filepath.WalkDir(d.Project.Liza, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

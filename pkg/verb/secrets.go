@@ -19,7 +19,7 @@ import (
 	"liza/pkg/secret"
 )
 
-// HeldSecrets are the values of secrets that stand in no file: those of the environment
+// HeldSecrets are the values of secrets that are in no file: those of the environment
 // (LIZA_SECRET_NAME), and those of plans with secrets.store: memory.
 type HeldSecrets struct {
 	Memory bool // this process lives as long as a plan needs its secrets
@@ -56,7 +56,7 @@ func (h *HeldSecrets) drop(name string) {
 	}
 }
 
-// Mask takes every secret that is known out of a text (roles-and-knowledge 9.6).
+// Mask takes every secret that is known out of a text (specs/roles-and-knowledge.md#9.6).
 func (d *Desk) Mask(text string) string {
 	d.loadSecrets()
 	return d.Secrets.Mask(text)
@@ -133,7 +133,7 @@ func (d *Desk) KeepFound(ctx context.Context, output string) (string, error) {
 // isMask tells a value that was masked before the planner saw it from one that it gave.
 func isMask(value string) bool { return strings.HasPrefix(value, "[REDACTED:") }
 
-// keepValues stores the values that are not known yet, and masks them wherever they stand.
+// keepValues stores the values that are not known yet, and masks them wherever they are.
 func (d *Desk) keepValues(ctx context.Context, values map[string]string) error {
 	fresh := map[string]string{}
 	for name, value := range values {
@@ -180,10 +180,10 @@ func (d *Desk) lockSecrets(ctx context.Context) (func() error, error) {
 	return safefile.Lock(ctx, filepath.Join(d.Project.Secrets(), ".lock"), safefile.Holder{PID: os.Getpid(), Op: "secrets"})
 }
 
-// scrubMark stands in the folder of secrets as long as a scrub is due.
+// scrubMark is in the folder of secrets as long as a scrub is due.
 const scrubMark = ".scrub"
 
-// storeSecrets puts values where the configuration wants them. The mark comes first: whoever
+// storeSecrets puts values where the configuration wants them. The mark comes first: anyone who
 // finds it after a crash scrubs with what is stored.
 func (d *Desk) storeSecrets(values map[string]string) error {
 	memory := d.Config().Secrets.Store == "memory"
@@ -222,7 +222,7 @@ func (d *Desk) recoverScrub(ctx context.Context) error {
 	return d.scrub(ctx)
 }
 
-// keepsSecrets tells whether there may be secrets of a plan.
+// keepsSecrets reports whether there may be secrets of a plan.
 func (d *Desk) keepsSecrets() bool {
 	if d.Held != nil && d.Held.Memory {
 		return true

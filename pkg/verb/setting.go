@@ -15,7 +15,7 @@ import (
 type Setting struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
-	Before any    `json:"before"` // null: it did not stand there
+	Before any    `json:"before"` // null: it did not be there
 	File   string `json:"file"`
 }
 
@@ -34,7 +34,7 @@ func (d *Desk) TellSettings(ctx context.Context, what string) error {
 	})
 }
 
-// SetSetting changes a key of the section config of state.yaml (protocol 2.8). The value
+// SetSetting changes a key of the section config of state.yaml (specs/protocol.md#2.8). The value
 // is written as in YAML, null takes the key away; the rules of the state refuse one that the
 // key cannot have.
 func (d *Desk) SetSetting(ctx context.Context, key, text string) (Setting, error) {

@@ -13,7 +13,7 @@ import (
 	"liza/pkg/review"
 )
 
-// SubmitInput is what a submission says (cli 3).
+// SubmitInput is what a submission says (specs/cli.md#3).
 type SubmitInput struct {
 	Task     string
 	Commit   string // "" is the worktree's HEAD
@@ -138,8 +138,8 @@ func foreignPaths(changes []review.Changed) []string {
 	return bad
 }
 
-// MayBeTracked tells whether git may know a path: nothing below .worktrees/, and of .liza/
-// only what people write (protocol 1.1).
+// MayBeTracked reports whether git may know a path: nothing below .worktrees/, and of .liza/
+// only what people write (specs/protocol.md#1.1).
 func MayBeTracked(path string) bool {
 	if path == ".liza" || path == ".worktrees" || strings.HasPrefix(path, ".worktrees/") {
 		return false
@@ -310,7 +310,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 }
 
 // sizes refuses a person's or an agent's verdict that is bigger than one by exit command may
-// be (roles-and-knowledge 5.3). What a supervisor says is made of such texts, and no verdict
+// be (specs/roles-and-knowledge.md#5.3). What a supervisor says is made of such texts, and no verdict
 // is refused because of what was learned (6.2).
 func (in *VerdictInput) sizes() error {
 	const help = "liza help verdict"
@@ -360,7 +360,7 @@ func (d *Desk) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboa
 	return f, nil
 }
 
-// ParseFinding reads 'severity|check|file:line|message|fix' (cli 3).
+// ParseFinding reads 'severity|check|file:line|message|fix' (specs/cli.md#3).
 func ParseFinding(text string) (*blackboard.Finding, error) {
 	parts := strings.SplitN(text, "|", 5)
 	if len(parts) < 4 || strings.TrimSpace(parts[3]) == "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // writeSummary writes the file of a checkpoint: what people need in order to decide
-// (protocol 13.6). A copy of the newest is .liza/sprint_summary.md.
+// (specs/protocol.md#13.6). A copy of the newest is .liza/sprint_summary.md.
 func (d *Desk) writeSummary(ctx context.Context, file, message string) error {
 	s, err := d.View(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"liza/pkg/safefile"
 )
 
-// summary is what the file of a checkpoint tells (protocol 13.6).
+// summary is what the file of a checkpoint tells (specs/protocol.md#13.6).
 type summary struct {
 	s       *blackboard.State
 	tasks   []*blackboard.Task // of the sprint, archived ones included
@@ -168,7 +168,7 @@ func (x summary) anomalies() (list []string) {
 	return list
 }
 
-// inSprint tells whether something happened since the sprint started; a time that cannot
+// inSprint reports whether something happened since the sprint started; a time that cannot
 // be read counts.
 func (x summary) inSprint(t blackboard.Time) bool {
 	at, ok := t.At()
@@ -245,7 +245,7 @@ func (d *Desk) openAlerts() []string {
 		Open []struct{ Kind, Subject, Severity, Message string }
 	}
 	if json.Unmarshal(data, &file) != nil {
-		return nil // a cache; the watcher makes it anew
+		return nil // a cache; the watcher makes it again
 	}
 	var list []string
 	for _, a := range file.Open {

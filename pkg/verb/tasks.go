@@ -7,7 +7,7 @@ import (
 	"liza/pkg/plan"
 )
 
-// NewTask describes a task to create (cli 3, add-task).
+// NewTask describes a task to create (specs/cli.md#3, add-task).
 type NewTask struct {
 	Task    blackboard.Task
 	Stretch bool
@@ -15,7 +15,7 @@ type NewTask struct {
 }
 
 // SetLimits gives the task limits of its own. Two of them are fields of the task, the
-// others stand in its limits.
+// others are in its limits.
 func (n *NewTask) SetLimits(limits map[string]int) {
 	for k, v := range limits {
 		switch k {

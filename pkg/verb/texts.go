@@ -6,11 +6,11 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// maxText is the most that one field may hold (protocol 14, B11).
+// maxText is the most that one field may hold (specs/protocol.md#14, B11).
 const maxText = 1 << 20
 
 // CleanText removes control characters other than newline and tab, and refuses more than
-// 1 MiB (protocol 14, B11).
+// 1 MiB (specs/protocol.md#14, B11).
 func CleanText(name, text string) (string, error) {
 	if len(text) > maxText {
 		return "", usage("liza help", "%s has %d bytes; 1 MiB is the limit", name, len(text))

@@ -8,7 +8,7 @@ import (
 )
 
 // Unanswered ends a unit of work whose agent gave no answer that can be used, however often
-// it was asked (roles-and-knowledge 3.6, 4.6): a coder's task is BLOCKED, a review is stuck,
+// it was asked (specs/roles-and-knowledge.md#3.6, specs/roles-and-knowledge.md#4.6): a coder's task is BLOCKED, a review is stuck,
 // and planning stops for people to look. answers is how many there were.
 func (d *Desk) Unanswered(ctx context.Context, r Run, problem string, answers int) (Outcome, error) {
 	out := Outcome{Effect: Applied, Problem: problem, Note: "stuck: no usable answer"}

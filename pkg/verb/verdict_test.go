@@ -12,7 +12,7 @@ import (
 )
 
 // From the second review on a verdict says what became of the earlier points: none said is
-// told, and what is still there cannot be approved (protocol 13.12).
+// told, and what is still there cannot be approved (specs/protocol.md#13.12).
 func TestASecondReviewSaysWhatBecameOfTheFirst(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
@@ -51,7 +51,7 @@ func TestASecondReviewSaysWhatBecameOfTheFirst(t *testing.T) {
 	}
 }
 
-// By verb the sizes are those of the exit command (roles-and-knowledge 5.3).
+// By verb the sizes are those of the exit command (specs/roles-and-knowledge.md#5.3).
 func TestAVerdictThatIsTooBigIsRefused(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)

@@ -118,7 +118,7 @@ func (d *Desk) WorktreeOf(ctx context.Context, task string) string {
 	return path
 }
 
-// dropWorktree removes worktree and branch of a task whose work is saved (D21).
+// dropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
 func (d *Desk) DropWorktree(ctx context.Context, task string) error {
 	if d.Rehearsal {
 		return nil
@@ -200,7 +200,7 @@ func (d *Desk) stopHolder(ctx context.Context, s *blackboard.State, t *blackboar
 	return ""
 }
 
-// workOf tells whether a task's worktree holds commits or changes; uncommitted ones are
+// workOf reports whether a task's worktree holds commits or changes; uncommitted ones are
 // saved to the attic.
 func (d *Desk) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
 	if t.KindOf() == "msg" {
@@ -216,7 +216,7 @@ func (d *Desk) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic 
 	return len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix, attic
 }
 
-// isRefusal tells whether err is a rule's refusal.
+// isRefusal reports whether err is a rule's refusal.
 func isRefusal(err error) bool {
 	var r *blackboard.Refusal
 	return errors.As(err, &r)

@@ -53,7 +53,7 @@ func (d *Desk) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
 }
 
 // CreateWorktree provides the worktree of a task that has one on the board but not on disk
-// (protocol 7.3); an existing one is left as it is.
+// (specs/protocol.md#7.3); an existing one is left as it is.
 func (d *Desk) CreateWorktree(ctx context.Context, id string) (TaskWorktree, error) {
 	s, err := d.View(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (d *Desk) EnsureWorktree(ctx context.Context, s *blackboard.State, t *black
 	}
 	_, err := os.Lstat(filepath.Join(d.Repo.WorktreePath(t.ID), ".git"))
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil // what else is wrong with it is told by whoever uses it
+		return nil // what else is wrong with it is told by anyone who uses it
 	}
 	p, err := d.provideAgain(ctx, s, t)
 	if err != nil {
@@ -121,7 +121,7 @@ func (d *Desk) provideAgain(ctx context.Context, s *blackboard.State, t *blackbo
 }
 
 // RemoveWorktree removes worktree and branch of a task, but only with proof that nothing
-// is lost (D21).
+// is lost (specs/decisions.md#D21).
 func (d *Desk) RemoveWorktree(ctx context.Context, id string) error {
 	s, err := d.View(ctx)
 	if err != nil {

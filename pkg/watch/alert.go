@@ -41,7 +41,7 @@ type Change struct {
 	Old     bool
 }
 
-// String is the line of alerts.log, without its end (protocol 10.1).
+// String is the line of alerts.log, without its end (specs/protocol.md#10.1).
 func (c Change) String() string {
 	at := c.At.UTC().Format(time.RFC3339)
 	switch {

@@ -1,12 +1,12 @@
 // Package watch tells people what is wrong with a project: each thing once when it
-// begins, and once when it is over (protocol 10).
+// begins, and once when it is over (specs/protocol.md#10).
 //
 // Check is pure: from a snapshot of the board and from facts about files, processes, git
 // and the disk it gives the alerts that hold now; Kinds is the table of what there is.
 // A Watcher looks again and again, compares what it found with what is open, writes the
-// difference to alerts.log and tells its sinks. What is open stands in alerts.json, under
+// difference to alerts.log and tells its sinks. What is open is in alerts.json, under
 // alerts.lock, so that several watchers write each change once, and one that is started
-// anew repeats nothing:
+// again repeats nothing:
 //
 //	w := &watch.Watcher{Files: files, Look: facts, Sinks: []watch.Sink{screen}}
 //	err := w.Run(ctx, st.Watch(ctx))

@@ -15,7 +15,7 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Files is the folder .liza with alerts.json, alerts.log and ESCALATION (protocol 1.1), and
+// Files is the folder .liza with alerts.json, alerts.log and ESCALATION (specs/protocol.md#1.1), and
 // how its files are changed: who knows safe files gives the functions.
 type Files struct {
 	Dir     string

@@ -1,6 +1,6 @@
 package watch
 
-// Kind is one line of the table of protocol 10.2.
+// Kind is one line of the table of specs/protocol.md#10.2.
 type Kind struct {
 	Name     string
 	Severity string
@@ -9,8 +9,8 @@ type Kind struct {
 	find     func(*check) // nil for a one-time notice: nothing is looked for, somebody reports it
 }
 
-// Kinds lists every kind of alert in the order of protocol 10.2, and the role_unusable of
-// roles-and-knowledge 1.7.
+// Kinds lists every kind of alert in the order of specs/protocol.md#10.2, and the role_unusable of
+// specs/roles-and-knowledge.md#1.7.
 var Kinds = []Kind{
 	{"INVALID_STATE", Error, "validation reports errors, or the file does not parse", "", invalidState},
 	{"FORGED_APPROVAL", Error, "an approval or a merge stands on the board that no verb made (V66)", "", forgedApproval},

@@ -113,7 +113,7 @@ func lockBusy(c *check) {
 	}
 }
 
-// Clock notices when the wall clock jumps against the monotonic clock (protocol 6.3).
+// Clock notices when the wall clock jumps against the monotonic clock (specs/protocol.md#6.3).
 type Clock struct {
 	wall    time.Time
 	elapsed time.Duration

@@ -62,7 +62,7 @@ func wait(ctx context.Context, d time.Duration, changes <-chan struct{}) bool {
 	case <-t.C:
 		return true
 	case _, ok := <-changes:
-		if !ok { // whoever sent them has ended
+		if !ok { // anyone who sent them has ended
 			<-ctx.Done()
 		}
 		return ok
@@ -126,7 +126,7 @@ func (w *Watcher) look(ctx context.Context) (facts Facts, err error) {
 	return w.Look(ctx), nil
 }
 
-// tell shows the sinks what is new to this watcher, whoever of the watchers wrote it.
+// tell shows the sinks what is new to this watcher, no matter which watcher wrote it.
 // before is what was open when it began.
 func (w *Watcher) tell(before, now []Alert, at time.Time) {
 	if !w.began {
@@ -161,7 +161,7 @@ func (w *Watcher) each(c Change) {
 }
 
 // escalate writes ESCALATION at the second and third step of the ladder, and removes it
-// when the checkpoint ends (protocol 10.4).
+// when the checkpoint ends (specs/protocol.md#10.4).
 func (w *Watcher) escalate(f Facts, changes []Change) error {
 	path := w.Files.escalation()
 	_, missing := os.Lstat(path)

@@ -150,7 +150,7 @@ func TestANoticeIsClearedAfterOneDay(t *testing.T) {
 }
 
 // P-163: 31 minutes, 2 hours, 8 hours are the steps of the ladder; ESCALATION comes with the
-// second, is written anew with the third, and goes with the checkpoint.
+// second, is rewritten with the third, and goes with the checkpoint.
 func TestACheckpointEscalates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ type Problem struct {
 	Empty        bool     // an entry of a list or map that says nothing; see DropEmpty
 }
 
-// Unknown tells whether the problem is a key that nobody knows, not a value of a wrong type.
+// Unknown reports whether the problem is a key that nobody knows, not a value of a wrong type.
 func (p Problem) Unknown() bool { return p.Message == "" }
 
 // A Schema knows the Go types that read a file. It does not change.

@@ -14,7 +14,7 @@
 //
 // Changes are made on yaml.Node trees: Patch compares two Go values and applies the
 // difference, so that comments, key order, quoting and unknown keys of all that is equal
-// survive. Then only the lines of what differs are written anew. Every text that was
+// survive. Then only the lines of what differs are rewritten. Every text that was
 // written is parsed again and compared with the tree before anybody sees it.
 //
 //	r := yamldoc.Reader{Split: []string{"tasks"}, Decode: decodeTask}

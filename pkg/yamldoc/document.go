@@ -30,7 +30,7 @@ type section struct {
 	list    bool   // the entries form a list, not a map
 	apart   bool   // the entries have texts of their own
 	indent  int    // column of the entries that are apart, from 0
-	head    string // what stands before the first entry, when apart
+	head    string // what is before the first entry, when apart
 	entries []*Entry
 	split   bool // has entries, apart or not
 	value   any  // what Decode returned, when it has no entries
@@ -77,7 +77,7 @@ func (s *section) whole() string {
 	return strings.Join(slices.Collect(s.texts), "")
 }
 
-// Whole tells whether the file could not be cut into segments.
+// Whole reports whether the file could not be cut into segments.
 func (d *Document) Whole() bool { return d.whole != "" }
 
 // Keys are the top-level keys in the order of the file.
@@ -89,7 +89,7 @@ func (d *Document) Keys() []string {
 	return keys
 }
 
-// Section tells whether the key exists, and what Decode returned for it if the section
+// Section reports whether the key exists, and what Decode returned for it if the section
 // has no entries.
 func (d *Document) Section(key string) (value any, ok bool) {
 	if s := d.find(key); s != nil {
@@ -124,7 +124,7 @@ func (d *Document) text() string {
 	return strings.Join(slices.Collect(d.pieces), "")
 }
 
-// LinesBefore tells how many lines stand before the piece in which the section, or its
+// LinesBefore tells how many lines are before the piece in which the section, or its
 // entry, was parsed.
 func (d *Document) LinesBefore(key string, entry *Entry) int {
 	if d.whole != "" {
@@ -145,7 +145,7 @@ func (d *Document) LinesBefore(key string, entry *Entry) int {
 	return f.first[s]
 }
 
-// unique tells whether no section is there twice, and no entry of a map.
+// unique reports whether no section is there twice, and no entry of a map.
 func (d *Document) unique() bool {
 	seen := map[string]bool{}
 	for _, s := range d.sections {
@@ -194,7 +194,7 @@ func (d *Document) takeOver(last *Document) {
 }
 
 func (s *section) takeEntries(old []*Entry) {
-	var known map[string]*Entry // made when the entries do not stand in step
+	var known map[string]*Entry // made when the entries are not in step
 	is := func(i, o int) bool {
 		return i == len(s.entries) && o == len(old) || i < len(s.entries) && o < len(old) && s.entries[i].text == old[o].text
 	}
@@ -229,7 +229,7 @@ func (s *section) takeEntries(old []*Entry) {
 	}
 }
 
-// endsPlainly tells whether a line end after the last line would change nothing: it
+// endsPlainly reports whether a line end after the last line would change nothing: it
 // would inside a block text.
 func (d *Document) endsPlainly() bool {
 	if d.tail != "" {

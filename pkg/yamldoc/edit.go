@@ -47,12 +47,12 @@ func (e *Edit) PatchBehind(behind, key string, before, after any) {
 }
 
 // Entries gives the entries of a section that Document.Entries knows: which of them stay,
-// change, go, and where new ones stand.
+// change, go, and where new ones are.
 func (e *Edit) Entries(key string, items []Item) {
 	e.sections = append(e.sections, sectionEdit{key: key, items: items, entries: true})
 }
 
-// A Place is one entry of a section that changes where it stands.
+// A Place is one entry of a section that changes where it is.
 type Place struct {
 	At            int // which entry of the document it is
 	Before, After any
@@ -79,7 +79,7 @@ func (c *sectionEdit) inFull(n int) {
 	c.items, c.places = append(items, c.items...), nil
 }
 
-// Apply makes the next version of the document. All of its text that was written anew has
+// Apply makes the next version of the document. All of its text that was rewritten has
 // been parsed again and says what the changes say.
 func (e *Edit) Apply() (*Document, error) {
 	if e.doc.whole != "" {
@@ -275,7 +275,7 @@ func (r *Reader) applyItem(s *section, item Item) (*Entry, error) {
 	return e, nil
 }
 
-// recut takes apart and decodes a section that was written anew. If it cannot be taken
+// recut takes apart and decodes a section that was rewritten. If it cannot be taken
 // apart it stays in one piece.
 func (d *Document) recut(at int) error {
 	text := d.sections[at].text

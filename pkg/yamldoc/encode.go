@@ -91,7 +91,7 @@ func sortedKeys(m reflect.Value) []reflect.Value {
 
 func keyText(key reflect.Value) string { return fmt.Sprint(key.Interface()) }
 
-// empty tells whether a value is the same as an absent key.
+// empty reports whether a value is the same as an absent key.
 func empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -105,7 +105,7 @@ type field struct {
 	index     int
 	name      string
 	omitEmpty bool
-	inline    bool // a map whose keys stand beside the fields
+	inline    bool // a map whose keys are beside the fields
 }
 
 func fieldsOf(t reflect.Type) []field {
@@ -129,7 +129,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// bare matches texts that may stand without quotes wherever a text may stand, provided
+// bare matches texts that may be without quotes wherever a text may be, provided
 // that they are not read as something else.
 var bare = regexp.MustCompile(`^[A-Za-z0-9_./+-][A-Za-z0-9_./:@#=*+-]*$`)
 
@@ -183,7 +183,7 @@ func plainNode(s string) *yaml.Node {
 	return stringNode(s)
 }
 
-// literalWorks tells whether s can stand line by line under a "|". It must not begin
+// literalWorks reports whether s can be line by line under a "|". It must not begin
 // with a blank, and no line may end with one.
 func literalWorks(s string) bool {
 	if s[0] == ' ' || s[0] == '\n' || s[0] == '\t' || strings.Contains(s, " \n") || strings.HasSuffix(s, " ") {
@@ -206,7 +206,7 @@ func printable(s string, breaks bool) bool {
 	return true
 }
 
-// mustEscape tells whether r can stand only as an escape within double quotes: what is
+// mustEscape reports whether r can be only as an escape within double quotes: what is
 // not printable, and what YAML takes for the end of a line.
 func mustEscape(r rune) bool {
 	switch {
@@ -258,7 +258,7 @@ func compact(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// flatList tells whether n is a list of scalars of one line.
+// flatList reports whether n is a list of scalars of one line.
 func flatList(n *yaml.Node) bool {
 	if n.Kind != yaml.SequenceNode {
 		return false

@@ -23,7 +23,7 @@ func NewFast(t reflect.Type, plain ...reflect.Type) *Fast {
 }
 
 // Entry reads the text of one entry of a section: an item of a list, or a key and its
-// value in a map, that stands in the column indent, from 0. The value must be a map; it
+// value in a map, that is in the column indent, from 0. The value must be a map; it
 // goes where into points to, which must be empty. When ok is false nobody knows what is
 // there, and what is wrong with the text, if anything.
 func (f *Fast) Entry(text string, list bool, indent int, name string, into reflect.Value) (ok bool) {

@@ -20,8 +20,8 @@ type fastReader struct {
 // maxDepth is how deep collections may lie in each other.
 const maxDepth = 40
 
-// value reads what stands behind a key, inMap, or behind the dash of an item. column is
-// where the key or the dash stands.
+// value reads what is behind a key, inMap, or behind the dash of an item. column is
+// where the key or the dash is.
 func (r *fastReader) value(p *fastPlan, to reflect.Value, column int, inMap bool) bool {
 	for r.text[r.at] == ' ' {
 		r.at++
@@ -60,7 +60,7 @@ func (r *fastReader) below(p *fastPlan, to reflect.Value, column int, inMap bool
 	return true
 }
 
-// isMap tells whether the text behind a dash is the first key of a map.
+// isMap reports whether the text behind a dash is the first key of a map.
 func (r *fastReader) isMap(p *fastPlan) bool {
 	for p.kind == fastPointer {
 		p = p.elem
@@ -76,7 +76,7 @@ func (r *fastReader) isMap(p *fastPlan) bool {
 	return false
 }
 
-// items reads a list in block style whose dashes stand in a column. A bare one stands in
+// items reads a list in block style whose dashes are in a column. A bare one is in
 // the column of its key.
 func (r *fastReader) items(p *fastPlan, to reflect.Value, column int, bare bool) bool {
 	n := r.count(column)
@@ -129,7 +129,7 @@ func (r *fastReader) item(p *fastPlan, to, block reflect.Value, i, column int) b
 	return true
 }
 
-// mayBeNull tells whether the library keeps an element that is null.
+// mayBeNull reports whether the library keeps an element that is null.
 func (p *fastPlan) mayBeNull() bool {
 	switch p.kind {
 	case fastPointer, fastSlice, fastMap, fastOpenMap, fastOpen:
@@ -157,7 +157,7 @@ func (r *fastReader) count(column int) int {
 	return n
 }
 
-// mapping reads a map in block style whose keys stand in a column.
+// mapping reads a map in block style whose keys are in a column.
 func (r *fastReader) mapping(p *fastPlan, to reflect.Value, column int) bool {
 	p, to = p.target(to)
 	m, ok := p.filler(to)
@@ -271,7 +271,7 @@ func (m *filler) end(key string) {
 	}
 }
 
-// blockText reads a text under a "|" or ">", whose lines stand to the right of column.
+// blockText reads a text under a "|" or ">", whose lines are to the right of column.
 func (r *fastReader) blockText(column int) (string, bool) {
 	folded, chomp := r.text[r.at] == '>', byte(0)
 	r.at++

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// vouched tells whether a text ends with a line end and has only characters that YAML
-// lets stand anywhere and does not take for the end of a line.
+// vouched reports whether a text ends with a line end and has only characters that YAML
+// lets are anywhere and does not take for the end of a line.
 func vouched(text string) bool {
 	if text == "" || text[len(text)-1] != '\n' {
 		return false
@@ -33,7 +33,7 @@ func vouched(text string) bool {
 	return true
 }
 
-// calmBytes tells whether eight bytes are printable ASCII or line ends; all eight are
+// calmBytes reports whether eight bytes are printable ASCII or line ends; all eight are
 // looked at in one word.
 func calmBytes(s string) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
@@ -92,7 +92,7 @@ func (r *fastReader) endLine() bool {
 	return false
 }
 
-// dash tells whether an item of a list begins here.
+// dash reports whether an item of a list begins here.
 func (r *fastReader) dash() bool {
 	return r.text[r.at] == '-' && (r.text[r.at+1] == ' ' || r.text[r.at+1] == '\n')
 }
@@ -147,7 +147,7 @@ func (r *fastReader) key() (key string, plain, ok bool) {
 	}
 }
 
-// gap tells whether there is a blank or a line end.
+// gap reports whether there is a blank or a line end.
 func (r *fastReader) gap(at int) bool { return r.text[at] == ' ' || r.text[at] == '\n' }
 
 // plain reads a text without quotes that ends with its line.

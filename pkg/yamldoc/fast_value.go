@@ -58,7 +58,7 @@ func (p *fastPlan) odd(to reflect.Value, text string) bool {
 	return fitsScalar(node, p.typ) && node.Decode(to.Addr().Interface()) == nil
 }
 
-// openScalar is what a text says where anything may stand.
+// openScalar is what a text says where anything may be.
 func openScalar(text string, plain bool) (value any, ok bool) {
 	if !plain || isWord(text) {
 		return text, true
@@ -86,11 +86,11 @@ func tagOf(text string) string {
 
 var wordFirst = chars("abcdeghijklmpqrsuvwxzABCDEGHIJKLMPQRSUVWXZ_/($")
 
-// isWord tells whether a plain text surely says itself: it begins with a character with
+// isWord reports whether a plain text surely says itself: it begins with a character with
 // which no number, time, truth value or null begins.
 func isWord(text string) bool { return wordFirst[text[0]] }
 
-// isNull tells whether a plain text says nothing.
+// isNull reports whether a plain text says nothing.
 func isNull(text string) bool {
 	switch text {
 	case "~", "null", "Null", "NULL":

@@ -42,7 +42,7 @@ func (d *Document) places() *finder {
 	return f
 }
 
-// seemingID reads the id of an entry without parsing it: what stands behind "id:" in the
+// seemingID reads the id of an entry without parsing it: what is behind "id:" in the
 // column of its keys. Who uses it checks it.
 func seemingID(text string, column int) string {
 	for row := range strings.Lines(text) {

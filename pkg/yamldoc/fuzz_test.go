@@ -132,11 +132,11 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// longestKey is how long a key may be that stands before its value on one line (YAML 1.2,
+// longestKey is how long a key may be that is before its value on one line (YAML 1.2,
 // 7.4.2). The library reads longer ones in flow style, but nobody can write them.
 const longestKey = 1024
 
-// ordinaryKeys tells whether all keys are texts, as they are in what Liza keeps.
+// ordinaryKeys reports whether all keys are texts, as they are in what Liza keeps.
 func ordinaryKeys(data []byte) bool {
 	text, _ := unmark(string(data))
 	root, err := parseTree(text)

@@ -199,7 +199,7 @@ func isItem(line string) bool {
 	return strings.HasPrefix(line, "- ") || line == "-\n" || line == "-"
 }
 
-// mapKey reads a key of letters, digits and ._- that stands at the beginning of line.
+// mapKey reads a key of letters, digits and ._- that is at the beginning of line.
 func mapKey(line string) (string, bool) {
 	for i := 0; i < len(line); i++ {
 		c := line[i]

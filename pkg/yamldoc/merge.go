@@ -107,7 +107,7 @@ func (p *pieceMerger) sections(base, mine, theirs *Document) (text string, ok bo
 	return text + tail, p.staysCut(text+tail, parts, tail)
 }
 
-// staysCut tells whether a reader cuts the text at the same places.
+// staysCut reports whether a reader cuts the text at the same places.
 func (p *pieceMerger) staysCut(text string, parts [][]string, tail string) bool {
 	sections, rest, ok := layout(text, p.split)
 	if !ok || rest != tail || len(sections) != len(parts) {

@@ -7,7 +7,7 @@ import "slices"
 const maxDistance = 1000
 
 // matches finds for each of n old elements the new one, of m, that is the same, or -1.
-// Those found stand in the same order in both.
+// Those found are in the same order in both.
 func matches(n, m int, same func(i, j int) bool) []int {
 	to := make([]int, n)
 	for i := range to {
@@ -104,7 +104,7 @@ func pair(to []int, m int, fits func(i, j int) bool) {
 }
 
 // inserted lists for each gap, the one before the first of n elements and those behind
-// each, which of the m new elements stand there and are nothing old.
+// each, which of the m new elements are there and are nothing old.
 func inserted(to []int, m int) [][]int {
 	gaps := make([][]int, len(to)+1)
 	next, gap := 0, 0
@@ -124,7 +124,7 @@ func inserted(to []int, m int) [][]int {
 }
 
 // arrange is the order of all that mine or theirs has. It is theirs, and what only mine
-// has stands behind its neighbour there; but where mine changed the order and theirs did
+// has is behind its neighbour there; but where mine changed the order and theirs did
 // not, it is the other way round. lost tells that mine's order could not be kept.
 func arrange(base, mine, theirs []string) (order []string, lost bool) {
 	known := places(base)
@@ -145,7 +145,7 @@ func places(keys []string) map[string]int {
 	return at
 }
 
-// reordered tells whether keys that were there before stand in another order now.
+// reordered reports whether keys that were there before are in another order now.
 func reordered(keys []string, before map[string]int) bool {
 	last := -1
 	for _, key := range keys {

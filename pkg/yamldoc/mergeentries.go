@@ -50,7 +50,7 @@ func (p *pieceMerger) apart(key string, c chunks) (texts []string, ok bool) {
 	return slices.Insert(texts, 0, head), true
 }
 
-// alike tells whether all versions of a section are cut in the same way.
+// alike reports whether all versions of a section are cut in the same way.
 func (c chunks) alike() bool {
 	if c.mine == nil || c.theirs == nil {
 		return false

@@ -90,7 +90,7 @@ func mergeRows(base, mine, theirs []string, both func(base, mine, theirs string)
 			clean = false
 		}
 	}
-	// Additions stand before a change of the row behind them; theirs come first.
+	// Additions are before a change of the row behind them; theirs come first.
 	changes = append(changes, more...)
 	slices.SortStableFunc(changes, func(a, b hunk) int {
 		if a.from != b.from {
@@ -109,7 +109,7 @@ func mergeRows(base, mine, theirs []string, both func(base, mine, theirs string)
 	return b.String(), clean
 }
 
-// clashes tells whether both change the same rows, or are the same change.
+// clashes reports whether both change the same rows, or are the same change.
 func (h hunk) clashes(other hunk) bool {
 	return h.from < other.to && other.from < h.to || h.equal(other)
 }

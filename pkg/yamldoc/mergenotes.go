@@ -67,7 +67,7 @@ func remarks(text string) map[string]int {
 	return count
 }
 
-// hasComment tells whether what stands in a row from a place on has no meaning.
+// hasComment reports whether what is in a row from a place on has no meaning.
 func (c *chunk) hasComment(rows []string, i, at int) bool {
 	cut := strings.TrimSpace(rows[i][:at])
 	if cut != "" {

@@ -61,7 +61,7 @@ func (c *chunk) entries() []*chunk {
 
 func (c *chunk) missing() bool { return c == nil || c.absent }
 
-// same tells whether two chunks have the same bytes, or both are missing.
+// same reports whether two chunks have the same bytes, or both are missing.
 func (c *chunk) same(other *chunk) bool {
 	if c.missing() || other.missing() {
 		return c.missing() && other.missing()
@@ -161,7 +161,7 @@ func (c chunks) any() *chunk {
 
 // compose finds a text that says value: the lines of both sides if they do not get in
 // each other's way, else those of one with the values of the other written into them,
-// and only if that cannot be, a text that is written anew.
+// and only if that cannot be, a text that is rewritten.
 func (c chunks) compose(value *yaml.Node) (string, error) {
 	var starts []string
 	if !c.base.missing() && !c.mine.missing() && !c.theirs.missing() {
@@ -178,7 +178,7 @@ func (c chunks) compose(value *yaml.Node) (string, error) {
 	return "", errNotFaithful
 }
 
-// spliceLines is splice, but it writes no more lines anew than those that differ.
+// spliceLines is splice, but it writes no more lines again than those that differ.
 func spliceLines(text string, before, after *yaml.Node) (string, error) {
 	s := splicer{lines: splitLines(text)}
 	if s.root(before, after) {

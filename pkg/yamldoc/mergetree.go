@@ -120,7 +120,7 @@ func kept(merged, theirs *yaml.Node) *yaml.Node {
 	return merged
 }
 
-// filled tells whether one of the three is a collection with something in it.
+// filled reports whether one of the three is a collection with something in it.
 func (s spots) filled() bool {
 	for _, spot := range []spot{s.base, s.mine, s.theirs} {
 		if spot.value != nil && len(spot.value.Content) > 0 {
@@ -130,7 +130,7 @@ func (s spots) filled() bool {
 	return false
 }
 
-// all tells whether the three are collections of one kind, or empty.
+// all reports whether the three are collections of one kind, or empty.
 func all(s spots, kind yaml.Kind) bool {
 	for _, n := range []*yaml.Node{s.base.value, s.mine.value, s.theirs.value} {
 		if !emptyNode(n) && n.Kind != kind {
@@ -214,7 +214,7 @@ func textsOf(elements []*yaml.Node) []string {
 	return texts
 }
 
-// distinct tells whether there is one name for each element and none twice.
+// distinct reports whether there is one name for each element and none twice.
 func distinct(names []string, elements []*yaml.Node) bool {
 	return len(names) == len(elements) && len(places(names)) == len(names)
 }

@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// sameValue tells whether two nodes, either of which may be nil, say the same: styles,
+// sameValue reports whether two nodes, either of which may be nil, say the same: styles,
 // comments and the order of keys do not count, and what is empty is the same as what is
 // absent. Aliases are the business of flatten.
 func sameValue(a, b *yaml.Node) bool {
@@ -34,7 +34,7 @@ func sameValue(a, b *yaml.Node) bool {
 	return sameText(a, b)
 }
 
-// sameKeys tells whether b says the same as a under each key of a.
+// sameKeys reports whether b says the same as a under each key of a.
 func sameKeys(a, b *yaml.Node) bool {
 	for i := 0; i+1 < len(a.Content); i += 2 {
 		if _, other := pairOf(b, a.Content[i].Value); !sameValue(a.Content[i+1], other) {
@@ -67,7 +67,7 @@ func number(n *yaml.Node) string {
 	return kind + text
 }
 
-// emptyNode tells whether a node says no more than an absent one.
+// emptyNode reports whether a node says no more than an absent one.
 func emptyNode(n *yaml.Node) bool {
 	switch {
 	case n == nil:
@@ -118,7 +118,7 @@ func names(n *yaml.Node) []string {
 // maxShown is how much of a value a report shows.
 const maxShown = 200
 
-// show is a value on one line, as it might stand in the file.
+// show is a value on one line, as it might be in the file.
 func show(n *yaml.Node) string {
 	if n == nil {
 		return ""

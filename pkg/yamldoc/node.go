@@ -11,7 +11,7 @@ import (
 )
 
 // Node reads the one YAML document of a file as a tree whose nodes know their lines. An
-// empty file gives nil; what is no YAML, or more than one document, gives a *SyntaxError.
+// empty file gives nil; what is not YAML, or more than one document, gives a *SyntaxError.
 func Node(data []byte) (*yaml.Node, error) {
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	root, err := parseTree(text)

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Limits of a file (protocol 14, B08).
+// Limits of a file (specs/protocol.md#14, B08).
 const (
 	MaxSize      = 200 << 20 // bytes of a file
 	maxExpansion = 10 << 20  // bytes that all aliases of a file expand to
@@ -160,7 +160,7 @@ func secondDocument(text string) int {
 }
 
 // check refuses duplicate keys, aliases in a circle and aliases that expand beyond all
-// measure. It tells whether there are anchors, aliases or merge keys at all.
+// measure. It reports whether there are anchors, aliases or merge keys at all.
 func check(root *yaml.Node) (aliases bool, err *SyntaxError) {
 	c := checker{size: map[*yaml.Node]int{}}
 	c.walk(root)

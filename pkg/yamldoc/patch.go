@@ -113,7 +113,7 @@ func insertPair(node *yaml.Node, known []string, key, value *yaml.Node) {
 
 func insert(node *yaml.Node, at int, nodes ...*yaml.Node) {
 	if len(node.Content) == 0 {
-		node.Style &^= yaml.FlowStyle // "{}" is no wish for flow style
+		node.Style &^= yaml.FlowStyle // "{}" is not a wish for flow style
 		node.Style |= nodes[len(nodes)-1].Style & yaml.FlowStyle
 	}
 	if node.Style&yaml.FlowStyle != 0 {
@@ -126,7 +126,7 @@ func insert(node *yaml.Node, at int, nodes ...*yaml.Node) {
 	node.Content = append(content, node.Content[at:]...)
 }
 
-// inFlow makes a node fit to stand in a collection of flow style.
+// inFlow makes a node fit to be in a collection of flow style.
 func inFlow(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
 		n.Style |= yaml.FlowStyle
@@ -262,7 +262,7 @@ func mergeKeys(n *yaml.Node) {
 	}
 }
 
-// sameTree tells whether two trees say the same; comments and styles do not count.
+// sameTree reports whether two trees say the same; comments and styles do not count.
 // Loosely, a time and a text are the same if they read the same.
 func sameTree(a, b *yaml.Node, loosely bool) bool {
 	a, b = resolve(a), resolve(b)

@@ -154,7 +154,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// shift moves the lines of a piece to where it stands in the file.
+// shift moves the lines of a piece to where it is in the file.
 func shift(n *yaml.Node, lines int) {
 	if n.Line > 0 {
 		n.Line += lines

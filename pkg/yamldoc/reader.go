@@ -116,7 +116,7 @@ func (r *Reader) parsePieces(text string, last *Document) *Document {
 	return doc
 }
 
-// readAll reads pieces side by side and tells whether all are good.
+// readAll reads pieces side by side and reports whether all are good.
 func (r *Reader) readAll(pieces []piece) bool {
 	const some = 16 // pieces that one takes at a time
 	var (
@@ -145,7 +145,7 @@ func (r *Reader) readAll(pieces []piece) bool {
 	return !bad.Load()
 }
 
-// harmless tells whether comments that no piece contains have nothing in them that a
+// harmless reports whether comments that no piece contains have nothing in them that a
 // YAML file must not have.
 func harmless(comments string) bool { return utf8.ValidString(comments) && printable(comments, true) }
 
@@ -185,7 +185,7 @@ func (d *Document) fresh() []piece {
 	return pieces
 }
 
-// read parses and decodes one piece. It tells whether the piece parses to exactly what
+// read parses and decodes one piece. It reports whether the piece parses to exactly what
 // the layout took it for.
 func (r *Reader) read(p *piece) (good bool) {
 	if r.readFast(p) {

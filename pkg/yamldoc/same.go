@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Same tells whether two Go values say the same in a file. A nil list or map is the same
+// Same reports whether two Go values say the same in a file. A nil list or map is the same
 // as an empty one.
 func Same(a, b any) bool { return same(reflect.ValueOf(a), reflect.ValueOf(b), false) }
 
@@ -184,7 +184,7 @@ func floatText(f float64) string {
 }
 
 // align finds for each element of a list as it shall be the one that it was before, or
-// -1 for a new one: one that is the same, or a changed one that stands in the same gap
+// -1 for a new one: one that is the same, or a changed one that is in the same gap
 // between equal ones and has the same id, or no id at all.
 func align(before, after reflect.Value) []int {
 	from := matches(after.Len(), before.Len(), func(j, i int) bool { return same(after.Index(j), before.Index(i), false) })

@@ -9,9 +9,9 @@ import (
 
 var errNotFaithful = errors.New("cannot find a text that says what was changed")
 
-// splice returns text, whose tree is before, with those lines written anew in which
+// splice returns text, whose tree is before, with those lines rewritten in which
 // after differs. If that does not lead to a text that says exactly what after says, all
-// of it is written anew, in the end without comments.
+// of it is rewritten, in the end without comments.
 func splice(text string, before, after *yaml.Node) (string, error) {
 	s := splicer{lines: splitLines(text)}
 	if s.root(before, after) {
@@ -22,7 +22,7 @@ func splice(text string, before, after *yaml.Node) (string, error) {
 	if out := rendered(after, before.Column-1); says(out, after, false) {
 		return out, nil
 	}
-	// The library puts times into quotes where they stand in flow style.
+	// The library puts times into quotes where they are in flow style.
 	whole := copyTree(after)
 	if out, err := library(whole, before.Column-1); err == nil && says(out, after, true) {
 		return out, nil
@@ -49,7 +49,7 @@ func rendered(root *yaml.Node, indent int) string {
 	return indented(ended(w.b.String()), indent)
 }
 
-// says tells whether text says what the tree says. Loosely, a time may have become a text.
+// says reports whether text says what the tree says. Loosely, a time may have become a text.
 func says(text string, tree *yaml.Node, loosely bool) bool {
 	if text == "" {
 		return false
@@ -119,14 +119,14 @@ func (s *splicer) end() int {
 	return len(s.lines)
 }
 
-// blockOf tells whether both nodes are filled collections of one kind in block style.
+// blockOf reports whether both nodes are filled collections of one kind in block style.
 func (s *splicer) blockOf(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && (a.Kind == yaml.MappingNode || a.Kind == yaml.SequenceNode) &&
 		a.Style&yaml.FlowStyle == 0 && b.Style&yaml.FlowStyle == 0 && len(a.Content) > 0 && len(b.Content) > 0 &&
 		a.Anchor == b.Anchor && a.Tag == b.Tag
 }
 
-// before is what stands on the line of n to its left.
+// before is what is on the line of n to its left.
 func (s *splicer) before(n *yaml.Node) (string, bool) {
 	if n.Line < 1 || n.Line > len(s.lines) {
 		return "", false
@@ -151,7 +151,7 @@ type part struct {
 	bottom int    // the line behind its body
 }
 
-// block writes the collection from its first element up to the line to. What stands on
+// block writes the collection from its first element up to the line to. What is on
 // the first line to the left of it has been written.
 func (s *splicer) block(before, after *yaml.Node, to int) bool {
 	step := 2
@@ -241,8 +241,8 @@ func (s *splicer) parts(n *yaml.Node, step, indent, to int) ([]part, bool) {
 	return parts, true
 }
 
-// between tells whether a line may stand between two elements at indent: it is blank,
-// or a comment that does not stand to the right of them.
+// between reports whether a line may be between two elements at indent: it is blank,
+// or a comment that is not to the right of them.
 func between(row string, indent int) bool {
 	switch lineKind(row) {
 	case blankLine:
@@ -263,7 +263,7 @@ func match(parts []part, at int, node *yaml.Node, step int) int {
 	return -1
 }
 
-// part writes an element that was there: as it was, or its lines one by one, or anew.
+// part writes an element that was there: as it was, or its lines one by one, or again.
 func (s *splicer) part(p part, value *yaml.Node, indent, step int) {
 	if identical(p.value, value) {
 		s.b.WriteString(p.body)
@@ -277,7 +277,7 @@ func (s *splicer) part(p part, value *yaml.Node, indent, step int) {
 		s.b.Reset()
 		s.b.WriteString(mark)
 	}
-	// The comments around it stand between the parts.
+	// The comments around it are between the parts.
 	node, bare := *p.node, *value
 	node.HeadComment, node.FootComment = "", ""
 	bare.HeadComment, bare.FootComment = "", ""
@@ -309,7 +309,7 @@ func (s *splicer) inside(p part, value *yaml.Node, indent int) bool {
 	return s.block(p.value, value, p.bottom)
 }
 
-// identical tells whether a node is an unchanged copy of another: aliases of the same
+// identical reports whether a node is an unchanged copy of another: aliases of the same
 // anchor count, what they stand for does not.
 func identical(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Value != b.Value || a.ShortTag() != b.ShortTag() || a.Style != b.Style ||

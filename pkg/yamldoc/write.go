@@ -13,7 +13,7 @@ import (
 // and nodes that were read and have nothing unusual about them; simple tells which.
 type writer struct{ b strings.Builder }
 
-// simple tells whether writer can write n without losing anything: comments other than
+// simple reports whether writer can write n without losing anything: comments other than
 // one behind a scalar, anchors, aliases and tags are left to the library.
 func simple(n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" || n.HeadComment != "" || n.FootComment != "" {

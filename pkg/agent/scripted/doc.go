@@ -1,4 +1,4 @@
-// Package scripted is the built-in agent that does what a file tells it (cli 6): for tests,
+// Package scripted is the built-in agent that does what a file tells it (specs/cli.md#6): for tests,
 // demonstrations and the first try of an installation, without a network and without a key.
 //
 // It is a program like any other: `liza scripted-agent --scenario FILE` runs as a child in the

@@ -183,7 +183,7 @@ func (o Options) answer(e entry) (payload, error) {
 	return out, nil
 }
 
-// unscripted is the answer when the scenario has no entry (cli 6).
+// unscripted is the answer when the scenario has no entry (specs/cli.md#6).
 func (o Options) unscripted() (payload, error) {
 	switch o.Role {
 	case planner:
@@ -222,7 +222,7 @@ func (o Options) print(answer payload) error {
 	return nil
 }
 
-// commit puts everything in the worktree into one commit. Nothing to commit is no error.
+// commit puts everything in the worktree into one commit. Nothing to commit is not an error.
 // Hooks, signing and questions are left out: a scenario does the same everywhere.
 func (o Options) commit(ctx context.Context, message string) error {
 	if err := o.git(ctx, "add", "-A"); err != nil {

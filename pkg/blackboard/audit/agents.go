@@ -17,7 +17,7 @@ func checkAgentIDs(v *validation) {
 			v.agent(id, "", "the entry is empty")
 			continue
 		}
-		// A state that was not decoded may spell roles as in protocol 0.4.
+		// A state that was not decoded may spell roles as in specs/protocol.md#0.4.
 		switch is, known := blackboard.ParseRole(string(a.Role)); {
 		case a.Role == "":
 			v.agent(id, "role", "there is no role")

@@ -67,7 +67,7 @@ func shown(value any) string {
 	return fmt.Sprint(value)
 }
 
-// branchName tells whether git accepts name as a branch (git check-ref-format).
+// branchName reports whether git accepts name as a branch (git check-ref-format).
 func branchName(name string) bool {
 	if name == "" || name == "@" || name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasSuffix(name, ".") ||
 		strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.ContainsAny(name, " ~^:?*[\\") {

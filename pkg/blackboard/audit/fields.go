@@ -23,7 +23,7 @@ func hasEvent(t *blackboard.Task, name string) bool {
 	return slices.ContainsFunc(t.History, func(e *blackboard.HistoryEntry) bool { return e != nil && e.Event == name })
 }
 
-// planned tells whether a task has to be fit for work.
+// planned reports whether a task has to be fit for work.
 func planned(t *blackboard.Task) bool {
 	return t.Status != blackboard.Draft && t.Status != blackboard.Superseded && t.Status != blackboard.Abandoned
 }
@@ -68,7 +68,7 @@ func checkGoalSpec(v *validation) {
 	}
 }
 
-// missingSpec tells whether the file of a spec_ref is known not to exist.
+// missingSpec reports whether the file of a spec_ref is known not to exist.
 func (v *validation) missingSpec(ref string) (path string, missing bool) {
 	path, _, _ = strings.Cut(ref, "#")
 	if v.facts.SkipSpecFiles || v.facts.SpecExists == nil || blank(path) {
@@ -155,7 +155,7 @@ func checkMergeIntent(v *validation, t *blackboard.Task) {
 // shortenedFrom is how many digits of an object name are enough to complete it.
 const shortenedFrom = 7
 
-// wholeCommit tells whether text is a full object name.
+// wholeCommit reports whether text is a full object name.
 func wholeCommit(text string) bool { return (len(text) == 40 || len(text) == 64) && hexadecimal(text) }
 
 func hexadecimal(text string) bool {

@@ -26,14 +26,14 @@ func checkBranches(v *validation) {
 	}
 	for _, folder := range slices.Sorted(slices.Values(v.facts.Worktrees)) {
 		id := path.Base(folder)
-		// Other people's worktrees and our throw-away ones (.check-…) are no tasks'.
+		// Other people's worktrees and our throw-away ones (.check-…) are not tasks'.
 		if path.Base(path.Dir(folder)) == ".worktrees" && !strings.HasPrefix(id, ".") && !v.known(id) {
 			v.report("", "worktree .worktrees/%s belongs to no task; next: liza gc", id).Concerns(id)
 		}
 	}
 }
 
-// needsBranch tells whether the task's work must be on its branch: a task that was
+// needsBranch reports whether the task's work must be on its branch: a task that was
 // blocked before anybody claimed it never had one.
 func needsBranch(t *blackboard.Task) bool {
 	if t.KindOf() == "msg" || !blackboard.ValidTaskID(t.ID) {

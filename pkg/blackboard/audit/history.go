@@ -73,7 +73,7 @@ func checkCountersGrow(v *validation, t *blackboard.Task) {
 	}
 }
 
-// iterationRestarted tells whether something happened since old that sets iteration
+// iterationRestarted reports whether something happened since old that sets iteration
 // back: rerun, unblock, or a claim by another coder than before.
 func iterationRestarted(old, t *blackboard.Task) bool {
 	if t.Epoch > max(old.Epoch, 1) {

@@ -58,7 +58,7 @@ func checkLostDependency(v *validation, t *blackboard.Task) {
 }
 
 // checkCycles reports cycles until every dependency that lies on one has been named;
-// each is reported once, from the task that stands first in the file.
+// each is reported once, from the task that is first in the file.
 func checkCycles(v *validation) {
 	if !v.newLinks {
 		return
@@ -215,7 +215,7 @@ func (v *validation) worksElsewhere(t *blackboard.Task, holder, generation strin
 	v.task(t, "", "held by %s, which works on %s", holder, a.CurrentTask).Concerns(holder, a.CurrentTask)
 }
 
-// live tells whether an agent is alive for sure; without a time nobody is.
+// live reports whether an agent is alive for sure; without a time nobody is.
 func (v *validation) live(id string) bool {
 	if v.facts.Now.IsZero() {
 		return false

@@ -2,7 +2,7 @@ package audit
 
 import "liza/pkg/blackboard"
 
-// The rules V38 and V39: counters and times, wherever they stand.
+// The rules V38 and V39: counters and times, wherever they are.
 
 func checkCounters(v *validation) {
 	for _, t := range v.tasks {
@@ -40,7 +40,7 @@ func (v *validation) counters(t *blackboard.Task) {
 	}
 }
 
-// malformed tells whether a time is given that cannot be read.
+// malformed reports whether a time is given that cannot be read.
 func malformed(t blackboard.Time) bool {
 	_, ok := t.At()
 	return !ok && !t.None()

@@ -2,7 +2,7 @@ package audit
 
 import "liza/pkg/blackboard"
 
-// A Rule is one line of the table of protocol 9. check reports what breaks it; nil means
+// A Rule is one line of the table of specs/protocol.md#9. check reports what breaks it; nil means
 // that only the readers of the files can see it (Facts.Decode, Facts.JournalProblems).
 type Rule struct {
 	ID       string
@@ -21,7 +21,7 @@ const (
 	fixable   = true
 )
 
-// Rules are the rules of protocol 9 in their order; documents and tests read them.
+// Rules are the rules of specs/protocol.md#9 in their order; documents and tests read them.
 var Rules = []Rule{
 	{"V01", asError, onWrite, !fixable, "the file does not parse, has several documents, duplicate keys, or aliases that expand beyond 10 MB", nil},
 	{"V02", asError, onWrite, !fixable, "version missing or not 1", checkVersion},

@@ -184,7 +184,7 @@ func checkGoalDone(v *validation) {
 	}
 }
 
-// The rubber-stamp warning of protocol 12.
+// The rubber-stamp warning of specs/protocol.md#12.
 const (
 	manyVerdicts     = 5
 	highApprovalRate = 95 // percent

@@ -66,7 +66,7 @@ func (o Options) follow(ctx context.Context, changed <-chan struct{}, revision i
 			if v.Revision == revision {
 				continue
 			}
-			entries, _ := history.Journal{Path: o.Desk.Project.Journal()}.Read(history.Filter{AfterRev: revision}) // what cannot be read is no entry
+			entries, _ := history.Journal{Path: o.Desk.Project.Journal()}.Read(history.Filter{AfterRev: revision}) // what cannot be read is not an entry
 			revision = v.Revision
 			if send("change", revision, map[string]any{"revision": revision, "entries": plain(entries), "state": v}) != nil {
 				return

@@ -1,4 +1,4 @@
-// Package web shows the board in a browser and serves it as JSON (cli 7): what there is to
+// Package web shows the board in a browser and serves it as JSON (specs/cli.md#7): what there is to
 // see, a stream of changes, and buttons that call verbs, under the same guards as the
 // commands of those names.
 package web
@@ -143,7 +143,7 @@ func (o Options) knows(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(o.Token)) == 1
 }
 
-// loopback tells whether a host, with or without a port, is this machine itself.
+// loopback reports whether a host, with or without a port, is this machine itself.
 func loopback(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

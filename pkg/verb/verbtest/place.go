@@ -241,7 +241,7 @@ func (p *Place) Outside(name, text string) {
 	p.Accept()
 }
 
-// Accept is a person's decision that the integration branch is right where it stands.
+// Accept is a person's decision that the integration branch is right where it is.
 func (p *Place) Accept() {
 	p.TB.Helper()
 	if _, err := p.Desk("").AcceptIntegration(context.Background(), ""); err != nil {
