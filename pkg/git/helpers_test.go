@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		_ = os.Unsetenv("GIT_" + name)
 	}
 	_ = os.Unsetenv("EMAIL")
-	os.Exit(m.Run())
+	os.Exit(gittest.Main(m))
 }
 
 var someTime = time.Unix(1_700_000_000, 0)
@@ -83,9 +83,9 @@ func realTemp(t *testing.T) string {
 	return dir
 }
 
-func (f *fixture) open(dir string) *Repo {
+func (f *fixture) open(dir string, env ...string) *Repo {
 	f.t.Helper()
-	repo, err := Open(f.t.Context(), dir, f.env...)
+	repo, err := Open(f.t.Context(), dir, slices.Concat(f.env, env)...)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -107,18 +107,27 @@ func (r *Repo) broken(ctx context.Context, commit string, known []string) (strin
 	}
 	pack, err := r.run(ctx, call{dir: r.place.Root, stdin: input,
 		args: []string{"pack-objects", "--quiet", "--stdout", "--revs", "--filter=blob:none", "--missing=error"}})
-	if failed, ok := errors.AsType[*Error](err); ok {
-		return unsoundObjects + failed.reason(), nil
-	}
 	if err != nil {
-		return "", err
+		return unsoundBy("pack-objects", err)
 	}
 	_, err = r.run(ctx, call{dir: r.place.Root, stdin: pack, args: []string{"index-pack", "--strict", "--stdin"}, env: []string{
 		"GIT_OBJECT_DIRECTORY=" + scratch,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strconv.Quote(filepath.Join(r.place.CommonDir, "objects")),
 	}})
-	if failed, ok := errors.AsType[*Error](err); ok {
-		return unsoundObjects + failed.reason(), nil
+	return unsoundBy("index-pack", err)
+}
+
+// unsoundBy says what git found wrong with the objects. That the machine had no memory or no room for the check, or that
+// another command failed before it, says nothing about them.
+func unsoundBy(command string, err error) (string, error) {
+	failed, ok := errors.AsType[*Error](err)
+	if !ok || failed.Args[0] != command || failed.ExitCode < 0 {
+		return "", err
 	}
-	return "", err
+	for _, text := range []string{"out of memory", "Cannot allocate memory", "Resource temporarily unavailable", "No space left on device", "Disk quota exceeded", "Too many open files", "Input/output error"} {
+		if strings.Contains(strings.ToLower(failed.Stderr), strings.ToLower(text)) {
+			return "", err
+		}
+	}
+	return unsoundObjects + failed.reason(), nil
 }

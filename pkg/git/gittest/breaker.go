@@ -1,0 +1,91 @@
+package gittest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A Breaker makes one git command of a repository fail, as a full disk or a killed process would.
+// The repository is opened with Env.
+type Breaker struct {
+	tb  testing.TB
+	dir string
+}
+
+const breakerEnv = "LIZA_TEST_GIT_BREAKER"
+
+// The git that Main puts in front of the real one. It counts while there is a file "break".
+const breakable = `#!/bin/sh
+if [ -n "${LIZA_TEST_GIT_BREAKER-}" ] && [ -e "$LIZA_TEST_GIT_BREAKER/break" ]; then
+	read -r nth <"$LIZA_TEST_GIT_BREAKER/break"
+	echo >>"$LIZA_TEST_GIT_BREAKER/count"
+	n=0
+	while read -r _; do n=$((n + 1)); done <"$LIZA_TEST_GIT_BREAKER/count"
+	if [ "$n" -eq "$nth" ]; then
+		printf '%%s' "$*" >"$LIZA_TEST_GIT_BREAKER/broke"
+		echo 'fatal: out of memory' >&2
+		exit 128
+	fi
+fi
+exec '%s' "$@"
+`
+
+// Main runs the tests of a package with a git that a Breaker can break.
+func Main(m *testing.M) int {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		return m.Run() // the tests will say it
+	}
+	dir, err := os.MkdirTemp("", "liza-git-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, breakable, real), 0o755)
+	}
+	if err == nil {
+		err = os.Setenv("PATH", dir+os.ExpandEnv(string(filepath.ListSeparator)+"$PATH"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func NewBreaker(tb testing.TB) *Breaker {
+	tb.Helper()
+	return &Breaker{tb, tb.TempDir()}
+}
+
+// Env is a variable for the commands of the repository.
+func (b *Breaker) Env() string { return breakerEnv + "=" + b.dir }
+
+// Break makes the nth command from now on fail.
+func (b *Breaker) Break(n int) {
+	b.tb.Helper()
+	b.Mend()
+	if err := os.WriteFile(filepath.Join(b.dir, "break"), fmt.Appendln(nil, n), 0o644); err != nil {
+		b.tb.Fatal(err)
+	}
+}
+
+// Mend makes all commands work again, and returns the arguments of the one that failed; "" when
+// there were fewer.
+func (b *Breaker) Mend() string {
+	b.tb.Helper()
+	broke, err := os.ReadFile(filepath.Join(b.dir, "broke"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.tb.Fatal(err)
+	}
+	for _, name := range []string{"break", "count", "broke"} {
+		if err := os.Remove(filepath.Join(b.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			b.tb.Fatal(err)
+		}
+	}
+	return strings.TrimSpace(string(broke))
+}
