@@ -43,12 +43,11 @@ type Note struct {
 // base. The result keeps the bytes of theirs except where mine changed something, and
 // what it takes from mine it takes as it stands there, with comments and quoting.
 //
-// Maps are merged key by key. Elements of lists are found by their id if all have one;
-// lists of distinct scalars are merged as sets; all other lists element by element, and
-// what both added in one place is theirs, then mine. An element, or an entry of a section
-// that the reader splits, that one side removed and the other changed is a conflict, and
-// so is one that both added with different content. For all other values empty and
-// absent are the same.
+// Sections that the reader splits are merged entry by entry, in a list by the ids of the
+// entries, and maps key by key. Any other list is one value: both sides changing it is a
+// conflict. An entry that one side removed and the other changed is one too, and so is an
+// entry that both added with different content. For all other values empty and absent are
+// the same.
 func Merge3(base, mine, theirs *Document, opt MergeOptions) (*Merged, error) {
 	p := pieceMerger{treeMerger{split: theirs.reader.split(), ours: map[string]bool{}}}
 	for _, key := range opt.Theirs {

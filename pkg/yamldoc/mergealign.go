@@ -103,26 +103,6 @@ func pair(to []int, m int, fits func(i, j int) bool) {
 	}
 }
 
-// inserted lists for each gap, the one before the first of n elements and those behind
-// each, which of the m new elements are there and are nothing old.
-func inserted(to []int, m int) [][]int {
-	gaps := make([][]int, len(to)+1)
-	next, gap := 0, 0
-	for i, j := range to {
-		if j < 0 {
-			continue
-		}
-		for ; next < j; next++ {
-			gaps[gap] = append(gaps[gap], next)
-		}
-		next, gap = j+1, i+1
-	}
-	for ; next < m; next++ {
-		gaps[gap] = append(gaps[gap], next)
-	}
-	return gaps
-}
-
 // arrange is the order of all that mine or theirs has. It is theirs, and what only mine
 // has is behind its neighbour there; but where mine changed the order and theirs did
 // not, it is the other way round. lost tells that mine's order could not be kept.

@@ -75,3 +75,12 @@ func fitList(node, want *yaml.Node) {
 		node.Content = append(node.Content, item)
 	}
 }
+
+// alignNodes finds for each element of a list what became of it, or -1.
+func alignNodes(before, after []*yaml.Node) []int {
+	to := matches(len(before), len(after), func(i, j int) bool { return sameValue(before[i], after[j]) })
+	pair(to, len(after), func(i, j int) bool {
+		return before[i].Kind == after[j].Kind && idOf(before[i]) == idOf(after[j])
+	})
+	return to
+}

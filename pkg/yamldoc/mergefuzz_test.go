@@ -100,14 +100,10 @@ func (s *story) change(path string, v any, entries bool) (mine, theirs, want any
 	case map[string]any:
 		return s.changeDict(path, v, entries)
 	case []any:
-		if len(v) > 0 {
-			if first, ok := v[0].(map[string]any); ok && first["id"] == nil {
-				return s.grow(v)
-			} else if ok {
-				return s.changeEntries(path, v)
-			}
+		if path == "jobs" {
+			return s.changeEntries(path, v)
 		}
-		return s.changeTexts(v)
+		return s.changeList(path, v)
 	}
 	switch s.rng.IntN(8) {
 	case 0:
@@ -183,41 +179,36 @@ func (s *story) changeEntries(path string, v []any) (mine, theirs, want []any) {
 	return mine, theirs, want
 }
 
-func (s *story) changeTexts(v []any) (mine, theirs, want []any) {
-	for _, text := range v {
-		switch s.rng.IntN(6) {
-		case 0:
-			mine = append(mine, text)
-		case 1:
-			theirs = append(theirs, text)
-			if s.one(2) {
-				mine, want = append(mine, s.fresh("m")), append(want, fmt.Sprint("m", s.n))
-			}
-		default:
-			mine, theirs, want = append(mine, text), append(theirs, text), append(want, text)
+// changeList changes a list that is merged as a whole: one side does, or both in the same way.
+func (s *story) changeList(path string, v []any) (mine, theirs, want []any) {
+	change := func(prefix string) []any {
+		list := slices.Clone(v)
+		if len(list) > 0 && s.one(2) {
+			list = list[1:]
+		}
+		if s.one(2) {
+			return append(list, map[string]any{"event": s.fresh(prefix), "by": s.scalar()})
+		}
+		return append(list, s.fresh(prefix))
+	}
+	switch s.rng.IntN(6) {
+	case 0:
+		mine = change("m")
+		return mine, v, mine
+	case 1:
+		theirs = change("t")
+		return v, theirs, theirs
+	case 2:
+		both := change("b")
+		return both, both, both
+	case 3:
+		if s.one(8) {
+			s.conflicts = append(s.conflicts, path)
+			theirs = change("t")
+			return change("m"), theirs, theirs
 		}
 	}
-	if s.one(3) {
-		mine, want = append(mine, s.fresh("m")), append(want, fmt.Sprint("m", s.n))
-	}
-	if s.one(3) {
-		theirs, want = append(theirs, s.fresh("t")), append(want, fmt.Sprint("t", s.n))
-	}
-	return mine, theirs, want
-}
-
-// grow appends to a list whose elements have no id.
-func (s *story) grow(v []any) (mine, theirs, want []any) {
-	mine, theirs, want = slices.Clone(v), slices.Clone(v), slices.Clone(v)
-	if s.one(2) {
-		theirs = append(theirs, map[string]any{"event": s.fresh("t"), "by": s.scalar()})
-		want = theirs
-	}
-	if s.one(2) {
-		e := map[string]any{"event": s.fresh("m"), "by": s.scalar()}
-		mine, want = append(mine, e), append(slices.Clone(want), e)
-	}
-	return mine, theirs, want
+	return v, v, v
 }
 
 // meaning leaves out of a value what is the same as nothing.

@@ -1,9 +1,6 @@
 package yamldoc
 
 import (
-	"fmt"
-	"slices"
-
 	"gopkg.in/yaml.v3"
 )
 
@@ -88,14 +85,12 @@ func (g *treeMerger) field(path string, s spots) *yaml.Node {
 		return uncommented(theirs)
 	case split && dict:
 		return kept(g.dict(path, s), theirs)
-	case split && list:
-		return kept(g.list(path, s), theirs)
+	case split && list && s.haveIDs():
+		return kept(g.byID(path, s), theirs)
 	case sameValue(mine, base), sameValue(mine, theirs):
 		return theirs
 	case sameValue(theirs, base):
 		return mine
-	case list:
-		return g.list(path, s)
 	case dict && (emptyNode(base) || !emptyNode(mine) && !emptyNode(theirs)):
 		return g.dict(path, s)
 	}
@@ -181,16 +176,14 @@ func (g *treeMerger) dict(path string, s spots) *yaml.Node {
 	return merged
 }
 
-// list merges lists by the ids of their elements, as sets of texts, or by position.
-func (g *treeMerger) list(path string, s spots) *yaml.Node {
-	base, mine, theirs := s.base.elements(), s.mine.elements(), s.theirs.elements()
-	if ids := [][]string{idsOf(base), idsOf(mine), idsOf(theirs)}; distinct(ids[0], base) && distinct(ids[1], mine) && distinct(ids[2], theirs) {
-		return g.byID(path, s, ids)
+// haveIDs reports whether the elements of all three lists have ids, none of them twice.
+func (s spots) haveIDs() bool {
+	for _, spot := range []spot{s.base, s.mine, s.theirs} {
+		if ids := idsOf(spot.elements()); len(places(ids)) != len(spot.elements()) {
+			return false
+		}
 	}
-	if texts := [][]string{textsOf(base), textsOf(mine), textsOf(theirs)}; distinct(texts[0], base) && distinct(texts[1], mine) && distinct(texts[2], theirs) {
-		return g.set(path, s, texts)
-	}
-	return g.sequence(path, s)
+	return true
 }
 
 func idsOf(elements []*yaml.Node) []string {
@@ -203,23 +196,8 @@ func idsOf(elements []*yaml.Node) []string {
 	return ids
 }
 
-// textsOf are the texts of those elements that are scalars.
-func textsOf(elements []*yaml.Node) []string {
-	var texts []string
-	for _, n := range elements {
-		if n.Kind == yaml.ScalarNode {
-			texts = append(texts, n.Value)
-		}
-	}
-	return texts
-}
-
-// distinct reports whether there is one name for each element and none twice.
-func distinct(names []string, elements []*yaml.Node) bool {
-	return len(names) == len(elements) && len(places(names)) == len(names)
-}
-
-func (g *treeMerger) byID(path string, s spots, ids [][]string) *yaml.Node {
+func (g *treeMerger) byID(path string, s spots) *yaml.Node {
+	ids := [][]string{idsOf(s.base.elements()), idsOf(s.mine.elements()), idsOf(s.theirs.elements())}
 	merged := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	order, lost := arrange(ids[0], ids[1], ids[2])
 	if lost {
@@ -233,74 +211,4 @@ func (g *treeMerger) byID(path string, s spots, ids [][]string) *yaml.Node {
 		}
 	}
 	return merged
-}
-
-// set merges lists of distinct scalars: what one side added or removed is added or
-// removed. Both changing the order, or one removed text in two ways, is a conflict.
-func (g *treeMerger) set(path string, s spots, texts [][]string) *yaml.Node {
-	base, mine, theirs := places(texts[0]), places(texts[1]), places(texts[2])
-	replaced, onlyMine, onlyTheirs := false, false, false
-	for text := range base {
-		_, m := mine[text]
-		_, t := theirs[text]
-		replaced = replaced || !m && !t
-	}
-	merged := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	order, _ := arrange(texts[0], texts[1], texts[2])
-	for _, text := range order {
-		_, b := base[text]
-		m, inMine := mine[text]
-		t, inTheirs := theirs[text]
-		switch {
-		case inTheirs && (inMine || !b):
-			merged.Content = append(merged.Content, s.theirs.value.Content[t])
-		case inMine && !b:
-			merged.Content = append(merged.Content, s.mine.value.Content[m])
-		}
-		onlyMine = onlyMine || !b && inMine && !inTheirs
-		onlyTheirs = onlyTheirs || !b && inTheirs && !inMine
-	}
-	if reordered(texts[1], base) || reordered(texts[2], base) || replaced && onlyMine && onlyTheirs {
-		return g.conflict(path, s)
-	}
-	return merged
-}
-
-// sequence merges lists element by element; what both added in one place is theirs, then mine.
-func (g *treeMerger) sequence(path string, s spots) *yaml.Node {
-	base, mine, theirs := s.base.elements(), s.mine.elements(), s.theirs.elements()
-	toMine, toTheirs := alignNodes(base, mine), alignNodes(base, theirs)
-	newMine, newTheirs := inserted(toMine, len(mine)), inserted(toTheirs, len(theirs))
-	merged := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	for gap := range len(base) + 1 {
-		for _, j := range newTheirs[gap] {
-			merged.Content = append(merged.Content, theirs[j])
-		}
-		twins := slices.Clone(newTheirs[gap])
-		for _, j := range newMine[gap] {
-			twin := slices.IndexFunc(twins, func(t int) bool { return sameValue(theirs[t], mine[j]) })
-			if twin < 0 {
-				merged.Content = append(merged.Content, mine[j])
-			} else {
-				twins = slices.Delete(twins, twin, twin+1)
-			}
-		}
-		if gap == len(base) {
-			break
-		}
-		element := spots{s.base.at(gap), s.mine.at(toMine[gap]), s.theirs.at(toTheirs[gap])}
-		if value := g.entry(fmt.Sprintf("%s[%d]", path, max(toTheirs[gap], 0)), element); value != nil {
-			merged.Content = append(merged.Content, value)
-		}
-	}
-	return merged
-}
-
-// alignNodes finds for each element of a list what became of it, or -1.
-func alignNodes(before, after []*yaml.Node) []int {
-	to := matches(len(before), len(after), func(i, j int) bool { return sameValue(before[i], after[j]) })
-	pair(to, len(after), func(i, j int) bool {
-		return before[i].Kind == after[j].Kind && idOf(before[i]) == idOf(after[j])
-	})
-	return to
 }
