@@ -3,31 +3,32 @@ package config
 import "time"
 
 // Config is every setting with its effective value. Files and variables write
-// durations as whole numbers of the unit named here; limits of 0 mean none.
+// durations as whole numbers of the unit named here; limits of 0 mean none. The tag about
+// is what people read of a key: liza config, the schema and specs/configuration.md have it.
 type Config struct {
-	Version       int              `key:"version" is:"1..1"`
-	Protocol      Protocol         `key:"protocol"`
-	Orchestration Orchestration    `key:"orchestration"`
-	Agents        Agents           `key:"agents"`
-	Models        Names            `key:"models"` // role or kind → [ADAPTER:]MODEL; "" = the adapter's own default
-	Roles         Roles            `key:"roles"`
-	Context       Context          `key:"context"`
-	Plan          Plan             `key:"plan"`
-	Exit          Exit             `key:"exit"`
-	Review        Review           `key:"review"`
-	Limits        Limits           `key:"limits"`
-	Prices        map[string]Price `key:"prices"` // by model substring
-	Facts         Facts            `key:"facts"`
-	Messenger     Messenger        `key:"messenger"`
-	History       History          `key:"history"`
-	Secrets       Secrets          `key:"secrets"`
-	Exec          Exec             `key:"exec"`
-	Worktree      Worktree         `key:"worktree"`
-	Integration   Integration      `key:"integration"`
-	Hooks         Hooks            `key:"hooks"`
-	Git           Git              `key:"git"`
-	Policy        Policy           `key:"policy"`
-	Notify        Notify           `key:"notify"`
+	Version       int              `key:"version" is:"1..1" about:"Version of this file's form."`
+	Protocol      Protocol         `key:"protocol" about:"Defaults of the section config of state.yaml; a key that stands there wins."`
+	Orchestration Orchestration    `key:"orchestration" about:"How liza run works."`
+	Agents        Agents           `key:"agents" about:"Agent programs; the name of a program of the project, or of a built-in one to change, has a map of its own."`
+	Models        Names            `key:"models" about:"Model per role or kind, as MODEL or PROGRAM:MODEL; empty: the next more general one, at last the program's own."`
+	Roles         Roles            `key:"roles" about:"Which role a run has."`
+	Context       Context          `key:"context" about:"What prompts are made of."`
+	Plan          Plan             `key:"plan" about:"What a plan must have."`
+	Exit          Exit             `key:"exit" about:"The exit command of agents."`
+	Review        Review           `key:"review" about:"The gate between a submission and its merge."`
+	Limits        Limits           `key:"limits" about:"Bounds of work; 0 is no limit."`
+	Prices        map[string]Price `key:"prices" about:"Price of a model, by a part of PROGRAM:MODEL, the longest one counts: {in, out} in USD per million tokens; for programs that report tokens only."`
+	Facts         Facts            `key:"facts" about:"Lasting facts about the project."`
+	Messenger     Messenger        `key:"messenger" about:"Who writes texts for people."`
+	History       History          `key:"history" about:"The record of prompts and answers."`
+	Secrets       Secrets          `key:"secrets" about:"Secrets of a plan."`
+	Exec          Exec             `key:"exec" about:"Tasks of kind exec."`
+	Worktree      Worktree         `key:"worktree" about:"Worktrees of tasks."`
+	Integration   Integration      `key:"integration" about:"The merge."`
+	Hooks         Hooks            `key:"hooks" about:"Commands of the project."`
+	Git           Git              `key:"git" about:"Git, as Liza itself runs it."`
+	Policy        Policy           `key:"policy" about:"Who may do what, and what nobody may."`
+	Notify        Notify           `key:"notify" about:"Messages to people."`
 
 	origins map[string]Origin
 	aliases map[string]string // keys that the file gives by another name
@@ -40,52 +41,52 @@ type Names = map[string]string
 
 // Protocol has the defaults of state.yaml's section config (protocol 2.8).
 type Protocol struct {
-	IntegrationBranch        string        `key:"integration_branch" is:"branch"`
-	BaseRef                  string        `key:"base_ref"`
-	LeaseDuration            time.Duration `key:"lease_duration" is:"30..86400" unit:"s"`
-	LeaseGrace               time.Duration `key:"lease_grace" is:"0.." unit:"s"`
-	HeartbeatInterval        time.Duration `key:"heartbeat_interval" is:"1.." unit:"s"` // at most a third of LeaseDuration
-	CoderPollInterval        time.Duration `key:"coder_poll_interval" is:"1.." unit:"s"`
-	PlannerPollInterval      time.Duration `key:"planner_poll_interval" is:"1.." unit:"s"`
-	ReviewerPollInterval     time.Duration `key:"reviewer_poll_interval" is:"1.." unit:"s"`
-	CoderMaxWait             time.Duration `key:"coder_max_wait" is:"0.." unit:"s"`
-	PlannerMaxWait           time.Duration `key:"planner_max_wait" is:"0.." unit:"s"`
-	ReviewerMaxWait          time.Duration `key:"reviewer_max_wait" is:"0.." unit:"s"`
-	LockTimeout              time.Duration `key:"lock_timeout" is:"0.." unit:"s"`
-	ClaimReserve             time.Duration `key:"claim_reserve" is:"1.." unit:"s"`
-	ReassignAfter            time.Duration `key:"reassign_after" is:"0.." unit:"s"`
-	AgingStep                time.Duration `key:"aging_step" is:"1.." unit:"s"`
-	KillGrace                time.Duration `key:"kill_grace" is:"0.." unit:"s"`
-	MaxHandoffs              int           `key:"max_handoffs" is:"0.."`
-	CrashLimit               int           `key:"crash_limit" is:"1.."`
-	CrashWindow              time.Duration `key:"crash_window" is:"1.." unit:"s"`
-	PlannerRetries           int           `key:"planner_retries" is:"1.."`
-	PreExecutionCheckpoint   string        `key:"pre_execution_checkpoint" is:"required|warn|off"`
-	TestsRequired            bool          `key:"tests_required"`
-	IntegrationCheckTimeout  time.Duration `key:"integration_check_timeout" is:"1.." unit:"s"`
-	AlertCheckpointStale     time.Duration `key:"alert_checkpoint_stale" is:"0.." unit:"s"`
-	AlertCheckpointStuck     time.Duration `key:"alert_checkpoint_stuck" is:"0.." unit:"s"`
-	AlertCheckpointAbandoned time.Duration `key:"alert_checkpoint_abandoned" is:"0.." unit:"s"`
-	AlertStalled             time.Duration `key:"alert_stalled" is:"0.." unit:"s"`
-	AlertStaleDraft          time.Duration `key:"alert_stale_draft" is:"0.." unit:"s"`
-	AlertOrphanedRejected    time.Duration `key:"alert_orphaned_rejected" is:"0.." unit:"s"`
-	AlertPauseStale          time.Duration `key:"alert_pause_stale" is:"0.." unit:"s"`
-	AlertPauseForgotten      time.Duration `key:"alert_pause_forgotten" is:"0.." unit:"s"`
+	IntegrationBranch        string        `key:"integration_branch" is:"branch" about:"Branch that approved work is merged into."`
+	BaseRef                  string        `key:"base_ref" about:"Where the integration branch is cut at init; empty: the branch that is checked out."`
+	LeaseDuration            time.Duration `key:"lease_duration" is:"30..86400" unit:"s" about:"How long a claim lives without a heartbeat."`
+	LeaseGrace               time.Duration `key:"lease_grace" is:"0.." unit:"s" about:"What others add to a lease before they act on its end."`
+	HeartbeatInterval        time.Duration `key:"heartbeat_interval" is:"1.." unit:"s" about:"How often leases are extended; at most a third of lease_duration."`
+	CoderPollInterval        time.Duration `key:"coder_poll_interval" is:"1.." unit:"s" about:"How long a waiting coder's supervisor waits at most; events come first."`
+	PlannerPollInterval      time.Duration `key:"planner_poll_interval" is:"1.." unit:"s" about:"The same for planners."`
+	ReviewerPollInterval     time.Duration `key:"reviewer_poll_interval" is:"1.." unit:"s" about:"The same for reviewers."`
+	CoderMaxWait             time.Duration `key:"coder_max_wait" is:"0.." unit:"s" about:"An idle liza-agent coder ends after this; 0: never."`
+	PlannerMaxWait           time.Duration `key:"planner_max_wait" is:"0.." unit:"s" about:"The same for planners."`
+	ReviewerMaxWait          time.Duration `key:"reviewer_max_wait" is:"0.." unit:"s" about:"The same for reviewers."`
+	LockTimeout              time.Duration `key:"lock_timeout" is:"0.." unit:"s" about:"How long a command waits for the lock of the state."`
+	ClaimReserve             time.Duration `key:"claim_reserve" is:"1.." unit:"s" about:"How long a task is reserved while its worktree is made."`
+	ReassignAfter            time.Duration `key:"reassign_after" is:"0.." unit:"s" about:"How long a rejected task is kept for its coder."`
+	AgingStep                time.Duration `key:"aging_step" is:"1.." unit:"s" about:"A task gains one step of priority per this waiting time."`
+	KillGrace                time.Duration `key:"kill_grace" is:"0.." unit:"s" about:"Time between TERM and KILL."`
+	MaxHandoffs              int           `key:"max_handoffs" is:"0.." about:"Handoffs per attempt."`
+	CrashLimit               int           `key:"crash_limit" is:"1.." about:"Crashes within crash_window until a supervisor gives up."`
+	CrashWindow              time.Duration `key:"crash_window" is:"1.." unit:"s" about:"The time in which crashes are counted."`
+	PlannerRetries           int           `key:"planner_retries" is:"1.." about:"Launches of the planner per unchanged reason."`
+	PreExecutionCheckpoint   string        `key:"pre_execution_checkpoint" is:"required|warn|off" about:"Whether a coder must write down its intent before the first edit."`
+	TestsRequired            bool          `key:"tests_required" about:"Changed code needs a changed test, or a waiver with its reason."`
+	IntegrationCheckTimeout  time.Duration `key:"integration_check_timeout" is:"1.." unit:"s" about:"Time for all checks of a merge candidate together."`
+	AlertCheckpointStale     time.Duration `key:"alert_checkpoint_stale" is:"0.." unit:"s" about:"Age of a checkpoint at which people are told."`
+	AlertCheckpointStuck     time.Duration `key:"alert_checkpoint_stuck" is:"0.." unit:"s" about:"Age at which they are told again."`
+	AlertCheckpointAbandoned time.Duration `key:"alert_checkpoint_abandoned" is:"0.." unit:"s" about:"Age at which it counts as abandoned."`
+	AlertStalled             time.Duration `key:"alert_stalled" is:"0.." unit:"s" about:"Silence of a claimed task at which people are told."`
+	AlertStaleDraft          time.Duration `key:"alert_stale_draft" is:"0.." unit:"s" about:"Age of a draft at which people are told."`
+	AlertOrphanedRejected    time.Duration `key:"alert_orphaned_rejected" is:"0.." unit:"s" about:"Age of a rejected task that nobody takes up at which people are told."`
+	AlertPauseStale          time.Duration `key:"alert_pause_stale" is:"0.." unit:"s" about:"Age of a pause at which people are told."`
+	AlertPauseForgotten      time.Duration `key:"alert_pause_forgotten" is:"0.." unit:"s" about:"Age at which a pause counts as forgotten."`
 }
 
 // Orchestration concerns `liza run`. The two durations are shorthands: when set,
 // Load has already put them into the keys that they stand for.
 type Orchestration struct {
-	MaxConcurrentAgents int           `key:"max_concurrent_agents" is:"1..64"`
-	AgentTimeout        time.Duration `key:"agent_timeout_minutes" is:"0.." unit:"m"`
-	PollInterval        time.Duration `key:"poll_interval_seconds" is:"0.." unit:"s"`
+	MaxConcurrentAgents int           `key:"max_concurrent_agents" is:"1..64" about:"Programs that liza run lets run at one time. Not set: the options --planners, --coders and --reviewers raise it to their sum."`
+	AgentTimeout        time.Duration `key:"agent_timeout_minutes" is:"0.." unit:"m" about:"Above 0: sets limits.timeout_minutes of planner and coder."`
+	PollInterval        time.Duration `key:"poll_interval_seconds" is:"0.." unit:"s" about:"Above 0: sets the three poll intervals."`
 }
 
 // Agents chooses the agent programs and defines those of the project.
 type Agents struct {
-	Default  string                 `key:"default" is:"name"`
-	Fallback Fallback               `key:"fallback" is:"name"`
-	Custom   map[string]CustomAgent `key:"*"`
+	Default  string                 `key:"default" is:"name" about:"The program that runs when a role names no other."`
+	Fallback Fallback               `key:"fallback" is:"name" about:"Programs that are tried in order while one waits for its quota, each with its own default model; or a map of role (or kind of agent) to such a list."`
+	Custom   map[string]CustomAgent `key:"*" about:"A program of the project, or what it changes of a built-in one."`
 }
 
 // Fallback names the adapters that are tried, in order, while a program waits for
@@ -153,49 +154,49 @@ var builtinPrograms = []string{
 
 // Roles says which role file is used for which type of task and kind of run.
 type Roles struct {
-	Default     string `key:"default" is:"name"`
-	TypeMapping Names  `key:"type_mapping"` // an empty value removes an entry
-	ByKind      Names  `key:"by_kind" is:"name" closed:"true"`
+	Default     string `key:"default" is:"name" about:"Role of a coder when the type of the task has none."`
+	TypeMapping Names  `key:"type_mapping" about:"Type of task to role; an empty value removes an entry."` // an empty value removes an entry
+	ByKind      Names  `key:"by_kind" is:"name" closed:"true" about:"Role of the other kinds of agents."`
 }
 
 // Context bounds what a prompt is made of.
 type Context struct {
-	MaxChars           int      `key:"max_chars" is:"8000..200000"`
-	CustomInstructions string   `key:"custom_instructions"`
-	ExcludedPaths      []string `key:"excluded_paths"`
-	RelevantFilesLimit int      `key:"relevant_files_limit" is:"0..50"`
-	PriorAttempts      int      `key:"prior_attempts" is:"0..10"`
-	Messages           int      `key:"messages" is:"0..50"`
+	MaxChars           int      `key:"max_chars" is:"8000..200000" about:"Bytes of a whole prompt."`
+	CustomInstructions string   `key:"custom_instructions" about:"Text for every prompt; .liza/instructions.md is added to it."`
+	ExcludedPaths      []string `key:"excluded_paths" about:"Paths that no prompt names: a plain name excludes every path with that part, others are globs with **."`
+	RelevantFilesLimit int      `key:"relevant_files_limit" is:"0..50" about:"Files that are named to a coder at most."`
+	PriorAttempts      int      `key:"prior_attempts" is:"0..10" about:"Earlier attempts that a coder is told of at most."`
+	Messages           int      `key:"messages" is:"0..50" about:"Messages of the conversation that are told at most."`
 }
 
 // Plan says what a plan must have before it is carried out.
 type Plan struct {
-	FinalMsg    string `key:"final_msg" is:"require|append|off"`
-	HumanReview bool   `key:"human_review"`
+	FinalMsg    string `key:"final_msg" is:"require|append|off" about:"A plan must end with a message to the user; append adds one."`
+	HumanReview bool   `key:"human_review" about:"What a planner creates stays a draft until a person finalizes it."`
 }
 
 // Exit concerns the exit command of agents; Strict allows nothing around it.
 type Exit struct {
-	Strict bool `key:"strict"`
+	Strict bool `key:"strict" about:"Nothing but the JSON object may be printed."`
 }
 
 // Review is the gate between a submission and its merge.
 type Review struct {
-	Mode             string           `key:"mode" is:"|strict|normal|yolo|disabled"`
-	AutoMerge        bool             `key:"auto_merge"`
-	SkipAgentOnError bool             `key:"skip_agent_on_error"`
-	Baseline         bool             `key:"baseline"`
-	TestPaths        []string         `key:"test_paths"`
-	UserFacingPaths  []string         `key:"user_facing_paths"`
-	E2EPaths         []string         `key:"e2e_paths"`
-	Checks           map[string]Check `key:"checks" closed:"true"`
+	Mode             string           `key:"mode" is:"|strict|normal|yolo|disabled" about:"Empty: a reviewer's approval merges. strict, normal: a person releases. yolo: nobody has to. disabled: no reviewer, a person decides."`
+	AutoMerge        bool             `key:"auto_merge" about:"In mode normal: merge without a person when there is no error."`
+	SkipAgentOnError bool             `key:"skip_agent_on_error" about:"Reject by the checks alone, without starting a reviewer."`
+	Baseline         bool             `key:"baseline" about:"Run a check that failed on the base of the work too: what fails there does not count against the change."`
+	TestPaths        []string         `key:"test_paths" about:"Further globs of files that count as tests."`
+	UserFacingPaths  []string         `key:"user_facing_paths" about:"Globs of files whose change asks for an end-to-end test."`
+	E2EPaths         []string         `key:"e2e_paths" about:"Globs of files that are end-to-end tests."`
+	Checks           map[string]Check `key:"checks" closed:"true" about:"Deterministic checks of the submitted commit, by name."`
 }
 
 // Check is one deterministic check. An empty Command means: detect it.
 type Check struct {
-	Enabled  bool   `key:"enabled"`
-	Severity string `key:"severity" is:"|error|warning|info"` // "" = the default of the check, see Review.Severity
-	Command  string `key:"command"`
+	Enabled  bool   `key:"enabled" about:"Whether the check runs."`
+	Severity string `key:"severity" is:"|error|warning|info" about:"How grave its findings are; empty: the check's own."` // "" = the default of the check, see Review.Severity
+	Command  string `key:"command" about:"Shell command in the place of the detected one."`
 }
 
 // Severity is the effective severity of a check. That of test_coverage depends on
@@ -215,113 +216,113 @@ func (r Review) Severity(check string) string {
 
 // Limits bounds work (roles-and-knowledge 8.1).
 type Limits struct {
-	MaxIterations      int           `key:"max_iterations" is:"0.."`
-	MaxAgentRuns       int           `key:"max_agent_runs" is:"0.."`
-	MaxReviewCycles    int           `key:"max_review_cycles" is:"0.."`
-	MaxReviewRetries   int           `key:"max_review_retries" is:"0.."`
-	MaxPlanRetries     int           `key:"max_plan_retries" is:"0.."`
-	MaxReplanDepth     int           `key:"max_replan_depth" is:"0.."`
-	MaxParseRetries    int           `key:"max_parse_retries" is:"0.."`
-	TaskCrashes        int           `key:"task_crashes" is:"0.."`
-	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed"`
-	CostCents          int           `key:"cost_cents" is:"0.."`
-	Time               time.Duration `key:"time_minutes" is:"0.." unit:"m"`
-	Tokens             int           `key:"tokens" is:"0..1000000000000"`
-	SprintCostCents    int           `key:"sprint_cost_cents" is:"0.."`
-	SprintTime         time.Duration `key:"sprint_time_minutes" is:"0.." unit:"m"`
-	SprintTokens       int           `key:"sprint_tokens" is:"0..1000000000000"`
-	DayCostCents       int           `key:"day_cost_cents" is:"0.."`
-	Timeout            Timeouts      `key:"timeout_minutes"`
-	Stall              time.Duration `key:"stall_minutes" is:"0.." unit:"m"`
-	ExecTimeout        time.Duration `key:"exec_timeout_seconds" is:"0.." unit:"s"`
-	CheckTimeout       time.Duration `key:"check_timeout_seconds" is:"0.." unit:"s"`
-	MaxOutputBytes     int           `key:"max_output_bytes" is:"0.."`
-	MaxPlanTasks       int           `key:"max_plan_tasks" is:"0.."`
-	MaxFacts           int           `key:"max_facts" is:"0.."`
-	SummarizeThreshold int           `key:"summarize_threshold" is:"0.."`
-	WarnPercent        int           `key:"warn_percent" is:"0..100"`
+	MaxIterations      int           `key:"max_iterations" is:"0.." about:"Iterations of one coder on one task."`
+	MaxAgentRuns       int           `key:"max_agent_runs" is:"0.." about:"Runs of agents for one task."`
+	MaxReviewCycles    int           `key:"max_review_cycles" is:"0.." about:"Rejections until a task is blocked."`
+	MaxReviewRetries   int           `key:"max_review_retries" is:"0.." about:"Further reviews after one that failed."`
+	MaxPlanRetries     int           `key:"max_plan_retries" is:"0.." about:"RETRY of a planner until it waits for a person."`
+	MaxReplanDepth     int           `key:"max_replan_depth" is:"0.." about:"Plans in one chain."`
+	MaxParseRetries    int           `key:"max_parse_retries" is:"0.." about:"Times that an answer is asked for again that could not be read."`
+	TaskCrashes        int           `key:"task_crashes" is:"0.." about:"Crashes of the agent program in a row until a task is blocked."`
+	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed" about:"What follows the last rejection: a person decides, or output that is no code is accepted."`
+	CostCents          int           `key:"cost_cents" is:"0.." about:"Cost of one task."`
+	Time               time.Duration `key:"time_minutes" is:"0.." unit:"m" about:"Time of agents at work on one task."`
+	Tokens             int           `key:"tokens" is:"0..1000000000000" about:"Tokens of one task."`
+	SprintCostCents    int           `key:"sprint_cost_cents" is:"0.." about:"Cost of a sprint."`
+	SprintTime         time.Duration `key:"sprint_time_minutes" is:"0.." unit:"m" about:"Time of agents at work in a sprint."`
+	SprintTokens       int           `key:"sprint_tokens" is:"0..1000000000000" about:"Tokens of a sprint."`
+	DayCostCents       int           `key:"day_cost_cents" is:"0.." about:"Cost of a UTC day."`
+	Timeout            Timeouts      `key:"timeout_minutes" about:"Time of one run, by kind."`
+	Stall              time.Duration `key:"stall_minutes" is:"0.." unit:"m" about:"Time without output, change of state and change in the worktree until a run is stopped."`
+	ExecTimeout        time.Duration `key:"exec_timeout_seconds" is:"0.." unit:"s" about:"Time of an exec or skill task that names none."`
+	CheckTimeout       time.Duration `key:"check_timeout_seconds" is:"0.." unit:"s" about:"Time of one review check, and of one setup command."`
+	MaxOutputBytes     int           `key:"max_output_bytes" is:"0.." about:"Output of an exec or skill task that is kept."`
+	MaxPlanTasks       int           `key:"max_plan_tasks" is:"0.." about:"Tasks of one plan."`
+	MaxFacts           int           `key:"max_facts" is:"0.." about:"Facts until the summarizer makes fewer of them."`
+	SummarizeThreshold int           `key:"summarize_threshold" is:"0.." about:"Entries until the summarizer shortens them."`
+	WarnPercent        int           `key:"warn_percent" is:"0..100" about:"Part of a limit at which people are warned."`
 }
 
 // Timeouts bounds one run by kind of agent.
 type Timeouts struct {
-	Planner      time.Duration `key:"planner" is:"0.." unit:"m"`
-	Coder        time.Duration `key:"coder" is:"0.." unit:"m"`
-	CodeReviewer time.Duration `key:"code_reviewer" is:"0.." unit:"m"`
-	Messenger    time.Duration `key:"messenger" is:"0.." unit:"m"`
-	Summarizer   time.Duration `key:"summarizer" is:"0.." unit:"m"`
+	Planner      time.Duration `key:"planner" is:"0.." unit:"m" about:"Time of one run of a planner."`
+	Coder        time.Duration `key:"coder" is:"0.." unit:"m" about:"Time of one run of a coder."`
+	CodeReviewer time.Duration `key:"code_reviewer" is:"0.." unit:"m" about:"Time of one run of a code reviewer."`
+	Messenger    time.Duration `key:"messenger" is:"0.." unit:"m" about:"Time of one run of a messenger."`
+	Summarizer   time.Duration `key:"summarizer" is:"0.." unit:"m" about:"Time of one run of a summarizer."`
 }
 
 // Price of a model in USD per million tokens.
 type Price struct {
-	In  float64 `key:"in" is:"0.."`
-	Out float64 `key:"out" is:"0.."`
+	In  float64 `key:"in" is:"0.." about:"USD per million tokens read."`
+	Out float64 `key:"out" is:"0.." about:"USD per million tokens written."`
 }
 
 // Facts says whether a learned fact waits for a person.
 type Facts struct {
-	Review bool `key:"review"`
+	Review bool `key:"review" about:"What a reviewer learned waits for a person."`
 }
 
 // Messenger says who writes texts for people.
 type Messenger struct {
-	Mode string `key:"mode" is:"llm|verbatim"`
+	Mode string `key:"mode" is:"llm|verbatim" about:"llm: the messenger. verbatim: the planner's words as they are."`
 }
 
 // History bounds the history on disk; 0 days = kept for ever.
 type History struct {
-	MaxMB         int `key:"max_mb" is:"1.."`
-	RetentionDays int `key:"retention_days" is:"0.."`
+	MaxMB         int `key:"max_mb" is:"1.." about:"Size of a history file at which a new one is begun."`
+	RetentionDays int `key:"retention_days" is:"0.." about:"Age at which liza gc removes the history of finished tasks; 0: never."`
 }
 
 // Secrets says where the secrets of a plan are kept.
 type Secrets struct {
-	Store string `key:"store" is:"file|memory"`
+	Store string `key:"store" is:"file|memory" about:"In files below .liza/secrets, or in memory only."`
 }
 
 // Exec concerns tasks of kind exec.
 type Exec struct {
-	EnvAllow        []string `key:"env_allow"`
-	RerunAfterCrash bool     `key:"rerun_after_crash"`
+	EnvAllow        []string `key:"env_allow" about:"Further variables of the environment that commands get."`
+	RerunAfterCrash bool     `key:"rerun_after_crash" about:"A command whose supervisor died is run again."`
 }
 
 // Worktree has the commands (sh -c) that run in every new worktree.
 type Worktree struct {
-	Setup []string `key:"setup"`
+	Setup []string `key:"setup" about:"Shell commands that run in every new worktree."`
 }
 
 // Integration has the commands (sh -c) that run on a merge candidate.
 type Integration struct {
-	Checks []string `key:"checks"`
+	Checks []string `key:"checks" about:"Shell commands that run on the merge candidate before the branch moves; empty: scripts/integration-test.sh, if there is one."`
 }
 
 // Hooks are commands of the project around a review and a merge.
 type Hooks struct {
-	PreReview []string `key:"pre_review"`
-	PreMerge  []string `key:"pre_merge"`
+	PreReview []string `key:"pre_review" about:"Shell commands before a review."`
+	PreMerge  []string `key:"pre_merge" about:"Shell commands before a merge."`
 }
 
 // Git says what Liza's own git commands may do.
 type Git struct {
-	Filters []string `key:"filters"`
+	Filters []string `key:"filters" about:"Names of the filters (of .gitattributes: filter=NAME) that may run, such as lfs. No other filter, merge driver or diff driver of a configuration does."`
 }
 
 // Policy says who may do what, and what nobody may.
 type Policy struct {
-	Callers          Names    `key:"callers" is:"admin|user"`
-	UserKinds        []string `key:"user_kinds" is:"code|exec|msg|skill"`
-	AllowSudo        bool     `key:"allow_sudo"`
-	MinFreeMB        int      `key:"min_free_mb" is:"0.."`
-	Push             bool     `key:"push"`
-	ReviewerOtherCLI bool     `key:"reviewer_other_cli"`
-	Deny             []string `key:"deny" is:"regexp"`
-	Allow            []string `key:"allow" is:"regexp"`
+	Callers          Names    `key:"callers" is:"admin|user" about:"Name of a person to admin or user."`
+	UserKinds        []string `key:"user_kinds" is:"code|exec|msg|skill" about:"Kinds of tasks that the plan of a user may have."`
+	AllowSudo        bool     `key:"allow_sudo" about:"Commands may use sudo."`
+	MinFreeMB        int      `key:"min_free_mb" is:"0.." about:"Below this free space no program is started and no worktree made."`
+	Push             bool     `key:"push" about:"Agents may push: else their git refuses it. It stops accidents; it is not a sandbox."`
+	ReviewerOtherCLI bool     `key:"reviewer_other_cli" about:"A review is given only to another program than the one that wrote the work, and to none of the same provider."`
+	Deny             []string `key:"deny" is:"regexp" about:"Commands that no exec task may run (RE2). It stops accidents; it is not a sandbox."`
+	Allow            []string `key:"allow" is:"regexp" about:"Commands that are allowed in spite of the built-in list (RE2)."`
 }
 
 // Notify concerns the webhook (roles-and-knowledge 9.1); no Events = all of them.
 type Notify struct {
-	WebhookURL   string   `key:"webhook_url" is:"url"`
-	SecretEnv    string   `key:"secret_env"`
-	RequireHTTPS bool     `key:"require_https"`
-	AllowHosts   []string `key:"allow_hosts"`
-	Events       []string `key:"events" is:"output|replan|replan_stopped|planning_failed|blocked|question|merge_approval|review_stuck|integration_failed|limit_warning|halted|checkpoint|breaker|goal_completed|goal_aborted|agent_unusable|role_unusable|config_invalid|policy_denied|alert"`
+	WebhookURL   string   `key:"webhook_url" is:"url" about:"Where messages are sent."`
+	SecretEnv    string   `key:"secret_env" about:"Name of the variable that has the key of the signature."`
+	RequireHTTPS bool     `key:"require_https" about:"Only https is allowed."`
+	AllowHosts   []string `key:"allow_hosts" about:"Hosts that are allowed although their address is private."`
+	Events       []string `key:"events" is:"output|replan|replan_stopped|planning_failed|blocked|question|merge_approval|review_stuck|integration_failed|limit_warning|halted|checkpoint|breaker|goal_completed|goal_aborted|agent_unusable|role_unusable|config_invalid|policy_denied|alert" about:"Events that are sent; empty: all."`
 }

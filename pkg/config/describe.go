@@ -1,176 +1,44 @@
 package config
 
-import "strings"
+import (
+	"reflect"
+	"strings"
+)
 
-// descriptions has one sentence for each key; * stands for a name that the project
-// chooses. The schema and specs/configuration.md are made from it.
-var descriptions = map[string]string{
-	"version": "Version of this file's form.",
-
-	"protocol":                             "Defaults of the section config of state.yaml; a key that stands there wins.",
-	"protocol.integration_branch":          "Branch that approved work is merged into.",
-	"protocol.base_ref":                    "Where the integration branch is cut at init; empty: the branch that is checked out.",
-	"protocol.lease_duration":              "How long a claim lives without a heartbeat.",
-	"protocol.lease_grace":                 "What others add to a lease before they act on its end.",
-	"protocol.heartbeat_interval":          "How often leases are extended; at most a third of lease_duration.",
-	"protocol.coder_poll_interval":         "How long a waiting coder's supervisor waits at most; events come first.",
-	"protocol.planner_poll_interval":       "The same for planners.",
-	"protocol.reviewer_poll_interval":      "The same for reviewers.",
-	"protocol.coder_max_wait":              "An idle `liza-agent coder` ends after this; 0: never.",
-	"protocol.planner_max_wait":            "The same for planners.",
-	"protocol.reviewer_max_wait":           "The same for reviewers.",
-	"protocol.lock_timeout":                "How long a command waits for the lock of the state.",
-	"protocol.claim_reserve":               "How long a task is reserved while its worktree is made.",
-	"protocol.reassign_after":              "How long a rejected task is kept for its coder.",
-	"protocol.aging_step":                  "A task gains one step of priority per this waiting time.",
-	"protocol.kill_grace":                  "Time between TERM and KILL.",
-	"protocol.max_handoffs":                "Handoffs per attempt.",
-	"protocol.crash_limit":                 "Crashes within crash_window until a supervisor gives up.",
-	"protocol.crash_window":                "The time in which crashes are counted.",
-	"protocol.planner_retries":             "Launches of the planner per unchanged reason.",
-	"protocol.pre_execution_checkpoint":    "Whether a coder must write down its intent before the first edit.",
-	"protocol.tests_required":              "Changed code needs a changed test, or a waiver with its reason.",
-	"protocol.integration_check_timeout":   "Time for all checks of a merge candidate together.",
-	"protocol.alert_checkpoint_stale":      "Age of a checkpoint at which people are told.",
-	"protocol.alert_checkpoint_stuck":      "Age at which they are told again.",
-	"protocol.alert_checkpoint_abandoned":  "Age at which it counts as abandoned.",
-	"protocol.alert_stalled":               "Silence of a claimed task at which people are told.",
-	"protocol.alert_stale_draft":           "Age of a draft at which people are told.",
-	"protocol.alert_orphaned_rejected":     "Age of a rejected task that nobody takes up at which people are told.",
-	"protocol.alert_pause_stale":           "Age of a pause at which people are told.",
-	"protocol.alert_pause_forgotten":       "Age at which a pause counts as forgotten.",
-	"orchestration":                        "How `liza run` works.",
-	"orchestration.max_concurrent_agents":  "Programs that `liza run` lets run at one time. Not set: the options --planners, --coders and --reviewers raise it to their sum.",
-	"orchestration.agent_timeout_minutes":  "Above 0: sets limits.timeout_minutes of planner and coder.",
-	"orchestration.poll_interval_seconds":  "Above 0: sets the three poll intervals.",
-	"agents":                               "Agent programs; the name of a program of the project, or of a built-in one to change, has a map of its own.",
-	"agents.default":                       "The program that runs when a role names no other.",
-	"agents.fallback":                      "Programs that are tried in order while one waits for its quota, each with its own default model; or a map of role (or kind of agent) to such a list.",
-	"agents.*":                             "A program of the project, or what it changes of a built-in one.",
-	"models":                               "Model per role or kind, as MODEL or PROGRAM:MODEL; empty: the next more general one, at last the program's own.",
-	"models.default":                       "Model of all that name no other.",
-	"models.planner":                       "Model of planners.",
-	"models.coder":                         "Model of coders.",
-	"models.code_reviewer":                 "Model of code reviewers.",
-	"models.messenger":                     "Model of messengers.",
-	"models.summarizer":                    "Model of summarizers.",
-	"roles":                                "Which role a run has.",
-	"roles.default":                        "Role of a coder when the type of the task has none.",
-	"roles.type_mapping":                   "Type of task to role; an empty value removes an entry.",
-	"roles.by_kind":                        "Role of the other kinds of agents.",
-	"context":                              "What prompts are made of.",
-	"context.max_chars":                    "Bytes of a whole prompt.",
-	"context.custom_instructions":          "Text for every prompt; .liza/instructions.md is added to it.",
-	"context.excluded_paths":               "Paths that no prompt names: a plain name excludes every path with that part, others are globs with **.",
-	"context.relevant_files_limit":         "Files that are named to a coder at most.",
-	"context.prior_attempts":               "Earlier attempts that a coder is told of at most.",
-	"context.messages":                     "Messages of the conversation that are told at most.",
-	"plan":                                 "What a plan must have.",
-	"plan.final_msg":                       "A plan must end with a message to the user; append adds one.",
-	"plan.human_review":                    "What a planner creates stays a draft until a person finalizes it.",
-	"exit":                                 "The exit command of agents.",
-	"exit.strict":                          "Nothing but the JSON object may be printed.",
-	"review":                               "The gate between a submission and its merge.",
-	"review.mode":                          "Empty: a reviewer's approval merges. strict, normal: a person releases. yolo: nobody has to. disabled: no reviewer, a person decides.",
-	"review.auto_merge":                    "In mode normal: merge without a person when there is no error.",
-	"review.baseline":                      "Run a check that failed on the base of the work too: what fails there does not count against the change.",
-	"review.skip_agent_on_error":           "Reject by the checks alone, without starting a reviewer.",
-	"review.test_paths":                    "Further globs of files that count as tests.",
-	"review.user_facing_paths":             "Globs of files whose change asks for an end-to-end test.",
-	"review.e2e_paths":                     "Globs of files that are end-to-end tests.",
-	"review.checks":                        "Deterministic checks of the submitted commit, by name.",
-	"review.checks.*.enabled":              "Whether the check runs.",
-	"review.checks.*.severity":             "How grave its findings are; empty: the check's own.",
-	"review.checks.*.command":              "Shell command in the place of the detected one.",
-	"limits":                               "Bounds of work; 0 is no limit.",
-	"limits.max_iterations":                "Iterations of one coder on one task.",
-	"limits.max_agent_runs":                "Runs of agents for one task.",
-	"limits.max_review_cycles":             "Rejections until a task is blocked.",
-	"limits.max_review_retries":            "Further reviews after one that failed.",
-	"limits.max_plan_retries":              "RETRY of a planner until it waits for a person.",
-	"limits.max_replan_depth":              "Plans in one chain.",
-	"limits.max_parse_retries":             "Times that an answer is asked for again that could not be read.",
-	"limits.task_crashes":                  "Crashes of the agent program in a row until a task is blocked.",
-	"limits.on_review_depth":               "What follows the last rejection: a person decides, or output that is no code is accepted.",
-	"limits.cost_cents":                    "Cost of one task.",
-	"limits.time_minutes":                  "Time of agents at work on one task.",
-	"limits.tokens":                        "Tokens of one task.",
-	"limits.sprint_cost_cents":             "Cost of a sprint.",
-	"limits.sprint_time_minutes":           "Time of agents at work in a sprint.",
-	"limits.sprint_tokens":                 "Tokens of a sprint.",
-	"limits.day_cost_cents":                "Cost of a UTC day.",
-	"limits.timeout_minutes":               "Time of one run, by kind.",
-	"limits.timeout_minutes.planner":       "Time of one run of a planner.",
-	"limits.timeout_minutes.coder":         "Time of one run of a coder.",
-	"limits.timeout_minutes.code_reviewer": "Time of one run of a code reviewer.",
-	"limits.timeout_minutes.messenger":     "Time of one run of a messenger.",
-	"limits.timeout_minutes.summarizer":    "Time of one run of a summarizer.",
-	"limits.stall_minutes":                 "Time without output, change of state and change in the worktree until a run is stopped.",
-	"limits.exec_timeout_seconds":          "Time of an exec or skill task that names none.",
-	"limits.check_timeout_seconds":         "Time of one review check, and of one setup command.",
-	"limits.max_output_bytes":              "Output of an exec or skill task that is kept.",
-	"limits.max_plan_tasks":                "Tasks of one plan.",
-	"limits.max_facts":                     "Facts until the summarizer makes fewer of them.",
-	"limits.summarize_threshold":           "Entries until the summarizer shortens them.",
-	"limits.warn_percent":                  "Part of a limit at which people are warned.",
-	"prices":                               "Price of a model, by a part of PROGRAM:MODEL, the longest one counts: {in, out} in USD per million tokens; for programs that report tokens only.",
-	"prices.*.in":                          "USD per million tokens read.",
-	"prices.*.out":                         "USD per million tokens written.",
-	"facts":                                "Lasting facts about the project.",
-	"facts.review":                         "What a reviewer learned waits for a person.",
-	"messenger":                            "Who writes texts for people.",
-	"messenger.mode":                       "llm: the messenger. verbatim: the planner's words as they are.",
-	"history":                              "The record of prompts and answers.",
-	"history.max_mb":                       "Size of a history file at which a new one is begun.",
-	"history.retention_days":               "Age at which `liza gc` removes the history of finished tasks; 0: never.",
-	"secrets":                              "Secrets of a plan.",
-	"secrets.store":                        "In files below .liza/secrets, or in memory only.",
-	"exec":                                 "Tasks of kind exec.",
-	"exec.env_allow":                       "Further variables of the environment that commands get.",
-	"exec.rerun_after_crash":               "A command whose supervisor died is run again.",
-	"worktree":                             "Worktrees of tasks.",
-	"worktree.setup":                       "Shell commands that run in every new worktree.",
-	"integration":                          "The merge.",
-	"integration.checks":                   "Shell commands that run on the merge candidate before the branch moves; empty: scripts/integration-test.sh, if there is one.",
-	"git":                                  "Git, as Liza itself runs it.",
-	"git.filters":                          "Names of the filters (of .gitattributes: filter=NAME) that may run, such as lfs. No other filter, merge driver or diff driver of a configuration does.",
-
-	"hooks":                     "Commands of the project.",
-	"hooks.pre_review":          "Shell commands before a review.",
-	"hooks.pre_merge":           "Shell commands before a merge.",
-	"policy":                    "Who may do what, and what nobody may.",
-	"policy.callers":            "Name of a person to admin or user.",
-	"policy.user_kinds":         "Kinds of tasks that the plan of a user may have.",
-	"policy.allow_sudo":         "Commands may use sudo.",
-	"policy.min_free_mb":        "Below this free space no program is started and no worktree made.",
-	"policy.push":               "Agents may push: else their git refuses it. It stops accidents; it is not a sandbox.",
-	"policy.reviewer_other_cli": "A review is given only to another program than the one that wrote the work, and to none of the same provider.",
-	"policy.deny":               "Commands that no exec task may run (RE2). It stops accidents; it is not a sandbox.",
-	"policy.allow":              "Commands that are allowed in spite of the built-in list (RE2).",
-	"notify":                    "Messages to people.",
-	"notify.webhook_url":        "Where messages are sent.",
-	"notify.secret_env":         "Name of the variable that has the key of the signature.",
-	"notify.require_https":      "Only https is allowed.",
-	"notify.allow_hosts":        "Hosts that are allowed although their address is private.",
-	"notify.events":             "Events that are sent; empty: all.",
+// modelOf describes the entries of the map models that there always are.
+var modelOf = map[string]string{
+	"default": "all that name no other", "planner": "planners", "coder": "coders", "code_reviewer": "code reviewers",
+	"messenger": "messengers", "summarizer": "summarizers",
 }
 
-// Describe is one sentence about a key, "" when there is none.
+// Describe is one sentence about a key, "" when there is none: what the tag about of its
+// field says, and of an entry of a map of names what that of the map says.
 func Describe(key string) string {
-	if text, ok := descriptions[key]; ok {
-		return text
+	if name, ok := strings.CutPrefix(key, "models."); ok && modelOf[name] != "" {
+		return "Model of " + modelOf[name] + "."
 	}
+	t, about := reflect.TypeFor[Config](), ""
 	parts := strings.Split(key, ".")
-	for i := range parts { // one part may be a name of the project
-		kept := parts[i]
-		parts[i] = "*"
-		text, ok := descriptions[strings.Join(parts, ".")]
-		if parts[i] = kept; ok {
-			return text
+	for i, part := range parts {
+		if t.Kind() == reflect.Map {
+			if t = t.Elem(); t.Kind() == reflect.String && i == len(parts)-1 {
+				return about
+			}
+			about = ""
+			continue
 		}
+		if t.Kind() != reflect.Struct {
+			return ""
+		}
+		f, ok := fieldOf(t, part)
+		if !ok {
+			if f, ok = fieldOf(t, "*"); !ok {
+				return ""
+			}
+			t, about = f.Type.Elem(), f.Tag.Get("about")
+			continue
+		}
+		t, about = f.Type, f.Tag.Get("about")
 	}
-	if up := parent(key); up == "models" || up == "roles.type_mapping" || up == "roles.by_kind" || up == "policy.callers" {
-		return descriptions[up]
-	}
-	return ""
+	return about
 }
