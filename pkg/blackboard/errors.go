@@ -32,6 +32,14 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
+// Advice is the refusal with the command that helps, as an agent is told.
+func (r *Refusal) Advice() string {
+	if r.Next == "" {
+		return r.Message
+	}
+	return r.Message + " (next: " + r.Next + ")"
+}
+
 // Refuse is a refusal by no guard of the state: of what a command was given, or of what was found elsewhere.
 func Refuse(exit Exit, next, format string, args ...any) error {
 	return refuse("", exit, next, format, args...)

@@ -35,34 +35,46 @@ func Text(output string) string {
 // ErrMissing says that there is nothing that looks like an exit command.
 var ErrMissing = errors.New("no exit command found")
 
-// Parse finds the exit command in the output of an agent of that kind
+// An Answer is what the output of an agent program says. It is read once, when the program has ended.
+type Answer struct {
+	Exit     *Exit // nil: Problem says why
+	Problem  error // ErrMissing, ErrNoReview, or what is wrong with the exit command
+	Multiple bool  // there were several valid ones; the last one counts
+}
+
+// Read finds the exit command in the output of an agent of that kind
 // (roles-and-knowledge 4.2): the object with a key "action" that ends the answer. One that is
-// followed by more text was quoted, or taken back: it does not count. multiple reports whether
-// there were several valid ones.
-func Parse(output, kind string, strict bool) (exit *Exit, multiple bool, err error) {
+// followed by more text was quoted, or taken back: it does not count. With strict nothing may
+// stand around it.
+func Read(output, kind string, strict bool) Answer {
 	output = Text(output)
 	if strict {
-		e, err := decodeExit([]byte(strings.TrimSpace(output)), kind)
-		return e, false, err
+		exit, err := decodeExit([]byte(strings.TrimSpace(output)), kind)
+		if err != nil {
+			return Answer{Problem: err}
+		}
+		return Answer{Exit: exit}
 	}
 	found := objects(output)
 	if len(found) == 0 {
-		return nil, false, ErrMissing
+		return Answer{Problem: ErrMissing}
 	}
+	var a Answer
 	valid := 0
 	for _, c := range found {
-		if exit, err = decodeExit(c, kind); err == nil {
+		if a.Exit, a.Problem = decodeExit(c, kind); a.Problem == nil {
 			valid++
 		}
 	}
-	if err != nil {
-		return nil, false, err
+	if a.Problem != nil {
+		return Answer{Problem: a.Problem}
 	}
 	last := string(found[len(found)-1])
 	if !nothingSaid(output[strings.LastIndex(output, last)+len(last):]) {
-		return nil, false, errNotLast
+		return Answer{Problem: errNotLast}
 	}
-	return exit, valid > 1, nil
+	a.Multiple = valid > 1
+	return a
 }
 
 // nothingSaid reports whether no words follow the exit command: white space, the end of a code

@@ -2,8 +2,6 @@ package exitcmd_test
 
 import (
 	"testing"
-
-	"liza/pkg/exitcmd"
 )
 
 // What ends the answer is its last word: an exit command that is quoted, or taken back, does
@@ -28,7 +26,7 @@ func TestOnlyTheExitCommandThatEndsTheAnswerCounts(t *testing.T) {
 		{"the beginning of another after it", done + "\n{\"action\":\"RETRY\",\"evidence_files\":[", "", false},
 		{"the last one is broken", done + "\n{\"action\":\"COMPLETED\"}", "", false},
 	} {
-		exit, multiple, err := exitcmd.Parse(c.output, "coder", false)
+		exit, multiple, err := parse(c.output, "coder", false)
 		got := ""
 		if exit != nil {
 			got = exit.Action

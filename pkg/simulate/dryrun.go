@@ -53,7 +53,7 @@ func RehearsePoststep(ctx context.Context, desk *verb.Desk, in PoststepInput) (P
 	if err != nil {
 		return out, err
 	}
-	run := verb.Run{Kind: string(in.Kind), Task: in.Task, Output: in.Response, Strict: d.Config().Exit.Strict}
+	run := verb.Run{Kind: string(in.Kind), Task: in.Task, Answer: d.answer(in)}
 	if in.Kind == role.Planner {
 		run.Task = ""
 	}
@@ -129,7 +129,7 @@ func (d simulator) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal
 // rehearseAnswer is Apply on the copy. What lies outside of the board is left out: a
 // planner's checkpoint, and the worktree that a claim would make.
 func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run verb.Run, out *Poststepped) (verb.Outcome, error) {
-	exit, _, problem := exitcmd.Parse(run.Output, run.Kind, run.Strict)
+	exit, problem := run.Answer.Exit, run.Answer.Problem
 	if in.Kind == role.Planner && (exit == nil || exit.Action == exitcmd.Stuck) {
 		out.StatusAfter = blackboard.AtCheckpoint
 		if exit == nil {
@@ -167,7 +167,7 @@ func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *e
 		return out, err
 	}
 	t := s.Task(in.Task)
-	d.KeepInside(ctx, verb.Run{Task: t.ID}, exit)
+	d.KeepInside(ctx, t.ID, exit)
 	facts := blackboard.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, TestGateExempt: true}
 	if d.WorktreeOf(ctx, t.ID) != "" {
 		if facts, err = d.SubmissionFacts(ctx, s, t, ""); err != nil {
@@ -187,12 +187,11 @@ func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *e
 		s.Task(in.Task).LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
 		return nil
 	})
-	if again := verb.GuardProblem(err); again != "" {
-		out.Effect, out.Problem = verb.Reask, again
-		return out, nil
+	if err != nil {
+		return out.OrReask(err)
 	}
 	out.Status = done.Status
-	return out, err
+	return out, nil
 }
 
 // emptyCommit stands for a commit that a rehearsal does not make.

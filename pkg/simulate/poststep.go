@@ -78,15 +78,19 @@ func Poststep(ctx context.Context, desk *verb.Desk, in PoststepInput) (Poststepp
 
 // evidenceOf are the files that an answer names, those in the workspace.
 func (d simulator) evidenceOf(in PoststepInput) []string {
-	exit, _, err := exitcmd.Parse(in.Response, string(in.Kind), d.Config().Exit.Strict)
+	exit := d.answer(in).Exit
 	task := in.Task
 	if in.Kind == role.Planner {
 		task = ""
 	}
-	if err != nil {
+	if exit == nil {
 		return []string{}
 	}
 	return d.Inside(task, exit.EvidenceFiles)
+}
+
+func (d simulator) answer(in PoststepInput) exitcmd.Answer {
+	return exitcmd.Read(in.Response, string(in.Kind), d.Config().Exit.Strict)
 }
 
 // standing is the task, or for a planner the sprint, before a simulated run.
@@ -212,7 +216,7 @@ func (d simulator) simulate(ctx context.Context, in PoststepInput, from standing
 	if err := d.endSimulated(ctx, in, task); err != nil {
 		return err
 	}
-	r := verb.Run{Kind: string(in.Kind), Task: task, Before: mark, Output: in.Response, Strict: d.Config().Exit.Strict}
+	r := verb.Run{Kind: string(in.Kind), Task: task, Before: mark, Answer: d.answer(in)}
 	o, err := d.Apply(ctx, r)
 	if err == nil && o.Effect == verb.Reask {
 		out.Problem = o.Problem
@@ -232,7 +236,7 @@ func (d simulator) endSimulated(ctx context.Context, in PoststepInput, task stri
 	free := blackboard.Amount(0)
 	rr := blackboard.RunResult{Task: task, Cost: &free}
 	rr.Attempt = blackboard.Attempt{Kind: string(in.Kind), Outcome: "finished", CostCents: &free, Commit: d.commitOf(ctx, task)}
-	if exit, _, err := exitcmd.Parse(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
+	if exit := d.answer(in).Exit; exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: d.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(d.Now())}
 	}
@@ -262,7 +266,7 @@ func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from s
 	if out.Problem != "" {
 		x.Response.Status = history.Failed
 	}
-	if exit, _, err := exitcmd.Parse(in.Response, string(in.Kind), d.Config().Exit.Strict); err == nil {
+	if exit := d.answer(in).Exit; exit != nil {
 		x.Response.Actions, x.Response.EvidenceFiles, x.Response.Summary = []string{exit.Action}, exit.EvidenceFiles, exit.Summary
 	}
 	if out.Sequence, err = d.Interactions(in.Task).Append(ctx, x); err != nil {

@@ -137,7 +137,8 @@ func recordedKind(in history.Interaction) (role.Kind, string) {
 
 // noReplay says why the outcome of an interaction does not follow from its answer.
 func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
-	exit, _, problem := exitcmd.Parse(in.Response.RawResponse, string(kind), r.desk.Config().Exit.Strict)
+	said := exitcmd.Read(in.Response.RawResponse, string(kind), r.desk.Config().Exit.Strict)
+	exit, problem := said.Exit, said.Problem
 	foreign := in.Liza == history.RunFacts{} || in.Liza.Effect == "" && in.Liza.Outcome == ""
 	switch {
 	case in.Liza.Event != "":

@@ -26,7 +26,7 @@ func (s *Supervisor) around(ctx context.Context) git.Surroundings {
 // tellChanges tells what changed outside of the worktree while a run was under way: with an alert and a line of the
 // journal that name all runs of that time, since nobody can say which of them, or which person, it was. Nothing is put
 // back but that tips which a ref left behind are kept in the attic.
-func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, task string) {
+func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r *run, task string) {
 	if before == nil {
 		return
 	}
@@ -53,7 +53,7 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, t
 	text := fmt.Sprintf("during the run of %s: %s", s.underWay(st, task), strings.Join(changes, "; "))
 	s.warn(task, "outside of its worktree, %s", text)
 	if s.Desk.Notice != nil {
-		s.Desk.Notice(CheckoutChanged, s.last.mark, text)
+		s.Desk.Notice(CheckoutChanged, r.mark, text)
 	}
 	err = s.Desk.Update(ctx, "changes", func(st *blackboard.State, _ blackboard.Actor) error {
 		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Desk.Now()), Agent: s.ID, Action: "checkout_changed", Task: task,

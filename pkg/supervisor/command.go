@@ -54,9 +54,9 @@ func refused(format string, args ...any) jobEnd {
 	return jobEnd{code: -1, why: fmt.Sprintf(format, args...)}
 }
 
-// run runs a job in the worktree of a task (roles-and-knowledge 9.3, 9.4). Only what ends the
+// runJob runs a job in the worktree of a task (roles-and-knowledge 9.3, 9.4). Only what ends the
 // work is an error.
-func (s *Supervisor) run(ctx context.Context, st *blackboard.State, t *blackboard.Task, j job) (jobEnd, error) {
+func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) (jobEnd, error) {
 	if why := s.Desk.MayStart(st, t, j.kind); why != "" {
 		return refused("%s", why), nil
 	}
@@ -76,8 +76,8 @@ func (s *Supervisor) run(ctx context.Context, st *blackboard.State, t *blackboar
 	defer os.RemoveAll(tmp)
 	c.Env = append(c.Env, "TMPDIR="+tmp)
 	c.Holds, c.Started = lock, func(pid int) { noteRun(lock, pid) }
-	s.current = s.recordJob(ctx, st, t, j)
-	defer s.closeRecord(ctx, nil)
+	x := s.recordJob(ctx, u, st, t, j)
+	defer s.closeRun(ctx, x, nil)
 	began, before := time.Now(), size(c.Log)
 	r := c.Run(ctx)
 	if ctx.Err() != nil {
@@ -97,8 +97,8 @@ func (s *Supervisor) run(ctx context.Context, st *blackboard.State, t *blackboar
 	case r.ExitCode != 0:
 		end.why = fmt.Sprintf("it ended with exit code %d", r.ExitCode)
 	}
-	s.current.ended(agent.Result{Outcome: agent.Finished, Final: end.text, ExitCode: end.code, Error: end.why, Seconds: time.Since(began).Seconds()})
-	s.current.outcome(verb.Outcome{Effect: verb.Applied, Problem: end.why})
+	x.record.result = &agent.Result{Outcome: agent.Finished, Final: end.text, ExitCode: end.code, Error: end.why, Seconds: time.Since(began).Seconds()}
+	x.outcome(verb.Outcome{Effect: verb.Applied, Problem: end.why})
 	return end, nil
 }
 
@@ -281,7 +281,7 @@ func stopFormer(f *os.File, kill bool) {
 
 // recordJob puts the beginning of a job into the history of its task: a supervisor that is
 // killed leaves it open, and the next one closes it as failed.
-func (s *Supervisor) recordJob(ctx context.Context, st *blackboard.State, t *blackboard.Task, j job) *recording {
+func (s *Supervisor) recordJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) *run {
 	text := j.command
 	if j.kind == "skill" {
 		args, err := json.Marshal(j.args)
@@ -289,9 +289,11 @@ func (s *Supervisor) recordJob(ctx context.Context, st *blackboard.State, t *bla
 			text = fmt.Sprintf("%s %s", j.skill, args)
 		}
 	}
-	b := briefing{role: role.Resolved{Role: &role.Role{Name: j.kind}}, program: j.kind}
-	b.Text = text
-	return s.record(ctx, st, j.kind, t.ID, t.ID, b, verb.RunMark(s.generation(st), st.NextRun(s.ID)), "")
+	x := &run{brief: briefing{role: role.Resolved{Role: &role.Role{Name: j.kind, Kind: role.Kind(j.kind)}}, program: j.kind},
+		mark: verb.RunMark(s.generation(st), st.NextRun(s.ID))}
+	x.brief.Text = text
+	x.record = s.record(ctx, st, u, x, t.ID, t.ID, "")
+	return x
 }
 
 func size(path string) int64 {

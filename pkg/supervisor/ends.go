@@ -19,80 +19,91 @@ const closedByPerson = "the program was closed before the work was handed in"
 
 // askAgain starts the program again with its broken answer, up to max_parse_retries; then
 // the unit is stuck (protocol 13.3.1).
-func (s *Supervisor) askAgain(ctx context.Context, u *unit, r agent.Result, problem string) (bool, time.Duration, error) {
-	if u.reasks < s.Desk.Config().Limits.MaxParseRetries {
-		u.reasks++
-		u.reask, u.talk, u.with = &reask{broken: r.Final, problem: problem}, s.last.talk, s.last.program
+func (s *Supervisor) askAgain(ctx context.Context, u *unit, r *run, problem string) (next, error) {
+	if u.mayReask(s.Desk.Config().Limits.MaxParseRetries) {
+		u.askedFor(r, problem)
 		s.warn(u.task, "asks again (%d): %s", u.reasks, problem)
-		return true, 0, nil
+		return next{again: true}, nil
 	}
 	_, err := s.Desk.Unanswered(ctx, verb.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
 	s.warn(u.task, "stuck: invalid exit command: %s", problem)
-	return false, 0, err
+	return next{}, err
+}
+
+// mayReask reports whether a broken answer may be asked for once more.
+func (u *unit) mayReask(most int) bool { return u.reasks < most }
+
+// askedFor lets the next run ask for the answer again, in the same conversation.
+func (u *unit) askedFor(r *run, problem string) {
+	u.reasks++
+	u.reask, u.talk, u.with = &reask{broken: r.result.Final, problem: problem}, r.talk, r.program()
 }
 
 // asked puts the question of a program that waited for somebody to answer on the board.
-func (s *Supervisor) asked(ctx context.Context, task string, r agent.Result) (verb.Outcome, error) {
-	q := verb.Prompted{Type: r.Question.Type, Text: r.Question.Text, Options: r.Question.Options}
+func (s *Supervisor) asked(ctx context.Context, task string, r *run) (verb.Outcome, error) {
+	asks := r.result.Question
+	q := verb.Prompted{Type: asks.Type, Text: asks.Text, Options: asks.Options}
 	out, err := s.Desk.Asked(ctx, verb.Run{Kind: string(s.Role), Task: task}, q)
 	if err == nil {
-		s.current.outcome(out)
-		s.warn(task, "%s", r.Error)
+		r.outcome(out)
+		s.warn(task, "%s", r.result.Error)
 	}
 	return out, err
 }
 
 // timedOut records a run that was stopped at its limits: once it is repeated, then the
 // claim is given back.
-func (s *Supervisor) timedOut(ctx context.Context, u *unit, r agent.Result) (bool, time.Duration, error) {
+func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error) {
+	r := x.result
 	s.warn(u.task, "%s: %s", r.Outcome, r.Error)
 	if s.Role == blackboard.RoleReviewer {
 		_, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: "stuck", What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
-		return false, afterTimeout, err
+		return next{wait: afterTimeout}, err
 	}
 	limited, err := s.Desk.RunFailed(ctx, u.task, string(r.Outcome), r.Error)
 	if err != nil || limited {
-		return false, 0, err
+		return next{}, err
 	}
 	if u.timeouts++; u.timeouts >= 2 {
-		return false, 0, s.letGo(ctx, u, string(r.Outcome)+" twice in a row")
+		return next{}, s.letGo(ctx, u, string(r.Outcome)+" twice in a row")
 	}
-	return true, afterTimeout, nil
+	return next{again: true, wait: afterTimeout}, nil
 }
 
 // crashed records a crash; too many within the window end the supervisor.
-func (s *Supervisor) crashed(ctx context.Context, u *unit, r agent.Result) (bool, time.Duration, error) {
+func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error) {
+	r := x.result
 	u.crashes++
 	what := "crashed: " + r.Error
 	s.warn(u.task, "%s", what)
 	if s.Role == blackboard.RoleReviewer { // a review that failed is counted and given back
 		if _, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: "stuck", What: "failed", Reason: what}); err != nil {
-			return false, 0, err
+			return next{}, err
 		}
 		if s.tooManyCrashes(ctx) {
-			return false, 0, s.stopForCrashes(u, what)
+			return next{}, stopForCrashes(u, x, what)
 		}
 		s.crashes++
-		return false, s.policy.CrashWait(s.crashes), nil
+		return next{wait: s.policy.CrashWait(s.crashes)}, nil
 	}
 	blocked, err := s.Desk.RunFailed(ctx, u.task, "crashed", r.Error, lastWords(r.Tail)...)
 	if err != nil {
-		return false, 0, err
+		return next{}, err
 	}
 	if blocked {
 		s.warn(u.task, "blocked: its program crashed as often as limits.task_crashes allows")
 		if s.tooManyCrashes(ctx) {
-			err = s.stopForCrashes(u, what)
+			err = stopForCrashes(u, x, what)
 		}
-		return false, 0, err
+		return next{}, err
 	}
 	if s.tooManyCrashes(ctx) {
 		if err := s.letGo(ctx, u, what); err != nil {
-			return false, 0, err
+			return next{}, err
 		}
-		return false, 0, s.stopForCrashes(u, what)
+		return next{}, stopForCrashes(u, x, what)
 	}
-	return true, s.policy.CrashWait(u.crashes), nil
+	return next{again: true, wait: s.policy.CrashWait(u.crashes)}, nil
 }
 
 // lastWords are the last lines of a program for people, who read them with a reason.
@@ -131,8 +142,8 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 }
 
 // stopForCrashes is the give-up after too many crashes.
-func (s *Supervisor) stopForCrashes(u *unit, what string) error {
-	g := &GaveUp{Task: u.task, Why: "its program ended too often: " + what, Next: "liza show " + u.task, Extra: map[string]any{"program": s.last.program, "run": s.last.mark}}
+func stopForCrashes(u *unit, r *run, what string) error {
+	g := &GaveUp{Task: u.task, Why: "its program ended too often: " + what, Next: "liza show " + u.task, Extra: map[string]any{"program": r.program(), "run": r.mark}}
 	if u.task == "" {
 		g.Next = "liza doctor"
 	}

@@ -15,13 +15,13 @@ import (
 // runCommand performs an exec or skill task in its worktree, or, after a rejection, the items
 // that the reviewer asked for (roles-and-knowledge 5.7). Without writes, what is changed there
 // is thrown away; with writes it is committed and reviewed like code.
-func (s *Supervisor) runCommand(ctx context.Context, st *blackboard.State, t *blackboard.Task) error {
+func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) error {
 	if why := s.afterCrash(t); why != "" {
 		return s.blockCommand(ctx, t, why, jobEnd{}, nil)
 	}
-	end, items, err := s.runItems(ctx, st, t)
+	end, items, err := s.runItems(ctx, u, st, t)
 	if err == nil && !items {
-		end, err = s.run(ctx, st, t, jobOf(t))
+		end, err = s.runJob(ctx, u, st, t, jobOf(t))
 	}
 	if err != nil || ctx.Err() != nil {
 		return s.unlessEnded(ctx, err) // whoever ended it decides what becomes of the claim
@@ -80,14 +80,14 @@ func (s *Supervisor) afterCrash(t *blackboard.Task) string {
 
 // runItems runs the items of a rejection that are no code, in order, up to the first that
 // fails. What each gave is stored in it. any tells whether there was one.
-func (s *Supervisor) runItems(ctx context.Context, st *blackboard.State, t *blackboard.Task) (end jobEnd, any bool, err error) {
+func (s *Supervisor) runItems(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (end jobEnd, any bool, err error) {
 	var said []string
 	for _, f := range t.Fixes {
 		if f == nil || f.Done || f.Kind == "" || f.Kind == "code" {
 			continue
 		}
 		any = true
-		if end, err = s.runItem(ctx, st, t, f); err != nil || ctx.Err() != nil {
+		if end, err = s.runItem(ctx, u, st, t, f); err != nil || ctx.Err() != nil {
 			return end, any, err
 		}
 		said = append(said, fmt.Sprintf("item %d, exit code %d: %s", f.N, end.code, end.text))
@@ -102,17 +102,17 @@ func (s *Supervisor) runItems(ctx context.Context, st *blackboard.State, t *blac
 	return end, any, nil
 }
 
-func (s *Supervisor) runItem(ctx context.Context, st *blackboard.State, t *blackboard.Task, f *blackboard.Fix) (jobEnd, error) {
+func (s *Supervisor) runItem(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, f *blackboard.Fix) (jobEnd, error) {
 	s.say(t.ID, "item %d of the rejection: %s %s", f.N, f.Kind, cmp.Or(f.Skill, prose.FirstLine(f.Detail)))
 	if f.Kind != "msg" {
-		return s.run(ctx, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
+		return s.runJob(ctx, u, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
 	}
 	if why := s.Desk.MayStart(st, t, "msg"); why != "" {
 		return refused("%s", why), nil
 	}
 	asked := *t
 	asked.Description = f.Detail
-	text, _, err := s.writeMessage(ctx, &unit{task: t.ID}, st, &asked)
+	text, _, err := s.writeMessage(ctx, u, st, &asked)
 	end := jobEnd{text: text, ran: true}
 	if text == "" && err == nil {
 		end.code, end.why = 1, "the messenger gave no text"
@@ -127,7 +127,7 @@ func (s *Supervisor) runFixesOnce(ctx context.Context, u *unit, st *blackboard.S
 		return st, t, nil
 	}
 	u.fixed = true
-	_, any, err := s.runItems(ctx, st, t)
+	_, any, err := s.runItems(ctx, u, st, t)
 	if err != nil || ctx.Err() != nil {
 		return st, nil, s.unlessEnded(ctx, err)
 	}

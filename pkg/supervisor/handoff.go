@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
@@ -20,14 +19,14 @@ const (
 
 // contextFull goes on with a new run on the same claim (protocol 13.7). What the agent
 // handed off itself stands; else the supervisor tells what it can see.
-func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Task, m verb.Mark, r agent.Result) (bool, time.Duration, error) {
-	if !handedOff(t, m) {
-		if _, err := s.Desk.Handoff(ctx, u.task, s.handoffOf(ctx, t, r)); err != nil {
-			return false, 0, err
+func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Task, r *run) (next, error) {
+	if !handedOff(t, r.before) {
+		if _, err := s.Desk.Handoff(ctx, u.task, s.handoffOf(ctx, t, r.result)); err != nil {
+			return next{}, err
 		}
 	}
 	s.say(u.task, "context full; a new run goes on")
-	return true, 0, nil
+	return next{again: true}, nil
 }
 
 // handedOff tells whether the agent of the run that began at m has left a handoff.

@@ -5,25 +5,23 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
-	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
 	"liza/pkg/role"
 	"liza/pkg/verb"
 )
 
 // runKind performs a task of another kind than code for its coder (protocol 4.5).
-func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (bool, time.Duration, error) {
+func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (next, error) {
 	if why := s.Desk.MayStart(st, t, t.KindOf()); why != "" {
 		_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: why, Questions: []string{"May the task be done for this caller, or should it be done another way?"}})
 		s.warn(t.ID, "blocked: %s", why)
-		return false, 0, err
+		return next{}, err
 	}
 	if t.KindOf() != "msg" {
-		return false, 0, s.runCommand(ctx, st, t)
+		return next{}, s.runCommand(ctx, u, st, t)
 	}
 	if s.Desk.Config().Messenger.Mode != "verbatim" {
 		t = sentBack(t)
@@ -50,8 +48,8 @@ func sentBack(t *blackboard.Task) *blackboard.Task {
 const maxOutput = 2000
 
 // runMessage lets the messenger write the text, and hands it in.
-func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (bool, time.Duration, error) {
-	var r *agent.Result
+func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (next, error) {
+	var r *run
 	var err error
 	text := ""
 	if t.ReviewCyclesTotal == 0 { // what a reviewer has rejected is not said again
@@ -62,20 +60,20 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 	}
 	switch {
 	case err != nil || errors.Is(context.Cause(ctx), errLost):
-		return false, 0, err
+		return next{}, err
 	case text == "" && r != nil:
-		return s.noMessage(context.WithoutCancel(ctx), ctx, u, *r)
+		return s.noMessage(context.WithoutCancel(ctx), ctx, u, r)
 	}
 	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(text, 0, ""), prose.FirstLine(text))
 	if err == nil {
 		s.say(t.ID, "%s: %s", done.Status, prose.FirstLine(text))
 	}
-	return false, 0, err
+	return next{}, err
 }
 
 // writeMessage lets the messenger write the text. It has no id, no token and no verbs. r is the
 // run of its program, if there was one.
-func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (text string, r *agent.Result, err error) {
+func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (text string, r *run, err error) {
 	if s.Desk.Config().Messenger.Mode == "verbatim" {
 		return s.Desk.Mask(strings.TrimSpace(t.Description)), nil, nil
 	}
@@ -83,39 +81,38 @@ func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.S
 	if err != nil {
 		return "", nil, err
 	}
-	adapter, err := s.Adapter(p.program)
-	if err != nil {
+	if _, err := s.Adapter(p.program); err != nil {
 		return "", nil, s.cannotStart(ctx, u, err)
 	}
 	root := s.Desk.Project.Root
-	run, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Worktree: root, Prompt: p.Text, Model: p.model, Role: string(role.Messenger), TaskID: t.ID}, p, st, t.ID, t.ID)
-	defer s.closeRecord(ctx, nil)
+	r, err = s.launch(ctx, agent.Spec{Dir: root, Worktree: root, Role: string(role.Messenger), TaskID: t.ID}, p, st, u, t.ID)
+	defer s.closeRun(ctx, r, nil)
 	if err != nil || errors.Is(context.Cause(ctx), errLost) {
 		return "", nil, err
 	}
-	if text = s.messageOf(run); text != "" {
-		s.current.outcome(verb.Outcome{Effect: verb.Applied})
+	if text = messageOf(r); text != "" {
+		r.outcome(verb.Outcome{Effect: verb.Applied})
 	}
-	return text, &run, nil
+	return text, r, nil
 }
 
 // noMessage says what becomes of a message whose writer gave no text.
-func (s *Supervisor) noMessage(ctx, life context.Context, u *unit, r agent.Result) (bool, time.Duration, error) {
+func (s *Supervisor) noMessage(ctx, life context.Context, u *unit, r *run) (next, error) {
 	switch {
-	case r.Outcome == agent.Killed && life.Err() != nil:
-		return false, 0, nil // the caller sees why and releases
-	case r.Outcome == agent.Killed && s.last.over != nil:
-		return false, 0, s.stopForLimit(ctx, u, s.last.over)
+	case r.result.Outcome == agent.Killed && life.Err() != nil:
+		return next{}, nil // the caller sees why and releases
+	case r.stopped():
+		return next{}, s.stopForLimit(ctx, u, r.over)
 	}
-	if handled, again, wait, err := s.setBack(ctx, u, r); handled {
-		return again, wait, err
+	if n, handled, err := s.setBack(ctx, u, r); handled {
+		return n, err
 	}
 	if u.reasks++; u.reasks <= 2 {
-		return true, s.policy.CrashWait(u.reasks), nil
+		return next{again: true, wait: s.policy.CrashWait(u.reasks)}, nil
 	}
-	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.Outcome) + " " + r.Error,
+	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.result.Outcome) + " " + r.result.Error,
 		Questions: []string{whatToSay}, Synthetic: true})
-	return false, 0, err
+	return next{}, err
 }
 
 // whatToSay is asked when the messenger gives no text. The answer is the message: asking the
@@ -134,12 +131,12 @@ func toldMessage(st *blackboard.State, task string) string {
 
 // messageOf is the text of the exit command, else the whole output of a program that
 // ended well.
-func (s *Supervisor) messageOf(r agent.Result) string {
-	if exit, _, err := exitcmd.Parse(r.Final, "messenger", false); err == nil && exit.Text != "" {
+func messageOf(r *run) string {
+	if exit := r.answer.Exit; exit != nil && exit.Text != "" {
 		return strings.TrimSpace(exit.Text)
 	}
-	if r.Outcome == agent.Finished {
-		return strings.TrimSpace(r.Final)
+	if r.result.Outcome == agent.Finished {
+		return strings.TrimSpace(r.result.Final)
 	}
 	return ""
 }

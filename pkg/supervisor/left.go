@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/verb"
 )
@@ -13,7 +12,7 @@ import (
 // left decides what becomes of a claim when a person has closed the program in the terminal
 // before the work was handed in. A coder's person is asked once; without an answer what was
 // committed is kept for them, and a claim without commits is given back.
-func (s *Supervisor) left(ctx, life context.Context, u *unit, r agent.Result) error {
+func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 	s.shut = true
 	st, err := s.Desk.View(ctx)
 	if err != nil {

@@ -63,6 +63,13 @@ func kinds(list []blackboard.Trigger) string {
 	return text
 }
 
+// planned is what came of one run of the planner.
+type planned struct {
+	verb.Outcome
+	again bool // another run of the same launch
+	run   *run // nil: none was begun
+}
+
 // planning runs the planner for one launch: re-asks and RETRY included.
 func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigger) error {
 	guarded, release := s.lease.guard(hard)
@@ -71,9 +78,9 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 	changed, suppress, err := false, false, error(nil)
 	retries := 0
 	for again := true; again && err == nil; {
-		var out verb.Outcome
-		again = false
-		out, again, err = s.planOnce(soft, guarded, u, due)
+		var out planned
+		out, err = s.planOnce(soft, guarded, u, due)
+		again = out.again
 		switch {
 		case err != nil:
 		case out.Effect == verb.Continue && out.Action == "RETRY":
@@ -93,7 +100,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		default:
 			changed = changed || out.Changed
 		}
-		s.closeRecord(guarded, nil)
+		s.closeRun(guarded, out.run, nil)
 		if soft.Err() != nil || s.OneRun {
 			again = false
 		}
@@ -113,98 +120,100 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 	return errors.Join(err, end)
 }
 
-// planOnce is one run of the planner program. again: another run of the same launch.
-func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []blackboard.Trigger) (verb.Outcome, bool, error) {
+// planOnce is one run of the planner program.
+func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []blackboard.Trigger) (planned, error) {
 	free, ok := s.Slots.take(ctx)
 	if !ok {
-		return verb.Outcome{}, false, nil
+		return planned{}, nil
 	}
 	defer free()
 	st, err := s.Desk.View(ctx)
 	if err != nil {
-		return verb.Outcome{}, false, err
+		return planned{}, err
 	}
 	if over, wait, err := s.reserve(ctx, st, nil); err != nil || wait > 0 {
 		free()
-		return verb.Outcome{}, wait > 0 && rest(soft, ctx, wait), err
+		return planned{again: wait > 0 && rest(soft, ctx, wait)}, err
 	} else if over != nil {
 		u.uncounted = true
-		return verb.Outcome{}, false, s.stopForLimit(ctx, u, over)
+		return planned{}, s.stopForLimit(ctx, u, over)
 	}
 	p, err := s.prompt(ctx, st, nil, u, due)
 	if err != nil {
-		return verb.Outcome{}, false, err
+		return planned{}, err
 	}
-	adapter, err := s.Adapter(p.program)
-	if err != nil {
-		return verb.Outcome{}, false, fmt.Errorf("%w: %w", ErrGaveUp, err)
+	if _, err := s.Adapter(p.program); err != nil {
+		return planned{}, fmt.Errorf("%w: %w", ErrGaveUp, err)
 	}
-	mark := s.Desk.MarkOf(st, s.ID, "")
 	s.Desk.Scripted = p.program == "scripted"
 	root := s.Desk.Project.Root
-	r, err := s.launch(ctx, adapter, agent.Spec{Dir: root, Prompt: p.Text, Model: p.model, Role: string(s.Role), Worktree: root}, p, st, "", verb.PlannerRuns)
+	r, err := s.launch(ctx, agent.Spec{Dir: root, Role: string(s.Role), Worktree: root}, p, st, u, "")
 	free()
 	if err != nil || ctx.Err() != nil {
-		return verb.Outcome{}, false, err
+		return planned{run: r}, err
 	}
-	return s.planOutcome(context.WithoutCancel(ctx), soft, ctx, u, mark, r)
+	out, err := s.planOutcome(context.WithoutCancel(ctx), soft, ctx, u, r)
+	out.run = r
+	return out, err
 }
 
-func (s *Supervisor) planOutcome(ctx, soft, life context.Context, u *unit, mark verb.Mark, r agent.Result) (verb.Outcome, bool, error) {
-	if !s.answered(r) {
-		if handled, again, wait, err := s.setBack(ctx, u, r); handled {
-			u.uncounted = !again
-			return verb.Outcome{}, again && rest(soft, life, wait), err
-		}
+func (s *Supervisor) planOutcome(ctx, soft, life context.Context, u *unit, r *run) (planned, error) {
+	if r.answered() {
+		return s.applyPlan(ctx, u, r)
+	}
+	if n, handled, err := s.setBack(ctx, u, r); handled {
+		u.uncounted = !n.again
+		return planned{again: n.again && rest(soft, life, n.wait)}, err
 	}
 	switch {
-	case s.answered(r):
-	case s.last.resumed && r.NoSession:
-		return verb.Outcome{}, s.beginAnew(u), nil
-	case r.Outcome == agent.Killed && s.last.over != nil:
+	case r.lostTalk():
+		return planned{again: s.restartTalk(u, r).again}, nil
+	case r.stopped():
 		u.uncounted = true
-		return verb.Outcome{}, false, s.stopForLimit(ctx, u, s.last.over)
-	case r.Outcome == agent.Asked:
+		return planned{}, s.stopForLimit(ctx, u, r.over)
+	case r.result.Outcome == agent.Asked:
 		out, err := s.asked(ctx, "", r)
-		return out, false, err
-	case mayRestart(r, u.restarts):
+		return planned{Outcome: out}, err
+	case mayRestart(r.result, u.restarts):
 		u.restarts++
-		return verb.Outcome{}, true, nil
-	default:
-		u.crashes++
-		what := string(r.Outcome) + ": " + r.Error
-		s.warn("", "%s", what)
-		if s.tooManyCrashes(ctx) {
-			return verb.Outcome{}, false, s.stopForCrashes(u, what)
-		}
-		return verb.Outcome{}, rest(soft, life, s.policy.CrashWait(u.crashes)), nil
+		return planned{again: true}, nil
 	}
-	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Before: mark, Output: r.Final, Strict: s.Desk.Config().Exit.Strict, Answers: u.reasks + 1})
+	u.crashes++
+	what := string(r.result.Outcome) + ": " + r.result.Error
+	s.warn("", "%s", what)
+	if s.tooManyCrashes(ctx) {
+		return planned{}, stopForCrashes(u, r, what)
+	}
+	return planned{again: rest(soft, life, s.policy.CrashWait(u.crashes))}, nil
+}
+
+// applyPlan carries out what the planner has said, or asks it again.
+func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, error) {
+	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Before: r.before, Answer: r.answer, Answers: u.reasks + 1})
 	if err != nil {
-		return out, false, err
+		return planned{Outcome: out}, err
 	}
-	s.current.outcome(out)
+	r.outcome(out)
 	if out.Effect == verb.Reask && s.Interactive != nil {
 		s.say("", closedByPerson)
-		return verb.Outcome{Action: "STUCK"}, false, nil // not woken for the same again
+		return planned{Outcome: verb.Outcome{Action: "STUCK"}}, nil // not woken for the same again
 	}
 	if out.Again { // once
 		u.circular++
 	}
-	if out.Effect == verb.Reask && u.circular < 2 && u.reasks < s.Desk.Config().Limits.MaxParseRetries {
-		u.reasks++
-		u.reask, u.talk, u.with = &reask{broken: r.Final, problem: out.Problem}, s.last.talk, s.last.program
+	if out.Effect == verb.Reask && u.circular < 2 && u.mayReask(s.Desk.Config().Limits.MaxParseRetries) {
+		u.askedFor(r, out.Problem)
 		s.warn("", "asks again (%d): %s", u.reasks, out.Problem)
-		return verb.Outcome{}, true, nil
+		return planned{again: true}, nil
 	}
 	u.reask, u.talk = nil, nil
 	for _, w := range out.Warnings {
 		s.warn("", "%s", w)
 	}
 	if out.Effect != verb.Reask {
-		s.say("", "%s (%s)", out.Note, cost(r))
+		s.say("", "%s (%s)", out.Note, cost(r.result))
 	}
-	return out, false, nil
+	return planned{Outcome: out}, nil
 }
 
 // planningFailed records that no answer of the planner could be used (roles-and-knowledge 3.6).

@@ -153,9 +153,9 @@ func (s *Supervisor) takes(status blackboard.Status) bool {
 
 // pauseProgram gives the work back and starts nothing of the program that has run before its
 // quota window ends; other programs go on.
-func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, r agent.Result) error {
+func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, x *run) error {
 	s.quotas++
-	name := s.last.program
+	name, r := x.program(), x.result
 	until := s.policy.QuotaUntil(s.quotas, r, s.Desk.Now())
 	err := s.Desk.Update(ctx, "program", func(st *blackboard.State, _ blackboard.Actor) error {
 		st.Pause(name, r.Error, until.Add(time.Second), s.Desk.Now())
@@ -173,22 +173,23 @@ func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, r agent.Result) 
 
 // unusable ends the supervisor, because a person has to do something for the program: to log
 // in, to pay, or to correct the configuration.
-func (s *Supervisor) unusable(ctx context.Context, u *unit, r agent.Result) error {
+func (s *Supervisor) unusable(ctx context.Context, u *unit, x *run) error {
+	r := x.result
 	if u.task != "" {
 		if err := s.letGo(ctx, u, r.Error); err != nil {
 			return err
 		}
 	}
-	what := fmt.Sprintf("the agent program %s cannot be used: %s", s.last.program, r.Error)
+	what := fmt.Sprintf("the agent program %s cannot be used: %s", x.program(), r.Error)
 	// Each of a team comes to the same end: people are told once a day.
 	s.Desk.Notify(ctx, "agent_unusable", "", what+" "+s.Desk.Now().UTC().Format(time.DateOnly), what+"; next: liza doctor")
-	return &GaveUp{Task: u.task, Why: what, Next: "liza doctor", Extra: map[string]any{"cause": "agent_unusable", "program": s.last.program, "run": s.last.mark}}
+	return &GaveUp{Task: u.task, Why: what, Next: "liza doctor", Extra: map[string]any{"cause": "agent_unusable", "program": x.program(), "run": x.mark}}
 }
 
 // setBack handles the ends of a run that say nothing about the work: the provider asks for
 // patience, or a person is needed (roles-and-knowledge 8.4).
-func (s *Supervisor) setBack(ctx context.Context, u *unit, r agent.Result) (handled, again bool, wait time.Duration, err error) {
-	switch {
+func (s *Supervisor) setBack(ctx context.Context, u *unit, x *run) (n next, handled bool, err error) {
+	switch r := x.result; {
 	case r.Outcome.Transient():
 		u.transients++
 		wait := s.policy.TransientWait(u.transients, r.RetryAfter)
@@ -196,14 +197,14 @@ func (s *Supervisor) setBack(ctx context.Context, u *unit, r agent.Result) (hand
 			wait += time.Duration(s.Jitter() * spread * float64(wait))
 		}
 		s.warn(u.task, "%s: %s; tries again in %s", r.Outcome, r.Error, wait.Round(100*time.Millisecond))
-		return true, true, wait, nil
+		return next{again: true, wait: wait}, true, nil
 	case r.Outcome == agent.QuotaWindow:
-		return true, false, 0, s.pauseProgram(ctx, u, r)
+		return next{}, true, s.pauseProgram(ctx, u, x)
 	case r.Outcome == agent.Unusable:
-		return true, false, 0, s.unusable(ctx, u, r)
+		return next{}, true, s.unusable(ctx, u, x)
 	}
 	s.quotas = 0
-	return false, false, 0, nil
+	return next{}, false, nil
 }
 
 // spread is how much of a wait is left to chance, so that agents do not all come back at once.

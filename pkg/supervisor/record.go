@@ -30,14 +30,14 @@ type recording struct {
 
 // record puts the request of a run on disk, before the program starts. folder is that of
 // the history: the task's, or the planner's.
-func (s *Supervisor) record(ctx context.Context, st *blackboard.State, kind, task, folder string, b briefing, mark, token string) *recording {
-	t := st.Task(task)
+func (s *Supervisor) record(ctx context.Context, st *blackboard.State, u *unit, x *run, task, folder, token string) *recording {
+	t, b, kind := st.Task(task), x.brief, string(x.brief.role.Role.Kind)
 	r := &recording{log: s.interactions(folder, token), task: task}
 	r.in = history.Interaction{Timestamp: blackboard.TimeOf(s.Desk.Now()), WorkspacePath: s.Desk.Project.Root}
-	r.in.Liza = history.RunFacts{StatusBefore: boardStatus(st), Epoch: 1, ID: mark}
+	r.in.Liza = history.RunFacts{StatusBefore: boardStatus(st), Epoch: 1, ID: x.mark}
 	r.in.StateBefore = history.JobState(nil, false)
 	if t != nil {
-		before, reviewed := s.statusBefore(t)
+		before, reviewed := s.statusBefore(u, t)
 		if kind != "messenger" {
 			r.in.WorkspacePath = s.folder(t)
 		}
@@ -78,10 +78,10 @@ func (s *Supervisor) owner() history.Owner {
 
 // statusBefore is the task as this run found it: for the first run of a claim as the claim
 // found it, for later ones as it is.
-func (s *Supervisor) statusBefore(t *blackboard.Task) (before *blackboard.Task, reviewed bool) {
+func (s *Supervisor) statusBefore(u *unit, t *blackboard.Task) (before *blackboard.Task, reviewed bool) {
 	claim := fmt.Sprint(t.ID, t.ClaimSeq, t.ReviewCommit, lastClaim(t))
-	again := claim == s.claim
-	s.claim = claim
+	again := claim == u.claim
+	u.claim = claim
 	copied := *t
 	if !again && s.Role == blackboard.RoleCoder {
 		copied.Status = claimedFrom(t)
@@ -142,24 +142,17 @@ func (r *recording) sequence() int {
 	return r.begun
 }
 
-func (r *recording) ended(result agent.Result) {
-	if r != nil {
-		r.result = &result
+// closeRun writes the interaction of a run that is over, when what came of it is known. x is nil when none was begun.
+func (s *Supervisor) closeRun(ctx context.Context, x *run, cause error) {
+	if x == nil {
+		return
 	}
+	s.closeRecord(ctx, x.record, x.answer.Exit, cause)
 }
 
-// outcome notes what came of the answer.
-func (r *recording) outcome(out verb.Outcome) {
-	if r != nil {
-		r.out = &out
-	}
-}
-
-// closeRecord writes the interaction of the run that is over, when what came of it is known.
-func (s *Supervisor) closeRecord(ctx context.Context, cause error) {
+func (s *Supervisor) closeRecord(ctx context.Context, r *recording, exit *exitcmd.Exit, cause error) {
 	s.lease.setRun("")
-	r := s.current
-	if s.current = nil; r == nil {
+	if r == nil {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -175,7 +168,7 @@ func (s *Supervisor) closeRecord(ctx context.Context, cause error) {
 	if r.task != "" {
 		r.in.Liza.CommitAfter = s.tip(ctx, r.task)
 	}
-	r.answer(s.Desk.Config().Exit.Strict)
+	r.answer(exit)
 	err := r.log.Finish(ctx, r.begun, r.in)
 	if err == nil && r.in.Response.Status == history.TimedOut {
 		err = s.recordRecovery(ctx, r)
@@ -186,7 +179,7 @@ func (s *Supervisor) closeRecord(ctx context.Context, cause error) {
 }
 
 // answer fills in the response.
-func (r *recording) answer(strict bool) {
+func (r *recording) answer(exit *exitcmd.Exit) {
 	in := &r.in
 	in.Response.Status, in.Liza.Error = history.Failed, r.failed
 	if r.result == nil {
@@ -204,7 +197,7 @@ func (r *recording) answer(strict bool) {
 		if res.Outcome == agent.TimedOut || res.Outcome == agent.Stalled {
 			in.Response.Status = history.TimedOut
 		}
-		if exit, _, err := exitcmd.Parse(res.Final, in.Request.Metadata.Kind, strict); err == nil {
+		if exit != nil {
 			in.Response.Actions, in.Response.EvidenceFiles, in.Response.Summary = []string{exit.Action}, exit.EvidenceFiles, exit.Summary
 		}
 	}

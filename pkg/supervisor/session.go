@@ -8,16 +8,6 @@ import (
 	"liza/pkg/verb"
 )
 
-// lastRun is what is remembered of the run that was started last.
-type lastRun struct {
-	program string
-	mark    string                   // its correlation id: in the history, the journal and the output
-	talk    *blackboard.Conversation // nil: it has none that can be resumed
-	resumed bool                     // it was to go on in a conversation
-	over    *limitError              // the limit that stopped it
-	changed string                   // what a reviewer changed in the worktree; it was put back
-}
-
 // conversation is the one that a run resumes: that of the answer which is asked for again, or
 // the coder's own from before a rejection. Another program, or another coder, begins a new one.
 func (s *Supervisor) conversation(u *unit, t *blackboard.Task, program string) *blackboard.Conversation {
@@ -47,12 +37,12 @@ func conversed(before *blackboard.Conversation, r agent.Result) *blackboard.Conv
 	return c
 }
 
-// beginAnew is for a conversation that its program does not know any more: the same is asked
+// restartTalk is for a conversation that its program does not know any more: the same is asked
 // in a new one, and nothing has happened.
-func (s *Supervisor) beginAnew(u *unit) (again bool) {
+func (s *Supervisor) restartTalk(u *unit, r *run) next {
 	u.talk, u.fresh = nil, true
-	s.warn(u.task, "%s does not know the earlier conversation any more; a new one begins", s.last.program)
-	return true
+	s.warn(u.task, "%s does not know the earlier conversation any more; a new one begins", r.program())
+	return next{again: true}
 }
 
 // submitAgain hands the commit in again that was halted during its review, without running a

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,18 +27,14 @@ import (
 )
 
 // spawn prepares prompt, environment and log, runs the program, and records its end.
-func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (agent.Result, error) {
+func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (*run, error) {
 	p, err := s.prompt(ctx, st, t, u, nil)
 	if err != nil {
-		return agent.Result{}, err
-	}
-	adapter, err := s.Adapter(p.program)
-	if err != nil {
-		return agent.Result{}, err
+		return nil, err
 	}
 	dir := s.folder(t)
-	spec := agent.Spec{Dir: dir, Prompt: p.Text, Model: p.model, Role: string(s.Role), TaskID: t.ID, Worktree: dir}
-	return s.launch(ctx, adapter, spec, p, st, t.ID, t.ID)
+	spec := agent.Spec{Dir: dir, Role: string(s.Role), TaskID: t.ID, Worktree: dir}
+	return s.launch(ctx, spec, p, st, u, t.ID)
 }
 
 // folder is where a task is worked on and judged: its worktree. A message has none.
@@ -48,96 +45,123 @@ func (s *Supervisor) folder(t *blackboard.Task) string {
 	return s.Desk.Repo.WorktreePath(t.ID)
 }
 
-// launch runs one program for task ("" for a planner). folder names its prompts. A messenger
-// and a summarizer have no id, no token and no verbs.
-func (s *Supervisor) launch(ctx context.Context, adapter agent.Adapter, spec agent.Spec, b briefing, st *blackboard.State, task, folder string) (agent.Result, error) {
-	run := st.NextRun(s.ID)
+// launch runs one program for task ("" for a planner), and records its end. An error says that it could not be started or
+// that its end could not be written; a run that comes with it is closed like any other.
+func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st *blackboard.State, u *unit, task string) (*run, error) {
+	adapter, err := s.Adapter(b.program)
+	if err != nil {
+		return nil, err
+	}
 	token, hash, err := s.Desk.NewToken()
 	if err != nil {
-		return agent.Result{}, err
+		return nil, err
 	}
-	kind := b.role.Role.Kind
-	s.last = lastRun{program: b.program, mark: verb.RunMark(s.generation(st), run)}
-	s.lease.setRun(s.last.mark)
-	s.current = s.record(ctx, st, string(kind), task, folder, b, s.last.mark, token)
-	file, err := s.savePrompt(folder, spec.Prompt, s.current.sequence())
+	folder := cmp.Or(spec.TaskID, verb.PlannerRuns) // of its prompts and its history
+	r := &run{brief: b, number: st.NextRun(s.ID), before: s.Desk.MarkOf(st, s.ID, task)}
+	r.mark = verb.RunMark(s.generation(st), r.number)
+	s.lease.setRun(r.mark)
+	r.record = s.record(ctx, st, u, r, task, folder, token)
+	file, err := s.savePrompt(folder, b.Text, r.record.sequence())
 	if err != nil {
-		return agent.Result{}, err
+		return r, err
 	}
 	own := ownSecret(token)
-	log, err := s.openLog(task, fmt.Sprintf("%s run %d (%s): %s", s.ID, run, s.last.mark, s.named(ctx, b.program, adapter)), own)
+	log, err := s.openLog(task, fmt.Sprintf("%s run %d (%s): %s", s.ID, r.number, r.mark, s.named(ctx, b.program, adapter)), own)
 	if err != nil {
-		return agent.Result{}, err
+		return r, err
 	}
 	defer log.Close()
-	spec.PromptFile, spec.Output = file, log
+	spec.Prompt, spec.Model, spec.PromptFile, spec.Output = b.Text, b.model, file, log
 	spec.Stall, spec.KillGrace = st.Duration("stall_timeout"), st.Duration("kill_grace")
-	if adapter != nil && adapter.Info().Schema {
-		if spec.SchemaFile, err = s.saveSchema(); err != nil {
-			return agent.Result{}, err
-		}
-	}
 	if b.resumed != nil {
-		spec.Session, s.last.resumed = b.resumed.ID, true
+		spec.Session = b.resumed.ID
 	}
-	if kind == role.Kind(s.Role) {
-		settings, err := s.gitSettings(ctx, s.Environ)
-		if err != nil {
-			return agent.Result{}, err
-		}
-		spec.Env = append(s.environment(task, token, s.last.mark, file, spec.Worktree), settings...)
-		spec.Liza, spec.Timeout = s.Liza, st.Duration(s.key("run_timeout"))
-		spec.Activity = func() time.Time { return s.activity(task, spec.Dir) }
-		if spec.Terminal = s.Interactive; spec.Terminal != nil && !adapter.Info().Interactive {
-			s.say(task, "%s takes no prompt when it is opened; it is in %s", b.program, file)
-		}
-	} else {
-		hash = ""
-		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + s.last.mark}
-		spec.Timeout = s.Desk.Config().Limits.Timeout.Messenger
-		if kind == role.Summarizer {
-			spec.Timeout = s.Desk.Config().Limits.Timeout.Summarizer
-		}
+	if err := s.equip(ctx, adapter, &spec, r, st, task, token); err != nil {
+		return r, err
+	}
+	if spec.Liza == "" {
+		hash = "" // it has no verbs
 	}
 	spec.Started = func(p agent.Process) error {
 		return s.Desk.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
 			}
-			if kind == role.Coder {
+			if b.role.Role.Kind == role.Coder {
 				st.DeliverAnswers(task)
 			}
 			if b.reask == 0 {
 				st.UseFacts(prompt.FactsIn(st, b.Text), s.Desk.Now())
 			}
-			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: run, RunID: s.last.mark, TokenHash: hash, Task: task}, s.Desk.Now())
+			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task}, s.Desk.Now())
 		})
 	}
 	before := s.around(ctx)
-	r, over := s.watched(ctx, adapter, spec, b, task)
-	s.tellChanges(ctx, before, task)
-	s.last.over, s.last.talk = over, conversed(b.resumed, r)
-	if kind == role.Reviewer && !errors.Is(context.Cause(ctx), errLost) {
-		s.putBack(ctx, task)
-	}
-	if kind == role.Planner { // before anything of what it says is written
-		if r.Final, err = s.Desk.KeepFound(context.WithoutCancel(ctx), r.Final); err != nil {
-			return agent.Result{}, err
+	r.result, r.over = s.watched(ctx, adapter, spec, b, task)
+	s.tellChanges(ctx, before, r, task)
+	return r, s.read(ctx, r, task, own)
+}
+
+// equip gives a program what its kind has. A messenger and a summarizer have no id, no token and no verbs.
+func (s *Supervisor) equip(ctx context.Context, adapter agent.Adapter, spec *agent.Spec, r *run, st *blackboard.State, task, token string) (err error) {
+	if adapter != nil && adapter.Info().Schema {
+		if spec.SchemaFile, err = s.saveSchema(); err != nil {
+			return err
 		}
 	}
-	s.masked(&r, own)
-	s.current.ended(r)
-	return r, s.ended(ctx, task, run, b, r)
+	kind, file := r.brief.role.Role.Kind, spec.PromptFile
+	if kind != role.Kind(s.Role) {
+		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
+		spec.Timeout = s.Desk.Config().Limits.Timeout.Messenger
+		if kind == role.Summarizer {
+			spec.Timeout = s.Desk.Config().Limits.Timeout.Summarizer
+		}
+		return nil
+	}
+	settings, err := s.gitSettings(ctx, s.Environ)
+	if err != nil {
+		return err
+	}
+	dir := spec.Dir
+	spec.Env = append(s.environment(task, token, r.mark, file, spec.Worktree), settings...)
+	spec.Liza, spec.Timeout = s.Liza, st.Duration(s.key("run_timeout"))
+	spec.Activity = func() time.Time { return s.activity(task, dir) }
+	if spec.Terminal = s.Interactive; spec.Terminal != nil && !adapter.Info().Interactive {
+		s.say(task, "%s takes no prompt when it is opened; it is in %s", r.program(), file)
+	}
+	return nil
+}
+
+// read takes in what a program has said, and records the end of its run.
+func (s *Supervisor) read(ctx context.Context, r *run, task string, own *secret.Set) error {
+	kind := r.brief.role.Role.Kind
+	r.talk = conversed(r.brief.resumed, r.result)
+	if kind == role.Reviewer && !errors.Is(context.Cause(ctx), errLost) {
+		s.putBack(ctx, r, task)
+	}
+	if kind == role.Planner { // before anything of what it says is written
+		var err error
+		if r.result.Final, err = s.Desk.KeepFound(context.WithoutCancel(ctx), r.result.Final); err != nil {
+			return err
+		}
+	}
+	s.masked(&r.result, own)
+	strict := s.Desk.Config().Exit.Strict && kind != role.Messenger // whose whole output may be its answer
+	r.answer = exitcmd.Read(r.result.Final, string(kind), strict)
+	if r.record != nil {
+		r.record.result = &r.result
+	}
+	return s.ended(ctx, task, r)
 }
 
 // putBack undoes what a reviewer did to the worktree that it judged, before the end of the run is
 // written: until then nothing else touches what it approved.
-func (s *Supervisor) putBack(ctx context.Context, task string) {
+func (s *Supervisor) putBack(ctx context.Context, r *run, task string) {
 	changed, err := s.Desk.PutBack(context.WithoutCancel(ctx), task, s.ID)
 	if err != nil {
 		s.warn(task, "%v", err) // an approval of what is not at the submitted commit is refused
 	}
-	if s.last.changed = changed; changed != "" {
+	if r.changed = changed; changed != "" {
 		s.warn(task, "the reviewer changed the work; put back: %s", changed)
 	}
 }
@@ -316,26 +340,26 @@ func (w *withheld) Close() error {
 }
 
 // ended records what a run cost and how it ended, whatever comes of its outcome.
-func (s *Supervisor) ended(ctx context.Context, task string, run int, b briefing, r agent.Result) error {
+func (s *Supervisor) ended(ctx context.Context, task string, x *run) error {
+	b, r, exit := x.brief, x.result, x.answer.Exit
 	ctx = context.WithoutCancel(ctx)
 	if errors.Is(context.Cause(ctx), errLost) || s.lease.lost() {
 		return nil
 	}
 	rr := blackboard.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
-		Crashed: s.Interactive == nil && b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !s.answered(r) && !(s.last.resumed && r.NoSession)}
+		Crashed: s.Interactive == nil && b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !x.answered() && !x.lostTalk()}
 	rr.Finished = r.Outcome == agent.Finished
 	if r.Usage.CostKnown {
 		cents := blackboard.AmountOf(r.Usage.CostCents)
 		rr.Cost = &cents
 	}
-	exit, _, _ := exitcmd.Parse(r.Final, string(b.role.Role.Kind), s.Desk.Config().Exit.Strict)
-	rr.Attempt = blackboard.Attempt{Run: run, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: prose.FirstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
-		Commit: s.head(ctx, task), CLI: b.program, Session: s.last.talk}
+	rr.Attempt = blackboard.Attempt{Run: x.number, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: prose.FirstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
+		Commit: s.head(ctx, task), CLI: b.program, Session: x.talk}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: s.Desk.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Desk.Now())}
 	}
-	s.recordUsage(task, run, b, r)
+	s.recordUsage(task, x)
 	err := s.Desk.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
 		if why := verb.Contradicts(st.Task(task), s.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
 			if err := verb.VoidApproval(st, a, task, why, s.Desk.Now()); err != nil {
@@ -362,9 +386,10 @@ func (s *Supervisor) head(ctx context.Context, task string) string {
 }
 
 // recordUsage appends to usage.jsonl; no decision reads it, so a failure is only told.
-func (s *Supervisor) recordUsage(task string, run int, b briefing, r agent.Result) {
-	line := map[string]any{"at": blackboard.TimeOf(s.Desk.Now()), "run": run, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
-		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": s.last.mark}
+func (s *Supervisor) recordUsage(task string, x *run) {
+	b, r := x.brief, x.result
+	line := map[string]any{"at": blackboard.TimeOf(s.Desk.Now()), "run": x.number, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
+		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": x.mark}
 	if r.Usage.CostKnown {
 		line["cost_cents"] = blackboard.AmountOf(r.Usage.CostCents)
 	}

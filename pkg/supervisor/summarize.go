@@ -7,7 +7,6 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
-	"liza/pkg/exitcmd"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
@@ -65,8 +64,8 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 	s.say("", "summarizes %s", what)
 	guarded, release := s.lease.guard(ctx)
 	defer release()
-	r, err := s.runSummarizer(guarded, job)
-	defer s.closeRecord(ctx, err)
+	x, err := s.runSummarizer(guarded, job)
+	defer s.closeRun(ctx, x, err)
 	if ctx.Err() != nil {
 		return nil // whoever ended it is seen by the caller
 	}
@@ -74,48 +73,38 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 	switch {
 	case err != nil:
 		why = err.Error()
-	case r.Outcome != agent.Finished && r.Outcome != agent.Reask && !hasSummary(r):
-		why = string(r.Outcome) + ": " + r.Error
+	case x.result.Outcome != agent.Finished && x.result.Outcome != agent.Reask && x.answer.Exit == nil:
+		why = string(x.result.Outcome) + ": " + x.result.Error
 	}
 	if why != "" {
 		s.warn("", "the summarizer failed: %s", why)
 		return s.Desk.CannotCondense(ctx, job, why)
 	}
-	refused, err := s.Desk.Condensed(ctx, job, r.Final)
+	refused, err := s.Desk.Condensed(ctx, job, x.answer)
 	if err != nil {
 		return err
 	}
 	if refused != "" {
-		s.current.outcome(verb.Outcome{Effect: verb.Reask, Problem: refused})
+		x.outcome(verb.Outcome{Effect: verb.Reask, Problem: refused})
 		s.warn("", "the summary of the %s was refused: %s", what, refused)
 		return nil
 	}
-	s.current.outcome(verb.Outcome{Effect: verb.Applied, Action: "COMPLETED"})
-	s.say("", "summarized %s (%s)", what, cost(r))
+	x.outcome(verb.Outcome{Effect: verb.Applied, Action: "COMPLETED"})
+	s.say("", "summarized %s (%s)", what, cost(x.result))
 	return nil
 }
 
-func hasSummary(r agent.Result) bool {
-	exit, _, err := exitcmd.Parse(r.Final, string(role.Summarizer), false)
-	return err == nil && exit != nil
-}
-
 // runSummarizer starts the program, and keeps what it cost.
-func (s *Supervisor) runSummarizer(ctx context.Context, job *verb.Condense) (agent.Result, error) {
+func (s *Supervisor) runSummarizer(ctx context.Context, job *verb.Condense) (*run, error) {
 	st, err := s.Desk.View(ctx)
 	if err != nil {
-		return agent.Result{}, err
+		return nil, err
 	}
 	u := &unit{shorten: &prompt.Shorten{Facts: job.Facts, Text: job.Text}}
 	b, err := s.told(ctx, nil)(s.brief(ctx, role.Summarizer, st, nil, u, nil))
 	if err != nil {
-		return agent.Result{}, err
-	}
-	adapter, err := s.Adapter(b.program)
-	if err != nil {
-		return agent.Result{}, err
+		return nil, err
 	}
 	root := s.Desk.Project.Root
-	spec := agent.Spec{Dir: root, Worktree: root, Prompt: b.Text, Model: b.model, Role: string(role.Summarizer), TaskID: verb.SummarizerRuns}
-	return s.launch(ctx, adapter, spec, b, st, "", verb.SummarizerRuns)
+	return s.launch(ctx, agent.Spec{Dir: root, Worktree: root, Role: string(role.Summarizer), TaskID: verb.SummarizerRuns}, b, st, u, "")
 }

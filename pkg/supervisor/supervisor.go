@@ -54,13 +54,10 @@ type Supervisor struct {
 	// Jitter gives numbers from -1 to 1, by which waits differ; nil: they do not.
 	Jitter func() float64
 
-	policy  Policy
-	role    string // of a preview: in the place of the role that would be used
-	worked  bool
-	shut    bool       // the person closed the program before the work was handed in
-	current *recording // the run that is under way, for the history
-	claim   string     // the claim of the run before
-	last    lastRun
+	policy Policy
+	role   string // of a preview: in the place of the role that would be used
+	worked bool
+	shut   bool // the person closed the program before the work was handed in
 
 	refused       verb.Refused // summaries
 	historyTold   bool         // people know that the history cannot be written

@@ -7,7 +7,6 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
-	"liza/pkg/exitcmd"
 	"liza/pkg/prompt"
 	"liza/pkg/verb"
 )
@@ -28,6 +27,7 @@ type unit struct {
 	fresh      bool                     // no earlier conversation is to be resumed
 	uncounted  bool                     // a planner's launch that could not do anything
 	shorten    *prompt.Shorten          // of a summarizer
+	claim      string                   // the claim of the run before
 }
 
 // reask is what the next run is told about the answer that could not be used.
@@ -62,21 +62,21 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 		}
 	}
 	for {
-		again, wait, err := s.runOnce(guarded, u)
+		n, err := s.runOnce(guarded, u)
 		if err := ended(err); err != nil {
 			return err
 		}
-		if again && s.OneRun {
+		if n.again && s.OneRun {
 			return s.letGo(hard, u, "one run was asked for")
 		}
-		waited := wait == 0 || rest(soft, guarded, wait)
-		if !again {
+		waited := n.wait == 0 || rest(soft, guarded, n.wait)
+		if !n.again {
 			return nil
 		}
 		if !waited {
 			continue // the next round sees why
 		}
-		if soft.Err() != nil && (u.reask == nil || wait > 0) {
+		if soft.Err() != nil && (u.reask == nil || n.wait > 0) {
 			return s.letGo(hard, u, "stopped by the person")
 		}
 		if why := s.Desk.Control(); why != "" && u.reask == nil {
@@ -97,45 +97,43 @@ func (s *Supervisor) waitOpen(ctx context.Context) error {
 	return s.Desk.FollowControl(ctx)
 }
 
-// runOnce starts the agent program once and applies what came of it. again: the claim
-// goes on with another run after wait.
-func (s *Supervisor) runOnce(ctx context.Context, u *unit) (again bool, wait time.Duration, err error) {
+// runOnce starts the agent program once and applies what came of it.
+func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 	free, ok := s.Slots.take(ctx)
 	if !ok {
-		return false, 0, nil
+		return next{}, nil
 	}
 	defer free()
 	st, err := s.Desk.View(ctx)
 	if err != nil {
-		return false, 0, err
+		return next{}, err
 	}
 	t := st.Task(u.task)
 	if t == nil {
-		return false, 0, nil
+		return next{}, nil
 	}
 	if stopped, wait, err := s.mayRun(ctx, u, st, t); stopped || err != nil {
-		return wait > 0, wait, err
+		return next{again: wait > 0, wait: wait}, err
 	}
 	if err := s.Desk.EnsureWorktree(ctx, st, t); err != nil {
-		return false, 0, s.cannotStart(ctx, u, err)
+		return next{}, s.cannotStart(ctx, u, err)
 	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != "code" {
 		return s.runKind(ctx, u, st, t)
 	}
 	if st, t, err = s.runFixesOnce(ctx, u, st, t); err != nil || t == nil {
-		return false, 0, err
+		return next{}, err
 	}
-	mark := s.Desk.MarkOf(st, s.ID, u.task)
 	r, err := s.spawn(ctx, u, st, t)
 	free()
-	defer s.closeRecord(ctx, err)
+	defer s.closeRun(ctx, r, err)
 	if err != nil {
-		return false, 0, s.cannotStart(ctx, u, err)
+		return next{}, s.cannotStart(ctx, u, err)
 	}
 	if errors.Is(context.Cause(ctx), errLost) {
-		return false, 0, nil
+		return next{}, nil
 	}
-	return s.judge(context.WithoutCancel(ctx), ctx, u, mark, r)
+	return s.judge(context.WithoutCancel(ctx), ctx, u, r)
 }
 
 // mayRun looks at everything that can forbid the next run of a claim: limits of the task,
@@ -176,52 +174,53 @@ func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *bla
 }
 
 // judge turns the end of a run into what happens next (protocol 13.3, run-end table).
-func (s *Supervisor) judge(ctx, life context.Context, u *unit, m verb.Mark, r agent.Result) (bool, time.Duration, error) {
+func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, error) {
 	st, err := s.Desk.View(ctx)
 	if err != nil {
-		return false, 0, err
+		return next{}, err
 	}
-	held := s.holds(st, u, m)
-	if r.Outcome == agent.Killed && life.Err() != nil && held {
-		return false, 0, nil // the caller sees why and releases
+	held := s.holds(st, u, r.before)
+	outcome := r.result.Outcome
+	if outcome == agent.Killed && life.Err() != nil && held {
+		return next{}, nil // the caller sees why and releases
 	}
-	if r.Outcome == agent.Killed && s.last.over != nil && held {
-		return false, 0, s.stopForLimit(ctx, u, s.last.over)
+	if r.stopped() && held {
+		return next{}, s.stopForLimit(ctx, u, r.over)
 	}
-	if !held || s.answered(r) {
-		return s.apply(ctx, life, u, m, r)
+	if !held || r.answered() {
+		return s.apply(ctx, life, u, r)
 	}
-	if s.Interactive != nil && r.Outcome == agent.Crashed { // a person closes a program as they can
-		return false, 0, s.left(ctx, life, u, r)
+	if s.Interactive != nil && outcome == agent.Crashed { // a person closes a program as they can
+		return next{}, s.left(ctx, life, u, r)
 	}
-	if mayRestart(r, u.restarts) {
+	if mayRestart(r.result, u.restarts) {
 		u.restarts++
 		s.say(u.task, "asks to be restarted")
-		return true, 0, nil
+		return next{again: true}, nil
 	}
-	if !r.Restart {
+	if !r.result.Restart {
 		u.restarts = 0
 	}
-	if s.last.resumed && r.NoSession {
-		return s.beginAnew(u), 0, nil
+	if r.lostTalk() {
+		return s.restartTalk(u, r), nil
 	}
-	if handled, again, wait, err := s.setBack(ctx, u, r); handled {
-		return again, wait, err
+	if n, handled, err := s.setBack(ctx, u, r); handled {
+		return n, err
 	}
 	u.reask, u.talk, u.fresh = nil, nil, true
-	switch {
-	case r.Outcome == agent.Asked:
+	switch outcome {
+	case agent.Asked:
 		_, err := s.asked(ctx, u.task, r)
-		return false, 0, err
-	case r.Outcome == agent.ContextFull:
-		return s.contextFull(ctx, u, st.Task(u.task), m, r)
-	case r.Outcome == agent.TimedOut || r.Outcome == agent.Stalled || r.Outcome == agent.Killed:
+		return next{}, err
+	case agent.ContextFull:
+		return s.contextFull(ctx, u, st.Task(u.task), r)
+	case agent.TimedOut, agent.Stalled, agent.Killed:
 		return s.timedOut(ctx, u, r)
 	}
 	return s.crashed(ctx, u, r)
 }
 
-// holds tells whether the claim of this unit still stands.
+// holds reports whether the claim of this unit is still this agent's, as it was when the run began.
 func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
 	t := st.Task(u.task)
 	if t == nil {
@@ -233,41 +232,23 @@ func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
 	return t.Status == blackboard.Claimed && t.AssignedTo == s.ID && t.ClaimSeq == m.ClaimSeq
 }
 
-// answered tells whether there is an outcome to apply: the program came to its end, or
-// said its exit command all the same. An answer that is cut off is asked for again.
-func (s *Supervisor) answered(r agent.Result) bool {
-	switch r.Outcome {
-	case agent.Finished, agent.Reask:
-		return true
-	case agent.Crashed, agent.Stopped:
-		return !r.Restart && s.hasExit(r)
-	}
-	return false
-}
-
-// hasExit tells whether a program that ended badly has said its exit command all the same.
-func (s *Supervisor) hasExit(r agent.Result) bool {
-	exit, _, err := exitcmd.Parse(r.Final, string(s.Role), s.Desk.Config().Exit.Strict)
-	return err == nil && exit != nil
-}
-
-func (s *Supervisor) apply(ctx, life context.Context, u *unit, m verb.Mark, r agent.Result) (bool, time.Duration, error) {
-	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Task: u.task, Before: m, Output: r.Final, Strict: s.Desk.Config().Exit.Strict, Changed: s.last.changed})
+func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
+	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
 	if err != nil {
-		return false, 0, err
+		return next{}, err
 	}
-	s.current.outcome(out)
+	r.outcome(out)
 	switch out.Effect {
 	case verb.Reask:
 		if s.Interactive != nil {
-			return false, 0, s.left(ctx, life, u, r)
+			return next{}, s.left(ctx, life, u, r)
 		}
 		return s.askAgain(ctx, u, r, out.Problem)
 	case verb.Continue:
 		u.reask, u.talk, u.fresh = nil, nil, true
 		s.say(u.task, "%s", out.Note)
-		return true, 0, nil
+		return next{again: true}, nil
 	}
-	s.say(u.task, "%s (%s)", out.Note, cost(r))
-	return false, 0, nil
+	s.say(u.task, "%s (%s)", out.Note, cost(r.result))
+	return next{}, nil
 }

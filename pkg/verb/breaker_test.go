@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/verb"
@@ -217,7 +218,7 @@ func TestP148TheVerbStandsAgainstTheExitCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := coder.Apply(ctx, verb.Run{Kind: "coder", Task: "task-1", Before: mark,
-		Output: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"I give up.","blocked_questions":["Why?"]}`})
+		Answer: exitcmd.Read(`{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"I give up.","blocked_questions":["Why?"]}`, "coder", false)})
 	if err != nil || out.Effect != verb.ByVerbs || out.Status != blackboard.ReadyForReview {
 		t.Errorf("the outcome is %+v, %v; want that of the verb", out, err)
 	}

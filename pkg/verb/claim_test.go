@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -102,7 +103,7 @@ func TestTheOutcomeOfAnEarlierClaimIsDropped(t *testing.T) {
 	// The history of the first claim is known to the mark, so that the claim's number alone tells.
 	mark.History = len(before.History)
 	out, err := d.Apply(t.Context(), verb.Run{Kind: "coder", Task: "task-1", Before: mark,
-		Output: `{"action": "STUCK", "evidence_files": [], "summary_for_supervisor": "No name is given.", "blocked_questions": ["Which name?"]}`})
+		Answer: exitcmd.Read(`{"action": "STUCK", "evidence_files": [], "summary_for_supervisor": "No name is given.", "blocked_questions": ["Which name?"]}`, "coder", false)})
 	if err != nil {
 		t.Fatal(err)
 	}

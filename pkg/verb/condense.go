@@ -118,11 +118,11 @@ func (d *Desk) evict(ctx context.Context, keep int) error {
 
 // Condensed applies the answer of a summarizer. One that breaks a rule changes nothing, and
 // the journal says which one; refused names it.
-func (d *Desk) Condensed(ctx context.Context, job *Condense, output string) (refused string, err error) {
-	exit, _, problem := exitcmd.Parse(output, "summarizer", d.Config().Exit.Strict)
+func (d *Desk) Condensed(ctx context.Context, job *Condense, answer exitcmd.Answer) (refused string, err error) {
+	exit := answer.Exit
 	switch {
 	case exit == nil:
-		return d.notCondensed(ctx, job, problem.Error())
+		return d.notCondensed(ctx, job, answer.Problem.Error())
 	case exit.Action != exitcmd.Completed:
 		return d.notCondensed(ctx, job, "the summarizer answered "+exit.Action)
 	case job.Facts:

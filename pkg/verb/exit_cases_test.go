@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -33,7 +34,7 @@ func unit(t *testing.T) (*verbtest.Place, *verb.Desk, verb.Run) {
 
 func ended(t *testing.T, d *verb.Desk, r verb.Run, output string) verb.Outcome {
 	t.Helper()
-	r.Output = output
+	r.Answer = exitcmd.Read(output, r.Kind, false)
 	out, err := d.Apply(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/secret"
 	"liza/pkg/store"
@@ -206,7 +207,7 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 		"stuck":               {answer("STUCK", "x", ""), "STUCK"},
 		"no answer":           {"I cannot", "no exit command"},
 	} {
-		refused, err := d.Condensed(ctx, job, c.output)
+		refused, err := d.Condensed(ctx, job, summary(c.output))
 		if err != nil || !strings.Contains(refused, c.want) {
 			t.Errorf("%s: refused with %q, %v; want %q", name, refused, err, c.want)
 		}
@@ -225,7 +226,7 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 	if err := d.RemoveFacts(ctx, []string{"fact-51"}); err != nil { // N-25
 		t.Fatal(err)
 	}
-	if refused, err := d.Condensed(ctx, job, good); err != nil || !strings.Contains(refused, "no longer those") || len(p.State().Facts) != 50 {
+	if refused, err := d.Condensed(ctx, job, summary(good)); err != nil || !strings.Contains(refused, "no longer those") || len(p.State().Facts) != 50 {
 		t.Errorf("refused with %q, %v", refused, err)
 	}
 
@@ -235,7 +236,7 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 	}
 	good = strings.Replace(partition(10, 62), `"fact-51",`, ``, 1)
 	good = strings.Replace(good, `,"fact-51"`, ``, 1)
-	if refused, err := d.Condensed(ctx, job, good); err != nil || refused != "" {
+	if refused, err := d.Condensed(ctx, job, summary(good)); err != nil || refused != "" {
 		t.Fatalf("refused with %q, %v", refused, err)
 	}
 	s := p.State()
@@ -321,7 +322,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	if err != nil || job == nil || job.Facts || strings.Count(job.Text, "\n") != 21 || !strings.Contains(job.Text, "Note number 21.") || strings.Contains(job.Text, "Note number 22.") {
 		t.Fatalf("thirty-one entries: %+v, %v", job, err)
 	}
-	if refused, err := d.Condensed(ctx, job, answer("COMPLETED", "x", `,"summary":" "`)); err != nil || refused == "" || p.State().Goal.Summary != "" {
+	if refused, err := d.Condensed(ctx, job, summary(answer("COMPLETED", "x", `,"summary":" "`))); err != nil || refused == "" || p.State().Goal.Summary != "" {
 		t.Errorf("an empty summary: refused with %q, %v", refused, err)
 	}
 	if again, err := condensing(d); err != nil || again != nil {
@@ -333,7 +334,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	if job, err = condensing(d); err != nil || job == nil || strings.Count(job.Text, "\n") != 31 {
 		t.Fatalf("not tried again: %+v, %v", job, err)
 	}
-	if refused, err := d.Condensed(ctx, job, answer("COMPLETED", "x", `,"summary":"Summary: much was said."`)); err != nil || refused != "" {
+	if refused, err := d.Condensed(ctx, job, summary(answer("COMPLETED", "x", `,"summary":"Summary: much was said."`))); err != nil || refused != "" {
 		t.Fatalf("refused with %q, %v", refused, err)
 	}
 	s := p.State()
@@ -359,3 +360,5 @@ func condensing(d *verb.Desk) (*verb.Condense, error) {
 	}
 	return d.Condensing(ctx, s, verb.Refused{})
 }
+
+func summary(output string) exitcmd.Answer { return exitcmd.Read(output, "summarizer", false) }

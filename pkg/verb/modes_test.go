@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
+	"liza/pkg/exitcmd"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -69,7 +70,7 @@ func applied(t *testing.T, p *verbtest.Place, review string) verb.Outcome {
 	t.Helper()
 	d := p.Desk("code-reviewer-1")
 	out, err := d.Apply(t.Context(), verb.Run{Kind: "code_reviewer", Task: "task-1", Before: d.MarkOf(p.State(), "code-reviewer-1", "task-1"),
-		Output: `{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"read","review":` + review + `}`})
+		Answer: exitcmd.Read(`{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"read","review":`+review+`}`, "code_reviewer", false)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,7 @@ type Run struct {
 	Kind    string // planner, coder, code_reviewer
 	Task    string // "" for a planner
 	Before  Mark   // the board when the run began
-	Output  string // final message, or the end of the output
-	Strict  bool   // exit.strict
+	Answer  exitcmd.Answer
 	Answers int    // how many answers of its unit of work there were, this one included
 	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
 }
@@ -94,17 +93,17 @@ func writesOf(s *blackboard.State, agent string) int {
 
 // Apply carries out what a run's verbs and exit command say (roles-and-knowledge 4.4, 4.5).
 func (d *Desk) Apply(ctx context.Context, r Run) (Outcome, error) {
-	exit, multiple, problem := exitcmd.Parse(r.Output, r.Kind, r.Strict)
 	s, err := d.View(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
 	out := Outcome{Effect: Applied}
-	if exit != nil {
-		out.Action, out.Summary = exit.Action, exit.Summary
-		d.KeepInside(ctx, r, exit)
+	if said := r.Answer.Exit; said != nil {
+		own := *said // the history of the run has the files as they were named
+		out.Action, out.Summary, r.Answer.Exit = own.Action, own.Summary, &own
+		d.KeepInside(ctx, r.Task, &own)
 	}
-	if multiple {
+	if r.Answer.Multiple {
 		d.Warn(ctx, r.Task, "exit_multiple", "several exit commands; the last one counts")
 	}
 	if n := sentences(out.Summary); n > 3 {
@@ -112,11 +111,11 @@ func (d *Desk) Apply(ctx context.Context, r Run) (Outcome, error) {
 	}
 	switch r.Kind {
 	case "planner":
-		return d.applyPlanner(ctx, s, r, exit, problem, out)
+		return d.applyPlanner(ctx, s, r, out)
 	case "code_reviewer":
-		return d.applyReviewer(ctx, s, r, exit, problem, out)
+		return d.applyReviewer(ctx, s, r, out)
 	}
-	return d.applyCoder(ctx, s, r, exit, problem, out)
+	return d.applyCoder(ctx, s, r, out)
 }
 
 // since finds what happened to the task during the run: the last status-setting entry by
@@ -135,8 +134,8 @@ func since(t *blackboard.Task, m Mark) (mine string, handoff, others bool) {
 	return mine, handoff, others
 }
 
-func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit *exitcmd.Exit, problem error, out Outcome) (Outcome, error) {
-	t := s.Task(r.Task)
+func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
 		return d.dropped(out, "the task is gone"), nil
 	}
@@ -145,25 +144,39 @@ func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, exit 
 	out.Status = t.Status
 	switch {
 	case held && handoff:
-		return d.handedOff(ctx, r, exit, out)
+		return d.handedOff(ctx, r, out)
 	case held && exit == nil:
-		out.Effect, out.Problem = Reask, problem.Error()
-		return out, nil
+		return out.reask(r.Answer.Problem.Error()), nil
 	case held:
-		return d.coderExit(ctx, t, r, exit, out)
+		return d.coderExit(ctx, t, exit, out)
 	case mine == "" && others:
 		return d.dropped(out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
 	case mine == "":
 		return d.dropped(out, "the claim is no longer this agent's"), nil
 	}
 	want := map[string]string{"ready_for_review": exitcmd.Completed, "blocked": exitcmd.Stuck}[mine]
-	err := d.reconcile(ctx, r, exit, problem, mine, want, &out)
+	err := d.reconcile(ctx, r, mine, want, &out)
+	return out, err
+}
+
+// reask asks the agent again, because of what is wrong with its answer.
+func (out Outcome) reask(problem string) Outcome {
+	out.Effect, out.Problem = Reask, problem
+	return out
+}
+
+// OrReask asks the agent again when a verb refused what its exit command asked for and the agent can do something about it.
+func (out Outcome) OrReask(err error) (Outcome, error) {
+	if r := forAgent(err); r != nil {
+		return out.reask(r.Advice()), nil
+	}
 	return out, err
 }
 
 // reconcile records what the exit command adds to, or how it contradicts, a verb.
-func (d *Desk) reconcile(ctx context.Context, r Run, exit *exitcmd.Exit, problem error, did, want string, out *Outcome) error {
+func (d *Desk) reconcile(ctx context.Context, r Run, did, want string, out *Outcome) error {
 	out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
+	exit, problem := r.Answer.Exit, r.Answer.Problem
 	switch {
 	case exit == nil && errors.Is(problem, exitcmd.ErrMissing):
 		d.Warn(ctx, r.Task, "exit_missing", "the agent used verbs and gave no exit command")
@@ -184,16 +197,15 @@ func (d *Desk) dropped(out Outcome, why string) Outcome {
 }
 
 // coderExit applies a coder's exit command to the task that it still holds.
-func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, r Run, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	switch exit.Action {
 	case exitcmd.Completed:
 		done, err := d.Submit(ctx, SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
-		if again := GuardProblem(err); again != "" {
-			out.Effect, out.Problem = Reask, again
-			return out, nil
+		if err != nil {
+			return out.OrReask(err)
 		}
 		out.Status, out.Note = done.Status, "submitted"
-		return out, err
+		return out, nil
 	case exitcmd.Stuck:
 		in := BlockInput{Task: t.ID, Reason: exit.Summary, Questions: exit.BlockedQuestions, Attempted: exit.Attempted}
 		if len(in.Questions) == 0 {
@@ -244,12 +256,11 @@ func verdictOf(r *exitcmd.ReviewExit, task string) VerdictInput {
 func (d *Desk) handOff(ctx context.Context, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
 	_, err := d.Handoff(ctx, task, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
 		Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
-	if again := GuardProblem(err); again != "" {
-		out.Effect, out.Problem = Reask, again
-		return out, nil
+	if err != nil {
+		return out.OrReask(err)
 	}
 	out.Effect, out.Note = Continue, "handed off"
-	return out, err
+	return out, nil
 }
 
 // limitIterations blocks a task whose iterations are used up (T26).
@@ -262,8 +273,8 @@ func (d *Desk) limitIterations(ctx context.Context, task, last string, out Outco
 	return out, err
 }
 
-func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, exit *exitcmd.Exit, problem error, out Outcome) (Outcome, error) {
-	t := s.Task(r.Task)
+func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
 		return d.dropped(out, "the task is gone"), nil
 	}
@@ -272,16 +283,13 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	out.Status = t.Status
 	switch {
 	case held && handoff:
-		return d.handedOff(ctx, r, exit, out)
+		return d.handedOff(ctx, r, out)
 	case held && exit == nil:
-		out.Effect, out.Problem = Reask, problem.Error()
-		return out, nil
+		return out.reask(r.Answer.Problem.Error()), nil
 	case held && mine == "approval_voided":
-		out.Effect, out.Problem = Reask, fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.Verdict())
-		return out, nil
+		return out.reask(fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.Verdict())), nil
 	case held && r.Changed != "" && exit.Approves():
-		out.Effect, out.Problem = Reask, changedByReviewer(t, r.Changed)
-		return out, nil
+		return out.reask(changedByReviewer(t, r.Changed)), nil
 	case held:
 		return d.reviewerExit(ctx, t, exit, out)
 	case mine == "" && others:
@@ -289,7 +297,7 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ex
 	case mine == "":
 		return d.dropped(out, "the review claim is no longer this agent's"), nil
 	}
-	err := d.reconcileReview(ctx, t, r, exit, problem, mine, &out)
+	err := d.reconcileReview(ctx, t, r, mine, &out)
 	return out, err
 }
 
@@ -305,28 +313,26 @@ func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitc
 		in.What = "retry"
 	}
 	done, err := d.Verdict(ctx, in)
-	if again := GuardProblem(err); again != "" {
-		out.Effect, out.Problem = Reask, again
-		return out, nil
+	if err != nil {
+		return out.OrReask(err)
 	}
 	out.Status = done.Status
 	out.Note = map[string]string{"approve": "approved", "reject": "rejected", "replan": "wants a new plan", "stuck": "review released"}[in.Verdict]
 	if done.OverruledBy != "" {
 		out.Note = "approved, but overruled by the gate"
 	}
-	return out, err
+	return out, nil
 }
 
-func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exit *exitcmd.Exit, problem error, out Outcome) (Outcome, error) {
-	changed := writesOf(s, r.Before.Agent) != r.Before.Writes
+func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+	exit, changed := r.Answer.Exit, writesOf(s, r.Before.Agent) != r.Before.Writes
 	switch {
 	case exit == nil && changed:
 		d.Warn(ctx, "", "exit_missing", "the planner used verbs and gave no exit command")
 		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
 		return out, nil
 	case exit == nil:
-		out.Effect, out.Problem = Reask, problem.Error()
-		return out, nil
+		return out.reask(r.Answer.Problem.Error()), nil
 	case exit.Action == exitcmd.Retry:
 		out.Effect, out.Note = Continue, "retries"
 		return out, nil
@@ -337,8 +343,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
 		return out, nil
 	case exit.Plan == nil && len(s.Tasks) == 0:
-		out.Effect, out.Problem = Reask, "the first planning needs the key plan: no task exists yet"
-		return out, nil
+		return out.reask("the first planning needs the key plan: no task exists yet"), nil
 	case exit.Plan == nil:
 		d.Warn(ctx, "", "planner_no_action", "the planner changed nothing")
 		out.Note = "changed nothing"
@@ -353,16 +358,15 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, exi
 		out.Note = refusal.Message
 		return out, nil
 	}
-	if again := GuardProblem(err); again != "" {
-		out.Effect, out.Problem = Reask, again
-		return out, nil
+	if err != nil {
+		return out.OrReask(err)
 	}
-	out.Plan, out.Changed, out.Warnings = applied.Plan, err == nil, applied.Warnings
+	out.Plan, out.Changed, out.Warnings = applied.Plan, true, applied.Warnings
 	out.Note = "decided about " + strings.Join(plan.Decided(exit.Plan), ", ")
 	if applied.Plan != "" {
 		out.Note = fmt.Sprintf("%s: %d tasks", applied.Plan, len(applied.Tasks))
 	}
-	return out, err
+	return out, nil
 }
 
 // askPlanner records a stuck planner's questions; the checkpoint follows.
@@ -385,17 +389,13 @@ func (d *Desk) PlannerStuck(ctx context.Context, why string) error {
 	return d.checkpointAnyway(ctx, "planner stuck: "+prose.FirstLine(why))
 }
 
-// guardProblem is the text of a refusal that the agent can do something about.
-func GuardProblem(err error) string {
+// forAgent is the refusal that the agent can do something about, nil for another error.
+func forAgent(err error) *blackboard.Refusal {
 	var r *blackboard.Refusal
 	if errors.As(err, &r) && r.Exit != blackboard.ExitLeaseLost && r.Exit != blackboard.ExitFailure {
-		text := r.Message
-		if r.Next != "" {
-			text += " (next: " + r.Next + ")"
-		}
-		return text
+		return r
 	}
-	return ""
+	return nil
 }
 
 func isLost(err error) bool {

@@ -16,7 +16,8 @@ import (
 
 // handedOff goes on with a new run after `liza handoff`. An exit command that says
 // something else than "go on" contradicts it.
-func (d *Desk) handedOff(ctx context.Context, r Run, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+func (d *Desk) handedOff(ctx context.Context, r Run, out Outcome) (Outcome, error) {
+	exit := r.Answer.Exit
 	out.Effect, out.Note = Continue, "handed off"
 	if exit == nil || exit.Action == exitcmd.Retry {
 		return out, nil
@@ -30,9 +31,10 @@ var verdictEvents = map[string][]string{exitcmd.ReviewOK: {"approved"}, exitcmd.
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
-func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, exit *exitcmd.Exit, problem error, did string, out *Outcome) error {
+func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, did string, out *Outcome) error {
+	exit := r.Answer.Exit
 	if exit == nil {
-		return d.reconcile(ctx, r, nil, problem, did, "", out)
+		return d.reconcile(ctx, r, did, "", out)
 	}
 	says, review := exit.Verdict(), exit.Review
 	implied := slices.Contains(verdictEvents[says], did)
@@ -48,7 +50,7 @@ func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, e
 			return err
 		}
 	}
-	return d.reconcile(ctx, r, exit, problem, did, "", out)
+	return d.reconcile(ctx, r, did, "", out)
 }
 
 // Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
@@ -102,25 +104,25 @@ func sentences(text string) int {
 
 // keepInside drops evidence that leads out of the workspace, and says what is not there
 // (roles-and-knowledge 4.3). Nothing outside is looked at.
-func (d *Desk) KeepInside(ctx context.Context, r Run, exit *exitcmd.Exit) {
-	root, kept := d.workspace(r.Task), d.Inside(r.Task, exit.EvidenceFiles)
+func (d *Desk) KeepInside(ctx context.Context, task string, exit *exitcmd.Exit) {
+	root, kept := d.workspace(task), d.Inside(task, exit.EvidenceFiles)
 	var odd []string
 	for _, f := range kept {
 		info, err := os.Stat(filepath.Join(root, f))
 		switch {
 		case err == nil && info.IsDir():
 			odd = append(odd, f+" is a folder")
-		case err != nil && !d.committed(ctx, r.Task, f):
+		case err != nil && !d.committed(ctx, task, f):
 			odd = append(odd, f+" does not exist")
 		}
 	}
 	if n := len(exit.EvidenceFiles) - len(kept); n > 0 {
-		if err := d.anomaly(ctx, r.Task, "evidence_outside_worktree", fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
+		if err := d.anomaly(ctx, task, "evidence_outside_worktree", fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
 			d.Progressf("cannot record evidence_outside_worktree: %v", err)
 		}
 	}
 	if len(odd) > 0 {
-		d.Warn(ctx, r.Task, "evidence_odd", strings.Join(odd, ", "))
+		d.Warn(ctx, task, "evidence_odd", strings.Join(odd, ", "))
 	}
 	exit.EvidenceFiles = kept
 }
