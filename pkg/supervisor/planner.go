@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/plan"
 	"liza/pkg/verb"
 )
@@ -83,7 +84,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		again = out.again
 		switch {
 		case err != nil:
-		case out.Effect == verb.Continue && out.Action == "RETRY":
+		case out.Effect == verb.Continue && out.Action == exitcmd.Retry:
 			retries++
 			again = retries <= s.Desk.Config().Limits.MaxPlanRetries
 			if suppress = !again; suppress {
@@ -95,7 +96,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		case out.Effect == verb.Reask:
 			err = s.planningFailed(guarded, u, out.Problem)
 			suppress = true
-		case out.Action == "STUCK":
+		case out.Action == exitcmd.Stuck:
 			suppress = true
 		default:
 			changed = changed || out.Changed
@@ -196,7 +197,7 @@ func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, e
 	r.outcome(out)
 	if out.Effect == verb.Reask && s.Interactive != nil {
 		s.say("", closedByPerson)
-		return planned{Outcome: verb.Outcome{Action: "STUCK"}}, nil // not woken for the same again
+		return planned{Outcome: verb.Outcome{Action: exitcmd.Stuck}}, nil // not woken for the same again
 	}
 	if out.Again { // once
 		u.circular++

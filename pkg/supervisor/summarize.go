@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
@@ -89,7 +90,7 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 		s.warn("", "the summary of the %s was refused: %s", what, refused)
 		return nil
 	}
-	x.outcome(verb.Outcome{Effect: verb.Applied, Action: "COMPLETED"})
+	x.outcome(verb.Outcome{Effect: verb.Applied, Action: exitcmd.Completed})
 	s.say("", "summarized %s (%s)", what, cost(x.result))
 	return nil
 }
