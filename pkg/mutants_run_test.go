@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -51,22 +52,55 @@ func (m *mutated) build(t *testing.T) {
 	}
 }
 
-// run starts the package's tests in a group of their own, which is ended with all that they left.
-func (m *mutated) run(t *testing.T, limit time.Duration, env []string, args ...string) ([]byte, error) {
+// jail starts a command where it sees no processes but its own: a fault in code that ends processes
+// must not end those of the machine. The shell waits for what loses its parent.
+var jail = []string{"unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", `"$0" "$@"; exit $?`}
+
+// canJail reports whether this machine lets the user do that.
+func canJail(t *testing.T) bool {
 	t.Helper()
+	return exec.Command(jail[0], slices.Concat(jail[1:], []string{"true"})...).Run() == nil
+}
+
+// noFault is the fault of a run without one.
+const noFault = -1
+
+// run starts the package's tests in a group of their own, which is ended with all that they left.
+// Each run has a link to the binary in a folder of its own, with its switches beside it.
+func (m *mutated) run(t *testing.T, limit time.Duration, fault int, seen []byte, args ...string) ([]byte, error) {
+	t.Helper()
+	dir, err := os.MkdirTemp(filepath.Dir(m.binary), "run-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, m.name+".test")
+	err = errors.Join(os.Link(m.binary, binary), os.WriteFile(filepath.Join(dir, "mutant"), fmt.Append(nil, fault), 0o600))
+	if seen != nil {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "seen"), seen, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithTimeout(t.Context(), limit)
 	defer stop()
-	cmd := exec.CommandContext(ctx, m.binary, args...)
+	cmd := exec.CommandContext(ctx, jail[0], slices.Concat(jail[1:], []string{binary}, args)...)
 	cmd.Dir = m.name
-	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	err = cmd.Run()
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually there is no such group any more
+	}
+	if seen != nil {
+		passes, failed := os.ReadFile(filepath.Join(dir, "seen"))
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		copy(seen, passes)
 	}
 	return out.Bytes(), err
 }
@@ -74,27 +108,19 @@ func (m *mutated) run(t *testing.T, limit time.Duration, env []string, args ...s
 // cover runs each test alone, without a fault.
 func (m *mutated) cover(t *testing.T) {
 	t.Helper()
-	out, err := m.run(t, time.Minute, nil, "-test.list", ".")
+	out, err := m.run(t, time.Minute, noFault, nil, "-test.list", ".")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	seen := filepath.Join(t.TempDir(), "seen")
 	for _, name := range strings.Fields(string(out)) {
 		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") {
 			continue
 		}
-		if err := os.WriteFile(seen, make([]byte, len(m.places)+1), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		out, err := m.run(t, 5*time.Minute, []string{"LIZA_TEST_MUTANTS_SEEN=" + seen}, "-test.run", exactly(name))
+		began, passes := time.Now(), make([]byte, len(m.places)+1)
+		out, err := m.run(t, 5*time.Minute, noFault, passes, "-test.run", exactly(name))
 		if err != nil {
 			t.Logf("%s fails without a fault and is left out: %v\n%s", name, err, out)
 			continue
-		}
-		passes, err := os.ReadFile(seen)
-		if err != nil {
-			t.Fatal(err)
 		}
 		m.tests = append(m.tests, coveredTest{name, time.Since(began), passes})
 	}
@@ -148,7 +174,7 @@ func (m *mutated) try(t *testing.T, p fault) string {
 			limit += 5 * c.took
 			names = append(names, exactly(c.name))
 		}
-		_, err := m.run(t, limit, []string{fmt.Sprintf("LIZA_TEST_MUTANT=%d", p.id)}, "-test.failfast", "-test.run", strings.Join(names, "|"))
+		_, err := m.run(t, limit, p.id, nil, "-test.failfast", "-test.run", strings.Join(names, "|"))
 		if err != nil {
 			return killed
 		}

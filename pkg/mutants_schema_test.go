@@ -36,14 +36,15 @@ type mutated struct {
 	tests  []coveredTest
 }
 
-// switches is the file that is added to a package. The fault that is on comes from the
-// environment, so that processes that a test starts from its own binary have it as well. Where a
-// test passes is written into shared memory, because some of these processes are killed.
+// switches is the file that is added to a package. The fault that is on stands in a file beside
+// the binary, so that processes that a test starts from it have it as well, whatever their
+// environment. Where a test passes is written into shared memory, because some are killed.
 const switches = `package %s
 
 import (
 	"cmp"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -51,11 +52,13 @@ import (
 var mutantActive, mutantSeen = mutantStart()
 
 func mutantStart() (int, []byte) {
-	id, err := strconv.Atoi(os.Getenv("LIZA_TEST_MUTANT"))
+	self, _ := os.Executable()
+	text, _ := os.ReadFile(filepath.Join(filepath.Dir(self), "mutant"))
+	id, err := strconv.Atoi(string(text))
 	if err != nil {
 		id = -1
 	}
-	f, err := os.OpenFile(os.Getenv("LIZA_TEST_MUTANTS_SEEN"), os.O_RDWR, 0)
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(self), "seen"), os.O_RDWR, 0)
 	if err != nil {
 		return id, nil
 	}

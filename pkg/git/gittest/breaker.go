@@ -25,6 +25,7 @@ const breakable = `#!/bin/sh
 if [ -n "${LIZA_TEST_GIT_BREAKER-}" ] && [ -e "$LIZA_TEST_GIT_BREAKER/break" ]; then
 	read -r nth <"$LIZA_TEST_GIT_BREAKER/break"
 	echo >>"$LIZA_TEST_GIT_BREAKER/count"
+	printf '%%s\0' "$*" >>"$LIZA_TEST_GIT_BREAKER/commands"
 	n=0
 	while read -r _; do n=$((n + 1)); done <"$LIZA_TEST_GIT_BREAKER/count"
 	if [ "$n" -eq "$nth" ]; then
@@ -82,10 +83,23 @@ func (b *Breaker) Mend() string {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.tb.Fatal(err)
 	}
-	for _, name := range []string{"break", "count", "broke"} {
+	for _, name := range []string{"break", "count", "broke", "commands"} {
 		if err := os.Remove(filepath.Join(b.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			b.tb.Fatal(err)
 		}
 	}
 	return strings.TrimSpace(string(broke))
+}
+
+// Commands returns the arguments of the git commands that run during a call.
+func (b *Breaker) Commands(call func()) []string {
+	b.tb.Helper()
+	b.Break(0)
+	call()
+	text, err := os.ReadFile(filepath.Join(b.dir, "commands"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.tb.Fatal(err)
+	}
+	b.Mend()
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
 }
