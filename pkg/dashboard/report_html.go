@@ -77,30 +77,10 @@ code { background: var(--soft); border-radius: .25rem; padding: .1rem .3rem; }
 <div class="wide"><table>
 {{range .Metrics}}<tr><td>{{.Label}}</td><td class="n">{{.Text}}</td></tr>
 {{end}}</table></div>
-{{with .Rejections}}<h2>Rejections</h2>
+{{range .Tables}}<h2>{{.Title}}</h2>
 <div class="wide"><table>
-<tr><th>task</th><th>time</th><th>by</th><th>reason</th></tr>
-{{range .}}<tr><td>{{.Task}}</td><td>{{.At}}</td><td>{{.By}}</td><td class="t">{{.Reason}}</td></tr>
-{{end}}</table></div>
-{{end}}{{with .Annotations}}<h2>Annotations of the reviews</h2>
-<div class="wide"><table>
-<tr><th>task</th><th>place</th><th>severity</th><th>check</th><th>finding</th></tr>
-{{range .}}<tr><td>{{.Task}}</td><td>{{.Place}}</td><td>{{.Severity}}</td><td>{{.Check}}</td><td class="t">{{.Message}}{{with .Fix}}; fix: {{.}}{{end}}</td></tr>
-{{end}}</table></div>
-{{end}}{{with .Anomalies}}<h2>Anomalies</h2>
-<div class="wide"><table>
-<tr><th>anomaly</th><th>type</th><th>task</th><th>reporter</th><th>details</th></tr>
-{{range .}}<tr><td>{{.ID}}</td><td>{{.Type}}</td><td>{{.Task}}</td><td>{{.Reporter}}</td><td class="t">{{.Details}}</td></tr>
-{{end}}</table></div>
-{{end}}{{with .Discoveries}}<h2>Discoveries that no task came of</h2>
-<div class="wide"><table>
-<tr><th>discovery</th><th>severity</th><th>urgency</th><th>what</th><th>deferred</th></tr>
-{{range .}}<tr><td>{{.ID}}</td><td>{{.Severity}}</td><td>{{.Urgency}}</td><td class="t">{{.Description}}</td><td class="t">{{.Deferred}}</td></tr>
-{{end}}</table></div>
-{{end}}{{with .Checkpoints}}<h2>Checkpoints</h2>
-<div class="wide"><table>
-<tr><th class="n">n</th><th>time</th><th>by</th><th>message</th><th>decision</th></tr>
-{{range .}}<tr><td class="n">{{.N}}</td><td>{{.At}}</td><td>{{.By}}</td><td class="t">{{.Message}}</td><td>{{.Decision}} {{.DecidedBy}}</td></tr>
+<tr>{{range .Heads}}<th>{{.}}</th>{{end}}</tr>
+{{range .Rows}}<tr>{{range .}}<td class="t">{{.}}</td>{{end}}</tr>
 {{end}}</table></div>
 {{end}}</body>
 </html>

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -28,28 +29,45 @@ func (r Report) Markdown() string {
 			t.Lead(), t.Work(), t.Review(), t.Wait(), money(t.Cost), t.Outcome}
 	})
 	m.table("Figures", []string{"figure", "value"}, len(r.Metrics), func(i int) []string { return []string{r.Metrics[i].Label(), r.Metrics[i].Text()} })
-	m.table("Rejections", []string{"task", "time", "by", "reason"}, len(r.Rejections), func(i int) []string {
-		x := r.Rejections[i]
-		return []string{x.Task, string(x.At), x.By, x.Reason}
-	})
-	m.table("Annotations of the reviews", []string{"task", "place", "severity", "check", "finding"}, len(r.Annotations), func(i int) []string {
-		x := r.Annotations[i]
-		return []string{x.Task, x.Place(), x.Severity, x.Check, x.Message + after("; fix: ", x.Fix)}
-	})
-	m.table("Anomalies", []string{"anomaly", "type", "task", "reporter", "details"}, len(r.Anomalies), func(i int) []string {
-		x := r.Anomalies[i]
-		return []string{x.ID, x.Type, x.Task, x.Reporter, x.Details}
-	})
-	m.table("Discoveries that no task came of", []string{"discovery", "severity", "urgency", "what", "deferred"}, len(r.Discoveries), func(i int) []string {
-		x := r.Discoveries[i]
-		return []string{x.ID, x.Severity, x.Urgency, x.Description, x.Deferred}
-	})
-	m.table("Checkpoints", []string{"n", "time", "by", "message", "decision"}, len(r.Checkpoints), func(i int) []string {
-		x := r.Checkpoints[i]
-		return []string{fmt.Sprint(x.N), string(x.At), x.By, x.Message, strings.TrimSpace(x.Decision + " " + x.DecidedBy)}
-	})
+	for _, t := range r.Tables() {
+		m.table(t.Title, t.Heads, len(t.Rows), func(i int) []string { return t.Rows[i] })
+	}
 	return m.b.String()
 }
+
+// Table is a part of the report that has a row of words for each entry.
+type Table struct {
+	Title string
+	Heads []string
+	Rows  [][]string
+}
+
+// Tables are the parts that are the same in every format; those without a row are left out.
+func (r Report) Tables() []Table {
+	rejections := Table{Title: "Rejections", Heads: []string{"task", "time", "by", "reason"}}
+	for _, x := range r.Rejections {
+		rejections.add(x.Task, string(x.At), x.By, x.Reason)
+	}
+	annotations := Table{Title: "Annotations of the reviews", Heads: []string{"task", "place", "severity", "check", "finding"}}
+	for _, x := range r.Annotations {
+		annotations.add(x.Task, x.Place(), x.Severity, x.Check, x.Message+after("; fix: ", x.Fix))
+	}
+	anomalies := Table{Title: "Anomalies", Heads: []string{"anomaly", "type", "task", "reporter", "details"}}
+	for _, x := range r.Anomalies {
+		anomalies.add(x.ID, x.Type, x.Task, x.Reporter, x.Details)
+	}
+	discoveries := Table{Title: "Discoveries that no task came of", Heads: []string{"discovery", "severity", "urgency", "what", "deferred"}}
+	for _, x := range r.Discoveries {
+		discoveries.add(x.ID, x.Severity, x.Urgency, x.Description, x.Deferred)
+	}
+	checkpoints := Table{Title: "Checkpoints", Heads: []string{"n", "time", "by", "message", "decision"}}
+	for _, x := range r.Checkpoints {
+		checkpoints.add(fmt.Sprint(x.N), string(x.At), x.By, x.Message, strings.TrimSpace(x.Decision+" "+x.DecidedBy))
+	}
+	return slices.DeleteFunc([]Table{rejections, annotations, anomalies, discoveries, checkpoints}, func(t Table) bool { return len(t.Rows) == 0 })
+}
+
+func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
 // words tells how the sprint stands.
 func (s Sprint) words() string {

@@ -26,37 +26,35 @@ func Find(s *blackboard.State, id string) (entry any, what string, ok bool) {
 	if a := s.Agents[id]; a != nil {
 		return a, "agent", true
 	}
-	for _, q := range s.Questions {
-		if q != nil && q.ID == id {
-			return q, "question", true
-		}
+	if q := called(s.Questions, id, func(q *blackboard.Question) string { return q.ID }); q != nil {
+		return q, "question", true
 	}
-	for _, p := range s.Plans {
-		if p != nil && p.ID == id {
-			return p, "plan", true
-		}
+	if p := called(s.Plans, id, func(p *blackboard.Plan) string { return p.ID }); p != nil {
+		return p, "plan", true
 	}
-	for _, d := range s.Discovered {
-		if d != nil && d.ID == id {
-			return d, "discovery", true
-		}
+	if d := called(s.Discovered, id, func(d *blackboard.Discovery) string { return d.ID }); d != nil {
+		return d, "discovery", true
 	}
-	for _, n := range s.HumanNotes {
-		if n != nil && n.ID == id {
-			return n, "note", true
-		}
+	if n := called(s.HumanNotes, id, func(n *blackboard.Note) string { return n.ID }); n != nil {
+		return n, "note", true
 	}
-	for _, a := range s.Anomalies {
-		if a != nil && a.ID == id {
-			return a, "anomaly", true
-		}
+	if a := called(s.Anomalies, id, func(a *blackboard.Anomaly) string { return a.ID }); a != nil {
+		return a, "anomaly", true
 	}
-	for _, f := range s.Facts {
-		if f != nil && f.ID == id {
-			return f, "fact", true
-		}
+	if f := called(s.Facts, id, func(f *blackboard.Fact) string { return f.ID }); f != nil {
+		return f, "fact", true
 	}
 	return nil, "", false
+}
+
+// called is the entry of a list that has an id, nil when there is none.
+func called[T any](list []*T, id string, idOf func(*T) string) *T {
+	for _, e := range list {
+		if e != nil && idOf(e) == id {
+			return e
+		}
+	}
+	return nil
 }
 
 // TaskText shows one task, agent, question, plan, discovery, note, anomaly or fact whole,
@@ -325,11 +323,10 @@ func PlanText(s *blackboard.State, id string) string {
 }
 
 func planOf(s *blackboard.State, id string) *blackboard.Plan {
-	i := slices.IndexFunc(s.Plans, func(p *blackboard.Plan) bool { return p != nil && p.ID == id && id != "" })
-	if i < 0 {
+	if id == "" {
 		return nil
 	}
-	return s.Plans[i]
+	return called(s.Plans, id, func(p *blackboard.Plan) string { return p.ID })
 }
 
 // planTasks are the tasks that the plan lists, and those that say that they are its.

@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mvdan.cc/sh/v3/pattern"
+
 	"liza/pkg/blackboard"
 )
 
@@ -49,32 +51,13 @@ func Excluded(patterns []string) func(path string) bool {
 
 // glob is a pattern for paths: * stays within a folder, ** does not. What matches a folder
 // matches everything in it.
-func glob(pattern string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString("^")
-	for i := 0; i < len(pattern); i++ {
-		switch {
-		case strings.HasPrefix(pattern[i:], "**/"):
-			b.WriteString("(?:.*/)?")
-			i += 2
-		case strings.HasPrefix(pattern[i:], "**"):
-			b.WriteString(".*")
-			i++
-		case pattern[i] == '*':
-			b.WriteString("[^/]*")
-		case pattern[i] == '?':
-			b.WriteString("[^/]")
-		default:
-			_, size := utf8.DecodeRuneInString(pattern[i:])
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+size]))
-			i += size - 1
+func glob(text string) *regexp.Regexp {
+	if expression, err := pattern.Regexp(text, pattern.Filenames|pattern.GlobLeadingDot); err == nil {
+		if g, err := regexp.Compile("^(?:" + expression + ")(?:/.*)?$"); err == nil {
+			return g
 		}
 	}
-	g, err := regexp.Compile(b.String() + "(?:/.*)?$")
-	if err != nil {
-		return regexp.MustCompile(`^\z.`) // matches nothing
-	}
-	return g
+	return regexp.MustCompile(`^\z.`) // matches nothing
 }
 
 var keyFile = regexp.MustCompile(`^(README.*|CONTRIBUTING.*|Makefile|go\.mod|package\.json|pyproject\.toml|Cargo\.toml|pom\.xml|build\.gradle.*|Dockerfile|.*\.sln|CLAUDE\.md|AGENTS\.md)$`)
