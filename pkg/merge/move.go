@@ -78,17 +78,11 @@ func (v *mover) merged(ctx context.Context, theirs string, forward bool) (string
 			return theirs, err
 		}
 	}
-	v.at("M2")
-	tree, err := v.Repo.MergeTree(ctx, v.old, theirs)
-	var conflict *git.ConflictError
-	if errors.As(err, &conflict) {
-		return "", &MoveError{What: v.title, Reason: "conflict", Files: conflict.Files}
+	candidate, err := v.candidate(ctx, theirs, v.message())
+	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
+		err = &MoveError{What: v.title, Reason: "conflict", Files: conflict.Files}
 	}
-	if err != nil {
-		return "", err
-	}
-	v.at("M3")
-	return v.Repo.CommitTree(ctx, tree, []string{v.old, theirs}, v.message())
+	return candidate, err
 }
 
 // move checks the candidate and lets the branch move to it: M4 to M9 of a merge.
@@ -98,12 +92,7 @@ func (v *mover) move(ctx context.Context, candidate string) (err error) {
 			err = errors.Join(err, v.deleteCandidate(ctx, v.name))
 		}
 	}()
-	v.at("M4")
-	if err := v.setCandidate(ctx, candidate); err != nil {
-		return err
-	}
-	v.at("M5")
-	if failed, log, err := v.check(ctx, candidate); err != nil {
+	if failed, log, err := v.try(ctx, candidate); err != nil {
 		return err
 	} else if failed != "" {
 		return &MoveError{What: v.title, Reason: "checks", Check: failed, Log: log}

@@ -173,32 +173,42 @@ func (j *job) merge(ctx context.Context, f blackboard.MergeFacts) (Result, error
 		return j.fail(ctx, Result{Reason: "unsound", Check: why})
 	}
 	j.countDrift(ctx, j.old)
-	j.at("M2")
-	tree, err := j.Repo.MergeTree(ctx, j.old, t.ReviewCommit)
-	var conflict *git.ConflictError
-	if errors.As(err, &conflict) {
+	candidate, err := j.candidate(ctx, t.ReviewCommit, j.message())
+	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
 		return j.fail(ctx, Result{Reason: "conflict", Files: conflict.Files})
 	}
 	if err != nil {
 		return j.result, err
 	}
-	j.at("M3")
-	candidate, err := j.Repo.CommitTree(ctx, tree, []string{j.old, t.ReviewCommit}, j.message())
-	if err != nil {
-		return j.result, err
-	}
-	j.at("M4")
-	if err := j.setCandidate(ctx, candidate); err != nil {
-		return j.result, err
-	}
-	j.at("M5")
-	if failed, log, err := j.check(ctx, candidate); err != nil {
+	if failed, log, err := j.try(ctx, candidate); err != nil {
 		return j.result, err
 	} else if failed != "" {
 		return j.fail(ctx, Result{Reason: "checks", Check: failed, Log: log})
 	}
 	j.at("M6")
 	return j.move(ctx, candidate, f)
+}
+
+// candidate makes the commit that merges theirs into the branch (M2, M3); a conflict is a
+// *git.ConflictError.
+func (j *job) candidate(ctx context.Context, theirs, message string) (string, error) {
+	j.at("M2")
+	tree, err := j.Repo.MergeTree(ctx, j.old, theirs)
+	if err != nil {
+		return "", err
+	}
+	j.at("M3")
+	return j.Repo.CommitTree(ctx, tree, []string{j.old, theirs}, message)
+}
+
+// try gives the candidate its ref and runs the checks on it (M4, M5).
+func (j *job) try(ctx context.Context, candidate string) (failed, log string, err error) {
+	j.at("M4")
+	if err := j.setCandidate(ctx, candidate); err != nil {
+		return "", "", err
+	}
+	j.at("M5")
+	return j.check(ctx, candidate)
 }
 
 // move announces the candidate and lets the branch move to it (M7 to M9).

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 )
 
@@ -76,10 +77,12 @@ func wait(ctx context.Context, d time.Duration, changes <-chan struct{}) bool {
 // with an error, which says what could not be written.
 func (w *Watcher) Pass(ctx context.Context) ([]Alert, error) {
 	unlock, locked := w.Files.Lock(ctx)
+	if locked != nil {
+		unlock = func() error { return nil }
+	}
+	unlock = sync.OnceValue(unlock) // sinks are told without the lock
+	defer func() { _ = unlock() }()
 	if ctx.Err() != nil {
-		if locked == nil {
-			_ = unlock()
-		}
 		return nil, ctx.Err()
 	}
 	open, err := w.Files.read()
@@ -88,15 +91,9 @@ func (w *Watcher) Pass(ctx context.Context) ([]Alert, error) {
 	}
 	facts, failed := w.look(ctx)
 	if failed != nil {
-		if locked == nil {
-			_ = unlock()
-		}
 		return bySeverity(open), failed
 	}
 	if ctx.Err() != nil { // what was not looked at to the end proves nothing
-		if locked == nil {
-			_ = unlock()
-		}
 		return nil, ctx.Err()
 	}
 	next, changes := advance(open, Check(facts), facts.Now)
