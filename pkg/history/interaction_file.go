@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -279,19 +278,7 @@ func (h Interactions) awayFile(n int) string {
 
 // away lists the numbers of the files that were put away, oldest first.
 func (h Interactions) away() []int {
-	entries, err := os.ReadDir(h.Dir)
-	if err != nil {
-		return nil
-	}
-	var list []int
-	for _, e := range entries {
-		name, ok := strings.CutPrefix(e.Name(), "jobHistory.")
-		name, packed := strings.CutSuffix(name, ".json.gz")
-		if n, err := strconv.Atoi(name); ok && packed && err == nil && n > 0 {
-			list = append(list, n)
-		}
-	}
-	slices.Sort(list)
+	list, _ := h.numbered("jobHistory.", ".json.gz") // a folder that cannot be read is told of when it is written
 	return list
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,20 +117,24 @@ func (h Interactions) forget(n int) error {
 	return nil
 }
 
-// pending lists the numbers of the requests that wait, in the order of the names.
-func (h Interactions) pending() ([]int, error) {
+// pending lists the numbers of the requests that wait.
+func (h Interactions) pending() ([]int, error) { return h.numbered("pending-", ".json") }
+
+// numbered lists the numbers in the names of files, the lowest first.
+func (h Interactions) numbered(before, after string) ([]int, error) {
 	entries, err := os.ReadDir(h.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot read the history: %v", err)
 	}
 	var list []int
 	for _, e := range entries {
-		name, ok := strings.CutPrefix(e.Name(), "pending-")
-		name, whole := strings.CutSuffix(name, ".json")
-		if n, err := strconv.Atoi(name); ok && whole && err == nil {
+		name, ok := strings.CutPrefix(e.Name(), before)
+		name, whole := strings.CutSuffix(name, after)
+		if n, err := strconv.Atoi(name); ok && whole && err == nil && n > 0 {
 			list = append(list, n)
 		}
 	}
+	slices.Sort(list)
 	return list, nil
 }
 
