@@ -62,7 +62,7 @@ func TestRandomSequences(t *testing.T) {
 	}
 	sequences, base := number(t, modelSequences), uint64(1)
 	if sequences == 0 {
-		sequences = 300
+		sequences = 100
 	} else {
 		base = uint64(time.Now().Unix())
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
