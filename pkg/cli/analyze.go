@@ -11,29 +11,20 @@ import (
 	"liza/pkg/verb"
 )
 
-type analyzeOptions struct{ env *Env }
-
 func newAnalyze(env *Env) *urfave.Command {
-	o := &analyzeOptions{env: env}
 	return &urfave.Command{
 		Name: "analyze", Category: "people", Usage: "let the circuit breaker look for patterns in the anomalies now",
 		Description: "The circuit breaker looks by itself after each anomaly; this looks once more and notes it in its history. A pattern stops the sprint at a\n" +
 			"checkpoint and is described in .liza/circuit_breaker_report.md. `liza ack` goes on." +
 			examples("liza analyze", "liza analyze --json") + exitsText(0, 4, 5),
-		Action: env.do(o.run),
+		Action: env.onDesk(func(ctx context.Context, d *verb.Desk, _ []string) error {
+			seen, err := d.Analyze(ctx)
+			if err != nil {
+				return err
+			}
+			return env.Print(seen, "%s", analysisText(seen))
+		}),
 	}
-}
-
-func (o *analyzeOptions) run(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := d.Analyze(ctx)
-	if err != nil {
-		return err
-	}
-	return o.env.Print(seen, "%s", analysisText(seen))
 }
 
 func analysisText(seen verb.Seen) string {

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"liza/pkg/config"
+	"liza/pkg/verb"
 )
 
 func newConfigGet(o *configOptions) *urfave.Command {
@@ -16,15 +17,11 @@ func newConfigGet(o *configOptions) *urfave.Command {
 		Name: "get", ArgsUsage: "KEY", Usage: "one effective setting, for scripts",
 		Description: "Prints the value alone; of a section, what `liza config show KEY` prints. Changes nothing." +
 			examples("liza config get limits.cost_cents", "liza config get agents.default --json") + exitsText(0, 1, 2),
-		Action: o.env.do(o.get),
+		Action: o.env.onReader(o.get),
 	}
 }
 
-func (o *configOptions) get(ctx context.Context, args []string) error {
-	d, err := o.env.Reader(ctx)
-	if err != nil {
-		return err
-	}
+func (o *configOptions) get(ctx context.Context, d *verb.Desk, args []string) error {
 	values, key := d.Config().Values(), config.Canonical(args[0])
 	o.fromState(ctx, d, values)
 	i := slices.IndexFunc(values, func(v config.Value) bool { return v.Key == key })

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"liza/pkg/config"
+	"liza/pkg/verb"
 )
 
 func newConfigList(o *configOptions) *urfave.Command {
@@ -18,15 +19,11 @@ func newConfigList(o *configOptions) *urfave.Command {
 		Description: "Without GROUP: the settings that a project should look at, with the values in force, and the groups of all others. GROUP is one of those,\n" +
 			"a section of config.yaml such as limits, or all. `liza config` alone does the same. Changes nothing." +
 			examples("liza config", "liza config list limits", "liza config list all --json") + exitsText(0, 1, 2),
-		Action: o.env.do(o.list),
+		Action: o.env.onReader(o.list),
 	}
 }
 
-func (o *configOptions) list(ctx context.Context, args []string) error {
-	d, err := o.env.Reader(ctx)
-	if err != nil {
-		return err
-	}
+func (o *configOptions) list(ctx context.Context, d *verb.Desk, args []string) error {
 	all := d.Config().Values()
 	o.fromState(ctx, d, all)
 	if len(args) == 0 {

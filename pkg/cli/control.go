@@ -23,7 +23,7 @@ func newPause(env *Env) *urfave.Command {
 		Description: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on." +
 			examples("liza pause --reason 'lunch'", "liza resume") + exitsText(0, 4),
 		Flags:  []urfave.Flag{text("reason", "`T` why, for those who wait", &o.reason)},
-		Action: env.do(o.pause),
+		Action: env.onDesk(o.pause),
 	}
 }
 
@@ -52,7 +52,7 @@ func newAbort(env *Env) *urfave.Command {
 			flag("goal", "give the goal up as well", &o.goal),
 			text("reason", "`T` why", &o.reason),
 		},
-		Action: env.do(o.abort),
+		Action: env.onDesk(o.abort),
 	}
 }
 
@@ -63,17 +63,13 @@ func newCheckpoint(env *Env) *urfave.Command {
 		Description: "Like pause, and the sprint is at a CHECKPOINT: a summary is written to .liza/sprint_summary.md. `liza resume` goes on." +
 			examples("liza checkpoint --message 'half time'", "liza resume --decision CONTINUE") + exitsText(0, 4),
 		Flags:  []urfave.Flag{text("message", "`T` what it is about", &o.reason)},
-		Action: env.do(o.checkpoint),
+		Action: env.onDesk(o.checkpoint),
 	}
 }
 
 var decisions = []string{"CONTINUE", "ADJUST_SPECS", "ADJUST_CONTRACTS", "REPLAN", "PIVOT", "STOP"}
 
-func (o *controlOptions) pause(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *controlOptions) pause(ctx context.Context, d *verb.Desk, _ []string) error {
 	done, err := d.Pause(ctx, o.reason)
 	return o.show(done, err, "paused: nothing new starts\nnext: liza resume\n")
 }
@@ -93,20 +89,12 @@ func (o *controlOptions) resume(ctx context.Context, _ []string) error {
 	return o.show(done, err, "resumed\n")
 }
 
-func (o *controlOptions) abort(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *controlOptions) abort(ctx context.Context, d *verb.Desk, _ []string) error {
 	done, err := d.Abort(ctx, o.reason, o.goal)
 	return o.show(done, err, "aborted: agents are stopped, claims released, work is kept\nnext: liza resume\n")
 }
 
-func (o *controlOptions) checkpoint(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *controlOptions) checkpoint(ctx context.Context, d *verb.Desk, _ []string) error {
 	done, err := d.Checkpoint(ctx, o.reason)
 	return o.show(done, err, "at a checkpoint; the summary is "+done.File+"\nnext: liza resume --decision CONTINUE\n")
 }

@@ -10,13 +10,8 @@ import (
 	"liza/pkg/verb"
 )
 
-type discoverOptions struct {
-	env *Env
-	in  blackboard.Discovery
-}
-
 func newDiscover(env *Env) *urfave.Command {
-	o := &discoverOptions{env: env}
+	var in blackboard.Discovery
 	return &urfave.Command{
 		Name: "discover", Category: "agents", ArgsUsage: "TEXT", Usage: "record something found that is not part of the task (coder, code_reviewer, human)",
 		Description: "Adds to discovered; changes no task. An immediate discovery wakes the planner, the others stand in its next prompts until they are\n" +
@@ -24,91 +19,75 @@ func newDiscover(env *Env) *urfave.Command {
 			examples("liza discover 'the retry helper swallows errors' --task task-4 --severity high --urgency immediate",
 				"liza discover 'docs/api.md is out of date' --task task-4 --recommend 'regenerate it'") + exitsText(0, 2, 4, 5, 6),
 		Flags: []urfave.Flag{
-			text("task", "`ID`: task during which it was found (required)", &o.in.During),
-			&urfave.StringFlag{Name: "severity", Value: "low", Usage: "`S`: critical, high, medium or low", Destination: &o.in.Severity},
-			&urfave.StringFlag{Name: "urgency", Value: "deferred", Usage: "`U`: immediate or deferred", Destination: &o.in.Urgency},
-			text("recommend", "`T`: what should be done", &o.in.Recommendation),
+			text("task", "`ID`: task during which it was found (required)", &in.During),
+			&urfave.StringFlag{Name: "severity", Value: "low", Usage: "`S`: critical, high, medium or low", Destination: &in.Severity},
+			&urfave.StringFlag{Name: "urgency", Value: "deferred", Usage: "`U`: immediate or deferred", Destination: &in.Urgency},
+			text("recommend", "`T`: what should be done", &in.Recommendation),
 		},
-		Action: env.do(o.run),
+		Action: env.do(func(ctx context.Context, args []string) error {
+			if in.During == "" {
+				return usagef("liza help discover", "discover needs --task")
+			}
+			in.Description = args[0]
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := d.Discover(ctx, in)
+			if err != nil {
+				return err
+			}
+			return env.Print(done, "recorded as %s\n", done.ID)
+		}),
 	}
-}
-
-func (o *discoverOptions) run(ctx context.Context, args []string) error {
-	if o.in.During == "" {
-		return usagef("liza help discover", "discover needs --task")
-	}
-	o.in.Description = args[0]
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := d.Discover(ctx, o.in)
-	if err != nil {
-		return err
-	}
-	return o.env.Print(done, "recorded as %s\n", done.ID)
-}
-
-type convertOptions struct {
-	env  *Env
-	task string
 }
 
 func newConvert(env *Env) *urfave.Command {
-	o := &convertOptions{env: env}
+	var task string
 	return &urfave.Command{
 		Name: "convert", Category: "agents", ArgsUsage: "DISC", Usage: "say which task came of a discovery (planner, human)",
 		Description: "Sets converted_to_task. The task may be an old or a new one; make it with add-task first." +
 			examples("liza convert disc-1 --task task-9", "liza convert disc-2 --task task-4 --json") + exitsText(0, 2, 4, 5, 6),
-		Flags:  []urfave.Flag{text("task", "`ID`: the task (required)", &o.task)},
-		Action: env.do(o.run),
+		Flags: []urfave.Flag{text("task", "`ID`: the task (required)", &task)},
+		Action: env.do(func(ctx context.Context, args []string) error {
+			if task == "" {
+				return usagef("liza help convert", "convert needs --task")
+			}
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := d.Convert(ctx, args[0], task)
+			if err != nil {
+				return err
+			}
+			return env.Print(done, "%s is %s now%s\n", done.ID, done.Task, already(done))
+		}),
 	}
-}
-
-func (o *convertOptions) run(ctx context.Context, args []string) error {
-	if o.task == "" {
-		return usagef("liza help convert", "convert needs --task")
-	}
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := d.Convert(ctx, args[0], o.task)
-	if err != nil {
-		return err
-	}
-	return o.env.Print(done, "%s is %s now%s\n", done.ID, done.Task, already(done))
-}
-
-type deferOptions struct {
-	env    *Env
-	reason string
 }
 
 func newDefer(env *Env) *urfave.Command {
-	o := &deferOptions{env: env}
+	var reason string
 	return &urfave.Command{
 		Name: "defer", Category: "agents", ArgsUsage: "DISC", Usage: "put a discovery off (planner, human)",
 		Description: "Keeps it, with the reason; it stands in every planner's prompt and goes on into the next sprint." +
 			examples("liza defer disc-1 --reason 'cosmetic; next sprint'", "liza --as planner-1 defer disc-2 --reason 'needs a spec first'") + exitsText(0, 2, 4, 5, 6),
-		Flags:  []urfave.Flag{text("reason", "`T`: why (required)", &o.reason)},
-		Action: env.do(o.run),
+		Flags: []urfave.Flag{text("reason", "`T`: why (required)", &reason)},
+		Action: env.do(func(ctx context.Context, args []string) error {
+			if reason == "" {
+				return usagef("liza help defer", "defer needs --reason")
+			}
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := d.Defer(ctx, args[0], reason)
+			if err != nil {
+				return err
+			}
+			return env.Print(done, "%s is deferred%s\n", done.ID, already(done))
+		}),
 	}
-}
-
-func (o *deferOptions) run(ctx context.Context, args []string) error {
-	if o.reason == "" {
-		return usagef("liza help defer", "defer needs --reason")
-	}
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := d.Defer(ctx, args[0], o.reason)
-	if err != nil {
-		return err
-	}
-	return o.env.Print(done, "%s is deferred%s\n", done.ID, already(done))
 }
 
 func already(d verb.Discovered) string {
@@ -118,13 +97,8 @@ func already(d verb.Discovered) string {
 	return ""
 }
 
-type specChangeOptions struct {
-	env                *Env
-	spec, change, task string
-}
-
 func newSpecChange(env *Env) *urfave.Command {
-	o := &specChangeOptions{env: env}
+	var spec, change, task string
 	return &urfave.Command{
 		Name: "spec-change", Category: "people", Usage: "record that a spec was changed",
 		Description: "Adds to spec_changes, with the hash of the file. The planner is woken; open tasks of that spec have the change in their next prompts and\n" +
@@ -132,34 +106,32 @@ func newSpecChange(env *Env) *urfave.Command {
 			examples("liza spec-change --spec specs/vision.md#name --change 'names may contain spaces'", "liza spec-change --spec specs/api.md --change 'v2 only' --task task-3") +
 			exitsText(0, 2, 4, 5),
 		Flags: []urfave.Flag{
-			text("spec", "`P[#a]`: the spec file, and where in it (required)", &o.spec),
-			text("change", "`T`: what changed (required)", &o.change),
-			text("task", "`ID`: task that made it necessary", &o.task),
+			text("spec", "`P[#a]`: the spec file, and where in it (required)", &spec),
+			text("change", "`T`: what changed (required)", &change),
+			text("task", "`ID`: task that made it necessary", &task),
 		},
-		Action: env.do(o.run),
+		Action: env.do(func(ctx context.Context, _ []string) error {
+			switch {
+			case spec == "":
+				return usagef("liza help spec-change", "spec-change needs --spec")
+			case change == "":
+				return usagef("liza help spec-change", "spec-change needs --change")
+			}
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := d.SpecChange(ctx, spec, change, task)
+			if err != nil {
+				return err
+			}
+			switch {
+			case done.Already:
+				return env.Print(done, "already done: this change of %s is recorded\n", done.Spec)
+			case len(done.Affected) == 0:
+				return env.Print(done, "recorded; no open task has that spec\n")
+			}
+			return env.Print(done, "recorded; in the next prompts of %s\n", strings.Join(done.Affected, ", "))
+		}),
 	}
-}
-
-func (o *specChangeOptions) run(ctx context.Context, _ []string) error {
-	switch {
-	case o.spec == "":
-		return usagef("liza help spec-change", "spec-change needs --spec")
-	case o.change == "":
-		return usagef("liza help spec-change", "spec-change needs --change")
-	}
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := d.SpecChange(ctx, o.spec, o.change, o.task)
-	if err != nil {
-		return err
-	}
-	switch {
-	case done.Already:
-		return o.env.Print(done, "already done: this change of %s is recorded\n", done.Spec)
-	case len(done.Affected) == 0:
-		return o.env.Print(done, "recorded; no open task has that spec\n")
-	}
-	return o.env.Print(done, "recorded; in the next prompts of %s\n", strings.Join(done.Affected, ", "))
 }

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"liza/pkg/exitcmd"
-
 	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/exitcmd"
 )
 
 var update = stdflag.Bool("update", false, "write the generated documentation anew")

@@ -15,6 +15,7 @@ import (
 
 	"liza/pkg/safefile"
 	"liza/pkg/upkeep"
+	"liza/pkg/verb"
 )
 
 type editOptions struct{ env *Env }
@@ -27,7 +28,7 @@ func newEdit(env *Env) *urfave.Command {
 			"written as one revision. When it breaks a rule, or somebody changed the same value, line and rule are shown and the editor opens\n" +
 			"again; nothing is written until it fits. Leave the text unchanged to give up." +
 			examples("liza edit", "EDITOR='code --wait' liza edit") + exitsText(0, 1, 3, 4, 5, 7),
-		Action: env.do(o.run),
+		Action: env.onDesk(o.run),
 	}
 }
 
@@ -38,11 +39,7 @@ type edited struct {
 	Notes    []string `json:"warnings,omitempty"`
 }
 
-func (o *editOptions) run(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *editOptions) run(ctx context.Context, d *verb.Desk, _ []string) error {
 	dir, err := os.MkdirTemp("", "liza-edit-")
 	if err != nil {
 		return fmt.Errorf("cannot make a copy to edit: %w", err)

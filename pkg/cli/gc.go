@@ -5,20 +5,17 @@ import (
 	"fmt"
 	"strings"
 
+	urfave "github.com/urfave/cli/v3"
+
 	"liza/pkg/prose"
 	"liza/pkg/upkeep"
-
-	urfave "github.com/urfave/cli/v3"
 )
 
-type gcOptions struct {
-	env           *Env
-	dryRun, attic bool
-	older         string
-}
-
 func newGC(env *Env) *urfave.Command {
-	o := &gcOptions{env: env}
+	var (
+		dryRun, attic bool
+		older         string
+	)
 	return &urfave.Command{
 		Name: "gc", Category: "people", Usage: "remove what is left over, if nothing is lost",
 		Description: "Removes worktrees, branches and merge candidates of tasks that ended or that no board has, when all that they hold is merged or saved under\n" +
@@ -26,35 +23,33 @@ func newGC(env *Env) *urfave.Command {
 			"is kept, and listed with the reason. Saved work itself is removed with --attic alone, of tasks that ended, and only when it is old enough." +
 			examples("liza gc --dry-run", "liza gc --attic --older 30d") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
-			flag("dry-run", "only say what would be removed, and what kept", &o.dryRun),
-			flag("attic", "remove saved work of tasks that ended as well; needs --older", &o.attic),
-			&urfave.StringFlag{Name: "older", Usage: "`AGE` of saved work since it was saved and its task ended, such as 12h or 30d", Destination: &o.older},
+			flag("dry-run", "only say what would be removed, and what kept", &dryRun),
+			flag("attic", "remove saved work of tasks that ended as well; needs --older", &attic),
+			&urfave.StringFlag{Name: "older", Usage: "`AGE` of saved work since it was saved and its task ended, such as 12h or 30d", Destination: &older},
 		},
-		Action: env.do(o.run),
+		Action: env.do(func(ctx context.Context, _ []string) error {
+			in := upkeep.CollectInput{DryRun: dryRun, Attic: attic}
+			if attic != (older != "") {
+				return usagef("liza gc --attic --older 30d", "--attic and --older belong together: saved work is removed only when it is old enough")
+			}
+			if attic {
+				age, ok := ageText(older)
+				if !ok {
+					return usagef("liza help gc", "--older '%s' must be an age such as 90m, 12h or 30d", older)
+				}
+				in.Older = age
+			}
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := upkeep.CollectGarbage(ctx, d, in)
+			if err != nil {
+				return err
+			}
+			return env.Print(done, "%s", collectedText(done))
+		}),
 	}
-}
-
-func (o *gcOptions) run(ctx context.Context, _ []string) error {
-	in := upkeep.CollectInput{DryRun: o.dryRun, Attic: o.attic}
-	if o.attic != (o.older != "") {
-		return usagef("liza gc --attic --older 30d", "--attic and --older belong together: saved work is removed only when it is old enough")
-	}
-	if o.attic {
-		age, ok := ageText(o.older)
-		if !ok {
-			return usagef("liza help gc", "--older '%s' must be an age such as 90m, 12h or 30d", o.older)
-		}
-		in.Older = age
-	}
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := upkeep.CollectGarbage(ctx, d, in)
-	if err != nil {
-		return err
-	}
-	return o.env.Print(done, "%s", collectedText(done))
 }
 
 func collectedText(c upkeep.Collected) string {

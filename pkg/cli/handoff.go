@@ -8,37 +8,32 @@ import (
 	"liza/pkg/blackboard"
 )
 
-type handoffOptions struct {
-	env          *Env
-	h            blackboard.Handoff
-	files, steps []string
-}
-
 func newHandoff(env *Env) *urfave.Command {
-	o := &handoffOptions{env: env}
+	var (
+		h            blackboard.Handoff
+		files, steps []string
+	)
 	return &urfave.Command{
 		Name: "handoff", Category: "agents", ArgsUsage: "ID", Usage: "pass half-done work on to the next run (coder, code_reviewer)",
 		Description: "For an agent whose context is nearly full: commit, hand off, end. The next run on the same claim begins with the handoff in its prompt." +
 			examples("liza handoff task-3 --summary 'parser done' --next-action 'write writer.go'",
 				"liza handoff task-3 --summary 'half reviewed' --next-action 'look at cli.py' --file cli.py") + exitsText(0, 2, 4, 5, 6),
 		Flags: []urfave.Flag{
-			text("summary", "`T`: what is done (required)", &o.h.Summary),
-			text("next-action", "`T`: what comes next (required)", &o.h.NextAction),
-			text("approach", "`T`: how", &o.h.Approach),
-			text("blockers", "`T`: what is in the way", &o.h.Blockers),
-			texts("file", "`P`: file that was changed", &o.files),
-			texts("step", "`T`: next steps, in order", &o.steps),
+			text("summary", "`T`: what is done (required)", &h.Summary),
+			text("next-action", "`T`: what comes next (required)", &h.NextAction),
+			text("approach", "`T`: how", &h.Approach),
+			text("blockers", "`T`: what is in the way", &h.Blockers),
+			texts("file", "`P`: file that was changed", &files),
+			texts("step", "`T`: next steps, in order", &steps),
 		},
-		Action: env.do(o.run),
+		Action: env.do(func(ctx context.Context, args []string) error {
+			h.FilesModified, h.NextSteps = files, steps
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := d.Handoff(ctx, args[0], h)
+			return env.showDone(done, err, "%s is handed off; end this run now", done.Task)
+		}),
 	}
-}
-
-func (o *handoffOptions) run(ctx context.Context, args []string) error {
-	o.h.FilesModified, o.h.NextSteps = o.files, o.steps
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := d.Handoff(ctx, args[0], o.h)
-	return o.env.showDone(done, err, "%s is handed off; end this run now", done.Task)
 }

@@ -35,15 +35,11 @@ func newHistory(env *Env) *urfave.Command {
 			flag("raw", "only what the program answered; without --n of the newest one", &o.raw),
 			text("diff", "`A` B: how the prompt of interaction B differs from that of A", &o.diff),
 		},
-		Action: env.do(o.run),
+		Action: env.onReader(o.run),
 	}
 }
 
-func (o *historyOptions) run(ctx context.Context, args []string) error {
-	d, err := o.env.Reader(ctx)
-	if err != nil {
-		return err
-	}
+func (o *historyOptions) run(ctx context.Context, d *verb.Desk, args []string) error {
 	task := args[0]
 	list, err := d.History(ctx, task)
 	if err != nil {

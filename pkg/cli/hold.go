@@ -4,6 +4,8 @@ import (
 	"context"
 
 	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/verb"
 )
 
 type holdOptions struct {
@@ -18,7 +20,7 @@ func newHold(env *Env) *urfave.Command {
 		Description: "Sets the field hold. Nobody claims, reviews or merges the task until it is taken off." +
 			examples("liza hold task-3 --reason 'wait for the contract'", "liza unhold task-3") + exitsText(0, 2, 4),
 		Flags:  []urfave.Flag{text("reason", "`T` why (required)", &o.reason)},
-		Action: env.do(o.hold),
+		Action: env.onDesk(o.hold),
 	}
 }
 
@@ -28,24 +30,16 @@ func newUnhold(env *Env) *urfave.Command {
 		Name: "unhold", Category: "people", ArgsUsage: "ID", Usage: "end a hold",
 		Description: "Clears the field hold; the task goes on from the status that it has." +
 			examples("liza unhold task-3", "liza unhold task-3 --json") + exitsText(0, 2, 4),
-		Action: env.do(o.unhold),
+		Action: env.onDesk(o.unhold),
 	}
 }
 
-func (o *holdOptions) hold(ctx context.Context, args []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *holdOptions) hold(ctx context.Context, d *verb.Desk, args []string) error {
 	done, err := d.Hold(ctx, args[0], o.reason)
 	return o.env.showDone(done, err, "%s is on hold (%s)", done.Task, done.Status)
 }
 
-func (o *holdOptions) unhold(ctx context.Context, args []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *holdOptions) unhold(ctx context.Context, d *verb.Desk, args []string) error {
 	done, err := d.Unhold(ctx, args[0])
 	return o.env.showDone(done, err, "%s is no longer on hold (%s)", done.Task, done.Status)
 }

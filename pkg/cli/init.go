@@ -12,13 +12,8 @@ import (
 	"liza/pkg/verb"
 )
 
-type initOptions struct {
-	env *Env
-	in  verb.InitInput
-}
-
 func newInit(env *Env) *urfave.Command {
-	o := &initOptions{env: env}
+	var in verb.InitInput
 	return &urfave.Command{
 		Name: "init", Category: "people", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
 		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
@@ -26,31 +21,29 @@ func newInit(env *Env) *urfave.Command {
 			"branch of that name stands elsewhere. To undo it before any work: rm -r .liza, and git branch -D integration." +
 			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main") + exitsText(0, 1, 2, 3, 4),
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &o.in.Spec},
-			&urfave.StringFlag{Name: "branch", Usage: "`NAME`: integration branch", DefaultText: "integration", Destination: &o.in.Branch},
-			&urfave.StringFlag{Name: "from", Usage: "`REF`: where the integration branch starts", DefaultText: "HEAD", Destination: &o.in.From},
-			flag("reuse-branch", "accept an integration branch that exists, wherever it stands", &o.in.ReuseBranch),
+			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &in.Spec},
+			&urfave.StringFlag{Name: "branch", Usage: "`NAME`: integration branch", DefaultText: "integration", Destination: &in.Branch},
+			&urfave.StringFlag{Name: "from", Usage: "`REF`: where the integration branch starts", DefaultText: "HEAD", Destination: &in.From},
+			flag("reuse-branch", "accept an integration branch that exists, wherever it stands", &in.ReuseBranch),
 		},
-		Action: env.do(o.run),
+		Action: env.do(func(ctx context.Context, args []string) error {
+			env := env
+			in.Goal, in.Environ, in.Now, in.Person, in.Mask = args[0], env.Environ, env.Now(), env.caller().Person, env.secrets().Mask
+			in.Dir = cmp.Or(cmp.Or(env.Root, env.Get("LIZA_ROOT")), env.Dir)
+			if !filepath.IsAbs(in.Dir) {
+				in.Dir = filepath.Join(env.Dir, in.Dir)
+			}
+			in.Keys = env.keys()
+			done, err := verb.Init(ctx, in)
+			if err != nil {
+				return err
+			}
+			identity := ""
+			if done.NoIdentity {
+				identity = fmt.Sprintf("  identity     %s: %s\n", upkeep.NoIdentity, upkeep.TellIdentity)
+			}
+			return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\n%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run as you, with their permission questions switched off (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
+				done.Root, done.State, done.Goal, done.Branch, done.Integration, identity, done.Undo)
+		}),
 	}
-}
-
-func (o *initOptions) run(ctx context.Context, args []string) error {
-	env := o.env
-	o.in.Goal, o.in.Environ, o.in.Now, o.in.Person, o.in.Mask = args[0], env.Environ, env.Now(), env.caller().Person, env.secrets().Mask
-	o.in.Dir = cmp.Or(cmp.Or(env.Root, env.Get("LIZA_ROOT")), env.Dir)
-	if !filepath.IsAbs(o.in.Dir) {
-		o.in.Dir = filepath.Join(env.Dir, o.in.Dir)
-	}
-	o.in.Keys = env.keys()
-	done, err := verb.Init(ctx, o.in)
-	if err != nil {
-		return err
-	}
-	identity := ""
-	if done.NoIdentity {
-		identity = fmt.Sprintf("  identity     %s: %s\n", upkeep.NoIdentity, upkeep.TellIdentity)
-	}
-	return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\n%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run as you, with their permission questions switched off (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
-		done.Root, done.State, done.Goal, done.Branch, done.Integration, identity, done.Undo)
 }

@@ -109,14 +109,11 @@ func branchText(b verb.Branch) string {
 	return t.String()
 }
 
-type syncOptions struct {
-	env  *Env
-	from string
-	dry  bool
-}
-
 func newSync(env *Env) *urfave.Command {
-	o := &syncOptions{env: env}
+	var (
+		from string
+		dry  bool
+	)
 	return &urfave.Command{
 		Name: "sync", Category: "people", Usage: "merge the base branch into the integration branch",
 		Description: "The base branch is the one that the integration branch was cut from (base_ref); boards that do not record it use the branch that is checked\n" +
@@ -124,33 +121,27 @@ func newSync(env *Env) *urfave.Command {
 			"their base, as after any merge. Your checkout is not touched." +
 			examples("liza sync", "liza sync --from origin/main --dry-run --json") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
-			text("from", "`REF` to merge instead of the base branch", &o.from),
-			flag("dry-run", "say what would be merged, and whether it conflicts; runs no checks and moves nothing", &o.dry),
+			text("from", "`REF` to merge instead of the base branch", &from),
+			flag("dry-run", "say what would be merged, and whether it conflicts; runs no checks and moves nothing", &dry),
 		},
-		Action: env.do(o.run),
+		Action: env.onDesk(func(ctx context.Context, d *verb.Desk, _ []string) error {
+			r, err := d.Sync(ctx, from, dry)
+			if err != nil {
+				return env.failMove(err)
+			}
+			guess := ""
+			if r.Guessed {
+				guess = fmt.Sprintf("base_ref is not set: %s, which is checked out, is taken as the base branch\n", r.From)
+			}
+			switch r.Status {
+			case merge.SyncDone:
+				return env.Print(r, "%s%s of %s merged: %s is at %.9s\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch, r.Commit)
+			case merge.SyncWould:
+				return env.Print(r, "%s%s of %s would be merged into %s without a conflict\nnext: liza sync\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch)
+			}
+			return env.Print(r, "%snothing to do: %s has everything of %s\n", guess, r.Branch, r.From)
+		}),
 	}
-}
-
-func (o *syncOptions) run(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := d.Sync(ctx, o.from, o.dry)
-	if err != nil {
-		return o.env.failMove(err)
-	}
-	guess := ""
-	if r.Guessed {
-		guess = fmt.Sprintf("base_ref is not set: %s, which is checked out, is taken as the base branch\n", r.From)
-	}
-	switch r.Status {
-	case merge.SyncDone:
-		return o.env.Print(r, "%s%s of %s merged: %s is at %.9s\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch, r.Commit)
-	case merge.SyncWould:
-		return o.env.Print(r, "%s%s of %s would be merged into %s without a conflict\nnext: liza sync\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch)
-	}
-	return o.env.Print(r, "%snothing to do: %s has everything of %s\n", guess, r.Branch, r.From)
 }
 
 // failMove shows why the branch was not moved, in JSON with the files or the log beside the error.

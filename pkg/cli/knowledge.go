@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
+	"liza/pkg/verb"
 )
 
 type factsOptions struct {
@@ -28,28 +29,24 @@ func newFacts(env *Env) *urfave.Command {
 			{Name: "list", Usage: "list the active facts",
 				Description: "One line a fact: id, category, source, content. Changes nothing." + examples("liza facts list", "liza facts list --all --json") + exitsText(0, 1, 3),
 				Flags:       []urfave.Flag{flag("all", "also those that wait for approval, and archived ones", &o.all)},
-				Action:      env.do(o.list)},
+				Action:      env.onReader(o.list)},
 			{Name: "add", ArgsUsage: "TEXT", Usage: "add a fact (planner, human)",
 				Description: "Stands in the prompts of planners, coders and messengers from now on. A text that is no fact is refused with the rule (exit 2), one that is\n" +
 					"known already with exit 7." + examples("liza facts add 'Python 3.8 is the oldest version'", "liza facts add 'Answers are in German' --category user") + exitsText(0, 2, 4, 5, 7),
 				Flags: []urfave.Flag{&urfave.StringFlag{Name: "category", Value: "project",
 					Usage: "`C`: " + strings.Join(blackboard.FactCategories, ", "), Destination: &o.category}},
-				Action: env.do(o.add)},
+				Action: env.onDesk(o.add)},
 			{Name: "rm", ArgsUsage: "ID…", Usage: "move facts to the archive (human)",
 				Description: "All or none. They stay in .liza/archive/facts.jsonl, and are not learned again." + examples("liza facts rm fact-3", "liza facts rm fact-3 fact-7") + exitsText(0, 2, 4, 5),
-				Action:      env.do(o.remove)},
+				Action:      env.onDesk(o.remove)},
 			{Name: "approve", ArgsUsage: "ID…", Usage: "let prompts have facts that wait (human)",
 				Description: "All or none. With facts.review in the configuration, what reviewers learn waits for this." + examples("liza facts approve fact-3", "liza facts approve fact-3 fact-7") + exitsText(0, 2, 4, 5),
-				Action:      env.do(o.approve)},
+				Action:      env.onDesk(o.approve)},
 		},
 	}
 }
 
-func (o *factsOptions) list(ctx context.Context, _ []string) error {
-	d, err := o.env.Reader(ctx)
-	if err != nil {
-		return err
-	}
+func (o *factsOptions) list(ctx context.Context, d *verb.Desk, _ []string) error {
 	facts, err := d.KnownFacts(ctx, o.all)
 	if err != nil {
 		return err
@@ -68,11 +65,7 @@ func (o *factsOptions) list(ctx context.Context, _ []string) error {
 	return o.env.Print(map[string]any{"facts": facts}, "%s", columns(rows))
 }
 
-func (o *factsOptions) add(ctx context.Context, args []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *factsOptions) add(ctx context.Context, d *verb.Desk, args []string) error {
 	f, err := d.AddFact(ctx, args[0], o.category)
 	if err != nil {
 		return err
@@ -80,22 +73,14 @@ func (o *factsOptions) add(ctx context.Context, args []string) error {
 	return o.env.Print(f, "known as %s\n", f.ID)
 }
 
-func (o *factsOptions) remove(ctx context.Context, ids []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *factsOptions) remove(ctx context.Context, d *verb.Desk, ids []string) error {
 	if err := d.RemoveFacts(ctx, ids); err != nil {
 		return err
 	}
 	return o.env.Print(map[string]any{"archived": ids}, "%s archived\n", strings.Join(ids, ", "))
 }
 
-func (o *factsOptions) approve(ctx context.Context, ids []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *factsOptions) approve(ctx context.Context, d *verb.Desk, ids []string) error {
 	already, err := d.ApproveFacts(ctx, ids)
 	if err != nil {
 		return err

@@ -29,15 +29,11 @@ func newMerge(env *Env) *urfave.Command {
 			"branch has lost; it is refused when the branch has it." +
 			examples("liza merge", "liza merge task-3 --json", "liza merge --again task-3") + exitsText(0, 1, 2, 4, 5, 7),
 		Flags:  []urfave.Flag{flag("again", "merge MERGED work again that the integration branch has lost", &o.again)},
-		Action: env.do(o.run),
+		Action: env.onDesk(o.run),
 	}
 }
 
-func (o *mergeOptions) run(ctx context.Context, args []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *mergeOptions) run(ctx context.Context, d *verb.Desk, args []string) error {
 	if o.again {
 		return o.runAgain(ctx, d, strings.Join(args, ""))
 	}

@@ -29,7 +29,7 @@ func newPreview(env *Env) *urfave.Command {
 			text("role", "`R`: role in the place of the one that would be used", &o.role),
 			flag("detailed", "list the sections on stderr", &o.detailed),
 		},
-		Action: env.do(o.run),
+		Action: env.onReader(o.run),
 	}
 }
 
@@ -52,12 +52,9 @@ type previewed struct {
 	Prompt   string           `json:"prompt"`
 }
 
-func (o *previewOptions) run(ctx context.Context, args []string) error {
-	d, err := o.env.Reader(ctx)
-	if err != nil {
-		return err
-	}
+func (o *previewOptions) run(ctx context.Context, d *verb.Desk, args []string) error {
 	if d.Repo == nil { // a prompt cannot be gathered without git
+		var err error
 		if d, err = o.env.Desk(ctx); err != nil {
 			return err
 		}

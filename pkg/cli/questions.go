@@ -13,19 +13,35 @@ import (
 	"liza/pkg/prose"
 )
 
-type questionsOptions struct {
-	env *Env
-	all bool
-}
-
 func newQuestions(env *Env) *urfave.Command {
-	o := &questionsOptions{env: env}
+	var all bool
 	return &urfave.Command{
 		Name: "questions", Category: "people", Usage: "list the questions that agents ask",
 		Description: "Open questions, oldest first. Changes nothing." +
 			examples("liza questions", "liza questions --all --json") + exitsText(0, 1, 3),
-		Flags:  []urfave.Flag{flag("all", "answered and expired ones too", &o.all)},
-		Action: env.do(o.run),
+		Flags: []urfave.Flag{flag("all", "answered and expired ones too", &all)},
+		Action: env.do(func(ctx context.Context, _ []string) error {
+			s, stale, err := env.look(ctx)
+			if err != nil {
+				return err
+			}
+			found := []*blackboard.Question{}
+			var b strings.Builder
+			for _, q := range s.Questions {
+				if q == nil || q.Status != "open" && !all {
+					continue
+				}
+				found = append(found, q)
+				fmt.Fprintf(&b, "%-5s %-9s %-12s %s\n", q.ID, q.Status, cmp.Or(q.Task, "-"), prose.OneLine(q.Text, listWidth))
+				if q.Answer != "" {
+					fmt.Fprintf(&b, "      answer by %s: %s\n", q.By, prose.OneLine(q.Answer, listWidth))
+				}
+			}
+			if len(found) == 0 {
+				b.WriteString("no open question\n")
+			}
+			return env.showStale(stale, map[string]any{"questions": dashboard.Plain(found)}, b.String())
+		}),
 	}
 }
 
@@ -53,27 +69,4 @@ func newAnswer(env *Env) *urfave.Command {
 			return env.Print(done, "%s\n", line)
 		}),
 	}
-}
-
-func (o *questionsOptions) run(ctx context.Context, _ []string) error {
-	s, stale, err := o.env.look(ctx)
-	if err != nil {
-		return err
-	}
-	found := []*blackboard.Question{}
-	var b strings.Builder
-	for _, q := range s.Questions {
-		if q == nil || q.Status != "open" && !o.all {
-			continue
-		}
-		found = append(found, q)
-		fmt.Fprintf(&b, "%-5s %-9s %-12s %s\n", q.ID, q.Status, cmp.Or(q.Task, "-"), prose.OneLine(q.Text, listWidth))
-		if q.Answer != "" {
-			fmt.Fprintf(&b, "      answer by %s: %s\n", q.By, prose.OneLine(q.Answer, listWidth))
-		}
-	}
-	if len(found) == 0 {
-		b.WriteString("no open question\n")
-	}
-	return o.env.showStale(stale, map[string]any{"questions": dashboard.Plain(found)}, b.String())
 }

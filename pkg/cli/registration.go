@@ -22,7 +22,7 @@ func newRegister(env *Env) *urfave.Command {
 		Name: "register", Category: "plumbing", Usage: "enter an agent on the board and print its token",
 		Description: "Adds agents.ID with a lease of 300 s, which heartbeats extend. What is printed can be evaluated by a shell; the token is in no file." +
 			examples("liza --as coder-1 register", "eval \"$(liza --as coder-1 register)\"") + exitsText(0, 2, 4, 5),
-		Action: env.do(o.register),
+		Action: env.onDesk(o.register),
 	}
 }
 
@@ -33,7 +33,7 @@ func newUnregister(env *Env) *urfave.Command {
 		Description: "Removes agents.ID. An agent that holds a task or a review has to release it first. A live supervisor's entry is refused without --force." +
 			examples("liza --as coder-1 unregister", "liza --as coder-1 unregister --force") + exitsText(0, 4, 5, 6),
 		Flags:  []urfave.Flag{flag("force", "in spite of a live lease", &o.force)},
-		Action: env.do(o.unregister),
+		Action: env.onDesk(o.unregister),
 	}
 }
 
@@ -43,7 +43,7 @@ func newHeartbeat(env *Env) *urfave.Command {
 		Name: "heartbeat", Category: "plumbing", Usage: "extend the caller's leases",
 		Description: "Moves the lease of the agent, and of what it has claimed, to lease_duration from now. No log entry." +
 			examples("liza heartbeat", "liza --as coder-1 heartbeat") + exitsText(0, 4, 5, 6),
-		Action: env.do(o.heartbeat),
+		Action: env.onDesk(o.heartbeat),
 	}
 }
 
@@ -55,11 +55,7 @@ func (o *registrationOptions) agentID(c verb.Caller, command string) (string, er
 	return "", usagef("liza --as coder-1 "+command, "%s needs to know for which agent: give --as AGENT_ID", command)
 }
 
-func (o *registrationOptions) register(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *registrationOptions) register(ctx context.Context, d *verb.Desk, _ []string) error {
 	id, err := o.agentID(d.Caller, "register")
 	if err != nil {
 		return err
@@ -71,11 +67,7 @@ func (o *registrationOptions) register(ctx context.Context, _ []string) error {
 	return o.env.Print(r, "export LIZA_AGENT_ID=%s\nexport LIZA_AGENT_TOKEN=%s\n# registered until %s\n", r.Agent, r.Token, r.Lease)
 }
 
-func (o *registrationOptions) unregister(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *registrationOptions) unregister(ctx context.Context, d *verb.Desk, _ []string) error {
 	id, err := o.agentID(d.Caller, "unregister")
 	if err != nil {
 		return err
@@ -86,11 +78,7 @@ func (o *registrationOptions) unregister(ctx context.Context, _ []string) error 
 	return o.env.Print(map[string]string{"agent": id}, "%s is no longer registered\n", id)
 }
 
-func (o *registrationOptions) heartbeat(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *registrationOptions) heartbeat(ctx context.Context, d *verb.Desk, _ []string) error {
 	beat, err := d.Heartbeat(ctx)
 	if err != nil {
 		return o.env.forAnAgent(err, d.Caller, "heartbeat", "coder-1")

@@ -3,36 +3,26 @@ package cli
 import (
 	"context"
 
-	"liza/pkg/simulate"
-
 	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/simulate"
+	"liza/pkg/verb"
 )
 
-type rerunOptions struct {
-	env                 *Env
-	cleanGit, keepFiles bool
-}
-
 func newRerun(env *Env) *urfave.Command {
-	o := &rerunOptions{env: env}
+	var cleanGit, keepFiles bool
 	return &urfave.Command{
 		Name: "rerun", Category: "people", ArgsUsage: "TASK", Usage: "start a task again from nothing",
 		Description: "The task becomes UNCLAIMED with its counters and usage at zero; its history goes to .liza/archive/TASK. Its work is saved under\n" +
 			"refs/liza/attic and stays for the next claim, unless --clean-git is given: then that starts at the integration branch." +
 			examples("liza rerun task-3", "liza rerun task-3 --clean-git --keep-files") + exitsText(0, 1, 2, 4, 5),
 		Flags: []urfave.Flag{
-			flag("clean-git", "remove worktree and branch", &o.cleanGit),
-			flag("keep-files", "copy evidence and files that are not committed to the archive", &o.keepFiles),
+			flag("clean-git", "remove worktree and branch", &cleanGit),
+			flag("keep-files", "copy evidence and files that are not committed to the archive", &keepFiles),
 		},
-		Action: env.do(o.run),
+		Action: env.onDesk(func(ctx context.Context, d *verb.Desk, args []string) error {
+			done, err := simulate.Rerun(ctx, d, simulate.RerunInput{Task: args[0], CleanGit: cleanGit, KeepFiles: keepFiles})
+			return env.showResult(done, done.Done, err, "%s is %s and starts again; what was is in %s", done.Task, done.Status, done.Archive)
+		}),
 	}
-}
-
-func (o *rerunOptions) run(ctx context.Context, args []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := simulate.Rerun(ctx, d, simulate.RerunInput{Task: args[0], CleanGit: o.cleanGit, KeepFiles: o.keepFiles})
-	return o.env.showResult(done, done.Done, err, "%s is %s and starts again; what was is in %s", done.Task, done.Status, done.Archive)
 }

@@ -3,36 +3,29 @@ package cli
 import (
 	"context"
 
-	"liza/pkg/simulate"
-
 	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/simulate"
 )
 
-type restepOptions struct {
-	env *Env
-	to  string
-}
-
 func newRestep(env *Env) *urfave.Command {
-	o := &restepOptions{env: env}
+	var to string
 	return &urfave.Command{
 		Name: "restep", Category: "people", ArgsUsage: "TASK", Usage: "take a task back to how it was after one of its runs",
 		Description: "The task becomes UNCLAIMED, its branch and worktree stand where they stood after interaction N, and the next claim goes on from there.\n" +
 			"What came after it is saved under refs/liza/attic first. Counters and usage stay. Numbers: liza history TASK." +
 			examples("liza restep task-3 --to 2", "liza restep task-3 --to 2 --json") + exitsText(0, 1, 2, 4, 5),
-		Flags:  []urfave.Flag{text("to", "`N`: number of the interaction", &o.to)},
-		Action: env.do(o.run),
+		Flags: []urfave.Flag{text("to", "`N`: number of the interaction", &to)},
+		Action: env.do(func(ctx context.Context, args []string) error {
+			if to == "" {
+				return usagef("liza history "+args[0], "restep needs --to N: the number of an interaction")
+			}
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := simulate.Restep(ctx, d, args[0], to)
+			return env.showResult(done, done.Done, err, "%s is %s, at %.9s as after interaction %s", done.Task, done.Status, done.Commit, to)
+		}),
 	}
-}
-
-func (o *restepOptions) run(ctx context.Context, args []string) error {
-	if o.to == "" {
-		return usagef("liza history "+args[0], "restep needs --to N: the number of an interaction")
-	}
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := simulate.Restep(ctx, d, args[0], o.to)
-	return o.env.showResult(done, done.Done, err, "%s is %s, at %.9s as after interaction %s", done.Task, done.Status, done.Commit, o.to)
 }

@@ -8,36 +8,29 @@ import (
 	"liza/pkg/blackboard"
 )
 
-type resubmitOptions struct {
-	env    *Env
-	limits []string
-}
-
 func newResubmit(env *Env) *urfave.Command {
-	o := &resubmitOptions{env: env}
+	var limits []string
 	return &urfave.Command{
 		Name: "resubmit", Category: "people", ArgsUsage: "ID", Usage: "let a task go on that a limit has stopped",
 		Description: "BLOCKED by a limit becomes UNCLAIMED with the limits given; counters and worktree are kept, so the next\n" +
 			"coder goes on where the last one was stopped. Refused while a limit is still reached." +
 			examples("liza resubmit task-3 --limit cost_cents=2000", "liza resubmit task-3 --limit max_iterations=20") + exitsText(0, 2, 4, 5),
-		Flags:  []urfave.Flag{texts("limit", "`k=v` new limit of this task, such as cost_cents=2000", &o.limits)},
-		Action: env.do(o.run),
+		Flags: []urfave.Flag{texts("limit", "`k=v` new limit of this task, such as cost_cents=2000", &limits)},
+		Action: env.do(func(ctx context.Context, args []string) error {
+			given, err := limitsOf(limits)
+			if err != nil {
+				return err
+			}
+			limits := blackboard.Settings{}
+			for k, n := range given {
+				limits[k] = n
+			}
+			d, err := env.Desk(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := d.Resubmit(ctx, args[0], limits)
+			return env.showDone(done, err, "%s goes on (%s)", done.Task, done.Status)
+		}),
 	}
-}
-
-func (o *resubmitOptions) run(ctx context.Context, args []string) error {
-	given, err := limitsOf(o.limits)
-	if err != nil {
-		return err
-	}
-	limits := blackboard.Settings{}
-	for k, n := range given {
-		limits[k] = n
-	}
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := d.Resubmit(ctx, args[0], limits)
-	return o.env.showDone(done, err, "%s goes on (%s)", done.Task, done.Status)
 }

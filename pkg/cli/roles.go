@@ -58,7 +58,7 @@ func newRoles(env *Env) *urfave.Command {
 				Name: "reset", ArgsUsage: "NAME", Usage: "back to the built-in role",
 				Description: "Moves the project's file to .liza/archive/roles/. Refused for a role that has no built-in one, and for a file with several roles." +
 					examples("liza roles reset implement", "liza roles reset review --json") + exitsText(0, 1, 2, 3, 4, 7),
-				Action: env.do(o.reset),
+				Action: env.onDesk(o.reset),
 			},
 			{
 				Name: "resolve", ArgsUsage: "TASK", Usage: "which role, model and program the next coder run on a task has",
@@ -242,11 +242,7 @@ func (o *rolesOptions) diff(ctx context.Context, args []string) error {
 	return o.env.Print(map[string]any{"name": e.Name, "file": e.File, "diff": diff}, "%s", diff)
 }
 
-func (o *rolesOptions) reset(ctx context.Context, args []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *rolesOptions) reset(ctx context.Context, d *verb.Desk, args []string) error {
 	if err := d.AdminOnly("reset roles"); err != nil {
 		return err
 	}

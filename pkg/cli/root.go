@@ -18,6 +18,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/verb"
 )
 
 // version is stamped by the linker (-X liza/pkg/cli.version=…).
@@ -188,6 +189,26 @@ func (e *Env) do(run func(ctx context.Context, args []string) error) urfave.Acti
 		}
 		return run(ctx, c.Args().Slice())
 	}
+}
+
+// onDesk is do for a command that may change the project.
+func (e *Env) onDesk(run func(ctx context.Context, d *verb.Desk, args []string) error) urfave.ActionFunc {
+	return e.onProject(e.Desk, run)
+}
+
+// onReader is do for a command that only reads.
+func (e *Env) onReader(run func(ctx context.Context, d *verb.Desk, args []string) error) urfave.ActionFunc {
+	return e.onProject(e.Reader, run)
+}
+
+func (e *Env) onProject(open func(context.Context) (*verb.Desk, error), run func(ctx context.Context, d *verb.Desk, args []string) error) urfave.ActionFunc {
+	return e.do(func(ctx context.Context, args []string) error {
+		d, err := open(ctx)
+		if err != nil {
+			return err
+		}
+		return run(ctx, d, args)
+	})
 }
 
 // bug turns a panic into an error that says where it came from.

@@ -5,15 +5,12 @@ import (
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/verb"
 )
 
-type sealOptions struct {
-	env    *Env
-	reason string
-}
-
 func newSeal(env *Env) *urfave.Command {
-	o := &sealOptions{env: env}
+	var reason string
 	return &urfave.Command{
 		Name: "seal", Category: "people", Usage: "answer for the approvals and merges on the board, and for its journal",
 		Description: "An approval counts only with its seal, made by a verb with the project's key (in $XDG_STATE_HOME/liza or ~/.local/state/liza). Where that key is\n" +
@@ -21,27 +18,21 @@ func newSeal(env *Env) *urfave.Command {
 			"that was edited into the board is sealed as well. A journal in which somebody changed, cut, moved or put in entries (liza validate names the\n" +
 			"first) is accepted as it stands, with an entry that says so; edits that come later are told again. Only a person may." +
 			examples("liza seal --reason 'new computer; I have compared the board with the old one'", "liza seal --reason 'restored from a backup; git log integration shows each merge' --json") + exitsText(0, 2, 4, 5),
-		Flags:  []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &o.reason)},
-		Action: env.do(o.run),
+		Flags: []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &reason)},
+		Action: env.onDesk(func(ctx context.Context, d *verb.Desk, _ []string) error {
+			done, err := d.Seal(ctx, reason)
+			if err != nil {
+				return err
+			}
+			names := "none"
+			if len(done.Tasks) > 0 {
+				names = strings.Join(done.Tasks, ", ")
+			}
+			text := "sealed as they stand: " + names + "\n"
+			if done.Journal != "" {
+				text += "accepted as it stands: " + done.Journal + "\n"
+			}
+			return env.Print(done, "%s", text)
+		}),
 	}
-}
-
-func (o *sealOptions) run(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := d.Seal(ctx, o.reason)
-	if err != nil {
-		return err
-	}
-	names := "none"
-	if len(done.Tasks) > 0 {
-		names = strings.Join(done.Tasks, ", ")
-	}
-	text := "sealed as they stand: " + names + "\n"
-	if done.Journal != "" {
-		text += "accepted as it stands: " + done.Journal + "\n"
-	}
-	return o.env.Print(done, "%s", text)
 }

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	urfave "github.com/urfave/cli/v3"
+
 	"liza/pkg/prose"
 	"liza/pkg/upkeep"
-
-	urfave "github.com/urfave/cli/v3"
+	"liza/pkg/verb"
 )
 
 type sprintOptions struct {
@@ -27,16 +28,12 @@ func newSprint(env *Env) *urfave.Command {
 				"tasks go on in the next sprint, and so do facts, discoveries and notes. Figures and costs begin at zero. A COMPLETED goal opens again." +
 				examples("liza sprint next", "liza sprint next --planned task-4,task-7") + exitsText(0, 2, 3, 4, 5),
 			Flags:  []urfave.Flag{text("planned", "`IDS` of open tasks that are the plan; the other open ones are stretch", &o.planned)},
-			Action: env.do(o.next),
+			Action: env.onDesk(o.next),
 		}},
 	}
 }
 
-func (o *sprintOptions) next(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *sprintOptions) next(ctx context.Context, d *verb.Desk, _ []string) error {
 	done, err := d.NextSprint(ctx, commaList(o.planned))
 	if err != nil {
 		return err

@@ -167,35 +167,28 @@ func (e *Env) size() (width, height int) {
 	return 0, 0
 }
 
-type graphOptions struct {
-	env    *Env
-	format string
-}
-
 func newGraph(env *Env) *urfave.Command {
-	o := &graphOptions{env: env}
+	var format string
 	return &urfave.Command{
 		Name: "graph", Category: "people", Usage: "draw the task graph",
 		Description: "Tasks with their dependencies and statuses. Changes nothing." +
 			examples("liza graph", "liza graph --format mermaid > graph.mmd") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "format", Value: "text", Usage: "`F`: " + strings.Join(dashboard.GraphFormats, ", "), Destination: &o.format},
+			&urfave.StringFlag{Name: "format", Value: "text", Usage: "`F`: " + strings.Join(dashboard.GraphFormats, ", "), Destination: &format},
 		},
-		Action: env.do(o.run),
+		Action: env.do(func(ctx context.Context, _ []string) error {
+			if !slices.Contains(dashboard.GraphFormats, format) {
+				return usagef("liza help graph", "--format '%s' must be one of %s", format, strings.Join(dashboard.GraphFormats, ", "))
+			}
+			s, stale, err := env.look(ctx)
+			if err != nil {
+				return err
+			}
+			drawn := dashboard.Graph(s, format)
+			if !strings.HasSuffix(drawn, "\n") {
+				drawn = fmt.Sprintln(drawn)
+			}
+			return env.showStale(stale, map[string]string{"format": format, "graph": drawn}, drawn)
+		}),
 	}
-}
-
-func (o *graphOptions) run(ctx context.Context, _ []string) error {
-	if !slices.Contains(dashboard.GraphFormats, o.format) {
-		return usagef("liza help graph", "--format '%s' must be one of %s", o.format, strings.Join(dashboard.GraphFormats, ", "))
-	}
-	s, stale, err := o.env.look(ctx)
-	if err != nil {
-		return err
-	}
-	drawn := dashboard.Graph(s, o.format)
-	if !strings.HasSuffix(drawn, "\n") {
-		drawn = fmt.Sprintln(drawn)
-	}
-	return o.env.showStale(stale, map[string]string{"format": o.format, "graph": drawn}, drawn)
 }

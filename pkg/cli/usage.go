@@ -12,12 +12,6 @@ import (
 	"liza/pkg/history"
 )
 
-type usageOptions struct {
-	env      *Env
-	by       string
-	forecast bool
-}
-
 // usageResult is the result of `liza usage`.
 type usageResult struct {
 	By       string             `json:"by"`
@@ -27,40 +21,41 @@ type usageResult struct {
 }
 
 func newUsage(env *Env) *urfave.Command {
-	o := &usageOptions{env: env}
+	var (
+		by       string
+		forecast bool
+	)
 	return &urfave.Command{
 		Name: "usage", Category: "people", Usage: "what the agents' runs cost, in money, tokens and time",
 		Description: "Sums .liza/usage.jsonl, one line per run. A run whose program tells no cost counts as unknown (shown as '?'), never as zero.\n" +
 			"Changes nothing." + examples("liza usage", "liza usage --by cli --forecast") + exitsText(0, 1, 2),
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "by", Value: "task", Usage: "`GROUP`: " + strings.Join(history.UsageGroups, ", "), Destination: &o.by},
-			flag("forecast", "estimate what the open tasks of the goal will cost", &o.forecast),
+			&urfave.StringFlag{Name: "by", Value: "task", Usage: "`GROUP`: " + strings.Join(history.UsageGroups, ", "), Destination: &by},
+			flag("forecast", "estimate what the open tasks of the goal will cost", &forecast),
 		},
-		Action: env.do(o.run),
+		Action: env.do(func(ctx context.Context, _ []string) error {
+			if !slices.Contains(history.UsageGroups, by) {
+				return usagef("liza help usage", "--by '%s' must be one of %s", by, strings.Join(history.UsageGroups, ", "))
+			}
+			d, s, stale, err := env.lookAt(ctx)
+			if err != nil {
+				return err
+			}
+			lines, err := history.ReadUsage(d.Project.Usage())
+			if err != nil {
+				return err
+			}
+			r := usageResult{By: by, Groups: append([]history.UsageSum{}, history.SumUsage(lines, by)...), Total: history.UsageSum{Name: "total"}}
+			for _, l := range lines {
+				r.Total.Add(l)
+			}
+			if forecast {
+				f := history.ForecastOf(lines, s)
+				r.Forecast = &f
+			}
+			return env.showStale(stale, r, r.text())
+		}),
 	}
-}
-
-func (o *usageOptions) run(ctx context.Context, _ []string) error {
-	if !slices.Contains(history.UsageGroups, o.by) {
-		return usagef("liza help usage", "--by '%s' must be one of %s", o.by, strings.Join(history.UsageGroups, ", "))
-	}
-	d, s, stale, err := o.env.lookAt(ctx)
-	if err != nil {
-		return err
-	}
-	lines, err := history.ReadUsage(d.Project.Usage())
-	if err != nil {
-		return err
-	}
-	r := usageResult{By: o.by, Groups: append([]history.UsageSum{}, history.SumUsage(lines, o.by)...), Total: history.UsageSum{Name: "total"}}
-	for _, l := range lines {
-		r.Total.Add(l)
-	}
-	if o.forecast {
-		f := history.ForecastOf(lines, s)
-		r.Forecast = &f
-	}
-	return o.env.showStale(stale, r, r.text())
 }
 
 func (r usageResult) text() string {

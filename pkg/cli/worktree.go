@@ -22,19 +22,19 @@ func newWorktree(env *Env) *urfave.Command {
 				Name: "list", Usage: "list the worktrees of tasks",
 				Description: "Task, status, branch, and how many paths are not committed. Changes nothing." +
 					examples("liza worktree list", "liza worktree list --json") + exitsText(0, 1, 3),
-				Action: env.do(o.list),
+				Action: env.onDesk(o.list),
 			},
 			{
 				Name: "create", ArgsUsage: "ID", Usage: "make the worktree of a claimed task again",
 				Description: "For a worktree that was removed by hand: it is attached to the branch again, or made from the newest recorded commit." +
 					examples("liza worktree create task-3", "liza wt-create task-3") + exitsText(0, 1, 4),
-				Action: env.do(o.create),
+				Action: env.onDesk(o.create),
 			},
 			{
 				Name: "remove", ArgsUsage: "ID", Usage: "remove a worktree and its branch, if nothing is lost",
 				Description: "Refuses while the task needs it, and when work is neither merged nor saved under refs/liza/attic/." +
 					examples("liza worktree remove task-3", "liza wt-delete task-3") + exitsText(0, 1, 4),
-				Action: env.do(o.remove),
+				Action: env.onDesk(o.remove),
 			},
 		},
 	}
@@ -44,16 +44,12 @@ func newWorktree(env *Env) *urfave.Command {
 func newWorktreeAliases(env *Env) []*urfave.Command {
 	o := &worktreeOptions{env: env}
 	return []*urfave.Command{
-		{Name: "wt-create", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree create`", Action: env.do(o.create)},
-		{Name: "wt-delete", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree remove`", Action: env.do(o.remove)},
+		{Name: "wt-create", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree create`", Action: env.onDesk(o.create)},
+		{Name: "wt-delete", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree remove`", Action: env.onDesk(o.remove)},
 	}
 }
 
-func (o *worktreeOptions) list(ctx context.Context, _ []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *worktreeOptions) list(ctx context.Context, d *verb.Desk, _ []string) error {
 	all, err := d.Worktrees(ctx)
 	if err != nil {
 		return err
@@ -72,21 +68,13 @@ func (o *worktreeOptions) list(ctx context.Context, _ []string) error {
 	return o.env.Print(map[string]any{"worktrees": all}, "%s", b.String())
 }
 
-func (o *worktreeOptions) create(ctx context.Context, args []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
+func (o *worktreeOptions) create(ctx context.Context, d *verb.Desk, args []string) error {
 	w, err := d.CreateWorktree(ctx, args[0])
 	return o.show(w, err, "%s is at %s on %s\n", w.Task, w.Path, w.Branch)
 }
 
-func (o *worktreeOptions) remove(ctx context.Context, args []string) error {
-	d, err := o.env.Desk(ctx)
-	if err != nil {
-		return err
-	}
-	err = d.RemoveWorktree(ctx, args[0])
+func (o *worktreeOptions) remove(ctx context.Context, d *verb.Desk, args []string) error {
+	err := d.RemoveWorktree(ctx, args[0])
 	return o.show(verb.TaskWorktree{Task: args[0], Path: ".worktrees/" + args[0]}, err, "the worktree and the branch of %s are gone\n", args[0])
 }
 
