@@ -7,7 +7,6 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
-	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -28,7 +27,7 @@ func builtText(b verb.Built) string {
 	}
 	t.WriteString("\n")
 	if b.Behind > 0 {
-		fmt.Fprintf(&t, "%s; liza sync merges them first\n", upkeep.BehindText(b.Branch, b.Base, b.Behind))
+		fmt.Fprintf(&t, "%s; liza sync merges them first\n", b.Lag)
 	}
 	if b.Commits > 0 {
 		fmt.Fprintf(&t, "look:  %s\ntake over: %s\n", b.Look, b.TakeOver)

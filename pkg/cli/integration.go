@@ -10,7 +10,6 @@ import (
 
 	"liza/pkg/merge"
 	"liza/pkg/prose"
-	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -93,7 +92,7 @@ func branchText(b verb.Branch) string {
 		fmt.Fprintf(&t, "the other tip is saved as %s\n", b.Saved)
 	}
 	if b.Base != "" && b.Behind > 0 {
-		fmt.Fprintf(&t, "%s; liza sync merges them\n", upkeep.BehindText(b.Branch, b.Base, b.Behind))
+		fmt.Fprintf(&t, "%s; liza sync merges them\n", b.Lag)
 	} else if b.Base != "" {
 		fmt.Fprintf(&t, "it has everything of its base branch %s\n", b.Base)
 	}

@@ -8,7 +8,6 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/prose"
-	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -48,8 +47,8 @@ func (o *sprintOptions) next(ctx context.Context, d *verb.Desk, _ []string) erro
 		b.WriteString("\n")
 	}
 	if s, err := d.View(ctx); err == nil {
-		if base, n, err := d.Behind(ctx, s); err == nil && n > 0 {
-			fmt.Fprintf(&b, "%s; liza sync merges them\n", upkeep.BehindText(s.IntegrationBranch(), base, n))
+		if lag, err := d.Behind(ctx, s); err == nil && lag.Behind > 0 {
+			fmt.Fprintf(&b, "%s; liza sync merges them\n", lag)
 		}
 	}
 	b.WriteString("next: liza run\n")

@@ -16,7 +16,6 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
-	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -129,8 +128,8 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Desk, s *blackboard.State
 		return
 	}
 	f.Tip = &tip
-	if base, n, err := d.Behind(ctx, s); err == nil && n > 0 {
-		f.Warnings = append(f.Warnings, upkeep.BehindText(s.IntegrationBranch(), base, n)+"; liza sync merges them")
+	if lag, err := d.Behind(ctx, s); err == nil && lag.Behind > 0 {
+		f.Warnings = append(f.Warnings, lag.String()+"; liza sync merges them")
 	}
 }
 

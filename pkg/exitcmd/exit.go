@@ -50,12 +50,12 @@ type ReviewExit struct {
 	Prior       []*blackboard.Prior   `json:"prior,omitempty"`
 }
 
-// approves reports whether the exit command is a reviewer's approval.
+// Approves reports whether the exit command is a reviewer's approval.
 func (e *Exit) Approves() bool {
 	return e.Action == Completed && e.Review != nil && e.Review.Status == ReviewOK
 }
 
-// verdict is what a reviewer's exit command says of the work.
+// Verdict is what a reviewer's exit command says of the work.
 func (e *Exit) Verdict() string {
 	switch {
 	case e.Action == Stuck:

@@ -143,7 +143,7 @@ func (d examiner) branchOf(ctx context.Context, s *blackboard.State, f *findings
 		}
 		return nil
 	}
-	d.behindOf(ctx, s, head, f)
+	d.behindOf(ctx, s, f)
 	path, found, err := d.Repo.CheckedOutAt(ctx, branch)
 	switch {
 	case err != nil:
@@ -164,25 +164,20 @@ func (d examiner) branchOf(ctx context.Context, s *blackboard.State, f *findings
 }
 
 // behindOf compares the integration branch with its base branch.
-func (d examiner) behindOf(ctx context.Context, s *blackboard.State, head string, f *findings) {
-	base, guessed, n, err := d.BehindTip(ctx, s, head)
-	if err != nil || base == "" {
+func (d examiner) behindOf(ctx context.Context, s *blackboard.State, f *findings) {
+	lag, err := d.Behind(ctx, s)
+	if err != nil || lag.Base == "" {
 		return // a branch that cannot be looked at is told elsewhere
 	}
 	how := ""
-	if guessed {
+	if lag.Guessed {
 		how = "base_ref is not set: the branch that is checked out is taken"
 	}
-	if n > 0 {
-		f.add("integration", SeverityWarning, s.IntegrationBranch(), "liza sync", how, "%s", BehindText(s.IntegrationBranch(), base, n))
+	if lag.Behind > 0 {
+		f.add("integration", SeverityWarning, lag.Branch, "liza sync", how, "%s", lag)
 	} else {
-		f.add("integration", SeverityOK, s.IntegrationBranch(), "", how, "it has everything of its base branch %s", base)
+		f.add("integration", SeverityOK, lag.Branch, "", how, "it has everything of its base branch %s", lag.Base)
 	}
-}
-
-// BehindText says how far the integration branch is behind its base branch.
-func BehindText(branch, base string, n int) string {
-	return fmt.Sprintf("%s lacks %s of its base branch %s", branch, prose.Count(n, "commit"), base)
 }
 
 // locksOf looks at git's lock files.

@@ -268,7 +268,7 @@ func (l *Observer) git(ctx context.Context, f *watch.Facts) {
 	if s.Text("base_ref") == "" {
 		return
 	}
-	if _, n, err := l.desk.Behind(ctx, s); err == nil {
-		f.Behind = n
+	if lag, err := l.desk.Behind(ctx, s); err == nil {
+		f.Behind = lag.Behind
 	}
 }

@@ -56,8 +56,8 @@ func (x *Doctor) spec(ctx context.Context, p *project.Project) {
 
 // behind is for the short form; the long one has it among what it says of the branch.
 func (x *Doctor) behind(ctx context.Context, _ *project.Project) {
-	if base, n, err := x.Desk.Behind(ctx, x.State); err == nil && n > 0 {
-		x.Add("integration", SeverityWarning, x.State.IntegrationBranch(), "liza sync", "", "%s", BehindText(x.State.IntegrationBranch(), base, n))
+	if lag, err := x.Desk.Behind(ctx, x.State); err == nil && lag.Behind > 0 {
+		x.Add("integration", SeverityWarning, lag.Branch, "liza sync", "", "%s", lag)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"liza/pkg/yamldoc"
 )
 
-// shelf is where the tasks are that have left the board.
+// Archives is where the tasks are that have left the board.
 func (d *Desk) Archives() *history.Archive {
 	if d.Shelf != nil {
 		return d.Shelf
@@ -53,7 +53,7 @@ func (d *Desk) Archive(ctx context.Context, older time.Duration) (Archived, erro
 	return out, err
 }
 
-// days is a time for people, whole days where it can be.
+// Days is a time for people, whole days where it can be.
 func Days(d time.Duration) string {
 	if n := d / (24 * time.Hour); n > 0 && d%(24*time.Hour) == 0 {
 		return fmt.Sprintf("%dd", n)

@@ -63,7 +63,7 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	return out, err
 }
 
-// errorsFound names the errors among findings, "" for none.
+// ErrorsFound names the errors among findings, "" for none.
 func ErrorsFound(findings []*blackboard.Finding) string {
 	var errs []string
 	for _, f := range findings {

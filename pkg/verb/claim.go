@@ -240,7 +240,7 @@ func (d *Desk) provision(ctx context.Context, r reservation, facts *blackboard.C
 	return &provided, d.SetUp(ctx, r.task.ID)
 }
 
-// setUp runs the project's worktree.setup commands in a task's worktree.
+// SetUp runs the project's worktree.setup commands in a task's worktree.
 func (d *Desk) SetUp(ctx context.Context, task string) error {
 	for _, command := range d.Config().Worktree.Setup {
 		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,

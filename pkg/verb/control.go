@@ -155,7 +155,7 @@ func (d *Desk) control(ctx context.Context, op string, change func(*blackboard.S
 	return out, err
 }
 
-// rel is a path as people know it: relative to the project root.
+// Rel is a path as people know it: relative to the project root.
 func (d *Desk) Rel(path string) string {
 	if r, err := filepath.Rel(d.Project.Root, path); err == nil {
 		return filepath.ToSlash(r)

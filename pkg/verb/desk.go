@@ -106,6 +106,7 @@ func (d *Desk) newRegistration(lasting bool) (*blackboard.Agent, string, error) 
 	return e, token, nil
 }
 
+// RandomHex is n random bytes, as hexadecimal digits.
 func (d *Desk) RandomHex(n int) (string, error) {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(d.Random, b); err != nil {
@@ -130,6 +131,7 @@ func (d *Desk) View(ctx context.Context) (*blackboard.State, error) {
 	return s, nil
 }
 
+// Prepare gives a state the settings that the board itself does not have, and its archive.
 func (d *Desk) Prepare(s *blackboard.State) {
 	cfg := d.Config()
 	s.Defaults = blackboard.Settings(cfg.Settings())
@@ -314,6 +316,7 @@ func (d *Desk) mayTake(s *blackboard.State) func(*blackboard.Task) string {
 	return func(t *blackboard.Task) string { return d.May(s, t) }
 }
 
+// Progressf says what long work is doing.
 func (d *Desk) Progressf(format string, args ...any) {
 	if d.Progress != nil {
 		d.Progress(fmt.Sprintf(format, args...))
@@ -326,7 +329,7 @@ func (d *Desk) at(point string) {
 	}
 }
 
-// integrationHead is what new work is based on: the tip of the integration branch, and where somebody moved
+// IntegrationHead is what new work is based on: the tip of the integration branch, and where somebody moved
 // that, the tip at which Liza left it. Work on commits that nobody has decided about would bring them
 // back with its own merge; work on the known tip can go on whatever the person decides.
 func (d *Desk) IntegrationHead(ctx context.Context, s *blackboard.State) (string, error) {

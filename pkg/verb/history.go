@@ -34,7 +34,7 @@ func (d *Desk) History(ctx context.Context, task string) ([]history.Interaction,
 	return d.Interactions(task).Read()
 }
 
-// known refuses a name that no history can have, or that nobody has heard of.
+// Known refuses a name that no history can have, or that nobody has heard of.
 func (d *Desk) Known(ctx context.Context, task string) error {
 	if task == PlannerRuns || task == SummarizerRuns {
 		return nil
@@ -81,7 +81,7 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 	return history.Interaction{}, usage(next, "%s '%s' must be one of the interactions of %s: %d to %d", option, number, task, list[0].Sequence, list[len(list)-1].Sequence)
 }
 
-// happened records something that is no run. A history that cannot be written is told, and
+// Happened records something that is no run. A history that cannot be written is told, and
 // stops nothing.
 func (d *Desk) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
 	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})

@@ -149,7 +149,7 @@ func (d *Desk) PersonOnly(ctx context.Context, what string) error {
 	return d.person(s, id.actor(s), what)
 }
 
-// lastState is the state, else the last one that was valid, else an empty one.
+// LastState is the state, else the last one that was valid, else an empty one.
 func (d *Desk) LastState(ctx context.Context) *blackboard.State {
 	if s, err := d.View(ctx); err == nil {
 		return s

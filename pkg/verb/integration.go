@@ -11,22 +11,32 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/merge"
+	"liza/pkg/prose"
 	"liza/pkg/safefile"
 )
 
 // Branch says how the integration branch stands.
 type Branch struct {
-	Branch  string   `json:"integration_branch"`
-	Tip     string   `json:"tip"`                // "": the branch does not exist
-	Known   string   `json:"known_tip"`          // where Liza left it
-	Moved   bool     `json:"moved"`              // it stands elsewhere
-	Base    string   `json:"base_ref,omitempty"` // the base branch
-	Guessed bool     `json:"base_guessed,omitempty"`
-	Behind  int      `json:"behind"`         // commits of the base branch that it lacks
-	Lost    []string `json:"lost,omitempty"` // merged tasks whose work it lacks
-	Saved   string   `json:"saved,omitempty"`
-	Text    string   `json:"-"` // of a branch that was moved
-	Next    string   `json:"-"`
+	Lag
+	Tip   string   `json:"tip"`            // "": the branch does not exist
+	Known string   `json:"known_tip"`      // where Liza left it
+	Moved bool     `json:"moved"`          // it stands elsewhere
+	Lost  []string `json:"lost,omitempty"` // merged tasks whose work it lacks
+	Saved string   `json:"saved,omitempty"`
+	Text  string   `json:"-"` // of a branch that was moved
+	Next  string   `json:"-"`
+}
+
+// Lag is how far the integration branch is behind its base branch.
+type Lag struct {
+	Branch  string `json:"integration_branch"`
+	Base    string `json:"base_ref,omitempty"`     // the base branch
+	Guessed bool   `json:"base_guessed,omitempty"` // base_ref is not set: the branch that is checked out is taken
+	Behind  int    `json:"behind"`                 // commits of the base branch that it lacks
+}
+
+func (l Lag) String() string {
+	return fmt.Sprintf("%s lacks %s of its base branch %s", l.Branch, prose.Count(l.Behind, "commit"), l.Base)
 }
 
 // IntegrationTip is where the integration branch stands, "" when it does not exist. The snapshot is older than the
@@ -46,6 +56,7 @@ func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, vi
 	return tip, nil
 }
 
+// TipOf is IntegrationTip for the board of the desk.
 func (d *Desk) TipOf(ctx context.Context, s *blackboard.State) (string, error) {
 	return IntegrationTip(ctx, d.Repo, s, d.Store.View)
 }
@@ -75,7 +86,7 @@ func (d *Desk) SeeIntegration(ctx context.Context, s *blackboard.State) (Branch,
 
 // standing compares the branch with what the board says; news: the board does not say it yet.
 func (d *Desk) standing(ctx context.Context, s *blackboard.State) (b Branch, news bool, err error) {
-	b = Branch{Branch: s.IntegrationBranch(), Known: s.Tip()}
+	b = Branch{Lag: Lag{Branch: s.IntegrationBranch()}, Known: s.Tip()}
 	if b.Tip, err = d.TipOf(ctx, s); err != nil {
 		return b, false, err
 	}
@@ -144,38 +155,38 @@ func (d *Desk) LookAtIntegration(ctx context.Context, s *blackboard.State) (Bran
 	if b.Lost, err = d.lostTasks(ctx, s, b.Tip); err != nil {
 		return b, err
 	}
-	b.Base, b.Guessed, b.Behind, err = d.BehindTip(ctx, s, b.Tip)
+	b.Lag, err = d.behind(ctx, s, b.Tip)
 	return b, err
 }
 
-// Behind is how many commits of the base branch the integration branch lacks, and what that branch is called.
-// It costs a look at two refs while the base branch stands where it was synced last.
-func (d *Desk) Behind(ctx context.Context, s *blackboard.State) (base string, n int, err error) {
+// Behind compares the integration branch with its base branch. It costs a look at two refs while the base branch stands
+// where it was synced last.
+func (d *Desk) Behind(ctx context.Context, s *blackboard.State) (Lag, error) {
 	tip, err := d.TipOf(ctx, s)
 	if err != nil {
-		return "", 0, err
+		return Lag{}, err
 	}
-	base, _, n, err = d.BehindTip(ctx, s, tip)
-	return base, n, err
+	return d.behind(ctx, s, tip)
 }
 
-func (d *Desk) BehindTip(ctx context.Context, s *blackboard.State, tip string) (base string, guessed bool, n int, err error) {
-	base, guessed, err = d.baseRef(ctx, s)
-	if err != nil || base == "" || tip == "" {
-		return base, guessed, 0, err
+func (d *Desk) behind(ctx context.Context, s *blackboard.State, tip string) (l Lag, err error) {
+	l.Branch = s.IntegrationBranch()
+	l.Base, l.Guessed, err = d.baseRef(ctx, s)
+	if err != nil || l.Base == "" || tip == "" {
+		return l, err
 	}
-	commit, err := d.Repo.BranchTip(ctx, base)
+	commit, err := d.Repo.BranchTip(ctx, l.Base)
 	if errors.Is(err, git.ErrNotFound) {
-		commit, err = d.Repo.Resolve(ctx, base)
+		commit, err = d.Repo.Resolve(ctx, l.Base)
 	}
 	if errors.Is(err, git.ErrNotFound) {
-		return base, guessed, 0, nil // a branch that was renamed: nothing can be said
+		return l, nil // a branch that was renamed: nothing can be said
 	}
 	if err != nil || commit == tip || s.Integration != nil && commit == s.Integration.Base && !s.ForeignTip(tip) {
-		return base, guessed, 0, err
+		return l, err
 	}
-	n, err = d.Repo.CountBetween(ctx, tip, commit)
-	return base, guessed, n, err
+	l.Behind, err = d.Repo.CountBetween(ctx, tip, commit)
+	return l, err
 }
 
 // baseRef is the base branch: the one recorded at init, else the one that is checked out in the main checkout.
@@ -413,12 +424,10 @@ func (d *Desk) MergeAgain(ctx context.Context, id string) (merge.Result, error) 
 
 // Built is what the present goal brought onto the integration branch, and how to take it over.
 type Built struct {
+	Lag
 	Tasks    []string `json:"tasks"` // merged
-	Branch   string   `json:"integration_branch"`
 	Tip      string   `json:"tip"`
-	Base     string   `json:"base_ref,omitempty"`
-	Commits  int      `json:"commits"` // that the base branch lacks
-	Behind   int      `json:"behind"`
+	Commits  int      `json:"commits"`            // that the base branch lacks
 	Stat     string   `json:"diffstat,omitempty"` // against the base branch
 	Look     string   `json:"look,omitempty"`     // the command that shows it
 	TakeOver string   `json:"take_over,omitempty"`
@@ -426,7 +435,7 @@ type Built struct {
 
 // Built looks at what was merged. What cannot be found out is left out.
 func (d *Desk) Built(ctx context.Context, s *blackboard.State) Built {
-	b := Built{Tasks: []string{}, Branch: s.IntegrationBranch()}
+	b := Built{Tasks: []string{}, Lag: Lag{Branch: s.IntegrationBranch()}}
 	all, err := d.SprintTasks(s)
 	if err != nil {
 		all = s.Tasks
@@ -442,7 +451,7 @@ func (d *Desk) Built(ctx context.Context, s *blackboard.State) Built {
 	if b.Tip, err = d.TipOf(ctx, s); err != nil || b.Tip == "" {
 		return b
 	}
-	if b.Base, _, b.Behind, err = d.BehindTip(ctx, s, b.Tip); err != nil || b.Base == "" {
+	if b.Lag, err = d.behind(ctx, s, b.Tip); err != nil || b.Base == "" {
 		return b
 	}
 	base, err := d.Repo.Resolve(ctx, b.Base)

@@ -36,6 +36,7 @@ func (d *Desk) orphanOf(id string, e *blackboard.Agent) *orphan {
 	return o
 }
 
+// ProcessGone reports whether a process of this machine is known to have ended.
 func (d *Desk) ProcessGone(pid int, start int64) bool {
 	if d.Proc.Running == nil {
 		return false

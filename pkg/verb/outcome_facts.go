@@ -102,7 +102,7 @@ func sentences(text string) int {
 	return n
 }
 
-// keepInside drops evidence that leads out of the workspace, and says what is not there
+// KeepInside drops evidence that leads out of the workspace, and says what is not there
 // (roles-and-knowledge 4.3). Nothing outside is looked at.
 func (d *Desk) KeepInside(ctx context.Context, task string, exit *exitcmd.Exit) {
 	root, kept := d.workspace(task), d.Inside(task, exit.EvidenceFiles)

@@ -66,7 +66,7 @@ func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 	return out, err
 }
 
-// submissionFacts looks at the worktree and at what was committed since the base.
+// SubmissionFacts looks at the worktree and at what was committed since the base.
 func (d *Desk) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
 	f := blackboard.SubmissionFacts{Named: named}
 	if t.Status == blackboard.Claimed {

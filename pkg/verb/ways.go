@@ -16,10 +16,6 @@ type WayOut struct {
 	DependsOn               []string // new dependencies of an unblock; nil keeps them
 }
 
-func (w WayOut) input() blackboard.Input {
-	return blackboard.Input{Reason: w.Reason, RootCause: w.RootCause, By: w.By, DependsOn: w.DependsOn}
-}
-
 // Unblock lets a BLOCKED task start over from the integration head.
 func (d *Desk) Unblock(ctx context.Context, w WayOut) (Done, error) {
 	return d.leave(ctx, "unblock", w, (*blackboard.State).Unblock)
@@ -43,6 +39,7 @@ func (d *Desk) Abandon(ctx context.Context, w WayOut) (Done, error) {
 	return done, err
 }
 
+// WayEvent is an event of the board that gives a worktree up.
 type WayEvent func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) error
 
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
@@ -52,8 +49,7 @@ func (d *Desk) leave(ctx context.Context, op string, w WayOut, event WayEvent) (
 		return Done{Task: w.Task}, err
 	}
 	in := d.Input()
-	mine := w.input()
-	in.Reason, in.RootCause, in.By, in.DependsOn = mine.Reason, mine.RootCause, mine.By, mine.DependsOn
+	in.Reason, in.RootCause, in.By, in.DependsOn = w.Reason, w.RootCause, w.By, w.DependsOn
 	if done, err := d.Try(ctx, w.Task, in, event); err != nil {
 		return d.already(ctx, done, err)
 	}
@@ -71,7 +67,7 @@ func (d *Desk) leave(ctx context.Context, op string, w WayOut, event WayEvent) (
 	return done, nil
 }
 
-// rehearse tries the event on a copy, so that a refused one saves and removes nothing.
+// Try tries the event on a copy, so that a refused one saves and removes nothing.
 func (d *Desk) Try(ctx context.Context, task string, in blackboard.Input, event WayEvent) (Done, error) {
 	id, err := d.identify()
 	if err != nil {
@@ -84,7 +80,7 @@ func (d *Desk) Try(ctx context.Context, task string, in blackboard.Input, event 
 	return Done{Task: task}, event(s.Clone(), task, id.actor(s), in, d.Now())
 }
 
-// save puts the work of a task's worktree and branch into the attic. It returns the ref,
+// Save puts the work of a task's worktree and branch into the attic. It returns the ref,
 // and the reason when that failed.
 func (d *Desk) Save(ctx context.Context, task, reason string) (attic, problem string) {
 	if d.Rehearsal {
@@ -109,7 +105,7 @@ func (d *Desk) Save(ctx context.Context, task, reason string) (attic, problem st
 	return ref, ""
 }
 
-// worktreeOf is the path of the task's worktree, "" when there is none.
+// WorktreeOf is the path of the task's worktree, "" when there is none.
 func (d *Desk) WorktreeOf(ctx context.Context, task string) string {
 	path := d.Repo.WorktreePath(task)
 	if w, err := d.Repo.Inspect(ctx, path); err != nil || !w.Exists {
@@ -118,7 +114,7 @@ func (d *Desk) WorktreeOf(ctx context.Context, task string) string {
 	return path
 }
 
-// dropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
+// DropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
 func (d *Desk) DropWorktree(ctx context.Context, task string) error {
 	if d.Rehearsal {
 		return nil
@@ -163,10 +159,7 @@ func (d *Desk) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 			return s.ReleaseReview(in.Task, a, event, d.Now())
 		})
 	}
-	release := func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) error {
-		return s.Release(id, a, in, now)
-	}
-	if done, err := d.Try(ctx, in.Task, event, release); err != nil {
+	if done, err := d.Try(ctx, in.Task, event, (*blackboard.State).Release); err != nil {
 		return d.already(ctx, done, err)
 	}
 	event.Claim = &blackboard.ClaimFacts{}
@@ -218,6 +211,6 @@ func (d *Desk) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic 
 
 // isRefusal reports whether err is a rule's refusal.
 func isRefusal(err error) bool {
-	var r *blackboard.Refusal
-	return errors.As(err, &r)
+	_, ok := errors.AsType[*blackboard.Refusal](err)
+	return ok
 }

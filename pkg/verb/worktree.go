@@ -138,7 +138,7 @@ func (d *Desk) RemoveWorktree(ctx context.Context, id string) error {
 	return d.DropWorktree(ctx, id)
 }
 
-// unknown is the refusal for a task that is not there.
+// Unknown is the refusal for a task that is not there.
 func (d *Desk) Unknown(s *blackboard.State, id string) error {
 	return s.Clone().UnholdTask(id, blackboard.Actor{ID: blackboard.Human}, blackboard.Input{}, d.Now())
 }
