@@ -28,6 +28,7 @@ type Refusal struct {
 	Exit    Exit
 	Message string // one sentence
 	Next    string // the one command that helps, without "next: "
+	Unsaved string // the task whose work could not be saved, where that is why
 }
 
 func (r *Refusal) Error() string { return r.Message }

@@ -74,7 +74,9 @@ var noCycleByReplacement = Guard{"G74", "re-pointed dependencies make no cycle",
 
 var workSaved = Guard{"G75", "the work of the worktree was saved", func(m *move) error {
 	if m.in.SaveError != "" {
-		return m.noBut("liza doctor", "G75", ExitFailure, "cannot save the work of %s: %s", m.task.ID, m.in.SaveError)
+		r := refuse("G75", ExitFailure, "liza doctor", "cannot save the work of %s: %s", m.task.ID, m.in.SaveError)
+		r.Unsaved = m.task.ID
+		return r
 	}
 	return nil
 }}

@@ -49,7 +49,7 @@ func (o *claimOptions) do(ctx context.Context, args []string, command, who strin
 	}
 	c, err := claim(d, ctx, id)
 	if err != nil {
-		return o.env.forAnAgent(err, d.Caller, command, who)
+		return forAnAgent(ctx, d, err, command, who)
 	}
 	if !o.env.JSON {
 		o.env.Notices(c.Warnings)

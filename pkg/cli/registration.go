@@ -81,16 +81,16 @@ func (o *registrationOptions) unregister(ctx context.Context, d *verb.Desk, _ []
 func (o *registrationOptions) heartbeat(ctx context.Context, d *verb.Desk, _ []string) error {
 	beat, err := d.Heartbeat(ctx)
 	if err != nil {
-		return o.env.forAnAgent(err, d.Caller, "heartbeat", "coder-1")
+		return forAnAgent(ctx, d, err, "heartbeat", "coder-1")
 	}
 	return o.env.Print(beat, "%s has its lease until %s\n", beat.Agent, beat.Lease)
 }
 
 // forAnAgent helps a person who forgot to say for which agent: whatever refused, the
-// command that would do is named. A process inside of an agent is told so (G04).
-func (e *Env) forAnAgent(err error, c verb.Caller, command, who string) error {
-	r, ok := errors.AsType[*blackboard.Refusal](err)
-	if !ok || c.As != "" || c.AgentID != "" || r.Guard == "G04" {
+// command that would do is named. A process inside of an agent is told so.
+func forAnAgent(ctx context.Context, d *verb.Desk, err error, command, who string) error {
+	_, refused := errors.AsType[*blackboard.Refusal](err)
+	if !refused || d.Caller.As != "" || d.Caller.AgentID != "" || d.InRun(ctx) {
 		return err
 	}
 	return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza --as " + who + " " + command,

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -99,16 +98,13 @@ func (e *Env) lockRemoved(p *project.Project) func(path string) {
 }
 
 // unsaved reports work that could not be let go, when a command ended with it: git's answer,
-// or the refusal of an event that would have removed it (G75).
+// or the refusal of an event that would have removed it.
 func (e *Env) unsaved(err error) {
 	subject := ""
 	if x, ok := errors.AsType[*git.UnsavedError](err); ok {
 		subject = x.ID
-	} else if x, ok := errors.AsType[*blackboard.Refusal](err); ok && x.Guard == "G75" {
-		subject = ".worktrees"
-		if _, after, found := strings.Cut(x.Message, "the work of "); found {
-			subject, _, _ = strings.Cut(after, ":")
-		}
+	} else if x, ok := errors.AsType[*blackboard.Refusal](err); ok && x.Unsaved != "" {
+		subject = x.Unsaved
 	} else {
 		return
 	}

@@ -103,11 +103,10 @@ func (d *Desk) specOnBranch(ctx context.Context, s *blackboard.State, spec strin
 
 // mergedIsThere refuses to put a goal away whose merged work the integration branch lacks.
 func (d *Desk) mergedIsThere(ctx context.Context) error {
-	missing, err := d.MissingWork(ctx)
-	if err != nil || missing == "" {
+	what, next, err := d.missingWork(ctx)
+	if err != nil || what == "" {
 		return err
 	}
-	what, next, _ := strings.Cut(missing, "; next: ")
 	return refused(next, "the present goal is not complete: %s", what)
 }
 

@@ -242,23 +242,31 @@ func (d *Desk) lostTasks(ctx context.Context, s *blackboard.State, tip string) (
 // MissingWork says what of the merged work the integration branch lacks, and the command that helps; "" when it has
 // everything. It asks git once for all tasks.
 func (d *Desk) MissingWork(ctx context.Context) (string, error) {
+	what, next, err := d.missingWork(ctx)
+	if what == "" {
+		return "", err
+	}
+	return what + "; next: " + next, err
+}
+
+func (d *Desk) missingWork(ctx context.Context) (what, next string, err error) {
 	s, err := d.View(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	b, _, err := d.standing(ctx, s)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if b.Moved {
-		return b.Text + "; next: " + b.Next, nil
+		return b.Text, b.Next, nil
 	}
 	lost, err := d.lostTasks(ctx, s, b.Tip)
 	if err != nil || len(lost) == 0 {
-		return "", err
+		return "", "", err
 	}
-	what := "the work of " + strings.Join(lost, ", ") + " is merged, but not on " + b.Branch
-	return what + "; next: liza merge --again " + lost[0], nil
+	what = "the work of " + strings.Join(lost, ", ") + " is merged, but not on " + b.Branch
+	return what, "liza merge --again " + lost[0], nil
 }
 
 // AcceptIntegration is a person's decision that the integration branch is right where it stands.
