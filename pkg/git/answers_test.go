@@ -1,0 +1,73 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"liza/pkg/git/gittest"
+)
+
+// What git says of two commits never changes: it is asked once. Looking at every commit again
+// made boards with many tasks slow. What a name means may change, so that is asked again.
+func TestWhatNeverChangesIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	base, commit := f.integration(), committed(f)
+	index := filepath.Join(f.dir, ".git", "index")
+	if err := os.Chtimes(index, someTime, time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	b := gittest.NewBreaker(t)
+	repo := f.open(f.dir, b.Env())
+	for name, c := range map[string]struct {
+		ask   func(ctx context.Context) (any, error)
+		again bool
+	}{
+		"diff":            {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, base, commit) }},
+		"diff of files":   {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, base, commit, "b.txt") }},
+		"diff of names":   {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, "main", commit) }, again: true},
+		"stat":            {ask: func(ctx context.Context) (any, error) { return repo.DiffStat(ctx, base, commit) }},
+		"changes":         {ask: func(ctx context.Context) (any, error) { return repo.ChangedFiles(ctx, base, commit) }},
+		"files":           {ask: func(ctx context.Context) (any, error) { return repo.ListCommit(ctx, commit) }},
+		"files of a name": {ask: func(ctx context.Context) (any, error) { return repo.ListCommit(ctx, "main") }, again: true},
+		"tracked files":   {ask: func(ctx context.Context) (any, error) { return repo.Tracked(ctx, "a.txt") }},
+		"tree of a name":  {ask: func(ctx context.Context) (any, error) { return repo.TreeOf(ctx, "main") }, again: true},
+		"sound": {ask: func(ctx context.Context) (any, error) {
+			return repo.Unsound(ctx, Line{ID: "task-1", Commit: commit, Known: []string{base}})
+		}},
+		"sound beside name": {ask: func(ctx context.Context) (any, error) {
+			return repo.Unsound(ctx, Line{ID: "task-1", Commit: commit + "^0", Known: []string{"main"}})
+		}, again: true},
+	} {
+		var answers [2]string
+		var commands [2]int
+		for i := range 2 {
+			commands[i] = len(b.Commands(func() {
+				answer, err := c.ask(t.Context())
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				answers[i] = fmt.Sprint(answer)
+			}))
+		}
+		if commands[0] == 0 || (commands[1] > 0) != c.again || answers[0] != answers[1] {
+			t.Errorf("%s: %d commands, then %d; %s, then %s", name, commands[0], commands[1], answers[0], answers[1])
+		}
+	}
+	if commands := b.Commands(func() {
+		if tree, err := repo.TreeOf(t.Context(), commit); err != nil || tree != f.git("rev-parse", commit+"^{tree}") {
+			t.Error(tree, err)
+		}
+	}); len(commands) != 0 {
+		t.Errorf("the tree of a commit is read without git: %q", commands)
+	}
+	f.write("c.txt", "c\n")
+	f.git("add", "c.txt")
+	if files, err := repo.Tracked(t.Context(), "c.txt"); err != nil || len(files) != 1 {
+		t.Errorf("a file that was just added: %q, %v", files, err)
+	}
+}
