@@ -106,7 +106,7 @@ var rules = map[string]rule{
 	"cmd": {level: 9, may: imports("cli"), reason: "a main is a few lines"},
 }
 
-// allows tells whether the rule lets its package import another one.
+// allows reports whether the rule lets its package import another one.
 func (r rule) allows(pkg string) bool {
 	if slices.Contains(r.may, pkg) {
 		return true
@@ -115,7 +115,7 @@ func (r rule) allows(pkg string) bool {
 	return ok && r.upTo > 0 && other.level <= r.upTo && !slices.Contains(r.but, pkg)
 }
 
-// onlyAtTheTop are identifiers for the command line and the mains alone: whoever
+// onlyAtTheTop are identifiers for the command line and the mains alone: anyone who
 // reads the environment or ends the process somewhere below cannot be tested.
 var onlyAtTheTop = []string{"os.Exit", "os.Getenv", "os.LookupEnv"}
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the generated documentation anew")
+var update = flag.Bool("update", false, "write the generated documentation again")
 
 const (
 	caseList         = "../testdata/cases.txt"
@@ -45,7 +45,7 @@ func readCases(text string) ([]testCase, error) {
 			section = strings.TrimPrefix(l, "## ")
 		case strings.TrimSpace(l) == "" || strings.HasPrefix(l, "# "):
 		case m == nil || section == "" || seen[m[1]]:
-			return nil, fmt.Errorf("line %d: %q is no case, stands in no section, or is there twice", i+1, l)
+			return nil, fmt.Errorf("line %d: %q is not a case, is in no section, or is there twice", i+1, l)
 		default:
 			seen[m[1]] = true
 			list = append(list, testCase{m[1], section, m[2]})
@@ -73,7 +73,7 @@ func readStatements(text string, exists func(name string) bool) ([]statement, er
 		}
 		at := strings.LastIndex(l, ": ")
 		if at < 0 || document == "" {
-			return nil, fmt.Errorf("line %d: %q is no statement with its cases, or stands in no document", i+1, l)
+			return nil, fmt.Errorf("line %d: %q is not a statement with its cases, or is in no document", i+1, l)
 		}
 		s := statement{document, l[:at], strings.Fields(l[at+2:])}
 		for _, name := range s.shown {
@@ -235,12 +235,12 @@ func traceabilityGaps(cases []testCase, places map[string][]place, later map[str
 	}
 	for id, where := range places {
 		if !known[id] {
-			wrong = append(wrong, where[0].path+" names "+id+", which is no case")
+			wrong = append(wrong, where[0].path+" names "+id+", which is not a case")
 		}
 	}
 	for id := range later {
 		if !known[id] {
-			wrong = append(wrong, id+" is still to come, but is no case")
+			wrong = append(wrong, id+" is still to come, but is not a case")
 		}
 	}
 	slices.Sort(wrong)
@@ -383,7 +383,7 @@ func helper() { _ = "K-01" }
 	cases := []testCase{{"P-001", "s", "one"}, {"P-002", "s", "two"}, {"P-003", "s", "three"}, {"K-01", "s", "four"}}
 	wrong := traceabilityGaps(cases, map[string][]place{"P-001": {{"TestA", "a"}}, "P-009": {{"TestB", "b"}}}, map[string]string{"P-001": "later", "P-003": "later", "P-010": "later"})
 	wanted := []string{"P-001 has a test now: take it from the list of what is still to come", "P-002 (two) has no test that names it",
-		"P-010 is still to come, but is no case", "b names P-009, which is no case"}
+		"P-010 is still to come, but is not a case", "b names P-009, which is not a case"}
 	if !slices.Equal(wrong, wanted) {
 		t.Errorf("gaps %q, want %q", wrong, wanted)
 	}

@@ -51,7 +51,7 @@ func TestABrokenCatalogueIsRefusedWithEverythingThatIsWrong(t *testing.T) {
 		"x.command has {{.Prompt}}, but prompt is stdin": strings.Replace(good, "[x]", "[x, '{{.Prompt}}']", 1),
 		"x: {{.Colour}} is not known":                    strings.Replace(good, "[x]", "[x, '{{.Colour}}']", 1),
 		"x.end_grace is -1":                              strings.Replace(good, "prompt:", "end_grace: -1, prompt:", 1),
-		"x.signatures.quota: \"(\" is no regular":        strings.Replace(good, "prompt:", "signatures: {quota: ['(']}, prompt:", 1),
+		"x.signatures.quota: \"(\" is not a regular":     strings.Replace(good, "prompt:", "signatures: {quota: ['(']}, prompt:", 1),
 		"signatures.hunger is not known":                 strings.Replace(good, "prompt:", "signatures: {hunger: [x]}, prompt:", 1),
 		"exit_codes.3: hunger is none of":                strings.Replace(good, "prompt:", "exit_codes: {3: hunger}, prompt:", 1),
 		"exit_codes.0: quota is none of":                 strings.Replace(good, "prompt:", "exit_codes: {0: quota}, prompt:", 1),

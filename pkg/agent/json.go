@@ -18,7 +18,7 @@ func decode(data []byte, v any) bool {
 	return err == nil
 }
 
-// figure reads JSON and tells whether all of it could be read.
+// figure reads JSON and reports whether all of it could be read.
 func figure(data json.RawMessage, v any) bool {
 	return len(data) > 0 && string(data) != "null" && json.Unmarshal(data, v) == nil
 }

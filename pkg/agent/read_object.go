@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// objectReader is for programs that print one JSON object when they end: the answer stands in
+// objectReader is for programs that print one JSON object when they end: the answer is in
 // the field that the entry names (`answer`), a failure in `error`, `message` with a status of
 // error, or `is_error`. An object without that field and without a failure is the answer itself:
 // cn prints what the model said as it is, when that is an object. Failures may come on stderr.
@@ -97,7 +97,7 @@ func failureOf(object json.RawMessage) string {
 }
 
 // lastObject is the JSON object with which an output ends, nil when it ends with none. Other
-// lines may stand before it.
+// lines may be before it.
 func lastObject(out []byte) json.RawMessage {
 	out = bytes.TrimSpace(out)
 	if !bytes.HasSuffix(out, []byte("}")) {

@@ -40,7 +40,7 @@ func newRules(codes map[int]Outcome, signatures map[string][]string, more *rules
 		for _, source := range signatures[class] {
 			pattern, err := regexp.Compile("(?i)" + source)
 			if err != nil || source == "" {
-				errs = append(errs, fmt.Errorf("signatures.%s: %q is no regular expression (RE2)", class, source))
+				errs = append(errs, fmt.Errorf("signatures.%s: %q is not a regular expression (RE2)", class, source))
 				continue
 			}
 			r.signatures = append(r.signatures, signature{class, source, pattern})

@@ -25,7 +25,7 @@ func TestANameOfAFileIsNotVague(t *testing.T) {
 func TestAReasonThatSaysNothingIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"stuck", "x", "I'm stuck", "It doesn't work.", "blocked!", "don't know what to do", "help please", "?"} {
-		if why := LintReason(text); !strings.Contains(why, "name what stands in the way") {
+		if why := LintReason(text); !strings.Contains(why, "name what is in the way") {
 			t.Errorf("%q: %q", text, why)
 		}
 	}

@@ -310,11 +310,11 @@ func TestP103TheCostIsLimited(t *testing.T) {
 			want(t, "next", r.Next, "liza resubmit x --limit "+x.key+"=20")
 		}
 	})
-	t.Run("what is no limit halts nothing", func(t *testing.T) {
+	t.Run("what is not a limit halts nothing", func(t *testing.T) {
 		t.Parallel()
 		b, _ := spent(t, 100)
 		b.refused("G23", ExitRefused, "no limit of task x is reached", func() error { return b.HaltTask("x", system, Input{}, b.now) })
-		b.refused("G23", ExitRefused, "patience 2 of 1 is no limit", func() error {
+		b.refused("G23", ExitRefused, "patience 2 of 1 is not a limit", func() error {
 			return b.HaltTask("x", system, Input{Halt: &Halt{Kind: "patience", Value: 2, Limit: 1}}, b.now)
 		})
 		b.blockX()

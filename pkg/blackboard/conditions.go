@@ -55,4 +55,4 @@ var reviewStuck = Guard{"G06", "its review got stuck", func(m *move) error {
 
 var isIntegrationFix = &Condition{Text: "the claim is an integration fix", Holds: func(m *move) bool { return m.task.IntegrationFix }}
 
-var noIntegrationFix = &Condition{Text: "the claim is no integration fix", Holds: func(m *move) bool { return !m.task.IntegrationFix }}
+var noIntegrationFix = &Condition{Text: "the claim is not an integration fix", Holds: func(m *move) bool { return !m.task.IntegrationFix }}

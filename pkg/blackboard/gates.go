@@ -124,7 +124,7 @@ func LintReason(reason string) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%q says nothing: name what stands in the way, such as a file, an error message or a decision that is missing", strings.TrimSpace(reason))
+	return fmt.Sprintf("%q says nothing: name what is in the way, such as a file, an error message or a decision that is missing", strings.TrimSpace(reason))
 }
 
 func isConcrete(text string) bool {

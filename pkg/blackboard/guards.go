@@ -265,7 +265,7 @@ var haltGiven = Guard{"", "a limit of cost, time, tokens or runs is reached", fu
 		return m.no("G23", ExitRefused, "no limit of task %s is reached", m.task.ID)
 	}
 	if !slices.Contains(haltKnown, h.Kind) || h.Limit <= 0 {
-		return m.no("G23", ExitRefused, "%s %s of %d is no limit of task %s", h.Kind, h.Value, h.Limit, m.task.ID)
+		return m.no("G23", ExitRefused, "%s %s of %d is not a limit of task %s", h.Kind, h.Value, h.Limit, m.task.ID)
 	}
 	return nil
 }}

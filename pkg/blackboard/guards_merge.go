@@ -29,7 +29,7 @@ var commitThere = Guard{"G62", "the approved commit is in the object store", onl
 	return nil
 })}
 
-var integrationThere = Guard{"G63", "the integration branch exists, and stands where Liza left it", onlyCode(func(m *move) error {
+var integrationThere = Guard{"G63", "the integration branch exists, and is where Liza left it", onlyCode(func(m *move) error {
 	tip := m.merge().Tip
 	if m.state.ForeignTip(tip) {
 		return m.noBut(DecideTip(tip), "G63", ExitRefused, "%s; merges wait", m.state.MovedText(tip))
@@ -97,7 +97,7 @@ var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode 
 		return m.no("G65", ExitRefused, "no merge approval is waiting for %s, which is %s", t.ID, t.Status)
 	}
 	if n := t.warnings(); m.rule.Event == EvApproveMerge && n > 0 && t.Review.Mode == "strict" && (!m.merge().Override || blank(m.in.Reason)) {
-		return m.noBut("liza approve-merge "+t.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts what stands", plural(n, "warning"), t.ID)
+		return m.noBut("liza approve-merge "+t.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts them", plural(n, "warning"), t.ID)
 	}
 	return nil
 }}

@@ -88,7 +88,7 @@ func (s *State) incredible(lease Time, now time.Time, p ProcessFacts) string {
 	case lease.None():
 		return "there is no lease"
 	case !ok:
-		return fmt.Sprintf("the lease '%s' is no time", lease)
+		return fmt.Sprintf("the lease '%s' is not a time", lease)
 	case until.Sub(now) > s.Duration("lease_duration")+farFuture:
 		return fmt.Sprintf("the lease %s is too far in the future", lease)
 	case p.ClockJumped:

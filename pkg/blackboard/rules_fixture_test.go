@@ -343,7 +343,7 @@ var commands = strings.Fields(`init run status show log validate watch top serve
 func checkRefusal(t testing.TB, r *Refusal) {
 	t.Helper()
 	if strings.TrimSpace(r.Message) == "" || strings.HasSuffix(r.Message, ".") || strings.Contains(r.Message, "%!") || strings.Contains(r.Message, "  ") {
-		t.Errorf("the message of %s is no sentence: %q", r.Guard, r.Message)
+		t.Errorf("the message of %s is not a sentence: %q", r.Guard, r.Message)
 	}
 	words := strings.Fields(r.Next)
 	switch {
@@ -351,7 +351,7 @@ func checkRefusal(t testing.TB, r *Refusal) {
 		t.Errorf("%s (%s) names no next command: %q", r.Guard, r.Message, r.Next)
 	case words[0] == "git":
 	case words[0] != "liza":
-		t.Errorf("%s (%s): next is no command: %q", r.Guard, r.Message, r.Next)
+		t.Errorf("%s (%s): next is not a command: %q", r.Guard, r.Message, r.Next)
 	case words[1] == "help":
 		if len(words) != 3 || !List(commands).Has(words[2]) {
 			t.Errorf("%s (%s): next asks for help about an unknown command: %q", r.Guard, r.Message, r.Next)

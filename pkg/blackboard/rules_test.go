@@ -26,7 +26,7 @@ func TestTheTableIsWhole(t *testing.T) {
 			t.Errorf("%s lacks an actor, an effect or an event", name)
 		}
 		if i > 0 && r.ID < Rules[i-1].ID {
-			t.Errorf("%s does not stand in the order of the numbers", name)
+			t.Errorf("%s is not in the order of the numbers", name)
 		}
 		for _, from := range r.From {
 			if from.Terminal() {

@@ -11,7 +11,7 @@ import (
 	"text/template"
 )
 
-var update = flag.Bool("update", false, "write the generated documentation anew")
+var update = flag.Bool("update", false, "write the generated documentation again")
 
 const stateMachines = "../../specs/state-machines.md"
 

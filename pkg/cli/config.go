@@ -327,7 +327,7 @@ func configFile(p *project.Project) (path string, data []byte, err error) {
 	return path, data, nil
 }
 
-// setState changes a setting that stands in the state.
+// setState changes a setting that is in the state.
 func (o *configOptions) setState(ctx context.Context, key, value string) error {
 	d, err := o.env.Desk(ctx)
 	if err != nil {

@@ -148,7 +148,7 @@ func (o *explainOptions) read(name string) ([]byte, time.Time, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, time.Time{}, usagef("liza help explain", "%s is no file that can be read", name)
+		return nil, time.Time{}, usagef("liza help explain", "%s is not a file that can be read", name)
 	}
 	f, err := safefile.Open(path)
 	if err != nil {

@@ -68,5 +68,5 @@ func (e *Env) failWith(r report, result any) error {
 	return &errDone{r.code}
 }
 
-// listWidth is how many characters of a text stand in a list.
+// listWidth is how many characters of a text are in a list.
 const listWidth = 200

@@ -56,7 +56,7 @@ func call(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]
 	}
 	var text any
 	if err := json.Unmarshal([]byte(got.Content[0].(*sdk.TextContent).Text), &text); err != nil {
-		t.Errorf("%s: the text is no JSON: %v", tool, err)
+		t.Errorf("%s: the text is not JSON: %v", tool, err)
 	}
 	if got.IsError == a.OK || !a.OK && (a.Error.Message == "" || a.Error.Next == "") {
 		t.Errorf("%s: isError is %t, the result %s", tool, got.IsError, structured)

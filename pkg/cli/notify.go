@@ -79,7 +79,7 @@ func (e *Env) webhook(d *verb.Desk) (*notify.Webhook, []string) {
 
 // notifyFailed records that a host cannot be reached, once an hour. No task suffers.
 func notifyFailed(ctx context.Context, d *verb.Desk, host string, cause error) {
-	// The end of the program is no reason to forget it.
+	// The end of the program is not a reason to forget it.
 	err := d.Update(context.WithoutCancel(ctx), "notify", func(s *blackboard.State, _ blackboard.Actor) error {
 		for _, a := range s.Anomalies {
 			if a == nil || a.Type != "notify_failed" || a.Details["host"] != host {

@@ -101,7 +101,7 @@ func poststepText(p simulate.Poststepped) string {
 	line("event", "%s", p.Event)
 	line("after", "%s", p.StatusAfter)
 	if p.Released {
-		line("released", "the claim of %s still stood and was given back", p.Agent)
+		line("released", "the claim of %s still held and was given back", p.Agent)
 	}
 	if p.Action != "" {
 		line("answer", "%s: %s", p.Action, p.Summary)

@@ -37,7 +37,7 @@ func newRestore(env *Env) *urfave.Command {
 	o := &restoreOptions{env: env}
 	return &urfave.Command{
 		Name: "restore", Category: "people", ArgsUsage: "[REV]", Usage: "list the snapshots of the state, or put one back",
-		Description: "Puts the state of revision REV back as a new revision. What it replaces is a snapshot too; a file that is no valid state is kept beside\n" +
+		Description: "Puts the state of revision REV back as a new revision. What it replaces is a snapshot too; a file that is not a valid state is kept beside\n" +
 			"them. Works when state.yaml is damaged or missing. Stop the team first (liza pause): agents lose what the old state does not have." +
 			examples("liza restore --list", "liza restore 41") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
@@ -74,7 +74,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 		if rel, err := filepath.Rel(o.env.Dir, done.Kept); err == nil && filepath.IsLocal(rel) {
 			done.Kept = rel
 		}
-		kept = "; the text that stood in the file is kept as " + done.Kept
+		kept = "; the text that was in the file is kept as " + done.Kept
 	}
 	return o.env.Print(done, "revision %d is back, as revision %d%s\n", done.From, done.Revision, kept)
 }

@@ -35,7 +35,7 @@ func newRun(env *Env) *urfave.Command {
 			&urfave.IntFlag{Name: "coders", Value: 2, Usage: "number of coders", Destination: &o.coders},
 			&urfave.IntFlag{Name: "reviewers", Value: 1, Usage: "number of reviewers", Destination: &o.reviewers},
 			&urfave.StringFlag{Name: "until", Value: "goal", Usage: "goal, sprint or idle", Destination: &o.until},
-			&urfave.DurationFlag{Name: "timeout", Usage: "end after this time; 0 is no limit", Destination: &o.timeout},
+			&urfave.DurationFlag{Name: "timeout", Usage: "end after this time; 0 means no limit", Destination: &o.timeout},
 			&urfave.BoolFlag{Name: "plain", Usage: "plain lines without colour", Destination: &o.plain},
 			&urfave.StringFlag{Name: "scenario", Usage: "scenario of the scripted agent (sets --cli scripted)", Destination: &o.scenario},
 		},

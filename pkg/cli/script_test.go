@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 		os.Exit(measure(strings.Split(words, "\n")))
 	}
 	if slices.Equal(os.Args[1:], []string{"reap"}) && !strings.HasPrefix(filepath.Base(os.Args[0]), "liza") {
-		panic("a test has started a reaper of a program that is no main")
+		panic("a test has started a reaper of a program that is not a main")
 	}
 	testscript.Main(plainly{m}, map[string]func(){
 		"liza":       func() { os.Exit(cli.Liza(os.Args[1:], strict())) },

@@ -32,7 +32,7 @@ func newServe(env *Env) *urfave.Command {
 		Name: "serve", Category: "people", Usage: "show the board in a browser, and serve it as JSON",
 		Description: "A page that follows the board, /api/… with JSON, /api/events with server-sent events, and /metrics for Prometheus. Its buttons are verbs of a\n" +
 			"person, so every caller has to send a token, as Authorization: Bearer TOKEN or by opening /?token=TOKEN once. The token is new at each start and\n" +
-			"stands in the address that is printed; --token-env names a variable that holds another one, which addresses of other machines need. It goes on\n" +
+			"is in the address that is printed; --token-env names a variable that holds another one, which addresses of other machines need. It goes on\n" +
 			"until Ctrl-C. For people only." +
 			examples("liza serve --open", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
 		Flags: []urfave.Flag{

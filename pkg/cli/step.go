@@ -26,7 +26,7 @@ func newStep(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "step", Category: "people", ArgsUsage: "TASK", Usage: "exactly one run of the agent that a task waits for",
 		Description: "UNCLAIMED, REJECTED and INTEGRATION_FAILED start a coder, READY_FOR_REVIEW starts a reviewer, APPROVED is merged, and _planner starts the\n" +
-			"planner. It runs in the foreground, with all limits; a claim that still stands after the run is given back." +
+			"planner. It runs in the foreground, with all limits; a claim that still holds after the run is given back." +
 			examples("liza step task-3", "liza step _planner --dry-run") + exitsText(0, 1, 2, 3, 4, 5, 6, 7, 130),
 		Flags: []urfave.Flag{
 			text("cli", "`NAME` of the agent program", &o.cli),
@@ -97,7 +97,7 @@ func (o *stepOptions) merge(ctx context.Context, d *verb.Desk, task string) erro
 	return errors.Join(o.env.Print(map[string]any{"merges": results}, "%s\n", mergeLine(results[0])), err)
 }
 
-// show says where the task stands now.
+// show says where the task is now.
 func (o *stepOptions) show(ctx context.Context, d *verb.Desk, next simulate.NextStep) error {
 	out := stepped{Task: next.Task, Before: string(next.Status)}
 	s, err := d.View(ctx)

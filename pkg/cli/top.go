@@ -25,7 +25,7 @@ func newTop(env *Env) *urfave.Command {
 	o := &topOptions{env: env}
 	return &urfave.Command{
 		Name: "top", Category: "people", Usage: "follow the board on the whole terminal",
-		Description: "The screen of `liza status` and the end of the log, drawn anew with every change. Keys: q ends it, p pauses the team, r lets it go on, arrows,\n" +
+		Description: "The screen of `liza status` and the end of the log, redrawn with every change. Keys: q ends it, p pauses the team, r lets it go on, arrows,\n" +
 			"j, k, space and b scroll. Only p and r change something." +
 			examples("liza top", "liza top --view kiso") + exitsText(0, 1, 2, 130),
 		Flags:  []urfave.Flag{viewFlag(&o.view)},

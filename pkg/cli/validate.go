@@ -111,7 +111,7 @@ func (e *Env) boardOf(ctx context.Context, args []string) (*upkeep.Board, error)
 		file = filepath.Join(e.Dir, file)
 	}
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return nil, usagef("liza validate FILE", "%s is no file that can be read", args[0])
+		return nil, usagef("liza validate FILE", "%s is not a file that can be read", args[0])
 	}
 	p := &upkeep.Board{Name: args[0]}
 	if filepath.Base(filepath.Dir(file)) == ".liza" {

@@ -65,7 +65,7 @@ func (e *Env) notice(p *project.Project, kind, subject, text string) {
 func (e *Env) report(p *project.Project, kind, subject, text string) {
 	n := watch.Notice(kind, subject, text, e.Now())
 	write := func() {
-		// That it cannot be written must not disturb whoever changes the state.
+		// That it cannot be written must not disturb anyone who changes the state.
 		_ = e.alertFiles(p).Report(context.Background(), n)
 	}
 	if e.late == nil {

@@ -53,7 +53,7 @@ func Canonical(key string) string {
 func (c *Config) Alias(key string) string { return c.aliases[key] }
 
 // rename puts the values of aliases into the places of the keys that they stand for. A
-// value that stands under both names must be the same.
+// value that is under both names must be the same.
 func (d *decoder) rename(root *yaml.Node) {
 	root = deref(root)
 	if root.Kind != yaml.MappingNode {

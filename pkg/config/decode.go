@@ -20,7 +20,7 @@ type decoder struct {
 
 type pair struct{ key, value *yaml.Node }
 
-// pairs lists a map's entries; of a key that stands there twice the later one.
+// pairs lists a map's entries; of a key that is there twice the later one.
 func (d *decoder) pairs(n *yaml.Node, prefix string) []pair {
 	var out []pair
 	at := map[string]int{}

@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reserved are variables of the protocol, which are no configuration; a name that
+// reserved are variables of the protocol, which are not configuration; a name that
 // ends in _ stands for all that begin with it (roles-and-knowledge 10.2, D26).
 var reserved = []string{
 	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_ROOT",

@@ -17,7 +17,7 @@ const (
 )
 
 // svg draws a column for each depth, from left to right, so that every line goes to the
-// right; what lies on a cycle stands in a column of its own at the end.
+// right; what lies on a cycle is in a column of its own at the end.
 func (g *graph) svg() string {
 	place, width, height := g.places()
 	var b strings.Builder
@@ -52,7 +52,7 @@ func (g *graph) svg() string {
 type point struct{ x, y int }
 
 // places gives each task its corner, and the size of the whole picture. In a column a task
-// stands near what it depends on: its dependencies' rows decide its own.
+// is near what it depends on: its dependencies' rows decide its own.
 func (g *graph) places() (place []point, width, height int) {
 	var columns [][]int
 	deepest := slices.Max(append([]int{0}, g.depth...))

@@ -142,7 +142,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	return r
 }
 
-// since tells whether something happened in the current sprint; a time that cannot be
+// since reports whether something happened in the current sprint; a time that cannot be
 // read counts.
 func since(s *blackboard.State, t blackboard.Time) bool {
 	at, ok := t.At()

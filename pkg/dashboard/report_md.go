@@ -69,7 +69,7 @@ func (r Report) Tables() []Table {
 
 func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// words tells how the sprint stands.
+// words gives the state of the sprint.
 func (s Sprint) words() string {
 	text := s.Status + ", started " + string(s.Started)
 	if !s.Deadline.None() {

@@ -45,7 +45,7 @@ func checkLine(c *blackboard.Check) string {
 	return text + after("; ", c.Message) + after("; log: ", c.Log)
 }
 
-// findingsOf is what stands against the work, with its places.
+// findingsOf is what speaks against the work, with its places.
 func findingsOf(t *blackboard.Task) []string {
 	var list []string
 	if t.Review == nil {

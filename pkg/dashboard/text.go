@@ -292,7 +292,7 @@ func (p *page) agents(v View) {
 	p.table(heads, cells)
 }
 
-// wrong stands first: what follows is not to be relied on.
+// wrong is first: what follows is not to be relied on.
 func (p *page) wrong(v View) {
 	if len(v.Wrong) == 0 {
 		return

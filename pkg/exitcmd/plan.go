@@ -88,7 +88,7 @@ func ParsePlan(data []byte) (*Plan, error) {
 	}
 	var p Plan
 	if key := doubledKey(data); key != "" {
-		p.form = append(p.form, fmt.Sprintf("the key '%s' stands there twice", key))
+		p.form = append(p.form, fmt.Sprintf("the key '%s' is there twice", key))
 	}
 	var f formCheck
 	f.value(&raw, reflect.TypeFor[Plan](), "")
@@ -131,7 +131,7 @@ func fromYAML(data []byte) ([]byte, error) {
 	}
 	converted, err := json.Marshal(v)
 	if err != nil {
-		return nil, InvalidPlan("the plan has keys that are no text: %v", err)
+		return nil, InvalidPlan("the plan has keys that are not text: %v", err)
 	}
 	return converted, nil
 }

@@ -147,8 +147,8 @@ func TestAFolderThatIsNoWorktreeIsNotSavedAsNothing(t *testing.T) {
 	before := f.checkout()
 	writeFile(t, filepath.Join(f.dir, ".worktrees/task-1/x"), "x")
 	_, _, err := f.repo.Save(t.Context(), Work{ID: "task-1", Path: f.repo.WorktreePath("task-1")})
-	wantError(t, err, "cannot save the work of task-1", "no worktree of this repository")
-	wantError(t, f.repo.Remove(t.Context(), "task-1", Proof{Integration: f.integration()}), "no worktree of this repository")
+	wantError(t, err, "cannot save the work of task-1", "not a worktree of this repository")
+	wantError(t, f.repo.Remove(t.Context(), "task-1", Proof{Integration: f.integration()}), "not a worktree of this repository")
 	if !slices.Equal(before, f.checkout()) {
 		t.Error("the checkout changed")
 	}

@@ -26,7 +26,7 @@ func (r *Repo) Commit(ctx context.Context, path, message string) (hash string, c
 	}
 	defer s.unlock()
 	if r.adminDir(path) == "" {
-		return fail(errors.New("it is no linked worktree of this repository"))
+		return fail(errors.New("it is not a linked worktree of this repository"))
 	}
 	add := []string{"-c", "advice.addEmbeddedRepo=false", "add", "--all"}
 	if _, err := s.change(ctx, call{dir: path, args: add}); err != nil {
@@ -98,7 +98,7 @@ func (r *Repo) Discard(ctx context.Context, path string) error {
 	}
 	defer s.unlock()
 	if r.adminDir(path) == "" {
-		return fmt.Errorf("cannot clean %s: it is no linked worktree of this repository", path)
+		return fmt.Errorf("cannot clean %s: it is not a linked worktree of this repository", path)
 	}
 	for _, args := range [][]string{{"reset", "--hard", "--quiet"}, {"clean", "-fdq"}} {
 		if _, err := s.change(ctx, call{dir: path, args: args}); err != nil {

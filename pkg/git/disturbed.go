@@ -17,7 +17,7 @@ const pristine = "liza-pristine-index"
 func (r *Repo) keepPristine(path string) error {
 	admin := r.adminDir(path)
 	if admin == "" {
-		return fmt.Errorf("%s is no worktree of this repository", path)
+		return fmt.Errorf("%s is not a worktree of this repository", path)
 	}
 	return copyIndex(filepath.Join(admin, "index"), filepath.Join(admin, pristine))
 }
@@ -27,7 +27,7 @@ func (r *Repo) keepPristine(path string) error {
 func (r *Repo) Changed(ctx context.Context, path string) (map[string]string, error) {
 	admin := r.adminDir(path)
 	if admin == "" {
-		return nil, fmt.Errorf("%s is no worktree of this repository any more", path)
+		return nil, fmt.Errorf("%s is not a worktree of this repository any more", path)
 	}
 	out, err := r.run(ctx, call{dir: path, env: []string{"GIT_INDEX_FILE=" + filepath.Join(admin, pristine)},
 		args: []string{"-c", "diff.autoRefreshIndex=true", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty"}})

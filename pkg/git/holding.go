@@ -63,7 +63,7 @@ func (s *session) holding(ctx context.Context, id, path string) (h holding, err 
 	}
 	admin := s.adminDir(path)
 	if admin == "" && exists(path) {
-		return h, fmt.Errorf("%s is no worktree of this repository", path)
+		return h, fmt.Errorf("%s is not a worktree of this repository", path)
 	}
 	claimed := h.entry != nil && claimOf(h.entry.LockReason, id) != ""
 	if admin == "" || claimed && unmade(admin) {

@@ -175,7 +175,7 @@ func orNone(hash string) string {
 
 func refName(ref string) error {
 	if !strings.HasPrefix(ref, "refs/") || !ValidBranchName(strings.TrimPrefix(ref, "refs/")) {
-		return fmt.Errorf("%q is no name of a ref", ref)
+		return fmt.Errorf("%q is not a name of a ref", ref)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func gitDirAt(folder string) (string, error) {
 	case err == nil && info.Mode().IsRegular():
 		target, err := readGitFile(entry)
 		if err == nil && !isGitDir(target) {
-			err = fmt.Errorf("it names %s, which is no git dir", target)
+			err = fmt.Errorf("it names %s, which is not a git dir", target)
 		}
 		if err != nil {
 			return "", fmt.Errorf("cannot use %s: %v: %w", entry, err, ErrNoRepository)

@@ -124,7 +124,7 @@ func (r *Repo) differs(ctx context.Context, w Work, commit string) (changes []st
 		if facts.Branch != "" {
 			at = facts.Branch
 		}
-		changes = append(changes, fmt.Sprintf("HEAD stands on %s, not on %s", at, TaskBranch(w.ID)))
+		changes = append(changes, fmt.Sprintf("HEAD is on %s, not on %s", at, TaskBranch(w.ID)))
 	}
 	return append(changes, facts.Dirty...), nil
 }

@@ -215,7 +215,7 @@ func (r *Repo) scratch(path string) (string, error) {
 	name := filepath.Base(path)
 	throwAway := strings.HasPrefix(name, ".check-") || strings.HasPrefix(name, ".review-")
 	if filepath.Dir(path) != filepath.Join(r.place.Root, worktreesDir) || !throwAway {
-		return "", fmt.Errorf("%s is no throw-away worktree", path)
+		return "", fmt.Errorf("%s is not a throw-away worktree", path)
 	}
 	return path, linkAt(path)
 }

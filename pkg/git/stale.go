@@ -70,7 +70,7 @@ func (s *session) clearStale(ctx context.Context, path string) error {
 		return nil
 	}
 	if err != nil || !before.Mode().IsRegular() || !within(path, s.place.CommonDir) {
-		return fmt.Errorf("%s is no lock file of this repository", path)
+		return fmt.Errorf("%s is not a lock file of this repository", path)
 	}
 	folders, err := s.folders(ctx)
 	if err != nil {

@@ -241,7 +241,7 @@ func verify(chain []linked, head Link, rev int) *Break {
 const (
 	putIn   = "this entry was put in or changed: it is not one that Liza wrote here"
 	changed = "this entry was changed after Liza wrote it"
-	moved   = "this entry does not stand where Liza wrote it"
+	moved   = "this entry is not where Liza wrote it"
 )
 
 func tell(chain []linked, i int, format string, args ...any) *Break {

@@ -59,7 +59,7 @@ func ReadInteractions(path string) ([]Interaction, error) {
 	}
 	list, ok := parseInteractions(data)
 	if !ok {
-		return nil, fmt.Errorf("cannot read the history %s: it is no list of interactions", path)
+		return nil, fmt.Errorf("cannot read the history %s: it is not a list of interactions", path)
 	}
 	return list, nil
 }

@@ -206,7 +206,7 @@ func TestOtherFormsOfAHistoryAreReadAndKept(t *testing.T) {
 	h.must(t, "STUCK")
 	h.numbers(t, 3)
 
-	if err := os.WriteFile(h.File(), []byte("this is no history"), 0o600); err != nil {
+	if err := os.WriteFile(h.File(), []byte("this is not a history"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := h.Read(); err == nil {

@@ -129,7 +129,7 @@ type chunk struct {
 	line int // from 1
 }
 
-// chunks cuts a journal at the lines that begin an entry. What stands before the first
+// chunks cuts a journal at the lines that begin an entry. What is before the first
 // one is head.
 func chunks(text string) (head string, entries []chunk) {
 	line, start, startLine := 1, -1, 0

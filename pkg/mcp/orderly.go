@@ -51,13 +51,13 @@ const (
 // parse reads a line; code and why say what is wrong with one that is not a message.
 func parse(line []byte) (m message, code int, why string) {
 	if !json.Valid(line) {
-		return m, parseError, "the line is no JSON; a message is one JSON object in one line"
+		return m, parseError, "the line is not JSON; a message is one JSON object in one line"
 	}
 	if line = bytes.TrimSpace(line); line[0] != '{' {
 		return m, invalidRequest, "a message is a JSON object; batches are not supported"
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		return message{}, invalidRequest, "the object is no message of JSON-RPC 2.0: " + err.Error()
+		return message{}, invalidRequest, "the object is not a message of JSON-RPC 2.0: " + err.Error()
 	}
 	switch {
 	case m.Version != "2.0":

@@ -37,7 +37,7 @@ func TestTheNextRequestWaitsForTheAnswer(t *testing.T) {
 		answer(other + "\n")
 		select {
 		case got := <-read:
-			t.Fatalf("after %s, which is no answer to it, came %q", other, got)
+			t.Fatalf("after %s, which is not an answer to it, came %q", other, got)
 		default:
 		}
 	}

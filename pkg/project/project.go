@@ -176,7 +176,7 @@ func (p *Project) folder() error {
 	case err != nil:
 		return &Error{Message: fmt.Sprintf("cannot use %s: %v", p.Liza, err), Next: "ls -ld " + p.Liza}
 	case !info.IsDir():
-		return &Error{Message: fmt.Sprintf("cannot use %s: it is no folder", p.Liza), Next: "ls -ld " + p.Liza}
+		return &Error{Message: fmt.Sprintf("cannot use %s: it is not a folder", p.Liza), Next: "ls -ld " + p.Liza}
 	}
 	return nil
 }

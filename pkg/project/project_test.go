@@ -93,7 +93,7 @@ func TestTheNearestRepositoryWithAProjectCounts(t *testing.T) {
 		t.Errorf("with a root: got %+v, %v", p, err)
 	}
 	if _, err := Find(t.Context(), inner, plain); !errors.Is(err, ErrNotInitialised) {
-		t.Errorf("with a root that is no project: got %v", err)
+		t.Errorf("with a root that is not a project: got %v", err)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestEachReasonWhyThereIsNoProjectHasItsSentence(t *testing.T) {
 		{"cloned", "Liza is not initialised in ", "liza init GOAL", ErrNotInitialised},
 		{"bare.git", "a bare repository has no checkout", "git clone ", ErrBare},
 		{"dangling", "it is a link to a folder that is not there", "ls -ld ", nil},
-		{"a-file", "it is no folder", "ls -ld ", nil},
+		{"a-file", "it is not a folder", "ls -ld ", nil},
 		{"missing", "no such file or directory", "cd PROJECT", nil},
 	}
 	for _, tt := range tests {

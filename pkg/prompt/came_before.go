@@ -252,7 +252,7 @@ func output(text string) string {
 	return "\n    " + strings.ReplaceAll(text, "\n", "\n    ")
 }
 
-// checkText is a check with its log, by the path that exists wherever the agent stands.
+// checkText is a check with its log, by the path that exists wherever the agent is.
 func (in *Input) checkText(c *blackboard.Check) string {
 	text := fmt.Sprintf("%s: %s", c.Name, c.Status)
 	if c.Severity != "" {

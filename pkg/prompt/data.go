@@ -11,7 +11,7 @@ import (
 
 // data is what the template of a role gets (roles-and-knowledge 2.3): the fields of the
 // kind, empty where the run has no data for them or the role does not want the piece.
-// Text from outside stands between its fences here as well.
+// Text from outside is between its fences here as well.
 func (in *Input) data() map[string]any {
 	data := map[string]any{}
 	for _, f := range role.Fields {
@@ -128,8 +128,8 @@ func fixes(t *blackboard.Task) []role.Fix {
 	return list
 }
 
-// shows tells whether the role's text has a text of the task in it already, so that it
-// need not stand there twice. What a template hides is shown all the same.
+// shows reports whether the role's text has a text of the task in it already, so that it
+// need not be there twice. What a template hides is shown all the same.
 func (in *Input) shows(field, text string) bool {
 	text, _ = clean(text)
 	return text != "" && in.Role.Uses(field) && strings.Contains(in.rendered, text)

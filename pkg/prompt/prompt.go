@@ -148,7 +148,7 @@ func (in *Input) reask() string {
 	}
 	errs, _ := clean(r.Errors)
 	fmt.Fprintf(&b, "What is wrong: %s\n\n", cutText(errs, brokenLimit, ""))
-	b.WriteString("What you did in the worktree and on the board still stands. Put right what is wrong, and answer once more.")
+	b.WriteString("What you did in the worktree and on the board still holds. Put right what is wrong, and answer once more.")
 	if r.Max > 0 {
 		fmt.Fprintf(&b, " This is try %d of %d.", r.Attempt, r.Max)
 	}

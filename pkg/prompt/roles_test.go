@@ -61,7 +61,7 @@ func TestTheExampleOfCovenWorksAsItStands(t *testing.T) {
 	wants(t, text, "You are implementing a feature", "Greet by name", "With --name X the CLI prints", "hello --name '' exits 2", "cli.py", "Python 3.8 is the oldest", "## Relevant files", "tests/test_cli.py", "## Related tasks")
 	refuses(t, text, "<no value>", "## Project instructions", "## Repository\n", "## Known facts", "## Who else is at work")
 	if n := strings.Count(text, "With --name X the CLI prints"); n != 1 {
-		t.Errorf("the description stands there %d times", n)
+		t.Errorf("the description is there %d times", n)
 	}
 	bare := Input{Kind: Coder, Role: in.Role, State: &blackboard.State{}, Task: &blackboard.Task{ID: "task-1"}, Agent: "coder-1"}
 	text = build(t, bare).Text
@@ -78,7 +78,7 @@ func TestAdditionsComeAfterTheTextOfTheBase(t *testing.T) {
 	for _, part := range []string{"You are a coder.", "This task is a bug.", "Ask coder-1 about feature tasks.", "## Rules"} {
 		i := strings.Index(text, part)
 		if i <= at {
-			t.Errorf("%q stands at %d, behind %d", part, i, at)
+			t.Errorf("%q is at %d, behind %d", part, i, at)
 		}
 		at = i
 	}
@@ -95,7 +95,7 @@ func TestTheDescriptionStandsOnce(t *testing.T) {
 		in.Role = roleOf(t, fmt.Sprintf("name: own\ndescription: d\nprompt_template: %q\n", template))
 		text := build(t, in).Text
 		if n := strings.Count(text, "With --name X the CLI prints \"Hello, X!\"."); n != 1 {
-			t.Errorf("%s: the description stands there %d times", name, n)
+			t.Errorf("%s: the description is there %d times", name, n)
 		}
 		wants(t, text, "task-3 (feature, kind code)", "Scope: IN: flag parsing", "## Done when")
 	}

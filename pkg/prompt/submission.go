@@ -116,7 +116,7 @@ func (in *Input) checklist() string {
 		l.add("- [ ] No tests: accept or reject the coder's reason for submitting without tests.")
 	}
 	if !t.ChangesFiles() {
-		l.add("A non-zero exit code is a strong sign of failure; zero alone is no proof.")
+		l.add("A non-zero exit code is a strong sign of failure; zero alone is not proof.")
 	}
 	return l.String()
 }

@@ -216,7 +216,7 @@ func (b *builder) compile(r *Role, d *definition, key, text string) *compiled {
 			line, _ = strconv.Atoi(m[1])
 			reason = reason[len(m[0]):]
 		}
-		d.note(Error, inside(n, line), key, "is no template: %s", reason)
+		d.note(Error, inside(n, line), key, "is not a template: %s", reason)
 		return &compiled{}
 	}
 	for _, u := range c.uses() {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the generated documentation anew")
+var update = flag.Bool("update", false, "write the generated documentation again")
 
 const (
 	tableBegin = "<!-- Generated from the context matrix by `make generate`; do not edit from here … -->\n"

@@ -191,17 +191,17 @@ func TestBrokenFiles(t *testing.T) {
 		"a name":              {"own.yaml", strings.Replace(own, "own", "Own Role", 1), "Own Role", []string{"must match"}},
 		"a number":            {"own.yaml", strings.Replace(own, "default", "4.5", 1), "own", []string{"own.yaml:4: role own: llm_model: must be a string"}},
 		"an empty text":       {"own.yaml", strings.Replace(own, "mine", `""`, 1), "own", []string{"description: is empty"}},
-		"a key twice":         {"own.yaml", own + "cli: a\ncli: b\n", "own", []string{"own.yaml:6: role own: cli: stands here a second time (first in line 5)"}},
+		"a key twice":         {"own.yaml", own + "cli: a\ncli: b\n", "own", []string{"own.yaml:6: role own: cli: is here a second time (first in line 5)"}},
 		"an unknown kind":     {"own.yaml", own + "kind: codr\n", "own", []string{"'codr' is unknown: did you mean coder?"}},
 		"the base's kind":     {"own.yaml", "name: own\nbase: fix\nkind: planner\n", "own", []string{"own.yaml:3: role own: kind: is planner, but that of its base is coder"}},
 		"a missing base":      {"own.yaml", "name: own\nbase: fixx\n", "own", []string{"own.yaml:2: role own: base: the role 'fixx' does not exist; did you mean fix?"}},
-		"an unclosed text":    {"own.yaml", own + "prompt_template: |\n  a\n  {{if .Title}}\n", "own", []string{"own.yaml:7: role own: prompt_template: is no template"}},
+		"an unclosed text":    {"own.yaml", own + "prompt_template: |\n  a\n  {{if .Title}}\n", "own", []string{"own.yaml:7: role own: prompt_template: is not a template"}},
 		"an unknown field":    {"own.yaml", own + "prompt_template: |\n  a\n  {{.Titel}}\n", "own", []string{"own.yaml:7", "uses .Titel, which does not exist; did you mean .Title?"}},
 		"a denied field":      {"own.yaml", own + "prompt_template: \"{{.Skills}}\"\n", "own", []string{"own.yaml:5", "uses .Skills, which a coder never gets"}},
 		"denied to messenger": {"own.yaml", own + "kind: messenger\nprompt_template: \"{{.Skills}} {{.Title}}\"\n", "own", []string{"uses .Skills, which a messenger never gets"}},
 		"a denied title":      {"own.yaml", own + "kind: messenger\nprompt_additions: \"{{.Title}}\"\n", "own", []string{"uses .Title, which a messenger never gets"}},
 		"a denied piece":      {"own.yaml", own + "kind: code_reviewer\ncontext_requirements: [repo_structure]\n", "own", []string{"own.yaml:6", "a code_reviewer never gets the piece repo_structure"}},
-		"an unknown piece":    {"own.yaml", own + "context_requirements: [repo]\n", "own", []string{"'repo' is no piece of context"}},
+		"an unknown piece":    {"own.yaml", own + "context_requirements: [repo]\n", "own", []string{"'repo' is not a piece of context"}},
 		"no value":            {"own.yaml", own + "prompt_template: \"{{index . \\\"Nothing\\\"}}\"\n", "own", []string{"cannot be rendered with all data", "no value"}},
 		"only with data":      {"own.yaml", own + "prompt_template: \"{{index .DependsOn 0}}\"\n", "own", []string{"cannot be rendered with no data"}},
 		"too long":            {"own.yaml", own + "prompt_template: \"" + strings.Repeat("x", 12001) + "\"\n", "own", []string{"more than 12000 bytes"}},
@@ -257,7 +257,7 @@ func TestUnknownKeysAreWarnings(t *testing.T) {
 	}
 	want := []string{"warning .liza/roles/own.yaml:5: role own: descripton: unknown key; did you mean description?",
 		"warning .liza/roles/own.yaml:6: role own: mcp_servers: is not supported: servers are those of the agent program",
-		"warning .liza/roles/own.yaml:7: role own: applicable_task_types: 'feture' is no type of task: did you mean feature?"}
+		"warning .liza/roles/own.yaml:7: role own: applicable_task_types: 'feture' is not a type of task: did you mean feature?"}
 	if !slices.Equal(said, want) || l.Failed() {
 		t.Errorf("got %q, want %q", said, want)
 	}
@@ -398,7 +398,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, text string) {
 		list, bad := parseFile(name, []byte(text))
 		if bad == nil && len(list) == 0 {
-			t.Error("a file without roles is no error")
+			t.Error("a file without roles is not an error")
 		}
 		if name = filepath.Base(name); len(name) > 100 || strings.ContainsRune(name, 0) {
 			return

@@ -177,7 +177,7 @@ func define(file string, key, n *yaml.Node) *definition {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], deref(n.Content[i+1])
 		if first, twice := seen[k.Value]; twice {
-			d.note(Error, k, k.Value, "stands here a second time (first in line %d)", first)
+			d.note(Error, k, k.Value, "is here a second time (first in line %d)", first)
 			continue
 		}
 		seen[k.Value] = k.Line
@@ -270,9 +270,9 @@ func (d *definition) list(key string, v *yaml.Node) {
 			return
 		case slices.Contains(known, item.Value):
 		case key == "context_requirements":
-			d.note(Error, item, key, "'%s' is no piece of context: %s", item.Value, oneOf(item.Value, known))
+			d.note(Error, item, key, "'%s' is not a piece of context: %s", item.Value, oneOf(item.Value, known))
 		default:
-			d.note(Warning, item, key, "'%s' is no type of task: %s", item.Value, oneOf(item.Value, known))
+			d.note(Warning, item, key, "'%s' is not a type of task: %s", item.Value, oneOf(item.Value, known))
 		}
 	}
 	d.values[key] = v
@@ -312,7 +312,7 @@ func shape(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	return fmt.Sprintf("%s (without quotes it is no text)", n.Value)
+	return fmt.Sprintf("%s (without quotes it is not a text)", n.Value)
 }
 
 var nameLine = regexp.MustCompile(`(?m)^\s*"?name"?\s*:\s*"?([A-Za-z][A-Za-z0-9_-]*)`)

@@ -159,7 +159,7 @@ func TestDiffAndOrigins(t *testing.T) {
 	}
 	again := get(t, Load(folder(t, "x.yaml", r.YAML(false))), "fix")
 	if again.Instructions != r.Instructions || again.Model != "big" {
-		t.Error("what is shown is no role file that says the same")
+		t.Error("what is shown is not a role file that says the same")
 	}
 }
 

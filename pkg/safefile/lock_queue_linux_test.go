@@ -86,7 +86,7 @@ func TestACancelledWaiterLeavesTheQueueAtOnce(t *testing.T) {
 		t.Fatalf("got %q", name)
 	}
 	if n := places(t, path); n != 2 {
-		t.Fatalf("%d stand in the queue, want 2", n)
+		t.Fatalf("%d are in the queue, want 2", n)
 	}
 	if err := unlock(); err != nil {
 		t.Fatal(err)

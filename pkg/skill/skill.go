@@ -79,7 +79,7 @@ var (
 )
 
 // Load reads the skills of a folder, which need not be there. Files and hidden folders in it
-// are no skills.
+// are not skills.
 func Load(dir string) Library {
 	var l Library
 	entries, err := os.ReadDir(dir)

@@ -22,7 +22,7 @@ func (f *File) journalEnd(revision int, rec record) (end history.Link, told stri
 		case rec.SHA256 != "": // from before
 			told = "entries are chained from now on"
 		default:
-			told = "the record of the last write is missing or is not this project's; what stands above is taken as it stands"
+			told = "the record of the last write is missing or is not this project's; what is above is taken as it stands"
 		}
 	case rec.Scrubbed != "": // anyone who masked secrets was killed before or after the journal was replaced
 		if end, err = f.journal.End(); err == nil && end != rec.Scrubbed {
@@ -105,7 +105,7 @@ func (f *File) scrubJournal(op Op, revision int) error {
 	if err != nil {
 		return err
 	}
-	entry := f.complete(op, []blackboard.Entry{{Agent: blackboard.System, Action: "scrubbed", Detail: "secrets were masked in the journal, which was chained anew"}})
+	entry := f.complete(op, []blackboard.Entry{{Agent: blackboard.System, Action: "scrubbed", Detail: "secrets were masked in the journal, which was chained again"}})
 	done, err := f.journal.Scrub(revision, end, entry[0])
 	if err != nil || done == nil {
 		return err

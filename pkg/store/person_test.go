@@ -423,7 +423,7 @@ config: {}
 		"line 6: V61 warning: task a.b: unknown key 'staus'; nearest: status",
 		`line 7: V04 task a.b: 'priority' must be an integer, is "high"`,
 		"line 9: V04 task a.b: 'time' must be a text, is a list",
-		"line 10: V04 task #2: it is no entry of tasks",
+		"line 10: V04 task #2: it is not an entry of tasks",
 		"line 12: V61 warning: agent coder-1: unknown key 'rule'; nearest: role",
 		"line 14: V61 warning: unknown section 'taks'; nearest: tasks",
 		"line 16: V04 discovered[disc-1]: 'severity' must be a text, is a map",

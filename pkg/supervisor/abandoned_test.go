@@ -19,7 +19,7 @@ func TestTheClaimOfADeadCoderIsGivenBackWhereNoCoderIsLeft(t *testing.T) {
 		want   blackboard.Status
 	}{
 		{"the lease has run out", func(*blackboard.State, *blackboard.Task, time.Time) {}, blackboard.Unclaimed},
-		{"the lease still stands", func(s *blackboard.State, task *blackboard.Task, now time.Time) {
+		{"the lease still holds", func(s *blackboard.State, task *blackboard.Task, now time.Time) {
 			task.LeaseExpires, s.Agents["coder-1"].LeaseExpires = blackboard.TimeOf(now.Add(time.Hour)), blackboard.TimeOf(now.Add(time.Hour))
 			s.Agents["coder-1"].Host = "another-machine" // where nothing is known of processes
 		}, blackboard.Claimed},

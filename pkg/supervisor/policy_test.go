@@ -44,7 +44,7 @@ func TestAQuotaWindowEndsWhenTheProviderSays(t *testing.T) {
 		want time.Duration
 	}{
 		{"reset time", 1, agent.Result{ResetAt: now.Add(3 * time.Hour)}, 3 * time.Hour},
-		{"a reset time that is past is no reset time", 1, agent.Result{ResetAt: now.Add(-time.Hour)}, 5 * time.Minute},
+		{"a reset time that is past is not a reset time", 1, agent.Result{ResetAt: now.Add(-time.Hour)}, 5 * time.Minute},
 		{"retry after", 4, agent.Result{RetryAfter: time.Minute}, time.Minute},
 		{"backoff", 2, agent.Result{}, 10 * time.Minute},
 		{"at most an hour", 9, agent.Result{}, time.Hour},

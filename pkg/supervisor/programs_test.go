@@ -81,7 +81,7 @@ func TestAQuotaWindowStopsOneProgramOnly(t *testing.T) {
 		st := c.state()
 		task := st.Task("task-1")
 		if task.Iteration != 1 || task.ClaimSeq != 2 {
-			t.Errorf("iteration %d in claim %d; a quota window is no iteration", task.Iteration, task.ClaimSeq)
+			t.Errorf("iteration %d in claim %d; a quota window is not an iteration", task.Iteration, task.ClaimSeq)
 		}
 		if len(st.Programs) != 0 || len(c.actions("run_failed"))+len(c.actions("agent_gave_up")) != 0 {
 			t.Errorf("pauses that are over: %v; failed runs %v", st.Programs, c.actions("run_failed"))

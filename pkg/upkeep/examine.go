@@ -192,7 +192,7 @@ func (d examiner) locksOf(ctx context.Context, _ *blackboard.State, f *findings)
 		case main:
 			f.add("git", SeverityWarning, name, "rm "+name, fmt.Sprintf("%s old, and no git process lives", age), "a git that was killed left the lock of your checkout's index; Liza does not touch it")
 		default:
-			f.add("git", SeverityWarning, name, recovers, fmt.Sprintf("%s old, and no git process lives", age), "a git that was killed left a lock file; whoever needs it next removes it")
+			f.add("git", SeverityWarning, name, recovers, fmt.Sprintf("%s old, and no git process lives", age), "a git that was killed left a lock file; anyone who needs it next removes it")
 		}
 	}
 	return err
@@ -284,7 +284,7 @@ func (d examiner) worktreeFinding(s *blackboard.State, w git.Worktree, id string
 	case t.Status.Terminal():
 		f.add("worktree", SeverityWarning, name, "liza gc", fmt.Sprintf("%s is %s", id, t.Status), "its task has ended; the next recovery saves what is not merged, and removes it")
 	case t.Worktree == "":
-		f.add("worktree", SeverityInfo, name, recovers, fmt.Sprintf("%s is %s", id, t.Status), "a claim was interrupted; the next one uses it or makes it anew, and saves what is in it before")
+		f.add("worktree", SeverityInfo, name, recovers, fmt.Sprintf("%s is %s", id, t.Status), "a claim was interrupted; the next one uses it or makes it again, and saves what is in it before")
 	default:
 		if what := d.Repo.UnderWay(w.Path); what != "" && t.Status != blackboard.Claimed {
 			f.add("worktree", SeverityWarning, name, "liza show "+id, "", "a %s was begun in it and not ended", what)

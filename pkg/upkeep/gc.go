@@ -134,7 +134,7 @@ func (c *collector) checks(ctx context.Context) error {
 		} else if strings.HasPrefix(base, ".check-") {
 			c.keep("check", name, "a merge is under way", "")
 		} else if strings.HasPrefix(base, ".lost-") {
-			c.keep("folder", name, "it stood in the place of a worktree, and nobody knows whose it is", "ls -la "+name)
+			c.keep("folder", name, "it was in the place of a worktree, and nobody knows whose it is", "ls -la "+name)
 		}
 	}
 	return nil

@@ -289,7 +289,7 @@ func SpecFile(root, ref string) (string, error) {
 	}
 	info, err := os.Stat(real)
 	if err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no file", path)
+		return "", fmt.Errorf("%s is not a file", path)
 	}
 	return real, nil
 }

@@ -231,7 +231,7 @@ func (d *Desk) AddFact(ctx context.Context, content, category string) (Fact, err
 			return err
 		}
 		if why := d.noFact(s, content); why != "" {
-			return usage("liza help facts", "that is no fact: %s", why)
+			return usage("liza help facts", "that is not a fact: %s", why)
 		}
 		if f, is := known(s, archived, content); is {
 			if f == nil {

@@ -82,7 +82,7 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 		{"problems of form and of content", `{"goal": 7, "secrets": {"a b": "hunter22", "n": 22122122}, "tasks": [{"id": "a", "detail": 5, "bogus": 1}, {"id": "b", "priority": 1.5, "depends_on": "a"}, ` + strings.Replace(item("c", ""), `"done_when": "prints hello"`, `"done_when": "TBD"`, 1) + `, 8], "decisions": [{"task": "a", "do": "abandon", "why": 1}]}`,
 			[]string{"goal: must be a text, is a number", "secrets.a b: the name must match", "secrets.n: must be a text, is a number", "tasks[0].detail: must be a text, is a number", "tasks[0].bogus: unknown key",
 				"tasks[1].priority: must be an integer, is a number", "tasks[1].depends_on: must be a list, is a text", "tasks[1].detail: is missing", "tasks[2].done_when", "tasks[3]: must be an object, is a number", "decisions[0].why: unknown key"}},
-		{"a key twice", `{"goal": "x", "goal": "y", "tasks": [` + tell + `]}`, []string{"the key 'goal' stands there twice"}},
+		{"a key twice", `{"goal": "x", "goal": "y", "tasks": [` + tell + `]}`, []string{"the key 'goal' is there twice"}},
 		{"what it supersedes is not there", `{"goal": "x", "tasks": [` + item("a", `, "supersedes": ["zz"]`) + `, ` + tell + `]}`, []string{"tasks[0].supersedes", "no task 'zz'"}},
 		{"no closing message", `{"goal": "x", "tasks": [` + item("a", "") + `]}`, []string{"kind msg with notify"}},
 		{"several defects", `{"goal": "x", "tasks": [{"id": "a", "description": "d", "done_when": "works correctly", "spec_ref": "specs/vision.md"}, ` + item("a", `, "review": false`) + `]}`,

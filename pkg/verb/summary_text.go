@@ -27,7 +27,7 @@ func (x summary) text() string {
 	x.counts()
 	x.table()
 	x.list("Blocked", x.blocked())
-	x.list("Rejections that stand", x.rejections())
+	x.list("Rejections that count", x.rejections())
 	x.list("Anomalies", x.anomalies())
 	x.list("Discoveries not converted", x.discoveries())
 	x.list("Costs", x.costs())

@@ -90,7 +90,7 @@ func (d *Desk) EnsureWorktree(ctx context.Context, s *blackboard.State, t *black
 	}
 	text := fmt.Sprintf("the folder %s was gone; it was made again at %.9s", t.Worktree, p.Head)
 	if p.Lost != "" {
-		text += ", and what stood there was moved to " + d.Rel(p.Lost)
+		text += ", and what was there was moved to " + d.Rel(p.Lost)
 	}
 	d.Progressf("%s: %s", t.ID, text)
 	d.Warn(ctx, t.ID, "worktree_made_again", text)

@@ -13,7 +13,7 @@ type Kind struct {
 // specs/roles-and-knowledge.md#1.7.
 var Kinds = []Kind{
 	{"INVALID_STATE", Error, "validation reports errors, or the file does not parse", "", invalidState},
-	{"FORGED_APPROVAL", Error, "an approval or a merge stands on the board that no verb made (V66)", "", forgedApproval},
+	{"FORGED_APPROVAL", Error, "an approval or a merge is on the board that no verb made (V66)", "", forgedApproval},
 	{"JOURNAL_BROKEN", Error, "an entry of the journal was changed, cut, moved or put in (V68)", "", journalBroken},
 	{"STATE_WENT_BACK", Error, "the state is older than the one that was written last, or journal entries were kept aside", "", stateWentBack},
 	{"LEASE_EXPIRED", Warning, "a task is CLAIMED and its holder's lease is over", "lease_grace", leaseExpired},
@@ -29,7 +29,7 @@ var Kinds = []Kind{
 	{"HYPOTHESIS_EXHAUSTED", Error, "the task is exhausted and not terminal", "2 coders", hypothesisExhausted},
 	{"INTEGRATION_FAILED", Warning, "a task is INTEGRATION_FAILED", "", integrationFailed},
 	{"INTEGRATION_CHECKED_OUT", Error, "an APPROVED task cannot be merged because the integration branch is checked out", "", integrationCheckedOut},
-	{"INTEGRATION_MOVED", Error, "the integration branch stands where Liza did not put it; merges wait", "", integrationMoved},
+	{"INTEGRATION_MOVED", Error, "the integration branch is where Liza did not put it; merges wait", "", integrationMoved},
 	{"BASELINE_RED", Warning, "a check fails on the base of the work, so it does not count against a change", "", baselineRed},
 	{"INTEGRATION_STALE", Info, "base_ref has more commits that the integration branch lacks than", "50", integrationStale},
 	{"REASSIGNED", Info, "a CLAIMED task was another agent's before", "", reassigned},

@@ -44,7 +44,7 @@ var situations = []situation{
 	{kind: "REVIEW_LEASE_EXPIRED", subject: "task-1", message: "under review by code-reviewer-2", make: func(f *watch.Facts) {
 		add(f, blackboard.Task{Status: blackboard.ReadyForReview, ReviewingBy: "code-reviewer-2", ReviewLeaseExpires: at(2 * minute)})
 	}},
-	{kind: "LIVENESS_UNKNOWN", subject: "coder-1", message: "holds task-1: the lease 'soon' is no time", make: func(f *watch.Facts) {
+	{kind: "LIVENESS_UNKNOWN", subject: "coder-1", message: "holds task-1: the lease 'soon' is not a time", make: func(f *watch.Facts) {
 		add(f, claimed())
 		f.State.Agents["coder-1"].LeaseExpires = "soon"
 	}},

@@ -97,7 +97,7 @@ func reviewLoop(c *check) {
 	}
 }
 
-// inWork tells whether a task may go on by itself.
+// inWork reports whether a task may go on by itself.
 func inWork(t *blackboard.Task) bool { return !t.Status.Terminal() && t.Status != blackboard.Blocked }
 
 func approachingLimit(c *check) {
@@ -126,7 +126,7 @@ func approachingLimit(c *check) {
 func hypothesisExhausted(c *check) {
 	for t := range c.each() {
 		if t.Exhausted() && !t.Status.Terminal() {
-			c.raise(t.ID, "%d failures, by %s: it has to be cut anew; next: liza supersede %s --by ID --reason TEXT --root-cause TEXT",
+			c.raise(t.ID, "%d failures, by %s: it has to be divided again; next: liza supersede %s --by ID --reason TEXT --root-cause TEXT",
 				max(t.Failures, len(t.FailedBy)), cmp.Or(strings.Join(t.FailedBy, ", "), "its coder"), t.ID)
 		}
 	}

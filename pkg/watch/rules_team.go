@@ -10,7 +10,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// orphanProcess waits until the registration's lease is over: whoever finds it dead stops
+// orphanProcess waits until the registration's lease is over: anyone who finds it dead stops
 // the program first and ends the lease after it (protocol 5.1 A13, 6.4).
 func orphanProcess(c *check) {
 	if c.Process.Running == nil {

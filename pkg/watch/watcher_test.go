@@ -202,11 +202,11 @@ func TestACheckpointEscalates(t *testing.T) {
 		}
 		steps(7*time.Hour + 59*time.Minute)
 		if escalation() != text {
-			t.Error("ESCALATION was written anew between the steps")
+			t.Error("ESCALATION was rewritten between the steps")
 		}
 		steps(8*time.Hour+time.Minute, "RAISED CHECKPOINT_ABANDONED")
 		if !strings.Contains(escalation(), "age: 8h\n") {
-			t.Errorf("ESCALATION was not written anew:\n%s", escalation())
+			t.Errorf("ESCALATION was not rewritten:\n%s", escalation())
 		}
 		over.Store(true)
 		steps(8*time.Hour+2*time.Minute, "CLEARED CHECKPOINT_STALE", "CLEARED CHECKPOINT_STUCK", "CLEARED CHECKPOINT_ABANDONED")

@@ -52,7 +52,7 @@ func settingProblem(key string, value, standard any) string {
 		case !ok:
 			return "must be a text"
 		case key == "integration_branch" && !branchName(text):
-			return "is no valid branch name"
+			return "is not a valid branch name"
 		case key == "pre_execution_checkpoint" && text != "" && !blackboard.List(checkpointModes).Has(text):
 			return "must be " + blackboard.OrList(checkpointModes)
 		}

@@ -80,7 +80,7 @@ func (v *validation) missingSpec(ref string) (path string, missing bool) {
 func checkFailedBy(v *validation, t *blackboard.Task) {
 	for i, id := range t.FailedBy {
 		if _, _, ok := blackboard.ParseAgentID(id); !ok {
-			v.task(t, "failed_by", "failed_by: '%s' is no agent id", id).Lenient(v.taskOfV1(t))
+			v.task(t, "failed_by", "failed_by: '%s' is not an agent id", id).Lenient(v.taskOfV1(t))
 		}
 		if slices.Index(t.FailedBy, id) != i {
 			v.task(t, "failed_by", "failed_by lists %s twice", id)
@@ -208,7 +208,7 @@ func checkCommits(v *validation, t *blackboard.Task) {
 			v.task(t, field, "%s '%s' is abbreviated", field, *commit).Lenient(true)
 			return
 		}
-		v.task(t, field, "%s '%s' is no commit", field, *commit).Lenient(v.taskOfV1(t))
+		v.task(t, field, "%s '%s' is not a commit", field, *commit).Lenient(v.taskOfV1(t))
 	})
 }
 

@@ -62,7 +62,7 @@ func checkTimes(v *validation) {
 func (v *validation) timesOfTask(t *blackboard.Task) {
 	look := func(field string, at blackboard.Time) {
 		if malformed(at) {
-			v.task(t, field, "%s '%s' is no time", field, at)
+			v.task(t, field, "%s '%s' is not a time", field, at)
 		}
 	}
 	look("created", t.Created)
@@ -123,7 +123,7 @@ func (v *validation) timesOfAgent(id string, a *blackboard.Agent) {
 	}
 	look := func(field string, at blackboard.Time) {
 		if malformed(at) {
-			v.agent(id, field, "%s '%s' is no time", field, at)
+			v.agent(id, field, "%s '%s' is not a time", field, at)
 		}
 	}
 	look("lease_expires", a.LeaseExpires)
@@ -143,7 +143,7 @@ func (v *validation) timesOfAgent(id string, a *blackboard.Agent) {
 // look reports a malformed time of a section; what names the field for people.
 func (v *validation) look(section, field, what string, at blackboard.Time) {
 	if malformed(at) {
-		v.section(section, field, "%s '%s' is no time", what, at)
+		v.section(section, field, "%s '%s' is not a time", what, at)
 	}
 }
 

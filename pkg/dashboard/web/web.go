@@ -102,7 +102,7 @@ func (o Options) guard(next http.Handler) http.Handler {
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
 		switch {
 		case o.Token == "" && !loopback(r.Host):
-			o.fail(w, Problem{Status: http.StatusForbidden, Code: "refused", Message: "this server is for its own machine; '" + r.Host + "' is no name of that", Next: "liza serve --addr ADDR --token-env NAME"})
+			o.fail(w, Problem{Status: http.StatusForbidden, Code: "refused", Message: "this server is for its own machine; '" + r.Host + "' is not a name of that", Next: "liza serve --addr ADDR --token-env NAME"})
 		case o.Token != "" && r.URL.Path == "/" && o.knows(r.URL.Query().Get("token")):
 			http.SetCookie(w, &http.Cookie{Name: cookieOf(r), Value: o.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 			http.Redirect(w, r, "/", http.StatusSeeOther)

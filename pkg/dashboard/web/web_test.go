@@ -88,7 +88,7 @@ func ask(t *testing.T, s *httptest.Server, method, path, body string, headers ..
 	a := answer{status: r.StatusCode, header: r.Header, text: string(data)}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		if err := json.Unmarshal(data, &a.json); err != nil {
-			t.Errorf("%s %s is no JSON object: %s", method, path, data)
+			t.Errorf("%s %s is not JSON object: %s", method, path, data)
 		}
 	}
 	return a
