@@ -17,7 +17,7 @@ func (d *Document) CutsSince(old *Document) (cuts []Cut, text []byte, ok bool) {
 	if d.whole != "" || old.whole != "" || d.marks != old.marks || d.marks.crlf {
 		return nil, nil, false
 	}
-	a, b := slices.Collect(old.pieces), slices.Collect(d.pieces)
+	a, b := old.list(), d.list()
 	from, to := 0, 0
 	if d.marks.bom {
 		from, to = len(bom), len(bom)
@@ -66,6 +66,15 @@ func length(texts []string) int {
 		n += len(t)
 	}
 	return n
+}
+
+// list has the pieces in their order. It is made at each write, in one piece of memory.
+func (d *Document) list() []string {
+	n := 1
+	for _, s := range d.sections {
+		n += 1 + len(s.entries)
+	}
+	return slices.AppendSeq(make([]string, 0, n), d.pieces)
 }
 
 // ApplyCuts makes the new bytes from the old ones; added are the bytes of all cuts. ok is

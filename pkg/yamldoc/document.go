@@ -121,7 +121,7 @@ func (d *Document) text() string {
 	if d.whole != "" {
 		return d.whole
 	}
-	return strings.Join(slices.Collect(d.pieces), "")
+	return strings.Join(d.list(), "")
 }
 
 // LinesBefore tells how many lines are before the piece in which the section, or its
