@@ -51,7 +51,7 @@ func (e event) reviewed() *verb.Desk {
 // verdict judges the work of task-1.
 func (e event) verdict(verdict string) {
 	e.t.Helper()
-	e.must(e.reviewed().Verdict(e.t.Context(), verb.VerdictInput{Task: "task-1", Verdict: verdict, Reason: "the whole approach of it is wrong"}))
+	e.must(e.reviewed().Verdict(e.t.Context(), verb.VerdictInput{Task: "task-1", Verdict: verb.Verdict(verdict), Reason: "the whole approach of it is wrong"}))
 }
 
 // run lets a coder do one unit of work; its program ends like that.

@@ -21,12 +21,10 @@ type verdictOptions struct {
 	findings, inject, prior []string
 }
 
-var verdicts = []string{"approve", "reject", "replan", "stuck"}
-
 func newVerdict(env *Env) *urfave.Command {
 	o := &verdictOptions{env: env}
 	return &urfave.Command{
-		Name: "verdict", Aliases: []string{"submit-verdict"}, Category: "agents", ArgsUsage: "ID " + strings.Join(verdicts, "|"),
+		Name: "verdict", Aliases: []string{"submit-verdict"}, Category: "agents", ArgsUsage: "ID " + strings.Join(verb.Verdicts, "|"),
 		Usage: "judge what was submitted (code_reviewer)",
 		Description: "approve: APPROVED, or REJECTED by the gate when a check found an error, which is said. reject: REJECTED, back to the coder. replan: BLOCKED, the\n" +
 			"planner takes over. stuck: the review is given back and people are told. The verdict is about the exact commit that was submitted." +
@@ -46,7 +44,7 @@ func newVerdict(env *Env) *urfave.Command {
 }
 
 func (o *verdictOptions) run(ctx context.Context, args []string) error {
-	o.in.Task, o.in.Verdict = args[0], args[1]
+	o.in.Task, o.in.Verdict = args[0], verb.Verdict(args[1])
 	if err := o.fill(); err != nil {
 		return err
 	}
@@ -58,15 +56,15 @@ func (o *verdictOptions) run(ctx context.Context, args []string) error {
 	if err == nil && done.OverruledBy != "" {
 		return o.env.showResult(done, done.Done, nil, "%s is %s: the %s overruled the approval: %s", done.Task, done.Status, done.OverruledBy, done.OverruledWhy)
 	}
-	if o.in.Verdict == "stuck" {
+	if o.in.Verdict == verb.StuckReview {
 		return o.env.showResult(done, done.Done, err, "the review of %s is given back, and the task is on hold (%s)", done.Task, done.Status)
 	}
 	return o.env.showResult(done, done.Done, err, "%s is %s", done.Task, done.Status)
 }
 
 func (o *verdictOptions) fill() error {
-	if !slices.Contains(verdicts, o.in.Verdict) {
-		return usagef("liza help verdict", "verdict '%s' is unknown; it must be %s", o.in.Verdict, strings.Join(verdicts, ", "))
+	if !slices.Contains(verb.Verdicts, string(o.in.Verdict)) {
+		return usagef("liza help verdict", "verdict '%s' is unknown; it must be %s", o.in.Verdict, strings.Join(verb.Verdicts, ", "))
 	}
 	if o.reasonFile != "" {
 		if o.in.Reason != "" {

@@ -234,7 +234,7 @@ func tools() []tool {
 }
 
 func verdict(ctx context.Context, o Options, in verdictArgs) (any, error) {
-	v := verb.VerdictInput{Task: in.Task, Verdict: in.Verdict, Reason: in.Reason, Findings: in.Findings, Prior: in.Prior, Suggestions: in.Suggestions, Learn: in.Learn}
+	v := verb.VerdictInput{Task: in.Task, Verdict: verb.Verdict(in.Verdict), Reason: in.Reason, Findings: in.Findings, Prior: in.Prior, Suggestions: in.Suggestions, Learn: in.Learn}
 	for i, x := range in.Inject {
 		if problem := x.FixProblem(); problem != "" {
 			return nil, fmt.Errorf("inject[%d]: %s", i, problem)

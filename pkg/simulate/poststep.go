@@ -329,7 +329,7 @@ func (d simulator) leaveSimulation(ctx context.Context, via simulator) (released
 		}
 		released = true
 		if reviewer {
-			_, err = d.Verdict(ctx, verb.VerdictInput{Task: t.ID, Verdict: "stuck", What: "released", Reason: "the simulated run is over"})
+			_, err = d.Verdict(ctx, verb.VerdictInput{Task: t.ID, Verdict: verb.StuckReview, What: "released", Reason: "the simulated run is over"})
 		} else {
 			_, err = d.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "the simulated run is over"})
 		}

@@ -283,9 +283,9 @@ func (r *replay) judge(ctx context.Context, task string, want blackboard.Status)
 	if err := s.via.claimFor(ctx, PoststepInput{Task: task, Kind: role.Reviewer}); err != nil {
 		return err
 	}
-	in := verb.VerdictInput{Task: task, Verdict: "approve"}
+	in := verb.VerdictInput{Task: task, Verdict: verb.Approve}
 	if want == blackboard.Rejected {
-		in.Verdict, in.Reason = "reject", "replay.md:1 is rejected, as it was recorded"
+		in.Verdict, in.Reason = verb.Reject, "replay.md:1 is rejected, as it was recorded"
 	}
 	_, err = s.actor.Verdict(ctx, in)
 	return err

@@ -20,7 +20,7 @@ func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error)
 		return false, err
 	case err != nil:
 		s.warn(u.task, "%v", err)
-		_, err = s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: "stuck", What: "failed", Reason: err.Error()})
+		_, err = s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: err.Error()})
 		return false, err
 	case c.Rejected != "":
 		s.say(u.task, "rejected: %s", c.Rejected)

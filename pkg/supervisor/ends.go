@@ -57,7 +57,7 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error
 	r := x.result
 	s.warn(u.task, "%s: %s", r.Outcome, r.Error)
 	if s.Role == blackboard.RoleReviewer {
-		_, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: "stuck", What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
+		_, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
 		return next{wait: afterTimeout}, err
 	}
 	limited, err := s.Desk.RunFailed(ctx, u.task, string(r.Outcome), r.Error)
@@ -77,7 +77,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 	what := "crashed: " + r.Error
 	s.warn(u.task, "%s", what)
 	if s.Role == blackboard.RoleReviewer { // a review that failed is counted and given back
-		if _, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: "stuck", What: "failed", Reason: what}); err != nil {
+		if _, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: what}); err != nil {
 			return next{}, err
 		}
 		if s.tooManyCrashes(ctx) {
@@ -154,7 +154,7 @@ func stopForCrashes(u *unit, r *run, what string) error {
 func (s *Supervisor) letGo(ctx context.Context, u *unit, reason string) error {
 	var err error
 	if s.Role == blackboard.RoleReviewer {
-		_, err = s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: "stuck", What: "released", Reason: reason})
+		_, err = s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "released", Reason: reason})
 	} else {
 		_, err = s.Desk.Release(ctx, verb.ReleaseInput{Task: u.task, Reason: reason})
 	}

@@ -32,7 +32,7 @@ func (d *Desk) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error) {
 		}
 		return out, err
 	case "code_reviewer":
-		done, err := d.Verdict(ctx, VerdictInput{Task: r.Task, Verdict: "stuck", Reason: reason})
+		done, err := d.Verdict(ctx, VerdictInput{Task: r.Task, Verdict: StuckReview, Reason: reason})
 		out.Status = done.Status
 		return out, err
 	}

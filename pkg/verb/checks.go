@@ -58,7 +58,7 @@ func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
 	if errs == "" {
 		return out, nil
 	}
-	done, err := d.Verdict(ctx, VerdictInput{Task: id, Verdict: "reject", Reason: errs, Supervisor: true, Checks: true})
+	done, err := d.Verdict(ctx, VerdictInput{Task: id, Verdict: Reject, Reason: errs, Supervisor: true, Checks: true})
 	out.Done, out.Rejected = done.Done, errs
 	return out, err
 }

@@ -109,7 +109,7 @@ func TestEveryVerdictMayBringFacts(t *testing.T) {
 	lessons := map[string]string{"approve": "Tests run with make test only", "reject": "Names in the API are camelCase", "replan": "The database has no transactions"}
 	for _, verdict := range []string{"approve", "reject", "replan"} {
 		r := reviewed(t, p, verdict)
-		in := verb.VerdictInput{Task: verdict, Verdict: verdict, Reason: "a.go:1 is not as the spec says", Learn: []string{"too short", lessons[verdict], lessons[verdict]}}
+		in := verb.VerdictInput{Task: verdict, Verdict: verb.Verdict(verdict), Reason: "a.go:1 is not as the spec says", Learn: []string{"too short", lessons[verdict], lessons[verdict]}}
 		if done, err := r.Verdict(ctx, in); err != nil || done.Status == blackboard.ReadyForReview {
 			t.Fatalf("%s: %+v, %v", verdict, done, err)
 		}

@@ -235,7 +235,7 @@ func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.
 // verdictOf turns the payload of a reviewer into a verdict.
 func verdictOf(r *exitcmd.ReviewExit, task string) VerdictInput {
 	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
-		Verdict: map[string]string{exitcmd.ReviewOK: "approve", exitcmd.ReviewNeedsFix: "reject", exitcmd.ReviewReplan: "replan", exitcmd.ReviewStuck: "stuck"}[r.Status]}
+		Verdict: map[string]Verdict{exitcmd.ReviewOK: Approve, exitcmd.ReviewNeedsFix: Reject, exitcmd.ReviewReplan: Replan, exitcmd.ReviewStuck: StuckReview}[r.Status]}
 	for _, x := range r.Inject {
 		in.Inject = append(in.Inject, x.Fix())
 	}
@@ -305,7 +305,7 @@ func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitc
 	if exit.Action == exitcmd.Retry && exit.Handoff != nil {
 		return d.handOff(ctx, t.ID, exit.Handoff, out)
 	}
-	in := VerdictInput{Task: t.ID, Verdict: "stuck", Reason: exit.Summary, Supervisor: true}
+	in := VerdictInput{Task: t.ID, Verdict: StuckReview, Reason: exit.Summary, Supervisor: true}
 	switch {
 	case exit.Action == exitcmd.Completed:
 		in = verdictOf(exit.Review, t.ID)
@@ -317,7 +317,7 @@ func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitc
 		return out.OrReask(err)
 	}
 	out.Status = done.Status
-	out.Note = map[string]string{"approve": "approved", "reject": "rejected", "replan": "wants a new plan", "stuck": "review released"}[in.Verdict]
+	out.Note = map[Verdict]string{Approve: "approved", Reject: "rejected", Replan: "wants a new plan", StuckReview: "review released"}[in.Verdict]
 	if done.OverruledBy != "" {
 		out.Note = "approved, but overruled by the gate"
 	}

@@ -80,7 +80,7 @@ func (in *VerdictInput) said() string {
 
 // incomplete is the refusal of a rejection that lacks something, nil when it is good enough.
 func (d *Desk) incomplete(ctx context.Context, t *blackboard.Task, in VerdictInput) error {
-	if t == nil || in.Verdict != "reject" || in.Checks {
+	if t == nil || in.Verdict != Reject || in.Checks {
 		return nil
 	}
 	problem := rejectionProblem(t, in, d.filesOf(ctx, t))

@@ -217,24 +217,39 @@ func (d *Desk) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Do
 	})
 }
 
-// VerdictInput is what a reviewer says. Verdict is approve, reject, replan or stuck.
+// Verdict is what a reviewer decides.
+type Verdict string
+
+// The verdicts. StuckReview gives the review claim back.
+const (
+	Approve     Verdict = "approve"
+	Reject      Verdict = "reject"
+	Replan      Verdict = "replan"
+	StuckReview Verdict = "stuck"
+)
+
+// Verdicts are the words for them.
+var Verdicts = []string{string(Approve), string(Reject), string(Replan), string(StuckReview)}
+
+// VerdictInput is what a reviewer says.
 type VerdictInput struct {
-	Task, Verdict, Reason string
-	Findings              []*blackboard.Finding
-	Inject                []*blackboard.Fix
-	Prior                 []*blackboard.Prior
-	Suggestions, Learn    []string
-	What                  string // of a supervisor's release: failed, retry
-	Supervisor            bool   // the verdict comes through the reviewer's supervisor
-	Checks                bool   // it was made of what the checks found, not by a reviewer
+	Task, Reason       string
+	Verdict            Verdict
+	Findings           []*blackboard.Finding
+	Inject             []*blackboard.Fix
+	Prior              []*blackboard.Prior
+	Suggestions, Learn []string
+	What               string // of a supervisor's release: failed, retry
+	Supervisor         bool   // the verdict comes through the reviewer's supervisor
+	Checks             bool   // it was made of what the checks found, not by a reviewer
 }
 
 // Judged is the result of a verdict.
 type Judged struct {
 	Done
-	Verdict      string `json:"verdict"`
-	OverruledBy  string `json:"overruled_by,omitempty"`
-	OverruledWhy string `json:"overruled_why,omitempty"`
+	Verdict      Verdict `json:"verdict"`
+	OverruledBy  string  `json:"overruled_by,omitempty"`
+	OverruledWhy string  `json:"overruled_why,omitempty"`
 }
 
 // Verdict stores the binding verdict on the exact commit that was submitted.
@@ -250,13 +265,13 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	if err != nil {
 		return out, err
 	}
-	if in.Verdict == "reject" && strings.TrimSpace(in.Reason) == "" {
+	if in.Verdict == Reject && strings.TrimSpace(in.Reason) == "" {
 		in.Reason = in.said()
 	}
 	event := d.Input()
 	event.Reason, event.What = in.Reason, in.What
 	event.Verdict = &blackboard.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
-	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == "approve" {
+	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == Approve {
 		facts, err := d.reviewFacts(ctx, s, t)
 		if err != nil {
 			return out, err
@@ -264,7 +279,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		event.Review = &facts
 	}
 	incomplete := d.incomplete(ctx, s.Task(in.Task), in)
-	if in.Verdict != "approve" && incomplete == nil && d.judges(s, in.Task) { // before a coder can go on in the worktree
+	if in.Verdict != Approve && incomplete == nil && d.judges(s, in.Task) { // before a coder can go on in the worktree
 		if back, err := d.PutBack(ctx, in.Task, d.caller()); err != nil {
 			out.Notices = append(out.Notices, err.Error())
 		} else if back != "" {
@@ -275,15 +290,15 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	out.Done, err = d.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a blackboard.Actor) (err error) {
 		now := d.Now()
 		switch in.Verdict {
-		case "approve":
+		case Approve:
 			out.OverruledWhy, err = s.Approve(in.Task, a, event, now)
-		case "reject":
+		case Reject:
 			if err = s.Reject(in.Task, a, event, now); err == nil { // after the guards: whose review it is comes first
 				err = incomplete
 			}
-		case "replan":
+		case Replan:
 			err = s.Replan(in.Task, a, event, now)
-		case "stuck":
+		case StuckReview:
 			if event.What == "" {
 				event.What = "stuck"
 			}
@@ -303,7 +318,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	if out.OverruledWhy != "" {
 		out.OverruledBy = "gate"
 	}
-	if err == nil && (in.Verdict == "reject" || in.Verdict == "approve") && !out.Already {
+	if err == nil && (in.Verdict == Reject || in.Verdict == Approve) && !out.Already {
 		out.Notices = append(out.Notices, verdictNotices(s, in)...)
 	}
 	return out, err
@@ -314,7 +329,7 @@ func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 // is refused because of what was learned (6.2).
 func (in *VerdictInput) sizes() error {
 	const help = "liza help verdict"
-	if len(in.Inject) > 0 && in.Verdict != "reject" {
+	if len(in.Inject) > 0 && in.Verdict != Reject {
 		return usage(help, "--inject goes with reject only")
 	}
 	if in.Supervisor {

@@ -18,7 +18,7 @@ func (d *Desk) Unanswered(ctx context.Context, r Run, problem string, answers in
 		out.Note = PlanningFailed(answers, problem)
 		return out, d.planningFailed(ctx, problem, answers)
 	case "code_reviewer":
-		done, err := d.Verdict(ctx, VerdictInput{Task: r.Task, Verdict: "stuck", Reason: reason})
+		done, err := d.Verdict(ctx, VerdictInput{Task: r.Task, Verdict: StuckReview, Reason: reason})
 		out.Status = done.Status
 		return out, err
 	}

@@ -190,7 +190,7 @@ func (p *Place) Approved(id string) {
 	p.Commit(id)
 	must(coder.Submit(ctx, verb.SubmitInput{Task: id}))
 	must(reviewer.ClaimReview(ctx, id))
-	must(reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: "approve"}))
+	must(reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve}))
 }
 
 func (p *Place) AddTask(id string, after ...string) {
