@@ -36,7 +36,7 @@ type mutated struct {
 	tests  []coveredTest
 }
 
-// switches is the file that is added to a package. The fault that is on stands in a file beside
+// switches is the file that is added to a package. The fault that is on is in a file beside
 // the binary, so that processes that a test starts from it have it as well, whatever their
 // environment. Where a test passes is written into shared memory, because some are killed.
 const switches = `package %s

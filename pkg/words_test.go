@@ -15,56 +15,7 @@ import (
 )
 
 // notYetPlain are the packages whose comments and texts are still to be gone through.
-var notYetPlain = []string{
-	"cmd/liza",
-	"cmd/liza-agent",
-	"pkg",
-	"pkg/agent",
-	"pkg/agent/scripted",
-	"pkg/blackboard",
-	"pkg/blackboard/audit",
-	"pkg/breaker",
-	"pkg/cli",
-	"pkg/cli/demo",
-	"pkg/cli/demo/repo",
-	"pkg/cli/demo/repo/specs",
-	"pkg/config",
-	"pkg/dashboard",
-	"pkg/dashboard/web",
-	"pkg/e2e",
-	"pkg/exitcmd",
-	"pkg/git",
-	"pkg/history",
-	"pkg/mcp",
-	"pkg/merge",
-	"pkg/notify",
-	"pkg/plan",
-	"pkg/policy",
-	"pkg/project",
-	"pkg/prompt",
-	"pkg/prompt/commands",
-	"pkg/prompt/finish",
-	"pkg/prompt/rules",
-	"pkg/prose",
-	"pkg/review",
-	"pkg/role",
-	"pkg/role/builtin",
-	"pkg/safefile",
-	"pkg/seal",
-	"pkg/secret",
-	"pkg/simulate",
-	"pkg/skill",
-	"pkg/store",
-	"pkg/store/storetest",
-	"pkg/supervisor",
-	"pkg/upkeep",
-	"pkg/verb",
-	"pkg/verb/verbtest",
-	"pkg/watch",
-	"pkg/yamldoc",
-	"protocols",
-	"testdata/script",
-}
+var notYetPlain = []string{"pkg/blackboard", "pkg/blackboard/audit", "pkg/breaker", "pkg/cli", "pkg/config", "pkg/dashboard", "pkg/exitcmd", "pkg/merge", "pkg/prompt", "pkg/simulate", "pkg/store", "pkg/supervisor", "pkg/verb", "pkg/watch", "testdata/script"}
 
 // A word is one line of testdata/words.txt.
 type word struct {
@@ -182,7 +133,7 @@ func TestTextsUsePlainWords(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || looked < 20 {
+	if err != nil || looked < 100 {
 		t.Errorf("looked at %d files: %v", looked, err)
 	}
 }

@@ -2,7 +2,7 @@ package agent
 
 import "encoding/json"
 
-// codexFormat is the output of `codex exec --json` (agents 4). Lines `error` tell of retries; a
+// codexFormat is the output of `codex exec --json` (specs/agents.md#what-programs-print). Lines `error` tell of retries; a
 // warning comes as an item of type error.
 type codexFormat struct{}
 

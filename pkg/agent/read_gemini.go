@@ -2,7 +2,7 @@ package agent
 
 import "encoding/json"
 
-// geminiFormat is the stream-json output of Gemini CLI (agents 4). The model's words come in
+// geminiFormat is the stream-json output of Gemini CLI (specs/agents.md#what-programs-print). The model's words come in
 // pieces; an error line may be followed by a result without a message.
 type geminiFormat struct{}
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// piFormat is the output of `pi --mode json` (agents 4). It exits with 0 whatever happens; the
+// piFormat is the output of `pi --mode json` (specs/agents.md#what-programs-print). It exits with 0 whatever happens; the
 // truth is in stopReason. Each update repeats the whole message so far and is skipped.
 type piFormat struct{ counts counts }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Exit is the class of a refusal; its value is the exit code of protocol 0.6.
+// Exit is the class of a refusal; its value is the exit code of specs/protocol.md#0.6.
 type Exit int
 
 // The classes that rules can refuse with.
@@ -19,12 +19,12 @@ const (
 )
 
 // ErrAlreadyDone is returned for a repetition of the event that is the latest of its
-// task and still stands (protocol 0.7): nothing changes, and the caller reports success.
+// task and still holds (specs/protocol.md#0.7): nothing changes, and the caller reports success.
 var ErrAlreadyDone = errors.New("already done")
 
 // Refusal says why an event is not allowed. The state is unchanged.
 type Refusal struct {
-	Guard   string // the guard of protocol 4.2 that refused, "G31"
+	Guard   string // the guard of specs/protocol.md#4.2 that refused, "G31"
 	Exit    Exit
 	Message string // one sentence
 	Next    string // the one command that helps, without "next: "

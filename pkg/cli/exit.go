@@ -18,7 +18,7 @@ import (
 	"liza/pkg/supervisor"
 )
 
-// exitKind is one line of the table of exit codes (D19).
+// exitKind is one line of the table of exit codes (specs/decisions.md#D19).
 type exitKind struct {
 	Code  int
 	Name  string // error.code in JSON

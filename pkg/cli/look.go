@@ -11,7 +11,7 @@ import (
 )
 
 // look reads the state for a command that only shows it. When the file cannot be read the
-// last valid one is shown, and stale says what is wrong (protocol 14, B01).
+// last valid one is shown, and stale says what is wrong (specs/protocol.md#14, B01).
 func (e *Env) look(ctx context.Context) (s *blackboard.State, stale error, err error) {
 	_, s, stale, err = e.lookAt(ctx)
 	return s, stale, err

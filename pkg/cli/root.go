@@ -24,7 +24,7 @@ import (
 // version is stamped by the linker (-X liza/pkg/cli.version=…).
 var version = "dev"
 
-// reapCommand makes either program the reaper of one run. It is no command of anybody's and
+// reapCommand makes either program the reaper of one run. It is not a command of anybody's and
 // reads nothing: it comes before everything else, because each run waits for it.
 const reapCommand = "reap"
 
@@ -105,7 +105,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 		return 0
 	}
 	if _, ok := errors.AsType[*usageError](err); ok && wantsJSON(args) {
-		e.JSON = true // the option may stand behind the one that was wrong
+		e.JSON = true // the option may be behind the one that was wrong
 	}
 	e.unsaved(err)
 	return e.fail(err)
@@ -115,7 +115,7 @@ func helpFlag(help *helpSwitch) urfave.Flag {
 	return &urfave.GenericFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command", Value: help}
 }
 
-// helpSwitch is the option --help. It is no bool, because the library would print its own
+// helpSwitch is the option --help. It is not a bool, because the library would print its own
 // help for one of that name.
 type helpSwitch struct{ on bool }
 

@@ -75,7 +75,7 @@ func (e *Env) report(p *project.Project, kind, subject, text string) {
 	e.late.Go(write)
 }
 
-// storeNotice reports what the store noticed (protocol 1.2, 14).
+// storeNotice reports what the store noticed (specs/protocol.md#1.2, specs/protocol.md#14).
 func (e *Env) storeNotice(p *project.Project) func(kind, text string) {
 	return func(kind, text string) {
 		subject := "state.yaml"
@@ -86,7 +86,7 @@ func (e *Env) storeNotice(p *project.Project) func(kind, text string) {
 	}
 }
 
-// lockRemoved reports a stale lock file of git that was removed (protocol 7.3).
+// lockRemoved reports a stale lock file of git that was removed (specs/protocol.md#7.3).
 func (e *Env) lockRemoved(p *project.Project) func(path string) {
 	return func(path string) {
 		name := path

@@ -9,7 +9,7 @@ import (
 )
 
 // aliases are keys of other documents and the keys that they stand for
-// (roles-and-knowledge 10.1).
+// (specs/roles-and-knowledge.md#10.1).
 var aliases = []struct{ alias, key string }{
 	{"models.worker", "models.messenger"},
 	{"models.reviewer", "models.code_reviewer"},

@@ -39,7 +39,7 @@ type Config struct {
 // Names maps one name to another.
 type Names = map[string]string
 
-// Protocol has the defaults of state.yaml's section config (protocol 2.8).
+// Protocol has the defaults of state.yaml's section config (specs/protocol.md#2.8).
 type Protocol struct {
 	IntegrationBranch        string        `key:"integration_branch" is:"branch" about:"Branch that approved work is merged into."`
 	BaseRef                  string        `key:"base_ref" about:"Where the integration branch is cut at init; empty: the branch that is checked out."`
@@ -106,7 +106,7 @@ func (f Fallback) For(role string) []string {
 
 // CustomAgent is an agent program that the project defines (the adapter `command`), or what it
 // changes of a built-in one: then keys that are not set keep the built-in value. The meaning
-// of each key stands in the catalogue of package agent.
+// of each key is in the catalogue of package agent.
 type CustomAgent struct {
 	Command       []string   `key:"command"` // argv with {{.PromptFile}} and the like
 	Prompt        string     `key:"prompt" is:"stdin|file|argv"`
@@ -145,7 +145,7 @@ type Signatures struct {
 	NoSession   []string `key:"no_session" is:"regexp"`
 }
 
-// builtinPrograms are the agent programs that need no command of the project. They stand here
+// builtinPrograms are the agent programs that need no command of the project. They are here
 // too, because settings know no agent; a test compares.
 var builtinPrograms = []string{
 	"aider", "amp", "claude", "cline", "cn", "codex", "copilot", "crush", "cursor-agent", "droid",
@@ -214,7 +214,7 @@ func (r Review) Severity(check string) string {
 	return "warning"
 }
 
-// Limits bounds work (roles-and-knowledge 8.1).
+// Limits bounds work (specs/roles-and-knowledge.md#8.1).
 type Limits struct {
 	MaxIterations      int           `key:"max_iterations" is:"0.." about:"Iterations of one coder on one task."`
 	MaxAgentRuns       int           `key:"max_agent_runs" is:"0.." about:"Runs of agents for one task."`
@@ -318,7 +318,7 @@ type Policy struct {
 	Allow            []string `key:"allow" is:"regexp" about:"Commands that are allowed in spite of the built-in list (RE2)."`
 }
 
-// Notify concerns the webhook (roles-and-knowledge 9.1); no Events = all of them.
+// Notify concerns the webhook (specs/roles-and-knowledge.md#9.1); no Events = all of them.
 type Notify struct {
 	WebhookURL   string   `key:"webhook_url" is:"url" about:"Where messages are sent."`
 	SecretEnv    string   `key:"secret_env" about:"Name of the variable that has the key of the signature."`

@@ -122,7 +122,7 @@ func shownDefault(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Every key is explained by a sentence. What agents.NAME has stands in the catalogue of programs.
+// Every key is explained by a sentence. What agents.NAME has is in the catalogue of programs.
 func TestEverySettingIsDescribed(t *testing.T) {
 	t.Parallel()
 	c := Default()

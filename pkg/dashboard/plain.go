@@ -14,7 +14,7 @@ type field struct {
 }
 
 // fieldsOf are the fields of an entry that are set, under the names that they have in
-// state.yaml. Absent, null, empty and zero are the same (protocol 0.2).
+// state.yaml. Absent, null, empty and zero are the same (specs/protocol.md#0.2).
 func fieldsOf(entry any) []field {
 	v := reflect.ValueOf(entry)
 	for v.Kind() == reflect.Pointer {

@@ -346,7 +346,7 @@ func age(seconds int) string {
 	return fmt.Sprintf("%dd", seconds/86400)
 }
 
-// near is the colour of a task's cost by how much of its limit is used (roles-and-knowledge 8.2).
+// near is the colour of a task's cost by how much of its limit is used (specs/roles-and-knowledge.md#8.2).
 func near(t Task) colour {
 	switch {
 	case t.CostPercent >= 100:

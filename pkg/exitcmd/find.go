@@ -43,9 +43,9 @@ type Answer struct {
 }
 
 // Read finds the exit command in the output of an agent of that kind
-// (roles-and-knowledge 4.2): the object with a key "action" that ends the answer. One that is
+// (specs/roles-and-knowledge.md#4.2): the object with a key "action" that ends the answer. One that is
 // followed by more text was quoted, or taken back: it does not count. With strict nothing may
-// stand around it.
+// are around it.
 func Read(output, kind string, strict bool) Answer {
 	output = Text(output)
 	if strict {

@@ -40,7 +40,7 @@ type fixture struct {
 	repo *Repo
 }
 
-// isolated keeps the configuration of whoever runs the tests out of them, identities included.
+// isolated keeps the configuration of anyone who runs the tests out of them, identities included.
 func isolated(t *testing.T) []string {
 	t.Helper()
 	return []string{"HOME=" + t.TempDir(), "XDG_CONFIG_HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}

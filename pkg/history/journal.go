@@ -16,7 +16,7 @@ import (
 	"liza/pkg/safefile"
 )
 
-// maxDetail is how many characters of an entry's detail are kept (protocol 3.1).
+// maxDetail is how many characters of an entry's detail are kept (specs/protocol.md#3.1).
 const maxDetail = 500
 
 // Journal is the file log.yaml.

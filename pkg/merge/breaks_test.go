@@ -157,7 +157,7 @@ func TestLostWorkWhoseSecondMergeFailsIsMergedByTheNext(t *testing.T) {
 	})
 }
 
-// What a killed merge left is removed by whoever cleans up; if git fails then, that is told, and
+// What a killed merge left is removed by anyone who cleans up; if git fails then, that is told, and
 // the next one does it.
 func TestACleanUpWhoseGitFailsSaysSo(t *testing.T) {
 	t.Parallel()

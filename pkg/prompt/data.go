@@ -9,7 +9,7 @@ import (
 	"liza/pkg/role"
 )
 
-// data is what the template of a role gets (roles-and-knowledge 2.3): the fields of the
+// data is what the template of a role gets (specs/roles-and-knowledge.md#2.3): the fields of the
 // kind, empty where the run has no data for them or the role does not want the piece.
 // Text from outside is between its fences here as well.
 func (in *Input) data() map[string]any {
@@ -135,7 +135,7 @@ func (in *Input) shows(field, text string) bool {
 	return text != "" && in.Role.Uses(field) && strings.Contains(in.rendered, text)
 }
 
-// files are those that the prompt names (roles-and-knowledge 7.1).
+// files are those that the prompt names (specs/roles-and-knowledge.md#7.1).
 func (in *Input) files() []string {
 	var list []string
 	add := func(path string) {

@@ -17,7 +17,7 @@ import (
 )
 
 // What the caller gathers from the repository is given a form here; nothing in this file
-// reads anything itself (roles-and-knowledge 2.5).
+// reads anything itself (specs/roles-and-knowledge.md#2.5).
 
 const (
 	treeLines   = 200

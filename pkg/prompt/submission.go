@@ -91,7 +91,7 @@ func (in *Input) diffCommand() string {
 	return fmt.Sprintf("git diff %.12s..%.12s", from, t.ReviewCommit)
 }
 
-// checklist is what every review goes through (roles-and-knowledge 5.2).
+// checklist is what every review goes through (specs/roles-and-knowledge.md#5.2).
 func (in *Input) checklist() string {
 	if in.Kind != Reviewer {
 		return ""

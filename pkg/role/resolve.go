@@ -31,7 +31,7 @@ func (r Resolved) Record() *blackboard.ResolvedRole {
 	return &blackboard.ResolvedRole{Name: r.Role.Name, Rule: r.Rule, Hash: r.Role.Hash}
 }
 
-// Resolve finds the role of a run (roles-and-knowledge 1.7). The error is an
+// Resolve finds the role of a run (specs/roles-and-knowledge.md#1.7). The error is an
 // *UnusableError: a role that is unknown, unusable or of another kind is refused, and
 // nothing is put in its place.
 func (l *Library) Resolve(k Kind, t *blackboard.Task, s Settings) (Resolved, error) {

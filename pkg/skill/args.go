@@ -160,7 +160,7 @@ func wants(what string, v any) string {
 }
 
 // Text is what a planner is told: for each skill its one-liner and its arguments
-// (roles-and-knowledge 2.5).
+// (specs/roles-and-knowledge.md#2.5).
 func (l Library) Text() string {
 	var b strings.Builder
 	for _, s := range l.Skills {

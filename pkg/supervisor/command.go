@@ -54,7 +54,7 @@ func refused(format string, args ...any) jobEnd {
 	return jobEnd{code: -1, why: fmt.Sprintf(format, args...)}
 }
 
-// runJob runs a job in the worktree of a task (roles-and-knowledge 9.3, 9.4). Only what ends the
+// runJob runs a job in the worktree of a task (specs/roles-and-knowledge.md#9.3, specs/roles-and-knowledge.md#9.4). Only what ends the
 // work is an error.
 func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) (jobEnd, error) {
 	if why := s.Desk.MayStart(st, t, j.kind); why != "" {
@@ -314,5 +314,5 @@ func outputSince(log string, before int64) string {
 	return tail(text)
 }
 
-// tail is the end of an output, as much as stands on the board.
+// tail is the end of an output, as much as is on the board.
 func tail(text string) string { return strings.ToValidUTF8(text[max(0, len(text)-maxOutput):], "") }

@@ -13,7 +13,7 @@ import (
 )
 
 // runCommand performs an exec or skill task in its worktree, or, after a rejection, the items
-// that the reviewer asked for (roles-and-knowledge 5.7). Without writes, what is changed there
+// that the reviewer asked for (specs/roles-and-knowledge.md#5.7). Without writes, what is changed there
 // is thrown away; with writes it is committed and reviewed like code.
 func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) error {
 	if why := s.afterCrash(t); why != "" {
@@ -24,7 +24,7 @@ func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.Sta
 		end, err = s.runJob(ctx, u, st, t, jobOf(t))
 	}
 	if err != nil || ctx.Err() != nil {
-		return s.unlessEnded(ctx, err) // whoever ended it decides what becomes of the claim
+		return s.unlessEnded(ctx, err) // the one who ended it decides what becomes of the claim
 	}
 	if end.failed() && (!end.ran || !t.ReviewRequired && !t.ChangesFiles()) {
 		out := outputOf(end.text, end.code, "")
@@ -78,8 +78,8 @@ func (s *Supervisor) afterCrash(t *blackboard.Task) string {
 	return ""
 }
 
-// runItems runs the items of a rejection that are no code, in order, up to the first that
-// fails. What each gave is stored in it. any tells whether there was one.
+// runItems runs the items of a rejection that are not code, in order, up to the first that
+// fails. What each gave is stored in it. any reports whether there was one.
 func (s *Supervisor) runItems(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (end jobEnd, any bool, err error) {
 	var said []string
 	for _, f := range t.Fixes {

@@ -17,8 +17,8 @@ const (
 	handoffFiles = 20
 )
 
-// contextFull goes on with a new run on the same claim (protocol 13.7). What the agent
-// handed off itself stands; else the supervisor tells what it can see.
+// contextFull goes on with a new run on the same claim (specs/protocol.md#13.7). What the agent
+// handed off itself holds; else the supervisor tells what it can see.
 func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Task, r *run) (next, error) {
 	if !handedOff(t, r.before) {
 		if _, err := s.Desk.Handoff(ctx, u.task, s.handoffOf(ctx, t, r.result)); err != nil {
@@ -29,7 +29,7 @@ func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Tas
 	return next{again: true}, nil
 }
 
-// handedOff tells whether the agent of the run that began at m has left a handoff.
+// handedOff reports whether the agent of the run that began at m has left a handoff.
 func handedOff(t *blackboard.Task, m verb.Mark) bool {
 	for _, h := range t.History[min(m.History, len(t.History)):] {
 		if h != nil && h.Event == "handoff" && h.Agent == m.Agent {
@@ -92,7 +92,7 @@ func cut(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// intentLate tells whether the coder committed in this attempt before it said what it would
+// intentLate reports whether the coder committed in this attempt before it said what it would
 // do (13.11). What cannot be found out is not late.
 func (s *Supervisor) intentLate(ctx context.Context, st *blackboard.State, t *blackboard.Task) bool {
 	said, given := t.FirstIntent()

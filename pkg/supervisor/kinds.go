@@ -13,7 +13,7 @@ import (
 	"liza/pkg/verb"
 )
 
-// runKind performs a task of another kind than code for its coder (protocol 4.5).
+// runKind performs a task of another kind than code for its coder (specs/protocol.md#4.5).
 func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (next, error) {
 	if why := s.Desk.MayStart(st, t, t.KindOf()); why != "" {
 		_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: why, Questions: []string{"May the task be done for this caller, or should it be done another way?"}})
@@ -44,7 +44,7 @@ func sentBack(t *blackboard.Task) *blackboard.Task {
 	return &again
 }
 
-// maxOutput is how much of an output stands on the board; the rest is in its file.
+// maxOutput is how much of an output is on the board; the rest is in its file.
 const maxOutput = 2000
 
 // runMessage lets the messenger write the text, and hands it in.

@@ -12,7 +12,7 @@ import (
 	"liza/pkg/verb"
 )
 
-// plan wakes the planner when a trigger is due (protocol 13.1).
+// plan wakes the planner when a trigger is due (specs/protocol.md#13.1).
 func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	facts := triggerFacts(s.Desk, st)
 	due, next := st.DueTriggers(facts, s.Desk.Now())
@@ -217,7 +217,7 @@ func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, e
 	return planned{Outcome: out}, nil
 }
 
-// planningFailed records that no answer of the planner could be used (roles-and-knowledge 3.6).
+// planningFailed records that no answer of the planner could be used (specs/roles-and-knowledge.md#3.6).
 func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string) error {
 	if _, err := s.Desk.Unanswered(ctx, verb.Run{Kind: string(s.Role)}, problem, u.reasks+1); err != nil {
 		return err
@@ -225,7 +225,7 @@ func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string
 	return fmt.Errorf("%w: %s", ErrGaveUp, verb.PlanningFailed(u.reasks+1, problem))
 }
 
-// replanStopped ends a chain of plans that leads nowhere (roles-and-knowledge 5.9).
+// replanStopped ends a chain of plans that leads nowhere (specs/roles-and-knowledge.md#5.9).
 func (s *Supervisor) replanStopped(ctx context.Context, due blackboard.Trigger, why string) error {
 	if err := s.Desk.StopReplan(context.WithoutCancel(ctx), due, why); err != nil {
 		return err

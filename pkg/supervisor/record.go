@@ -15,7 +15,7 @@ import (
 	"liza/pkg/verb"
 )
 
-// recording is a run on its way into the history of its task (roles-and-knowledge 7). A
+// recording is a run on its way into the history of its task (specs/roles-and-knowledge.md#7). A
 // history that cannot be written is told and stops nothing; a nil recording records nothing.
 type recording struct {
 	log    history.Interactions
@@ -260,7 +260,7 @@ func (s *Supervisor) warnHistory(ctx context.Context, task string, err error) {
 	s.warn(task, "%v", err)
 }
 
-// without leaves out what stands in a list before.
+// without leaves out what is in a list before.
 func without(list []string) []string {
 	out, seen := []string{}, map[string]bool{}
 	for _, x := range list {

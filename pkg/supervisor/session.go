@@ -46,7 +46,7 @@ func (s *Supervisor) restartTalk(u *unit, r *run) next {
 }
 
 // submitAgain hands the commit in again that was halted during its review, without running a
-// coder (roles-and-knowledge 8.3).
+// coder (specs/roles-and-knowledge.md#8.3).
 func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error) {
 	if s.Role != blackboard.RoleCoder {
 		return false, nil
@@ -77,7 +77,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 	return true, err
 }
 
-// afterResubmit tells whether the last claim of a task is the first one since a person let it
+// afterResubmit reports whether the last claim of a task is the first one since a person let it
 // go on after a halt.
 func afterResubmit(t *blackboard.Task) bool {
 	i := lastClaim(t)

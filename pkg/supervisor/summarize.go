@@ -19,7 +19,7 @@ import (
 const tryLock = 20 * time.Millisecond
 
 // summarize lets the summarizer shorten facts or entries, when that is due and this
-// supervisor has nothing else to do (roles-and-knowledge 6.3, 6.4). It takes no slot that work
+// supervisor has nothing else to do (specs/roles-and-knowledge.md#6.3, specs/roles-and-knowledge.md#6.4). It takes no slot that work
 // could have.
 func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did bool, err error) {
 	if s.Task != "" || s.OneRun {
@@ -68,7 +68,7 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 	x, err := s.runSummarizer(guarded, job)
 	defer s.closeRun(ctx, x, err)
 	if ctx.Err() != nil {
-		return nil // whoever ended it is seen by the caller
+		return nil // the one who ended it is seen by the caller
 	}
 	why := ""
 	switch {

@@ -87,7 +87,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 	}
 }
 
-// waitOpen waits between two runs of one claim while PAUSE or CHECKPOINT stands.
+// waitOpen waits between two runs of one claim while PAUSE or CHECKPOINT is set.
 func (s *Supervisor) waitOpen(ctx context.Context) error {
 	for s.Desk.Control() != "" {
 		if !sleep(ctx, 200*time.Millisecond) {
@@ -173,7 +173,7 @@ func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *bla
 	return true, err
 }
 
-// judge turns the end of a run into what happens next (protocol 13.3, run-end table).
+// judge turns the end of a run into what happens next (specs/protocol.md#13.3, run-end table).
 func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, error) {
 	st, err := s.Desk.View(ctx)
 	if err != nil {

@@ -202,7 +202,7 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 	looked("an event of the table")
 }
 
-// P-148: exit command and verb contradict each other: the verb stands, anomaly exit_mismatch.
+// P-148: exit command and verb contradict each other: the verb counts, anomaly exit_mismatch.
 func TestP148TheVerbStandsAgainstTheExitCommand(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

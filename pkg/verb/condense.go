@@ -16,7 +16,7 @@ import (
 	"liza/pkg/store"
 )
 
-// Condense is work for a summarizer (roles-and-knowledge 6.3, 6.4): facts to make fewer of,
+// Condense is work for a summarizer (specs/roles-and-knowledge.md#6.3, specs/roles-and-knowledge.md#6.4): facts to make fewer of,
 // or entries for the rolling summary.
 type Condense struct {
 	Facts   bool
@@ -210,7 +210,7 @@ func readConsolidation(payload any) (c consolidation, problem string) {
 	return c, ""
 }
 
-// consolidationProblem is the first rule of roles-and-knowledge 6.3 that an answer breaks, ""
+// consolidationProblem is the first rule of specs/roles-and-knowledge.md#6.3 that an answer breaks, ""
 // when it breaks none.
 func (d *Desk) consolidationProblem(s *blackboard.State, job *Condense, c consolidation) string {
 	sent, times := map[string]string{}, map[string]int{}

@@ -14,7 +14,7 @@ import (
 type timeT = time.Time
 
 // Control says why nothing new may start: "paused since T: reason", "" when open. ABORT
-// wins over the others (D15).
+// wins over the others (specs/decisions.md#D15).
 func (d *Desk) Control() string {
 	if orders := d.Project.Orders(); len(orders) > 0 {
 		return orders[0].String()

@@ -164,7 +164,7 @@ func mergesNow(t *testing.T, p *verbtest.Place) {
 	}
 }
 
-// In mode yolo the warnings stand in the journal, and nowhere else.
+// In mode yolo the warnings are in the journal, and nowhere else.
 func TestYoloJournalsItsWarnings(t *testing.T) {
 	t.Parallel()
 	p := submitted(t, "yolo", "warning")

@@ -54,7 +54,7 @@ func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, d
 }
 
 // Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
-// of the same run gave, "" when it does not. A rejection by verb stands, whatever comes after it.
+// of the same run gave, "" when it does not. A rejection by verb counts, whatever comes after it.
 func Contradicts(t *blackboard.Task, agent string, exit *exitcmd.Exit) string {
 	if t == nil || exit == nil || t.Status != blackboard.Approved || t.ApprovedBy != agent || exit.Approves() {
 		return ""
@@ -73,7 +73,7 @@ func VoidApproval(s *blackboard.State, a blackboard.Actor, id, why string, now t
 }
 
 // noteRetries records a loop when a coder gives up twice in a row with the same summary
-// (roles-and-knowledge 4.4). The attempt of this run is the newest one.
+// (specs/roles-and-knowledge.md#4.4). The attempt of this run is the newest one.
 func (d *Desk) noteRetries(ctx context.Context, task, summary string) error {
 	return d.Update(ctx, "retry loop", func(s *blackboard.State, a blackboard.Actor) error {
 		n := 0
@@ -103,7 +103,7 @@ func sentences(text string) int {
 }
 
 // KeepInside drops evidence that leads out of the workspace, and says what is not there
-// (roles-and-knowledge 4.3). Nothing outside is looked at.
+// (specs/roles-and-knowledge.md#4.3). Nothing outside is looked at.
 func (d *Desk) KeepInside(ctx context.Context, task string, exit *exitcmd.Exit) {
 	root, kept := d.workspace(task), d.Inside(task, exit.EvidenceFiles)
 	var odd []string
@@ -147,7 +147,7 @@ func (d *Desk) Inside(task string, files []string) []string {
 	return kept
 }
 
-// leadsOut tells whether a path goes out of root through a symbolic link.
+// leadsOut reports whether a path goes out of root through a symbolic link.
 func leadsOut(root, path string) bool {
 	top, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -164,7 +164,7 @@ func leadsOut(root, path string) bool {
 	return up != "." && leadsOut(top, up)
 }
 
-// committed tells whether the task's branch has the file.
+// committed reports whether the task's branch has the file.
 func (d *Desk) committed(ctx context.Context, task, file string) bool {
 	if task == "" {
 		return false
