@@ -56,6 +56,7 @@ func (u *unreliable) Update(ctx context.Context, op store.Op, change func(*black
 type repeatable struct {
 	as     string
 	before func(p *verbtest.Place)
+	board  bool // git has the part that it has in another verb; a merge is broken in package merge
 	call   func(ctx context.Context, d *verb.Desk) error
 }
 
@@ -106,7 +107,7 @@ var repeatables = map[string]repeatable{
 	"approve": {as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Desk) error {
 		return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
 	}},
-	"reject": {as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Desk) error {
+	"reject": {board: true, as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Desk) error {
 		return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "task-1.md:1 has no word"}))
 	}},
 	"block": {as: "coder-1", before: isClaimed, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Block(ctx, blockInput)) }},
@@ -114,13 +115,13 @@ var repeatables = map[string]repeatable{
 		return drop(d.Release(ctx, verb.ReleaseInput{Task: "task-1", Reason: "It is somebody else's"}))
 	}},
 	"hold": {before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Hold(ctx, "task-1", "not yet")) }},
-	"unblock": {before: isBlocked, call: func(ctx context.Context, d *verb.Desk) error {
+	"unblock": {board: true, before: isBlocked, call: func(ctx context.Context, d *verb.Desk) error {
 		return drop(d.Unblock(ctx, verb.WayOut{Task: "task-1", Reason: "It is text"}))
 	}},
-	"abandon": {before: isBlocked, call: func(ctx context.Context, d *verb.Desk) error {
+	"abandon": {board: true, before: isBlocked, call: func(ctx context.Context, d *verb.Desk) error {
 		return drop(d.Abandon(ctx, verb.WayOut{Task: "task-1", Reason: "Nobody needs it"}))
 	}},
-	"merge":      {before: func(p *verbtest.Place) { p.Approved("task-1") }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Merge(ctx, "task-1")) }},
+	"merge":      {board: true, before: func(p *verbtest.Place) { p.Approved("task-1") }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Merge(ctx, "task-1")) }},
 	"checkpoint": {before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Checkpoint(ctx, "Look at it")) }},
 	"pause":      {before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Pause(ctx, "Lunch")) }},
 	"note": {before: added, call: func(ctx context.Context, d *verb.Desk) error {
@@ -129,7 +130,53 @@ var repeatables = map[string]repeatable{
 	"accept":        {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.AcceptIntegration(ctx, "it is mine")) }},
 	"archive":       {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Archive(ctx, time.Hour)) }},
 	"worktree make": {before: isClaimed, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.CreateWorktree(ctx, "task-1")) }},
+	"unhold": {before: func(p *verbtest.Place) {
+		added(p)
+		done(p, drop(p.Desk("").Hold(context.Background(), "task-1", "not yet")))
+	}, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Unhold(ctx, "task-1")) }},
+	"finalize": {before: func(p *verbtest.Place) {
+		done(p, drop(p.Desk("").AddTask(context.Background(), verb.NewTask{Draft: true, Task: aTask})))
+	}, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Finalize(ctx, []string{"task-1"})) }},
+	"supersede": {board: true, before: func(p *verbtest.Place) { isBlocked(p); p.AddTask("task-2") }, call: func(ctx context.Context, d *verb.Desk) error {
+		return drop(d.Supersede(ctx, verb.WayOut{Task: "task-1", Reason: "Two are simpler", By: []string{"task-2"}}))
+	}},
+	"handoff": {board: true, as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Desk) error {
+		return drop(d.Handoff(ctx, "task-1", blackboard.Handoff{Summary: "Half of it", NextAction: "The other half"}))
+	}},
+	"intent": {board: true, as: "coder-1", before: isClaimed, call: func(ctx context.Context, d *verb.Desk) error {
+		return drop(d.Intent(ctx, "task-1", blackboard.Intent{Intent: "Write a word", Validation: "read it"}))
+	}},
+	"release a review": {board: true, as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Desk) error {
+		return drop(d.Release(ctx, verb.ReleaseInput{Task: "task-1", Reason: "Somebody else", Reviewer: true}))
+	}},
+	"abort":  {before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Abort(ctx, "Enough", false)) }},
+	"resume": {before: func(p *verbtest.Place) { added(p); done(p, drop(p.Desk("").Pause(context.Background(), "Lunch"))) }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Resume(ctx, "CONTINUE", "")) }},
+	"spec-change": {before: added, call: func(ctx context.Context, d *verb.Desk) error {
+		return drop(d.SpecChange(ctx, "specs/vision.md", "It is larger", "task-1"))
+	}},
+	"sprint next": {before: func(p *verbtest.Place) {
+		p.Merges(2)
+		done(p, drop(p.Desk("").Abort(context.Background(), "Enough", false)))
+	}, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.NextSprint(ctx, nil)) }},
+	"set a setting": {before: added, call: func(ctx context.Context, d *verb.Desk) error {
+		return drop(d.SetSetting(ctx, "max_review_cycles", "7"))
+	}},
+	"register": {call: func(ctx context.Context, d *verb.Desk) error {
+		return drop(d.Register(ctx, verb.RegisterInput{ID: "coder-3"}))
+	}},
+	"unregister": {before: func(p *verbtest.Place) {
+		done(p, drop(p.Desk("").Register(context.Background(), verb.RegisterInput{ID: "coder-1"})))
+	}, call: func(ctx context.Context, d *verb.Desk) error { return d.Unregister(ctx, "coder-1", true) }},
+	"restore": {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Desk) error {
+		return drop(d.RestoreIntegration(ctx, "it is not mine"))
+	}},
+	"put back": {before: func(p *verbtest.Place) {
+		inReview(p)
+		verbtest.Write(p.TB, p.Repo.WorktreePath("task-1")+"/late.md", "late\n")
+	}, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.PutBack(ctx, "task-1", "")) }},
 }
+
+var aTask = blackboard.Task{ID: "task-1", Description: "Write it", SpecRef: "specs/vision.md", DoneWhen: "it is there", Scope: "IN: it", Type: "docs"}
 
 // seen is what people see of the board and of git when a verb is over.
 func seen(p *verbtest.Place) string {
@@ -141,50 +188,55 @@ func seen(p *verbtest.Place) string {
 			len(t.History), t.Worktree != "")
 	}
 	fmt.Fprintf(&b, "sprint %s; goal %s; notes %d; ", s.Sprint.Status, s.Goal.Status, len(s.HumanNotes))
+	fmt.Fprintf(&b, "discovered %d, spec changes %d, facts %d, agents %d, max_review_cycles %v; ", len(s.Discovered), len(s.SpecChanges), len(s.Facts), len(s.Agents), s.Config["max_review_cycles"])
 	fmt.Fprintf(&b, "tip known %t; ", s.Tip() == p.Git(p.Dir, "rev-parse", "integration"))
 	// A worktree that nobody needs may be left: the next clean-up or claim removes it.
 	fmt.Fprintf(&b, "orders %d", len(p.Project.Orders()))
 	return b.String()
 }
 
-// brokenVerb calls a verb on a fresh place whose git and store break as told. It returns what
-// failed, "" for nothing.
-func brokenVerb(t *testing.T, v repeatable, want string, gitNth, storeNth int) (failed, now string) {
+// attempts calls a verb again and again, with its nth command of git or its nth use of the board
+// failing, from the first to the last that it comes to. The place is a new one only after an
+// attempt that left something: else the next attempt is the same verb again, as whoever read the
+// error calls it.
+func (v repeatable) attempts(t *testing.T, want string, breaks func(b *gittest.Breaker, u *unreliable, n int)) {
 	t.Helper()
-	p := verbtest.New(t)
-	if v.before != nil {
-		v.before(p)
+	for n := 1; ; {
+		p := verbtest.New(t)
+		if v.before != nil {
+			v.before(p)
+		}
+		b := gittest.NewBreaker(t)
+		repo, err := git.Open(t.Context(), p.Dir, b.Env())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for start, now := seen(p), ""; now == "" || now == start; n++ {
+			d := p.Desk(v.as)
+			u := &unreliable{Store: p.Store}
+			d.Repo, d.Store = repo, u
+			breaks(b, u, n)
+			err := v.call(t.Context(), d)
+			failed := b.Mend() + u.what
+			now = seen(p)
+			switch {
+			case failed == "" && (err != nil || now != want):
+				t.Errorf("nothing failed; the verb ended with %v and left\n%s, want\n%s", err, now, want)
+				return
+			case failed == "":
+				return
+			case err == nil && now != want:
+				t.Errorf("%s failed, the verb said that it is done, and it is\n%s, want\n%s", failed, now, want)
+			case err == nil && now == start:
+				now = "" // a verb that changes nothing
+			case err != nil && now != start:
+				err = v.call(t.Context(), p.Desk(v.as))
+				if now := seen(p); now != want {
+					t.Errorf("%s failed; the same verb again ended with %v and left\n%s, want\n%s", failed, err, now, want)
+				}
+			}
+		}
 	}
-	b := gittest.NewBreaker(t)
-	repo, err := git.Open(t.Context(), p.Dir, b.Env())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := p.Desk(v.as)
-	u := &unreliable{Store: p.Store, nth: storeNth}
-	d.Repo, d.Store = repo, u
-	b.Break(gitNth)
-	err = v.call(t.Context(), d)
-	failed = b.Mend()
-	if failed == "" {
-		failed = u.what
-	}
-	now = seen(p)
-	if failed == "" && err != nil {
-		t.Fatalf("nothing failed, and the verb says %v", err)
-	}
-	if failed != "" && err == nil && now != want {
-		t.Errorf("%s failed, the verb said that it is done, and it is\n%s, want\n%s", failed, now, want)
-	}
-	if err == nil {
-		return failed, now
-	}
-	// The same again, as whoever read the error does.
-	err = v.call(t.Context(), p.Desk(v.as))
-	if now := seen(p); now != want {
-		t.Errorf("%s failed; the same verb again ended with %v and left\n%s, want\n%s", failed, err, now, want)
-	}
-	return failed, now
 }
 
 // Whichever command of git or use of the board fails in the middle of a verb: either the verb
@@ -194,17 +246,18 @@ func TestAVerbWhoseGitOrBoardFailsSaysSoAndCanBeRepeated(t *testing.T) {
 	for name, v := range repeatables {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, want := brokenVerb(t, v, "", 0, 0)
-			// What git does in a merge is broken in the tests of package merge.
-			for n, failed := 1, "-"; failed != "" && name != "merge"; n++ {
-				failed, _ = brokenVerb(t, v, want, n, 0)
+			p := verbtest.New(t)
+			if v.before != nil {
+				v.before(p)
 			}
-			for n, failed := 1, "-"; failed != ""; n++ {
-				failed, _ = brokenVerb(t, v, want, 0, n)
-				if n == 1 && failed == "" {
-					t.Error("the verb used no board")
-				}
+			if err := v.call(t.Context(), p.Desk(v.as)); err != nil {
+				t.Fatal(err)
 			}
+			want := seen(p)
+			if !v.board {
+				v.attempts(t, want, func(b *gittest.Breaker, _ *unreliable, n int) { b.Break(n) })
+			}
+			v.attempts(t, want, func(_ *gittest.Breaker, u *unreliable, n int) { u.nth = n })
 		})
 	}
 }
