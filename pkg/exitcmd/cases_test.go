@@ -100,7 +100,7 @@ func TestAnOutputOfAMegabyteIsSearchedQuickly(t *testing.T) {
 		if exit, _, err := parse(output, "coder", false); err == nil {
 			t.Errorf("%s: found %+v", name, exit)
 		}
-		if took := time.Since(began); took > 5*time.Second { // 100 ms on a machine that does nothing else
+		if took := time.Since(began); took > time.Minute { // 100 ms on a machine that does nothing else; a search that is not linear takes hours
 			t.Errorf("%s: took %s", name, took)
 		}
 	}

@@ -341,7 +341,7 @@ func TestTheChecklistFitsTheTask(t *testing.T) {
 	wants(t, build(t, in).Text, "- [ ] No tests:", "Submitted without tests: only comments change")
 	in.Task.Kind, in.Task.Output = "exec", &blackboard.Output{Text: "all 12 tests pass", ExitCode: 0, Path: ".liza/output/task-3.log"}
 	text := build(t, in).Text
-	wants(t, text, "zero alone is no proof", "all 12 tests pass")
+	wants(t, text, "zero alone is not proof", "all 12 tests pass")
 	refuses(t, text, "- [ ] Tests:", "- [ ] Patterns:")
 }
 
