@@ -155,12 +155,12 @@ func (s *State) Beat(a Actor, now time.Time) error {
 		return nil
 	}
 	e.LeaseExpires = s.lease(now)
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status == Claimed && t.AssignedTo == a.ID && RegistrationOf(e, t.ClaimGeneration) {
-			s.Own(t).LeaseExpires = e.LeaseExpires
+			s.writable(t).LeaseExpires = e.LeaseExpires
 		}
 		if t.Status == ReadyForReview && t.ReviewingBy == a.ID && RegistrationOf(e, t.ReviewingGeneration) {
-			s.Own(t).ReviewLeaseExpires = e.LeaseExpires
+			s.writable(t).ReviewLeaseExpires = e.LeaseExpires
 		}
 	}
 	return nil
@@ -176,7 +176,7 @@ func (s *State) Unregister(id string, a Actor, force bool, now time.Time) error 
 	if err := s.mayUnregister(id, e, a, force, now); err != nil {
 		return err
 	}
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		switch {
 		case t.Status == Claimed && t.AssignedTo == id && RegistrationOf(e, t.ClaimGeneration):
 			return refuse("G21", ExitRefused, "liza release "+t.ID+" --reason T", "%s still holds %s", id, t.ID)
@@ -223,17 +223,17 @@ func (s *State) Lapse(id string, facts ProcessFacts, now time.Time) bool {
 	}
 	over := TimeOf(now.Add(-grace - time.Second))
 	e.LeaseExpires = over
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status == Claimed && t.AssignedTo == id && RegistrationOf(e, t.ClaimGeneration) {
-			t = s.Own(t)
+			t = s.writable(t)
 			t.LeaseExpires = over
 		}
 		if t.Status == ReadyForReview && t.ReviewingBy == id && RegistrationOf(e, t.ReviewingGeneration) {
-			t = s.Own(t)
+			t = s.writable(t)
 			t.ReviewLeaseExpires = over
 		}
 		if c := t.Claiming; c != nil && c.By == id && c.Generation == e.Generation {
-			s.Own(t).Claiming = nil
+			s.writable(t).Claiming = nil
 		}
 	}
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "agent_lapsed", Detail: fmt.Sprintf("%s: process %d is gone", id, e.PID)})

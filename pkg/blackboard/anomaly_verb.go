@@ -49,7 +49,7 @@ func anomalyNames() []string {
 
 // recordedLoop is the retry loop that is recorded for a task, nil for none or another type.
 func (s *State) recordedLoop(task, kind string) *Anomaly {
-	for a := range present(s.Anomalies) {
+	for _, a := range s.Anomalies {
 		if kind == "retry_loop" && a.Type == kind && a.Task == task {
 			return a
 		}
@@ -65,7 +65,7 @@ func (m *move) noteStillPresent() {
 	if v == nil || t.RejectionReason == nil {
 		return
 	}
-	for p := range present(v.Prior) {
+	for _, p := range v.Prior {
 		again := slices.ContainsFunc(t.RejectionReason.Prior, func(before *Prior) bool { return before != nil && *before == *p })
 		text := t.point(p.N)
 		if p.State != "STILL_PRESENT" || !again || text == "" || m.state.loopOf(t.ID, text) {
@@ -84,7 +84,7 @@ func (t *Task) point(n int) string {
 	case n < 1:
 		return ""
 	case len(t.Fixes) > 0:
-		for f := range present(t.Fixes) {
+		for _, f := range t.Fixes {
 			if f.N == n {
 				return oneLine(f.Detail)
 			}
@@ -102,7 +102,7 @@ func (t *Task) point(n int) string {
 }
 
 func (s *State) loopOf(task, pattern string) bool {
-	for a := range present(s.Anomalies) {
+	for _, a := range s.Anomalies {
 		if a.Type == "retry_loop" && a.Task == task && a.Details["error_pattern"] == pattern {
 			return true
 		}

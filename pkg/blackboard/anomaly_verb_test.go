@@ -90,7 +90,7 @@ func TestAFindingThatStaysTwiceIsARetryLoop(t *testing.T) {
 		{"no finding but the reason", nil, [][]*Prior{{{1, "STILL_PRESENT"}}, {{1, "STILL_PRESENT"}}}, []string{"greeting.go:1 is wrong"}},
 		{"not in a row", []*Finding{{Message: "lacks the name"}}, [][]*Prior{{{1, "STILL_PRESENT"}}, {{1, "PARTIAL"}}, {{1, "STILL_PRESENT"}}}, nil},
 		{"another point", []*Finding{{Message: "a"}, {Message: "b"}}, [][]*Prior{{{1, "STILL_PRESENT"}, {2, "RESOLVED"}}, {{1, "PARTIAL"}, {2, "STILL_PRESENT"}}}, nil},
-		{"a point that does not exist", []*Finding{{Message: "a"}}, [][]*Prior{{{7, "STILL_PRESENT"}, {0, "STILL_PRESENT"}}, {{7, "STILL_PRESENT"}, {0, "STILL_PRESENT"}, nil}}, nil},
+		{"a point that does not exist", []*Finding{{Message: "a"}}, [][]*Prior{{{7, "STILL_PRESENT"}, {0, "STILL_PRESENT"}}, {{7, "STILL_PRESENT"}, {0, "STILL_PRESENT"}}}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

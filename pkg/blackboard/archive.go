@@ -94,7 +94,7 @@ func (s *State) InSprint() func(*Task) bool {
 // noTaskYet tells whether the sprint has no task at all, its archive included.
 func (s *State) noTaskYet() bool {
 	in := s.InSprint()
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if in(t) {
 			return false
 		}
@@ -133,7 +133,7 @@ func (s *State) sprintMembers() func(id string) bool {
 // removed, and no agent is still busy with them (protocol 3.3).
 func (s *State) Archivable(before time.Time) []*Task {
 	needed := map[string]bool{}
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status.Terminal() {
 			continue
 		}
@@ -151,7 +151,7 @@ func (s *State) Archivable(before time.Time) []*Task {
 		}
 	}
 	var list []*Task
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status.Terminal() && !needed[t.ID] && t.Worktree == "" && (before.IsZero() || !t.Ended().After(before)) {
 			list = append(list, t)
 		}
@@ -197,7 +197,7 @@ func (s *State) Archive(before time.Time, a Actor, now time.Time) []string {
 	if len(ids) == 0 {
 		return nil
 	}
-	s.Tasks = slices.DeleteFunc(slices.Clone(s.Tasks), func(t *Task) bool { return t != nil && gone[t.ID] })
+	s.RemoveTasks(func(t *Task) bool { return gone[t.ID] })
 	detail := itoa(len(ids)) + " tasks: " + strings.Join(ids, ", ")
 	if len(ids) == 1 {
 		detail = "1 task: " + ids[0]

@@ -248,7 +248,7 @@ func (m *breakerMove) acknowledge() {
 func (m *breakerMove) resolve(n int, resolution, by string) {
 	m.state.setWatermark(n)
 	m.cb.CurrentTrigger = nil
-	for h := range present(m.cb.History) {
+	for _, h := range m.cb.History {
 		if h.unresolved() {
 			h.Resolution, h.ResolvedAt, h.ResolvedBy = resolution, TimeOf(m.now), by
 		}
@@ -297,9 +297,6 @@ func (s *State) AcknowledgedAnomalies() int {
 		return n
 	}
 	for i, a := range s.Anomalies {
-		if a == nil {
-			continue
-		}
 		if at, ok := a.Timestamp.At(); ok && !at.After(last) {
 			n = max(n, i+1)
 		}
@@ -352,7 +349,7 @@ func (s *State) BreakerBehind(now time.Time) bool {
 	if s.CircuitBreaker != nil {
 		last, _ = s.CircuitBreaker.LastCheck.At()
 	}
-	for a := range present(s.Anomalies[s.AcknowledgedAnomalies():]) {
+	for _, a := range s.Anomalies[s.AcknowledgedAnomalies():] {
 		if at, ok := a.Timestamp.At(); ok && at.After(last) && !at.After(now) {
 			return true
 		}

@@ -144,7 +144,6 @@ func TestAStatusSetToOKByHandCountsAsAcknowledged(t *testing.T) {
 			b.look(gap)
 			b.after(time.Minute)
 			b.anomalies(1) // after the last look
-			b.Anomalies = append(b.Anomalies, nil)
 			want(t, "acknowledged while TRIGGERED", b.AcknowledgedAnomalies(), 0)
 			edit(b.CircuitBreaker)
 			want(t, "acknowledged", b.AcknowledgedAnomalies(), 2)
@@ -175,7 +174,7 @@ func TestTheWatermarkHoldsWhenItsAnomalyIsGone(t *testing.T) {
 	want(t, "an unknown watermark", b.AcknowledgedAnomalies(), 0)
 
 	// Anomalies of Liza v1 have no ids; the newest gets one.
-	b.Anomalies = append(b.Anomalies, &Anomaly{Type: "x-odd"}, nil)
+	b.Anomalies = append(b.Anomalies, &Anomaly{Type: "x-odd"})
 	b.look(gap)
 	b.must(b.AcknowledgeBreaker("", false, person, b.now))
 	want(t, "the watermark", b.CircuitBreaker.Watermark, "anom-5")

@@ -387,7 +387,7 @@ func TestP105AnUnblockedTaskStartsOver(t *testing.T) {
 		func(in Input) error { _, err := b.Abandon("x", person, in, b.now); return err },
 		func(in Input) error { return b.Rerun("x", person, in, b.now) },
 	} {
-		b.State.Tasks = append(b.State.Tasks[:1:1], codeTask("other"))
+		b.tasks = append(b.tasks[:1:1], codeTask("other"))
 		b.Task("other").Status = Unclaimed
 		b.refused("G75", ExitFailure, "cannot save the work of x: no space", func() error {
 			return event(Input{Reason: "r", By: List{"other"}, SaveError: "no space"})

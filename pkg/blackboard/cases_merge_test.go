@@ -93,7 +93,7 @@ func TestP168P169TheFiguresOfASprint(t *testing.T) {
 	want(t, "the outcome rate with one abandoned", *m.TaskOutcomeApprovalRatePercent, 75)
 
 	t.Run("archived tasks still count", func(t *testing.T) {
-		b.Tasks = b.Tasks[2:]
+		b.tasks = b.tasks[2:]
 		b.UseArchive(shelf{"a": Merged, "b": Merged, "of-another-sprint": Merged})
 		b.must(b.Create(codeTask("e"), false, person, Input{}, b.now))
 		_, err := b.Abandon("e", person, Input{Reason: "r"}, b.now)

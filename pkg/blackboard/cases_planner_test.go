@@ -104,8 +104,8 @@ func TestTheTriggers(t *testing.T) {
 		{"INTEGRATION_FAILED", func(b *board) { b.failed("x", 2) }, []string{"x"}, func(b *board) { b.Task("x").last().Time = "2026-01-19T18:00:00Z" }},
 		{"IMMEDIATE_DISCOVERY", func(b *board) {
 			b.add("x")
-			b.Discovered = []*Discovery{nil, {ID: "disc-1", Urgency: "immediate"}, {ID: "disc-2", Urgency: "deferred"}, {ID: "disc-3", Urgency: "immediate", ConvertedToTask: "x"}}
-		}, []string{"disc-1"}, func(b *board) { b.Discovered[1].Deferred = &Deferred{By: "ada"} }},
+			b.Discovered = []*Discovery{{ID: "disc-1", Urgency: "immediate"}, {ID: "disc-2", Urgency: "deferred"}, {ID: "disc-3", Urgency: "immediate", ConvertedToTask: "x"}}
+		}, []string{"disc-1"}, func(b *board) { b.Discovered[0].Deferred = &Deferred{By: "ada"} }},
 		{"HUMAN_NOTE", func(b *board) {
 			b.add("x")
 			b.must(b.AddNote(&Note{Message: "keep it small"}, person, b.now))
@@ -119,11 +119,11 @@ func TestTheTriggers(t *testing.T) {
 		}},
 		{"SPEC_CHANGED", func(b *board) {
 			b.add("x")
-			b.SpecChanges = []*SpecChange{nil, {Timestamp: TimeOf(b.now), Spec: "specs/vision.md", Change: "more"}}
+			b.SpecChanges = []*SpecChange{{Timestamp: TimeOf(b.now), Spec: "specs/vision.md", Change: "more"}}
 		}, []string{"specs/vision.md@2026-01-19T14:00:00Z"}, func(b *board) { b.Planner = &Planner{LastRun: &PlannerRun{At: TimeOf(b.now)}} }},
 		{"SYSTEM_AMBIGUITY", func(b *board) {
 			b.add("x")
-			b.Anomalies = []*Anomaly{nil, {ID: "an-1", Type: "system_ambiguity", Reporter: "coder-1", Timestamp: TimeOf(b.now)}, {ID: "an-2", Type: "trade_off", Timestamp: TimeOf(b.now)},
+			b.Anomalies = []*Anomaly{{ID: "an-1", Type: "system_ambiguity", Reporter: "coder-1", Timestamp: TimeOf(b.now)}, {ID: "an-2", Type: "trade_off", Timestamp: TimeOf(b.now)},
 				{ID: "an-3", Type: "system_ambiguity", Reporter: "planner-1", Timestamp: TimeOf(b.now)}}
 		}, []string{"an-1"}, func(b *board) { b.Planner = &Planner{LastRun: &PlannerRun{At: TimeOf(b.now)}} }},
 		{"DRAFTS_PENDING", func(b *board) { b.must(b.Create(codeTask("x"), true, person, Input{}, b.now)) }, []string{"x"}, func(b *board) {

@@ -17,36 +17,30 @@ func (s *State) Clone() *State {
 		entryCopier.own(reflect.ValueOf(&c.entries[i]).Elem())
 	}
 	stateCopier.own(reflect.ValueOf(&c).Elem())
+	c.tasks = slices.Clone(s.tasks)
+	for i, t := range s.tasks {
+		c.tasks[i] = t.clone()
+	}
+	return &c
+}
+
+func (t *Task) clone() *Task {
+	c := *t
+	taskCopier.own(reflect.ValueOf(&c).Elem())
 	return &c
 }
 
 // Fork makes a copy for one change at the cost of what is changed: it shares the tasks
-// with s until Task or Own is asked for one of them. Nobody may change s from then on.
+// with s until Task is asked for one of them. Nobody may change s from then on.
 func (s *State) Fork() *State {
 	if s == nil {
 		return nil
 	}
 	c := *s
-	c.Tasks, c.entries = nil, nil
+	c.entries = nil
 	stateCopier.own(reflect.ValueOf(&c).Elem())
-	c.Tasks = slices.Clone(s.Tasks)
+	c.tasks = slices.Clone(s.tasks)
 	c.owned = map[*Task]bool{}
-	return &c
-}
-
-// Own makes a task that was found in a fork the fork's own, so that it may be changed, and
-// returns it. Other pointers to the task keep what it was.
-func (s *State) Own(t *Task) *Task {
-	if s.owned == nil || s.owned[t] {
-		return t
-	}
-	i := slices.Index(s.Tasks, t)
-	if i < 0 {
-		return t // not of this state
-	}
-	c := *t
-	taskCopier.own(reflect.ValueOf(&c).Elem())
-	s.Tasks[i], s.owned[&c] = &c, true
 	return &c
 }
 

@@ -78,10 +78,11 @@ func TestACloneIsEqualAndSharesNothing(t *testing.T) {
 	t.Parallel()
 	s := new(State)
 	fill(reflect.ValueOf(s).Elem(), 0)
+	s.AddTasks(&Task{})
+	fill(reflect.ValueOf(s.tasks[0]).Elem(), 0)
 	for range 100 { // more than what is copied in one block
-		s.Tasks = append(s.Tasks, &Task{ID: "task", History: []*HistoryEntry{{Event: "created"}, nil}})
+		s.AddTasks(&Task{ID: "task", History: []*HistoryEntry{{Event: "created"}}})
 	}
-	s.Tasks = append(s.Tasks, nil)
 	s.Record(Entry{Action: "note", Extra: map[string]any{"files": []any{"a"}}})
 	c := s.Clone()
 	if !reflect.DeepEqual(s, c) {
@@ -128,14 +129,14 @@ func TestOldSpellingsAreReadAsThePresentOnes(t *testing.T) {
 		Agents: map[string]*Agent{
 			"coder-1": {Task: "task-1"}, "coder-2": {Task: "task-1", CurrentTask: "task-2"}, "coder-3": nil,
 		},
-		Anomalies: []*Anomaly{{TaskID: "task-1", LoggedBy: "coder-1"}, {Task: "task-2", TaskID: "task-1", Reporter: "coder-2"}, nil},
+		Anomalies: []*Anomaly{{TaskID: "task-1", LoggedBy: "coder-1"}, {Task: "task-2", TaskID: "task-1", Reporter: "coder-2"}},
 	}
 	s.Normalize()
 	want := &State{
 		Version:   "1",
 		Goal:      &Goal{Status: InProgress},
 		Agents:    map[string]*Agent{"coder-1": {CurrentTask: "task-1"}, "coder-2": {CurrentTask: "task-2"}, "coder-3": nil},
-		Anomalies: []*Anomaly{{Task: "task-1", Reporter: "coder-1"}, {Task: "task-2", Reporter: "coder-2"}, nil},
+		Anomalies: []*Anomaly{{Task: "task-1", Reporter: "coder-1"}, {Task: "task-2", Reporter: "coder-2"}},
 	}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got %+v", s)

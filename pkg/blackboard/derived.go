@@ -56,7 +56,7 @@ func (t *Task) Times(now time.Time) Times {
 
 // finalized is when the task could first be claimed.
 func (t *Task) finalized() time.Time {
-	for h := range present(t.History) {
+	for _, h := range t.History {
 		if at, ok := h.Time.At(); ok && h.Event == "finalized" {
 			return at
 		}
@@ -70,13 +70,13 @@ func (t *Task) finalized() time.Time {
 func (s *State) SprintTasks(archived []*Task) []*Task {
 	var list []*Task
 	now := s.ArchivedNow()
-	for t := range present(archived) {
+	for _, t := range archived {
 		if _, ok := now[t.ID]; ok {
 			list = append(list, t)
 		}
 	}
 	in := s.InSprint()
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if in(t) {
 			list = append(list, t)
 		}
@@ -92,8 +92,8 @@ func (s *State) Derive(tasks []*Task, journal []Entry, now time.Time) Derived {
 	if s.Sprint != nil && !s.firstSprint() {
 		started, _ = s.timeline().Started.At()
 	}
-	for t := range present(tasks) {
-		for h := range present(t.History) {
+	for _, t := range tasks {
+		for _, h := range t.History {
 			if at, ok := h.Time.At(); ok && at.Before(started) {
 				continue // it counted in the sprint before
 			}

@@ -91,7 +91,7 @@ func (s *State) openDiscovery(id, verb string, a Actor, now time.Time) (*Discove
 		return nil, by, refuse("G03", ExitRefused, "liza status", "%s may not %s; planner or human may", article(a, by.party), verb)
 	}
 	var ids []string
-	for d := range present(s.Discovered) {
+	for _, d := range s.Discovered {
 		if d.ID == id {
 			return d, by, nil
 		}
@@ -121,7 +121,7 @@ func (s *State) ChangeSpec(c *SpecChange, task string, a Actor, now time.Time) (
 	case task != "" && s.Find(task) == nil:
 		return nil, s.unknownTask(task)
 	}
-	for old := range present(s.SpecChanges) {
+	for _, old := range s.SpecChanges {
 		if old.Spec == c.Spec && old.Change == c.Change && old.Hash == c.Hash {
 			return nil, ErrAlreadyDone
 		}
@@ -133,7 +133,7 @@ func (s *State) ChangeSpec(c *SpecChange, task string, a Actor, now time.Time) (
 	s.SpecChanges = append(s.SpecChanges, c)
 	s.align("spec_change", oneLine(c.Spec+": "+c.Change), now)
 	changed, _, _ := strings.Cut(c.Spec, "#")
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if file, _, _ := strings.Cut(t.SpecRef, "#"); file == changed && !t.Status.Terminal() {
 			affected = append(affected, t.ID)
 		}

@@ -262,7 +262,7 @@ func TestTheFirstIntentOfAnAttempt(t *testing.T) {
 	b.must(b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now))
 	_, given = b.Task("x").FirstIntent()
 	want(t, "given in the second attempt", given, false)
-	b.Task("x").Attempts = append(b.Task("x").Attempts, nil, &Attempt{ClaimSeq: 1, Commit: commitOf(3)}, &Attempt{ClaimSeq: 2, Commit: commitOf(4)})
+	b.Task("x").Attempts = append(b.Task("x").Attempts, &Attempt{ClaimSeq: 1, Commit: commitOf(3)}, &Attempt{ClaimSeq: 2, Commit: commitOf(4)})
 	got := b.Task("x").EarlierCommits()
 	slices.Sort(got)
 	wantList(t, "earlier commits", got, []string{commitOf(2), commitOf(3)})

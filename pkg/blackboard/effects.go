@@ -12,7 +12,7 @@ import (
 var enterScope = Effect{"the fields given, created; sprint.scope.planned gets the task, unless it replaces others or is stretch", func(m *move) {
 	t := m.task
 	t.Created = TimeOf(m.now)
-	m.state.Tasks = append(m.state.Tasks, t)
+	m.state.AddTasks(t)
 	m.detail = t.TitleText()
 	scope := m.state.Sprint.scope()
 	if !scope.Stretch.Has(t.ID) && !scope.Planned.Has(t.ID) && len(t.Supersedes) == 0 {
@@ -154,7 +154,7 @@ var storeSubmission = Effect{"review_commit, no_tests; fixes done; review null; 
 		t.NoTests = &NoTests{Reason: m.in.NoTests, By: m.actor.ID, At: TimeOf(m.now)}
 		m.h.NoTests = m.in.NoTests
 	}
-	for f := range present(t.Fixes) {
+	for _, f := range t.Fixes {
 		f.Done = true
 	}
 	t.HandoffPending = false

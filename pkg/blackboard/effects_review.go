@@ -45,7 +45,7 @@ func (m *move) storeReview(status string) *Review {
 	}
 	if v := m.in.Verdict; v != nil {
 		findings := append([]*Finding(nil), r.Findings...)
-		for f := range present(v.Findings) {
+		for _, f := range v.Findings {
 			own := *f
 			findings = append(findings, &own)
 		}
@@ -90,7 +90,7 @@ var takeApprovalBack = Effect{"approved_by, approved_commit, merge_approval null
 // they are nowhere else (specs/roles-and-knowledge.md#5.6).
 func (m *move) journalWarnings(r *Review) {
 	kept := []*Finding{}
-	for f := range present(r.Findings) {
+	for _, f := range r.Findings {
 		if f.severity() == "warning" {
 			m.detail += "; warning: " + oneLine(f.describe())
 		} else {
@@ -107,17 +107,17 @@ var storeRejection = Effect{"rejection_reason, fixes; review.status needs_fix; r
 	t.RejectionReason = &Rejection{Summary: m.in.Reason, Findings: r.Findings, Checks: failedChecks(r.Checks), Anomalies: m.state.anomaliesBy(m.actor.ID, t.ID)}
 	t.Fixes = nil
 	if v := m.in.Verdict; v != nil {
-		for p := range present(v.Prior) {
+		for _, p := range v.Prior {
 			own := *p
 			t.RejectionReason.Prior = append(t.RejectionReason.Prior, &own)
 		}
-		for f := range present(v.Inject) {
+		for _, f := range v.Inject {
 			own := *f
 			t.Fixes = append(t.Fixes, &own)
 		}
 	}
 	if len(t.Fixes) == 0 {
-		for f := range present(r.Findings) {
+		for _, f := range r.Findings {
 			if f.Severity == "error" {
 				t.Fixes = append(t.Fixes, &Fix{Kind: "code", Detail: f.Message, Expect: f.Fix})
 			}
@@ -181,7 +181,7 @@ var holdStuck = Effect{"review.status stuck; hold by system; anomaly review_stuc
 
 func failedChecks(checks []*Check) []*Check {
 	var out []*Check
-	for c := range present(checks) {
+	for _, c := range checks {
 		if c.Status == "failed" {
 			out = append(out, c)
 		}
@@ -192,7 +192,7 @@ func failedChecks(checks []*Check) []*Check {
 // anomaliesBy lists the anomalies that an agent recorded for a task.
 func (s *State) anomaliesBy(agent, task string) List {
 	var ids List
-	for a := range present(s.Anomalies) {
+	for _, a := range s.Anomalies {
 		if a.Task == task && a.Reporter == agent {
 			ids = append(ids, a.ID)
 		}

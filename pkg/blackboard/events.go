@@ -168,7 +168,7 @@ func (s *State) Approve(id string, a Actor, in Input, now time.Time) (overruled 
 		return "", err
 	}
 	if in.Verdict != nil {
-		for p := range present(in.Verdict.Prior) {
+		for _, p := range in.Verdict.Prior {
 			if p.State == "STILL_PRESENT" {
 				return "", m.noBut("liza verdict "+id+" reject --reason T", "", ExitUsage, "prior point %d of %s is STILL_PRESENT; that cannot be approved", p.N, id)
 			}
@@ -200,7 +200,7 @@ func (m *move) errorFindings() []string {
 		all = append(all, v.Findings...)
 	}
 	var errs []string
-	for f := range present(all) {
+	for _, f := range all {
 		if f.Severity == "error" {
 			errs = append(errs, f.describe())
 		}
@@ -301,7 +301,7 @@ func (s *State) Supersede(id string, a Actor, in Input, now time.Time) error {
 		return err
 	}
 	sys := SystemActor(a.Facts)
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status.Terminal() || !t.DependsOn.Has(id) {
 			continue
 		}
@@ -320,7 +320,7 @@ func (s *State) Abandon(id string, a Actor, in Input, now time.Time) (drafts []s
 		return nil, err
 	}
 	sys := SystemActor(a.Facts)
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		switch {
 		case !t.DependsOn.Has(id):
 		case t.Status == Draft:

@@ -140,7 +140,7 @@ func happened(t *testing.T, name string, before *State, b *board, c combination,
 		t.Errorf("%s leads out of %s", name, c.status)
 	}
 	checkMetrics(t, name, b.State)
-	for e := range present(entriesOf(b.State)) {
+	for _, e := range entriesOf(b.State) {
 		if via := e.Extra["via"] == Human; via != strings.HasPrefix(who.kind, "human --as") && e.Agent != System {
 			t.Errorf("%s: via human in %s is %v", name, e.Action, via)
 		}
@@ -293,7 +293,7 @@ func checkMetrics(t testing.TB, name string, s *State) {
 	t.Helper()
 	var c contribution
 	merged := 0
-	for task := range s.each() {
+	for task := range s.Tasks() {
 		x := task.contribution()
 		c.done += x.done
 		c.inProgress += x.inProgress

@@ -32,7 +32,7 @@ func (f *Fact) Number() int {
 // ActiveFacts are the facts that prompts may have, in the order of the board.
 func (s *State) ActiveFacts() []*Fact {
 	var list []*Fact
-	for f := range present(s.Facts) {
+	for _, f := range s.Facts {
 		if f.Active() {
 			list = append(list, f)
 		}
@@ -58,7 +58,7 @@ func (s *State) MayKnow(a Actor, verb string, planner bool, now time.Time) error
 // Learn puts a fact on the board whose content was judged before. Its number is higher than
 // all on the board and than archived, the highest one in the archive.
 func (s *State) Learn(f Fact, archived int, a Actor, now time.Time) *Fact {
-	for x := range present(s.Facts) {
+	for _, x := range s.Facts {
 		archived = max(archived, x.Number())
 	}
 	f.ID, f.Created, f.By = "fact-"+itoa(archived+1), TimeOf(now), a.name()
@@ -69,7 +69,7 @@ func (s *State) Learn(f Fact, archived int, a Actor, now time.Time) *Fact {
 
 // UseFacts notes that a prompt had these facts.
 func (s *State) UseFacts(ids []string, now time.Time) {
-	for f := range present(s.Facts) {
+	for _, f := range s.Facts {
 		if slices.Contains(ids, f.ID) {
 			f.LastUsed = TimeOf(now)
 			f.Uses++
@@ -113,7 +113,7 @@ func (s *State) factsOf(ids []string) ([]*Fact, error) {
 	for _, id := range ids {
 		var known []string
 		var found *Fact
-		for f := range present(s.Facts) {
+		for _, f := range s.Facts {
 			known = append(known, f.ID)
 			if f.ID == id {
 				found = f
@@ -153,7 +153,7 @@ func (s *State) Consolidate(results []FactResult, a Actor, now time.Time) (gone 
 		kept[f.ID] = f
 	}
 	var list []*Fact
-	for f := range present(s.Facts) {
+	for _, f := range s.Facts {
 		switch now := kept[f.ID]; {
 		case !f.Active():
 			list = append(list, f)

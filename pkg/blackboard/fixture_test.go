@@ -18,14 +18,17 @@ func ahead(minutes int) Time { return ago(-minutes) }
 
 var validFile = sync.OnceValue(func() *State {
 	text, err := os.ReadFile("testdata/valid.yaml")
-	s := &State{}
+	var file struct {
+		State `yaml:",inline"`
+		Tasks []*Task `yaml:"tasks"`
+	}
 	if err == nil {
-		err = yaml.Unmarshal(text, s)
+		err = yaml.Unmarshal(text, &file)
 	}
 	if err != nil {
 		panic(err)
 	}
-	return s
+	return file.State.With(file.Tasks...)
 })
 
 // validState is the board of testdata/valid.yaml. Each call makes a new one.

@@ -46,7 +46,7 @@ func (s *State) CompletionOf(f CompletionFacts, now time.Time) Completion {
 		return CompletionOpen
 	}
 	merged, found := false, false
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if !t.Status.Terminal() {
 			return CompletionOpen
 		}
@@ -91,7 +91,7 @@ func (s *State) CompleteGoal(f CompletionFacts, now time.Time) (Completion, bool
 
 func (s *State) countLine() string {
 	n := map[Status]int{}
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		n[t.Status]++
 	}
 	line := ""

@@ -6,8 +6,8 @@ func (s *State) cycleThrough(id string, deps []string, replace func(string) []st
 	if len(deps) == 0 {
 		return nil
 	}
-	seen, tasks := map[string]bool{}, make(map[string]*Task, len(s.Tasks))
-	for t := range s.each() {
+	seen, tasks := map[string]bool{}, make(map[string]*Task, s.TaskCount())
+	for t := range s.Tasks() {
 		tasks[t.ID] = t
 	}
 	var walk func(at string, path []string) []string

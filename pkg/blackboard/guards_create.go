@@ -22,7 +22,7 @@ var idAllowed = Guard{"G10", "the id may name a task", func(m *move) error {
 }}
 
 var idNew = Guard{"G11", "the id is new, without regard to case, also in the archive", func(m *move) error {
-	for t := range m.state.each() {
+	for t := range m.state.Tasks() {
 		if strings.EqualFold(t.ID, m.task.ID) {
 			return refuse("G11", ExitRefused, "liza show "+t.ID, "task %s exists (%s)", t.ID, t.Status)
 		}

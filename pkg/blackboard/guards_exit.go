@@ -61,7 +61,7 @@ var noCycleByReplacement = Guard{"G74", "re-pointed dependencies make no cycle",
 		}
 		return []string{d}
 	}
-	for t := range m.state.each() {
+	for t := range m.state.Tasks() {
 		if t.Status.Terminal() || !t.DependsOn.Has(m.task.ID) {
 			continue
 		}

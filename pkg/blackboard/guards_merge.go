@@ -106,7 +106,7 @@ var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode 
 func (t *Task) warnings() int {
 	n := 0
 	if t.Review != nil {
-		for f := range present(t.Review.Findings) {
+		for _, f := range t.Review.Findings {
 			if f.severity() == "warning" {
 				n++
 			}

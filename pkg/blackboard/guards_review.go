@@ -141,7 +141,7 @@ var reviewFree = Guard{"G50", "nobody reviews the task, or that lease has expire
 
 var notAuthor = Guard{"G51", "the reviewer did not write the work", func(m *move) error {
 	author := m.task.AssignedTo == m.actor.ID
-	for a := range present(m.task.Attempts) {
+	for _, a := range m.task.Attempts {
 		author = author || a.Agent == m.actor.ID && (a.Kind == "" || a.Kind == string(RoleCoder))
 	}
 	if coder := m.state.Agents[m.task.AssignedTo]; coder != nil && m.me() != nil && coder != m.me() {

@@ -3,7 +3,6 @@ package blackboard
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 )
 
@@ -27,8 +26,8 @@ var byHand = map[[2]Status]Event{
 // before the edit. The program of a claim that is over is stopped by who claims the task next.
 func (s *State) TakeHandEdits(prev *State, now time.Time) []Violation {
 	var refused []Violation
-	for i, t := range s.Tasks {
-		if t == nil || s.Find(t.ID) != t || !t.Status.Known() {
+	for i, t := range s.tasks {
+		if s.Find(t.ID) != t || !t.Status.Known() {
 			continue
 		}
 		old := prev.Find(t.ID)
@@ -36,13 +35,11 @@ func (s *State) TakeHandEdits(prev *State, now time.Time) []Violation {
 			continue
 		}
 		to := t.Status
-		err := s.takeHandEdit(s.Own(t), old, now)
+		err := s.takeHandEdit(s.writable(t), old, now)
 		if err == nil {
 			continue
 		}
-		back := *old
-		taskCopier.own(reflect.ValueOf(&back).Elem())
-		*s.Own(s.Tasks[i]) = back
+		*s.writable(s.tasks[i]) = *old.clone()
 		why := ""
 		if err != errNoVerb {
 			why = " (" + err.Error() + ")"

@@ -9,14 +9,14 @@ func TestATaskIsThereToBeClaimedWhenNothingOnTheBoardIsInItsWay(t *testing.T) {
 		want  bool
 	}{
 		"nothing is there":            {},
-		"a line without a task":       {[]*Task{nil, {ID: "a", Status: Unclaimed}}, true},
+		"a task for anybody":          {[]*Task{{ID: "a", Status: Unclaimed}}, true},
 		"somebody has it":             {[]*Task{{ID: "a", Status: Claimed}}, false},
 		"it is on hold":               {[]*Task{{ID: "a", Status: Unclaimed, Hold: &Hold{}}}, false},
 		"its dependency is open":      {[]*Task{{ID: "a", Status: Claimed}, {ID: "b", Status: Unclaimed, DependsOn: List{"a"}}}, false},
 		"its dependency is merged":    {[]*Task{{ID: "a", Status: Merged}, {ID: "b", Status: Rejected, DependsOn: List{"a"}}}, true},
 		"its dependency was archived": {[]*Task{{ID: "b", Status: IntegrationFailed, DependsOn: List{"old"}}}, true},
 	} {
-		s := &State{Tasks: tt.tasks}
+		s := (&State{}).With(tt.tasks...)
 		s.UseArchive(shelf{"old": Merged})
 		if s.HasWork() != tt.want {
 			t.Errorf("%s: got %v", name, !tt.want)

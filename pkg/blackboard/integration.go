@@ -71,7 +71,7 @@ func (s *State) ForeignTip(tip string) bool {
 	if i := s.Integration.Intent; i != nil && i.Commit == tip && i.Old == known {
 		return false
 	}
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if i := t.MergeIntent; i != nil && t.Status == Approved && i.Commit == tip && i.Old == known {
 			return false
 		}

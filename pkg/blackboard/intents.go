@@ -30,7 +30,7 @@ func (t *Task) EarlierCommits() List {
 		}
 		before = before || IsClaimEvent(h.Event)
 	}
-	for a := range present(t.Attempts) {
+	for _, a := range t.Attempts {
 		if a.ClaimSeq < t.ClaimSeq {
 			add(a.Commit)
 		}

@@ -61,7 +61,7 @@ func (s *State) IterationsOver(t *Task) bool {
 // used up: that was not an iteration (specs/protocol.md#13.3).
 func (t *Task) cutShort() bool {
 	var last *Attempt
-	for a := range present(t.Attempts) {
+	for _, a := range t.Attempts {
 		last = a
 	}
 	return t.Status == Unclaimed && t.Iteration > 0 && last != nil && last.Outcome == "quota" && last.ClaimSeq == t.ClaimSeq
@@ -193,7 +193,7 @@ func (t *Task) NextCost() Amount {
 	}
 	var sum Amount
 	runs := 0
-	for a := range present(t.Attempts) {
+	for _, a := range t.Attempts {
 		if a.CostCents != nil && (a.Kind == string(kind) || a.Kind == "" && kind == RoleCoder) {
 			sum = sum.Plus(*a.CostCents)
 			runs++

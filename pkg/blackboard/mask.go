@@ -28,17 +28,17 @@ func (s *State) Mask(before *State, mask func(string) string) {
 // changedSince are the tasks that s does not share with before.
 func (s *State) changedSince(before *State) []*Task {
 	if before == nil {
-		return s.Tasks
+		return s.tasks
 	}
 	var changed []*Task
 	var shared map[*Task]bool
-	for i, t := range s.Tasks {
-		if i < len(before.Tasks) && before.Tasks[i] == t {
+	for i, t := range s.tasks {
+		if i < len(before.tasks) && before.tasks[i] == t {
 			continue
 		}
 		if shared == nil {
 			shared = map[*Task]bool{}
-			for _, t := range before.Tasks {
+			for t := range before.Tasks() {
 				shared[t] = true
 			}
 		}
@@ -52,11 +52,11 @@ func (s *State) changedSince(before *State) []*Task {
 // OwnHolding makes the tasks of a fork its own that have a text which mask changes, so that
 // Mask gets to them.
 func (s *State) OwnHolding(mask func(string) string) {
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		holds := false
 		EachText(reflect.ValueOf(t), "", func(_, text string) { holds = holds || mask(text) != text })
 		if holds {
-			s.Own(t)
+			s.writable(t)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (t *Task) contribution() contribution {
 	case Blocked, IntegrationFailed:
 		c.blocked = 1
 	}
-	for h := range present(t.History) {
+	for _, h := range t.History {
 		switch {
 		case IsClaimEvent(h.Event):
 			c.iterations++
@@ -68,7 +68,7 @@ func (s *State) mergedInSprint() int {
 		return 0
 	}
 	merged, in := 0, s.InSprint()
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status == Merged && in(t) {
 			merged++
 		}

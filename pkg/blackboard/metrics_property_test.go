@@ -40,7 +40,7 @@ func (r *recount) of(b *board) Metrics {
 			count(t)
 		}
 	}
-	for t := range b.each() {
+	for t := range b.Tasks() {
 		if in(t) {
 			count(t)
 		}
@@ -72,7 +72,7 @@ func (r *recount) Archived() map[string]Archived {
 
 // archive takes off the board what may go, as `liza archive` and `liza sprint next` do.
 func (r *recount) archive(b *board, take func() []string) {
-	was, in := b.Tasks, b.InSprint()
+	was, in := b.TaskList(), b.InSprint()
 	gone := List(take())
 	for _, t := range was {
 		if t != nil && gone.Has(t.ID) {
@@ -84,7 +84,7 @@ func (r *recount) archive(b *board, take func() []string) {
 
 func (r *recount) nextSprint(b *board) {
 	b.must(b.AbortSprint("enough", person, b.now))
-	was := b.Tasks
+	was := b.TaskList()
 	archived, err := b.NextSprint(nil, person, b.now)
 	if err != nil { // somebody works
 		b.must(b.ResumeSprint("", "", person, b.now))
@@ -96,7 +96,7 @@ func (r *recount) nextSprint(b *board) {
 		}
 	}
 	r.sprint, r.before, r.journal = map[string]bool{}, map[string]contribution{}, nil
-	for t := range b.each() {
+	for t := range b.Tasks() {
 		r.before[t.ID] = t.contribution()
 	}
 	b.ClearEntries()
@@ -117,7 +117,7 @@ func rename(s *State, was, id string) {
 			}
 		}
 	}
-	for o := range s.each() {
+	for o := range s.Tasks() {
 		each(o.DependsOn)
 		each(o.Supersedes)
 		each(o.SupersededBy)

@@ -7,7 +7,7 @@ type State struct {
 	Version        Raw                 `yaml:"version"`                   // format of the file: 1 | init
 	Revision       int                 `yaml:"revision"`                  // grows by one with each write | every write
 	Goal           *Goal               `yaml:"goal"`                      // what the person wants | init, goal
-	Tasks          []*Task             `yaml:"tasks"`                     // the tasks, each with its own history | create, every event of a task
+	tasks          []*Task             `yaml:"tasks"`                     // the tasks, each with its own history | create, every event of a task
 	Agents         map[string]*Agent   `yaml:"agents"`                    // the registrations, by agent id | register, supervisors
 	Discovered     []*Discovery        `yaml:"discovered,omitempty"`      // what was found on the way | discover, convert, defer | nothing was found
 	Handoff        map[string]*Handoff `yaml:"handoff,omitempty"`         // what agents leave for their successors, by task id | handoff | no handoff was made
@@ -36,7 +36,7 @@ type State struct {
 
 	entries []Entry
 	owned   map[*Task]bool // of a fork: the tasks that it does not share; nil: all
-	index   map[string]int // places of tasks, perhaps outdated; see Index
+	index   map[string]int // places of tasks, perhaps outdated: Find does not trust it
 	archive Archive
 	leaving map[string]Status // tasks that the change takes off the board for the archive
 }

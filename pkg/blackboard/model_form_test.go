@@ -33,7 +33,7 @@ type brush struct {
 
 func (w *world) portrait(swap bool) []byte {
 	b := &brush{w: w, swap: swap, out: make([]byte, 0, 256)}
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		b.task(t)
 	}
 	coders := w.size.coders
@@ -96,7 +96,7 @@ func (b *brush) agent(id string) {
 		return
 	}
 	gone := b.w.gone[b.w.nth(id)]
-	prepares := slices.ContainsFunc(b.w.Tasks, func(t *Task) bool { return b.w.prepares(t, id) })
+	prepares := slices.ContainsFunc(b.w.tasks, func(t *Task) bool { return b.w.prepares(t, id) })
 	if gone && e.CurrentTask == "" && !prepares {
 		b.text("gone") // whatever it left can do nothing
 		return
@@ -152,7 +152,7 @@ func (b *brush) task(t *Task) {
 // counts are the counters as far as they make a difference.
 func (b *brush) counts(t *Task) {
 	questions := 0
-	for q := range present(b.w.Questions) {
+	for _, q := range b.w.Questions {
 		if q.Task == t.ID && q.Status == "open" {
 			questions++
 		}
@@ -170,7 +170,7 @@ func (b *brush) counts(t *Task) {
 }
 
 func (w *world) neededBy(id string) bool {
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		if !t.Status.Terminal() && t.DependsOn.Has(id) {
 			return true
 		}

@@ -52,7 +52,7 @@ func (w *world) heldTwice() string {
 		holders[key] = id
 	}
 	claims := map[string]string{}
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		if t.Status != Claimed {
 			continue
 		}
@@ -69,7 +69,7 @@ func (w *world) heldTwice() string {
 }
 
 func (w *world) danglingClaim() string {
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		switch {
 		case t.Status != Claimed && (t.ClaimGeneration != "" || !t.LeaseExpires.None()):
 			return t.ID + " is " + string(t.Status) + ", but its claim has not ended"
@@ -83,9 +83,9 @@ func (w *world) danglingClaim() string {
 }
 
 func (w *world) selfApproval() string {
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		author := ""
-		for h := range present(t.History) {
+		for _, h := range t.History {
 			switch {
 			case h.Event == "ready_for_review":
 				author = h.Agent
@@ -99,9 +99,9 @@ func (w *world) selfApproval() string {
 
 // wrongMerge looks at what is merged and at what the branch contains.
 func (w *world) wrongMerge() string {
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		submitted, approved, merged := "", "", 0
-		for h := range present(t.History) {
+		for _, h := range t.History {
 			switch h.Event {
 			case "ready_for_review":
 				submitted, approved = h.Commit, ""
@@ -138,7 +138,7 @@ func (w *world) wrongMerge() string {
 }
 
 func (w *world) tooEarly() string {
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		if t.Status != Merged && t.Status != Claimed && t.Status != Approved {
 			continue
 		}
@@ -152,7 +152,7 @@ func (w *world) tooEarly() string {
 }
 
 func (w *world) resurrected(before *world) string {
-	for was := range before.each() {
+	for was := range before.Tasks() {
 		if t := w.Find(was.ID); was.Status.Terminal() && t != nil && t.Status != was.Status {
 			return fmt.Sprintf("%s was %s and is %s", t.ID, was.Status, t.Status)
 		}
@@ -161,7 +161,7 @@ func (w *world) resurrected(before *world) string {
 }
 
 func (w *world) beyondLimits() string {
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		// One handoff too many may count as an iteration that is then not started.
 		if n := w.maxIterations(t); t.Iteration > n+1 {
 			return fmt.Sprintf("%s is %s in iteration %d of %d", t.ID, t.Status, t.Iteration, n)
@@ -177,7 +177,7 @@ func (w *world) beyondLimits() string {
 }
 
 func (w *world) wentBack(before *world) string {
-	for was := range before.each() {
+	for was := range before.Tasks() {
 		t := w.Find(was.ID)
 		if t == nil {
 			continue
@@ -207,7 +207,7 @@ func (w *world) wrongChoice() string {
 		a := Actor{ID: id, TokenHash: w.token(id), Facts: w.facts()}
 		chosen, why := w.NextTask(a, Input{}, w.now)
 		var can List
-		for t := range w.each() {
+		for t := range w.Tasks() {
 			if w.wouldRefuse(EvClaim, SCoder|ByCoder, t, a, claimed(t.ID), w.now) == nil {
 				can = append(can, t.ID)
 			}
@@ -233,7 +233,7 @@ func (w *world) asleep() string {
 
 // waitsForPerson tells of a hold by a person, and of a merge that a person decides about.
 func (w *world) waitsForPerson() bool {
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		if t.Hold != nil && t.Hold.By != System || t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == "" {
 			return true
 		}
@@ -248,7 +248,7 @@ func (w *world) everybodyAwake() bool {
 			return false
 		}
 	}
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		if w.waits(t) {
 			return false
 		}

@@ -166,7 +166,7 @@ func (m *stepMaker) more() {
 	})
 	m.add(byPeople, "a person archives what has ended", func(w *world) error {
 		was := map[string]Status{}
-		for t := range w.each() {
+		for t := range w.Tasks() {
 			was[t.ID] = t.Status
 		}
 		gone := w.Archive(time.Time{}, person, w.now)

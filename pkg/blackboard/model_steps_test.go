@@ -195,7 +195,7 @@ func (m *stepMaker) fate() {
 // patience lets the time pass that somebody has to wait for.
 func (m *stepMaker) patience() {
 	m.add(byFate, "a while passes", func(w *world) error {
-		for t := range w.each() {
+		for t := range w.Tasks() {
 			if w.waits(t) {
 				w.pass(w.Duration("reassign_after") + time.Second)
 				return nil
@@ -208,7 +208,7 @@ func (m *stepMaker) patience() {
 // matters tells whether it makes a difference if the agent lives: of those who hold, prepare
 // or wait for nothing one is like the other.
 func (w *world) matters(agent string) bool {
-	for t := range w.each() {
+	for t := range w.Tasks() {
 		switch {
 		case t.Status.Terminal():
 		case t.AssignedTo == agent, t.ReviewingBy == agent, w.prepares(t, agent), len(t.FailedBy) > 0:
@@ -317,7 +317,7 @@ func (m *stepMaker) people() {
 
 // answer answers the first open question of a task, as the verb does.
 func (w *world) answer(id string) error {
-	for q := range present(w.Questions) {
+	for _, q := range w.Questions {
 		if q.Task != id || q.Status != "open" {
 			continue
 		}

@@ -2,7 +2,6 @@ package blackboard
 
 import (
 	"fmt"
-	"iter"
 	"time"
 )
 
@@ -316,7 +315,7 @@ func (s *State) unknownTask(id string) error {
 		return refuse("G05", ExitRefused, "liza show "+id, "task '%s' is archived (%s)", id, a.Status)
 	}
 	var ids []string
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		ids = append(ids, t.ID)
 	}
 	hint := ""
@@ -324,58 +323,4 @@ func (s *State) unknownTask(id string) error {
 		hint = fmt.Sprintf("; did you mean '%s'?", near)
 	}
 	return refuse("G05", ExitRefused, "liza status", "no task '%s'%s", id, hint)
-}
-
-// Task returns the task with that id, or nil. It may be changed, unlike the tasks that are
-// reached through the list Tasks of a fork; see Own.
-func (s *State) Task(id string) *Task {
-	if t := s.Find(id); t != nil {
-		return s.Own(t)
-	}
-	return nil
-}
-
-// Index makes finding tasks by id quick, in s and in its forks.
-func (s *State) Index() {
-	s.index = make(map[string]int, len(s.Tasks))
-	for i, t := range s.Tasks {
-		if t == nil {
-			continue
-		}
-		if _, twice := s.index[t.ID]; !twice {
-			s.index[t.ID] = i
-		}
-	}
-}
-
-// ShareIndex takes over the index of a state whose tasks stand in the same places.
-func (s *State) ShareIndex(of *State) { s.index = of.index }
-
-// Find is Task for those who only look.
-func (s *State) Find(id string) *Task {
-	// The index may be older than the list, so it only says where to look first.
-	if i, ok := s.index[id]; ok && i < len(s.Tasks) && s.Tasks[i] != nil && s.Tasks[i].ID == id {
-		return s.Tasks[i]
-	}
-	for _, t := range s.Tasks {
-		if t != nil && t.ID == id {
-			return t
-		}
-	}
-	return nil
-}
-
-// each yields the tasks in the order of the file, for looking. A list that a person edited
-// may have empty entries.
-func (s *State) each() iter.Seq[*Task] { return present(s.Tasks) }
-
-// present yields the entries of a list that are not empty.
-func present[T any](list []*T) iter.Seq[*T] {
-	return func(yield func(*T) bool) {
-		for _, x := range list {
-			if x != nil && !yield(x) {
-				return
-			}
-		}
-	}
 }

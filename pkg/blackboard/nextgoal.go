@@ -8,7 +8,7 @@ import (
 // OpenTasks are the tasks that are not terminal.
 func (s *State) OpenTasks() []*Task {
 	var open []*Task
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if !t.Status.Terminal() {
 			open = append(open, t)
 		}
@@ -37,7 +37,7 @@ func (s *State) NextGoal(g *Goal, a Actor, now time.Time) (was Ended, archived [
 	}
 	was = Ended{s.Goal, s.Sprint, s.Usage}
 	archived = s.Archive(time.Time{}, a, now)
-	for q := range present(s.Questions) {
+	for _, q := range s.Questions {
 		if q.Task == "" && q.Status == "open" {
 			q.Status = "expired"
 		}
@@ -57,7 +57,7 @@ type Ended struct {
 }
 
 func (s *State) mergedSomething() bool {
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status == Merged && !t.AfterPlan {
 			return true
 		}

@@ -143,12 +143,12 @@ func (s *State) markSeen(launched []Trigger, planner string) {
 			}
 		}
 	}
-	for n := range present(s.HumanNotes) {
+	for _, n := range s.HumanNotes {
 		if sent[n.ID] && !n.SeenBy.Has(planner) {
 			n.SeenBy = append(n.SeenBy, planner)
 		}
 	}
-	for q := range present(s.Questions) {
+	for _, q := range s.Questions {
 		if sent[q.ID] && q.Status == "answered" {
 			q.Status = "delivered"
 		}

@@ -22,7 +22,7 @@ func (s *State) EnterPlan(p *Plan, event, summary string, a Actor, now time.Time
 // UnseenNotes are the notes for nobody in particular that no planner run has seen.
 func (s *State) UnseenNotes() []*Note {
 	var list []*Note
-	for n := range present(s.HumanNotes) {
+	for _, n := range s.HumanNotes {
 		if n.unseen() {
 			list = append(list, n)
 		}
@@ -73,7 +73,7 @@ func (s *State) Replans(p *Plan) int {
 func (s *State) Chain(p *Plan) []*Plan {
 	var list []*Plan
 	root := cmp.Or(p.Root, p.ID)
-	for x := range present(s.Plans) {
+	for _, x := range s.Plans {
 		if cmp.Or(x.Root, x.ID) == root {
 			list = append(list, x)
 		}
@@ -126,7 +126,7 @@ func (s *State) ItemDone(id string, a Actor, item, code int, output string, now 
 	if len(output) > maxItemOutput {
 		output = strings.ToValidUTF8(output[len(output)-maxItemOutput:], "")
 	}
-	for f := range present(t.Fixes) {
+	for _, f := range t.Fixes {
 		if f.N == item {
 			f.Done, f.ExitCode, f.Output = true, code, output
 		}

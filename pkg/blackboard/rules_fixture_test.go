@@ -284,7 +284,7 @@ func (b *board) status(id string, want Status) *Task {
 // events lists the names of a task's history.
 func events(t *Task) []string {
 	var names []string
-	for h := range present(t.History) {
+	for _, h := range t.History {
 		names = append(names, h.Event)
 	}
 	return names

@@ -24,7 +24,7 @@ func (s *State) Spawned(a Actor, c Child, now time.Time) error {
 		if h := s.Handoff[t.ID]; h != nil && h.ConsumedBy == "" && sameRole(h.Agent, a.ID) {
 			h.ConsumedBy, h.ConsumedAt = a.ID, TimeOf(now)
 		}
-		for n := range present(s.HumanNotes) {
+		for _, n := range s.HumanNotes {
 			if n.For == t.ID && !n.SeenBy.Has(a.ID) {
 				n.SeenBy = append(n.SeenBy, a.ID)
 			}

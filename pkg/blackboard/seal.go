@@ -81,14 +81,14 @@ func (t *Task) sign(k Sealer, verdict, generation, tree string, at Time) {
 // as well. treeOf is asked for the tree of a commit. It returns the ids of the tasks that it
 // sealed without a verb's change.
 func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(commit string) (string, error), at Time) (adopted []string, err error) {
-	for i, t := range s.Tasks {
-		if t == nil || !all && i < len(before.Tasks) && t == before.Tasks[i] {
+	for i, t := range s.tasks {
+		if !all && i < len(before.tasks) && t == before.tasks[i] {
 			continue
 		}
 		old := before.Find(t.ID)
 		if !t.Status.NeedsSeal() {
 			if t.Seal != nil {
-				s.Own(t).Seal = nil
+				s.writable(t).Seal = nil
 			}
 			continue
 		}
@@ -122,7 +122,7 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 		if !changed || old == nil {
 			adopted = append(adopted, t.ID)
 		}
-		s.Own(t).sign(k, verdict, generation, tree, at)
+		s.writable(t).sign(k, verdict, generation, tree, at)
 	}
 	return adopted, nil
 }
@@ -130,7 +130,7 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 // UnsealedHistory lists the merged tasks that came onto the board MERGED: nobody's approval of them is
 // known here.
 func (s *State) UnsealedHistory() (ids []string) {
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status == Merged && (t.Seal == nil || t.Seal.Verdict == SealHistory) {
 			ids = append(ids, t.ID)
 		}

@@ -9,7 +9,7 @@ import (
 
 // Plan returns the plan with that id, or nil.
 func (s *State) Plan(id string) *Plan {
-	for p := range present(s.Plans) {
+	for _, p := range s.Plans {
 		if p.ID == id && id != "" {
 			return p
 		}
@@ -19,7 +19,7 @@ func (s *State) Plan(id string) *Plan {
 
 // withdrawQuestions ends the open questions of a task that left BLOCKED or is terminal.
 func (s *State) withdrawQuestions(task string) {
-	for q := range present(s.Questions) {
+	for _, q := range s.Questions {
 		if q.Task == task && q.Status == "open" {
 			q.Status = "expired"
 		}
@@ -34,7 +34,7 @@ func (s *State) settle(of *Task) {
 	if p == nil || p.Status != "running" {
 		return
 	}
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Plan == of.Plan && !t.Status.Terminal() {
 			return
 		}
@@ -87,7 +87,7 @@ func describe(v any) string {
 // nextID is prefix and one more than the highest number in use.
 func nextID[T any](prefix string, list []*T, id func(*T) string) string {
 	highest := 0
-	for x := range present(list) {
+	for _, x := range list {
 		if rest, ok := strings.CutPrefix(id(x), prefix); ok {
 			if n, err := strconv.Atoi(rest); err == nil {
 				highest = max(highest, n)
@@ -130,7 +130,7 @@ func (s *State) AddNote(n *Note, a Actor, now time.Time) error {
 	case n.For != "" && s.Task(n.For) == nil:
 		return s.unknownTask(n.For)
 	}
-	for old := range present(s.HumanNotes) {
+	for _, old := range s.HumanNotes {
 		if n.ID != "" && old.ID == n.ID {
 			return ErrAlreadyDone
 		}
@@ -157,7 +157,7 @@ func (s *State) addNote(n *Note, a Actor, now time.Time) {
 // DeliverAnswers notes that a coder was told the answers to its task's questions. Those that
 // the planner asked are for the planner.
 func (s *State) DeliverAnswers(task string) {
-	for q := range present(s.Questions) {
+	for _, q := range s.Questions {
 		if task != "" && q.Task == task && q.Status == "answered" && !isPlanner(q.Agent) {
 			q.Status = "delivered"
 		}
@@ -191,7 +191,7 @@ func (s *State) AnswerQuestion(id, text string, a Actor, now time.Time) (task st
 }
 
 func (s *State) question(id string) *Question {
-	for q := range present(s.Questions) {
+	for _, q := range s.Questions {
 		if q.ID == id {
 			return q
 		}
@@ -205,7 +205,7 @@ func (s *State) answersUnblock(task string) bool {
 	if t == nil || t.Status != Blocked || t.BlockedKind != "question" && t.BlockedKind != "stuck" && t.BlockedKind != "" {
 		return false
 	}
-	for q := range present(s.Questions) {
+	for _, q := range s.Questions {
 		if q.Task == task && q.Status == "open" {
 			return false
 		}

@@ -27,8 +27,8 @@ func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why stri
 	may := statusesOf(EvClaim, SCoder)
 	var list []Candidate
 	var refusals []string
-	for i, t := range s.Tasks {
-		if t == nil || !may[t.Status] || len(refusals) >= shownReasons && !s.dependenciesMerged(t, in) {
+	for i, t := range s.tasks {
+		if !may[t.Status] || len(refusals) >= shownReasons && !s.dependenciesMerged(t, in) {
 			continue
 		}
 		if err := s.claimable(t, a, in, now); err != nil {
@@ -49,7 +49,7 @@ func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why stri
 // HasWork tells whether a task waits for a coder, and for nothing else on the board.
 func (s *State) HasWork() bool {
 	in := s.indexed(Input{})
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		open := t.Status == Unclaimed || t.Status == Rejected || t.Status == IntegrationFailed
 		if open && t.Hold == nil && len(s.waitsFor(t, in)) == 0 {
 			return true
@@ -168,7 +168,7 @@ func (s *State) effectivePriority(t *Task, in Input, now time.Time) int {
 // filesInWork are the files that the claimed tasks of other agents name.
 func (s *State) filesInWork(agent string) List {
 	var files List
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status == Claimed && t.AssignedTo != agent {
 			files = append(files, t.fileHints()...)
 		}
@@ -192,7 +192,7 @@ func (t *Task) fileHints() List {
 		return t.Files
 	}
 	var files List
-	for h := range present(t.History) {
+	for _, h := range t.History {
 		if h.Checkpoint != nil {
 			files = append(files, h.Checkpoint.FilesToModify...)
 		}
@@ -227,7 +227,7 @@ func (s *State) waitReason(in Input, refusals []string) string {
 	var waits []string
 	n := map[Status]int{}
 	total, held, open := 0, 0, 0
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		n[t.Status]++
 		total++
 		if !t.Status.Terminal() {
@@ -280,8 +280,8 @@ func (s *State) NextReview(a Actor, in Input, now time.Time) (task *Task, why st
 	in = s.indexed(in)
 	var list []Candidate
 	var refusals []string
-	for i, t := range s.Tasks {
-		if t == nil || t.Status != ReadyForReview {
+	for i, t := range s.tasks {
+		if t.Status != ReadyForReview {
 			continue
 		}
 		if err := s.wouldRefuse(EvClaimReview, SReviewer|ByReviewer, t, a, in, now, "G52"); err != nil {
@@ -315,8 +315,8 @@ func (c Candidate) compareReview(d Candidate) int {
 // the approval. A person's release of an approval (T19) is none of its own.
 func (s *State) ApprovedTasks() []Candidate {
 	var list []Candidate
-	for i, t := range s.Tasks {
-		if t == nil || t.Status != Approved {
+	for i, t := range s.tasks {
+		if t.Status != Approved {
 			continue
 		}
 		c := Candidate{Task: t, index: i}

@@ -221,7 +221,7 @@ func (s *State) endPauses(now time.Time) {
 // Wrote lists the agent programs whose commits are in the task's work.
 func (t *Task) Wrote() List {
 	var names List
-	for a := range present(t.Attempts) {
+	for _, a := range t.Attempts {
 		coder := a.Kind == string(RoleCoder) || a.Kind == ""
 		if coder && a.CLI != "" && a.Commit != "" && a.Commit != t.BaseCommit && !names.Has(a.CLI) {
 			names = append(names, a.CLI)

@@ -58,7 +58,7 @@ func (s *State) mayEndSprint(a Actor, now time.Time) error {
 	case s.CircuitBreaker != nil && s.CircuitBreaker.Status == BreakerTripped:
 		return refuse("G07", ExitRefused, "liza ack", "the circuit breaker is TRIGGERED; acknowledge it first")
 	}
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if who := s.heldBy(t, a.Facts, now); who != "" {
 			return refuse("G27", ExitRefused, "liza release "+t.ID+" --reason T", "task %s is held by %s; the next sprint needs that nobody works", t.ID, who)
 		}
@@ -95,7 +95,7 @@ func (s *State) nextScope(planned []string) (*SprintScope, error) {
 		}
 	}
 	stretch := s.Sprint.scope().Stretch
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		switch {
 		case t.Status.Terminal() || t.ID == "" || scope.Planned.Has(t.ID):
 		case len(planned) > 0 || stretch.Has(t.ID):
@@ -111,7 +111,7 @@ func (s *State) nextScope(planned []string) (*SprintScope, error) {
 // over. What happened to them before counts for the sprint before.
 func (s *State) openFigures() *Metrics {
 	m := &Metrics{}
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status.Terminal() {
 			continue
 		}
@@ -135,7 +135,7 @@ func (t *Task) Stays(until time.Time) []Stay {
 	var stays []Stay
 	now := Stay{}
 	fixing := false
-	for h := range present(t.History) {
+	for _, h := range t.History {
 		at, ok := h.Time.At()
 		next := now
 		switch {

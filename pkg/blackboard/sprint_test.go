@@ -53,7 +53,7 @@ func TestOpenTasksGoOnAndTheirDependenciesStay(t *testing.T) {
 	wantList(t, "planned", b.Sprint.Scope.Planned, []string{"one", "two"})
 	wantList(t, "stretch", b.Sprint.Scope.Stretch, []string{"nice"})
 	if b.Task("base") == nil || b.Task("old") != nil || len(b.Planner.Triggers) != 0 {
-		t.Errorf("tasks %v, triggers %v", b.Tasks, b.Planner.Triggers)
+		t.Errorf("tasks %v, triggers %v", b.tasks, b.Planner.Triggers)
 	}
 	in := b.InSprint()
 	if in(b.Task("base")) || !in(b.Task("one")) {

@@ -27,15 +27,15 @@ func (s *State) RawEntries() []RawEntry {
 			list = append(list, RawEntry{when, text, n})
 		}
 	}
-	for a := range present(s.Goal.AlignmentHistory) {
+	for _, a := range s.Goal.AlignmentHistory {
 		add(a.Timestamp, a.Event+": "+a.Summary, nil)
 	}
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if o := t.LastOutcome; o != nil && t.Status.Terminal() && o.Summary != "" {
 			add(o.At, t.ID+" ("+string(t.Status)+"): "+o.Summary, nil)
 		}
 	}
-	for n := range present(s.HumanNotes) {
+	for _, n := range s.HumanNotes {
 		if n.For == "" {
 			by := n.By
 			if by == "" {
@@ -58,7 +58,7 @@ func (s *State) RawEntries() []RawEntry {
 // Quiet tells whether no task is claimable or claimed.
 func (s *State) Quiet() bool {
 	in := s.indexed(Input{})
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		switch t.Status {
 		case Claimed:
 			return false

@@ -65,7 +65,7 @@ func (s *State) IntegrationBranch() string { return s.Text("integration_branch")
 func (t *Task) backwards() iter.Seq[*HistoryEntry] {
 	return func(yield func(*HistoryEntry) bool) {
 		for i := len(t.History) - 1; i >= 0; i-- {
-			if h := t.History[i]; h != nil && !yield(h) {
+			if !yield(t.History[i]) {
 				return
 			}
 		}
@@ -200,7 +200,7 @@ func (t *Task) handoffsSinceClaim() int {
 // addAttempt appends to attempts and keeps the newest ten.
 func (t *Task) addAttempt(a *Attempt) {
 	a.Seq = 1
-	for old := range present(t.Attempts) {
+	for _, old := range t.Attempts {
 		a.Seq = max(a.Seq, old.Seq+1)
 	}
 	t.Attempts = append(t.Attempts, a)
@@ -219,8 +219,8 @@ func (s *State) statusOf(id string, in Input) (Status, bool) {
 
 // indexed is the input for looking at many tasks.
 func (s *State) indexed(in Input) Input {
-	in.index = make(map[string]*Task, len(s.Tasks))
-	for t := range s.each() {
+	in.index = make(map[string]*Task, s.TaskCount())
+	for t := range s.Tasks() {
 		if in.index[t.ID] == nil {
 			in.index[t.ID] = t
 		}
@@ -242,7 +242,7 @@ func (s *State) waitsFor(t *Task, in Input) []string {
 	if !t.AfterPlan || len(waits) > 0 {
 		return waits
 	}
-	for o := range s.each() {
+	for o := range s.Tasks() {
 		if o != t && t.Plan != "" && o.Plan == t.Plan && !o.Status.Terminal() {
 			waits = append(waits, fmt.Sprintf("%s (%s)", o.ID, o.Status))
 		}
@@ -253,7 +253,7 @@ func (s *State) waitsFor(t *Task, in Input) []string {
 // holds names the task that keeps the agent from claiming another, or "". entry is its
 // registration, or nil.
 func (s *State) holds(agent string, entry *Agent, except string) string {
-	for t := range s.each() {
+	for t := range s.Tasks() {
 		if t.Status == Claimed && t.AssignedTo == agent && t.ID != except {
 			return t.ID
 		}

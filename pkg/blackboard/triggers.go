@@ -64,7 +64,7 @@ func (s *State) Triggers(f TriggerFacts, now time.Time) []Trigger {
 	add("SYSTEM_AMBIGUITY", unclear, unclear)
 	if !f.HumanReview && s.planning("", ProcessFacts{}, now) == "" {
 		var ids []string
-		for t := range s.each() {
+		for t := range s.Tasks() {
 			if t.Status == Draft {
 				ids = append(ids, t.ID)
 			}
@@ -92,7 +92,7 @@ var taskTriggers = []struct {
 	{"BLOCKED_TASKS", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind != "replan" },
 		func(s *State, t *Task) []string {
 			p := []string{t.BlockedKind, t.BlockedReason, string(t.timeOf("blocked"))}
-			for q := range present(s.Questions) {
+			for _, q := range s.Questions {
 				if q.Task == t.ID && q.Answer != "" {
 					p = append(p, q.ID, q.Answer)
 				}
@@ -109,7 +109,7 @@ var taskTriggers = []struct {
 
 // byPriority lists the tasks by priority, then age.
 func (s *State) byPriority() []*Task {
-	list := slices.Collect(s.each())
+	list := slices.Collect(s.Tasks())
 	slices.SortStableFunc(list, func(a, b *Task) int {
 		at, _ := a.Created.At()
 		bt, _ := b.Created.At()
@@ -120,7 +120,7 @@ func (s *State) byPriority() []*Task {
 
 func (s *State) immediateDiscoveries() []string {
 	var ids []string
-	for d := range present(s.Discovered) {
+	for _, d := range s.Discovered {
 		if d.Urgency == "immediate" && d.ConvertedToTask == "" && d.Deferred == nil {
 			ids = append(ids, d.ID)
 		}
@@ -132,12 +132,12 @@ func (s *State) immediateDiscoveries() []string {
 // that no planner run has seen.
 func (s *State) unseenNotes() []string {
 	var ids []string
-	for n := range present(s.HumanNotes) {
+	for _, n := range s.HumanNotes {
 		if n.unseen() {
 			ids = append(ids, n.ID)
 		}
 	}
-	for q := range present(s.Questions) {
+	for _, q := range s.Questions {
 		if q.Status == "answered" && (q.Task == "" || isPlanner(q.Agent)) {
 			ids = append(ids, q.ID)
 		}
@@ -162,7 +162,7 @@ func (s *State) lastPlanning() time.Time {
 func (s *State) newSpecChanges() []string {
 	last := s.lastPlanning()
 	var ids []string
-	for c := range present(s.SpecChanges) {
+	for _, c := range s.SpecChanges {
 		if at, ok := c.Timestamp.At(); ok && at.After(last) {
 			ids = append(ids, c.ID())
 		}
@@ -173,7 +173,7 @@ func (s *State) newSpecChanges() []string {
 // Ambiguities are the reports that rules are unclear which no person has written a note after: `liza note` answers them.
 func (s *State) Ambiguities() []*Anomaly {
 	var answered time.Time
-	for n := range present(s.HumanNotes) {
+	for _, n := range s.HumanNotes {
 		if at, ok := n.Timestamp.At(); ok && at.After(answered) {
 			answered = at
 		}
@@ -184,7 +184,7 @@ func (s *State) Ambiguities() []*Anomaly {
 		}
 	}
 	var open []*Anomaly
-	for a := range present(s.Anomalies) {
+	for _, a := range s.Anomalies {
 		if at, ok := a.Timestamp.At(); a.Type == "system_ambiguity" && ok && at.After(answered) {
 			open = append(open, a)
 		}

@@ -100,9 +100,6 @@ func window(s *blackboard.State) []observed {
 	var in []observed
 	seen := s.AcknowledgedAnomalies()
 	for i, a := range s.Anomalies {
-		if a == nil {
-			continue
-		}
 		if at, ok := a.Timestamp.At(); !ok || !at.Before(started) {
 			in = append(in, observed{a, i >= seen})
 		}

@@ -21,7 +21,7 @@ var keys = []string{"error_pattern", "spec_ref", "root_cause", "what", "assumpti
 // oddState is a state as nobody should write it.
 func oddState(r *rand.Rand) *blackboard.State {
 	pick := func(n int) int { return r.IntN(n) }
-	s := &blackboard.State{Tasks: []*blackboard.Task{nil, {ID: "task-1", SpecRef: "specs/a|b.md", Files: blackboard.List{"a.go"}}}}
+	s := (&blackboard.State{}).With([]*blackboard.Task{{ID: "task-1", SpecRef: "specs/a|b.md", Files: blackboard.List{"a.go"}}}...)
 	if pick(4) > 0 {
 		s.Goal = &blackboard.Goal{SpecRef: []string{"", "specs/vision.md", "#"}[pick(3)]}
 		s.Sprint = &blackboard.Sprint{}
@@ -31,11 +31,10 @@ func oddState(r *rand.Rand) *blackboard.State {
 	}
 	if pick(2) > 0 {
 		s.CircuitBreaker = &blackboard.CircuitBreaker{Status: []string{"", "OK", "TRIGGERED", "odd"}[pick(4)], Watermark: []string{"", "anom-2", "anom-99", "x"}[pick(4)],
-			LastCheck: []blackboard.Time{"", "x", blackboard.TimeOf(start)}[pick(3)], History: []*blackboard.BreakerRecord{nil, {Result: "TRIGGERED"}}}
+			LastCheck: []blackboard.Time{"", "x", blackboard.TimeOf(start)}[pick(3)], History: []*blackboard.BreakerRecord{{Result: "TRIGGERED"}}}
 	}
 	for n := range pick(30) {
 		if pick(10) == 0 {
-			s.Anomalies = append(s.Anomalies, nil)
 			continue
 		}
 		a := &blackboard.Anomaly{ID: []string{"", "anom-2", fmt.Sprintf("anom-%d", n)}[pick(3)], Task: []string{"", "task-1", fmt.Sprintf("task-%d", pick(4))}[pick(3)],

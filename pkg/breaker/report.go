@@ -92,8 +92,8 @@ func affected(s *blackboard.State, m Match) (specs, files []string) {
 		}
 	}
 	ids := m.Tasks()
-	for _, t := range s.Tasks {
-		if t != nil && slices.Contains(ids, t.ID) {
+	for t := range s.Tasks() {
+		if slices.Contains(ids, t.ID) {
 			add(&specs, t.SpecRef)
 			add(&files, t.Files...)
 		}

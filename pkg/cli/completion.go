@@ -174,7 +174,7 @@ func (e *Env) idsOf(ctx context.Context, of func(*blackboard.State) []string) []
 
 func taskIDs(s *blackboard.State) []string {
 	var ids []string
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		if t != nil {
 			ids = append(ids, t.ID)
 		}
@@ -185,7 +185,7 @@ func taskIDs(s *blackboard.State) []string {
 func openQuestions(s *blackboard.State) []string {
 	var ids []string
 	for _, q := range s.Questions {
-		if q != nil && q.Status == "open" {
+		if q.Status == "open" {
 			ids = append(ids, q.ID)
 		}
 	}

@@ -82,7 +82,7 @@ func notifyFailed(ctx context.Context, d *verb.Desk, host string, cause error) {
 	// The end of the program is not a reason to forget it.
 	err := d.Update(context.WithoutCancel(ctx), "notify", func(s *blackboard.State, _ blackboard.Actor) error {
 		for _, a := range s.Anomalies {
-			if a == nil || a.Type != "notify_failed" || a.Details["host"] != host {
+			if a.Type != "notify_failed" || a.Details["host"] != host {
 				continue
 			}
 			if at, ok := a.Timestamp.At(); ok && d.Now().Sub(at) < time.Hour {

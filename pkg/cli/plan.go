@@ -103,8 +103,8 @@ func planResult(s *blackboard.State, id string) map[string]any {
 	}
 	result := map[string]any{"plan": dashboard.Plain(s.Plan(id))}
 	tasks := []any{}
-	for _, t := range s.Tasks {
-		if t != nil && t.Plan == id {
+	for t := range s.Tasks() {
+		if t.Plan == id {
 			tasks = append(tasks, map[string]any{"id": t.ID, "title": t.TitleText(), "status": t.Status})
 		}
 	}

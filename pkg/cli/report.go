@@ -100,7 +100,8 @@ func (e *Env) archivedReport(d *verb.Desk, s *blackboard.State, sprint string) (
 		return s, f, err
 	}
 	was := s.Clone()
-	was.Sprint, was.Usage, was.Tasks, was.Agents = x.Sprint, x.Usage, x.Tasks, nil
+	was.Sprint, was.Usage, was.Agents = x.Sprint, x.Usage, nil
+	was.SetTasks(x.Tasks, nil)
 	if x.Goal != nil {
 		was.Goal = x.Goal
 	} else if x.Sprint != nil && (s.Goal == nil || s.Goal.ID != x.Sprint.GoalRef) {

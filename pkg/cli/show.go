@@ -98,7 +98,7 @@ func (o *showOptions) fetch(d *verb.Desk, s *blackboard.State, id string) (sprin
 	if err != nil {
 		return "", err
 	}
-	s.Tasks = append(s.Tasks, t)
+	s.AddTasks(t)
 	return sprint, nil
 }
 

@@ -221,7 +221,7 @@ func (o *observer) look(before, st *blackboard.State, s *sprint) {
 		}
 	}
 	coding, reviewing := 0, 0
-	for _, t := range st.Tasks {
+	for t := range st.Tasks() {
 		if t.Status == blackboard.Claimed {
 			coding++
 		}
@@ -237,7 +237,7 @@ func (o *observer) look(before, st *blackboard.State, s *sprint) {
 	if st.Revision < before.Revision {
 		o.wrong = append(o.wrong, fmt.Sprintf("revision %d came after %d", st.Revision, before.Revision))
 	}
-	for _, was := range before.Tasks {
+	for was := range before.Tasks() {
 		if t := st.Task(was.ID); t == nil || was.Status.Terminal() && t.Status != was.Status || t.ClaimSeq < was.ClaimSeq || len(t.History) < len(was.History) {
 			o.wrong = append(o.wrong, fmt.Sprintf("revision %d: %s went back", st.Revision, was.ID))
 		}

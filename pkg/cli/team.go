@@ -250,7 +250,7 @@ func (c *crew) summary(ctx context.Context, began time.Time) ran {
 	}
 	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
 	r.Built = c.desk.Built(ctx, s)
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		r.Counts[string(t.Status)]++
 	}
 	return r

@@ -23,7 +23,7 @@ func Build(s *blackboard.State, f Facts) View {
 	}
 	v.Goal, v.Sprint = b.goal(), b.sprint()
 	v.Completed = v.Goal.Status == blackboard.Completed
-	for _, t := range b.s.Tasks {
+	for t := range b.s.Tasks() {
 		if t != nil {
 			v.Tasks = append(v.Tasks, b.task(t))
 		}
@@ -169,8 +169,8 @@ func (b builder) waitsFor(t *blackboard.Task) []string {
 	if len(list) > 0 || !t.AfterPlan || t.Plan == "" {
 		return list
 	}
-	for _, o := range b.s.Tasks {
-		if o != nil && o != t && o.Plan == t.Plan && !o.Status.Terminal() {
+	for o := range b.s.Tasks() {
+		if o != t && o.Plan == t.Plan && !o.Status.Terminal() {
 			list = append(list, fmt.Sprintf("%s (%s)", o.ID, o.Status))
 		}
 	}

@@ -48,7 +48,7 @@ func TestTheCommandForABlockedTaskFitsTheCause(t *testing.T) {
 
 func TestQuestionsOfAnOldStateStandOnTheTask(t *testing.T) {
 	t.Parallel()
-	s := &blackboard.State{Tasks: []*blackboard.Task{{ID: "t", Status: blackboard.Blocked, BlockedReason: "why", BlockedQuestions: blackboard.List{"What now?"}}}}
+	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Blocked, BlockedReason: "why", BlockedQuestions: blackboard.List{"What now?"}})
 	v := Build(s, Facts{Now: now})
 	if len(v.Waiting) != 1 || len(v.Waiting[0].Questions) != 1 || v.Waiting[0].Questions[0].Text != "What now?" || v.Waiting[0].Next != `liza unblock t --reason "TEXT"` {
 		t.Errorf("%+v", v.Waiting)
@@ -57,7 +57,7 @@ func TestQuestionsOfAnOldStateStandOnTheTask(t *testing.T) {
 
 func TestReviewModeAndHumanReviewMakePeopleDecide(t *testing.T) {
 	t.Parallel()
-	s := &blackboard.State{Tasks: []*blackboard.Task{{ID: "a", Status: blackboard.ReadyForReview}, {ID: "b", Status: blackboard.Draft}, {ID: "c", Status: blackboard.Draft}}}
+	s := (&blackboard.State{}).With([]*blackboard.Task{{ID: "a", Status: blackboard.ReadyForReview}, {ID: "b", Status: blackboard.Draft}, {ID: "c", Status: blackboard.Draft}}...)
 	if v := Build(s, Facts{Now: now}); len(v.Waiting) != 0 {
 		t.Errorf("%+v", v.Waiting)
 	}
@@ -104,10 +104,10 @@ func TestRowsSayWhoHowOldAndWhy(t *testing.T) {
 
 func TestArchivedAndPlanDependenciesAreUnderstood(t *testing.T) {
 	t.Parallel()
-	s := &blackboard.State{Tasks: []*blackboard.Task{
+	s := (&blackboard.State{}).With([]*blackboard.Task{
 		{ID: "a", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"old"}, Plan: "p"},
 		{ID: "b", Status: blackboard.Unclaimed, AfterPlan: true, Plan: "p"},
-	}}
+	}...)
 	s.UseArchive(shelf{"old": {Status: blackboard.Merged}})
 	v := Build(s, Facts{Now: now})
 	if len(v.Tasks[0].WaitsFor) != 0 || !slices.Equal(v.Tasks[1].WaitsFor, []string{"a (UNCLAIMED)"}) {

@@ -24,27 +24,11 @@ func cents(n blackboard.Amount, runs, unknown int) *blackboard.Usage {
 // busy is a sprint in which nearly everything happens that a person may have to see.
 func busy() *blackboard.State {
 	full := 100
-	return &blackboard.State{
+	return (&blackboard.State{
 		Version: "1", Revision: 42,
 		Goal:   &blackboard.Goal{ID: "goal-1", Description: "Provide a greeting CLI with tests\nand a manual", SpecRef: "specs/vision.md", Status: blackboard.InProgress, PlanID: "plan-2"},
 		Sprint: &blackboard.Sprint{ID: "sprint-1", Status: blackboard.InProgress, Timeline: &blackboard.Timeline{Started: ago(62)}, Metrics: &blackboard.Metrics{ReviewVerdictCount: 5, ReviewVerdictApprovalRatePercent: &full}},
 		Usage:  cents(123, 9, 2),
-		Tasks: []*blackboard.Task{
-			{ID: "task-1", Title: "Greet the world", Status: blackboard.Merged, AssignedTo: "coder-1", Iteration: 1, Usage: cents(12, 2, 0), History: history(30, "merged", "system"), Plan: "plan-1"},
-			{ID: "task-2", Title: "Parse --name", Status: blackboard.Claimed, AssignedTo: "coder-1", Iteration: 2, Usage: cents(40, 3, 1), History: history(5, "claimed", "coder-1"), DependsOn: blackboard.List{"task-1"}},
-			{ID: "task-3", Title: "名前のファイルを読む、一行に一つの名前、空の行は飛ばす、とても長い題名です", Status: blackboard.ReadyForReview, AssignedTo: "coder-2", ReviewingBy: "code-reviewer-1", ReviewingGeneration: "g-3",
-				ReviewLeaseExpires: ago(-20), Iteration: 1, Usage: cents(0, 2, 2), History: history(2, "ready_for_review", "coder-2"), DependsOn: blackboard.List{"task-1"}},
-			{ID: "task-4", Title: "Greet in many languages", Status: blackboard.Blocked, AssignedTo: "coder-2", Iteration: 1, BlockedKind: "question", BlockedReason: "the spec names no languages",
-				BlockedQuestions: blackboard.List{"Which languages?"}, History: history(12, "blocked", "coder-2")},
-			{ID: "task-5", Title: "Cache greetings", Status: blackboard.Blocked, BlockedKind: "halt", BlockedReason: "cost limit reached: 1012 of 1000", Halt: &blackboard.Halt{Kind: "cost", Value: 1012, Limit: 1000}, Usage: cents(1012, 7, 0),
-				History: history(50, "blocked", "system")},
-			{ID: "task-6", Title: "Write the manual", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"task-2", "task-3", "gone"}, History: history(60, "finalized", "planner-1")},
-			{ID: "task-7", Title: "Version flag", Status: blackboard.Approved, AssignedTo: "coder-1", ApprovedBy: "code-reviewer-1", Iteration: 1, MergeApproval: &blackboard.MergeApproval{Required: true}, History: history(1, "approved", "code-reviewer-1")},
-			{ID: "task-8", Title: "Colours", Status: blackboard.Unclaimed, Hold: &blackboard.Hold{By: "ada", Reason: "design first"}, History: history(3, "held", "human")},
-			{ID: "task-9", Title: "Old parser", Status: blackboard.Superseded, SupersededBy: blackboard.List{"task-2"}, History: history(40, "superseded", "planner-1")},
-			{ID: "task-10", Title: "Exit codes", Status: blackboard.IntegrationFailed, AssignedTo: "coder-1", Iteration: 1, DependsOn: blackboard.List{"task-2"},
-				History: []*blackboard.HistoryEntry{{Time: ago(4), Event: "integration_failed", Agent: "system", Reason: "merge conflict", Files: blackboard.List{"hello/cli.py"}}}},
-		},
 		Agents: map[string]*blackboard.Agent{
 			"planner-1":       {Role: blackboard.RolePlanner, Status: blackboard.AgentWaiting, LeaseExpires: ago(-25), Heartbeat: ago(0), CLI: "claude", WaitingFor: "no reason to plan"},
 			"coder-1":         {Role: blackboard.RoleCoder, Status: blackboard.AgentWorking, CurrentTask: "task-2", LeaseExpires: ago(-28), Heartbeat: ago(0), CLI: "claude"},
@@ -64,7 +48,22 @@ func busy() *blackboard.State {
 		Discovered: []*blackboard.Discovery{{ID: "disc-1", By: "coder-1", During: "task-2", Description: "retry helper swallows errors", Severity: "high"}},
 		Programs:   map[string]*blackboard.Program{"codex": {PausedUntil: ago(-5), Reason: "usage limit"}, "old": {PausedUntil: ago(5)}},
 		Planner:    &blackboard.Planner{Triggers: map[string]*blackboard.TriggerRecord{}},
-	}
+	}).With([]*blackboard.Task{
+		{ID: "task-1", Title: "Greet the world", Status: blackboard.Merged, AssignedTo: "coder-1", Iteration: 1, Usage: cents(12, 2, 0), History: history(30, "merged", "system"), Plan: "plan-1"},
+		{ID: "task-2", Title: "Parse --name", Status: blackboard.Claimed, AssignedTo: "coder-1", Iteration: 2, Usage: cents(40, 3, 1), History: history(5, "claimed", "coder-1"), DependsOn: blackboard.List{"task-1"}},
+		{ID: "task-3", Title: "名前のファイルを読む、一行に一つの名前、空の行は飛ばす、とても長い題名です", Status: blackboard.ReadyForReview, AssignedTo: "coder-2", ReviewingBy: "code-reviewer-1", ReviewingGeneration: "g-3",
+			ReviewLeaseExpires: ago(-20), Iteration: 1, Usage: cents(0, 2, 2), History: history(2, "ready_for_review", "coder-2"), DependsOn: blackboard.List{"task-1"}},
+		{ID: "task-4", Title: "Greet in many languages", Status: blackboard.Blocked, AssignedTo: "coder-2", Iteration: 1, BlockedKind: "question", BlockedReason: "the spec names no languages",
+			BlockedQuestions: blackboard.List{"Which languages?"}, History: history(12, "blocked", "coder-2")},
+		{ID: "task-5", Title: "Cache greetings", Status: blackboard.Blocked, BlockedKind: "halt", BlockedReason: "cost limit reached: 1012 of 1000", Halt: &blackboard.Halt{Kind: "cost", Value: 1012, Limit: 1000}, Usage: cents(1012, 7, 0),
+			History: history(50, "blocked", "system")},
+		{ID: "task-6", Title: "Write the manual", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"task-2", "task-3", "gone"}, History: history(60, "finalized", "planner-1")},
+		{ID: "task-7", Title: "Version flag", Status: blackboard.Approved, AssignedTo: "coder-1", ApprovedBy: "code-reviewer-1", Iteration: 1, MergeApproval: &blackboard.MergeApproval{Required: true}, History: history(1, "approved", "code-reviewer-1")},
+		{ID: "task-8", Title: "Colours", Status: blackboard.Unclaimed, Hold: &blackboard.Hold{By: "ada", Reason: "design first"}, History: history(3, "held", "human")},
+		{ID: "task-9", Title: "Old parser", Status: blackboard.Superseded, SupersededBy: blackboard.List{"task-2"}, History: history(40, "superseded", "planner-1")},
+		{ID: "task-10", Title: "Exit codes", Status: blackboard.IntegrationFailed, AssignedTo: "coder-1", Iteration: 1, DependsOn: blackboard.List{"task-2"},
+			History: []*blackboard.HistoryEntry{{Time: ago(4), Event: "integration_failed", Agent: "system", Reason: "merge conflict", Files: blackboard.List{"hello/cli.py"}}}},
+	}...)
 }
 
 // crowd is a sprint of many tasks.
@@ -78,7 +77,7 @@ func crowd(n int) *blackboard.State {
 		case i%100 == 50:
 			t.Status = blackboard.Claimed
 		}
-		s.Tasks = append(s.Tasks, t)
+		s.AddTasks(t)
 	}
 	return s
 }

@@ -36,10 +36,7 @@ type graph struct {
 func newGraph(s *blackboard.State) *graph {
 	g := &graph{index: map[string]int{}}
 	if s != nil {
-		for _, t := range s.Tasks {
-			if t == nil {
-				continue
-			}
+		for t := range s.Tasks() {
 			if _, twice := g.index[t.ID]; !twice {
 				g.index[t.ID] = len(g.tasks)
 				g.tasks = append(g.tasks, t)

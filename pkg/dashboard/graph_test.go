@@ -25,13 +25,13 @@ func TestTheGraphIsDrawnAsRecorded(t *testing.T) {
 func TestEachTaskStandsInTheGraphOnce(t *testing.T) {
 	t.Parallel()
 	s := crowd(300)
-	for i, task := range s.Tasks { // a dense graph
+	for i, task := range s.TaskList() { // a dense graph
 		for d := 1; d <= 5 && i-d*d >= 0; d++ {
-			task.DependsOn = append(task.DependsOn, s.Tasks[i-d*d].ID)
+			task.DependsOn = append(task.DependsOn, s.TaskAt(i-d*d).ID)
 		}
 	}
 	text := Graph(s, "text")
-	for _, task := range s.Tasks {
+	for task := range s.Tasks() {
 		if n := strings.Count(text, " "+task.ID+" "+string(task.Status)); n != 1 {
 			t.Errorf("%s stands there %d times", task.ID, n)
 		}
@@ -40,10 +40,10 @@ func TestEachTaskStandsInTheGraphOnce(t *testing.T) {
 
 func TestACycleIsShownNotFollowed(t *testing.T) {
 	t.Parallel()
-	s := &blackboard.State{Tasks: []*blackboard.Task{
+	s := (&blackboard.State{}).With([]*blackboard.Task{
 		{ID: "a", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"b"}}, {ID: "b", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"a"}},
 		{ID: "c", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"a"}}, {ID: "d", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"d", "x"}},
-	}}
+	}...)
 	wants(t, Graph(s, "text"), "○ a UNCLAIMED   [after b] (dependency cycle)", "○ b UNCLAIMED   [after a] (dependency cycle)", "○ c UNCLAIMED   [after a] (dependency cycle)", "x (not on the board)")
 	wants(t, Graph(s, "mermaid"), "t0 --> t1", "t1 --> t0")
 	wants(t, Graph(s, "svg"), ">a</text>", ">b</text>", ">c</text>", ">d</text>")
@@ -53,10 +53,10 @@ func TestACycleIsShownNotFollowed(t *testing.T) {
 func TestThePictureIsSound(t *testing.T) {
 	t.Parallel()
 	s := crowd(300)
-	for i, task := range s.Tasks {
+	for i, task := range s.TaskList() {
 		task.Title = "a <b> & \"c\" ]]> \x00 \x1b[31m"
 		for d := 1; d <= 5 && i-d*d >= 0; d++ {
-			task.DependsOn = append(task.DependsOn, s.Tasks[i-d*d].ID)
+			task.DependsOn = append(task.DependsOn, s.TaskAt(i-d*d).ID)
 		}
 	}
 	x := xml.NewDecoder(strings.NewReader(Graph(s, "svg")))
@@ -80,7 +80,7 @@ func TestThePictureIsSound(t *testing.T) {
 
 func TestTitlesCannotBreakAGraph(t *testing.T) {
 	t.Parallel()
-	s := &blackboard.State{Tasks: []*blackboard.Task{{ID: "a", Status: blackboard.Merged, Title: `"]; evil --> <b> & \ #`}}}
+	s := (&blackboard.State{}).With(&blackboard.Task{ID: "a", Status: blackboard.Merged, Title: `"]; evil --> <b> & \ #`})
 	wants(t, Graph(s, "mermaid"), `t0["a: #quot;]; evil --#gt; #lt;b#gt; #amp; \ #35;<br/>MERGED"]:::merged`)
 	wants(t, Graph(s, "svg"), `>a</text>`, `&#34;]; evil --&gt; &lt;b&gt; &amp; \ #`)
 	wants(t, Graph(s, "dot"), `label="a\n\"]; evil --> <b> & \\ #\nMERGED"`)

@@ -117,7 +117,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	}
 	r.Counts = b.counts(rows)
 	for _, a := range s.Anomalies {
-		if a != nil && since(s, a.Timestamp) {
+		if since(s, a.Timestamp) {
 			r.Anomalies = append(r.Anomalies, ReportAnomaly{ID: a.ID, At: a.Timestamp, Type: a.Type, Task: a.Task, Reporter: a.Reporter, Details: valueText(reflect.ValueOf(a.Details))})
 		}
 	}
@@ -171,7 +171,7 @@ func outcome(t *blackboard.Task, row Task) string {
 
 func rejectionsOf(s *blackboard.State, t *blackboard.Task) (list []ReportRejection) {
 	for _, h := range t.History {
-		if h != nil && h.Event == "rejected" && since(s, h.Time) {
+		if h.Event == "rejected" && since(s, h.Time) {
 			list = append(list, ReportRejection{Task: t.ID, At: h.Time, By: h.Agent, Commit: h.Commit, Reason: h.Reason})
 		}
 	}

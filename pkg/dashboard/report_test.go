@@ -28,7 +28,7 @@ func finished(id string) *blackboard.Task {
 }
 
 func reportOf(s *blackboard.State, more ...*blackboard.Task) Report {
-	f := ReportFacts{Facts: facts(), Tasks: append(more, s.Tasks...), Journal: []blackboard.Entry{{Action: "run_failed"}, {Action: "claimed"}}}
+	f := ReportFacts{Facts: facts(), Tasks: append(more, s.TaskList()...), Journal: []blackboard.Entry{{Action: "run_failed"}, {Action: "claimed"}}}
 	return BuildReport(s, f)
 }
 
@@ -67,8 +67,8 @@ func TestReportsInEveryFormatSayTheSameAndEscapeEverything(t *testing.T) {
 	t.Parallel()
 	s := busy()
 	evil := "<script>alert(1)</script> | `x` [a](http://b) \x1b[31m"
-	s.Goal.Description, s.Tasks[0].Title = evil, evil
-	s.Tasks[8].RescopeReason = evil
+	s.Goal.Description, s.TaskAt(0).Title = evil, evil
+	s.TaskAt(8).RescopeReason = evil
 	s.Anomalies = []*blackboard.Anomaly{{ID: "anom-1", Timestamp: ago(1), Type: "trade_off", Reporter: evil, Details: blackboard.Settings{"what": evil}}}
 	r := reportOf(s, finished("task-0"))
 	html, err := r.HTML()

@@ -211,8 +211,8 @@ func links(s *blackboard.State, t *blackboard.Task) []string {
 		}
 	}
 	add("depends on", t.DependsOn)
-	for _, o := range s.Tasks {
-		if o != nil && o.DependsOn.Has(t.ID) {
+	for o := range s.Tasks() {
+		if o.DependsOn.Has(t.ID) {
 			add("needed by", []string{o.ID})
 		}
 	}
@@ -224,7 +224,7 @@ func links(s *blackboard.State, t *blackboard.Task) []string {
 func questions(s *blackboard.State, t *blackboard.Task) []string {
 	var list []string
 	for _, q := range s.Questions {
-		if q != nil && q.Task == t.ID {
+		if q.Task == t.ID {
 			list = append(list, fmt.Sprintf("%s (%s) %s%s", q.ID, q.Status, plain(q.Text), after(" → ", plain(q.Answer))))
 		}
 	}
@@ -260,9 +260,6 @@ func rejection(t *blackboard.Task) []string {
 func attempts(t *blackboard.Task) []string {
 	var list []string
 	for _, a := range t.Attempts {
-		if a == nil {
-			continue
-		}
 		cost := "?"
 		if a.CostCents != nil {
 			cost = a.CostCents.Dollars()
@@ -332,8 +329,8 @@ func planOf(s *blackboard.State, id string) *blackboard.Plan {
 // planTasks are the tasks that the plan lists, and those that say that they are its.
 func planTasks(s *blackboard.State, plan *blackboard.Plan) []string {
 	ids := slices.Clone([]string(plan.Tasks))
-	for _, t := range s.Tasks {
-		if t != nil && t.Plan == plan.ID && !slices.Contains(ids, t.ID) {
+	for t := range s.Tasks() {
+		if t.Plan == plan.ID && !slices.Contains(ids, t.ID) {
 			ids = append(ids, t.ID)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 func rejectedTask() *blackboard.State {
 	s := busy()
-	t := s.Tasks[1]
+	t := s.TaskAt(1)
 	n := blackboard.Amount(7)
 	t.Description, t.DoneWhen, t.AcceptanceCriteria, t.Scope = "Parse --name\n\n  with argparse", "hello --name Bob prints 'Hello, Bob!'", blackboard.List{"an empty name exits 2"}, "IN: parsing"
 	t.RejectionReason = &blackboard.Rejection{Summary: "needs 3.10", Findings: []*blackboard.Finding{{Severity: "error", File: "hello/cli.py", Line: 3, Message: "str | None", Fix: "Optional"}}, Prior: []*blackboard.Prior{{N: 1, State: "PARTIAL"}}}
@@ -62,7 +62,7 @@ func TestEveryFieldOfATaskIsShown(t *testing.T) {
 		}
 	}
 	task.ID, task.Status = "task-1", blackboard.Blocked
-	text := strings.ReplaceAll(TaskText(&blackboard.State{Tasks: []*blackboard.Task{task}}, "task-1"), "_", " ") // a kind is shown without underscores
+	text := strings.ReplaceAll(TaskText((&blackboard.State{}).With(task), "task-1"), "_", " ") // a kind is shown without underscores
 	for i := range v.NumField() {
 		f, tag := v.Field(i), strings.Split(v.Type().Field(i).Tag.Get("yaml"), ",")[0]
 		want := "value of " + v.Type().Field(i).Name
@@ -84,7 +84,7 @@ func TestEveryFieldOfATaskIsShown(t *testing.T) {
 
 func TestAnEntryAsJSONHasTheNamesOfTheFile(t *testing.T) {
 	t.Parallel()
-	data, err := json.Marshal(Plain(rejectedTask().Tasks[1]))
+	data, err := json.Marshal(Plain(rejectedTask().TaskAt(1)))
 	if err != nil {
 		t.Fatal(err)
 	}

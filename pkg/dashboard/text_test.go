@@ -67,9 +67,9 @@ func TestTheViewAsJSONIsAsRecorded(t *testing.T) {
 func TestNoLineIsWiderThanThePage(t *testing.T) {
 	t.Parallel()
 	s := busy()
-	s.Tasks[1].Title = strings.Repeat("very long ", 50)
-	s.Tasks[2].ID = strings.Repeat("i", 64)
-	s.Tasks[2].Title = strings.Repeat("👩‍👩‍👧é漢", 40)
+	s.TaskAt(1).Title = strings.Repeat("very long ", 50)
+	s.TaskAt(2).ID = strings.Repeat("i", 64)
+	s.TaskAt(2).Title = strings.Repeat("👩‍👩‍👧é漢", 40)
 	s.Goal.Description = strings.Repeat("Ziel ", 100)
 	s.Agents["coder-1"].CurrentTask = strings.Repeat("i", 64)
 	for _, width := range []int{80, 100, 133, 200} {
@@ -117,7 +117,7 @@ func TestTextFromOutsideCannotSteerTheTerminal(t *testing.T) {
 	t.Parallel()
 	evil := "a\x1b[2Jb\x07\u202ec\nd\u2028e\xff"
 	s := busy()
-	for _, task := range s.Tasks {
+	for task := range s.Tasks() {
 		task.ID, task.Title, task.Description, task.BlockedReason, task.AssignedTo = evil+task.ID, evil, evil, evil, evil
 		task.DependsOn, task.SupersededBy = blackboard.List{evil}, blackboard.List{evil}
 		for _, h := range task.History {
@@ -130,7 +130,7 @@ func TestTextFromOutsideCannotSteerTheTerminal(t *testing.T) {
 	f := facts()
 	f.Warnings = []string{evil}
 	f.Control = append(f.Control, Control{Name: evil, Reason: evil})
-	texts := []string{Text(Build(s, f), 80, false), TaskText(s, s.Tasks[3].ID), TaskText(s, evil), PlanText(s, ""), TaskText(s, "disc-1"),
+	texts := []string{Text(Build(s, f), 80, false), TaskText(s, s.TaskAt(3).ID), TaskText(s, evil), PlanText(s, ""), TaskText(s, "disc-1"),
 		LogLine(blackboard.Entry{Agent: evil, Action: evil, Task: evil, Detail: evil, Extra: map[string]any{evil: evil}})}
 	for _, format := range GraphFormats {
 		texts = append(texts, Graph(s, format))
@@ -144,13 +144,12 @@ func TestTextFromOutsideCannotSteerTheTerminal(t *testing.T) {
 
 func TestMissingSectionsNeverPanic(t *testing.T) {
 	t.Parallel()
-	odd := &blackboard.State{
-		Tasks:     []*blackboard.Task{nil, {}, {ID: "a", Status: "NEW_STATUS", History: []*blackboard.HistoryEntry{nil}, Attempts: []*blackboard.Attempt{nil}, Fixes: []*blackboard.Fix{nil}, RejectionReason: &blackboard.Rejection{Findings: []*blackboard.Finding{nil}, Prior: []*blackboard.Prior{nil}}}, {ID: "a"}},
+	odd := (&blackboard.State{
 		Agents:    map[string]*blackboard.Agent{"": {}, "coder-1": nil, "odd": {}},
-		Questions: []*blackboard.Question{nil, {Status: "open"}}, Plans: []*blackboard.Plan{nil, {ID: "p", Parent: "p"}}, Discovered: []*blackboard.Discovery{nil},
-		HumanNotes: []*blackboard.Note{nil}, Anomalies: []*blackboard.Anomaly{nil}, Facts: []*blackboard.Fact{nil}, Planner: &blackboard.Planner{}, Programs: map[string]*blackboard.Program{"x": nil},
+		Questions: []*blackboard.Question{{Status: "open"}}, Plans: []*blackboard.Plan{{ID: "p", Parent: "p"}}, Discovered: []*blackboard.Discovery{{}},
+		HumanNotes: []*blackboard.Note{{}}, Anomalies: []*blackboard.Anomaly{{}}, Facts: []*blackboard.Fact{{}}, Planner: &blackboard.Planner{}, Programs: map[string]*blackboard.Program{"x": nil},
 		Goal: &blackboard.Goal{Status: blackboard.InProgress, PlanID: "p"}, Sprint: &blackboard.Sprint{Timeline: &blackboard.Timeline{}}, CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped},
-	}
+	}).With(&blackboard.Task{}, &blackboard.Task{ID: "a", Status: "NEW_STATUS", RejectionReason: &blackboard.Rejection{}}, &blackboard.Task{ID: "a"})
 	for _, s := range []*blackboard.State{nil, {}, odd} {
 		for _, view := range append(Views, "unknown") {
 			v := Build(s, Facts{Vocabulary: view})

@@ -20,8 +20,8 @@ func (b builder) waiting() []Waiting {
 		}
 	}
 	var drafts []string
-	for _, t := range b.s.Tasks {
-		if t == nil || t.Status.Terminal() {
+	for t := range b.s.Tasks() {
+		if t.Status.Terminal() {
 			continue
 		}
 		if t.Status == blackboard.Draft {
@@ -112,7 +112,7 @@ func (b builder) questionsOf(t *blackboard.Task) []Question {
 	var list []Question
 	known := false
 	for _, q := range b.s.Questions {
-		if q == nil || q.Task != t.ID {
+		if q.Task != t.ID {
 			continue
 		}
 		known = true
@@ -227,7 +227,7 @@ func (b builder) holding(a *blackboard.Agent, live blackboard.Liveness) string {
 
 // suppressed are the kinds of true triggers that do not wake the planner any more.
 func (b builder) suppressed() []string {
-	if b.s.Planner == nil || slices.Contains(b.s.Tasks, nil) {
+	if b.s.Planner == nil {
 		return nil
 	}
 	var list []string

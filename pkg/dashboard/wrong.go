@@ -24,8 +24,8 @@ func (b builder) wrong() []string {
 	for _, s := range blackboard.Statuses {
 		statuses = append(statuses, string(s))
 	}
-	for _, t := range b.s.Tasks {
-		if t != nil && !t.Status.Known() {
+	for t := range b.s.Tasks() {
+		if !t.Status.Known() {
 			add("task "+t.ID, string(t.Status), statuses)
 		}
 	}
@@ -58,8 +58,8 @@ func (b builder) gaveUp() []GaveUp {
 // crashes tells of tasks whose last run ended by a crash. A blocked one says so itself.
 func (b builder) crashes() []string {
 	var list []string
-	for _, t := range b.s.Tasks {
-		if t == nil || t.Status.Terminal() || t.Status == blackboard.Blocked || len(t.Attempts) == 0 {
+	for t := range b.s.Tasks() {
+		if t.Status.Terminal() || t.Status == blackboard.Blocked || len(t.Attempts) == 0 {
 			continue
 		}
 		n := 0

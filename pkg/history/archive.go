@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
+	"liza/pkg/yamldoc"
 )
 
 // Archive is the folder of the tasks that have left the board, with one file for each
@@ -108,7 +110,8 @@ func (a *Archive) read(sprint, id string) ([]*blackboard.Task, error) {
 	if err := yaml.Unmarshal([]byte(text), &file); err != nil && !errors.As(err, &partly) {
 		return nil, fmt.Errorf("cannot read the archive of %s: %w", sprint, err)
 	}
-	return slices.DeleteFunc(file.Tasks, func(t *blackboard.Task) bool { return t == nil || id != "" && t.ID != id }), nil
+	yamldoc.DropEmpty(reflect.ValueOf(&file))
+	return slices.DeleteFunc(file.Tasks, func(t *blackboard.Task) bool { return id != "" && t.ID != id }), nil
 }
 
 func (a *Archive) path(sprint string) string { return filepath.Join(a.Dir, sprint+".yaml") }

@@ -170,7 +170,7 @@ type Forecast struct {
 // merged tasks.
 func ForecastOf(lines []UsageLine, s *blackboard.State) Forecast {
 	merged, open := map[string]bool{}, map[string]bool{}
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		switch {
 		case t == nil:
 		case t.Status == blackboard.Merged:

@@ -50,7 +50,7 @@ func TestAForecastNeedsAMergedTaskAndAKnownCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines, _ := ReadUsage(path)
-	s := &blackboard.State{Tasks: []*blackboard.Task{{ID: "a", Status: blackboard.Merged}, {ID: "b", Status: blackboard.Claimed}, {ID: "c", Status: blackboard.Unclaimed}, nil}}
+	s := (&blackboard.State{}).With([]*blackboard.Task{{ID: "a", Status: blackboard.Merged}, {ID: "b", Status: blackboard.Claimed}, {ID: "c", Status: blackboard.Unclaimed}}...)
 	f := ForecastOf(lines, s)
 	// 40 cents for one merged task with the planning; two are open, of which one has cost 5.
 	if f.PerTask == nil || *f.PerTask != 40 || *f.Rest != 75 || *f.Total != 120 || f.Unknown != 1 || *f.SecondsRest != 110 {

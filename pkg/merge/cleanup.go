@@ -99,8 +99,8 @@ func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 	for _, name := range branches {
 		found[name] = true
 	}
-	for _, t := range s.Tasks {
-		if t == nil || !t.Status.Terminal() || t.ClaimSeq == 0 || t.Worktree != "" {
+	for t := range s.Tasks() {
+		if !t.Status.Terminal() || t.ClaimSeq == 0 || t.Worktree != "" {
 			continue // Worktree: the removal was not decided yet
 		}
 		left := found[git.TaskBranch(t.ID)]

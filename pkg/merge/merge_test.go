@@ -83,7 +83,7 @@ func TestTwoMergersAtOnce(t *testing.T) {
 		}
 	}
 	drift := 0
-	for _, task := range p.State().Tasks {
+	for task := range p.State().Tasks() {
 		drift += task.History[len(task.History)-1].DriftCommits
 	}
 	if drift == 0 {

@@ -109,7 +109,7 @@ func (b *planBuild) freeID() string {
 			highest = max(highest, n)
 		}
 	}
-	for _, t := range b.state.Tasks {
+	for t := range b.state.Tasks() {
 		note(t.ID)
 	}
 	for _, t := range b.plan.Tasks {
@@ -197,7 +197,7 @@ func cycleAmong(tasks []*blackboard.Task) string {
 // enter creates plan record and tasks. A task is created after what it depends on, and
 // is on the board in the plan's order.
 func (b *planBuild) enter(s *blackboard.State, a blackboard.Actor, tasks []*blackboard.Task, in blackboard.Input, now time.Time) {
-	begin := len(s.Tasks)
+	begin := s.TaskCount()
 	for pending := tasks; len(pending) > 0; {
 		var rest []*blackboard.Task
 		for _, t := range pending {
@@ -215,7 +215,7 @@ func (b *planBuild) enter(s *blackboard.State, a blackboard.Actor, tasks []*blac
 	if len(b.problems) > 0 {
 		return
 	}
-	copy(s.Tasks[begin:], tasks)
+	s.SetTasks(append(s.TaskList()[:begin], tasks...), nil)
 	for _, t := range tasks {
 		b.record.Tasks = append(b.record.Tasks, t.ID)
 	}

@@ -28,8 +28,8 @@ func replanOf(s *blackboard.State, party blackboard.Party) *replan {
 		return nil
 	}
 	r := &replan{}
-	for _, t := range s.Tasks {
-		if t != nil && t.Status == blackboard.Blocked && t.BlockedKind == "replan" {
+	for t := range s.Tasks() {
+		if t.Status == blackboard.Blocked && t.BlockedKind == "replan" {
 			r.tasks = append(r.tasks, t.ID)
 			if p := s.Plan(t.Plan); p != nil && !slices.Contains(r.plans, p.ID) {
 				r.plans = append(r.plans, p.ID)
@@ -69,8 +69,8 @@ func (r *replan) replaced(s *blackboard.State) []string {
 		return nil
 	}
 	list := slices.Clone(r.tasks)
-	for _, t := range s.Tasks {
-		if t == nil || !slices.Contains(r.plans, t.Plan) || slices.Contains(list, t.ID) {
+	for t := range s.Tasks() {
+		if !slices.Contains(r.plans, t.Plan) || slices.Contains(list, t.ID) {
 			continue
 		}
 		switch t.Status {

@@ -25,7 +25,7 @@ func flood(in Input) Input {
 	}
 	in.Diff = b.String()
 	for i := range 40 {
-		in.State.Tasks = append(in.State.Tasks, &blackboard.Task{ID: fmt.Sprintf("more-%d", i), Status: blackboard.Claimed, Title: big("other", 60), AssignedTo: "coder-9", DependsOn: blackboard.List{"task-3"}})
+		in.State.AddTasks(&blackboard.Task{ID: fmt.Sprintf("more-%d", i), Status: blackboard.Claimed, Title: big("other", 60), AssignedTo: "coder-9", DependsOn: blackboard.List{"task-3"}})
 		in.State.HumanNotes = append(in.State.HumanNotes, &blackboard.Note{ID: fmt.Sprintf("n-%d", i), Message: big("note", 500), SeenBy: blackboard.List{"planner-1"}})
 	}
 	if t := in.Task; t != nil {

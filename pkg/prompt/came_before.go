@@ -15,7 +15,7 @@ import (
 func (in *Input) taskNotes() string {
 	var l lines
 	for _, n := range in.State.HumanNotes {
-		if n != nil && n.For == in.Task.ID {
+		if n.For == in.Task.ID {
 			l.add("- %s%s: %s", n.ID, after(" by ", n.By), strings.TrimSpace(n.Message))
 		}
 	}
@@ -27,7 +27,7 @@ func (in *Input) taskNotes() string {
 func (in *Input) answers() string {
 	var l lines
 	for _, q := range in.State.Questions {
-		if q != nil && q.Task == in.Task.ID && q.Answer != "" {
+		if q.Task == in.Task.ID && q.Answer != "" {
 			l.add("- %s\n  answer%s: %s", oneLine(q.Text, 500), after(" by ", q.By), strings.TrimSpace(q.Answer))
 		}
 	}
@@ -125,7 +125,7 @@ func (in *Input) priorAttempts() string {
 // rejectedFor is the reason of the rejection of that attempt's commit.
 func (in *Input) rejectedFor(a *blackboard.Attempt) string {
 	for _, h := range in.Task.History {
-		if h != nil && h.Event == "rejected" && h.Commit != "" && h.Commit == a.Commit {
+		if h.Event == "rejected" && h.Commit != "" && h.Commit == a.Commit {
 			return oneLine(h.Reason, 500)
 		}
 	}
@@ -166,7 +166,7 @@ func (in *Input) rejection() string {
 			l.add("%d. %s", f.N, fixText(f, r.Findings, told))
 		}
 		for _, f := range r.Findings {
-			if f != nil && !told[f] {
+			if !told[f] {
 				l.add("- also: %s", findingText(f))
 			}
 		}
@@ -195,7 +195,7 @@ func (in *Input) rejection() string {
 // fixText is one corrective step; the finding that it was made from gives the place.
 func fixText(f *blackboard.Fix, findings []*blackboard.Finding, told map[*blackboard.Finding]bool) string {
 	for _, x := range findings {
-		if x != nil && x.Message == f.Detail && !told[x] {
+		if x.Message == f.Detail && !told[x] {
 			told[x] = true
 			return findingText(x) + fixResult(f)
 		}

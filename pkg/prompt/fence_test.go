@@ -112,7 +112,7 @@ func TestTheSpecIsTheSectionThatTheAnchorNames(t *testing.T) {
 func TestSpecChangesAfterTheTaskWasMadeAreTold(t *testing.T) {
 	t.Parallel()
 	in := coder()
-	in.State.SpecChanges = []*blackboard.SpecChange{nil, {Timestamp: at(-5), Spec: "specs/vision.md", Change: "OLD"}, {Timestamp: in.Task.Created, Spec: "specs/vision.md", Change: "SAME SECOND"}, {Timestamp: at(15), Spec: "specs/vision.md#file", Change: "NEW"}, {Timestamp: at(15), Spec: "specs/other.md", Change: "ELSEWHERE"}}
+	in.State.SpecChanges = []*blackboard.SpecChange{{Timestamp: at(-5), Spec: "specs/vision.md", Change: "OLD"}, {Timestamp: in.Task.Created, Spec: "specs/vision.md", Change: "SAME SECOND"}, {Timestamp: at(15), Spec: "specs/vision.md#file", Change: "NEW"}, {Timestamp: at(15), Spec: "specs/other.md", Change: "ELSEWHERE"}}
 	text := build(t, in).Text
 	wants(t, text, "Changed: specs/vision.md#file: NEW", "Changed: specs/vision.md: SAME SECOND")
 	refuses(t, text, "OLD", "ELSEWHERE")

@@ -28,30 +28,29 @@ func at(minutes int) blackboard.Time {
 func small() *blackboard.State {
 	one := 1
 	cost := blackboard.Amount(12)
-	return &blackboard.State{
+	return (&blackboard.State{
 		Version: "1", Revision: 42,
 		Goal: &blackboard.Goal{ID: "goal-1", Description: "I want a greeting program with tests.", SpecRef: "specs/vision.md", Created: at(0), Status: blackboard.InProgress, PlanID: "plan-1"},
 		Plans: []*blackboard.Plan{{ID: "plan-1", Goal: "A greeting CLI in Python with tests", Request: "I want a greeting program with tests.",
 			Caller: &blackboard.Caller{Name: "ada", Role: "admin"}, Status: "running", Created: at(1), Tasks: blackboard.List{"task-1", "task-2", "task-3", "task-4", "done"}}},
-		Tasks: []*blackboard.Task{
-			{ID: "task-1", Title: "Greet the world", Description: "Print a greeting.", Status: blackboard.Merged, Created: at(1), Plan: "plan-1", Type: "feature",
-				LastOutcome: &blackboard.LastOutcome{Action: "COMPLETED", Summary: "The CLI greets the world.", At: at(9)}},
-			{ID: "task-2", Title: "Read names from a file", Description: "With --file, greet every name in the file.", Status: blackboard.Claimed, Created: at(1), Plan: "plan-1",
-				AssignedTo: "coder-2", Files: blackboard.List{"hello/names.py"}, ClaimSeq: 1, Iteration: 1},
-			{ID: "task-3", Title: "Greet by name", Description: "With --name X the CLI prints \"Hello, X!\".\nWithout it, the greeting stays as it is.", Status: blackboard.Claimed, Priority: &one,
-				Created: at(1), Type: "feature", Plan: "plan-1", SpecRef: "specs/vision.md#name", DoneWhen: "hello --name Bob prints 'Hello, Bob!' and exits 0",
-				AcceptanceCriteria: blackboard.List{"hello --name '' exits 2 and says why"}, Scope: "IN: flag parsing, greeting. OUT: localisation.", Files: blackboard.List{"hello/cli.py", "tests/**"},
-				DependsOn: blackboard.List{"task-1"}, AssignedTo: "coder-1", ClaimSeq: 1, Iteration: 1, BaseCommit: base, Worktree: ".worktrees/task-3",
-				History: []*blackboard.HistoryEntry{{Time: at(1), Event: "created", Agent: "planner-1"}, {Time: at(10), Event: "claimed", Agent: "coder-1", Iteration: 1, BaseCommit: base}}},
-			{ID: "task-4", Title: "Write the manual", Description: "Describe every flag.", Status: blackboard.Unclaimed, Created: at(1), Type: "docs", Plan: "plan-1", DependsOn: blackboard.List{"task-3"}},
-			{ID: "done", Kind: "msg", Description: "Tell the user that the greeting CLI works and how to call it.", Status: blackboard.Unclaimed, Created: at(1), Plan: "plan-1", Notify: true, AfterPlan: true,
-				Usage: &blackboard.Usage{CostCents: cost}},
-		},
 		Agents: map[string]*blackboard.Agent{"coder-1": {Role: blackboard.RoleCoder}, "coder-2": {Role: blackboard.RoleCoder}, "planner-1": {Role: blackboard.RolePlanner}},
 		Sprint: &blackboard.Sprint{ID: "sprint-1", Status: blackboard.InProgress},
 		Facts: []*blackboard.Fact{{ID: "fact-1", Content: "Tests run with python -m pytest", Status: "active", LastUsed: at(3)},
 			{ID: "fact-2", Content: "A fact that nobody approved", Status: "pending"}},
-	}
+	}).With([]*blackboard.Task{
+		{ID: "task-1", Title: "Greet the world", Description: "Print a greeting.", Status: blackboard.Merged, Created: at(1), Plan: "plan-1", Type: "feature",
+			LastOutcome: &blackboard.LastOutcome{Action: "COMPLETED", Summary: "The CLI greets the world.", At: at(9)}},
+		{ID: "task-2", Title: "Read names from a file", Description: "With --file, greet every name in the file.", Status: blackboard.Claimed, Created: at(1), Plan: "plan-1",
+			AssignedTo: "coder-2", Files: blackboard.List{"hello/names.py"}, ClaimSeq: 1, Iteration: 1},
+		{ID: "task-3", Title: "Greet by name", Description: "With --name X the CLI prints \"Hello, X!\".\nWithout it, the greeting stays as it is.", Status: blackboard.Claimed, Priority: &one,
+			Created: at(1), Type: "feature", Plan: "plan-1", SpecRef: "specs/vision.md#name", DoneWhen: "hello --name Bob prints 'Hello, Bob!' and exits 0",
+			AcceptanceCriteria: blackboard.List{"hello --name '' exits 2 and says why"}, Scope: "IN: flag parsing, greeting. OUT: localisation.", Files: blackboard.List{"hello/cli.py", "tests/**"},
+			DependsOn: blackboard.List{"task-1"}, AssignedTo: "coder-1", ClaimSeq: 1, Iteration: 1, BaseCommit: base, Worktree: ".worktrees/task-3",
+			History: []*blackboard.HistoryEntry{{Time: at(1), Event: "created", Agent: "planner-1"}, {Time: at(10), Event: "claimed", Agent: "coder-1", Iteration: 1, BaseCommit: base}}},
+		{ID: "task-4", Title: "Write the manual", Description: "Describe every flag.", Status: blackboard.Unclaimed, Created: at(1), Type: "docs", Plan: "plan-1", DependsOn: blackboard.List{"task-3"}},
+		{ID: "done", Kind: "msg", Description: "Tell the user that the greeting CLI works and how to call it.", Status: blackboard.Unclaimed, Created: at(1), Plan: "plan-1", Notify: true, AfterPlan: true,
+			Usage: &blackboard.Usage{CostCents: cost}},
+	}...)
 }
 
 const spec = "# Greeting\n\nA small CLI.\n\n## Name\n\nWith --name the greeting names the person.\nNames may hold blanks.\n\n## File\n\nLater.\n"
@@ -80,7 +79,8 @@ func planner() Input {
 
 func firstPlanning() Input {
 	in := planner()
-	in.State.Tasks, in.State.Plans, in.State.Goal.PlanID = nil, nil, ""
+	in.State.SetTasks(nil, nil)
+	in.State.Plans, in.State.Goal.PlanID = nil, ""
 	in.Triggers = []blackboard.Trigger{{Kind: "INITIAL_PLANNING", IDs: []string{"goal-1"}}}
 	return in
 }

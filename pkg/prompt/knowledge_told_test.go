@@ -12,7 +12,7 @@ import (
 func TestDiscoveriesThatAreNotDecidedAreInEveryPlannersPrompt(t *testing.T) {
 	t.Parallel()
 	in := woken()
-	in.State.Discovered = []*blackboard.Discovery{nil,
+	in.State.Discovered = []*blackboard.Discovery{
 		{ID: "disc-1", During: "task-2", Description: "WAKES", Severity: "high", Urgency: "immediate", Recommendation: "at once"},
 		{ID: "disc-2", Description: "IMMEDIATE-BEFORE", Urgency: "immediate", Recommendation: "look"},
 		{ID: "disc-3", Description: "CAN-WAIT", Severity: "medium", Urgency: "deferred"},
@@ -32,7 +32,7 @@ func TestAPlannerWokenByASpecChangeKnowsWhatChanged(t *testing.T) {
 	t.Parallel()
 	in := woken()
 	elsewhere := &blackboard.SpecChange{Timestamp: at(15), Spec: "specs/other.md#b", Change: "ELSEWHERE"}
-	in.State.SpecChanges = []*blackboard.SpecChange{nil, elsewhere, {Timestamp: at(16), Spec: "specs/third.md", Change: "NOT-YET"}}
+	in.State.SpecChanges = []*blackboard.SpecChange{elsewhere, {Timestamp: at(16), Spec: "specs/third.md", Change: "NOT-YET"}}
 	in.Triggers = append(in.Triggers, blackboard.Trigger{Kind: "SPEC_CHANGED", IDs: []string{elsewhere.ID()}})
 	text := build(t, in).Text
 	wants(t, text, "- spec changed: specs/other.md#b: ELSEWHERE")
@@ -66,7 +66,7 @@ func TestTheSuccessorsPromptHasTheHandoff(t *testing.T) {
 func TestAReplacementsPromptHasTheRootCause(t *testing.T) {
 	t.Parallel()
 	in := coder()
-	in.State.Tasks = append(in.State.Tasks, &blackboard.Task{ID: "old", Title: "One big step", Status: blackboard.Superseded, RescopeReason: "two formats in one task",
+	in.State.AddTasks(&blackboard.Task{ID: "old", Title: "One big step", Status: blackboard.Superseded, RescopeReason: "two formats in one task",
 		RootCause: "LIBFOO-HAS-NO-STREAMING", SupersededBy: blackboard.List{in.Task.ID}})
 	in.Task.Supersedes = blackboard.List{"old"}
 	wants(t, build(t, in).Text, "- replaces old One big step: two formats in one task; root cause: LIBFOO-HAS-NO-STREAMING")

@@ -35,7 +35,7 @@ func canaries(k Kind) Input {
 	s.Handoff["_planner"] = &blackboard.Handoff{Agent: "planner-1", Summary: "CANARY-planner-handoff"}
 	s.Discovered = []*blackboard.Discovery{{ID: "disc-1", Description: "CANARY-discovery-now", Urgency: "immediate"}}
 	s.Task("task-1").Description, s.Task("task-1").DoneWhen = "CANARY-replan-completed", "CANARY-foreign-criterion"
-	s.Tasks = append(s.Tasks, &blackboard.Task{ID: "said", Kind: "msg", Status: blackboard.Merged, Output: &blackboard.Output{Text: "CANARY-delivered"}},
+	s.AddTasks(&blackboard.Task{ID: "said", Kind: "msg", Status: blackboard.Merged, Output: &blackboard.Output{Text: "CANARY-delivered"}},
 		&blackboard.Task{ID: "old", Status: blackboard.Superseded, Title: "old", RescopeReason: "CANARY-replaced"},
 		&blackboard.Task{ID: "other", Status: blackboard.Unclaimed, Title: "CANARY-board-title"},
 		&blackboard.Task{ID: "busy", Status: blackboard.Claimed, Title: "busy", AssignedTo: "coder-3"})

@@ -26,7 +26,7 @@ func (in *Input) firstPlanning() bool {
 func (in *Input) news() []*blackboard.Note {
 	var list []*blackboard.Note
 	for _, n := range in.State.HumanNotes {
-		if n != nil && n.For == "" && len(n.SeenBy) == 0 {
+		if n.For == "" && len(n.SeenBy) == 0 {
 			list = append(list, n)
 		}
 	}
@@ -64,7 +64,7 @@ func (in *Input) newMessage() string {
 		l.add("- %s%s: %s", n.ID, after(" by ", n.By), strings.TrimSpace(n.Message))
 	}
 	for _, q := range in.State.Questions {
-		if q != nil && q.Task == "" && q.Status == "answered" {
+		if q.Task == "" && q.Status == "answered" {
 			l.add("- you asked: %s\n  answer%s: %s", oneLine(q.Text, 500), after(" by ", q.By), strings.TrimSpace(q.Answer))
 		}
 	}
@@ -93,8 +93,8 @@ func (in *Input) messages() string {
 			add(n.Timestamp, "- "+cmp.Or(n.By, "a person")+": "+strings.TrimSpace(n.Message))
 		}
 	}
-	for _, t := range in.State.Tasks {
-		if t != nil && t.KindOf() == "msg" && t.Status == blackboard.Merged && t.Output != nil {
+	for t := range in.State.Tasks() {
+		if t.KindOf() == "msg" && t.Status == blackboard.Merged && t.Output != nil {
 			at := blackboard.Time("")
 			if h := lastEntry(t, "merged"); h != nil {
 				at = h.Time
@@ -174,7 +174,7 @@ func (in *Input) causes() string {
 		}
 	}
 	for _, c := range in.State.SpecChanges {
-		if c != nil && in.wokenBy(c.ID()) {
+		if in.wokenBy(c.ID()) {
 			l.add("- spec changed: %s", oneLine(c.Spec+": "+c.Change, 500))
 		}
 	}
@@ -211,7 +211,7 @@ func (in *Input) causeOf(l *lines, t *blackboard.Task) {
 		l.named("  attempted", oneLine(a, 500))
 	}
 	for _, q := range in.State.Questions {
-		if q != nil && q.Task == t.ID && q.Status != "expired" {
+		if q.Task == t.ID && q.Status != "expired" {
 			l.add("  question %s (%s): %s%s", q.ID, q.Status, oneLine(q.Text, 500), after(" — answer: ", oneLine(q.Answer, 500)))
 		}
 	}
@@ -231,16 +231,13 @@ func (in *Input) board() string {
 	} else if len(taken) > 0 {
 		l.named("Taken ids", strings.Join(taken, ", ")+" (archived tasks; a new task needs another id)")
 	}
-	if len(in.State.Tasks) == 0 {
+	if in.State.TaskCount() == 0 {
 		return l.String()
 	}
 	n := map[blackboard.Status]int{}
 	over := map[blackboard.Status][]string{}
 	var open lines
-	for _, t := range in.State.Tasks {
-		if t == nil {
-			continue
-		}
+	for t := range in.State.Tasks() {
 		n[t.Status]++
 		if t.Status.Terminal() {
 			over[t.Status] = append(over[t.Status], t.ID)

@@ -40,8 +40,8 @@ func (in *Input) inChain(t *blackboard.Task) bool {
 
 func (in *Input) completed() string {
 	var l lines
-	for _, t := range in.State.Tasks {
-		if t != nil && t.Status == blackboard.Merged && in.inChain(t) {
+	for t := range in.State.Tasks() {
+		if t.Status == blackboard.Merged && in.inChain(t) {
 			l.add("- %s: %s%s", t.ID, oneLine(t.Description, 500), after(" → ", result(t, 500)))
 		}
 	}
@@ -61,8 +61,8 @@ func result(t *blackboard.Task, n int) string {
 
 func (in *Input) remaining() string {
 	var l lines
-	for _, t := range in.State.Tasks {
-		if t == nil || t.Status.Terminal() || !in.inChain(t) || in.failed(t) {
+	for t := range in.State.Tasks() {
+		if t.Status.Terminal() || !in.inChain(t) || in.failed(t) {
 			continue
 		}
 		work := ""
@@ -92,8 +92,8 @@ func (in *Input) failed(t *blackboard.Task) bool {
 
 func (in *Input) failure() string {
 	var l lines
-	for _, t := range in.State.Tasks {
-		if t == nil || !in.failed(t) {
+	for t := range in.State.Tasks() {
+		if !in.failed(t) {
 			continue
 		}
 		l.add("%s: %s", t.ID, oneLine(t.Description, 500))

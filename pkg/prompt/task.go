@@ -178,7 +178,7 @@ func (in *Input) spec() string {
 	ref := in.specPath()
 	var l lines
 	for _, c := range in.State.SpecChanges {
-		if c != nil && ref != "" && file(c.Spec) == file(ref) && in.newSpec(c) {
+		if ref != "" && file(c.Spec) == file(ref) && in.newSpec(c) {
 			l.add("Changed: %s", oneLine(c.Spec+": "+c.Change, 500))
 		}
 	}
@@ -241,8 +241,8 @@ func (in *Input) relatedTasks() string {
 			l.add("- depends on %s (%s) %s%s", d.ID, d.Status, d.TitleText(), after(": ", lastSummary(d)))
 		}
 	}
-	for _, o := range in.State.Tasks {
-		if o != nil && o.DependsOn.Has(t.ID) && !o.Status.Terminal() {
+	for o := range in.State.Tasks() {
+		if o.DependsOn.Has(t.ID) && !o.Status.Terminal() {
 			l.add("- needed by %s %s", o.ID, o.TitleText())
 		}
 	}
@@ -273,8 +273,8 @@ func after(mark, text string) string {
 // other's files.
 func (in *Input) sessionContext() string {
 	var l lines
-	for _, o := range in.State.Tasks {
-		if o == nil || o.ID == in.Task.ID {
+	for o := range in.State.Tasks() {
+		if o.ID == in.Task.ID {
 			continue
 		}
 		switch o.Status {

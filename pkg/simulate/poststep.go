@@ -321,7 +321,7 @@ func (d simulator) leaveSimulation(ctx context.Context, via simulator) (released
 	if s.Agents[id] == nil {
 		return false, nil
 	}
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		coder := t.Status == blackboard.Claimed && t.AssignedTo == id
 		reviewer := t.Status == blackboard.ReadyForReview && t.ReviewingBy == id
 		if !coder && !reviewer {

@@ -42,7 +42,7 @@ func Rehearse(ctx context.Context, desk *verb.Desk, id string, triggers blackboa
 	if r.Task = r.State.Task(id); r.Task == nil {
 		message := fmt.Sprintf("no task '%s'", id)
 		known := []string{"_planner"}
-		for _, t := range r.State.Tasks {
+		for t := range r.State.Tasks() {
 			known = append(known, t.ID)
 		}
 		if near := blackboard.Nearest(id, known); near != "" {

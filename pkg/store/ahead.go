@@ -23,21 +23,16 @@ func (op Op) goAhead(doc *yamldoc.Document, before, after *blackboard.State) err
 	if op.Ahead == nil {
 		return nil
 	}
-	if sameTasks(before.Tasks, after.Tasks) {
+	if sameTasks(before.TaskList(), after.TaskList()) {
 		return op.Ahead(nil)
 	}
 	stays := map[string]bool{}
-	for _, t := range after.Tasks {
-		if t != nil {
-			stays[t.ID] = true
-		}
+	for t := range after.Tasks() {
+		stays[t.ID] = true
 	}
 	var texts map[*blackboard.Task]string
 	var gone []Gone
-	for _, t := range before.Tasks {
-		if t == nil {
-			continue
-		}
+	for t := range before.Tasks() {
 		if stays[t.ID] {
 			continue
 		}

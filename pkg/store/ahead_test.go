@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +27,7 @@ sprint: {id: sprint-1}
 
 func leave(id string) func(*blackboard.State) error {
 	return func(s *blackboard.State) error {
-		s.Tasks = slices.DeleteFunc(slices.Clone(s.Tasks), func(t *blackboard.Task) bool { return t.ID == id })
+		s.RemoveTasks(func(t *blackboard.Task) bool { return t.ID == id })
 		return nil
 	}
 }
@@ -88,11 +87,11 @@ func TestNothingIsWrittenWhenWhatComesFirstFails(t *testing.T) {
 	if called != 1 {
 		t.Errorf("called %d times: a change that is refused, and one that changes nothing, need nothing first", called)
 	}
-	m := store.NewMemory(&blackboard.State{Tasks: []*blackboard.Task{{ID: "task-1", Status: blackboard.Merged}}})
+	m := store.NewMemory((&blackboard.State{}).With(&blackboard.Task{ID: "task-1", Status: blackboard.Merged}))
 	if err := m.Update(context.Background(), op, leave("task-1")); !errors.Is(err, full) {
 		t.Errorf("in memory: %v", err)
 	}
-	if s, err := m.View(context.Background()); err != nil || len(s.Tasks) != 1 {
+	if s, err := m.View(context.Background()); err != nil || s.TaskCount() != 1 {
 		t.Errorf("in memory the task is gone: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func boardOf(b *testing.B, tasks, bytes int) (*project, *store.File) {
 	p := newProject(b)
 	s := firstState(tasks)
 	line := "What is to be done, in words that people read: \"quoted\", and plain.\n"
-	for i, t := range s.Tasks {
+	for i, t := range s.TaskList() {
 		t.Description = strings.Repeat(line, max(1, (bytes-600)/len(line)))
 		t.Files, t.SpecRef, t.DoneWhen, t.Scope = blackboard.List{"src/a.go", "src/b.go"}, "specs/vision.md", "prints 42", "IN: one file"
 		t.Created = "2026-01-19T14:00:00Z"
@@ -84,7 +84,7 @@ func changeWarm(b *testing.B, f *store.File) time.Duration {
 	for b.Loop() {
 		i++
 		err := f.Update(b.Context(), op, func(s *blackboard.State) error {
-			t := s.Own(s.Tasks[i*7%len(s.Tasks)])
+			t := s.Task(s.TaskAt(i * 7 % s.TaskCount()).ID)
 			t.Title = fmt.Sprint("changed ", i)
 			s.Record(blackboard.Entry{Action: "note", Task: t.ID})
 			return nil

@@ -14,7 +14,6 @@ import (
 type changes struct {
 	touched map[string]bool // ids of tasks and agents, sections, and section[entry] of the others
 	edited  map[string]bool // sections in which something was changed
-	places  bool            // tasks were added, removed or moved
 	edits   []func(*yamldoc.Edit)
 	checks  []check
 }
@@ -49,7 +48,7 @@ func compare(doc *yamldoc.Document, before, after *blackboard.State) *changes {
 		b, a := sec.of(before), sec.of(after)
 		entries, split := doc.Entries(sec.key)
 		switch {
-		case sec.key == "tasks" && slices.Equal(before.Tasks, after.Tasks):
+		case sec.key == "tasks" && slices.Equal(b.Interface().([]*blackboard.Task), a.Interface().([]*blackboard.Task)):
 			// no fork has touched any
 		case sec.kind == list && (split || pieceIsEmpty(doc, sec.key)):
 			c.compareList(sec, entries, b, a)
@@ -100,7 +99,6 @@ func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, aft
 	for i, from := range origins {
 		elem := after.Index(i)
 		if from < 0 {
-			c.places = c.places || sec.key == "tasks"
 			c.touch(sec, name(idOf(elem), i))
 			c.checks = append(c.checks, check{sec: sec, pos: len(items), want: elem})
 			items = append(items, yamldoc.Item{From: -1, After: elem.Interface(), Block: sec.key == "tasks"})
@@ -127,7 +125,6 @@ func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, aft
 	for _, i := range gone {
 		c.touch(sec, name(idOf(before.Index(i)), i))
 	}
-	c.places = c.places || sec.key == "tasks" && (len(gone) > 0 || moved)
 	c.entries(sec, items, len(gone) > 0 || moved)
 }
 
@@ -162,7 +159,6 @@ func (c *changes) compareInPlace(sec section, entries []*yamldoc.Entry, before, 
 		a := after.Index(i)
 		c.touch(sec, name(idOf(a), i))
 		c.checks = append(c.checks, check{sec: sec, pos: i, want: a})
-		c.places = c.places || sec.key == "tasks"
 		added = append(added, yamldoc.Item{From: -1, After: a.Interface(), Block: sec.key == "tasks"})
 	}
 	if len(changed)+len(added) > 0 {

@@ -80,7 +80,7 @@ func writeNotes(dir string) error {
 // changes a task, so that a state tells whether it is whole.
 func numberedNote(s *blackboard.State) error {
 	id := fmt.Sprintf("note-%d", s.Revision+1)
-	s.Own(s.Tasks[s.Revision%len(s.Tasks)]).Iteration++
+	s.Task(s.TaskAt(s.Revision%s.TaskCount()).ID).Iteration++
 	return note(id, "by a process")(s)
 }
 
@@ -96,7 +96,7 @@ func (p *project) writer(t *testing.T, env ...string) *exec.Cmd {
 func consistent(t *testing.T, s *blackboard.State, last int) {
 	t.Helper()
 	iterations := 0
-	for _, task := range s.Tasks {
+	for task := range s.Tasks() {
 		iterations += task.Iteration
 	}
 	if s.Revision < last || len(s.HumanNotes) != s.Revision-1 || iterations != s.Revision-1 {

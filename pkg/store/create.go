@@ -47,7 +47,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if err != nil {
 		return fmt.Errorf("cannot create %s: %w", short(o.Path), err)
 	}
-	v := &version{doc: doc, base: state(doc), made: true}
+	v := &version{doc: doc, base: state(doc, nil), made: true}
 	for _, sec := range sections {
 		if !yamldoc.Alike(sec.of(v.base).Interface(), sec.of(first).Interface()) {
 			return fmt.Errorf("cannot create %s: the file would not say what section %s is", short(o.Path), sec.key)

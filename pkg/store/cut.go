@@ -29,10 +29,10 @@ func (f *File) cutOff(v, previous *version) error {
 		}
 	}
 	there := map[string]bool{}
-	for _, t := range v.base.Tasks {
+	for t := range v.base.Tasks() {
 		there[t.ID] = true
 	}
-	for _, t := range previous.base.Tasks {
+	for t := range previous.base.Tasks() {
 		if t.ID != "" && !there[t.ID] {
 			report("V05", "tasks", t.ID, "task %s is gone; it was there in revision %d; liza abandon and liza archive take tasks away", t.ID, previous.base.Revision)
 		}

@@ -53,7 +53,7 @@ func TestAFileThatWasCutIsNotWrittenOver(t *testing.T) {
 			if p.read(p.path()) != stump {
 				t.Error("the file was written")
 			}
-			if last, err := f.LastValid(t.Context()); err != nil || len(last.Tasks) != 3 {
+			if last, err := f.LastValid(t.Context()); err != nil || last.TaskCount() != 3 {
 				t.Errorf("the last valid state: %v", err)
 			}
 			rev, kept, err := f.Restore(t.Context(), op, 2)
@@ -66,7 +66,7 @@ func TestAFileThatWasCutIsNotWrittenOver(t *testing.T) {
 			if _, _, err := f.Restore(t.Context(), op, 2); err != nil { // once more: the stump was no snapshot
 				t.Fatal(err)
 			}
-			if s, err := f.View(t.Context()); err != nil || len(s.Tasks) != 3 || len(s.HumanNotes) != 1 {
+			if s, err := f.View(t.Context()); err != nil || s.TaskCount() != 3 || len(s.HumanNotes) != 1 {
 				t.Errorf("restored again: %v", err)
 			}
 		})

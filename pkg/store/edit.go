@@ -110,8 +110,7 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 		return done, err
 	}
 	verbs := after.Entries()
-	next = &version{doc: doc, base: state(doc)}
-	next.base.Index()
+	next = &version{doc: doc, base: state(doc, nil)}
 	if err := f.repair(before.base.Revision); err != nil {
 		return done, err
 	}

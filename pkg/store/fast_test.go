@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -140,16 +141,25 @@ func fill(v reflect.Value, rng *rand.Rand) {
 	}
 }
 
+// fillState fills every section.
+func fillState(s *blackboard.State, random *rand.Rand) {
+	for _, sec := range sections {
+		value := reflect.New(sec.typ).Elem()
+		fill(value, random)
+		sec.put(s, value)
+	}
+}
+
 // What Liza writes, it reads fast.
 func TestWhatIsWrittenIsReadFastAndExactly(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		s := new(blackboard.State)
-		fill(reflect.ValueOf(s).Elem(), rand.New(rand.NewPCG(seed, 0)))
+		fillState(s, rand.New(rand.NewPCG(seed, 0)))
 		s.Version, s.Revision = "1", 1
 		text := render(s, nil)
 		for _, piece := range bothWays(t, text) {
-			if !strings.Contains(piece, "crashes: [null") { // a time that is none, in a list
+			if !regexp.MustCompile(`crashes: \[.*null`).MatchString(piece) { // a time that is none, in a list
 				t.Errorf("this is not read fast:\n%s", piece)
 			}
 		}
@@ -165,7 +175,7 @@ func FuzzFast(f *testing.F) {
 	}
 	for seed := range uint64(4) {
 		s := new(blackboard.State)
-		fill(reflect.ValueOf(s).Elem(), rand.New(rand.NewPCG(seed, 1)))
+		fillState(s, rand.New(rand.NewPCG(seed, 1)))
 		f.Add(render(s, nil))
 	}
 	f.Add("version: 1.0\ngoal:\n  status: PLANNING\nagents:\n  coder-1:\n    role: Code Reviewer\n    task: task-1\nanomalies:\n  - task_id: task-1\n    logged_by: coder-1\n")

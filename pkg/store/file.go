@@ -244,8 +244,7 @@ func (v *version) parse(data []byte, reader *yamldoc.Reader) (err error) {
 	if v.doc, err = reader.Parse(data); err != nil {
 		return err
 	}
-	v.base = state(v.doc)
-	v.base.Index()
+	v.base = state(v.doc, nil)
 	return nil
 }
 

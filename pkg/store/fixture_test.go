@@ -100,7 +100,7 @@ func firstState(n int) *blackboard.State {
 		Config: blackboard.Settings{"lease_duration": 1800, "heartbeat_interval": 60, "integration_branch": "integration"},
 	}
 	for i := 1; i <= n; i++ {
-		s.Tasks = append(s.Tasks, task(fmt.Sprintf("task-%d", i)))
+		s.AddTasks(task(fmt.Sprintf("task-%d", i)))
 	}
 	s.Record(blackboard.Entry{Timestamp: "2026-01-19T14:00:00Z", Agent: "human", Action: "initialized", Detail: "goal-1"})
 	return s

@@ -33,21 +33,16 @@ func mixedChange(writer int) func(*blackboard.State) error {
 		mine := fmt.Sprintf("task-%d-%d", writer, turn/4)
 		switch turn % 4 {
 		case 0:
-			s.Tasks = append(s.Tasks, &blackboard.Task{ID: mine, Description: "line one\n  - id: looks like a task\nüñï", Status: blackboard.Unclaimed})
+			s.AddTasks(&blackboard.Task{ID: mine, Description: "line one\n  - id: looks like a task\nüñï", Status: blackboard.Unclaimed})
 		case 1:
 			s.Task(mine).Iteration++
-			s.Own(s.Tasks[turn%2]).Iteration++
+			s.Task(s.TaskAt(turn%2).ID).Iteration++
 		case 2:
 			t := s.Task(mine)
 			t.History = append(t.History, &blackboard.HistoryEntry{Time: "2026-01-19T15:00:00Z", Event: "claimed", Agent: me})
 		case 3:
 			if turn%8 == 3 {
-				for i, t := range s.Tasks {
-					if t.ID == mine {
-						s.Tasks = append(s.Tasks[:i:i], s.Tasks[i+1:]...)
-						break
-					}
-				}
+				s.RemoveTasks(func(t *blackboard.Task) bool { return t.ID == mine })
 			}
 			s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: fmt.Sprintf("note-%d-%d", writer, turn), Timestamp: "2026-01-19T15:00:00Z", Message: "x"})
 		}
@@ -131,14 +126,14 @@ func (p *project) readWhileWriting(t *testing.T, done <-chan struct{}) (seen int
 // sumOfChanges compares the state with what mixedChange does when it runs by itself.
 func sumOfChanges(t *testing.T, s *blackboard.State, processes, changes int) {
 	t.Helper()
-	want := &blackboard.State{Tasks: firstState(3).Tasks}
+	want := (&blackboard.State{}).With(firstState(3).TaskList()...)
 	for n := range processes {
 		change := mixedChange(n + 1)
 		for range changes {
 			must(t, change(want))
 		}
 	}
-	for _, is := range want.Tasks {
+	for is := range want.Tasks() {
 		got := s.Task(is.ID)
 		if got == nil || got.Iteration != is.Iteration || len(got.History) != len(is.History) || got.Description != is.Description {
 			t.Errorf("task %s is %+v, want %+v", is.ID, got, is)
@@ -148,8 +143,8 @@ func sumOfChanges(t *testing.T, s *blackboard.State, processes, changes int) {
 	for _, n := range s.HumanNotes {
 		notes[n.ID] = true
 	}
-	if len(s.Tasks) != len(want.Tasks) || len(notes) != len(want.HumanNotes) || len(s.HumanNotes) != len(want.HumanNotes) || len(s.Agents) != processes {
-		t.Errorf("%d tasks, %d notes, %d agents; want %d, %d, %d", len(s.Tasks), len(s.HumanNotes), len(s.Agents), len(want.Tasks), len(want.HumanNotes), processes)
+	if s.TaskCount() != want.TaskCount() || len(notes) != len(want.HumanNotes) || len(s.HumanNotes) != len(want.HumanNotes) || len(s.Agents) != processes {
+		t.Errorf("%d tasks, %d notes, %d agents; want %d, %d, %d", s.TaskCount(), len(s.HumanNotes), len(s.Agents), want.TaskCount(), len(want.HumanNotes), processes)
 	}
 	for id, a := range s.Agents {
 		if a.IterationsTotal != changes || !strings.HasPrefix(id, "coder-") {

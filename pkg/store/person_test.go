@@ -15,7 +15,7 @@ import (
 // must not be called bad.
 func known(after, _ *blackboard.State, _ map[string]bool) []blackboard.Violation {
 	var found []blackboard.Violation
-	for _, t := range after.Tasks {
+	for t := range after.Tasks() {
 		if !t.Status.Known() {
 			found = append(found, blackboard.Violation{Rule: "V06", Severity: blackboard.SeverityError, OnWrite: true, Subjects: []string{t.ID},
 				Path: "tasks[" + t.ID + "].status", Message: "task " + t.ID + ": unknown status '" + string(t.Status) + "'"})
@@ -58,7 +58,7 @@ func TestAHandEditIsTakenInWithAnEntryThatNamesWhatChanged(t *testing.T) {
 	p.edit("  - id: task-2\n", "  - id: task-2\n    title: \"by hand\" # mine\n")
 	p.edit("  lease_duration: 1800\n", "  lease_duration: 900\n")
 	must(t, f.Update(t.Context(), op, func(*blackboard.State) error { return nil }))
-	if s, err := f.View(t.Context()); err != nil || s.Revision != 2 || s.Tasks[1].Title != "by hand" {
+	if s, err := f.View(t.Context()); err != nil || s.Revision != 2 || s.TaskAt(1).Title != "by hand" {
 		t.Errorf("before the next write: %+v, %v", s, err)
 	}
 	must(t, f.Update(t.Context(), op, note("note-2", "y")))
@@ -131,13 +131,16 @@ func TestAChangeThatBreaksSomethingElseIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	f := p.create(2)
-	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error { s.Own(s.Tasks[1]).DependsOn = blackboard.List{"task-1"}; return nil }))
+	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error {
+		s.Task(s.TaskAt(1).ID).DependsOn = blackboard.List{"task-1"}
+		return nil
+	}))
 	f = p.open(checked)
-	err := f.Update(t.Context(), op, func(s *blackboard.State) error { s.Tasks = s.Tasks[1:]; return nil })
+	err := f.Update(t.Context(), op, func(s *blackboard.State) error { s.SetTasks(s.TaskList()[1:], nil); return nil })
 	if err == nil || !strings.Contains(err.Error(), ".liza/state.yaml would not be valid: line ") || !strings.Contains(err.Error(), "V22 task task-2: depends_on: no task 'task-1'") {
 		t.Errorf("removing task-1 gives %v", err)
 	}
-	if err := f.Update(t.Context(), op, func(s *blackboard.State) error { s.Own(s.Tasks[0]).Status = "ODD"; return nil }); err == nil {
+	if err := f.Update(t.Context(), op, func(s *blackboard.State) error { s.Task(s.TaskAt(0).ID).Status = "ODD"; return nil }); err == nil {
 		t.Error("an unknown status was written")
 	}
 }
@@ -431,8 +434,8 @@ config: {}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if len(i.Missing) != 1 || i.Missing[0] != "sprint" || len(i.State.Tasks) != 1 {
-		t.Errorf("missing %q, tasks %v", i.Missing, i.State.Tasks)
+	if len(i.Missing) != 1 || i.Missing[0] != "sprint" || i.State.TaskCount() != 1 {
+		t.Errorf("missing %q, tasks %v", i.Missing, i.State.TaskList())
 	}
 	if v := i.Locate([]blackboard.Violation{{Path: "agents[coder-2].role"}}); v[0].Line != 13 {
 		t.Errorf("agents[coder-2] is in line %d", v[0].Line)
@@ -444,7 +447,7 @@ config: {}
 	q.create(1)
 	q.edit("status: UNCLAIMED", "status: DRAFT")
 	i, err = q.open().Inspect(t.Context())
-	if err != nil || i.Previous == nil || i.Previous.Tasks[0].Status != blackboard.Unclaimed || i.State.Tasks[0].Status != blackboard.Unclaimed ||
+	if err != nil || i.Previous == nil || i.Previous.TaskAt(0).Status != blackboard.Unclaimed || i.State.TaskAt(0).Status != blackboard.Unclaimed ||
 		len(i.Decode) != 1 || !strings.Contains(i.Decode[0].String(), "V67 task task-1: UNCLAIMED was changed to DRAFT by hand") {
 		t.Errorf("after an edit: %+v, %v", i, err)
 	}

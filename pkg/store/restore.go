@@ -49,7 +49,7 @@ func (f *File) Whole(revision int) (tasks int, problem string, err error) {
 		return 0, "it does not parse", nil
 	}
 	if keys := missing(v.doc); len(keys) > 0 {
-		return len(v.base.Tasks), "it has no " + strings.Join(keys, ", "), nil
+		return v.base.TaskCount(), "it has no " + strings.Join(keys, ", "), nil
 	}
 	n := 0
 	if f.o.Validate != nil {
@@ -60,9 +60,9 @@ func (f *File) Whole(revision int) (tasks int, problem string, err error) {
 		}
 	}
 	if n > 0 {
-		return len(v.base.Tasks), fmt.Sprintf("it breaks %d rules", n), nil
+		return v.base.TaskCount(), fmt.Sprintf("it breaks %d rules", n), nil
 	}
-	return len(v.base.Tasks), "", nil
+	return v.base.TaskCount(), "", nil
 }
 
 // Restore puts a state that was back, as a new revision, whatever stands in the file now:
@@ -115,8 +115,7 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 	if err != nil {
 		return 0, kept, err
 	}
-	next := &version{doc: doc, base: state(doc)}
-	next.base.Index()
+	next := &version{doc: doc, base: state(doc, nil)}
 	if err := f.repair(max(rec.Revision, before.base.Revision)); err != nil {
 		return 0, kept, err
 	}

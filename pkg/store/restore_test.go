@@ -20,10 +20,10 @@ func TestEveryRecentRevisionCanBePutBack(t *testing.T) {
 	texts := map[int]string{1: p.read(p.path())}
 	for i := 2; i <= 300; i++ {
 		must(t, f.Update(t.Context(), op, func(s *blackboard.State) error {
-			task := s.Own(s.Tasks[i*7%len(s.Tasks)])
+			task := s.Task(s.TaskAt(i * 7 % s.TaskCount()).ID)
 			task.Iteration++
 			if i%50 == 0 {
-				s.Tasks = append(s.Tasks, &blackboard.Task{ID: fmt.Sprintf("new-%d", i), Status: blackboard.Draft})
+				s.AddTasks(&blackboard.Task{ID: fmt.Sprintf("new-%d", i), Status: blackboard.Draft})
 			}
 			return nil
 		}))

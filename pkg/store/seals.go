@@ -41,8 +41,8 @@ func (f *File) keyOf(rec record, s *blackboard.State) (*seal.Key, keyState, erro
 	}
 	sealedWith := rec.Key
 	if sealedWith == "" && s != nil {
-		for _, t := range s.Tasks {
-			if t != nil && t.Seal != nil && t.Seal.Verdict != blackboard.SealHistory {
+		for t := range s.Tasks() {
+			if t.Seal != nil && t.Seal.Verdict != blackboard.SealHistory {
 				sealedWith = t.Seal.Key
 				break
 			}
@@ -193,8 +193,8 @@ func (f *File) makeKey() (*seal.Key, error) {
 
 // approvalsChanged reports whether a change needs a seal.
 func approvalsChanged(before, after *blackboard.State) bool {
-	for i, t := range after.Tasks {
-		if t != nil && (i >= len(before.Tasks) || t != before.Tasks[i]) && t.Status.NeedsSeal() {
+	for i, t := range after.TaskList() {
+		if (i >= before.TaskCount() || t != before.TaskAt(i)) && t.Status.NeedsSeal() {
 			return true
 		}
 	}
@@ -205,7 +205,7 @@ func approvalsChanged(before, after *blackboard.State) bool {
 // says of the review commit now; "" for a task that changes no files.
 func (f *File) CheckSeal(t *blackboard.Task, tree string) error {
 	rec, _ := f.record()
-	k, state, err := f.keyOf(rec, &blackboard.State{Tasks: []*blackboard.Task{t}})
+	k, state, err := f.keyOf(rec, (&blackboard.State{}).With(t))
 	switch {
 	case state == sealsOff:
 		return nil

@@ -24,22 +24,39 @@ const (
 // section is a field of blackboard.State that is in the file.
 type section struct {
 	key   string
-	index int // of the field
+	field string // of the state
 	kind  kind
 	typ   reflect.Type // of the field
 	entry reflect.Type // what the entries point to
 }
 
+// model is what the file has: the fields of the state that have a key, with the list of
+// tasks, which a state lets nobody change.
+var model = modelOf(reflect.TypeFor[blackboard.State]())
+
+func modelOf(t reflect.Type) reflect.Type {
+	var fields []reflect.StructField
+	for _, f := range reflect.VisibleFields(t) {
+		if key := f.Tag.Get("yaml"); key == "tasks" {
+			f.Name, f.PkgPath = "Tasks", ""
+		}
+		if f.IsExported() && f.Tag.Get("yaml") != "-" {
+			fields = append(fields, f)
+		}
+	}
+	return reflect.StructOf(fields)
+}
+
 // sections are the sections of the state in the order of protocol 2.1.
-var sections = sectionsOf(reflect.TypeFor[blackboard.State]())
+var sections = sectionsOf(model)
 
 // schema knows what the sections and their entries may have.
-var schema = yamldoc.NewSchema(reflect.TypeFor[blackboard.State]())
+var schema = yamldoc.NewSchema(model)
 
 // fast reads them as long as they have nothing unusual. It is made when it is needed, for
 // many commands read no state.
 var fast = sync.OnceValue(func() *yamldoc.Fast {
-	return yamldoc.NewFast(reflect.TypeFor[blackboard.State](), reflect.TypeFor[blackboard.List](), reflect.TypeFor[blackboard.Rejection]())
+	return yamldoc.NewFast(model, reflect.TypeFor[blackboard.List](), reflect.TypeFor[blackboard.Rejection]())
 })
 
 func sectionsOf(t reflect.Type) []section {
@@ -47,10 +64,7 @@ func sectionsOf(t reflect.Type) []section {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if !f.IsExported() || key == "-" {
-			continue
-		}
-		s := section{key: key, index: i, typ: f.Type}
+		s := section{key: key, field: f.Name, typ: f.Type}
 		switch {
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Pointer:
 			s.kind, s.entry = list, f.Type.Elem().Elem()
@@ -82,9 +96,21 @@ func splitKeys() []string {
 	return keys
 }
 
-// of is the section's value in a state.
+// of is the section's value in a state; only that of another section than tasks can be set.
 func (s section) of(state *blackboard.State) reflect.Value {
-	return reflect.ValueOf(state).Elem().Field(s.index)
+	if s.key == "tasks" {
+		return reflect.ValueOf(state.TaskList())
+	}
+	return reflect.ValueOf(state).Elem().FieldByName(s.field)
+}
+
+// put sets the section's value in a state.
+func (s section) put(state *blackboard.State, value reflect.Value) {
+	if s.key == "tasks" {
+		state.SetTasks(value.Interface().([]*blackboard.Task), nil)
+		return
+	}
+	s.of(state).Set(value)
 }
 
 // piece is what was read from a section, or from one of its entries. It never changes.
@@ -201,20 +227,24 @@ func normalized(s section, value reflect.Value) reflect.Value {
 }
 
 // state puts together what a document says. The result shares its entries with the
-// document and must not be changed.
-func state(doc *yamldoc.Document) *blackboard.State {
+// document and must not be changed. like is the state before, or nil.
+func state(doc *yamldoc.Document, like *blackboard.State) *blackboard.State {
 	var s blackboard.State
 	for _, sec := range sections {
-		field := sec.of(&s)
 		entries, split := doc.Entries(sec.key)
+		if sec.key == "tasks" {
+			tasks := tasksOf(entries)
+			if p := pieceOf(doc, sec.key); p != nil && !split {
+				tasks, _ = p.norm.Interface().([]*blackboard.Task)
+			}
+			s.SetTasks(tasks, like)
+			continue
+		}
+		field := sec.of(&s)
 		if !split {
 			if p := pieceOf(doc, sec.key); p != nil {
 				field.Set(p.norm)
 			}
-			continue
-		}
-		if sec.key == "tasks" {
-			s.Tasks = tasksOf(entries)
 			continue
 		}
 		if sec.kind == dict {

@@ -235,13 +235,7 @@ func (f *File) validated(before *version, previous, after *blackboard.State, cha
 	if len(refused) > 0 {
 		return nil, &InvalidError{Path: f.o.Path, Violations: locate(before.doc, refused)}
 	}
-	next := &version{doc: doc, base: state(doc)}
-	if changes.places {
-		next.base.Index()
-	} else {
-		next.base.ShareIndex(before.base)
-	}
-	return next, nil
+	return &version{doc: doc, base: state(doc, before.base)}, nil
 }
 
 // newOrTouched are the violations for which a write is refused. What was broken before,

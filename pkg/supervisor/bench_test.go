@@ -198,7 +198,7 @@ func (t *team) run(chained bool) (took time.Duration, waits []time.Duration) {
 	}
 	took = time.Since(began)
 	var begun []time.Time
-	for _, task := range t.State().Tasks {
+	for task := range t.State().Tasks() {
 		if task.Status != blackboard.Merged {
 			t.TB.Fatalf("%s is %s", task.ID, task.Status)
 		}

@@ -114,7 +114,7 @@ func (s *Supervisor) look(ctx context.Context, st *blackboard.State) error {
 
 // closed says why the limits of sprint and day let nothing new start, when there is work.
 func (s *Supervisor) closed(ctx context.Context, st *blackboard.State) (waiting, error) {
-	for _, t := range st.Tasks {
+	for t := range st.Tasks() {
 		if t != nil && t.Hold == nil && s.takes(t.Status) {
 			_, w, err := s.sprintSpent(ctx, st, 0)
 			return w, err
@@ -142,7 +142,7 @@ func (s *Supervisor) onlyTask(err error) error {
 
 // applyLimits blocks claimable tasks that have reached a limit (T26, T27), without a claim.
 func (s *Supervisor) applyLimits(ctx context.Context, st *blackboard.State) (bool, error) {
-	for _, t := range st.Tasks {
+	for t := range st.Tasks() {
 		if t.Hold != nil {
 			continue
 		}

@@ -148,7 +148,7 @@ func (l *listing) readCommitted(ctx context.Context, f git.Listed) (string, bool
 // not say which ones they are about.
 func (s *Supervisor) changed(ctx context.Context, in *prompt.Input) map[string][]string {
 	files := map[string][]string{}
-	for _, t := range in.State.Tasks {
+	for t := range in.State.Tasks() {
 		if len(files) == changedLook {
 			break
 		}

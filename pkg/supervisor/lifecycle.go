@@ -144,7 +144,7 @@ func (s *Supervisor) releaseAll(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range st.Tasks {
+	for t := range st.Tasks() {
 		coder := t.Status == blackboard.Claimed && t.AssignedTo == s.ID
 		reviewer := t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID
 		if !coder && !reviewer {

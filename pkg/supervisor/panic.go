@@ -66,7 +66,7 @@ func (s *Supervisor) giveBack(ctx context.Context, failed *panicError) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range st.Tasks {
+	for t := range st.Tasks() {
 		if t.Status == blackboard.Claimed && t.AssignedTo == s.ID {
 			if _, err := s.Desk.RunFailed(ctx, t.ID, "crashed", failed.Error()); err != nil {
 				return err

@@ -53,7 +53,7 @@ func planTraces(t *testing.T, p *verbtest.Place) string {
 	for _, x := range s.Plans {
 		traces = append(traces, x.ID+" "+x.Status+" "+strings.Join(x.Tasks, " "))
 	}
-	for _, x := range s.Tasks {
+	for x := range s.Tasks() {
 		traces = append(traces, fmt.Sprintf("%s %s %s after %v by %v", x.ID, x.Status, x.Plan, x.DependsOn, x.SupersededBy))
 	}
 	entries, err := history.Journal{Path: p.Project.Journal()}.Read(history.Filter{})

@@ -132,7 +132,7 @@ func (s *Supervisor) heldBack(st *blackboard.State) time.Time {
 	if len(st.Programs) == 0 {
 		return end
 	}
-	for _, t := range st.Tasks {
+	for t := range st.Tasks() {
 		if t == nil || t.Hold != nil || !s.takes(t.Status) {
 			continue
 		}

@@ -233,7 +233,7 @@ func TestAPlannerIsAskedAgain(t *testing.T) {
 			err := j.planner()
 			sentence := fmt.Sprintf("Planning failed: could not parse planner response after %d attempts.", answers)
 			s := j.State()
-			if !errors.Is(err, supervisor.ErrGaveUp) || !strings.Contains(err.Error(), sentence) || len(j.prompts) != answers || len(s.Tasks) > 0 || s.Plans[0].Status != "failed" ||
+			if !errors.Is(err, supervisor.ErrGaveUp) || !strings.Contains(err.Error(), sentence) || len(j.prompts) != answers || s.TaskCount() > 0 || s.Plans[0].Status != "failed" ||
 				s.Plans[0].ParseAttempts != answers || s.Sprint.Status != blackboard.AtCheckpoint || s.Anomalies[0].Type != "planning_failed" {
 				t.Errorf("%v; %d runs, plan %+v, sprint %s", err, len(j.prompts), s.Plans[0], s.Sprint.Status)
 			}
@@ -282,8 +282,8 @@ func TestAStepToBeReviewedSaysWhatIsExpected(t *testing.T) {
 		if n++; n == 1 {
 			return thePlan(1, "", bad)
 		}
-		if s := j.State(); len(s.Tasks) != 0 || len(s.Plans) != 0 {
-			t.Errorf("the plan has left %d tasks and %d plans", len(s.Tasks), len(s.Plans))
+		if s := j.State(); s.TaskCount() != 0 || len(s.Plans) != 0 {
+			t.Errorf("the plan has left %d tasks and %d plans", s.TaskCount(), len(s.Plans))
 		}
 		if err := j.once(blackboard.RoleCoder, func(string) string { return done("") }); !errors.Is(err, supervisor.ErrIdle) {
 			t.Errorf("a coder has something to do: %v", err)
@@ -312,8 +312,8 @@ func TestAPlanFromTheFirstTaskToTheLastMessage(t *testing.T) {
 	j := newJobs(t)
 	j.must(j.planner(done(`,"plan":{"goal":"Count things","tasks":[{"id":"count","kind":"exec","detail":"echo 42","expect":"prints 42","review":true},{"id":"tell","kind":"msg","detail":"Counted","notify":true}]}`)))
 	s := j.State()
-	if p := s.Plans[0]; p.Goal != "Count things" || len(s.Tasks) != 2 || s.Tasks[0].ID != "count" || s.Tasks[0].Status != blackboard.Unclaimed || s.Tasks[1].ID != "tell" {
-		t.Fatalf("%+v; %d tasks", p, len(s.Tasks))
+	if p := s.Plans[0]; p.Goal != "Count things" || s.TaskCount() != 2 || s.TaskAt(0).ID != "count" || s.TaskAt(0).Status != blackboard.Unclaimed || s.TaskAt(1).ID != "tell" {
+		t.Fatalf("%+v; %d tasks", p, s.TaskCount())
 	}
 	j.coder()
 	j.reviewer(`{"status":"ok"}`)
@@ -324,7 +324,7 @@ func TestAPlanFromTheFirstTaskToTheLastMessage(t *testing.T) {
 	j.wants("count", blackboard.Merged, "42")
 	j.wants("tell", blackboard.Merged, "Counted")
 	reviews := 0
-	for _, x := range j.State().Tasks {
+	for x := range j.State().Tasks() {
 		for _, h := range x.History {
 			if h.Event == "review_claimed" {
 				reviews++

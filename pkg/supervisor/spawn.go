@@ -410,7 +410,7 @@ func (s *Supervisor) recordUsage(task string, x *run) {
 func (s *Supervisor) activity(task, dir string) time.Time {
 	var last time.Time
 	if st, err := s.Desk.View(context.Background()); err == nil {
-		for _, t := range st.Tasks {
+		for t := range st.Tasks() {
 			for _, h := range t.History {
 				if at, ok := h.Time.At(); ok && h.Agent == s.ID && at.After(last) {
 					last = at

@@ -390,7 +390,7 @@ func (s *Supervisor) releaseAbandoned(ctx context.Context) {
 			return
 		}
 	}
-	for _, t := range st.Tasks {
+	for t := range st.Tasks() {
 		if t == nil || t.Status != blackboard.Claimed {
 			continue
 		}

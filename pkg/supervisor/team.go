@@ -168,7 +168,7 @@ func (t *Team) allWait(s *blackboard.State) bool {
 	if waiting < len(t.Members) {
 		return false
 	}
-	for _, x := range s.Tasks {
+	for x := range s.Tasks() {
 		if x.Status == blackboard.Claimed || x.Status == blackboard.ReadyForReview && x.Hold == nil || x.Status == blackboard.Approved {
 			return false
 		}
@@ -178,7 +178,7 @@ func (t *Team) allWait(s *blackboard.State) bool {
 
 // waitsForPeople tells whether a person's decision would let the team go on by itself.
 func waitsForPeople(s *blackboard.State) bool {
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		if t.Hold != nil && t.Hold.By != blackboard.System || t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == "" {
 			return true
 		}

@@ -98,7 +98,7 @@ func (d examiner) childOf(id string, e *blackboard.Agent, live blackboard.Livene
 // claimsOf looks at claims, review claims and reservations.
 func (d examiner) claimsOf(s *blackboard.State, f *findings) {
 	facts, now := d.Facts(), d.Now()
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		if t == nil {
 			continue
 		}
@@ -257,7 +257,7 @@ func (d examiner) worktreesOf(ctx context.Context, s *blackboard.State, f *findi
 			f.add("worktree", SeverityWarning, name, "liza gc", "", "the branch belongs to no task")
 		}
 	}
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		if t == nil || t.Worktree == "" || t.Status.Terminal() || there[t.ID] {
 			continue
 		}

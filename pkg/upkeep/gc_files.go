@@ -39,8 +39,8 @@ func (c *collector) texts(ctx context.Context) error {
 		return err
 	}
 	open := func(name string) bool {
-		for _, t := range s.Tasks {
-			if t != nil && !t.Status.Terminal() && (name == t.ID || strings.HasPrefix(name, t.ID+".") || strings.HasPrefix(name, "integration-"+t.ID+"-")) {
+		for t := range s.Tasks() {
+			if !t.Status.Terminal() && (name == t.ID || strings.HasPrefix(name, t.ID+".") || strings.HasPrefix(name, "integration-"+t.ID+"-")) {
 				return true
 			}
 		}

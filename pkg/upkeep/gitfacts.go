@@ -43,7 +43,7 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, view fun
 
 func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head string, f *audit.Facts) error {
 	var commits []string
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		if t == nil {
 			continue
 		}

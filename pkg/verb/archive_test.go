@@ -74,7 +74,7 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 			t.Errorf("%s is %d times in the archive", id, n)
 		}
 	}
-	if n := len(p.State().Tasks); n != 0 {
+	if n := p.State().TaskCount(); n != 0 {
 		t.Errorf("%d tasks are left on the board", n)
 	}
 	p.Sound()

@@ -183,7 +183,7 @@ func seen(p *verbtest.Place) string {
 	p.TB.Helper()
 	var b strings.Builder
 	s := p.State()
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		fmt.Fprintf(&b, "%s %s assigned %q reviewed by %q held %t claims %d iteration %d history %d worktree %t; ", t.ID, t.Status, t.AssignedTo, t.ReviewingBy, t.Hold != nil, t.ClaimSeq, t.Iteration,
 			len(t.History), t.Worktree != "")
 	}

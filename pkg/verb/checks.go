@@ -246,7 +246,7 @@ func (d *Desk) judged(findings []*blackboard.Finding) []*blackboard.Finding {
 	r := d.Config().Review
 	findings = slices.Clone(findings)
 	for i, f := range findings {
-		if f != nil && r.Checks[f.Check].Enabled {
+		if r.Checks[f.Check].Enabled {
 			own := *f
 			own.Severity = r.Severity(f.Check)
 			findings[i] = &own

@@ -395,7 +395,7 @@ func (d *Desk) specHashes(ctx context.Context) map[string]string {
 	if err != nil {
 		return out
 	}
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		if _, ok := out[t.SpecRef]; !ok && t.Status == blackboard.ReadyForReview {
 			out[t.SpecRef] = d.SpecHash(t.SpecRef)
 		}

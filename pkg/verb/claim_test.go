@@ -44,7 +44,7 @@ func TestAFailedClaimLeavesTheReservationOfAnother(t *testing.T) {
 			return
 		}
 		err := p.Store.Update(t.Context(), store.Op{Name: "test"}, func(s *blackboard.State) error {
-			s.Own(s.Task("task-1")).Claiming = &blackboard.Claiming{By: "coder-2", Expires: blackboard.TimeOf(time.Now().Add(time.Minute))}
+			s.Task("task-1").Claiming = &blackboard.Claiming{By: "coder-2", Expires: blackboard.TimeOf(time.Now().Add(time.Minute))}
 			return nil
 		})
 		if err != nil {

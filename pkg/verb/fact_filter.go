@@ -91,8 +91,8 @@ func namesTask(s *blackboard.State, text string) bool {
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' }) {
 		words[w] = true
 	}
-	for _, t := range s.Tasks {
-		if t != nil && words[t.ID] && strings.ContainsAny(t.ID, "0123456789-_") {
+	for t := range s.Tasks() {
+		if words[t.ID] && strings.ContainsAny(t.ID, "0123456789-_") {
 			return true
 		}
 	}
@@ -104,7 +104,7 @@ func namesTask(s *blackboard.State, text string) bool {
 func known(s *blackboard.State, archived []ArchivedFact, text string) (f *blackboard.Fact, is bool) {
 	plain := lettersOnly(text)
 	for _, f := range s.Facts {
-		if f != nil && (lettersOnly(f.Content) == plain || f.Active() && breaker.Alike(wordsOnly(f.Content), wordsOnly(text))) {
+		if lettersOnly(f.Content) == plain || f.Active() && breaker.Alike(wordsOnly(f.Content), wordsOnly(text)) {
 			return f, true
 		}
 	}

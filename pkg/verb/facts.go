@@ -56,7 +56,7 @@ func (d *Desk) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
 	}
 	list, ids := []Fact{}, map[string]bool{}
 	for _, f := range s.Facts {
-		if f != nil && (all || f.Active()) {
+		if all || f.Active() {
 			list = append(list, factOf(f))
 			ids[f.ID] = true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/yamldoc"
 )
 
 // GoalInput says what the next goal is.
@@ -215,7 +217,7 @@ func (d *Desk) Goals(ctx context.Context) ([]PastGoal, error) {
 	if s.Goal != nil {
 		g := find(s.Goal.ID)
 		g.fill(s.Goal)
-		g.Present, g.Tasks = true, g.Tasks+len(s.Tasks)
+		g.Present, g.Tasks = true, g.Tasks+s.TaskCount()
 		if s.Sprint != nil && !slices.Contains(g.Sprints, s.Sprint.ID) {
 			g.Sprints = append(g.Sprints, s.Sprint.ID)
 		}
@@ -249,7 +251,7 @@ func (d *Desk) ArchivedSprint(id string) (ArchivedSprint, error) {
 	if err != nil {
 		return x, fmt.Errorf("cannot read %s: %v", filepath.Base(path), err)
 	}
-	x.Tasks = slices.DeleteFunc(x.Tasks, func(t *blackboard.Task) bool { return t == nil })
+	yamldoc.DropEmpty(reflect.ValueOf(&x))
 	return x, nil
 }
 

@@ -56,7 +56,7 @@ func (d *Desk) Known(ctx context.Context, task string) error {
 	}
 	message := fmt.Sprintf("no task '%s'", task)
 	ids := []string{PlannerRuns}
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		ids = append(ids, t.ID)
 	}
 	if near := blackboard.Nearest(task, ids); near != "" {

@@ -245,7 +245,7 @@ func firstState(in InitInput, baseRef string) *blackboard.State {
 	s := &blackboard.State{Version: "1", Revision: 1,
 		Goal: &blackboard.Goal{ID: goalID, Description: in.Goal, SpecRef: in.Spec, Created: at, Status: blackboard.InProgress,
 			AlignmentHistory: []*blackboard.Alignment{{Timestamp: at, Event: "initialization", Summary: "Goal created"}}},
-		Tasks: []*blackboard.Task{}, Agents: map[string]*blackboard.Agent{},
+		Agents: map[string]*blackboard.Agent{},
 		Sprint: &blackboard.Sprint{ID: "sprint-1", GoalRef: goalID, Scope: &blackboard.SprintScope{}, Timeline: &blackboard.Timeline{Started: at},
 			Status: blackboard.InProgress, Metrics: &blackboard.Metrics{}},
 		CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerOK},

@@ -210,7 +210,7 @@ func (d *Desk) lostTasks(ctx context.Context, s *blackboard.State, tip string) (
 	var commits []string
 	var tasks []*blackboard.Task
 	for _, t := range all {
-		if t != nil && t.Status == blackboard.Merged && t.ChangesFiles() && t.ClaimSeq > 0 && t.MergeCommit != "" && t.MergeCommit != tip {
+		if t.Status == blackboard.Merged && t.ChangesFiles() && t.ClaimSeq > 0 && t.MergeCommit != "" && t.MergeCommit != tip {
 			commits, tasks = append(commits, t.MergeCommit), append(tasks, t)
 		}
 	}
@@ -446,10 +446,10 @@ func (d *Desk) Built(ctx context.Context, s *blackboard.State) Built {
 	b := Built{Tasks: []string{}, Lag: Lag{Branch: s.IntegrationBranch()}}
 	all, err := d.SprintTasks(s)
 	if err != nil {
-		all = s.Tasks
+		all = s.TaskList()
 	}
 	for _, t := range all {
-		if t != nil && t.Status == blackboard.Merged && t.ChangesFiles() {
+		if t.Status == blackboard.Merged && t.ChangesFiles() {
 			b.Tasks = append(b.Tasks, t.ID)
 		}
 	}

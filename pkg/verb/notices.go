@@ -26,7 +26,7 @@ type glance struct {
 }
 
 func glanceAt(s *blackboard.State) glance {
-	g := glance{tasks: slices.Clone(s.Tasks), entries: len(s.Entries()), questions: len(s.Questions), anomalies: len(s.Anomalies)}
+	g := glance{tasks: s.TaskList(), entries: len(s.Entries()), questions: len(s.Questions), anomalies: len(s.Anomalies)}
 	if s.Goal != nil {
 		g.goal = s.Goal.Status
 	}
@@ -42,14 +42,14 @@ func glanceAt(s *blackboard.State) glance {
 // told are the notifications that a change gives rise to.
 func (g glance) told(s *blackboard.State) []notify.Message {
 	var out []notify.Message
-	for i, t := range s.Tasks {
+	for i, t := range s.TaskList() {
 		if i < len(g.tasks) && g.tasks[i] == t {
 			continue
 		}
 		out = append(out, g.ofTask(s, t)...)
 	}
 	for _, q := range s.Questions[min(g.questions, len(s.Questions)):] {
-		if q != nil && q.Status == "open" {
+		if q.Status == "open" {
 			m := notify.New("question", q.ID, q.Text)
 			m.Task = q.Task
 			out = append(out, m)
@@ -138,8 +138,8 @@ func lastReason(t *blackboard.Task) string {
 
 // lastNotifying tells whether no other task of the plan will notify people any more (3.7).
 func lastNotifying(s *blackboard.State, t *blackboard.Task) bool {
-	return !slices.ContainsFunc(s.Tasks, func(o *blackboard.Task) bool {
-		return o != nil && o.ID != t.ID && o.Plan == t.Plan && o.Notify && !o.Status.Terminal()
+	return !slices.ContainsFunc(s.TaskList(), func(o *blackboard.Task) bool {
+		return o.ID != t.ID && o.Plan == t.Plan && o.Notify && !o.Status.Terminal()
 	})
 }
 

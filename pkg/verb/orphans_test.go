@@ -110,7 +110,7 @@ func (k *killed) leaseIsPast(by time.Duration) {
 	k.update(func(s *blackboard.State) {
 		over := blackboard.TimeOf(time.Now().Add(-by))
 		s.Agents[k.id].LeaseExpires = over
-		for _, t := range s.Tasks {
+		for t := range s.Tasks() {
 			if t.AssignedTo == k.id && t.Status == blackboard.Claimed {
 				s.Task(t.ID).LeaseExpires = over
 			}

@@ -71,7 +71,7 @@ func (d *Desk) MarkOf(s *blackboard.State, agent, task string) Mark {
 // writesOf counts what an agent did on the board.
 func writesOf(s *blackboard.State, agent string) int {
 	n := 0
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		for _, h := range t.History {
 			if h.Agent == agent {
 				n++
@@ -342,7 +342,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, out
 	case exit.Plan == nil && changed:
 		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
 		return out, nil
-	case exit.Plan == nil && len(s.Tasks) == 0:
+	case exit.Plan == nil && s.TaskCount() == 0:
 		return out.reask("the first planning needs the key plan: no task exists yet"), nil
 	case exit.Plan == nil:
 		d.Warn(ctx, "", "planner_no_action", "the planner changed nothing")

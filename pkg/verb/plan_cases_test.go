@@ -172,7 +172,7 @@ func TestDecisionsAreVerbs(t *testing.T) {
 	}
 	told := func(p *verbtest.Place) string {
 		s, lines := p.State(), ""
-		for _, t := range s.Tasks {
+		for t := range s.Tasks() {
 			events := []string{}
 			for _, h := range t.History {
 				events = append(events, h.Event+" "+h.Agent+" "+h.Reason)
@@ -238,7 +238,7 @@ func TestTheOrderOfAPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, x := range p.State().Tasks {
+		for x := range p.State().Tasks() {
 			got = append(got, x.ID+": "+strings.Join(x.DependsOn, " "))
 		}
 		if text := strings.Join(got, "| "); strings.ReplaceAll(text, " ", "") != strings.ReplaceAll(c.want, " ", "") || p.State().Plans[0].Order != c.stored {

@@ -38,8 +38,8 @@ func TestAPlanIsAppliedWhole(t *testing.T) {
 		t.Fatalf("applied %+v, %v", out, err)
 	}
 	s := p.State()
-	if s.Tasks[0].ID != "b" || s.Tasks[0].DependsOn[0] != "a" || !s.Tasks[2].AfterPlan || s.Tasks[2].SpecRef != "specs/vision.md" {
-		t.Errorf("the tasks are %+v, %+v, %+v", s.Tasks[0], s.Tasks[1], s.Tasks[2])
+	if s.TaskAt(0).ID != "b" || s.TaskAt(0).DependsOn[0] != "a" || !s.TaskAt(2).AfterPlan || s.TaskAt(2).SpecRef != "specs/vision.md" {
+		t.Errorf("the tasks are %+v, %+v, %+v", s.TaskAt(0), s.TaskAt(1), s.TaskAt(2))
 	}
 	var refused *blackboard.Refusal
 	if _, err := apply(t, d, plan); !errors.As(err, &refused) || refused.Exit != blackboard.ExitNothing {

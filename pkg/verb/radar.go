@@ -67,8 +67,8 @@ func (d *Desk) Radar(ctx context.Context, s *blackboard.State, id string) []Clas
 func open(s *blackboard.State, id string) []*blackboard.Task {
 	order := []blackboard.Status{blackboard.Approved, blackboard.ReadyForReview, blackboard.Claimed, blackboard.Rejected}
 	var list []*blackboard.Task
-	for _, t := range s.Tasks {
-		if t != nil && (id == "" || t.ID == id) && t.ChangesFiles() && slices.Contains(order, t.Status) {
+	for t := range s.Tasks() {
+		if (id == "" || t.ID == id) && t.ChangesFiles() && slices.Contains(order, t.Status) {
 			list = append(list, t)
 		}
 	}

@@ -95,9 +95,9 @@ func (d *Desk) UnusableRoles(s *blackboard.State) []*role.UnusableError {
 			list = append(list, u)
 		}
 	}
-	for _, t := range s.Tasks {
+	for t := range s.Tasks() {
 		switch {
-		case t == nil || t.Status.Terminal():
+		case t.Status.Terminal():
 		case t.KindOf() == "code":
 			look(role.Coder, t)
 		case t.KindOf() == "msg" && d.Config().Messenger.Mode != "verbatim":

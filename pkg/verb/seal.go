@@ -34,8 +34,8 @@ func (d *Desk) Seal(ctx context.Context, reason string) (Sealed, error) {
 	}
 	before := map[string]string{}
 	err = d.Store.Update(ctx, store.Op{Name: "seal", Agent: blackboard.Human, Adopt: true}, func(s *blackboard.State) error {
-		for _, t := range s.Tasks {
-			if t != nil && t.Seal != nil {
+		for t := range s.Tasks() {
+			if t.Seal != nil {
 				before[t.ID] = t.Seal.MAC
 			}
 		}
@@ -50,8 +50,8 @@ func (d *Desk) Seal(ctx context.Context, reason string) (Sealed, error) {
 		return Sealed{}, err
 	}
 	done := Sealed{Revision: s.Revision, Tasks: []string{}, Journal: broken}
-	for _, t := range s.Tasks {
-		if t != nil && t.Seal != nil && t.Seal.MAC != before[t.ID] {
+	for t := range s.Tasks() {
+		if t.Seal != nil && t.Seal.MAC != before[t.ID] {
 			done.Tasks = append(done.Tasks, t.ID)
 		}
 	}

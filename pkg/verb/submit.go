@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -252,9 +253,15 @@ type Judged struct {
 	OverruledWhy string  `json:"overruled_why,omitempty"`
 }
 
+func present[T any](list []*T) []*T {
+	return slices.DeleteFunc(slices.Clone(list), func(x *T) bool { return x == nil })
+}
+
 // Verdict stores the binding verdict on the exact commit that was submitted.
 func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	out := Judged{Verdict: in.Verdict, Done: Done{Task: in.Task}}
+	// Lists of an agent may have empty entries, other than those of the board.
+	in.Findings, in.Inject, in.Prior = present(in.Findings), present(in.Inject), present(in.Prior)
 	if err := d.cleanVerdict(&in); err != nil {
 		return out, err
 	}

@@ -161,7 +161,7 @@ func (x summary) rejections() (list []string) {
 
 func (x summary) anomalies() (list []string) {
 	for _, a := range x.s.Anomalies {
-		if a != nil && x.inSprint(a.Timestamp) {
+		if x.inSprint(a.Timestamp) {
 			list = append(list, fmt.Sprintf("%s %s%s by %s, %s", a.ID, a.Type, after(" of ", a.Task), cmp.Or(a.Reporter, "somebody"), a.Timestamp))
 		}
 	}
@@ -181,7 +181,7 @@ func (x summary) inSprint(t blackboard.Time) bool {
 
 func (x summary) discoveries() (list []string) {
 	for _, d := range x.s.Discovered {
-		if d != nil && d.ConvertedToTask == "" {
+		if d.ConvertedToTask == "" {
 			line := fmt.Sprintf("%s (%s, %s): %s", d.ID, cmp.Or(d.Severity, "low"), cmp.Or(d.Urgency, "deferred"), d.Description)
 			if d.Deferred != nil {
 				line += ", deferred: " + d.Deferred.Reason
@@ -205,7 +205,7 @@ func (x summary) costs() []string {
 
 func (x summary) specChanges() (list []string) {
 	for _, c := range x.s.SpecChanges {
-		if c != nil && x.inSprint(c.Timestamp) {
+		if x.inSprint(c.Timestamp) {
 			list = append(list, fmt.Sprintf("%s: %s (%s, %s)", c.Spec, c.Change, cmp.Or(c.TriggeredBy, "somebody"), c.Timestamp))
 		}
 	}

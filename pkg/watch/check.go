@@ -107,8 +107,8 @@ func (c *check) raiseAs(severity, subject, format string, args ...any) {
 // each yields the tasks; a file that people edit may have empty entries.
 func (c *check) each() func(yield func(*blackboard.Task) bool) {
 	return func(yield func(*blackboard.Task) bool) {
-		for _, t := range c.State.Tasks {
-			if t != nil && !yield(t) {
+		for t := range c.State.Tasks() {
+			if !yield(t) {
 				return
 			}
 		}

@@ -27,14 +27,13 @@ func sound() watch.Facts {
 		return &blackboard.Agent{Role: role, Status: blackboard.AgentIdle, Generation: "g-1", Host: "here", BootID: "boot", PID: 1, PIDStart: 1,
 			LeaseExpires: at(-30 * time.Minute), Heartbeat: at(0)}
 	}
-	s := &blackboard.State{Version: "1", Revision: 7,
+	s := (&blackboard.State{Version: "1", Revision: 7,
 		Goal:   &blackboard.Goal{ID: "goal-1", Description: "Greet", SpecRef: "specs/vision.md", Created: at(time.Hour), Status: blackboard.InProgress},
-		Tasks:  []*blackboard.Task{{ID: "task-0", Status: blackboard.Merged, Created: at(time.Hour)}},
 		Agents: map[string]*blackboard.Agent{"planner-1": agent(blackboard.RolePlanner), "coder-1": agent(blackboard.RoleCoder), "code-reviewer-1": agent(blackboard.RoleReviewer)},
 		Sprint: &blackboard.Sprint{ID: "sprint-1", GoalRef: "goal-1", Status: blackboard.InProgress, Timeline: &blackboard.Timeline{Started: at(time.Hour)}, Metrics: &blackboard.Metrics{}},
 		Usage:  &blackboard.Usage{},
 		Config: blackboard.Settings{"base_ref": "main"},
-	}
+	}).With(&blackboard.Task{ID: "task-0", Status: blackboard.Merged, Created: at(time.Hour)})
 	return watch.Facts{Now: now, State: s, LastActivity: now, FreeMB: 5000, MinFreeMB: 1024,
 		Process:  blackboard.ProcessFacts{Host: "here", BootID: "boot", Running: func(pid int, _ int64) (bool, bool) { return pid < 100, true }},
 		SpecHash: func(string) string { return "sha256:1" }}
@@ -49,7 +48,7 @@ func add(f *watch.Facts, t blackboard.Task) *blackboard.Task {
 		t.Created = at(time.Minute)
 	}
 	t.Description, t.DoneWhen, t.SpecRef, t.Scope = "Do "+t.ID, "prints 42", "specs/vision.md", "IN: one file"
-	f.State.Tasks = append(f.State.Tasks, &t)
+	f.State.AddTasks(&t)
 	return &t
 }
 

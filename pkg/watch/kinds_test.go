@@ -136,7 +136,7 @@ var situations = []situation{
 	{kind: "SPRINT_DEADLINE", subject: "sprint-1", message: "has passed", also: []string{"SPRINT_DEADLINE_NEAR sprint-1"}, make: deadlineIn(0)},
 	{kind: "RUBBER_STAMP", subject: "sprint-1", message: "5 of 5 verdicts", make: verdicts(5, 5)},
 	{kind: "NOTHING_MERGED", subject: "sprint-1", message: "none was merged", make: func(f *watch.Facts) {
-		f.State.Tasks[0].Status = blackboard.Abandoned
+		f.State.TaskAt(0).Status = blackboard.Abandoned
 		add(f, blackboard.Task{Status: blackboard.Merged, AfterPlan: true}) // the closing message counts for nothing
 	}},
 	{kind: "COST", subject: "sprint_cost_cents/75%", message: "75 of 100 cents", make: spent(75)},
@@ -311,7 +311,7 @@ func TestThresholds(t *testing.T) {
 		}, lonely(time.Hour)},
 		{"NO_AGENT", func(f *watch.Facts) { lonely(time.Hour)(f); f.Input.Control = "paused"; paused(second)(f) }, lonely(time.Hour)},
 		{"NO_AGENT", func(f *watch.Facts) { delete(f.State.Agents, "planner-1") }, func(f *watch.Facts) {
-			f.State.Tasks = nil // INITIAL_PLANNING since the goal was made
+			f.State.SetTasks(nil, nil) // INITIAL_PLANNING since the goal was made
 			delete(f.State.Agents, "planner-1")
 		}},
 		{"NO_AGENT", task(func(t *blackboard.Task) { t.Status = blackboard.ReadyForReview }), func(f *watch.Facts) {
@@ -333,7 +333,7 @@ func TestThresholds(t *testing.T) {
 		{"SPRINT_DEADLINE_NEAR", deadlineIn(7 * minute), deadlineIn(6*minute + 40*second)},
 		{"SPRINT_DEADLINE", deadlineIn(second), deadlineIn(0)},
 		{"SPRINT_DEADLINE", func(f *watch.Facts) { deadlineIn(0)(f); f.State.Sprint.Status = blackboard.AtCheckpoint }, deadlineIn(-time.Hour)},
-		{"NOTHING_MERGED", func(f *watch.Facts) { f.State.Tasks = nil }, func(f *watch.Facts) { f.State.Tasks[0].Status = blackboard.Superseded }},
+		{"NOTHING_MERGED", func(f *watch.Facts) { f.State.SetTasks(nil, nil) }, func(f *watch.Facts) { f.State.TaskAt(0).Status = blackboard.Superseded }},
 		{"HYPOTHESIS_EXHAUSTED", task(func(t *blackboard.Task) { t.FailedBy = blackboard.List{"coder-2"} }), task(func(t *blackboard.Task) { t.Failures = 3 })},
 		{"QUESTION_OPEN", func(f *watch.Facts) {
 			add(f, blackboard.Task{Status: blackboard.Blocked})
@@ -359,8 +359,7 @@ func TestThresholds(t *testing.T) {
 
 func TestADamagedBoardIsLookedAtWithoutHarm(t *testing.T) {
 	t.Parallel()
-	for _, s := range []*blackboard.State{nil, {}, {Tasks: []*blackboard.Task{nil, {}}, Agents: map[string]*blackboard.Agent{"coder-1": nil},
-		Questions: []*blackboard.Question{nil}, Discovered: []*blackboard.Discovery{nil}, Sprint: &blackboard.Sprint{Checkpoints: []*blackboard.Checkpoint{nil}}}} {
+	for _, s := range []*blackboard.State{nil, {}, (&blackboard.State{Agents: map[string]*blackboard.Agent{"coder-1": nil}, Sprint: &blackboard.Sprint{}}).With(&blackboard.Task{})} {
 		f := watch.Facts{Now: now, State: s, Violations: []blackboard.Violation{{Rule: "V01", Severity: blackboard.SeverityError, Subjects: []string{"file"},
 			Message: "cannot parse: did not find expected key at line 3, column 5: 'goal: x'"}}}
 		if got := watch.Check(f); len(got) == 0 || got[0].String() != "INVALID_STATE state.yaml: V01 cannot parse: did not find expected key at line 3, column 5: 'goal: x'; next: liza validate" {

@@ -103,7 +103,7 @@ func DeadlineDue(f Facts) bool {
 		return false
 	}
 	for _, x := range f.State.Sprint.Checkpoints {
-		if x == nil || x.Message != DeadlineMessage {
+		if x.Message != DeadlineMessage {
 			continue
 		}
 		if at, ok := x.At.At(); ok && !at.Before(end) {
@@ -136,16 +136,13 @@ func openQuestions(s *blackboard.State) []string {
 	var list []string
 	listed := map[string]bool{}
 	for _, q := range s.Questions {
-		if q == nil {
-			continue
-		}
 		listed[q.Task] = true
 		if q.Status == "open" {
 			list = append(list, line(fmt.Sprintf("%s (%s): %s", q.ID, cmp.Or(q.Task, "planner"), q.Text)))
 		}
 	}
-	for _, t := range s.Tasks {
-		if t != nil && t.Status == blackboard.Blocked && !listed[t.ID] {
+	for t := range s.Tasks() {
+		if t.Status == blackboard.Blocked && !listed[t.ID] {
 			for _, q := range t.BlockedQuestions {
 				list = append(list, line(t.ID+": "+q))
 			}

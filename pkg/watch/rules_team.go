@@ -30,7 +30,7 @@ func orphanProcess(c *check) {
 
 func questionOpen(c *check) {
 	for _, q := range c.State.Questions {
-		if q == nil || q.Status != "open" {
+		if q.Status != "open" {
 			continue
 		}
 		if t := c.tasks[q.Task]; t == nil || t.Status != blackboard.Blocked {
@@ -41,7 +41,7 @@ func questionOpen(c *check) {
 
 func immediateDiscovery(c *check) {
 	for _, d := range c.State.Discovered {
-		if d != nil && d.Urgency == "immediate" && d.ConvertedToTask == "" && d.Deferred == nil {
+		if d.Urgency == "immediate" && d.ConvertedToTask == "" && d.Deferred == nil {
 			c.raise(d.ID, "%s", d.Description)
 		}
 	}
@@ -153,17 +153,17 @@ func (c *check) triggerSince(t blackboard.Trigger) time.Time {
 		}
 	}
 	for _, d := range c.State.Discovered {
-		if d != nil && slices.Contains(t.IDs, d.ID) {
+		if slices.Contains(t.IDs, d.ID) {
 			consider(d.Created.At())
 		}
 	}
 	for _, n := range c.State.HumanNotes {
-		if n != nil && slices.Contains(t.IDs, n.ID) {
+		if slices.Contains(t.IDs, n.ID) {
 			consider(n.Timestamp.At())
 		}
 	}
 	for _, q := range c.State.Questions {
-		if q != nil && slices.Contains(t.IDs, q.ID) {
+		if slices.Contains(t.IDs, q.ID) {
 			consider(q.AnsweredAt.At())
 		}
 	}

@@ -119,11 +119,11 @@ func newValidation(s, prev *blackboard.State, facts Facts) *validation {
 		return v
 	}
 	v.newIDs, v.newLinks = true, true
-	v.all = make([]*blackboard.Task, 0, len(s.Tasks))
-	v.byID = make(map[string]*blackboard.Task, len(s.Tasks))
-	v.places = make(map[*blackboard.Task]int, len(s.Tasks))
-	for i, t := range s.Tasks {
-		if t == nil || v.places[t] != 0 {
+	v.all = make([]*blackboard.Task, 0, s.TaskCount())
+	v.byID = make(map[string]*blackboard.Task, s.TaskCount())
+	v.places = make(map[*blackboard.Task]int, s.TaskCount())
+	for i, t := range s.TaskList() {
+		if v.places[t] != 0 {
 			continue
 		}
 		v.places[t] = i + 1
@@ -136,11 +136,9 @@ func newValidation(s, prev *blackboard.State, facts Facts) *validation {
 	}
 	v.tasks = v.all
 	if prev != nil {
-		v.before = make(map[string]*blackboard.Task, len(prev.Tasks))
-		for _, t := range prev.Tasks {
-			if t != nil {
-				v.before[t.ID] = t
-			}
+		v.before = make(map[string]*blackboard.Task, prev.TaskCount())
+		for t := range prev.Tasks() {
+			v.before[t.ID] = t
 		}
 	}
 	return v
@@ -170,7 +168,7 @@ func (v *validation) place(t *blackboard.Task) int {
 	if v.places != nil {
 		return v.places[t]
 	}
-	return slices.Index(v.s.Tasks, t) + 1
+	return slices.Index(v.s.TaskList(), t) + 1
 }
 
 // known tells whether an id names a task, archived ones included.

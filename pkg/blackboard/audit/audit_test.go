@@ -123,7 +123,7 @@ func TestTheOrderIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	broken := func() string {
 		s, f := validState(), validFacts()
-		for _, task := range s.Tasks {
+		for task := range s.Tasks() {
 			task.Status, task.DoneWhen, task.DependsOn = blackboard.Claimed, "", blackboard.List{"gone", "draft"}
 		}
 		for _, a := range s.Agents {

@@ -39,12 +39,9 @@ func (v *validation) narrow() (ok bool) {
 			v.newLinks = v.newLinks || !slices.Equal(is.DependsOn, was.DependsOn)
 		}
 	}
-	v.newIDs = v.newIDs || len(v.s.Tasks) != len(v.prev.Tasks)
+	v.newIDs = v.newIDs || v.s.TaskCount() != v.prev.TaskCount()
 	v.newLinks = v.newLinks || v.newIDs
-	for _, t := range v.s.Tasks {
-		if t == nil {
-			continue
-		}
+	for t := range v.s.Tasks() {
 		if v.newLinks {
 			v.all = append(v.all, t)
 		}

@@ -192,7 +192,7 @@ func oddCommits(t *blackboard.Task, visit func(field string, commit *string)) {
 		look("merge_intent.old", &m.Old)
 	}
 	for i, a := range t.Attempts {
-		if a != nil && a.Commit != "" && !wholeCommit(a.Commit) {
+		if a.Commit != "" && !wholeCommit(a.Commit) {
 			visit("attempts"+within("", i, "commit"), &a.Commit)
 		}
 	}

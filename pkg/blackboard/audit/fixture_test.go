@@ -22,14 +22,17 @@ const (
 
 var validFile = sync.OnceValue(func() *blackboard.State {
 	text, err := os.ReadFile("../testdata/valid.yaml")
-	s := &blackboard.State{}
+	var file struct {
+		blackboard.State `yaml:",inline"`
+		Tasks            []*blackboard.Task `yaml:"tasks"`
+	}
 	if err == nil {
-		err = yaml.Unmarshal(text, s)
+		err = yaml.Unmarshal(text, &file)
 	}
 	if err != nil {
 		panic(err)
 	}
-	return s
+	return file.State.With(file.Tasks...)
 })
 
 // validState is the board of testdata/valid.yaml. Each call makes a new one.

@@ -97,14 +97,11 @@ func (v *validation) timesOfTask(t *blackboard.Task) {
 		look("last_outcome.at", x.At)
 	}
 	for i, x := range t.Attempts {
-		if x != nil && malformed(x.Ended) {
+		if malformed(x.Ended) {
 			look("attempts"+within("", i, "ended"), x.Ended)
 		}
 	}
 	for i, x := range t.History {
-		if x == nil {
-			continue
-		}
 		if malformed(x.Time) {
 			look("history"+within("", i, "time"), x.Time)
 		}
@@ -156,9 +153,7 @@ func (v *validation) timesOfGoal() {
 	v.look("goal", ".summarized_through", "goal: summarized_through", g.SummarizedThrough)
 	v.look("goal", ".completed_at", "goal: completed_at", g.CompletedAt)
 	for i, x := range g.AlignmentHistory {
-		if x != nil {
-			v.look("goal", ".alignment_history"+within("", i, "timestamp"), "goal: alignment_history "+position(i), x.Timestamp)
-		}
+		v.look("goal", ".alignment_history"+within("", i, "timestamp"), "goal: alignment_history "+position(i), x.Timestamp)
 	}
 }
 
@@ -171,10 +166,8 @@ func (v *validation) timesOfSprint() {
 			v.look("sprint", ".timeline.ended", "sprint: timeline.ended", x.Ended)
 		}
 		for i, x := range s.Checkpoints {
-			if x != nil {
-				v.look("sprint", ".checkpoints"+within("", i, "at"), "sprint: checkpoint at", x.At)
-				v.look("sprint", ".checkpoints"+within("", i, "decided_at"), "sprint: checkpoint decided_at", x.DecidedAt)
-			}
+			v.look("sprint", ".checkpoints"+within("", i, "at"), "sprint: checkpoint at", x.At)
+			v.look("sprint", ".checkpoints"+within("", i, "decided_at"), "sprint: checkpoint decided_at", x.DecidedAt)
 		}
 	}
 	if i := v.s.Integration; i != nil {
@@ -192,10 +185,8 @@ func (v *validation) timesOfSprint() {
 			v.look("circuit_breaker", ".current_trigger.timestamp", "circuit_breaker: current_trigger", x.Timestamp)
 		}
 		for i, x := range b.History {
-			if x != nil {
-				v.look("circuit_breaker", ".history"+within("", i, "timestamp"), "circuit_breaker: history", x.Timestamp)
-				v.look("circuit_breaker", ".history"+within("", i, "resolved_at"), "circuit_breaker: resolved_at", x.ResolvedAt)
-			}
+			v.look("circuit_breaker", ".history"+within("", i, "timestamp"), "circuit_breaker: history", x.Timestamp)
+			v.look("circuit_breaker", ".history"+within("", i, "resolved_at"), "circuit_breaker: resolved_at", x.ResolvedAt)
 		}
 	}
 }
@@ -207,44 +198,30 @@ func (v *validation) timesOfLists() {
 		}
 	}
 	for i, x := range v.s.Discovered {
-		if x != nil {
-			entry("discovered", "discovered", x.ID, i, "created", x.Created)
-			if x.Deferred != nil {
-				entry("discovered", "discovered", x.ID, i, "deferred.at", x.Deferred.At)
-			}
+		entry("discovered", "discovered", x.ID, i, "created", x.Created)
+		if x.Deferred != nil {
+			entry("discovered", "discovered", x.ID, i, "deferred.at", x.Deferred.At)
 		}
 	}
 	for i, x := range v.s.HumanNotes {
-		if x != nil {
-			entry("human_notes", "note", x.ID, i, "timestamp", x.Timestamp)
-		}
+		entry("human_notes", "note", x.ID, i, "timestamp", x.Timestamp)
 	}
 	for i, x := range v.s.Anomalies {
-		if x != nil {
-			entry("anomalies", "anomaly", x.ID, i, "timestamp", x.Timestamp)
-		}
+		entry("anomalies", "anomaly", x.ID, i, "timestamp", x.Timestamp)
 	}
 	for i, x := range v.s.SpecChanges {
-		if x != nil {
-			entry("spec_changes", "spec change", "", i, "timestamp", x.Timestamp)
-		}
+		entry("spec_changes", "spec change", "", i, "timestamp", x.Timestamp)
 	}
 	for i, x := range v.s.Plans {
-		if x != nil {
-			entry("plans", "plan", x.ID, i, "created", x.Created)
-		}
+		entry("plans", "plan", x.ID, i, "created", x.Created)
 	}
 	for i, x := range v.s.Facts {
-		if x != nil {
-			entry("facts", "fact", x.ID, i, "created", x.Created)
-			entry("facts", "fact", x.ID, i, "last_used", x.LastUsed)
-		}
+		entry("facts", "fact", x.ID, i, "created", x.Created)
+		entry("facts", "fact", x.ID, i, "last_used", x.LastUsed)
 	}
 	for i, x := range v.s.Questions {
-		if x != nil {
-			entry("questions", "question", x.ID, i, "asked", x.Asked)
-			entry("questions", "question", x.ID, i, "answered_at", x.AnsweredAt)
-		}
+		entry("questions", "question", x.ID, i, "asked", x.Asked)
+		entry("questions", "question", x.ID, i, "answered_at", x.AnsweredAt)
 	}
 }
 

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"slices"
 
 	"liza/pkg/blackboard"
 )
@@ -12,10 +11,8 @@ import (
 // The journal (V57) is repaired by the writer of the state.
 func Repair(s *blackboard.State, facts Facts) []string {
 	r := &repairer{s: s, facts: facts}
-	for _, t := range s.Tasks {
-		if t != nil {
-			r.task(s.Own(t))
-		}
+	for t := range s.Tasks() {
+		r.task(s.Task(t.ID))
 	}
 	for _, id := range sortedKeys(s.Agents) {
 		r.agent(id, s.Agents[id])
@@ -81,7 +78,7 @@ func (r *repairer) overOrUnused(t *blackboard.Task, m *blackboard.MergeIntent) b
 }
 
 func (r *repairer) agent(id string, a *blackboard.Agent) {
-	if a == nil || a.CurrentTask == "" || r.facts.Now.IsZero() || r.exists(a.CurrentTask) {
+	if a == nil || a.CurrentTask == "" || r.facts.Now.IsZero() || r.s.Find(a.CurrentTask) != nil {
 		return
 	}
 	verdict, why := r.s.Liveness(id, r.facts.Now, r.facts.Processes)
@@ -90,8 +87,4 @@ func (r *repairer) agent(id string, a *blackboard.Agent) {
 	}
 	r.say("agent %s: current_task %s cleared; there is no such task, and %s (V45)", id, a.CurrentTask, why)
 	r.s.FreeAgent(id, a.CurrentTask)
-}
-
-func (r *repairer) exists(task string) bool {
-	return slices.ContainsFunc(r.s.Tasks, func(t *blackboard.Task) bool { return t != nil && t.ID == task })
 }

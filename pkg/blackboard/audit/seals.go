@@ -13,24 +13,18 @@ import (
 // verbs may have changed it too, at since or later.
 func Forgeries(s, prev *blackboard.State, k blackboard.Sealer, edited bool, since blackboard.Time) []blackboard.Violation {
 	v := &validation{s: s, places: map[*blackboard.Task]int{}, repeated: map[string]bool{}, rule: ruleOf("V66")}
-	for i, t := range s.Tasks {
-		if t != nil {
-			v.places[t] = i + 1
-		}
+	for i, t := range s.TaskList() {
+		v.places[t] = i + 1
 	}
 	var before map[string]*blackboard.Task
 	if prev != nil {
-		before = make(map[string]*blackboard.Task, len(prev.Tasks))
-		for _, t := range prev.Tasks {
-			if t != nil {
-				before[t.ID] = t
-			}
+		before = make(map[string]*blackboard.Task, prev.TaskCount())
+		for t := range prev.Tasks() {
+			before[t.ID] = t
 		}
 	}
-	for _, t := range s.Tasks {
-		if t != nil {
-			v.forged(t, before[t.ID], prev != nil, k, edited, since)
-		}
+	for t := range s.Tasks() {
+		v.forged(t, before[t.ID], prev != nil, k, edited, since)
 	}
 	v.forgedTip(prev, k, edited)
 	return v.found
@@ -96,8 +90,8 @@ func (v *validation) forgedTip(prev *blackboard.State, k blackboard.Sealer, edit
 	case is == nil && edited && prev.Integration != nil:
 		why = "the section was removed"
 	case is == nil:
-		if k != nil && slices.ContainsFunc(v.s.Tasks, func(t *blackboard.Task) bool {
-			return t != nil && t.Seal != nil && t.Seal.Verdict == "merged" && t.SealFits(k) == ""
+		if k != nil && slices.ContainsFunc(v.s.TaskList(), func(t *blackboard.Task) bool {
+			return t.Seal != nil && t.Seal.Verdict == "merged" && t.SealFits(k) == ""
 		}) {
 			why = "the section is missing, and Liza has merged here"
 		}

@@ -53,14 +53,10 @@ func checkStatuses(v *validation) {
 		look("goal", ".status", "goal", g.Status, goalStatuses)
 	}
 	for i, p := range v.s.Plans {
-		if p != nil {
-			look("plans", within(p.ID, i, "status"), "plan "+nameOf(p.ID, i), p.Status, planStatuses)
-		}
+		look("plans", within(p.ID, i, "status"), "plan "+nameOf(p.ID, i), p.Status, planStatuses)
 	}
 	for i, q := range v.s.Questions {
-		if q != nil {
-			look("questions", within(q.ID, i, "status"), "question "+nameOf(q.ID, i), q.Status, questionStatuses)
-		}
+		look("questions", within(q.ID, i, "status"), "question "+nameOf(q.ID, i), q.Status, questionStatuses)
 	}
 	if s := v.s.Sprint; s != nil && s.Status != "" {
 		look("sprint", ".status", "sprint", s.Status, sprintStatuses)
@@ -120,9 +116,6 @@ func checkHandoffs(v *validation) {
 func checkDiscoveries(v *validation) {
 	seen := map[string]bool{}
 	for i, d := range v.s.Discovered {
-		if d == nil {
-			continue
-		}
 		look := func(field, format string, args ...any) *blackboard.Violation {
 			args = append([]any{nameOf(d.ID, i)}, args...)
 			return v.section("discovered", within(d.ID, i, field), "discovered %s: "+format, args...)
@@ -145,9 +138,7 @@ func checkDiscoveries(v *validation) {
 
 func checkAnomalies(v *validation) {
 	for i, a := range v.s.Anomalies {
-		if a != nil {
-			v.anomaly(i, a)
-		}
+		v.anomaly(i, a)
 	}
 }
 

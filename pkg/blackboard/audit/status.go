@@ -34,11 +34,6 @@ func checkTypes(v *validation, t *blackboard.Task) {
 }
 
 func checkTaskIDs(v *validation) {
-	for i, t := range v.s.Tasks {
-		if t == nil {
-			v.report("tasks"+within("", i, ""), "task %s is empty", position(i)).Concerns("tasks")
-		}
-	}
 	if !v.newIDs {
 		return
 	}

@@ -31,7 +31,7 @@ func (v *validation) agentOfV1(a *blackboard.Agent) bool { return v.v1 && a.Gene
 func claimsIn(history []*blackboard.HistoryEntry) int {
 	n := 0
 	for _, e := range history {
-		if e != nil && blackboard.IsClaimEvent(e.Event) {
+		if blackboard.IsClaimEvent(e.Event) {
 			n++
 		}
 	}

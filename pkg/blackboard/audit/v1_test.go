@@ -46,10 +46,9 @@ func v1State() *blackboard.State {
 	draft := &blackboard.Task{ID: "task-10", Status: blackboard.Draft, Worktree: ".worktrees/task-10"}
 
 	lease := ahead(20)
-	return &blackboard.State{
+	return (&blackboard.State{
 		Version: "1.0",
 		Goal:    &blackboard.Goal{ID: "goal-1", Description: "Do it", SpecRef: "specs/gone.md", Status: blackboard.InProgress},
-		Tasks:   []*blackboard.Task{claimed, fixing, submitted, approved, merged, failed, blocked, rejected, superseded, draft},
 		Agents: map[string]*blackboard.Agent{
 			"coder-1":         {Role: blackboard.RoleCoder, Status: blackboard.AgentWorking, CurrentTask: "task-1", LeaseExpires: lease, Heartbeat: ago(1), Terminal: "/dev/pts/2"},
 			"coder-2":         {Role: blackboard.RoleCoder, Status: blackboard.AgentWorking, CurrentTask: "task-2", LeaseExpires: lease},
@@ -61,7 +60,7 @@ func v1State() *blackboard.State {
 		Anomalies:  []*blackboard.Anomaly{{Task: "task-1", Reporter: "planner-1", Type: "spec_ambiguity"}, {Type: "debt_created"}},
 		Sprint:     &blackboard.Sprint{ID: "sprint-1", Timeline: &blackboard.Timeline{Started: ago(60)}, Scope: &blackboard.SprintScope{Planned: blackboard.List{"task-1"}}},
 		Config:     blackboard.Settings{"max_coder_iterations": 10, "heartbeat_interval": 60, "lease_duration": 100, "integration_branch": "integration", "coder_poll_interval": "30"},
-	}
+	}).With(claimed, fixing, submitted, approved, merged, failed, blocked, rejected, superseded, draft)
 }
 
 func v1Facts() Facts {
@@ -107,7 +106,7 @@ func TestContradictionsOfALizaV1StateAreErrors(t *testing.T) {
 	t.Parallel()
 	for rule, change := range map[string]func(s *blackboard.State){
 		"V05": func(s *blackboard.State) {
-			s.Tasks = append(s.Tasks, &blackboard.Task{ID: "TASK-1", Status: blackboard.Draft})
+			s.AddTasks(&blackboard.Task{ID: "TASK-1", Status: blackboard.Draft})
 		},
 		"V08": func(s *blackboard.State) { s.Task("task-1").AssignedTo = "" },
 		"V19": func(s *blackboard.State) { s.Task("task-8").RejectionReason = nil },
@@ -136,7 +135,7 @@ func TestOurOwnTasksInAFileOfLizaV1AreHeldToOurRules(t *testing.T) {
 	s := v1State()
 	own := validState().Task("merging")
 	own.ID, own.Worktree, own.ApprovedBy, own.MergeIntent = "own", ".worktrees/own", "", nil
-	s.Tasks = append(s.Tasks, own)
+	s.AddTasks(own)
 	if bad := errorsOf(Validate(s, nil, v1Facts())); len(bad) != 1 || bad[0].Rule != "V14" {
 		t.Errorf("want V14, got\n%s", lines(bad))
 	}
@@ -145,7 +144,7 @@ func TestOurOwnTasksInAFileOfLizaV1AreHeldToOurRules(t *testing.T) {
 func TestATaskWithoutAttemptsIsHeldToOurRulesInAFileOfOurs(t *testing.T) {
 	t.Parallel()
 	s := validState()
-	s.Tasks = append(s.Tasks, &blackboard.Task{ID: "typed", Status: blackboard.Approved, Description: "x", SpecRef: "specs/vision.md", DoneWhen: "x", Scope: "x", ReviewCommit: commitWork})
+	s.AddTasks(&blackboard.Task{ID: "typed", Status: blackboard.Approved, Description: "x", SpecRef: "specs/vision.md", DoneWhen: "x", Scope: "x", ReviewCommit: commitWork})
 	if bad := errorsOf(Validate(s, nil, validFacts())); len(bad) != 1 || bad[0].Rule != "V14" {
 		t.Errorf("want V14, got\n%s", lines(bad))
 	}

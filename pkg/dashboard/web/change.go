@@ -120,7 +120,7 @@ func (o Options) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func asked(s *blackboard.State, id string) bool {
 	for _, q := range s.Questions {
-		if q != nil && q.ID == id {
+		if q.ID == id {
 			return true
 		}
 	}

@@ -103,7 +103,7 @@ func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) 
 	}
 	open := []any{}
 	for _, q := range s.Questions {
-		if q != nil && (q.Status == "open" || r.URL.Query().Get("all") == "true") {
+		if q.Status == "open" || r.URL.Query().Get("all") == "true" {
 			open = append(open, dashboard.Plain(q))
 		}
 	}

@@ -25,17 +25,16 @@ var op = store.Op{Name: "test", Agent: "coder-1"}
 
 // First is the state that an opened store must have: two tasks, one agent, revision 1.
 func First() *blackboard.State {
-	return &blackboard.State{
+	return (&blackboard.State{
 		Version: "1",
 		Goal:    &blackboard.Goal{ID: "goal-1", Description: "Greeting CLI", Status: blackboard.InProgress},
-		Tasks: []*blackboard.Task{
-			{ID: "task-1", Description: "One", Status: blackboard.Unclaimed, Files: blackboard.List{"a.go"}, History: []*blackboard.HistoryEntry{{Time: "2026-01-19T14:00:00Z", Event: "created"}}},
-			{ID: "task-2", Description: "Two", Status: blackboard.Unclaimed},
-		},
-		Agents: map[string]*blackboard.Agent{"coder-1": {Role: blackboard.RoleCoder, Status: blackboard.AgentIdle}},
-		Sprint: &blackboard.Sprint{ID: "sprint-1", GoalRef: "goal-1", Status: blackboard.InProgress},
-		Config: blackboard.Settings{"lease_duration": 1800},
-	}
+		Agents:  map[string]*blackboard.Agent{"coder-1": {Role: blackboard.RoleCoder, Status: blackboard.AgentIdle}},
+		Sprint:  &blackboard.Sprint{ID: "sprint-1", GoalRef: "goal-1", Status: blackboard.InProgress},
+		Config:  blackboard.Settings{"lease_duration": 1800},
+	}).With([]*blackboard.Task{
+		{ID: "task-1", Description: "One", Status: blackboard.Unclaimed, Files: blackboard.List{"a.go"}, History: []*blackboard.HistoryEntry{{Time: "2026-01-19T14:00:00Z", Event: "created"}}},
+		{ID: "task-2", Description: "Two", Status: blackboard.Unclaimed},
+	}...)
 }
 
 // Pure gives a change function that runs change on a copy as well and fails the test
@@ -96,7 +95,7 @@ func update(t *testing.T, st store.Store, change func(*blackboard.State) error) 
 
 func theFirstState(t *testing.T, st store.Store) {
 	s := view(t, st)
-	if s.Revision != 1 || len(s.Tasks) != 2 || s.Tasks[0].History[0].Event != "created" || s.Agents["coder-1"] == nil || s.Config["lease_duration"] != 1800 {
+	if s.Revision != 1 || s.TaskCount() != 2 || s.TaskAt(0).History[0].Event != "created" || s.Agents["coder-1"] == nil || s.Config["lease_duration"] != 1800 {
 		t.Errorf("the first state is %+v", s)
 	}
 	if len(s.Entries()) != 0 {
@@ -115,23 +114,23 @@ func updates(t *testing.T, st store.Store) {
 		return nil
 	})
 	s := view(t, st)
-	task := s.Tasks[0]
+	task := s.TaskAt(0)
 	if task.Status != blackboard.Claimed || task.AssignedTo != "coder-1" || len(task.History) != 2 || task.History[1].Event != "claimed" || s.Agents["coder-1"].CurrentTask != "task-1" {
 		t.Errorf("task-1 is %+v", task)
 	}
 	if s.Revision != 2 || s.Version != "1" || len(s.Entries()) != 0 {
 		t.Errorf("revision %d, version %s, entries %v, want 2, 1 and none", s.Revision, s.Version, s.Entries())
 	}
-	if s.Tasks[1].Status != blackboard.Unclaimed {
-		t.Errorf("task-2 is %+v", s.Tasks[1])
+	if s.TaskAt(1).Status != blackboard.Unclaimed {
+		t.Errorf("task-2 is %+v", s.TaskAt(1))
 	}
 	update(t, st, func(s *blackboard.State) error {
 		t := s.Task("task-1")
 		t.AssignedTo, t.Files, s.Agents["coder-1"].CurrentTask = "", nil, ""
 		return nil
 	})
-	if s = view(t, st); s.Revision != 3 || s.Tasks[0].AssignedTo != "" || len(s.Tasks[0].Files) != 0 {
-		t.Errorf("after emptying fields: revision %d, %+v", s.Revision, s.Tasks[0])
+	if s = view(t, st); s.Revision != 3 || s.TaskAt(0).AssignedTo != "" || len(s.TaskAt(0).Files) != 0 {
+		t.Errorf("after emptying fields: revision %d, %+v", s.Revision, s.TaskAt(0))
 	}
 }
 
@@ -144,7 +143,7 @@ func concurrency(t *testing.T, st store.Store) {
 			for range each {
 				err := st.Update(t.Context(), op, Pure(t, func(s *blackboard.State) error {
 					s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: fmt.Sprintf("note-%d", len(s.HumanNotes)+1), Message: fmt.Sprint(w)})
-					s.Own(s.Tasks[w%2]).Iteration++
+					s.Task(s.TaskAt(w%2).ID).Iteration++
 					s.Record(blackboard.Entry{Action: "note"})
 					return nil
 				}))
@@ -157,9 +156,9 @@ func concurrency(t *testing.T, st store.Store) {
 					t.Errorf("reader %d: %v", w, err)
 					return
 				}
-				if s.Revision <= last || len(s.HumanNotes) != s.Revision-1 || s.Tasks[0].Iteration+s.Tasks[1].Iteration != s.Revision-1 {
+				if s.Revision <= last || len(s.HumanNotes) != s.Revision-1 || s.TaskAt(0).Iteration+s.TaskAt(1).Iteration != s.Revision-1 {
 					t.Errorf("after revision %d a reader saw revision %d with %d notes and %d+%d iterations",
-						last, s.Revision, len(s.HumanNotes), s.Tasks[0].Iteration, s.Tasks[1].Iteration)
+						last, s.Revision, len(s.HumanNotes), s.TaskAt(0).Iteration, s.TaskAt(1).Iteration)
 				}
 				last = s.Revision
 			}
@@ -193,7 +192,7 @@ func nothing(t *testing.T, st store.Store) {
 		"no change":         func(s *blackboard.State) error { return nil },
 		"empty for nil":     func(s *blackboard.State) error { s.Task("task-2").Files = blackboard.List{}; return nil },
 		"there and back":    func(s *blackboard.State) error { s.Goal.Summary += "x"; s.Goal.Summary = ""; return nil },
-		"ErrUnchanged":      func(s *blackboard.State) error { s.Own(s.Tasks[0]).ID = "x"; return store.ErrUnchanged },
+		"ErrUnchanged":      func(s *blackboard.State) error { s.Task(s.TaskAt(0).ID).ID = "x"; return store.ErrUnchanged },
 		"ErrUnchanged, too": func(s *blackboard.State) error { return fmt.Errorf("held already: %w", store.ErrUnchanged) },
 	} {
 		update(t, st, func(s *blackboard.State) error {
@@ -202,8 +201,8 @@ func nothing(t *testing.T, st store.Store) {
 			}
 			return change(s)
 		})
-		if s := view(t, st); s.Revision != 1 || s.Tasks[0].ID != "task-1" {
-			t.Errorf("%s: revision %d, first task %s", name, s.Revision, s.Tasks[0].ID)
+		if s := view(t, st); s.Revision != 1 || s.TaskAt(0).ID != "task-1" {
+			t.Errorf("%s: revision %d, first task %s", name, s.Revision, s.TaskAt(0).ID)
 		}
 	}
 	update(t, st, func(s *blackboard.State) error { s.Record(blackboard.Entry{Action: "note"}); return nil })
@@ -214,7 +213,7 @@ func nothing(t *testing.T, st store.Store) {
 
 func aliasing(t *testing.T, st store.Store) {
 	spoil := func(s *blackboard.State) {
-		t := s.Own(s.Tasks[0])
+		t := s.Task(s.TaskAt(0).ID)
 		t.Status = "SPOILT"
 		t.Files[0] = "spoilt"
 		t.History[0].Event = "spoilt"
@@ -222,7 +221,7 @@ func aliasing(t *testing.T, st store.Store) {
 		s.Agents["spoilt"] = nil
 		s.Config["lease_duration"] = "spoilt"
 		s.Goal.ID = "spoilt"
-		s.Tasks[1] = nil
+		s.RemoveTasks(func(t *blackboard.Task) bool { return t.ID == "task-2" })
 	}
 	want := view(t, st)
 	spoil(view(t, st))
@@ -241,7 +240,7 @@ func aliasing(t *testing.T, st store.Store) {
 	}
 	want = view(t, st)
 	spoil(kept)
-	*kept.Tasks[0].Priority = 5
+	*kept.TaskAt(0).Priority = 5
 	if got := view(t, st); !reflect.DeepEqual(got.Clone(), want.Clone()) {
 		t.Fatalf("who keeps what Update gave him changes the store: %+v", got)
 	}
@@ -254,7 +253,7 @@ func aliasing(t *testing.T, st store.Store) {
 
 func entries(t *testing.T, st store.Store) {
 	ids := func() (ids string) {
-		for _, task := range view(t, st).Tasks {
+		for task := range view(t, st).Tasks() {
 			ids += task.ID + " "
 		}
 		return ids
@@ -263,13 +262,15 @@ func entries(t *testing.T, st store.Store) {
 		change func(s *blackboard.State)
 		want   string
 	}{
-		{func(s *blackboard.State) { s.Tasks = append(s.Tasks, &blackboard.Task{ID: "task-3", Status: "DRAFT"}) }, "task-1 task-2 task-3 "},
-		{func(s *blackboard.State) { s.Tasks = append([]*blackboard.Task{{ID: "task-0"}}, s.Tasks...) }, "task-0 task-1 task-2 task-3 "},
-		{func(s *blackboard.State) { s.Tasks[1], s.Tasks[2] = s.Tasks[2], s.Tasks[1] }, "task-0 task-2 task-1 task-3 "},
-		{func(s *blackboard.State) { s.Tasks = append(s.Tasks[:1:1], s.Tasks[2:]...) }, "task-0 task-1 task-3 "},
-		{func(s *blackboard.State) { s.Own(s.Tasks[1]).ID = "task-9" }, "task-0 task-9 task-3 "},
-		{func(s *blackboard.State) { s.Tasks = nil }, ""},
-		{func(s *blackboard.State) { s.Tasks = []*blackboard.Task{{ID: "task-5"}} }, "task-5 "},
+		{func(s *blackboard.State) { s.AddTasks(&blackboard.Task{ID: "task-3", Status: "DRAFT"}) }, "task-1 task-2 task-3 "},
+		{func(s *blackboard.State) {
+			s.SetTasks(append([]*blackboard.Task{{ID: "task-0"}}, s.TaskList()...), nil)
+		}, "task-0 task-1 task-2 task-3 "},
+		{func(s *blackboard.State) { l := s.TaskList(); l[1], l[2] = l[2], l[1]; s.SetTasks(l, nil) }, "task-0 task-2 task-1 task-3 "},
+		{func(s *blackboard.State) { s.RemoveTasks(func(t *blackboard.Task) bool { return t.ID == "task-2" }) }, "task-0 task-1 task-3 "},
+		{func(s *blackboard.State) { s.Task(s.TaskAt(1).ID).ID = "task-9" }, "task-0 task-9 task-3 "},
+		{func(s *blackboard.State) { s.SetTasks(nil, nil) }, ""},
+		{func(s *blackboard.State) { s.SetTasks([]*blackboard.Task{{ID: "task-5"}}, nil) }, "task-5 "},
 	} {
 		update(t, st, func(s *blackboard.State) error { c.change(s); return nil })
 		if got := ids(); got != c.want {

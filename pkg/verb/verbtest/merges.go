@@ -25,7 +25,7 @@ func (p *Place) Merges(n int) {
 	commits, merges := p.history(n, base)
 	err := p.Store.Update(context.Background(), store.Op{Name: "fill"}, func(s *blackboard.State) error {
 		for i := range n {
-			s.Tasks = append(s.Tasks, mergedTask(i, base, commits[i], merges[i]))
+			s.AddTasks(mergedTask(i, base, commits[i], merges[i]))
 			base = merges[i]
 		}
 		if s.Integration == nil {
