@@ -164,7 +164,7 @@ func decode(key string, entry *yamldoc.Entry, node *yaml.Node) any {
 		return newPiece(s, value.Elem(), problems).withoutEmpty(s, node)
 	}
 	if node.Kind != yaml.MappingNode || s.kind == whole || (s.kind == list) != (entry.Name() == "") {
-		return &piece{problems: []yamldoc.Problem{{Line: node.Line, Column: node.Column, Message: "it is no entry of " + key}}}
+		return &piece{problems: []yamldoc.Problem{{Line: node.Line, Column: node.Column, Message: "it is not an entry of " + key}}}
 	}
 	value := reflect.New(s.entry)
 	problems := schema.Problems(node, value.Interface())
