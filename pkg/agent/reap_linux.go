@@ -105,7 +105,7 @@ func (r *reaping) run() int {
 	}
 	lost := r.lost
 	for {
-		r.bury()
+		r.collectOrphans()
 		if r.ended && lost == nil {
 			return r.end(r.order.Grace)
 		}
@@ -130,8 +130,8 @@ func (r *reaping) follow() {
 	}
 }
 
-// bury waits for the orphans that have ended, and notices when the program has.
-func (r *reaping) bury() {
+// collectOrphans waits for the orphans that have ended, and notices when the program has.
+func (r *reaping) collectOrphans() {
 	for _, pid := range r.children() {
 		if pid != r.program {
 			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
@@ -172,7 +172,7 @@ func (r *reaping) children() []int {
 
 // alone reports whether nothing runs any more.
 func (r *reaping) alone() bool {
-	r.bury()
+	r.collectOrphans()
 	for _, pid := range r.children() {
 		if pid != r.program || !r.ended {
 			return false
@@ -186,9 +186,9 @@ func (r *reaping) alone() bool {
 func (r *reaping) end(grace time.Duration) int {
 	f := newFamily(Process{Pid: r.program, Pgid: r.program}, nil)
 	f.above, f.held = os.Getpid(), true
-	if r.bury(); !r.ended {
+	if r.collectOrphans(); !r.ended {
 		r.ask(f)
-		r.await(grace, 20*time.Millisecond, func() bool { r.bury(); return r.ended })
+		r.await(grace, 20*time.Millisecond, func() bool { r.collectOrphans(); return r.ended })
 		if !r.ended {
 			grace = 0
 		}

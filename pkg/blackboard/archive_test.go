@@ -1,9 +1,9 @@
 package blackboard
 
-// shelf is an archive for tests, with what the tasks were.
-type shelf map[string]Status
+// taskArchive is an archive for tests, with what the tasks were.
+type taskArchive map[string]Status
 
-func (x shelf) Archived() map[string]Archived {
+func (x taskArchive) Archived() map[string]Archived {
 	all := map[string]Archived{}
 	for id, st := range x {
 		sprint := "sprint-1"

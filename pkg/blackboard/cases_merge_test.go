@@ -94,7 +94,7 @@ func TestP168P169TheFiguresOfASprint(t *testing.T) {
 
 	t.Run("archived tasks still count", func(t *testing.T) {
 		b.tasks = b.tasks[2:]
-		b.UseArchive(shelf{"a": Merged, "b": Merged, "of-another-sprint": Merged})
+		b.UseArchive(taskArchive{"a": Merged, "b": Merged, "of-another-sprint": Merged})
 		b.must(b.Create(codeTask("e"), false, person, Input{}, b.now))
 		_, err := b.Abandon("e", person, Input{Reason: "r"}, b.now)
 		b.must(err)

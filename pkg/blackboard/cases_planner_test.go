@@ -180,7 +180,7 @@ func TestTheTriggers(t *testing.T) {
 	t.Run("an archived task is a task", func(t *testing.T) {
 		t.Parallel()
 		b := team(t)
-		b.UseArchive(shelf{"old": Merged})
+		b.UseArchive(taskArchive{"old": Merged})
 		want(t, "the number of triggers", len(b.Triggers(TriggerFacts{}, b.now)), 0)
 	})
 	t.Run("what changes while the planner runs is news", func(t *testing.T) {
@@ -259,9 +259,9 @@ func TestP139P140Completion(t *testing.T) {
 	t.Run("nothing at all is not completed", func(t *testing.T) {
 		b := team(t)
 		want(t, "completion", b.CompletionOf(CompletionFacts{}, b.now), CompletionOpen)
-		b.UseArchive(shelf{"of-another-sprint": Merged})
+		b.UseArchive(taskArchive{"of-another-sprint": Merged})
 		want(t, "completion with the archive of another sprint", b.CompletionOf(CompletionFacts{}, b.now), CompletionOpen)
-		b.UseArchive(shelf{"old": Merged})
+		b.UseArchive(taskArchive{"old": Merged})
 		want(t, "completion with an archive", b.CompletionOf(CompletionFacts{}, b.now), CompletionComplete)
 	})
 }

@@ -47,7 +47,7 @@ func TestSubmitRefusesWhatIsNoFinishedWork(t *testing.T) {
 		b.claim("task-1", "coder-1")
 		b.refused("G31", ExitRefused, "task-1 is assigned to coder-1", func() error { return b.Submit("task-1", programOf("coder-2"), submitted("task-1", base), b.now) })
 		b.refused("G05", ExitRefused, "no task 'task-11'; did you mean 'task-1'?", func() error { return b.Submit("task-11", programOf("coder-1"), Input{}, b.now) })
-		b.UseArchive(shelf{"old": Merged})
+		b.UseArchive(taskArchive{"old": Merged})
 		b.refused("G05", ExitRefused, "task 'old' is archived (MERGED)", func() error { return b.Submit("old", programOf("coder-1"), Input{}, b.now) })
 	})
 	t.Run("P-066 code without tests by a waiver, or exempt", func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestP025ATaskWaitsForItsDependencies(t *testing.T) {
 	t.Run("P-027 and is valid", func(*testing.T) { b.valid() })
 	t.Run("an archived dependency counts as what it was", func(t *testing.T) {
 		c := codeTask("c", "old")
-		b.UseArchive(shelf{"old": Merged})
+		b.UseArchive(taskArchive{"old": Merged})
 		b.must(b.Create(c, false, person, Input{}, b.now))
 		b.must(b.Claim("c", supervisorOf("coder-2"), claimed("c"), b.now))
 	})
@@ -258,7 +258,7 @@ func TestCreateRefusesWhatCannotBeATask(t *testing.T) {
 			_, err := b.Abandon("dropped", person, Input{Reason: "not wanted"}, b.now)
 			b.must(err)
 			b.must(b.Supersede("split", person, Input{Reason: "too large", By: List{"there"}}, b.now))
-			b.UseArchive(shelf{"archived": Merged})
+			b.UseArchive(taskArchive{"archived": Merged})
 			task := codeTask("new")
 			x.change(task)
 			b.refused(x.guard, x.exit, x.text, func() error { return b.Create(task, false, personAs("planner-2"), x.in, b.now) })

@@ -120,7 +120,7 @@ func (s *State) Claim(id string, a Actor, in Input, now time.Time) error {
 		return err
 	}
 	if f := m.claim(); m.task.KindOf() != "msg" && (f.Worktree == "" || f.Base == "") {
-		return m.noBut("liza claim "+id, "G29", ExitFailure, "no worktree was provided for task %s", id)
+		return m.refuseNext("liza claim "+id, "G29", ExitFailure, "no worktree was provided for task %s", id)
 	}
 	m.apply()
 	return nil
@@ -170,7 +170,7 @@ func (s *State) Approve(id string, a Actor, in Input, now time.Time) (overruled 
 	if in.Verdict != nil {
 		for _, p := range in.Verdict.Prior {
 			if p.State == "STILL_PRESENT" {
-				return "", m.noBut("liza verdict "+id+" reject --reason T", "", ExitUsage, "prior point %d of %s is STILL_PRESENT; that cannot be approved", p.N, id)
+				return "", m.refuseNext("liza verdict "+id+" reject --reason T", "", ExitUsage, "prior point %d of %s is STILL_PRESENT; that cannot be approved", p.N, id)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func (s *State) reopen(why string, a Actor, now time.Time) {
 // CompletionFacts is what completion depends on besides the state.
 type CompletionFacts struct {
 	Control     bool   // a control file exists
-	Integration string // what of the merged work is not on the integration branch, "" when all is; see Desk.MissingWork
+	Integration string // what of the merged work is not on the integration branch, "" when all is; see Service.MissingWork
 	Triggers    TriggerFacts
 }
 

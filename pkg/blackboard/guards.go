@@ -10,13 +10,13 @@ import (
 // for a mistake in its use, else a look at the task.
 func (m *move) no(guard string, exit Exit, format string, args ...any) error {
 	if exit == ExitUsage {
-		return m.noBut("liza help "+commandOf(m.rule.Event), guard, exit, format, args...)
+		return m.refuseNext("liza help "+commandOf(m.rule.Event), guard, exit, format, args...)
 	}
-	return m.noBut("liza show "+m.task.ID, guard, exit, format, args...)
+	return m.refuseNext("liza show "+m.task.ID, guard, exit, format, args...)
 }
 
-// noBut refuses with a command of its own.
-func (m *move) noBut(next, guard string, exit Exit, format string, args ...any) error {
+// refuseNext refuses with a command of its own.
+func (m *move) refuseNext(next, guard string, exit Exit, format string, args ...any) error {
 	return refuse(guard, exit, next, format, args...)
 }
 
@@ -35,7 +35,7 @@ var claimAllowed = Guard{"", "the guards of the claim that follows hold", func(*
 
 var controlsOpen = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT", func(m *move) error {
 	if m.in.Control != "" {
-		return m.noBut(m.state.resumeCommand(), "G07", ExitRefused, "%s", m.in.Control)
+		return m.refuseNext(m.state.resumeCommand(), "G07", ExitRefused, "%s", m.in.Control)
 	}
 	return nil
 }}
@@ -49,14 +49,14 @@ var sprintRuns = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT, and the s
 		if st == Completed {
 			next = "liza sprint next"
 		}
-		return m.noBut(next, "G07", ExitRefused, "the sprint is %s", st)
+		return m.refuseNext(next, "G07", ExitRefused, "the sprint is %s", st)
 	}
 	return nil
 }}
 
 var notHeld = Guard{"G08", "the task is not on hold", func(m *move) error {
 	if h := m.task.Hold; h != nil {
-		return m.noBut("liza unhold "+m.task.ID, "G08", ExitRefused, "task %s is on hold by %s: %s", m.task.ID, h.By, h.Reason)
+		return m.refuseNext("liza unhold "+m.task.ID, "G08", ExitRefused, "task %s is on hold by %s: %s", m.task.ID, h.By, h.Reason)
 	}
 	return nil
 }}
@@ -79,7 +79,7 @@ var dependenciesMerged = Guard{"G20", "all dependencies are MERGED; with after_p
 
 var actorFree = Guard{"G21", "the agent has no other task", func(m *move) error {
 	if other := m.state.holds(m.actor.ID, m.me(), m.task.ID); other != "" {
-		return m.noBut("liza show "+other, "G21", ExitRefused, "%s already works on %s", m.actor.ID, other)
+		return m.refuseNext("liza show "+other, "G21", ExitRefused, "%s already works on %s", m.actor.ID, other)
 	}
 	return nil
 }}
@@ -91,7 +91,7 @@ var gatesStillPass = Guard{"G12", "nobody has claimed the task before, then the 
 	}
 	missing := slices.DeleteFunc(m.task.Gates(), func(why string) bool { return why == "missing: scope" }) // a warning everywhere
 	if len(missing) > 0 {
-		return m.noBut("liza edit", "G12", ExitRefused, "task %s cannot be claimed: %s", m.task.ID, strings.Join(missing, "; "))
+		return m.refuseNext("liza edit", "G12", ExitRefused, "task %s cannot be claimed: %s", m.task.ID, strings.Join(missing, "; "))
 	}
 	return nil
 }}
@@ -104,7 +104,7 @@ var notReservedByOther = Guard{"G22", "there is no reservation by another, or it
 	mine := c != nil && c.By == m.actor.ID && m.me() != nil && c.Generation == m.me().Generation
 	if m.claim().Confirm {
 		if !mine || past(c.Expires, m.now) {
-			return m.noBut("liza claim "+m.task.ID, "G22", ExitRefused, "the reservation of %s by %s is over", m.task.ID, m.actor.ID)
+			return m.refuseNext("liza claim "+m.task.ID, "G22", ExitRefused, "the reservation of %s by %s is over", m.task.ID, m.actor.ID)
 		}
 		return nil
 	}
@@ -144,7 +144,7 @@ var notFailedByActor = Guard{"G25", "the caller has not failed the task, or no o
 
 var notExhausted = Guard{"G26", "the task is not exhausted", func(m *move) error {
 	if m.task.Exhausted() {
-		return m.noBut(rescopeCommand(m.task.ID), "G26", ExitRefused, "task %s is exhausted: failed by %s; rescope it", m.task.ID, m.task.failures())
+		return m.refuseNext(rescopeCommand(m.task.ID), "G26", ExitRefused, "task %s is exhausted: failed by %s; rescope it", m.task.ID, m.task.failures())
 	}
 	return nil
 }}
@@ -174,17 +174,17 @@ var leaseExpired = Guard{"G27", "the holder's lease has expired, or its process 
 
 var childGone = Guard{"G28", "the former holder's process is gone or was stopped", func(m *move) error {
 	if why := m.claim().ChildError; why != "" {
-		return m.noBut("liza doctor", "G28", ExitFailure, "%s", why)
+		return m.refuseNext("liza doctor", "G28", ExitFailure, "%s", why)
 	}
 	return nil
 }}
 
 var diskAndWorktree = Guard{"G29", "there is enough disk space, and the worktree could be provided", func(m *move) error {
 	if m.in.FreeMB > 0 && m.in.FreeMB < m.in.MinFreeMB {
-		return m.noBut("liza doctor", "G29", ExitFailure, "only %d MB are free, %d are needed (policy.min_free_mb)", m.in.FreeMB, m.in.MinFreeMB)
+		return m.refuseNext("liza doctor", "G29", ExitFailure, "only %d MB are free, %d are needed (policy.min_free_mb)", m.in.FreeMB, m.in.MinFreeMB)
 	}
 	if why := m.claim().WorktreeErr; why != "" {
-		return m.noBut("liza doctor", "G29", ExitFailure, "%s", why)
+		return m.refuseNext("liza doctor", "G29", ExitFailure, "%s", why)
 	}
 	return nil
 }}
@@ -195,7 +195,7 @@ var roleResolves = Guard{"G30", "the role of the task can be used", func(m *move
 		why = m.in.RoleCheck(m.task)
 	}
 	if why != "" {
-		return m.noBut("liza roles resolve "+m.task.ID, "G30", ExitRefused, "%s", why)
+		return m.refuseNext("liza roles resolve "+m.task.ID, "G30", ExitRefused, "%s", why)
 	}
 	return m.mayTake("G30")
 }}

@@ -24,7 +24,7 @@ var blockReason = Guard{"G70", "a reason and one to three questions are given", 
 
 var unblockable = Guard{"G71", "the task is not exhausted", func(m *move) error {
 	if m.task.Exhausted() {
-		return m.noBut(rescopeCommand(m.task.ID), "G71", ExitRefused, "task %s is exhausted: failed by %s; supersede or abandon it with --root-cause", m.task.ID, m.task.failures())
+		return m.refuseNext(rescopeCommand(m.task.ID), "G71", ExitRefused, "task %s is exhausted: failed by %s; supersede or abandon it with --root-cause", m.task.ID, m.task.failures())
 	}
 	return nil
 }}
@@ -66,7 +66,7 @@ var noCycleByReplacement = Guard{"G74", "re-pointed dependencies make no cycle",
 			continue
 		}
 		if cycle := m.state.cycleThrough(t.ID, replaceAll(t.DependsOn, replace), replace); cycle != nil {
-			return m.noBut("liza graph", "G74", ExitInvalid, "would make a cycle: %s", strings.Join(cycle, " → "))
+			return m.refuseNext("liza graph", "G74", ExitInvalid, "would make a cycle: %s", strings.Join(cycle, " → "))
 		}
 	}
 	return nil
@@ -94,9 +94,9 @@ var mayRelease = Guard{"G76", "the lease is not alive, or a person forces the re
 	}
 	next := fmt.Sprintf("liza release %s --force --reason T", m.task.ID)
 	if live == Unknown {
-		return m.noBut(next, "G76", ExitRefused, "the liveness of %s is unknown (%s); --force releases the claim all the same", m.task.AssignedTo, why)
+		return m.refuseNext(next, "G76", ExitRefused, "the liveness of %s is unknown (%s); --force releases the claim all the same", m.task.AssignedTo, why)
 	}
-	return m.noBut(next, "G76", ExitRefused, "the lease of %s is alive until %s; --force releases it all the same", m.task.AssignedTo, m.task.LeaseExpires)
+	return m.refuseNext(next, "G76", ExitRefused, "the lease of %s is alive until %s; --force releases it all the same", m.task.AssignedTo, m.task.LeaseExpires)
 }}
 
 var mayReleaseReview = Guard{"G76", "the review lease is not alive, or the release is forced", func(m *move) error {
@@ -110,14 +110,14 @@ var mayReleaseReview = Guard{"G76", "the review lease is not alive, or the relea
 	}
 	next := fmt.Sprintf("liza release %s --reviewer --force --reason T", t.ID)
 	if live == Unknown {
-		return m.noBut(next, "G76", ExitRefused, "the liveness of %s is unknown (%s); --force releases the review all the same", t.ReviewingBy, why)
+		return m.refuseNext(next, "G76", ExitRefused, "the liveness of %s is unknown (%s); --force releases the review all the same", t.ReviewingBy, why)
 	}
-	return m.noBut(next, "G76", ExitRefused, "the review lease of %s is alive until %s; --force releases it all the same", t.ReviewingBy, t.ReviewLeaseExpires)
+	return m.refuseNext(next, "G76", ExitRefused, "the review lease of %s is alive until %s; --force releases it all the same", t.ReviewingBy, t.ReviewLeaseExpires)
 }}
 
 var notOnHold = Guard{"G77", "the task is not on hold", func(m *move) error {
 	if h := m.task.Hold; h != nil {
-		return m.noBut("liza unhold "+m.task.ID, "G77", ExitRefused, "task %s is on hold already, by %s: %s", m.task.ID, h.By, h.Reason)
+		return m.refuseNext("liza unhold "+m.task.ID, "G77", ExitRefused, "task %s is on hold already, by %s: %s", m.task.ID, h.By, h.Reason)
 	}
 	return nil
 }}
@@ -132,7 +132,7 @@ var onHold = Guard{"G77", "the task is on hold", func(m *move) error {
 var haltResolved = Guard{"G78", "the task is halted, and with the limits given no limit is reached", func(m *move) error {
 	t := m.task
 	if t.Halt == nil {
-		return m.noBut("liza unblock "+t.ID+" --reason T", "G78", ExitRefused, "task %s is not halted by a limit", t.ID)
+		return m.refuseNext("liza unblock "+t.ID+" --reason T", "G78", ExitRefused, "task %s is not halted by a limit", t.ID)
 	}
 	with := *t
 	with.applyLimits(m.in.Limits)
@@ -142,7 +142,7 @@ var haltResolved = Guard{"G78", "the task is halted, and with the limits given n
 		l = &limitReached{key: "max_iterations", value: Amount(with.Iteration), limit: n, enough: 2 * n}
 	}
 	if l != nil {
-		return m.noBut(fmt.Sprintf("liza resubmit %s --limit %s=%d", t.ID, l.key, l.enough), "G78", ExitRefused, "%s; --limit %s=%d lets it go on", l, l.key, l.enough)
+		return m.refuseNext(fmt.Sprintf("liza resubmit %s --limit %s=%d", t.ID, l.key, l.enough), "G78", ExitRefused, "%s; --limit %s=%d lets it go on", l, l.key, l.enough)
 	}
 	return nil
 }}
@@ -158,19 +158,19 @@ var dependenciesLeft = Guard{"G79", "no dependency is ABANDONED or SUPERSEDED", 
 			return m.no("G14", ExitInvalid, "depends_on of %s: no task '%s'", m.task.ID, d)
 		}
 		if st == Abandoned || st == Superseded {
-			return m.noBut(fmt.Sprintf("liza unblock %s --reason T --depends ID,…", m.task.ID), "G79", ExitRefused,
+			return m.refuseNext(fmt.Sprintf("liza unblock %s --reason T --depends ID,…", m.task.ID), "G79", ExitRefused,
 				"task %s depends on %s, which is %s; name its dependencies anew with --depends", m.task.ID, d, st)
 		}
 	}
 	if cycle := m.state.cycleThrough(m.task.ID, deps, nil); cycle != nil {
-		return m.noBut("liza graph", "G14", ExitInvalid, "dependency cycle: %s", strings.Join(cycle, " → "))
+		return m.refuseNext("liza graph", "G14", ExitInvalid, "dependency cycle: %s", strings.Join(cycle, " → "))
 	}
 	return nil
 }}
 
 var notHalted = Guard{"G80", "the task is not halted, or only by its iterations", func(m *move) error {
 	if h := m.task.Halt; h != nil && m.task.BlockedKind != "max_iterations" {
-		return m.noBut("liza resubmit "+m.task.ID+" --limit KEY=VALUE", "G80", ExitRefused, "task %s is halted: %s", m.task.ID, m.state.limitOfHalt(m.task, h))
+		return m.refuseNext("liza resubmit "+m.task.ID+" --limit KEY=VALUE", "G80", ExitRefused, "task %s is halted: %s", m.task.ID, m.state.limitOfHalt(m.task, h))
 	}
 	return nil
 }}

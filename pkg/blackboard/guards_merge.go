@@ -14,7 +14,7 @@ func (m *move) merge() MergeFacts {
 
 var mergeApproved = Guard{"G60", "no merge approval is required, or a person has given it", func(m *move) error {
 	if a := m.task.MergeApproval; a != nil && a.Required && a.Decision != "approved" {
-		return m.noBut("liza approve-merge "+m.task.ID, "G60", ExitRefused, "task %s waits for a person's merge approval", m.task.ID)
+		return m.refuseNext("liza approve-merge "+m.task.ID, "G60", ExitRefused, "task %s waits for a person's merge approval", m.task.ID)
 	}
 	return nil
 }}
@@ -32,24 +32,24 @@ var commitThere = Guard{"G62", "the approved commit is in the object store", onl
 var integrationThere = Guard{"G63", "the integration branch exists, and is where Liza left it", onlyCode(func(m *move) error {
 	tip := m.merge().Tip
 	if m.state.ForeignTip(tip) {
-		return m.noBut(DecideTip(tip), "G63", ExitRefused, "%s; merges wait", m.state.MovedText(tip))
+		return m.refuseNext(DecideTip(tip), "G63", ExitRefused, "%s; merges wait", m.state.MovedText(tip))
 	}
 	if branch := m.state.IntegrationBranch(); tip == "" {
-		return m.noBut("git branch "+branch+" COMMIT", "G63", ExitRefused, "the branch %s does not exist", branch)
+		return m.refuseNext("git branch "+branch+" COMMIT", "G63", ExitRefused, "the branch %s does not exist", branch)
 	}
 	return nil
 })}
 
 var integrationFree = Guard{"G64", "no worktree has the integration branch checked out", onlyCode(func(m *move) error {
 	if at := m.merge().CheckedOutAt; at != "" {
-		return m.noBut("git -C "+at+" switch OTHER", "G64", ExitRefused, "%s is checked out in %s; switch it to another branch", m.state.IntegrationBranch(), at)
+		return m.refuseNext("git -C "+at+" switch OTHER", "G64", ExitRefused, "%s is checked out in %s; switch it to another branch", m.state.IntegrationBranch(), at)
 	}
 	return nil
 })}
 
 var approvingRunOver = Guard{"G67", "the run of the reviewer's program that approved has ended", func(m *move) error {
 	if by := m.state.ApprovingRun(m.task, m.now, m.actor.Facts); by != "" {
-		return m.noBut("liza status", "G67", ExitRefused, "%s approved %s in a run that has not ended yet; what that says last has to agree", by, m.task.ID)
+		return m.refuseNext("liza status", "G67", ExitRefused, "%s approved %s in a run that has not ended yet; what that says last has to agree", by, m.task.ID)
 	}
 	return nil
 }}
@@ -69,21 +69,21 @@ func (s *State) ApprovingRun(t *Task, now time.Time, facts ProcessFacts) string 
 
 var approvedInThisRun = Guard{"", "the caller approved the task, in the run that ends now", func(m *move) error {
 	if a := m.me(); m.task.ApprovedBy != m.actor.ID || a == nil || a.Child == nil || a.Child.Task != m.task.ID {
-		return m.noBut("liza show "+m.task.ID, "", ExitFailure, "%s did not approve %s in this run", m.actor.ID, m.task.ID)
+		return m.refuseNext("liza show "+m.task.ID, "", ExitFailure, "%s did not approve %s in this run", m.actor.ID, m.task.ID)
 	}
 	return nil
 }}
 
 var containedInIntegration = Guard{"", "git shows that the integration branch contains the work", onlyCode(func(m *move) error {
 	if f := m.merge(); !f.Contained || f.Commit == "" {
-		return m.noBut("liza merge "+m.task.ID, "", ExitFailure, "the integration branch does not contain the work of %s", m.task.ID)
+		return m.refuseNext("liza merge "+m.task.ID, "", ExitFailure, "the integration branch does not contain the work of %s", m.task.ID)
 	}
 	return nil
 })}
 
 var integrationReason = Guard{"", "git shows a conflict, or a check's exit code a failure", func(m *move) error {
 	if m.merge().Reason == "" {
-		return m.noBut("liza merge "+m.task.ID, "", ExitFailure, "no failure of the integration of %s is shown", m.task.ID)
+		return m.refuseNext("liza merge "+m.task.ID, "", ExitFailure, "no failure of the integration of %s is shown", m.task.ID)
 	}
 	return nil
 }}
@@ -97,7 +97,7 @@ var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode 
 		return m.no("G65", ExitRefused, "no merge approval is waiting for %s, which is %s", t.ID, t.Status)
 	}
 	if n := t.warnings(); m.rule.Event == EvApproveMerge && n > 0 && t.Review.Mode == "strict" && (!m.merge().Override || blank(m.in.Reason)) {
-		return m.noBut("liza approve-merge "+t.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts them", plural(n, "warning"), t.ID)
+		return m.refuseNext("liza approve-merge "+t.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts them", plural(n, "warning"), t.ID)
 	}
 	return nil
 }}
@@ -125,7 +125,7 @@ func (f *Finding) severity() string {
 
 var reviewDisabled = Guard{"G65", "review.mode is disabled", func(m *move) error {
 	if m.in.ReviewMode != "disabled" {
-		return m.noBut("liza claim-review "+m.task.ID, "G65", ExitRefused, "no merge approval is waiting for %s, which is %s: a reviewer judges it first", m.task.ID, m.task.Status)
+		return m.refuseNext("liza claim-review "+m.task.ID, "G65", ExitRefused, "no merge approval is waiting for %s, which is %s: a reviewer judges it first", m.task.ID, m.task.Status)
 	}
 	return nil
 }}
@@ -133,7 +133,7 @@ var reviewDisabled = Guard{"G65", "review.mode is disabled", func(m *move) error
 // reviewersDecide: in mode disabled nothing but a person's decision moves the task (4.8).
 var reviewersDecide = Guard{"G65", "review.mode is not disabled", func(m *move) error {
 	if m.in.ReviewMode == "disabled" {
-		return m.noBut("liza approve-merge "+m.task.ID, "G65", ExitRefused, "review.mode is disabled: a person decides about %s", m.task.ID)
+		return m.refuseNext("liza approve-merge "+m.task.ID, "G65", ExitRefused, "review.mode is disabled: a person decides about %s", m.task.ID)
 	}
 	return nil
 }}

@@ -149,14 +149,14 @@ var notAuthor = Guard{"G51", "the reviewer did not write the work", func(m *move
 			coder.TokenHash != "" && coder.TokenHash == m.me().TokenHash
 	}
 	if author {
-		return m.noBut("liza status", "G51", ExitRefused, "%s wrote the work of %s; another reviewer has to judge it", m.actor.ID, m.task.ID)
+		return m.refuseNext("liza status", "G51", ExitRefused, "%s wrote the work of %s; another reviewer has to judge it", m.actor.ID, m.task.ID)
 	}
 	return m.mayTake("G51")
 }}
 
 var reviewerFree = Guard{"G52", "the reviewer has no other task", func(m *move) error {
 	if a := m.me(); a != nil && a.CurrentTask != "" && a.CurrentTask != m.task.ID {
-		return m.noBut("liza show "+a.CurrentTask, "G52", ExitRefused, "%s already reviews %s", m.actor.ID, a.CurrentTask)
+		return m.refuseNext("liza show "+a.CurrentTask, "G52", ExitRefused, "%s already reviews %s", m.actor.ID, a.CurrentTask)
 	}
 	return nil
 }}
@@ -200,7 +200,7 @@ var headUnmoved = Guard{"G55", "branch and worktree are still at the review comm
 	f := m.reviewed()
 	for _, at := range []string{f.BranchTip, f.Head} {
 		if at != m.task.ReviewCommit {
-			return m.noBut(m.lookCommand(), "G55", ExitRefused, "HEAD moved from %s to %s after the submission, and only what was submitted can be approved", short(m.task.ReviewCommit), orNone(short(at)))
+			return m.refuseNext(m.lookCommand(), "G55", ExitRefused, "HEAD moved from %s to %s after the submission, and only what was submitted can be approved", short(m.task.ReviewCommit), orNone(short(at)))
 		}
 	}
 	return nil

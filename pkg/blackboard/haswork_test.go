@@ -17,7 +17,7 @@ func TestATaskIsThereToBeClaimedWhenNothingOnTheBoardIsInItsWay(t *testing.T) {
 		"its dependency was archived": {[]*Task{{ID: "b", Status: IntegrationFailed, DependsOn: List{"old"}}}, true},
 	} {
 		s := (&State{}).With(tt.tasks...)
-		s.UseArchive(shelf{"old": Merged})
+		s.UseArchive(taskArchive{"old": Merged})
 		if s.HasWork() != tt.want {
 			t.Errorf("%s: got %v", name, !tt.want)
 		}

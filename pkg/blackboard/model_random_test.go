@@ -108,7 +108,7 @@ func number(t *testing.T, name string) uint64 {
 func sequence(first *world, kinds map[stepKind][]step, seed uint64) (n int, wrong string) {
 	random := rand.New(rand.NewPCG(seed, 4))
 	w := first.fork()
-	w.lost = shelf{}
+	w.lost = taskArchive{}
 	var names []string
 	after := w.fork()
 	for range 1200 {

@@ -17,7 +17,7 @@ type world struct {
 	regs   [maxAgents]int   // how often the agent has registered
 	inside [maxTasks]string // the task's commit that the integration branch contains
 	fault  string           // what must not have happened in the last step
-	lost   shelf            // what became of archived tasks; random sequences only
+	lost   taskArchive      // what became of archived tasks; random sequences only
 }
 
 const (
@@ -55,7 +55,7 @@ var errNotHere = errors.New("it cannot happen here")
 
 // newWorld has every agent registered and ready, and the tasks that make puts on the board.
 func newWorld(b *board, size *worldSize, make func(*board)) *world {
-	w := &world{board: b, size: size, lost: shelf{}}
+	w := &world{board: b, size: size, lost: taskArchive{}}
 	for k, v := range size.config {
 		b.Config[k] = v
 	}

@@ -128,7 +128,7 @@ func (t *Task) lastReviewer() string {
 // expiry, a forced release or another agent (D24), and how.
 func (t *Task) lostBy(agent string) (at Time, how string, lost bool) {
 	role, _, _ := ParseAgentID(agent)
-	var taker *HistoryEntry
+	var takeover *HistoryEntry
 	for h := range t.backwards() {
 		switch {
 		case h.Event == "lease_expired" && h.Holder == agent:
@@ -139,12 +139,12 @@ func (t *Task) lostBy(agent string) (at Time, how string, lost bool) {
 			return h.Time, "released by " + h.Agent + ": " + h.Reason, true
 		case h.Agent == agent:
 			holds := IsClaimEvent(h.Event) || h.Event == "review_claimed" || h.Event == "checkpoint" || h.Event == "handoff"
-			if holds && taker != nil {
-				return taker.Time, "reclaimed by " + taker.Agent, true
+			if holds && takeover != nil {
+				return takeover.Time, "reclaimed by " + takeover.Agent, true
 			}
 			return "", "", false
 		case role == RoleCoder && IsClaimEvent(h.Event), role == RoleReviewer && h.Event == "review_claimed":
-			taker = h
+			takeover = h
 		}
 	}
 	return "", "", false

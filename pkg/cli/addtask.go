@@ -70,7 +70,7 @@ func (o *addTaskOptions) run(ctx context.Context, _ []string) error {
 	if err := o.fill(); err != nil {
 		return err
 	}
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

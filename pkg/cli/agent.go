@@ -74,7 +74,7 @@ func (o *agentOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := o.env.hire(ctx, o.cli, o.model, o.scenario)
+	c, err := o.env.readyFactory(ctx, o.cli, o.model, o.scenario)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (o *agentOptions) run(ctx context.Context) error {
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
 	})
-	delivered := o.env.deliverBeside(ctx, c.desk)
+	delivered := o.env.deliverBeside(ctx, c.service)
 	guarded := c.guardSettings(ctx)
 	err = s.Run(soft, hard)
 	guarded()
@@ -131,8 +131,8 @@ func unknownRole(role string) error {
 
 // terminal is this one, for programs that can be opened in it. While one has it, steps wait
 // to be shown.
-func (o *agentOptions) terminal(c *crew) (*agent.Terminal, error) {
-	name := cmp.Or(o.cli, c.desk.Config().Agents.Default)
+func (o *agentOptions) terminal(c *factory) (*agent.Terminal, error) {
+	name := cmp.Or(o.cli, c.service.Config().Agents.Default)
 	adapter, err := c.adapter(name)
 	if err == nil {
 		_, err = adapter.Interactive(agent.Spec{PromptFile: "prompt"})

@@ -38,7 +38,7 @@ func newAnomaly(env *Env) *urfave.Command {
 			if in.Details, err = pairs("detail", details); err != nil {
 				return err
 			}
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

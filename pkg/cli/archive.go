@@ -24,7 +24,7 @@ func newArchive(env *Env) *urfave.Command {
 			if !ok {
 				return usagef("liza help archive", "--older '%s' must be an age such as 90m, 12h or 7d", older)
 			}
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

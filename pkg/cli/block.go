@@ -23,7 +23,7 @@ func newBlock(env *Env) *urfave.Command {
 		},
 		Action: env.do(func(ctx context.Context, args []string) error {
 			in.Task, in.ByVerb = args[0], true
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

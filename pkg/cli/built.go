@@ -36,9 +36,9 @@ func builtText(b verb.Built) string {
 }
 
 // greet says at the start of a run what the person should know of the integration branch.
-func (c *crew) greet(ctx context.Context, s *blackboard.State) error {
+func (c *factory) greet(ctx context.Context, s *blackboard.State) error {
 	adopts := s.Tip() == ""
-	b, err := c.desk.SeeIntegration(ctx, s)
+	b, err := c.service.SeeIntegration(ctx, s)
 	if err != nil {
 		return err
 	}

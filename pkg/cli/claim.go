@@ -34,16 +34,16 @@ func newClaimReview(env *Env) *urfave.Command {
 }
 
 func (o *claimOptions) claim(ctx context.Context, args []string) error {
-	return o.do(ctx, args, "claim", "coder-1", (*verb.Desk).Claim)
+	return o.do(ctx, args, "claim", "coder-1", (*verb.Service).Claim)
 }
 
 func (o *claimOptions) review(ctx context.Context, args []string) error {
-	return o.do(ctx, args, "claim-review", "code-reviewer-1", (*verb.Desk).ClaimReview)
+	return o.do(ctx, args, "claim-review", "code-reviewer-1", (*verb.Service).ClaimReview)
 }
 
-func (o *claimOptions) do(ctx context.Context, args []string, command, who string, claim func(*verb.Desk, context.Context, string) (verb.Claimed, error)) error {
+func (o *claimOptions) do(ctx context.Context, args []string, command, who string, claim func(*verb.Service, context.Context, string) (verb.Claimed, error)) error {
 	id := strings.Join(args, "")
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func noSetting(key string) error {
 }
 
 // fromState puts in what the section config of state.yaml says: it wins over the file.
-func (o *configOptions) fromState(ctx context.Context, d *verb.Desk, values []config.Value) {
+func (o *configOptions) fromState(ctx context.Context, d *verb.Service, values []config.Value) {
 	cfg := d.Config()
 	file, ok := d.Store.(*store.File)
 	if !ok {
@@ -212,7 +212,7 @@ func (o *configOptions) validate(ctx context.Context, _ []string) error {
 
 // rolesOf are settings that name roles which cannot be used.
 func (o *configOptions) rolesOf(p *project.Project, cfg *config.Config) []problem {
-	d := verb.Desk{Project: p, Config: func() *config.Config { return cfg }}
+	d := verb.Service{Project: p, Config: func() *config.Config { return cfg }}
 	var list []problem
 	for _, f := range d.Roles().Contradictions(d.RoleSettings()) {
 		level := "error"
@@ -285,7 +285,7 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if d, err := o.env.Desk(ctx); err == nil { // a broken file names no callers; anybody may mend it
+	if d, err := o.env.Service(ctx); err == nil { // a broken file names no callers; anybody may mend it
 		if err := d.AdminOnly("change settings"); err != nil {
 			return err
 		}
@@ -329,7 +329,7 @@ func configFile(p *project.Project) (path string, data []byte, err error) {
 
 // setState changes a setting that is in the state.
 func (o *configOptions) setState(ctx context.Context, key, value string) error {
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

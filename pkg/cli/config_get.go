@@ -21,7 +21,7 @@ func newConfigGet(o *configOptions) *urfave.Command {
 	}
 }
 
-func (o *configOptions) get(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *configOptions) get(ctx context.Context, d *verb.Service, args []string) error {
 	values, key := d.Config().Values(), config.Canonical(args[0])
 	o.fromState(ctx, d, values)
 	i := slices.IndexFunc(values, func(v config.Value) bool { return v.Key == key })

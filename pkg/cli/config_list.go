@@ -23,7 +23,7 @@ func newConfigList(o *configOptions) *urfave.Command {
 	}
 }
 
-func (o *configOptions) list(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *configOptions) list(ctx context.Context, d *verb.Service, args []string) error {
 	all := d.Config().Values()
 	o.fromState(ctx, d, all)
 	if len(args) == 0 {

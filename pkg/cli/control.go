@@ -69,7 +69,7 @@ func newCheckpoint(env *Env) *urfave.Command {
 
 var decisions = []string{"CONTINUE", "ADJUST_SPECS", "ADJUST_CONTRACTS", "REPLAN", "PIVOT", "STOP"}
 
-func (o *controlOptions) pause(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *controlOptions) pause(ctx context.Context, d *verb.Service, _ []string) error {
 	done, err := d.Pause(ctx, o.reason)
 	return o.show(done, err, "paused: nothing new starts\nnext: liza resume\n")
 }
@@ -78,7 +78,7 @@ func (o *controlOptions) resume(ctx context.Context, _ []string) error {
 	if !slices.Contains(decisions, o.decision) {
 		return usagef("liza help resume", "--decision '%s' must be one of %s", o.decision, strings.Join(decisions, ", "))
 	}
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,12 +89,12 @@ func (o *controlOptions) resume(ctx context.Context, _ []string) error {
 	return o.show(done, err, "resumed\n")
 }
 
-func (o *controlOptions) abort(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *controlOptions) abort(ctx context.Context, d *verb.Service, _ []string) error {
 	done, err := d.Abort(ctx, o.reason, o.goal)
 	return o.show(done, err, "aborted: agents are stopped, claims released, work is kept\nnext: liza resume\n")
 }
 
-func (o *controlOptions) checkpoint(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *controlOptions) checkpoint(ctx context.Context, d *verb.Service, _ []string) error {
 	done, err := d.Checkpoint(ctx, o.reason)
 	return o.show(done, err, "at a checkpoint; the summary is "+done.File+"\nnext: liza resume --decision CONTINUE\n")
 }

@@ -96,13 +96,13 @@ func (o *demoOptions) run(ctx context.Context) error {
 
 // story says what a sprint is about to show, and follows it. told ends it when everything was told.
 func (o *demoOptions) story(ctx context.Context, env *Env, out io.Writer) (told func(), err error) {
-	desk, err := env.Reader(ctx)
+	service, err := env.Reader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprint(out, "A planner, two coders and a reviewer, all scripted, build a greeting command in an example repository (about ten seconds).\n\n")
 	ctx, cancel := context.WithCancel(ctx)
-	done := (&story{out: out, desk: desk, troubles: map[string]string{}}).follow(ctx)
+	done := (&story{out: out, service: service, troubles: map[string]string{}}).follow(ctx)
 	return func() { cancel(); <-done }, nil
 }
 

@@ -16,7 +16,7 @@ import (
 // what and why, what was asked, which merge stopped, what came onto the branch. It reads the journal.
 type story struct {
 	out      io.Writer
-	desk     *verb.Desk
+	service  *verb.Service
 	rev      int
 	troubles map[string]string // task → why it was handed back
 }
@@ -24,7 +24,7 @@ type story struct {
 // follow tells until ctx ends, and then what is left. done is closed at the end.
 func (s *story) follow(ctx context.Context) (done chan struct{}) {
 	done = make(chan struct{})
-	changes := s.desk.Store.Watch(ctx)
+	changes := s.service.Store.Watch(ctx)
 	go func() {
 		defer close(done)
 		for {
@@ -41,11 +41,11 @@ func (s *story) follow(ctx context.Context) (done chan struct{}) {
 }
 
 func (s *story) tell(ctx context.Context) {
-	entries, err := (history.Journal{Path: s.desk.Project.Journal()}).Read(history.Filter{AfterRev: s.rev})
+	entries, err := (history.Journal{Path: s.service.Project.Journal()}).Read(history.Filter{AfterRev: s.rev})
 	if err != nil || len(entries) == 0 {
 		return // half written: the next look sees all of it
 	}
-	st, err := s.desk.View(ctx)
+	st, err := s.service.View(ctx)
 	if err != nil || st.Revision < entries[len(entries)-1].Rev {
 		return
 	}

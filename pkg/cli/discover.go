@@ -29,7 +29,7 @@ func newDiscover(env *Env) *urfave.Command {
 				return usagef("liza help discover", "discover needs --task")
 			}
 			in.Description = args[0]
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func newConvert(env *Env) *urfave.Command {
 			if task == "" {
 				return usagef("liza help convert", "convert needs --task")
 			}
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func newDefer(env *Env) *urfave.Command {
 			if reason == "" {
 				return usagef("liza help defer", "defer needs --reason")
 			}
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func newSpecChange(env *Env) *urfave.Command {
 			case change == "":
 				return usagef("liza help spec-change", "spec-change needs --change")
 			}
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

@@ -54,8 +54,8 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 		Say: func(text string) { o.env.Log().Info(text) }}
 	o.env.openConfig(x)
 	o.env.openBoard(ctx, x)
-	if x.Desk != nil {
-		x.Programs = programs(x.Desk.Config())
+	if x.Service != nil {
+		x.Programs = programs(x.Service.Config())
 	}
 	if err := x.Examine(ctx, o.checks); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (e *Env) openBoard(ctx context.Context, x *upkeep.Doctor) {
 		x.Add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s", r.message)
 		return
 	}
-	x.Desk = d
+	x.Service = d
 	if x.State, err = d.View(ctx); err == nil {
 		for _, h := range e.hiddenSettings(x.Project, d.Config(), x.State) {
 			x.Add("config", upkeep.SeverityWarning, h.key, h.next, "", "%s", h.message)
@@ -141,8 +141,8 @@ type nowhere struct{}
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // preflight says at the start of a team what is wrong; nothing of it keeps the team from its work.
-func (c *crew) preflight(ctx context.Context, s *blackboard.State) {
-	x := &upkeep.Doctor{Project: c.desk.Project, Desk: c.desk, State: s, Programs: programs(c.desk.Config()), Now: c.env.Now, Explain: sentence}
+func (c *factory) preflight(ctx context.Context, s *blackboard.State) {
+	x := &upkeep.Doctor{Project: c.service.Project, Service: c.service, State: s, Programs: programs(c.service.Config()), Now: c.env.Now, Explain: sentence}
 	for _, f := range x.Preflight(ctx) {
 		c.screen.line(supervisor.Line{Time: c.env.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Message, listWidth), nextText(f.Next))})
 	}

@@ -39,7 +39,7 @@ type edited struct {
 	Notes    []string `json:"warnings,omitempty"`
 }
 
-func (o *editOptions) run(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *editOptions) run(ctx context.Context, d *verb.Service, _ []string) error {
 	dir, err := os.MkdirTemp("", "liza-edit-")
 	if err != nil {
 		return fmt.Errorf("cannot make a copy to edit: %w", err)

@@ -125,14 +125,14 @@ func (e *Env) root() string {
 	return root
 }
 
-// Desk opens the project for a command that may change it. Broken configuration refuses.
-func (e *Env) Desk(ctx context.Context) (*verb.Desk, error) { return e.open(ctx, false) }
+// Service opens the project for a command that may change it. Broken configuration refuses.
+func (e *Env) Service(ctx context.Context) (*verb.Service, error) { return e.open(ctx, false) }
 
 // Reader opens the project for a command that only reads: broken configuration is a
 // warning, and git need not be there.
-func (e *Env) Reader(ctx context.Context) (*verb.Desk, error) { return e.open(ctx, true) }
+func (e *Env) Reader(ctx context.Context) (*verb.Service, error) { return e.open(ctx, true) }
 
-func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Desk, error) {
+func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Service, error) {
 	p, err := e.Find(ctx)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Desk, error) {
 	return e.openAt(ctx, p, tolerant)
 }
 
-func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Desk, error) {
+func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Service, error) {
 	cfg, err := e.config(p, tolerant)
 	if err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err := e.secrets().AddFolder(p.Secrets()); err != nil {
 		e.Log().Warn(err.Error())
 	}
-	shelf := &history.Archive{Dir: p.ArchiveDir()}
-	s, err := e.store(p, cfg, shelf)
+	taskArchive := &history.Archive{Dir: p.ArchiveDir()}
+	s, err := e.store(p, cfg, taskArchive)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err := cfg.follow(board, tolerant); err != nil {
 		return nil, err
 	}
-	return &verb.Desk{Project: p, Store: s, Repo: repo, Config: cfg.get, Shelf: shelf, Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") },
+	return &verb.Service{Project: p, Store: s, Repo: repo, Config: cfg.get, TaskArchive: taskArchive, Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") },
 		Proc: e.processes(), Now: e.Now, Random: rand.Reader, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held(),
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}, nil
 }
@@ -255,11 +255,11 @@ func (s *settings) get() *config.Config {
 	return s.current
 }
 
-func (e *Env) store(p *project.Project, cfg *settings, shelf *history.Archive) (*store.File, error) {
+func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Archive) (*store.File, error) {
 	host, _ := os.Hostname()
 	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: shelf, Secrets: e.secrets().Finder()})
+			return audit.Validate(after, before, audit.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: taskArchive, Secrets: e.secrets().Finder()})
 		},
 		Mask:  e.secrets().Mask,
 		Seals: verb.Seals(e.keys(), p.GitDir, p.Root),

@@ -39,7 +39,7 @@ func newGC(env *Env) *urfave.Command {
 				}
 				in.Older = age
 			}
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

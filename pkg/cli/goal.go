@@ -46,7 +46,7 @@ func (o *goalOptions) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return o.show(ctx)
 	}
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func newHandoff(env *Env) *urfave.Command {
 		},
 		Action: env.do(func(ctx context.Context, args []string) error {
 			h.FilesModified, h.NextSteps = files, steps
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

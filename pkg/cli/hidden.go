@@ -50,12 +50,12 @@ func (e *Env) hiddenSettings(p *project.Project, cfg *config.Config, s *blackboa
 }
 
 // warnHidden tells who starts a run which settings of config.yaml have no effect.
-func (c *crew) warnHidden(ctx context.Context) {
-	s, err := c.desk.View(ctx)
+func (c *factory) warnHidden(ctx context.Context) {
+	s, err := c.service.View(ctx)
 	if err != nil {
 		return // who needs the board says so
 	}
-	for _, h := range c.env.hiddenSettings(c.desk.Project, c.desk.Config(), s) {
+	for _, h := range c.env.hiddenSettings(c.service.Project, c.service.Config(), s) {
 		c.env.Log().Warn(h.message + "; next: " + h.next)
 	}
 }

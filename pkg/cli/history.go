@@ -39,7 +39,7 @@ func newHistory(env *Env) *urfave.Command {
 	}
 }
 
-func (o *historyOptions) run(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *historyOptions) run(ctx context.Context, d *verb.Service, args []string) error {
 	task := args[0]
 	list, err := d.History(ctx, task)
 	if err != nil {

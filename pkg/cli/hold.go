@@ -34,12 +34,12 @@ func newUnhold(env *Env) *urfave.Command {
 	}
 }
 
-func (o *holdOptions) hold(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *holdOptions) hold(ctx context.Context, d *verb.Service, args []string) error {
 	done, err := d.Hold(ctx, args[0], o.reason)
 	return o.env.showDone(done, err, "%s is on hold (%s)", done.Task, done.Status)
 }
 
-func (o *holdOptions) unhold(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *holdOptions) unhold(ctx context.Context, d *verb.Service, args []string) error {
 	done, err := d.Unhold(ctx, args[0])
 	return o.env.showDone(done, err, "%s is no longer on hold (%s)", done.Task, done.Status)
 }

@@ -57,15 +57,15 @@ func (o *integrationOptions) show(ctx context.Context, _ []string) error {
 }
 
 func (o *integrationOptions) accept(ctx context.Context, _ []string) error {
-	return o.decide(ctx, (*verb.Desk).AcceptIntegration)
+	return o.decide(ctx, (*verb.Service).AcceptIntegration)
 }
 
 func (o *integrationOptions) restore(ctx context.Context, _ []string) error {
-	return o.decide(ctx, (*verb.Desk).RestoreIntegration)
+	return o.decide(ctx, (*verb.Service).RestoreIntegration)
 }
 
-func (o *integrationOptions) decide(ctx context.Context, verb func(*verb.Desk, context.Context, string) (verb.Branch, error)) error {
-	d, err := o.env.Desk(ctx)
+func (o *integrationOptions) decide(ctx context.Context, verb func(*verb.Service, context.Context, string) (verb.Branch, error)) error {
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func newSync(env *Env) *urfave.Command {
 			text("from", "`REF` to merge instead of the base branch", &from),
 			flag("dry-run", "say what would be merged, and whether it conflicts; runs no checks and moves nothing", &dry),
 		},
-		Action: env.onDesk(func(ctx context.Context, d *verb.Desk, _ []string) error {
+		Action: env.onDesk(func(ctx context.Context, d *verb.Service, _ []string) error {
 			r, err := d.Sync(ctx, from, dry)
 			if err != nil {
 				return env.failMove(err)

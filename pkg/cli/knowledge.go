@@ -46,7 +46,7 @@ func newFacts(env *Env) *urfave.Command {
 	}
 }
 
-func (o *factsOptions) list(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *factsOptions) list(ctx context.Context, d *verb.Service, _ []string) error {
 	facts, err := d.KnownFacts(ctx, o.all)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (o *factsOptions) list(ctx context.Context, d *verb.Desk, _ []string) error
 	return o.env.Print(map[string]any{"facts": facts}, "%s", columns(rows))
 }
 
-func (o *factsOptions) add(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *factsOptions) add(ctx context.Context, d *verb.Service, args []string) error {
 	f, err := d.AddFact(ctx, args[0], o.category)
 	if err != nil {
 		return err
@@ -73,14 +73,14 @@ func (o *factsOptions) add(ctx context.Context, d *verb.Desk, args []string) err
 	return o.env.Print(f, "known as %s\n", f.ID)
 }
 
-func (o *factsOptions) remove(ctx context.Context, d *verb.Desk, ids []string) error {
+func (o *factsOptions) remove(ctx context.Context, d *verb.Service, ids []string) error {
 	if err := d.RemoveFacts(ctx, ids); err != nil {
 		return err
 	}
 	return o.env.Print(map[string]any{"archived": ids}, "%s archived\n", strings.Join(ids, ", "))
 }
 
-func (o *factsOptions) approve(ctx context.Context, d *verb.Desk, ids []string) error {
+func (o *factsOptions) approve(ctx context.Context, d *verb.Service, ids []string) error {
 	already, err := d.ApproveFacts(ctx, ids)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ func (e *Env) look(ctx context.Context) (s *blackboard.State, stale error, err e
 	return s, stale, err
 }
 
-func (e *Env) lookAt(ctx context.Context) (d *verb.Desk, s *blackboard.State, stale error, err error) {
+func (e *Env) lookAt(ctx context.Context) (d *verb.Service, s *blackboard.State, stale error, err error) {
 	d, err = e.Reader(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -27,7 +27,7 @@ func (e *Env) lookAt(ctx context.Context) (d *verb.Desk, s *blackboard.State, st
 }
 
 // lastValid is the state, or the last valid one together with what is wrong with the file.
-func lastValid(ctx context.Context, d *verb.Desk) (s *blackboard.State, stale error, err error) {
+func lastValid(ctx context.Context, d *verb.Service) (s *blackboard.State, stale error, err error) {
 	s, err = d.View(ctx)
 	if _, damaged := errors.AsType[*store.InvalidError](err); !damaged {
 		return s, nil, err

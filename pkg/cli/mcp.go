@@ -34,7 +34,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := e.Desk(ctx)
+	d, err := e.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 	if e.ancestors != nil { // those of a server change when a parent ends
 		d.Proc.Ancestors = e.ancestry
 	}
-	return mcp.Serve(ctx, mcp.Options{Version: version, Desk: d, Role: role, Inside: d.InRun(ctx), Task: e.Get("LIZA_TASK_ID"),
+	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.InRun(ctx), Task: e.Get("LIZA_TASK_ID"),
 		Explain: func(err error) mcp.Problem {
 			r := explain(err)
 			return mcp.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}

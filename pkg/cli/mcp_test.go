@@ -167,11 +167,11 @@ func TestAnAgentHasTheVerbsOfItsRoleUntilItsClaimIsLost(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	registered, err := p.Desk("coder-1").Register(t.Context(), verb.RegisterInput{ID: "coder-1", Role: blackboard.RoleCoder})
+	registered, err := p.Service("coder-1").Register(t.Context(), verb.RegisterInput{ID: "coder-1", Role: blackboard.RoleCoder})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Desk("coder-1").Claim(t.Context(), "task-1"); err != nil {
+	if _, err := p.Service("coder-1").Claim(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	identity := []string{"LIZA_AGENT_ID=coder-1", "LIZA_AGENT_TOKEN=" + registered.Token, "LIZA_TASK_ID=task-1", "LIZA_RUN=g-00000001-1", "LIZA_ROOT=" + p.Dir}
@@ -199,7 +199,7 @@ func TestAnAgentHasTheVerbsOfItsRoleUntilItsClaimIsLost(t *testing.T) {
 		t.Errorf("the agent's own task is %+v, %v", got, err)
 	}
 
-	if err := p.Desk("").Unregister(t.Context(), "coder-1", true); err != nil {
+	if err := p.Service("").Unregister(t.Context(), "coder-1", true); err != nil {
 		t.Fatal(err)
 	}
 	if a := call(t, s, "discover", map[string]any{"text": "late", "task": "task-1"}); a.OK || a.Error.Code != "refused" && a.Error.Code != "lease_lost" {
@@ -217,7 +217,7 @@ func TestAClientThatLizaDidNotStartTakesWorkOverMCP(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	register := func(id string) *sdk.ClientSession {
-		r, err := p.Desk(id).Register(t.Context(), verb.RegisterInput{ID: id})
+		r, err := p.Service(id).Register(t.Context(), verb.RegisterInput{ID: id})
 		if err != nil {
 			t.Fatal(err)
 		}

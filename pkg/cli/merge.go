@@ -33,7 +33,7 @@ func newMerge(env *Env) *urfave.Command {
 	}
 }
 
-func (o *mergeOptions) run(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *mergeOptions) run(ctx context.Context, d *verb.Service, args []string) error {
 	if o.again {
 		return o.runAgain(ctx, d, strings.Join(args, ""))
 	}
@@ -56,7 +56,7 @@ func (o *mergeOptions) run(ctx context.Context, d *verb.Desk, args []string) err
 	return err
 }
 
-func (o *mergeOptions) runAgain(ctx context.Context, d *verb.Desk, id string) error {
+func (o *mergeOptions) runAgain(ctx context.Context, d *verb.Service, id string) error {
 	if id == "" {
 		return usagef("liza integration", "--again needs the id of a task")
 	}

@@ -40,7 +40,7 @@ func newRejectMerge(env *Env) *urfave.Command {
 
 func (o *mergeGateOptions) approve(ctx context.Context, args []string) error {
 	o.in.Task = args[0]
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (o *mergeGateOptions) approve(ctx context.Context, args []string) error {
 
 func (o *mergeGateOptions) reject(ctx context.Context, args []string) error {
 	o.in.Task = args[0]
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func newNote(env *Env) *urfave.Command {
 			text("task", "`ID`: task that it is for", &in.Task),
 			text("id", "`KEY`: id of the note; a second note with the same key changes nothing", &in.ID),
 		},
-		Action: env.onDesk(func(ctx context.Context, d *verb.Desk, args []string) error {
+		Action: env.onDesk(func(ctx context.Context, d *verb.Service, args []string) error {
 			in.Text = args[0]
 			done, err := d.Note(ctx, in)
 			if err != nil {

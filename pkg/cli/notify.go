@@ -51,16 +51,16 @@ func (a alertMail) Tell(c watch.Change) {
 	a.env.mail(a.project, m)
 }
 
-// courier delivers the notifications of a project (roles-and-knowledge 9.1).
-func (e *Env) courier(d *verb.Desk) notify.Courier {
-	return notify.Courier{Outbox: d.Outbox(), Lock: d.Project.NotifyLock(), Now: e.Now,
+// sender delivers the notifications of a project (roles-and-knowledge 9.1).
+func (e *Env) sender(d *verb.Service) notify.Sender {
+	return notify.Sender{Outbox: d.Outbox(), Lock: d.Project.NotifyLock(), Now: e.Now,
 		Webhook: func() (*notify.Webhook, []string) { return e.webhook(d) },
 		Failed:  func(ctx context.Context, host string, err error) { notifyFailed(ctx, d, host, err) },
 		Problem: func(err error) { e.Log().Warn(err.Error()) }}
 }
 
 // webhook is where messages go by the settings now, nil for nowhere.
-func (e *Env) webhook(d *verb.Desk) (*notify.Webhook, []string) {
+func (e *Env) webhook(d *verb.Service) (*notify.Webhook, []string) {
 	s, err := d.View(context.Background())
 	if err != nil {
 		return nil, nil
@@ -78,7 +78,7 @@ func (e *Env) webhook(d *verb.Desk) (*notify.Webhook, []string) {
 }
 
 // notifyFailed records that a host cannot be reached, once an hour. No task suffers.
-func notifyFailed(ctx context.Context, d *verb.Desk, host string, cause error) {
+func notifyFailed(ctx context.Context, d *verb.Service, host string, cause error) {
 	// The end of the program is not a reason to forget it.
 	err := d.Update(context.WithoutCancel(ctx), "notify", func(s *blackboard.State, _ blackboard.Actor) error {
 		for _, a := range s.Anomalies {
@@ -99,10 +99,10 @@ func notifyFailed(ctx context.Context, d *verb.Desk, host string, cause error) {
 
 // deliverBeside delivers while others work. The function that it returns ends that, after a
 // last round that is short.
-func (e *Env) deliverBeside(ctx context.Context, desk *verb.Desk) (end func()) {
-	d := *desk
-	d.Caller = verb.Caller{Person: desk.Caller.Person}
-	c := e.courier(&d)
+func (e *Env) deliverBeside(ctx context.Context, service *verb.Service) (end func()) {
+	d := *service
+	d.Caller = verb.Caller{Person: service.Caller.Person}
+	c := e.sender(&d)
 	free := context.WithoutCancel(ctx)
 	life, cancel := context.WithCancel(free)
 	ended := make(chan struct{})
@@ -122,7 +122,7 @@ func (e *Env) deliverBeside(ctx context.Context, desk *verb.Desk) (end func()) {
 }
 
 // mailTimes sends when the board changes, and now and then.
-func (e *Env) mailTimes(ctx context.Context, d *verb.Desk) <-chan struct{} {
+func (e *Env) mailTimes(ctx context.Context, d *verb.Service) <-chan struct{} {
 	look, changed := make(chan struct{}), d.Store.Watch(ctx)
 	go func() {
 		tick := time.NewTicker(lookForMail)

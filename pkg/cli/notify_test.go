@@ -37,10 +37,10 @@ func (e event) must(_ any, err error) {
 }
 
 // reviewed claims task-1, hands something in, and gives it to a reviewer.
-func (e event) reviewed() *verb.Desk {
+func (e event) reviewed() *verb.Service {
 	e.t.Helper()
 	e.AddTask("task-1")
-	coder, reviewer := e.Desk("coder-1"), e.Desk("code-reviewer-1")
+	coder, reviewer := e.Service("coder-1"), e.Service("code-reviewer-1")
 	e.must(coder.Claim(e.t.Context(), "task-1"))
 	e.Commit("task-1")
 	e.must(coder.Submit(e.t.Context(), verb.SubmitInput{Task: "task-1"}))
@@ -56,7 +56,7 @@ func (e event) verdict(verdict string) {
 
 // run lets a coder do one unit of work; its program ends like that.
 func (e event) run(r agent.Result) error {
-	s := &supervisor.Supervisor{Desk: e.Desk(""), Role: blackboard.RoleCoder, CLI: "meter", PID: os.Getpid(), Liza: "/bin/true", Once: true,
+	s := &supervisor.Supervisor{Service: e.Service(""), Role: blackboard.RoleCoder, CLI: "meter", PID: os.Getpid(), Liza: "/bin/true", Once: true,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Start: func(_ context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
 			if err := s.Started(agent.Process{Pid: os.Getpid()}); err != nil {
@@ -86,11 +86,11 @@ func (e event) look() {
 // asks blocks task-1 with a question.
 func (e event) asks() (again func()) {
 	e.AddTask("task-1")
-	coder := e.Desk("coder-1")
+	coder := e.Service("coder-1")
 	e.must(coder.Claim(e.t.Context(), "task-1"))
 	e.must(coder.Block(e.t.Context(), verb.BlockInput{Task: "task-1", Reason: "two specs contradict", Questions: []string{"Which one holds?"}}))
 	return func() {
-		e.must(e.Desk("").Hold(e.t.Context(), "task-1", "wait"))
+		e.must(e.Service("").Hold(e.t.Context(), "task-1", "wait"))
 		e.look()
 	}
 }
@@ -100,7 +100,7 @@ func (e event) asks() (again func()) {
 var raising = map[string]func(e event) (again func()){
 	"output": func(e event) func() {
 		e.Config.Messenger.Mode = "verbatim"
-		e.must(e.Desk("").AddTask(e.t.Context(), verb.NewTask{Task: blackboard.Task{ID: "tell", Kind: "msg", Description: "It is ready", Notify: true}}))
+		e.must(e.Service("").AddTask(e.t.Context(), verb.NewTask{Task: blackboard.Task{ID: "tell", Kind: "msg", Description: "It is ready", Notify: true}}))
 		e.must(nil, e.run(agent.Result{}))
 		return nil
 	},
@@ -125,13 +125,13 @@ var raising = map[string]func(e event) (again func()){
 	"integration_failed": func(e event) func() {
 		e.Approved("task-1")
 		e.Outside("task-1.md", "another word\n")
-		if _, err := e.Desk("").Merger(blackboard.Human).All(e.t.Context()); err == nil {
+		if _, err := e.Service("").Merger(blackboard.Human).All(e.t.Context()); err == nil {
 			e.t.Error("two words are merged into one file")
 		}
 		return e.look
 	},
 	"limit_warning": func(e event) func() {
-		e.must(e.Desk("").AddTask(e.t.Context(), verb.NewTask{Task: blackboard.Task{ID: "task-1", Description: "Write", SpecRef: "specs/vision.md", DoneWhen: "a.md contains a word",
+		e.must(e.Service("").AddTask(e.t.Context(), verb.NewTask{Task: blackboard.Task{ID: "task-1", Description: "Write", SpecRef: "specs/vision.md", DoneWhen: "a.md contains a word",
 			Scope: "IN: a.md", Type: "docs", Limits: blackboard.Settings{"cost_cents": 100}}}))
 		costs := agent.Result{Outcome: agent.Finished, Final: `{"action":"RETRY","evidence_files":[],"summary_for_supervisor":"It goes on."}`, Usage: agent.Usage{CostKnown: true, CostCents: 40}}
 		e.must(nil, e.run(costs)) // two runs, 80 cents; a third one is not started
@@ -143,8 +143,8 @@ var raising = map[string]func(e event) (again func()){
 		return e.look
 	},
 	"checkpoint": func(e event) func() {
-		e.must(e.Desk("").Checkpoint(e.t.Context(), "half time"))
-		return func() { e.must(nil, e.Desk("").FollowControl(e.t.Context())); e.look() }
+		e.must(e.Service("").Checkpoint(e.t.Context(), "half time"))
+		return func() { e.must(nil, e.Service("").FollowControl(e.t.Context())); e.look() }
 	},
 	"breaker": func(e event) func() {
 		e.AddTask("task-1")
@@ -156,13 +156,13 @@ var raising = map[string]func(e event) (again func()){
 	},
 	"goal_completed": func(e event) func() {
 		e.Approved("task-1")
-		d := e.Desk("")
+		d := e.Service("")
 		e.must(d.Merger(blackboard.Human).All(e.t.Context()))
 		done := func() { e.must(d.Complete(e.t.Context(), blackboard.CompletionFacts{})) }
 		done()
 		return done
 	},
-	"goal_aborted": func(e event) func() { e.must(e.Desk("").Abort(e.t.Context(), "enough", true)); return nil },
+	"goal_aborted": func(e event) func() { e.must(e.Service("").Abort(e.t.Context(), "enough", true)); return nil },
 	"agent_unusable": func(e event) func() {
 		e.AddTask("task-1")
 		logout := func() {
@@ -177,9 +177,9 @@ var raising = map[string]func(e event) (again func()){
 		e.AddTask("task-1")
 		verbtest.Write(e.t, filepath.Join(e.Project.Roles(), "implement.yaml"), "name: implement\nbase: implement\nprompt_additions: '{{if'\n")
 		refused := func() {
-			e.must(e.Desk("").Hold(e.t.Context(), "task-1", "wait"))
-			e.must(e.Desk("").Unhold(e.t.Context(), "task-1"))
-			if _, err := e.Desk("coder-1").Claim(e.t.Context(), "task-1"); err == nil {
+			e.must(e.Service("").Hold(e.t.Context(), "task-1", "wait"))
+			e.must(e.Service("").Unhold(e.t.Context(), "task-1"))
+			if _, err := e.Service("coder-1").Claim(e.t.Context(), "task-1"); err == nil {
 				e.t.Error("a task without a usable role is claimed")
 			}
 			e.look()
@@ -196,12 +196,12 @@ var raising = map[string]func(e event) (again func()){
 	},
 	"policy_denied": func(e event) func() {
 		e.AddTask("task-1")
-		e.Desk("").PolicyDenied(e.t.Context(), "task-1", "rm -rf / is denied")
+		e.Service("").PolicyDenied(e.t.Context(), "task-1", "rm -rf / is denied")
 		return e.look
 	},
 	"alert": func(e event) func() {
 		e.AddTask("task-1")
-		e.must(e.Desk("").Abandon(e.t.Context(), verb.WayOut{Task: "task-1", Reason: "no need"}))
+		e.must(e.Service("").Abandon(e.t.Context(), verb.WayOut{Task: "task-1", Reason: "no need"}))
 		e.look()
 		return e.look
 	},

@@ -54,7 +54,7 @@ func (o *planOptions) apply(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (o *poststepOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

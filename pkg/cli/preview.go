@@ -52,10 +52,10 @@ type previewed struct {
 	Prompt   string           `json:"prompt"`
 }
 
-func (o *previewOptions) run(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string) error {
 	if d.Repo == nil { // a prompt cannot be gathered without git
 		var err error
-		if d, err = o.env.Desk(ctx); err != nil {
+		if d, err = o.env.Service(ctx); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (o *previewOptions) run(ctx context.Context, d *verb.Desk, args []string) e
 }
 
 // adapters finds agent programs for who only wants to know their names.
-func adapters(d *verb.Desk) func(name string) (agent.Adapter, error) {
+func adapters(d *verb.Service) func(name string) (agent.Adapter, error) {
 	return func(name string) (agent.Adapter, error) {
 		return agent.Lookup(name, agent.Options{Custom: programs(d.Config()), Root: d.Project.Root})
 	}

@@ -51,7 +51,7 @@ func newAnswer(env *Env) *urfave.Command {
 		Description: "The answer stands in the task's next prompt. The answer to the last open question of a task that waits for answers only unblocks it." +
 			examples("liza answer q-1 'Linux and macOS'", "liza questions") + exitsText(0, 2, 4),
 		Action: env.do(func(ctx context.Context, args []string) error {
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

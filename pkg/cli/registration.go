@@ -55,7 +55,7 @@ func (o *registrationOptions) agentID(c verb.Caller, command string) (string, er
 	return "", usagef("liza --as coder-1 "+command, "%s needs to know for which agent: give --as AGENT_ID", command)
 }
 
-func (o *registrationOptions) register(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *registrationOptions) register(ctx context.Context, d *verb.Service, _ []string) error {
 	id, err := o.agentID(d.Caller, "register")
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (o *registrationOptions) register(ctx context.Context, d *verb.Desk, _ []st
 	return o.env.Print(r, "export LIZA_AGENT_ID=%s\nexport LIZA_AGENT_TOKEN=%s\n# registered until %s\n", r.Agent, r.Token, r.Lease)
 }
 
-func (o *registrationOptions) unregister(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *registrationOptions) unregister(ctx context.Context, d *verb.Service, _ []string) error {
 	id, err := o.agentID(d.Caller, "unregister")
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (o *registrationOptions) unregister(ctx context.Context, d *verb.Desk, _ []
 	return o.env.Print(map[string]string{"agent": id}, "%s is no longer registered\n", id)
 }
 
-func (o *registrationOptions) heartbeat(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *registrationOptions) heartbeat(ctx context.Context, d *verb.Service, _ []string) error {
 	beat, err := d.Heartbeat(ctx)
 	if err != nil {
 		return forAnAgent(ctx, d, err, "heartbeat", "coder-1")
@@ -88,7 +88,7 @@ func (o *registrationOptions) heartbeat(ctx context.Context, d *verb.Desk, _ []s
 
 // forAnAgent helps a person who forgot to say for which agent: whatever refused, the
 // command that would do is named. A process inside of an agent is told so.
-func forAnAgent(ctx context.Context, d *verb.Desk, err error, command, who string) error {
+func forAnAgent(ctx context.Context, d *verb.Service, err error, command, who string) error {
 	_, refused := errors.AsType[*blackboard.Refusal](err)
 	if !refused || d.Caller.As != "" || d.Caller.AgentID != "" || d.InRun(ctx) {
 		return err

@@ -26,7 +26,7 @@ func newRelease(env *Env) *urfave.Command {
 				return usagef("liza help release", "--coder and --reviewer exclude each other")
 			}
 			in.Task = args[0]
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

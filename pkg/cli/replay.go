@@ -60,11 +60,11 @@ func (o *replayOptions) run(ctx context.Context, args []string) error {
 	} else {
 		defer os.RemoveAll(dir)
 	}
-	desk, err := o.scratch(ctx, dir)
+	service, err := o.scratch(ctx, dir)
 	if err != nil {
 		return err
 	}
-	if out.Runs, err = simulate.Replay(ctx, desk, list); err != nil {
+	if out.Runs, err = simulate.Replay(ctx, service, list); err != nil {
 		return err
 	}
 	return o.show(out)
@@ -89,7 +89,7 @@ func (o *replayOptions) read(name string) ([]history.Interaction, error) {
 
 // scratch makes a project that nobody else knows. Nothing of the machine's configuration of
 // git, and of the project that this process may belong to, gets in.
-func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Desk, error) {
+func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Service, error) {
 	env := *o.env
 	env.Dir, env.Root, env.As, env.ancestors = dir, dir, "", nil
 	env.Environ = nil
@@ -116,7 +116,7 @@ func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Desk, er
 	if _, err := verb.Init(ctx, verb.InitInput{Goal: "Replay", Spec: "README.md", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.caller().Person, Keys: env.keys()}); err != nil {
 		return nil, err
 	}
-	return env.Desk(ctx)
+	return env.Service(ctx)
 }
 
 func (o *replayOptions) show(out replayed) error {

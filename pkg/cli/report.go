@@ -81,7 +81,7 @@ func (o *reportOptions) body(r dashboard.Report) (string, error) {
 }
 
 // reportFacts are the facts of reports and figures: all tasks of the sprint, and its journal.
-func (e *Env) reportFacts(d *verb.Desk, s *blackboard.State) (dashboard.ReportFacts, error) {
+func (e *Env) reportFacts(d *verb.Service, s *blackboard.State) (dashboard.ReportFacts, error) {
 	f := dashboard.ReportFacts{Facts: e.viewFacts(d, "")}
 	var err error
 	if f.Tasks, err = d.SprintTasks(s); err != nil {
@@ -93,7 +93,7 @@ func (e *Env) reportFacts(d *verb.Desk, s *blackboard.State) (dashboard.ReportFa
 }
 
 // archivedReport is the board as it was when a sprint of the archive ended, as far as that is kept.
-func (e *Env) archivedReport(d *verb.Desk, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
+func (e *Env) archivedReport(d *verb.Service, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
 	f := dashboard.ReportFacts{Facts: e.viewFacts(d, "")}
 	x, err := d.ArchivedSprint(sprint)
 	if err != nil {

@@ -20,7 +20,7 @@ func newRestep(env *Env) *urfave.Command {
 			if to == "" {
 				return usagef("liza history "+args[0], "restep needs --to N: the number of an interaction")
 			}
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

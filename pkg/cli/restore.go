@@ -56,7 +56,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	if err != nil || revision < 1 {
 		return usagef("liza restore --list", "revision '%s' must be a number of 1 or more", args[0])
 	}
-	d, lost, err := o.desk(ctx, false)
+	d, lost, err := o.service(ctx, false)
 	if err == nil && lost {
 		if _, err = upkeep.Content(d, revision); err == nil {
 			err = d.Project.Revive()
@@ -79,8 +79,8 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	return o.env.Print(done, "revision %d is back, as revision %d%s\n", done.From, done.Revision, kept)
 }
 
-// desk opens the project, also one whose .liza was removed.
-func (o *restoreOptions) desk(ctx context.Context, tolerant bool) (d *verb.Desk, lost bool, err error) {
+// service opens the project, also one whose .liza was removed.
+func (o *restoreOptions) service(ctx context.Context, tolerant bool) (d *verb.Service, lost bool, err error) {
 	p, err := o.env.Find(ctx)
 	if errors.Is(err, project.ErrNotInitialised) {
 		if at, missing := project.At(cmp.Or(o.env.root(), o.env.Dir)); missing == nil && at.Lost() {
@@ -95,7 +95,7 @@ func (o *restoreOptions) desk(ctx context.Context, tolerant bool) (d *verb.Desk,
 }
 
 func (o *restoreOptions) show(ctx context.Context) error {
-	d, _, err := o.desk(ctx, true)
+	d, _, err := o.service(ctx, true)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func newResubmit(env *Env) *urfave.Command {
 			for k, n := range given {
 				limits[k] = n
 			}
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

@@ -70,8 +70,8 @@ func newRoles(env *Env) *urfave.Command {
 	}
 }
 
-// shelf reads the roles of the project.
-func (o *rolesOptions) shelf(ctx context.Context) (*verb.Desk, *role.Library, error) {
+// taskArchive reads the roles of the project.
+func (o *rolesOptions) taskArchive(ctx context.Context) (*verb.Service, *role.Library, error) {
 	d, err := o.env.Reader(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ type roleRow struct {
 }
 
 func (o *rolesOptions) list(ctx context.Context, _ []string) error {
-	d, l, err := o.shelf(ctx)
+	d, l, err := o.taskArchive(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (o *rolesOptions) list(ctx context.Context, _ []string) error {
 	return o.env.Print(rows, "%s", b.String())
 }
 
-func isProgram(d *verb.Desk) func(string) bool {
+func isProgram(d *verb.Service) func(string) bool {
 	find := adapters(d)
 	return func(name string) bool {
 		_, err := find(name)
@@ -137,7 +137,7 @@ func (o *rolesOptions) entry(l *role.Library, name string) (*role.Entry, error) 
 }
 
 func (o *rolesOptions) show(ctx context.Context, args []string) error {
-	_, l, err := o.shelf(ctx)
+	_, l, err := o.taskArchive(ctx)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (o *rolesOptions) show(ctx context.Context, args []string) error {
 }
 
 func (o *rolesOptions) validate(ctx context.Context, files []string) error {
-	d, l, err := o.shelf(ctx)
+	d, l, err := o.taskArchive(ctx)
 	if err != nil && len(files) == 0 {
 		return err
 	}
@@ -180,7 +180,7 @@ func (o *rolesOptions) validate(ctx context.Context, files []string) error {
 }
 
 // unknownPrograms are the roles whose cli is not an agent program: they can be used with --cli only.
-func unknownPrograms(d *verb.Desk, l *role.Library) (list []role.Finding) {
+func unknownPrograms(d *verb.Service, l *role.Library) (list []role.Finding) {
 	known := isProgram(d)
 	for _, e := range l.Entries() {
 		if e.Role == nil || e.Role.CLI == "" || known(e.Role.CLI) {
@@ -222,7 +222,7 @@ func (o *rolesOptions) verdict(findings []role.Finding, files []string) error {
 }
 
 func (o *rolesOptions) diff(ctx context.Context, args []string) error {
-	_, l, err := o.shelf(ctx)
+	_, l, err := o.taskArchive(ctx)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (o *rolesOptions) diff(ctx context.Context, args []string) error {
 	return o.env.Print(map[string]any{"name": e.Name, "file": e.File, "diff": diff}, "%s", diff)
 }
 
-func (o *rolesOptions) reset(ctx context.Context, d *verb.Desk, args []string) error {
+func (o *rolesOptions) reset(ctx context.Context, d *verb.Service, args []string) error {
 	if err := d.AdminOnly("reset roles"); err != nil {
 		return err
 	}

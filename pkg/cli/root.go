@@ -192,16 +192,16 @@ func (e *Env) do(run func(ctx context.Context, args []string) error) urfave.Acti
 }
 
 // onDesk is do for a command that may change the project.
-func (e *Env) onDesk(run func(ctx context.Context, d *verb.Desk, args []string) error) urfave.ActionFunc {
-	return e.onProject(e.Desk, run)
+func (e *Env) onDesk(run func(ctx context.Context, d *verb.Service, args []string) error) urfave.ActionFunc {
+	return e.onProject(e.Service, run)
 }
 
 // onReader is do for a command that only reads.
-func (e *Env) onReader(run func(ctx context.Context, d *verb.Desk, args []string) error) urfave.ActionFunc {
+func (e *Env) onReader(run func(ctx context.Context, d *verb.Service, args []string) error) urfave.ActionFunc {
 	return e.onProject(e.Reader, run)
 }
 
-func (e *Env) onProject(open func(context.Context) (*verb.Desk, error), run func(ctx context.Context, d *verb.Desk, args []string) error) urfave.ActionFunc {
+func (e *Env) onProject(open func(context.Context) (*verb.Service, error), run func(ctx context.Context, d *verb.Service, args []string) error) urfave.ActionFunc {
 	return e.do(func(ctx context.Context, args []string) error {
 		d, err := open(ctx)
 		if err != nil {

@@ -51,12 +51,12 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if o.planners < 0 || o.coders < 0 || o.reviewers < 0 || o.planners+o.coders+o.reviewers == 0 {
 		return usagef("liza help run", "the team is empty: give at least one planner, coder or reviewer")
 	}
-	c, err := o.env.hire(ctx, o.cli, o.model, o.scenario)
+	c, err := o.env.readyFactory(ctx, o.cli, o.model, o.scenario)
 	if err != nil {
 		return err
 	}
-	c.desk.Held.Memory = true
-	s, err := c.desk.View(ctx)
+	c.service.Held.Memory = true
+	s, err := c.service.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: "liza", Text: text, Warning: true})
 	})
 	unwatch := o.env.watchBeside(ctx, c)
-	delivered := o.env.deliverBeside(ctx, c.desk)
+	delivered := o.env.deliverBeside(ctx, c.service)
 	guarded := c.guardSettings(ctx)
 	err = team.Run(soft, hard)
 	guarded()
@@ -102,8 +102,8 @@ func goalStatus(s *blackboard.State) string {
 	return s.Goal.Status
 }
 
-func (o *runOptions) team(c *crew, given func(string) bool) *supervisor.Team {
-	team := &supervisor.Team{Desk: c.desk, Until: o.until}
+func (o *runOptions) team(c *factory, given func(string) bool) *supervisor.Team {
+	team := &supervisor.Team{Service: c.service, Until: o.until}
 	for role, n := range map[blackboard.Role]int{blackboard.RolePlanner: o.planners, blackboard.RoleCoder: o.coders, blackboard.RoleReviewer: o.reviewers} {
 		for range n {
 			m := c.supervisor(role)
@@ -113,7 +113,7 @@ func (o *runOptions) team(c *crew, given func(string) bool) *supervisor.Team {
 	}
 	asked := given("planners") || given("coders") || given("reviewers")
 	slots := &supervisor.Slots{Limit: func() int {
-		cfg := c.desk.Config()
+		cfg := c.service.Config()
 		if !cfg.IsSet("orchestration.max_concurrent_agents") && asked {
 			return max(cfg.Orchestration.MaxConcurrentAgents, len(team.Members))
 		}
@@ -126,7 +126,7 @@ func (o *runOptions) team(c *crew, given func(string) bool) *supervisor.Team {
 }
 
 // finish turns the end of the team into exit code and last line.
-func (o *runOptions) finish(ctx, limited context.Context, c *crew, began time.Time, err error) error {
+func (o *runOptions) finish(ctx, limited context.Context, c *factory, began time.Time, err error) error {
 	r := c.summary(ctx, began)
 	done := r.Status == blackboard.Completed
 	switch {

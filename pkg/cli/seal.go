@@ -19,7 +19,7 @@ func newSeal(env *Env) *urfave.Command {
 			"first) is accepted as it stands, with an entry that says so; edits that come later are told again. Only a person may." +
 			examples("liza seal --reason 'new computer; I have compared the board with the old one'", "liza seal --reason 'restored from a backup; git log integration shows each merge' --json") + exitsText(0, 2, 4, 5),
 		Flags: []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &reason)},
-		Action: env.onDesk(func(ctx context.Context, d *verb.Desk, _ []string) error {
+		Action: env.onDesk(func(ctx context.Context, d *verb.Service, _ []string) error {
 			done, err := d.Seal(ctx, reason)
 			if err != nil {
 				return err

@@ -53,7 +53,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 		o.browse(ctx, withToken)
 	}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
-		Handler: web.Handler(web.Options{Version: version, Desk: d, Token: token,
+		Handler: web.Handler(web.Options{Version: version, Service: d, Token: token,
 			Explain: func(err error) web.Problem {
 				r := explain(err)
 				return web.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}

@@ -23,21 +23,21 @@ const settingsLook = time.Second
 // guarded tells people when what agents are held to changes while their programs run: by a
 // verb or by an edit, by a person or by the agent itself. Who it was cannot be told.
 type guarded struct {
-	crew  *crew
-	stats map[string]string   // of each file: what shows that it must be read again
-	sums  map[string]string   // of each file: its content
-	board blackboard.Settings // the section config
-	seen  map[string]string   // agent → its run, of those that ran since the last look
-	total map[string]int      // agent → its runs so far
+	factory *factory
+	stats   map[string]string   // of each file: what shows that it must be read again
+	sums    map[string]string   // of each file: its content
+	board   blackboard.Settings // the section config
+	seen    map[string]string   // agent → its run, of those that ran since the last look
+	total   map[string]int      // agent → its runs so far
 }
 
 // guardSettings looks until the function that it returns is called, which looks a last time.
-func (c *crew) guardSettings(ctx context.Context) (stop func()) {
-	g := &guarded{crew: c, stats: map[string]string{}, sums: map[string]string{}, total: map[string]int{}}
+func (c *factory) guardSettings(ctx context.Context) (stop func()) {
+	g := &guarded{factory: c, stats: map[string]string{}, sums: map[string]string{}, total: map[string]int{}}
 	g.look(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	changes := c.desk.Store.Watch(ctx)
+	changes := c.service.Store.Watch(ctx)
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(settingsLook)
@@ -65,7 +65,7 @@ func (c *crew) guardSettings(ctx context.Context) (stop func()) {
 
 // look compares, and tells what changed while programs ran.
 func (g *guarded) look(ctx context.Context) {
-	s, err := g.crew.desk.View(ctx)
+	s, err := g.factory.service.View(ctx)
 	if err != nil {
 		return // the next look is as good
 	}
@@ -84,11 +84,11 @@ func (g *guarded) look(ctx context.Context) {
 	slices.Sort(changed)
 	during := strings.Join(slices.Sorted(maps.Values(runs)), ", ")
 	text := fmt.Sprintf("%s changed while %s ran", strings.Join(changed, ", "), during)
-	d := g.crew.desk
+	d := g.factory.service
 	if err := d.TellSettings(context.WithoutCancel(ctx), text); err != nil {
-		g.crew.env.Log().Warn("cannot write down that settings changed: " + err.Error())
+		g.factory.env.Log().Warn("cannot write down that settings changed: " + err.Error())
 	}
-	g.crew.env.notice(d.Project, "SETTINGS_CHANGED", strings.Join(changed, ", "), text+"; next: liza config show --origin")
+	g.factory.env.notice(d.Project, "SETTINGS_CHANGED", strings.Join(changed, ", "), text+"; next: liza config show --origin")
 }
 
 // runs are those of this process that are under way now, or were at the last look or between.
@@ -119,7 +119,7 @@ func (g *guarded) runs(s *blackboard.State) map[string]string {
 
 // files are those whose content is another one than at the last look.
 func (g *guarded) files() (changed []string) {
-	p := g.crew.desk.Project
+	p := g.factory.service.Project
 	there := map[string]bool{}
 	for _, root := range []string{filepath.Join(p.Liza, "config.yaml"), filepath.Join(p.Liza, "config.json"), p.Instructions(), p.Roles(), p.Skills()} {
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

@@ -74,7 +74,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 }
 
 // viewStatus is the status in the vocabulary, as `liza status` shows it.
-func (o *showOptions) viewStatus(d *verb.Desk, s *blackboard.State, t *blackboard.Task) string {
+func (o *showOptions) viewStatus(d *verb.Service, s *blackboard.State, t *blackboard.Task) string {
 	for _, row := range dashboard.Build(s, o.env.viewFacts(d, o.view)).Tasks {
 		if row.ID == t.ID {
 			return row.ViewStatus
@@ -84,7 +84,7 @@ func (o *showOptions) viewStatus(d *verb.Desk, s *blackboard.State, t *blackboar
 }
 
 // fetch puts an archived task where the others are, and names the sprint that has it.
-func (o *showOptions) fetch(d *verb.Desk, s *blackboard.State, id string) (sprint string, err error) {
+func (o *showOptions) fetch(d *verb.Service, s *blackboard.State, id string) (sprint string, err error) {
 	if g, err := d.ArchivedGoal(id); err != nil {
 		return "", err
 	} else if g != nil {

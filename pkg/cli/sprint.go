@@ -32,7 +32,7 @@ func newSprint(env *Env) *urfave.Command {
 	}
 }
 
-func (o *sprintOptions) next(ctx context.Context, d *verb.Desk, _ []string) error {
+func (o *sprintOptions) next(ctx context.Context, d *verb.Service, _ []string) error {
 	done, err := d.NextSprint(ctx, commaList(o.planned))
 	if err != nil {
 		return err

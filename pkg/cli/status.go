@@ -80,7 +80,7 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 const recentEntries = 1000
 
 // gaveUp are the supervisors that ended by themselves lately and have not come back.
-func (e *Env) gaveUp(d *verb.Desk) []dashboard.GaveUp {
+func (e *Env) gaveUp(d *verb.Service) []dashboard.GaveUp {
 	entries, err := (history.Journal{Path: d.Project.Journal()}).Read(history.Filter{Last: recentEntries})
 	if err != nil {
 		return nil // liza validate says what is wrong with the journal
@@ -112,14 +112,14 @@ func (e *Env) gaveUp(d *verb.Desk) []dashboard.GaveUp {
 // radarTime is how long a command that shows something looks for conflicts.
 const radarTime = 200 * time.Millisecond
 
-func radar(ctx context.Context, d *verb.Desk, s *blackboard.State, id string) []verb.Clash {
+func radar(ctx context.Context, d *verb.Service, s *blackboard.State, id string) []verb.Clash {
 	ctx, cancel := context.WithTimeout(ctx, radarTime)
 	defer cancel()
 	return d.Radar(ctx, s, id)
 }
 
 // branchFacts gives the state of the integration branch; what cannot be found out is left out.
-func (e *Env) branchFacts(ctx context.Context, d *verb.Desk, s *blackboard.State, f *dashboard.Facts) {
+func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *dashboard.Facts) {
 	if d.Repo == nil {
 		return
 	}
@@ -134,7 +134,7 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Desk, s *blackboard.State
 }
 
 // viewFacts is what a view shows besides the state.
-func (e *Env) viewFacts(d *verb.Desk, view string) dashboard.Facts {
+func (e *Env) viewFacts(d *verb.Service, view string) dashboard.Facts {
 	cfg := d.Config()
 	f := dashboard.Facts{Now: e.Now(), Process: d.Facts(), ReviewMode: cfg.Review.Mode, HumanReview: cfg.Plan.HumanReview, Vocabulary: view}
 	for _, o := range d.Project.Orders() {

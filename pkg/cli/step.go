@@ -46,7 +46,7 @@ type stepped struct {
 }
 
 func (o *stepOptions) run(ctx context.Context, task string) error {
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,11 +57,11 @@ func (o *stepOptions) run(ctx context.Context, task string) error {
 	if next.Merge && !o.dryRun {
 		return o.merge(ctx, d, task)
 	}
-	c := &crew{env: o.env, desk: d, cli: o.cli, model: o.model, screen: o.env.newScreen()}
+	c := &factory{env: o.env, service: d, cli: o.cli, model: o.model, screen: o.env.newScreen()}
 	if !next.Merge {
-		crewOf := o.env.hire
+		crewOf := o.env.readyFactory
 		if o.dryRun {
-			crewOf = o.env.enlist
+			crewOf = o.env.newFactory
 		}
 		if c, err = crewOf(ctx, o.cli, o.model, o.scenario); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (o *stepOptions) run(ctx context.Context, task string) error {
 	return o.show(ctx, d, next)
 }
 
-func (o *stepOptions) merge(ctx context.Context, d *verb.Desk, task string) error {
+func (o *stepOptions) merge(ctx context.Context, d *verb.Service, task string) error {
 	results, err := d.Merge(ctx, task)
 	if _, failed := errors.AsType[*merge.FailedError](err); err != nil && !failed || len(results) == 0 {
 		return err
@@ -98,7 +98,7 @@ func (o *stepOptions) merge(ctx context.Context, d *verb.Desk, task string) erro
 }
 
 // show says where the task is now.
-func (o *stepOptions) show(ctx context.Context, d *verb.Desk, next simulate.NextStep) error {
+func (o *stepOptions) show(ctx context.Context, d *verb.Service, next simulate.NextStep) error {
 	out := stepped{Task: next.Task, Before: string(next.Status)}
 	s, err := d.View(ctx)
 	if err != nil {

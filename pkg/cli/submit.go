@@ -23,7 +23,7 @@ func newSubmit(env *Env) *urfave.Command {
 		},
 		Action: env.do(func(ctx context.Context, args []string) error {
 			in.Task = args[0]
-			d, err := env.Desk(ctx)
+			d, err := env.Service(ctx)
 			if err != nil {
 				return err
 			}

@@ -24,10 +24,10 @@ import (
 	"liza/pkg/verb"
 )
 
-// crew makes the supervisors of one process.
-type crew struct {
+// factory makes the supervisors of one process.
+type factory struct {
 	env      *Env
-	desk     *verb.Desk
+	service  *verb.Service
 	liza     string
 	cli      string
 	model    string
@@ -36,24 +36,24 @@ type crew struct {
 	versions agent.Versions
 }
 
-// hire checks what the supervisors will need: the program that they run, and the scenario
+// readyFactory checks what the supervisors will need: the program that they run, and the scenario
 // of the scripted agent, which would otherwise show itself only as a crash.
-func (e *Env) hire(ctx context.Context, cliName, model, scenario string) (*crew, error) {
-	c, err := e.enlist(ctx, cliName, model, scenario)
+func (e *Env) readyFactory(ctx context.Context, cliName, model, scenario string) (*factory, error) {
+	c, err := e.newFactory(ctx, cliName, model, scenario)
 	if err != nil {
 		return nil, err
 	}
 	c.warnHidden(ctx)
-	return c, c.installed(cmp.Or(c.cli, c.desk.Config().Agents.Default))
+	return c, c.installed(cmp.Or(c.cli, c.service.Config().Agents.Default))
 }
 
-// enlist is hire without a look at the program: for what runs none.
-func (e *Env) enlist(ctx context.Context, cliName, model, scenario string) (*crew, error) {
-	desk, err := e.Desk(ctx)
+// newFactory is readyFactory without a look at the program: for what runs none.
+func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (*factory, error) {
+	service, err := e.Service(ctx)
 	if err != nil {
 		return nil, err
 	}
-	desk.Caller.As = ""
+	service.Caller.As = ""
 	liza, err := e.liza()
 	if err != nil {
 		return nil, err
@@ -67,14 +67,14 @@ func (e *Env) enlist(ctx context.Context, cliName, model, scenario string) (*cre
 		}
 		cliName = cmp.Or(cliName, "scripted")
 	}
-	return &crew{env: e, desk: desk, liza: liza, cli: cliName, model: model, scenario: scenario}, nil
+	return &factory{env: e, service: service, liza: liza, cli: cliName, model: model, scenario: scenario}, nil
 }
 
 // installed checks that the agent program is known and can be started at all (A02).
-func (c *crew) installed(name string) error {
+func (c *factory) installed(name string) error {
 	adapter, err := c.adapter(name)
 	if err != nil {
-		known := append(agent.Names(), slices.Collect(maps.Keys(c.desk.Config().Agents.Custom))...)
+		known := append(agent.Names(), slices.Collect(maps.Keys(c.service.Config().Agents.Custom))...)
 		slices.Sort(known)
 		if near := blackboard.Nearest(name, known); near != "" {
 			return usagef("liza run --cli "+near, "%v; did you mean %s?", err, near)
@@ -112,22 +112,22 @@ func (e *Env) liza() (string, error) {
 	return filepath.Abs(path)
 }
 
-func (c *crew) adapter(name string) (agent.Adapter, error) {
-	return agent.Lookup(name, agent.Options{Custom: programs(c.desk.Config()), Root: c.desk.Project.Root, Liza: c.liza, Scenario: c.scenario})
+func (c *factory) adapter(name string) (agent.Adapter, error) {
+	return agent.Lookup(name, agent.Options{Custom: programs(c.service.Config()), Root: c.service.Project.Root, Liza: c.liza, Scenario: c.scenario})
 }
 
-// supervisor makes one of a role; each has a desk of its own, because each is a caller.
-func (c *crew) supervisor(role blackboard.Role) *supervisor.Supervisor {
-	desk := *c.desk
-	desk.Caller = verb.Caller{Person: c.desk.Caller.Person}
+// supervisor makes one of a role; each has a service of its own, because each is a caller.
+func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
+	service := *c.service
+	service.Caller = verb.Caller{Person: c.service.Caller.Person}
 	start, _ := agent.ProcessStart(os.Getpid())
-	return &supervisor.Supervisor{Desk: &desk, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
+	return &supervisor.Supervisor{Service: &service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
 		Terminal: terminalName(), Start: c.run, Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
 }
 
 // run runs an agent program below a reaper, which is this program again.
-func (c *crew) run(ctx context.Context, a agent.Adapter, s agent.Spec) agent.Result {
+func (c *factory) run(ctx context.Context, a agent.Adapter, s agent.Spec) agent.Result {
 	if path, err := c.env.Executable(); err == nil {
 		s.Reaper = []string{path, reapCommand}
 	}
@@ -242,14 +242,14 @@ type ran struct {
 }
 
 // summary says how the board stands at the end of a run.
-func (c *crew) summary(ctx context.Context, began time.Time) ran {
+func (c *factory) summary(ctx context.Context, began time.Time) ran {
 	r := ran{Counts: map[string]int{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
-	s, err := c.desk.View(ctx)
+	s, err := c.service.View(ctx)
 	if err != nil || s.Goal == nil {
 		return r
 	}
 	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
-	r.Built = c.desk.Built(ctx, s)
+	r.Built = c.service.Built(ctx, s)
 	for t := range s.Tasks() {
 		r.Counts[string(t.Status)]++
 	}

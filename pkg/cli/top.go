@@ -40,7 +40,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if !o.env.Terminal || !o.env.StdinTerminal || o.env.JSON {
 		return usagef("liza status", "liza top needs a terminal")
 	}
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	defer restore()
-	return (&top{options: o, desk: d}).follow(ctx)
+	return (&top{options: o, service: d}).follow(ctx)
 }
 
 // What a full-screen program switches on and off: alternate screen, cursor, wrapping of long lines.
@@ -82,13 +82,13 @@ func (e *Env) fullScreen() (restore func(), err error) {
 // top is the full-screen view.
 type top struct {
 	options *topOptions
-	desk    *verb.Desk
+	service *verb.Service
 	from    int    // first line that is shown
 	said    string // what the last key did
 }
 
 func (t *top) follow(ctx context.Context) error {
-	changes := t.desk.Store.Watch(ctx)
+	changes := t.service.Store.Watch(ctx)
 	keys := make(chan string)
 	go readKeys(ctx, t.options.env.Stdin, keys)
 	tick := time.NewTicker(time.Second) // ages, and the size of the window
@@ -139,11 +139,11 @@ func (t *top) press(ctx context.Context, key string) bool {
 	case "q", "Q":
 		return true
 	case "p":
-		if _, err = t.desk.Pause(ctx, "liza top"); err == nil {
+		if _, err = t.service.Pause(ctx, "liza top"); err == nil {
 			t.said = "paused"
 		}
 	case "r":
-		if _, err = t.desk.Resume(ctx, "", ""); err == nil {
+		if _, err = t.service.Resume(ctx, "", ""); err == nil {
 			t.said = "resumed"
 		}
 	case "j", "\x1b[B", "\x1bOB":
@@ -192,18 +192,18 @@ func (t *top) foot() string {
 // lines are the page, then as much of the log's end as there is room for, at least a few.
 func (t *top) lines(ctx context.Context, width, height int) []string {
 	env := t.options.env
-	s, stale, err := lastValid(ctx, t.desk)
+	s, stale, err := lastValid(ctx, t.service)
 	if err != nil {
 		r := explain(err)
 		return []string{"error: " + r.message, "next: " + r.next}
 	}
-	facts := env.viewFacts(t.desk, t.options.view)
+	facts := env.viewFacts(t.service, t.options.view)
 	if stale != nil {
 		facts.Warnings = append(facts.Warnings, explain(stale).message+"; the last valid state is shown")
 	}
 	lines := strings.Split(strings.TrimRight(dashboard.Text(dashboard.Build(s, facts), width, env.colour()), "\n"), "\n")
 	room := max(5, height-len(lines)-2)
-	entries, err := history.Journal{Path: t.desk.Project.Journal()}.Read(history.Filter{Last: room})
+	entries, err := history.Journal{Path: t.service.Project.Journal()}.Read(history.Filter{Last: room})
 	if err != nil || len(entries) == 0 {
 		return lines
 	}

@@ -48,7 +48,7 @@ func (o *verdictOptions) run(ctx context.Context, args []string) error {
 	if err := o.fill(); err != nil {
 		return err
 	}
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

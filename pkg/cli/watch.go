@@ -118,15 +118,15 @@ func (s *screen) Tell(c watch.Change) {
 
 // watchBeside watches while the team works. The function that it returns ends that, after
 // a last look.
-func (e *Env) watchBeside(ctx context.Context, c *crew) (end func()) {
-	w := e.watcherOf(c.desk)
+func (e *Env) watchBeside(ctx context.Context, c *factory) (end func()) {
+	w := e.watcherOf(c.service)
 	w.Sinks = append(w.Sinks, c.screen)
 	e.shows = true
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.Run(ctx, c.desk.Store.Watch(ctx))
+		w.Run(ctx, c.service.Store.Watch(ctx))
 	}()
 	return func() {
 		cancel()

@@ -21,9 +21,9 @@ import (
 	"liza/pkg/watch"
 )
 
-// watcherOf watches the project of a desk. An agent's process only looks: stopping the
+// watcherOf watches the project of a service. An agent's process only looks: stopping the
 // sprint at its deadline is for people's processes and for the team.
-func (e *Env) watcherOf(d *verb.Desk) *watch.Watcher {
+func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
 	w := &watch.Watcher{Files: e.alertFiles(d.Project), Sinks: []watch.Sink{alertMail{e, d.Project}}, Look: upkeep.Observe(d, time.Now()).Facts,
 		Problem: func(err error) { e.Log().Warn(err.Error()) }}
 	if d.Caller.AgentID == "" && d.Caller.As == "" {

@@ -69,7 +69,7 @@ func newAbandon(env *Env) *urfave.Command {
 }
 
 func (o *wayOptions) unblock(ctx context.Context, args []string) error {
-	return o.leave(ctx, args[0], (*verb.Desk).Unblock)
+	return o.leave(ctx, args[0], (*verb.Service).Unblock)
 }
 
 func (o *wayOptions) supersede(ctx context.Context, args []string) error {
@@ -77,16 +77,16 @@ func (o *wayOptions) supersede(ctx context.Context, args []string) error {
 	if len(o.in.By) == 0 {
 		return usagef("liza help supersede", "--by is empty: name the tasks that replace %s; `liza abandon` drops it", args[0])
 	}
-	return o.leave(ctx, args[0], (*verb.Desk).Supersede)
+	return o.leave(ctx, args[0], (*verb.Service).Supersede)
 }
 
 func (o *wayOptions) abandon(ctx context.Context, args []string) error {
-	return o.leave(ctx, args[0], (*verb.Desk).Abandon)
+	return o.leave(ctx, args[0], (*verb.Service).Abandon)
 }
 
-func (o *wayOptions) leave(ctx context.Context, id string, way func(*verb.Desk, context.Context, verb.WayOut) (verb.Done, error)) error {
+func (o *wayOptions) leave(ctx context.Context, id string, way func(*verb.Service, context.Context, verb.WayOut) (verb.Done, error)) error {
 	o.in.Task = id
-	d, err := o.env.Desk(ctx)
+	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
 	}

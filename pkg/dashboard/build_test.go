@@ -108,7 +108,7 @@ func TestArchivedAndPlanDependenciesAreUnderstood(t *testing.T) {
 		{ID: "a", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"old"}, Plan: "p"},
 		{ID: "b", Status: blackboard.Unclaimed, AfterPlan: true, Plan: "p"},
 	}...)
-	s.UseArchive(shelf{"old": {Status: blackboard.Merged}})
+	s.UseArchive(taskArchive{"old": {Status: blackboard.Merged}})
 	v := Build(s, Facts{Now: now})
 	if len(v.Tasks[0].WaitsFor) != 0 || !slices.Equal(v.Tasks[1].WaitsFor, []string{"a (UNCLAIMED)"}) {
 		t.Errorf("%v, %v", v.Tasks[0].WaitsFor, v.Tasks[1].WaitsFor)

@@ -9,10 +9,10 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// shelf is an archive for tests.
-type shelf map[string]blackboard.Archived
+// taskArchive is an archive for tests.
+type taskArchive map[string]blackboard.Archived
 
-func (x shelf) Archived() map[string]blackboard.Archived { return x }
+func (x taskArchive) Archived() map[string]blackboard.Archived { return x }
 
 // finished is a task that was finalized an hour ago and merged after review.
 func finished(id string) *blackboard.Task {

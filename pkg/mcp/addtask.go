@@ -66,5 +66,5 @@ func addTask(ctx context.Context, o Options, in addTaskArgs) (any, error) {
 	}
 	n := verb.NewTask{Task: t, Stretch: in.Stretch, Draft: in.Draft}
 	n.SetLimits(in.Limits)
-	return o.desk(in.NoSpecFiles).AddTask(ctx, n)
+	return o.service(in.NoSpecFiles).AddTask(ctx, n)
 }

@@ -107,7 +107,7 @@ func noTask(id string) error {
 }
 
 func (o Options) readSpec(ctx context.Context, id string) (string, error) {
-	s, err := o.Desk.View(ctx)
+	s, err := o.Service.View(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +121,7 @@ func (o Options) readSpec(ctx context.Context, id string) (string, error) {
 	case id != "":
 		return "", noTask(id)
 	}
-	body, err := o.Desk.SpecText(ref)
+	body, err := o.Service.SpecText(ref)
 	if err != nil {
 		return "", &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza show " + cmp.Or(id, "goal"), Message: "cannot read the spec: " + err.Error()}
 	}
@@ -129,7 +129,7 @@ func (o Options) readSpec(ctx context.Context, id string) (string, error) {
 }
 
 func (o Options) readLog(_ context.Context, id string) (string, error) {
-	entries, err := history.Journal{Path: o.Desk.Project.Journal()}.Read(history.Filter{Last: newest, Task: id})
+	entries, err := history.Journal{Path: o.Service.Project.Journal()}.Read(history.Filter{Last: newest, Task: id})
 	if err != nil {
 		return "", err
 	}

@@ -20,7 +20,7 @@ import (
 // Options says who is served, and with what.
 type Options struct {
 	Version string
-	Desk    *verb.Desk      // of the caller
+	Service *verb.Service   // of the caller
 	Role    blackboard.Role // of the caller; "" for a person
 	Inside  bool            // the caller is in a run of an agent program: its supervisor claims, merges and keeps the leases
 	Task    string          // that the caller's run is about; may be ""
@@ -65,7 +65,7 @@ func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	}
 	o.addResources(s)
 	o.addPrompts(s)
-	conversation := newOrderly(in, out)
+	conversation := newSequential(in, out)
 	err := s.Run(ctx, &sdk.IOTransport{Reader: conversation, Writer: conversation})
 	if ctx.Err() == nil && conversation.ended() {
 		return nil // anyone who asked has gone, and has got his answers
@@ -76,7 +76,7 @@ func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 func instructions(o Options) string {
 	who := "You act as a person: every verb is offered."
 	if o.Role != "" {
-		who = fmt.Sprintf("You are %s. What is offered are the verbs of this role.", cmp.Or(o.Desk.Caller.AgentID, o.Desk.Caller.As))
+		who = fmt.Sprintf("You are %s. What is offered are the verbs of this role.", cmp.Or(o.Service.Caller.AgentID, o.Service.Caller.As))
 	}
 	return "Liza keeps a board of tasks that agents work on. " + who +
 		" A tool is the verb of liza of the same name; a refusal says in error.next what helps. Read liza://board first."

@@ -159,48 +159,48 @@ type (
 func tools() []tool {
 	return []tool{
 		takes(tool{name: "claim", roles: coder, outside: true, agents: true, about: "Take a task: UNCLAIMED becomes CLAIMED. The result has its worktree; work there, commit, and submit. Call heartbeat before the lease ends."},
-			func(ctx context.Context, o Options, in claimArgs) (any, error) { return o.Desk.Claim(ctx, in.Task) }),
+			func(ctx context.Context, o Options, in claimArgs) (any, error) { return o.Service.Claim(ctx, in.Task) }),
 		takes(tool{name: "claim-review", roles: reviewer, outside: true, agents: true, about: "Take a review. The result has the commit to judge and a worktree with it; give a verdict."},
 			func(ctx context.Context, o Options, in claimArgs) (any, error) {
-				return o.Desk.ClaimReview(ctx, in.Task)
+				return o.Service.ClaimReview(ctx, in.Task)
 			}),
 		takes(tool{name: "heartbeat", outside: true, agents: true, about: "Extend the leases of the caller and of what it holds."},
-			func(ctx context.Context, o Options, _ struct{}) (any, error) { return o.Desk.Heartbeat(ctx) }),
+			func(ctx context.Context, o Options, _ struct{}) (any, error) { return o.Service.Heartbeat(ctx) }),
 		takes(tool{name: "release", roles: workers, people: true, outside: true, about: "Give a claim or a review back. Work in the worktree is kept."},
 			func(ctx context.Context, o Options, in releaseArgs) (any, error) {
-				return o.Desk.Release(ctx, verb.ReleaseInput{Task: in.Task, Reason: in.Reason, Force: in.Force})
+				return o.Service.Release(ctx, verb.ReleaseInput{Task: in.Task, Reason: in.Reason, Force: in.Force})
 			}),
 		takes(tool{name: "merge", roles: reviewer, people: true, outside: true, about: "Merge what is approved into the integration branch: APPROVED becomes MERGED, or INTEGRATION_FAILED."},
 			func(ctx context.Context, o Options, in mergeArgs) (any, error) {
-				done, err := o.Desk.Merge(ctx, in.Task)
+				done, err := o.Service.Merge(ctx, in.Task)
 				return map[string]any{"merges": done}, err
 			}),
 		takes(tool{name: "intent", roles: coder, about: "Record what will be done, before it is done. Do it before the first commit; the reviewer compares."},
 			func(ctx context.Context, o Options, in intentArgs) (any, error) {
-				return o.Desk.Intent(ctx, in.Task, blackboard.Intent{Intent: in.Intent, Validation: in.Validation, Assumptions: in.Assumptions, Risks: in.Risks, FilesToModify: in.Files})
+				return o.Service.Intent(ctx, in.Task, blackboard.Intent{Intent: in.Intent, Validation: in.Validation, Assumptions: in.Assumptions, Risks: in.Risks, FilesToModify: in.Files})
 			}),
 		takes(tool{name: "submit", roles: coder, about: "Hand in a claimed task for review: CLAIMED becomes READY_FOR_REVIEW. The worktree must be clean, and code must come with tests."},
 			func(ctx context.Context, o Options, in submitArgs) (any, error) {
-				return o.Desk.Submit(ctx, verb.SubmitInput(in))
+				return o.Service.Submit(ctx, verb.SubmitInput(in))
 			}),
 		takes(tool{name: "verdict", roles: reviewer, values: map[string][]any{"verdict": {"approve", "reject", "replan", "stuck"}},
 			about: "Judge what was submitted. approve: APPROVED, or REJECTED by the gate when a check found an error. reject: back to the coder. replan: the planner takes over. stuck: the review is given back."}, verdict),
 		takes(tool{name: "block", roles: coder, about: "Stop a task with questions for people: CLAIMED becomes BLOCKED. Work in the worktree is kept."},
 			func(ctx context.Context, o Options, in blockArgs) (any, error) {
-				return o.Desk.Block(ctx, verb.BlockInput{Task: in.Task, ByVerb: true, Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted})
+				return o.Service.Block(ctx, verb.BlockInput{Task: in.Task, ByVerb: true, Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted})
 			}),
 		takes(tool{name: "handoff", roles: workers, about: "Pass half-done work on to the next run when the context is nearly full. Commit first, end the run afterwards."},
 			func(ctx context.Context, o Options, in handoffArgs) (any, error) {
-				return o.Desk.Handoff(ctx, in.Task, blackboard.Handoff{Summary: in.Summary, NextAction: in.NextAction, Approach: in.Approach, Blockers: in.Blockers, FilesModified: in.Files, NextSteps: in.Steps})
+				return o.Service.Handoff(ctx, in.Task, blackboard.Handoff{Summary: in.Summary, NextAction: in.NextAction, Approach: in.Approach, Blockers: in.Blockers, FilesModified: in.Files, NextSteps: in.Steps})
 			}),
 		takes(tool{name: "discover", roles: workers, about: "Record something found that is not part of the task. Changes no task.",
 			values: map[string][]any{"severity": {"critical", "high", "medium", "low"}, "urgency": {"immediate", "deferred"}}},
 			func(ctx context.Context, o Options, in discoverArgs) (any, error) {
-				return o.Desk.Discover(ctx, blackboard.Discovery{Description: in.Text, During: in.Task, Severity: cmp.Or(in.Severity, "low"), Urgency: cmp.Or(in.Urgency, "deferred"), Recommendation: in.Recommend})
+				return o.Service.Discover(ctx, blackboard.Discovery{Description: in.Text, During: in.Task, Severity: cmp.Or(in.Severity, "low"), Urgency: cmp.Or(in.Urgency, "deferred"), Recommendation: in.Recommend})
 			}),
 		takes(tool{name: "anomaly", about: "Record what went differently than it should. The circuit breaker looks at once.\n" + anomalyTypes()},
 			func(ctx context.Context, o Options, in anomalyArgs) (any, error) {
-				return o.Desk.Anomaly(ctx, verb.AnomalyInput{Type: in.Type, Task: in.Task, Details: in.Details})
+				return o.Service.Anomaly(ctx, verb.AnomalyInput{Type: in.Type, Task: in.Task, Details: in.Details})
 			}),
 		takes(tool{name: "add-task", roles: planner, about: "Put a task on the board, validated before anything is written. done_when has to be falsifiable."}, addTask),
 		takes(tool{name: "finalize", roles: planner, about: "Make drafts claimable, all or none: DRAFT becomes UNCLAIMED."}, finalize),
@@ -208,27 +208,27 @@ func tools() []tool {
 		takes(tool{name: "unblock", roles: planner, about: "Let a blocked task start over: BLOCKED becomes UNCLAIMED. Work of the worktree is saved first."}, unblock),
 		takes(tool{name: "supersede", roles: planner, about: "Replace a task by others; what depends on it depends on the replacements. Work is saved first."},
 			func(ctx context.Context, o Options, in wayArgs) (any, error) {
-				return o.Desk.Supersede(ctx, verb.WayOut{Task: in.Task, Reason: in.Reason, By: in.By, RootCause: in.RootCause})
+				return o.Service.Supersede(ctx, verb.WayOut{Task: in.Task, Reason: in.Reason, By: in.By, RootCause: in.RootCause})
 			}),
 		takes(tool{name: "abandon", roles: planner, about: "Drop a task. Tasks that depend on it are blocked with a question. Work is saved first."},
 			func(ctx context.Context, o Options, in abandonArgs) (any, error) {
-				return o.Desk.Abandon(ctx, verb.WayOut{Task: in.Task, Reason: in.Reason, RootCause: in.RootCause})
+				return o.Service.Abandon(ctx, verb.WayOut{Task: in.Task, Reason: in.Reason, RootCause: in.RootCause})
 			}),
 		takes(tool{name: "convert", roles: planner, about: "Say which task came of a discovery."},
 			func(ctx context.Context, o Options, in convertArgs) (any, error) {
-				return o.Desk.Convert(ctx, in.Discovery, in.Task)
+				return o.Service.Convert(ctx, in.Discovery, in.Task)
 			}),
 		takes(tool{name: "defer", roles: planner, about: "Put a discovery off."},
 			func(ctx context.Context, o Options, in deferArgs) (any, error) {
-				return o.Desk.Defer(ctx, in.Discovery, in.Reason)
+				return o.Service.Defer(ctx, in.Discovery, in.Reason)
 			}),
 		takes(tool{name: "note", people: true, about: "Leave a note for the planner, or for a task."},
 			func(ctx context.Context, o Options, in noteArgs) (any, error) {
-				return o.Desk.Note(ctx, verb.NoteInput{Text: in.Text, Task: in.Task, ID: in.ID})
+				return o.Service.Note(ctx, verb.NoteInput{Text: in.Text, Task: in.Task, ID: in.ID})
 			}),
 		takes(tool{name: "answer", people: true, about: "Answer a question of an agent. The last answer unblocks a task that waits for answers only."},
 			func(ctx context.Context, o Options, in answerArgs) (any, error) {
-				return o.Desk.Answer(ctx, in.Question, in.Text)
+				return o.Service.Answer(ctx, in.Question, in.Text)
 			}),
 	}
 }
@@ -241,7 +241,7 @@ func verdict(ctx context.Context, o Options, in verdictArgs) (any, error) {
 		}
 		v.Inject = append(v.Inject, x.Fix())
 	}
-	return o.Desk.Verdict(ctx, v)
+	return o.Service.Verdict(ctx, v)
 }
 
 func unblock(ctx context.Context, o Options, in unblockArgs) (any, error) {
@@ -249,19 +249,19 @@ func unblock(ctx context.Context, o Options, in unblockArgs) (any, error) {
 	if in.DependsOn != nil {
 		w.DependsOn = append([]string{}, *in.DependsOn...)
 	}
-	return o.Desk.Unblock(ctx, w)
+	return o.Service.Unblock(ctx, w)
 }
 
 func finalize(ctx context.Context, o Options, in finalizeArgs) (any, error) {
-	return o.desk(in.NoSpecFiles).Finalize(ctx, in.Tasks)
+	return o.service(in.NoSpecFiles).Finalize(ctx, in.Tasks)
 }
 
-// desk is the caller's, perhaps one that looks for no spec files.
-func (o Options) desk(noSpecFiles bool) *verb.Desk {
+// service is the caller's, perhaps one that looks for no spec files.
+func (o Options) service(noSpecFiles bool) *verb.Service {
 	if !noSpecFiles {
-		return o.Desk
+		return o.Service
 	}
-	d := *o.Desk
+	d := *o.Service
 	d.NoSpecFiles = true
 	return &d
 }
@@ -275,7 +275,7 @@ func planApply() tool {
 		if err != nil {
 			return nil, err
 		}
-		return o.Desk.ApplyPlan(ctx, p)
+		return o.Service.ApplyPlan(ctx, p)
 	}
 	return t
 }

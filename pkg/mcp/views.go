@@ -43,7 +43,7 @@ type logArgs struct {
 }
 
 func (o Options) board(ctx context.Context) (dashboard.View, error) {
-	s, err := o.Desk.View(ctx)
+	s, err := o.Service.View(ctx)
 	if err != nil {
 		return dashboard.View{}, err
 	}
@@ -52,14 +52,14 @@ func (o Options) board(ctx context.Context) (dashboard.View, error) {
 
 // entry is what `liza show ID --json` has as its result.
 func (o Options) entry(ctx context.Context, id string) (map[string]any, error) {
-	s, err := o.Desk.View(ctx)
+	s, err := o.Service.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if entry, what, ok := dashboard.Find(s, id); ok {
 		return map[string]any{"kind": what, what: dashboard.Plain(entry)}, nil
 	}
-	t, sprint, err := o.Desk.ArchivedTask(id)
+	t, sprint, err := o.Service.ArchivedTask(id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -73,7 +73,7 @@ func (o Options) log(f history.Filter) (map[string]any, error) {
 	if f.Last < 0 {
 		return nil, usage("liza help log", "last must not be negative")
 	}
-	entries, err := history.Journal{Path: o.Desk.Project.Journal()}.Read(f)
+	entries, err := history.Journal{Path: o.Service.Project.Journal()}.Read(f)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (o Options) log(f history.Filter) (map[string]any, error) {
 }
 
 func (o Options) questions(ctx context.Context) (map[string]any, error) {
-	s, err := o.Desk.View(ctx)
+	s, err := o.Service.View(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func TestAllMergesWhatItCan(t *testing.T) {
 		p.Approved(id)
 	}
 	p.Outside("fails.md", "another word\n")
-	if _, err := p.Desk("").Hold(context.Background(), "held", "not yet"); err != nil {
+	if _, err := p.Service("").Hold(context.Background(), "held", "not yet"); err != nil {
 		t.Fatal(err)
 	}
 	results, err := merger(p).All(context.Background())
@@ -57,7 +57,7 @@ func TestAnotherMergesWhenTheReviewerIsGone(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.Approved("task-1")
-	if err := p.Desk("").Unregister(context.Background(), "code-reviewer-9", true); err != nil {
+	if err := p.Service("").Unregister(context.Background(), "code-reviewer-9", true); err != nil {
 		t.Fatal(err)
 	}
 	m := merger(p)
@@ -126,12 +126,12 @@ func TestATaskWithoutFilesMovesNothing(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	ctx, done := context.Background(), must(t)
-	done(p.Desk("").AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "task-1", Description: "Measure", SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: a number",
+	done(p.Service("").AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "task-1", Description: "Measure", SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: a number",
 		Kind: "exec", Command: "echo 42", ReviewRequired: true}}))
-	done(p.Desk("coder-9").Claim(ctx, "task-1"))
-	done(p.Desk("coder-9").Deliver(ctx, "task-1", blackboard.Output{Text: "42"}, ""))
-	done(p.Desk("code-reviewer-9").ClaimReview(ctx, "task-1"))
-	done(p.Desk("code-reviewer-9").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
+	done(p.Service("coder-9").Claim(ctx, "task-1"))
+	done(p.Service("coder-9").Deliver(ctx, "task-1", blackboard.Output{Text: "42"}, ""))
+	done(p.Service("code-reviewer-9").ClaimReview(ctx, "task-1"))
+	done(p.Service("code-reviewer-9").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(p.Dir, "commit-tree", "-m", "rewritten", "main^{tree}"))
 	before := head(p)
 	r := mustMerge(t, p, "task-1")

@@ -164,7 +164,7 @@ func TestAHoldDuringTheChecksStopsTheMerge(t *testing.T) {
 	m := merger(p)
 	m.At = func(point string) {
 		if point == "M6" {
-			if _, err := p.Desk("").Hold(context.Background(), "task-1", "wait for the release"); err != nil {
+			if _, err := p.Service("").Hold(context.Background(), "task-1", "wait for the release"); err != nil {
 				t.Error(err)
 			}
 		}

@@ -168,7 +168,7 @@ func TestCleanUpFindsBranchesAndCandidates(t *testing.T) {
 	if _, err := merger(p).Task(context.Background(), "task-2"); err == nil {
 		t.Fatal("the conflict was merged")
 	}
-	must(t)(p.Desk("").Abandon(context.Background(), verb.WayOut{Task: "task-2", Reason: "not wanted any more"}))
+	must(t)(p.Service("").Abandon(context.Background(), verb.WayOut{Task: "task-2", Reason: "not wanted any more"}))
 	p.Git(p.Dir, "update-ref", "refs/liza/candidate/task-2", "integration")
 	verbtest.Write(t, filepath.Join(p.Dir, ".worktrees", ".removed-task-0", "half-removed"), "")
 	if err := merger(p).CleanUp(context.Background()); err != nil {

@@ -24,7 +24,7 @@ func must(t *testing.T) func(any, error) {
 func approve(t *testing.T, p *verbtest.Place, id string, files ...string) {
 	t.Helper()
 	ctx := context.Background()
-	coder, reviewer := p.Desk("coder-9"), p.Desk("code-reviewer-9")
+	coder, reviewer := p.Service("coder-9"), p.Service("code-reviewer-9")
 	done := must(t)
 	done(coder.Claim(ctx, id))
 	dir := p.Repo.WorktreePath(id)

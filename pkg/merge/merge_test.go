@@ -16,7 +16,7 @@ import (
 )
 
 // merger is what a person's `liza merge` uses.
-func merger(p *verbtest.Place) *merge.Merger { return p.Desk("").Merger("human") }
+func merger(p *verbtest.Place) *merge.Merger { return p.Service("").Merger("human") }
 
 func head(p *verbtest.Place) string { return p.Git(p.Dir, "rev-parse", "integration") }
 
@@ -248,7 +248,7 @@ func TestOnlyApprovedWorkIsMerged(t *testing.T) {
 		t.Errorf("an unknown task: %v", err)
 	}
 	for _, as := range []string{"coder-1", "planner-1"} {
-		if _, err := p.Desk(as).Merge(context.Background(), "task-1"); !errors.As(err, &refused) || refused.Exit != blackboard.ExitRefused {
+		if _, err := p.Service(as).Merge(context.Background(), "task-1"); !errors.As(err, &refused) || refused.Exit != blackboard.ExitRefused {
 			t.Errorf("%s merges: %v", as, err)
 		}
 	}
@@ -257,7 +257,7 @@ func TestOnlyApprovedWorkIsMerged(t *testing.T) {
 	if r := mustMerge(t, p, "task-2"); !r.Already {
 		t.Error("the second merge does not say that it was done")
 	}
-	if _, err := p.Desk("").Merge(context.Background(), ""); err == nil {
+	if _, err := p.Service("").Merge(context.Background(), ""); err == nil {
 		t.Error("merging nothing is to be told")
 	}
 }

@@ -165,7 +165,7 @@ func TestAGoalWithoutItsMergedWorkIsNotComplete(t *testing.T) {
 	p := verbtest.New(t)
 	p.Approved("task-1")
 	mustMerge(t, p, "task-1")
-	ctx, d := context.Background(), p.Desk("")
+	ctx, d := context.Background(), p.Service("")
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", "main")
 	for _, want := range []string{"which Liza did not make", "the work of task-1 is merged, but not on integration; next: liza merge --again task-1"} {
 		c, err := d.Complete(ctx, blackboard.CompletionFacts{})
@@ -194,7 +194,7 @@ func TestTheBranchIsNeverForeignDuringAMerge(t *testing.T) {
 	before := p.State() // a snapshot from before the merge
 	m.At = func(point string) {
 		for _, s := range []*blackboard.State{before, p.State()} {
-			if b, err := p.Desk("").LookAtIntegration(context.Background(), s); err != nil || b.Moved {
+			if b, err := p.Service("").LookAtIntegration(context.Background(), s); err != nil || b.Moved {
 				t.Errorf("at %s the branch is called moved: %s, %v", point, b.Text, err)
 			}
 		}
@@ -217,7 +217,7 @@ func TestAnInterruptedDecisionConverges(t *testing.T) {
 			known := head(p)
 			p.Push("outside.txt", "pushed\n")
 			foreign := head(p)
-			d := p.Desk("")
+			d := p.Service("")
 			func() {
 				type death string
 				d.At = func(at string) {
@@ -229,7 +229,7 @@ func TestAnInterruptedDecisionConverges(t *testing.T) {
 				_, _ = d.RestoreIntegration(context.Background(), "")
 				t.Errorf("it did not come to %s", point)
 			}()
-			_, err := p.Desk("").RestoreIntegration(context.Background(), "")
+			_, err := p.Service("").RestoreIntegration(context.Background(), "")
 			var refused *blackboard.Refusal
 			if moved := point == "I2"; moved != (errors.As(err, &refused) && refused.Exit == blackboard.ExitNothing) || !moved && err != nil {
 				t.Fatalf("the second call ended with %v", err)
@@ -251,7 +251,7 @@ func TestARestoredBoardKeepsTheTip(t *testing.T) {
 	p.Approved("task-1")
 	revision := p.State().Revision
 	mustMerge(t, p, "task-1")
-	if _, err := upkeep.Restore(context.Background(), p.Desk(""), revision); err != nil {
+	if _, err := upkeep.Restore(context.Background(), p.Service(""), revision); err != nil {
 		t.Fatal(err)
 	}
 	if s := p.State(); s.Tip() != head(p) || s.Task("task-1").Status != blackboard.Approved {

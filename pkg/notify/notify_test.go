@@ -270,7 +270,7 @@ func TestACourierDelivers(t *testing.T) {
 		}
 	}
 	var failed []string
-	c := Courier{Outbox: o, Lock: o.Path + ".courier", Now: clock, Webhook: func() (*Webhook, []string) { return r.hook(), []string{"blocked", "question"} },
+	c := Sender{Outbox: o, Lock: o.Path + ".sender", Now: clock, Webhook: func() (*Webhook, []string) { return r.hook(), []string{"blocked", "question"} },
 		Failed: func(_ context.Context, host string, err error) { failed = append(failed, host) }, Problem: func(err error) { t.Error(err) }}
 	for range 2 {
 		if err := c.Deliver(t.Context()); err != nil {

@@ -79,13 +79,13 @@ func (p *place) tree() review.Tree {
 	return tree
 }
 
-func (p *place) bench() *review.Bench {
-	return &review.Bench{Tree: p.tree(), Timeout: time.Minute, Environ: []string{"PATH=" + p.bin + ":/usr/bin:/bin"},
+func (p *place) bench() *review.Environment {
+	return &review.Environment{Tree: p.tree(), Timeout: time.Minute, Environ: []string{"PATH=" + p.bin + ":/usr/bin:/bin"},
 		Log:      func(check string) string { return filepath.Join(p.out, check+".log") },
 		Worktree: func(context.Context) (string, error) { return p.dir, nil }}
 }
 
-func (p *place) run(s *review.Submission, b *review.Bench) map[string]review.Result {
+func (p *place) run(s *review.Submission, b *review.Environment) map[string]review.Result {
 	p.Helper()
 	results, err := s.Run(p.Context(), b)
 	if err != nil {

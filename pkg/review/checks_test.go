@@ -30,7 +30,7 @@ func settings() review.Settings {
 func look(t *testing.T, s *review.Submission) map[string]review.Result {
 	t.Helper()
 	dir := t.TempDir()
-	b := &review.Bench{LookOnly: true, Log: func(check string) string { return filepath.Join(dir, check) },
+	b := &review.Environment{LookOnly: true, Log: func(check string) string { return filepath.Join(dir, check) },
 		Tree: review.Tree{Read: func(string) string { return "" }, Tool: func(string) bool { return false }}}
 	results, err := s.Run(t.Context(), b)
 	if err != nil {

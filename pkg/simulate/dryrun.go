@@ -14,8 +14,8 @@ import (
 
 // RehearsePoststep says what Poststep would do, and writes nothing: the answer takes the
 // same path over a copy of the board.
-func RehearsePoststep(ctx context.Context, desk *verb.Desk, in PoststepInput) (Poststepped, error) {
-	d := simulator{desk}
+func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInput) (Poststepped, error) {
+	d := simulator{service}
 	if err := d.PersonOnly(ctx, "simulate a run"); err != nil {
 		return Poststepped{}, err
 	}
@@ -33,7 +33,7 @@ func RehearsePoststep(ctx context.Context, desk *verb.Desk, in PoststepInput) (P
 	}
 	r.State.Agents[r.Agent].TokenHash = verb.HashToken(rehearsed)
 	board := &rehearsalStore{Memory: store.NewMemory(r.State)}
-	on := *desk
+	on := *service
 	copied := simulator{&on}
 	copied.Store, copied.Progress, copied.At = board, nil, nil
 	copied.Caller = verb.Caller{AgentID: r.Agent, Token: rehearsed}

@@ -15,8 +15,8 @@ import (
 	"liza/pkg/verb"
 )
 
-// simulator is a desk with the steps of runs that did not happen.
-type simulator struct{ *verb.Desk }
+// simulator is a service with the steps of runs that did not happen.
+type simulator struct{ *verb.Service }
 
 // PoststepInput is an answer that is applied as if a run of that kind had given it.
 type PoststepInput struct {
@@ -49,8 +49,8 @@ type Poststepped struct {
 // (roles-and-knowledge 7.4). The task is claimed for the lowest free agent, the answer is
 // applied, recorded as simulated, and the agent leaves. There is one answer only: what
 // would be asked for again counts as the end of the re-asks. It is for people.
-func Poststep(ctx context.Context, desk *verb.Desk, in PoststepInput) (Poststepped, error) {
-	d := simulator{desk}
+func Poststep(ctx context.Context, service *verb.Service, in PoststepInput) (Poststepped, error) {
+	d := simulator{service}
 	if err := d.PersonOnly(ctx, "simulate a run"); err != nil {
 		return Poststepped{}, err
 	}
@@ -143,7 +143,7 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 	return from, nil
 }
 
-// actFor registers the lowest free agent of the kind for a person, and returns its desk and
+// actFor registers the lowest free agent of the kind for a person, and returns its service and
 // that of the person who acts for it.
 func (d simulator) actFor(ctx context.Context, in PoststepInput) (actor, via simulator, err error) {
 	s, err := d.View(ctx)
@@ -151,7 +151,7 @@ func (d simulator) actFor(ctx context.Context, in PoststepInput) (actor, via sim
 		return actor, via, err
 	}
 	agent := s.FreeAgentID(blackboard.Role(in.Kind), d.Now())
-	person, program := *d.Desk, *d.Desk
+	person, program := *d.Service, *d.Service
 	person.Caller = verb.Caller{As: agent, Person: d.Caller.Person}
 	r, err := person.Register(ctx, verb.RegisterInput{ID: agent, Role: blackboard.Role(in.Kind)})
 	if err != nil {

@@ -27,8 +27,8 @@ const rehearsed = "rehearsal"
 // Rehearse claims a task on a copy of the board for the lowest free agent, as the next
 // supervisor would, and writes nothing (roles-and-knowledge 2.8). The id _planner stands
 // for the planner.
-func Rehearse(ctx context.Context, desk *verb.Desk, id string, triggers blackboard.TriggerFacts) (Rehearsal, error) {
-	d := simulator{desk}
+func Rehearse(ctx context.Context, service *verb.Service, id string, triggers blackboard.TriggerFacts) (Rehearsal, error) {
+	d := simulator{service}
 	view, err := d.View(ctx)
 	if err != nil {
 		return Rehearsal{}, err

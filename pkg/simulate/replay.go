@@ -35,10 +35,10 @@ const (
 // Replay applies recorded answers one after the other to the board of a scratch project,
 // along the path of Poststep, and compares the status after each with the recorded one
 // (roles-and-knowledge 7.4). It must never be given a project that somebody works in.
-func Replay(ctx context.Context, desk *verb.Desk, list []history.Interaction) ([]ReplayedRun, error) {
-	scratch := *desk
+func Replay(ctx context.Context, service *verb.Service, list []history.Interaction) ([]ReplayedRun, error) {
+	scratch := *service
 	scratch.NoSpecFiles = true
-	r := &replay{desk: simulator{&scratch}, seats: map[string]seat{}}
+	r := &replay{service: simulator{&scratch}, identities: map[string]identity{}}
 	if err := r.newTask(ctx); err != nil {
 		return nil, err
 	}
@@ -70,19 +70,19 @@ func reasked(rest []history.Interaction, in history.Interaction) bool {
 // replay is a scratch project on its way through recorded interactions. Each agent of the
 // file keeps its registration, so that claims last as long as they did.
 type replay struct {
-	desk  simulator
-	task  string
-	tasks int
-	seats map[string]seat
+	service    simulator
+	task       string
+	tasks      int
+	identities map[string]identity
 }
 
-// seat is a registered agent: as itself, and as the person who acts for it.
-type seat struct{ actor, via simulator }
+// identity is a registered agent: as itself, and as the person who acts for it.
+type identity struct{ actor, via simulator }
 
 func (r *replay) newTask(ctx context.Context) error {
 	r.tasks++
 	r.task = fmt.Sprintf("task-%d", r.tasks)
-	_, err := r.desk.AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: r.task, Description: "Replay what was recorded", SpecRef: "README.md",
+	_, err := r.service.AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: r.task, Description: "Replay what was recorded", SpecRef: "README.md",
 		DoneWhen: "replay.md has 1 line", Scope: "replay.md", Type: "docs"}})
 	return err
 }
@@ -94,7 +94,7 @@ func (r *replay) one(ctx context.Context, in history.Interaction, again bool) (R
 	if run.Why = r.noReplay(in, kind); run.Why != "" {
 		return run, nil
 	}
-	r.desk.Scripted = in.Request.Metadata.Adapter == "scripted"
+	r.service.Scripted = in.Request.Metadata.Adapter == "scripted"
 	s, err := r.ready(ctx, in, kind, before)
 	if err != nil {
 		return run, err
@@ -104,7 +104,7 @@ func (r *replay) one(ctx context.Context, in history.Interaction, again bool) (R
 		post.Task = verb.PlannerRuns
 	}
 	var out Poststepped
-	s.actor.AllowEmpty, s.actor.Scripted = true, r.desk.Scripted
+	s.actor.AllowEmpty, s.actor.Scripted = true, r.service.Scripted
 	if err := s.actor.simulate(ctx, post, standing{status: before, epoch: 1}, &out); err != nil {
 		return run, err
 	}
@@ -137,7 +137,7 @@ func recordedKind(in history.Interaction) (role.Kind, string) {
 
 // noReplay says why the outcome of an interaction does not follow from its answer.
 func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
-	said := exitcmd.Read(in.Response.RawResponse, string(kind), r.desk.Config().Exit.Strict)
+	said := exitcmd.Read(in.Response.RawResponse, string(kind), r.service.Config().Exit.Strict)
 	exit, problem := said.Exit, said.Problem
 	foreign := in.Liza == history.RunFacts{} || in.Liza.Effect == "" && in.Liza.Outcome == ""
 	switch {
@@ -157,18 +157,18 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 	return ""
 }
 
-// ready brings the board to where the interaction began, and seats its agent.
-func (r *replay) ready(ctx context.Context, in history.Interaction, kind role.Kind, before string) (seat, error) {
-	if len(r.desk.Project.Orders()) > 0 { // a planner was stuck; people let it go on
-		if _, err := r.desk.Resume(ctx, "CONTINUE", "replay"); err != nil {
-			return seat{}, err
+// ready brings the board to where the interaction began, and identities its agent.
+func (r *replay) ready(ctx context.Context, in history.Interaction, kind role.Kind, before string) (identity, error) {
+	if len(r.service.Project.Orders()) > 0 { // a planner was stuck; people let it go on
+		if _, err := r.service.Resume(ctx, "CONTINUE", "replay"); err != nil {
+			return identity{}, err
 		}
 	}
 	id := in.Request.Metadata.Agent
 	if of, _, ok := blackboard.ParseAgentID(id); !ok || of != blackboard.Role(kind) {
 		id = blackboard.Role(kind).IDPrefix() + "1"
 	}
-	s, err := r.seat(ctx, id, blackboard.Role(kind))
+	s, err := r.identityOf(ctx, id, blackboard.Role(kind))
 	if err != nil || kind == role.Planner {
 		return s, err
 	}
@@ -192,23 +192,23 @@ func (r *replay) ready(ctx context.Context, in history.Interaction, kind role.Ki
 	return s, s.via.claimFor(ctx, PoststepInput{Task: r.task, Kind: kind})
 }
 
-func (r *replay) seat(ctx context.Context, id string, as blackboard.Role) (seat, error) {
-	if s, ok := r.seats[id]; ok {
+func (r *replay) identityOf(ctx context.Context, id string, as blackboard.Role) (identity, error) {
+	if s, ok := r.identities[id]; ok {
 		return s, nil
 	}
-	person, program := *r.desk.Desk, *r.desk.Desk
-	person.Caller = verb.Caller{As: id, Person: r.desk.Caller.Person}
+	person, program := *r.service.Service, *r.service.Service
+	person.Caller = verb.Caller{As: id, Person: r.service.Caller.Person}
 	registered, err := person.Register(ctx, verb.RegisterInput{ID: id, Role: as})
 	if err != nil {
-		return seat{}, err
+		return identity{}, err
 	}
 	program.Caller = verb.Caller{AgentID: id, Token: registered.Token}
-	r.seats[id] = seat{simulator{&program}, simulator{&person}}
-	return r.seats[id], nil
+	r.identities[id] = identity{simulator{&program}, simulator{&person}}
+	return r.identities[id], nil
 }
 
 func (r *replay) look(ctx context.Context) (*blackboard.Task, error) {
-	s, err := r.desk.View(ctx)
+	s, err := r.service.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -237,13 +237,13 @@ func (r *replay) towards(ctx context.Context, t *blackboard.Task, want blackboar
 	fresh := want == blackboard.Unclaimed
 	switch {
 	case t.Hold != nil:
-		_, err := r.desk.Unhold(ctx, t.ID)
+		_, err := r.service.Unhold(ctx, t.ID)
 		return err
 	case t.Status == blackboard.Claimed && fresh:
-		_, err := r.seats[t.AssignedTo].actor.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "replay"})
+		_, err := r.identities[t.AssignedTo].actor.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "replay"})
 		return err
 	case t.Status == blackboard.Claimed:
-		coder := r.seats[t.AssignedTo].actor
+		coder := r.identities[t.AssignedTo].actor
 		coder.AllowEmpty = true
 		if err := coder.commitNothing(ctx, t.ID); err != nil {
 			return err
@@ -251,21 +251,21 @@ func (r *replay) towards(ctx context.Context, t *blackboard.Task, want blackboar
 		_, err := coder.Submit(ctx, verb.SubmitInput{Task: t.ID})
 		return err
 	case t.Status == blackboard.Blocked:
-		if _, err := r.desk.Unblock(ctx, verb.WayOut{Task: t.ID, Reason: "replay"}); err != nil {
+		if _, err := r.service.Unblock(ctx, verb.WayOut{Task: t.ID, Reason: "replay"}); err != nil {
 			return r.newTask(ctx) // two coders failed: only another task can follow
 		}
 		return nil
 	case t.Status == blackboard.ReadyForReview && t.ReviewingBy != "" && want == blackboard.ReadyForReview:
-		_, err := r.desk.Release(ctx, verb.ReleaseInput{Task: t.ID, Reviewer: true, Force: true, Reason: "replay"})
+		_, err := r.service.Release(ctx, verb.ReleaseInput{Task: t.ID, Reviewer: true, Force: true, Reason: "replay"})
 		return err
 	case t.Status == blackboard.ReadyForReview && (want == blackboard.Rejected || want == blackboard.IntegrationFailed):
 		return r.judge(ctx, t.ID, want)
 	case t.Status == blackboard.Approved && want == blackboard.IntegrationFailed:
-		return r.desk.Update(ctx, "replay", func(s *blackboard.State, a blackboard.Actor) error {
-			return s.FailIntegration(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Merge: &blackboard.MergeFacts{Reason: "conflict"}, Reason: "conflict"}, r.desk.Now())
+		return r.service.Update(ctx, "replay", func(s *blackboard.State, a blackboard.Actor) error {
+			return s.FailIntegration(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Merge: &blackboard.MergeFacts{Reason: "conflict"}, Reason: "conflict"}, r.service.Now())
 		})
 	case !fresh && (t.Status == blackboard.Unclaimed || t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed):
-		s, err := r.seat(ctx, "coder-1", blackboard.RoleCoder)
+		s, err := r.identityOf(ctx, "coder-1", blackboard.RoleCoder)
 		if err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (r *replay) towards(ctx context.Context, t *blackboard.Task, want blackboar
 
 // judge is a verdict that nobody recorded.
 func (r *replay) judge(ctx context.Context, task string, want blackboard.Status) error {
-	s, err := r.seat(ctx, "code-reviewer-1", blackboard.RoleReviewer)
+	s, err := r.identityOf(ctx, "code-reviewer-1", blackboard.RoleReviewer)
 	if err != nil {
 		return err
 	}

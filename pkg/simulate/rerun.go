@@ -24,8 +24,8 @@ type RerunInput struct {
 
 // Rerun starts a task again from nothing (specs/roles-and-knowledge.md#7.5): UNCLAIMED, counters at
 // zero, a new epoch, its history in the archive. It is for people.
-func Rerun(ctx context.Context, desk *verb.Desk, in RerunInput) (Restepped, error) {
-	d := simulator{desk}
+func Rerun(ctx context.Context, service *verb.Service, in RerunInput) (Restepped, error) {
+	d := simulator{service}
 	out := Restepped{Done: verb.Done{Task: in.Task}}
 	t, err := d.idle(ctx, in.Task, "start a task again")
 	if err != nil {

@@ -22,8 +22,8 @@ type Restepped struct {
 // Restep takes a task back to how it was after the interaction of that number (specs/roles-and-knowledge.md#7.5):
 // UNCLAIMED, with branch and worktree at the commit of that time. What came after it is
 // saved. Counters and usage stay. It is for people.
-func Restep(ctx context.Context, desk *verb.Desk, task, number string) (Restepped, error) {
-	d := simulator{desk}
+func Restep(ctx context.Context, service *verb.Service, task, number string) (Restepped, error) {
+	d := simulator{service}
 	out := Restepped{Done: verb.Done{Task: task}}
 	t, err := d.idle(ctx, task, "take a task back")
 	if err != nil {

@@ -19,8 +19,8 @@ type NextStep struct {
 
 // Step says which run the status of a task calls for (specs/roles-and-knowledge.md#7.4); PlannerRuns
 // stands for the planner. A status that waits for somebody else is refused.
-func Step(ctx context.Context, desk *verb.Desk, task string) (NextStep, error) {
-	d := simulator{desk}
+func Step(ctx context.Context, service *verb.Service, task string) (NextStep, error) {
+	d := simulator{service}
 	out := NextStep{Task: task}
 	if task == verb.PlannerRuns {
 		out.Kind = role.Planner

@@ -17,9 +17,9 @@ type Gone struct {
 	Text string // its lines as they stand in the file, "  - id: task-3" and what follows
 }
 
-// goAhead calls what has to be on disk before the change is. doc is nil for a store that
+// runAhead calls what has to be on disk before the change is. doc is nil for a store that
 // has no file.
-func (op Op) goAhead(doc *yamldoc.Document, before, after *blackboard.State) error {
+func (op Op) runAhead(doc *yamldoc.Document, before, after *blackboard.State) error {
 	if op.Ahead == nil {
 		return nil
 	}

@@ -100,7 +100,7 @@ func (m *Memory) Update(ctx context.Context, op Op, change func(*blackboard.Stat
 			return &InvalidError{Path: "memory/state.yaml", Violations: refused}
 		}
 	}
-	if err := op.goAhead(nil, before, after); err != nil {
+	if err := op.runAhead(nil, before, after); err != nil {
 		return err
 	}
 	for i := range entries {

@@ -146,7 +146,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if err != nil {
 		return err
 	}
-	if err := op.goAhead(before.doc, before.base, after); err != nil {
+	if err := op.runAhead(before.doc, before.base, after); err != nil {
 		return err
 	}
 	return f.commit(op, before, next, rec, entries)

@@ -16,7 +16,7 @@ const CheckoutChanged = "CHECKOUT_CHANGED"
 
 // around looks at what the next run has no reason to change; nil when that cannot be seen.
 func (s *Supervisor) around(ctx context.Context) git.Surroundings {
-	seen, err := s.Desk.Repo.Surroundings(ctx)
+	seen, err := s.Service.Repo.Surroundings(ctx)
 	if err != nil {
 		s.warn("", "%v", err)
 	}
@@ -35,7 +35,7 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 	if after == nil {
 		return
 	}
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		s.warn(task, "cannot tell what changed during the run: %v", err)
 		return
@@ -52,11 +52,11 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 	}
 	text := fmt.Sprintf("during the run of %s: %s", s.underWay(st, task), strings.Join(changes, "; "))
 	s.warn(task, "outside of its worktree, %s", text)
-	if s.Desk.Notice != nil {
-		s.Desk.Notice(CheckoutChanged, r.mark, text)
+	if s.Service.Notice != nil {
+		s.Service.Notice(CheckoutChanged, r.mark, text)
 	}
-	err = s.Desk.Update(ctx, "changes", func(st *blackboard.State, _ blackboard.Actor) error {
-		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Desk.Now()), Agent: s.ID, Action: "checkout_changed", Task: task,
+	err = s.Service.Update(ctx, "changes", func(st *blackboard.State, _ blackboard.Actor) error {
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: s.ID, Action: "checkout_changed", Task: task,
 			Detail: text, Extra: map[string]any{"level": "warning"}})
 		return nil
 	})
@@ -92,7 +92,7 @@ func (s *Supervisor) describe(ctx context.Context, name, old, now string) string
 		if now == "" {
 			text = fmt.Sprintf("%s at %.9s was deleted", name, old)
 		}
-		kept, err := s.Desk.Repo.KeepTip(ctx, name, old, now)
+		kept, err := s.Service.Repo.KeepTip(ctx, name, old, now)
 		if err != nil {
 			s.warn("", "cannot keep %s: %v", old, err)
 		}

@@ -22,10 +22,10 @@ func TestWhatChangesOutsideOfTheWorktreeIsTold(t *testing.T) {
 	p.Git(p.Dir, "branch", "precious", p.Git(p.Dir, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "precious"))
 	precious := p.Git(p.Dir, "rev-parse", "precious")
 	p.Git(p.Dir, "branch", "untouched")
-	d := p.Desk("")
+	d := p.Service("")
 	told := []string{}
 	d.Notice = func(kind, _, text string) { told = append(told, kind+" "+text) }
-	s := &supervisor.Supervisor{Desk: d, Role: blackboard.RoleCoder, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Task: "task-1", Once: true,
+	s := &supervisor.Supervisor{Service: d, Role: blackboard.RoleCoder, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Task: "task-1", Once: true,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Start: func(_ context.Context, _ agent.Adapter, spec agent.Spec) agent.Result {
 			if err := spec.Started(agent.Process{Pid: os.Getpid()}); err != nil {

@@ -51,7 +51,7 @@ func BenchmarkVerbs(b *testing.B) {
 			p := verbtest.New(b)
 			p.Merges(n)
 			ctx := context.Background()
-			coder, reviewer, person := p.Desk("coder-1"), p.Desk("code-reviewer-1"), p.Desk("")
+			coder, reviewer, person := p.Service("coder-1"), p.Service("code-reviewer-1"), p.Service("")
 			spent := map[string][]time.Duration{}
 			timed := func(name string, do func() error) {
 				began := time.Now()
@@ -141,9 +141,9 @@ func (t *team) start(_ context.Context, _ agent.Adapter, s agent.Spec) agent.Res
 }
 
 func (t *team) member(role blackboard.Role) *supervisor.Supervisor {
-	d := t.Desk("")
+	d := t.Service("")
 	d.Store = submissions{d.Store, t}
-	return &supervisor.Supervisor{Desk: d, Role: role, CLI: "fake", Team: true, PID: os.Getpid(), Start: t.start, Liza: "/bin/true",
+	return &supervisor.Supervisor{Service: d, Role: role, CLI: "fake", Team: true, PID: os.Getpid(), Start: t.start, Liza: "/bin/true",
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil }}
 }
 
@@ -192,8 +192,8 @@ func (t *team) run(chained bool) (took time.Duration, waits []time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	began := time.Now()
-	crew := &supervisor.Team{Desk: t.Desk(""), Until: "goal", Members: []*supervisor.Supervisor{t.member(blackboard.RoleCoder), t.member(blackboard.RoleReviewer)}}
-	if err := crew.Run(ctx, ctx); err != nil {
+	factory := &supervisor.Team{Service: t.Service(""), Until: "goal", Members: []*supervisor.Supervisor{t.member(blackboard.RoleCoder), t.member(blackboard.RoleReviewer)}}
+	if err := factory.Run(ctx, ctx); err != nil {
 		t.TB.Fatal(err)
 	}
 	took = time.Since(began)

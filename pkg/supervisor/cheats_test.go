@@ -33,7 +33,7 @@ func reviewedInRuns(t *testing.T, p *verbtest.Place, task string, before func(ru
 		}
 	}, results...)
 	start, _ := agent.ProcessStart(os.Getpid())
-	s := &supervisor.Supervisor{Desk: p.Desk(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), PIDStart: start, Liza: "/bin/true", Once: true, Task: task,
+	s := &supervisor.Supervisor{Service: p.Service(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), PIDStart: start, Liza: "/bin/true", Once: true, Task: task,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Print:   func(l supervisor.Line) { lines = append(lines, l.Text) },
 		Start: func(ctx context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
@@ -87,10 +87,10 @@ func cheater(t *testing.T, change func(task *blackboard.Task)) *verbtest.Place {
 	if change != nil {
 		change(&task)
 	}
-	if _, err := p.Desk("").AddTask(t.Context(), verb.NewTask{Task: task}); err != nil {
+	if _, err := p.Service("").AddTask(t.Context(), verb.NewTask{Task: task}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Desk("coder-1").Claim(t.Context(), "task-1"); err != nil {
+	if _, err := p.Service("coder-1").Claim(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -155,7 +155,7 @@ func TestWhatCatchesEachCheat(t *testing.T) {
 			p.Shell(dir, x.shell)
 			p.Git(dir, "add", "-A")
 			p.Git(dir, "commit", "-q", "--allow-empty", "-m", "work")
-			_, err := p.Desk("coder-1").Submit(t.Context(), verb.SubmitInput{Task: "task-1"})
+			_, err := p.Service("coder-1").Submit(t.Context(), verb.SubmitInput{Task: "task-1"})
 			var r *blackboard.Refusal
 			if x.caught == refused {
 				if !errors.As(err, &r) || r.Guard != x.by {

@@ -12,7 +12,7 @@ import (
 // specs/roles-and-knowledge.md#5.5). judge: there is something left to judge. Checks that cannot be done are a review
 // that failed: it is counted, given back, and tried again.
 func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error) {
-	c, err := s.Desk.Check(ctx, u.task)
+	c, err := s.Service.Check(ctx, u.task)
 	switch {
 	case ctx.Err() != nil:
 		return false, err
@@ -20,7 +20,7 @@ func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error)
 		return false, err
 	case err != nil:
 		s.warn(u.task, "%v", err)
-		_, err = s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: err.Error()})
+		_, err = s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: err.Error()})
 		return false, err
 	case c.Rejected != "":
 		s.say(u.task, "rejected: %s", c.Rejected)

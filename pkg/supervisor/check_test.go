@@ -28,7 +28,7 @@ func submittedGreeter(t *testing.T, in verb.SubmitInput, files map[string]string
 	p.Git(p.Repo.WorktreePath("task-1"), "add", "-A")
 	p.Git(p.Repo.WorktreePath("task-1"), "commit", "-q", "-m", "work")
 	in.Task = "task-1"
-	if _, err := p.Desk("coder-1").Submit(t.Context(), in); err != nil {
+	if _, err := p.Service("coder-1").Submit(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -46,7 +46,7 @@ func TestOneReviewByAnotherAgent(t *testing.T) {
 	var mu sync.Mutex
 	var runs []run
 	start := func(role blackboard.Role) *supervisor.Supervisor {
-		return &supervisor.Supervisor{Desk: p.Desk(""), Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true,
+		return &supervisor.Supervisor{Service: p.Service(""), Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true,
 			Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 			Start: func(_ context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
 				mu.Lock()
@@ -65,7 +65,7 @@ func TestOneReviewByAnotherAgent(t *testing.T) {
 				return finished(approves)
 			}}
 	}
-	if _, err := p.Desk("coder-1").Release(t.Context(), verb.ReleaseInput{Task: "task-1", Reason: "for another"}); err != nil {
+	if _, err := p.Service("coder-1").Release(t.Context(), verb.ReleaseInput{Task: "task-1", Reason: "for another"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := start(blackboard.RoleCoder).Run(t.Context(), t.Context()); err != nil {

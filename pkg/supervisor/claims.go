@@ -41,7 +41,7 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 	}
 	var c verb.Claimed
 	for failures := 0; ; failures++ {
-		c, err = s.Desk.Claim(hard, s.Task)
+		c, err = s.Service.Claim(hard, s.Task)
 		if !claimFailed(err) {
 			break
 		}
@@ -92,7 +92,7 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 	if w, idle := s.nothingTo(st, s.look(hard, st)); idle {
 		return false, w, nil
 	}
-	c, err := s.Desk.ClaimReview(hard, s.Task)
+	c, err := s.Service.ClaimReview(hard, s.Task)
 	if w, idle := s.nothingTo(st, err); idle {
 		return false, w, s.onlyTask(err)
 	}
@@ -109,7 +109,7 @@ func (s *Supervisor) look(ctx context.Context, st *blackboard.State) error {
 	if s.Task != "" {
 		return nil
 	}
-	return s.Desk.Look(ctx, st)
+	return s.Service.Look(ctx, st)
 }
 
 // closed says why the limits of sprint and day let nothing new start, when there is work.
@@ -149,21 +149,21 @@ func (s *Supervisor) applyLimits(ctx context.Context, st *blackboard.State) (boo
 		var op func(*blackboard.State, blackboard.Actor) error
 		switch t.Status {
 		case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
-			if h := st.Reached(t, s.Desk.Now()); h != nil {
+			if h := st.Reached(t, s.Service.Now()); h != nil {
 				op = func(st *blackboard.State, a blackboard.Actor) error {
-					return st.HaltTask(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Halt: h}, s.Desk.Now())
+					return st.HaltTask(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Halt: h}, s.Service.Now())
 				}
 			}
 		}
 		if op == nil && (t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed) && st.IterationsOver(t) {
 			op = func(st *blackboard.State, a blackboard.Actor) error {
-				return st.LimitIterations(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Reason: lastError(t)}, s.Desk.Now())
+				return st.LimitIterations(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Reason: lastError(t)}, s.Service.Now())
 			}
 		}
 		if op == nil {
 			continue
 		}
-		err := s.Desk.Update(ctx, "limit", op)
+		err := s.Service.Update(ctx, "limit", op)
 		if err != nil && !isRefused(err) {
 			return false, err
 		}

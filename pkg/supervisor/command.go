@@ -57,7 +57,7 @@ func refused(format string, args ...any) jobEnd {
 // runJob runs a job in the worktree of a task (specs/roles-and-knowledge.md#9.3, specs/roles-and-knowledge.md#9.4). Only what ends the
 // work is an error.
 func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) (jobEnd, error) {
-	if why := s.Desk.MayStart(st, t, j.kind); why != "" {
+	if why := s.Service.MayStart(st, t, j.kind); why != "" {
 		return refused("%s", why), nil
 	}
 	c, stdout, why, err := s.command(ctx, st, t, j)
@@ -85,7 +85,7 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	}
 	end := jobEnd{code: r.ExitCode, ran: true, text: outputSince(c.Log, before)}
 	if stdout != nil {
-		end.text = tail(s.Desk.Mask(stdout.String()))
+		end.text = tail(s.Service.Mask(stdout.String()))
 	}
 	switch {
 	case r.TimedOut:
@@ -104,8 +104,8 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 
 // command makes what a job runs. stdout is set when only that is the output.
 func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *blackboard.Task, j job) (c review.Command, stdout *bytes.Buffer, why jobEnd, err error) {
-	cfg, env := s.Desk.Config(), s.cleanEnvironment()
-	if known, err := s.Desk.Repo.KnowsIdentity(ctx); err != nil {
+	cfg, env := s.Service.Config(), s.cleanEnvironment()
+	if known, err := s.Service.Repo.KnowsIdentity(ctx); err != nil {
 		return c, nil, why, err
 	} else if !known {
 		person, err := s.identity(ctx)
@@ -114,16 +114,16 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 		}
 		env = append(env, variables(env, person)...)
 	}
-	c = review.Command{Dir: s.Desk.Repo.WorktreePath(t.ID), Log: s.Desk.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: env, Mask: s.Desk.MaskLog}
+	c = review.Command{Dir: s.Service.Repo.WorktreePath(t.ID), Log: s.Service.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: env, Mask: s.Service.MaskLog}
 	if j.timeout > 0 {
 		c.Timeout = time.Duration(j.timeout) * time.Second
 	}
 	if j.kind == "exec" {
 		c.Shell = j.command
-		err := s.Desk.MayRun(t.ID, j.command)
+		err := s.Service.MayRun(t.ID, j.command)
 		var denied *policy.Denial
 		if errors.As(err, &denied) {
-			s.Desk.PolicyDenied(ctx, t.ID, denied.Error())
+			s.Service.PolicyDenied(ctx, t.ID, denied.Error())
 			return c, nil, refused("%v; %s", err, denied.Hint()), nil
 		}
 		if err != nil {
@@ -131,7 +131,7 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 		}
 		return c, nil, jobEnd{}, nil
 	}
-	sk, err := s.Desk.Skills().Find(j.skill)
+	sk, err := s.Service.Skills().Find(j.skill)
 	if err != nil {
 		return c, nil, refused("%v", err), nil
 	}
@@ -160,7 +160,7 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 		c.Timeout = time.Duration(sk.TimeoutSeconds) * time.Second
 	}
 	c.Env = append(c.Env, vars...)
-	secrets, missing, err := s.Desk.SecretsOf(sk.Secrets)
+	secrets, missing, err := s.Service.SecretsOf(sk.Secrets)
 	if err != nil {
 		return refused("%v", err)
 	}
@@ -172,7 +172,7 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 	if len(missing) > 0 {
 		s.warn(t.ID, "the skill %s goes without the secrets %s: they are not known", sk.Name, strings.Join(missing, ", "))
 	}
-	input, err := json.Marshal(map[string]any{"args": args, "task": t.ID, "session": filepath.Base(s.Desk.Project.Root), "workspace": c.Dir,
+	input, err := json.Marshal(map[string]any{"args": args, "task": t.ID, "session": filepath.Base(s.Service.Project.Root), "workspace": c.Dir,
 		"goal": goalOf(st, t), "secrets": secrets})
 	if err != nil {
 		return refused("%v", err)
@@ -205,8 +205,8 @@ func goalOf(st *blackboard.State, t *blackboard.Task) string {
 // cleanEnvironment is what a command may see of Liza's own: where programs are, whose home it
 // is, and what exec.env_allow names. TMPDIR comes with the run. Never tokens or LIZA_*.
 func (s *Supervisor) cleanEnvironment() []string {
-	env := []string{"PATH=" + pathOf(s.Environ), "LANG=C.UTF-8", "HOME=" + s.Desk.Home}
-	for _, name := range s.Desk.Config().Exec.EnvAllow {
+	env := []string{"PATH=" + pathOf(s.Environ), "LANG=C.UTF-8", "HOME=" + s.Service.Home}
+	for _, name := range s.Service.Config().Exec.EnvAllow {
 		for _, v := range s.Environ {
 			if strings.HasPrefix(v, name+"=") && !strings.HasPrefix(v, "LIZA_") {
 				env = append(env, v)
@@ -217,10 +217,10 @@ func (s *Supervisor) cleanEnvironment() []string {
 }
 
 func (s *Supervisor) temporary() (string, error) {
-	if err := os.MkdirAll(s.Desk.Project.Tmp(), 0o755); err != nil {
+	if err := os.MkdirAll(s.Service.Project.Tmp(), 0o755); err != nil {
 		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
 	}
-	dir, err := os.MkdirTemp(s.Desk.Project.Tmp(), "run-")
+	dir, err := os.MkdirTemp(s.Service.Project.Tmp(), "run-")
 	if err != nil {
 		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
 	}
@@ -238,7 +238,7 @@ const (
 // by the command: it lasts as long as any of its processes, so that a command whose supervisor
 // was killed is found. It is stopped then.
 func (s *Supervisor) lockRun(ctx context.Context, task string) (*os.File, error) {
-	path := filepath.Join(s.Desk.Project.GitDir, "liza", "run-"+task+".lock")
+	path := filepath.Join(s.Service.Project.GitDir, "liza", "run-"+task+".lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the lock of the command: %v", err)

@@ -46,7 +46,7 @@ func victim(plan string) {
 		d.At = die
 		_, err = d.Claim(ctx, "task-1")
 	case "secrets":
-		d := p.Desk("")
+		d := p.Service("")
 		d.At = die
 		_, err = d.KeepFound(ctx, planWithSecret)
 	case "plan":
@@ -57,14 +57,14 @@ func victim(plan string) {
 			}
 		}
 		p.Open()
-		d := p.Desk("")
+		d := p.Service("")
 		d.At = func(point string) {
 			begun = begun || point == "plan.saved"
 			die(point)
 		}
 		_, err = applyWhole(d)
 	case "merge":
-		d := p.Desk("")
+		d := p.Service("")
 		d.At = die
 		_, err = d.Merge(ctx, "task-1")
 	}
@@ -133,7 +133,7 @@ func TestCrashOfAMerge(t *testing.T) {
 			p.Config.Integration.Checks = []string{"test -f task-1.md"}
 			p.Approved("task-1")
 			crash(p, "merge", point)
-			d := p.Desk("")
+			d := p.Service("")
 			if _, err := d.Recover(context.Background()); err != nil {
 				t.Fatal(err)
 			}

@@ -20,12 +20,12 @@ const closedByPerson = "the program was closed before the work was handed in"
 // askAgain starts the program again with its broken answer, up to max_parse_retries; then
 // the unit is stuck (protocol 13.3.1).
 func (s *Supervisor) askAgain(ctx context.Context, u *unit, r *run, problem string) (next, error) {
-	if u.mayReask(s.Desk.Config().Limits.MaxParseRetries) {
+	if u.mayReask(s.Service.Config().Limits.MaxParseRetries) {
 		u.askedFor(r, problem)
 		s.warn(u.task, "asks again (%d): %s", u.reasks, problem)
 		return next{again: true}, nil
 	}
-	_, err := s.Desk.Unanswered(ctx, verb.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
+	_, err := s.Service.Unanswered(ctx, verb.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
 	s.warn(u.task, "stuck: invalid exit command: %s", problem)
 	return next{}, err
 }
@@ -43,7 +43,7 @@ func (u *unit) askedFor(r *run, problem string) {
 func (s *Supervisor) asked(ctx context.Context, task string, r *run) (verb.Outcome, error) {
 	asks := r.result.Question
 	q := verb.Prompted{Type: asks.Type, Text: asks.Text, Options: asks.Options}
-	out, err := s.Desk.Asked(ctx, verb.Run{Kind: string(s.Role), Task: task}, q)
+	out, err := s.Service.Asked(ctx, verb.Run{Kind: string(s.Role), Task: task}, q)
 	if err == nil {
 		r.outcome(out)
 		s.warn(task, "%s", r.result.Error)
@@ -57,10 +57,10 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error
 	r := x.result
 	s.warn(u.task, "%s: %s", r.Outcome, r.Error)
 	if s.Role == blackboard.RoleReviewer {
-		_, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
+		_, err := s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
 		return next{wait: afterTimeout}, err
 	}
-	limited, err := s.Desk.RunFailed(ctx, u.task, string(r.Outcome), r.Error)
+	limited, err := s.Service.RunFailed(ctx, u.task, string(r.Outcome), r.Error)
 	if err != nil || limited {
 		return next{}, err
 	}
@@ -77,7 +77,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 	what := "crashed: " + r.Error
 	s.warn(u.task, "%s", what)
 	if s.Role == blackboard.RoleReviewer { // a review that failed is counted and given back
-		if _, err := s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: what}); err != nil {
+		if _, err := s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: what}); err != nil {
 			return next{}, err
 		}
 		if s.tooManyCrashes(ctx) {
@@ -86,7 +86,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 		s.crashes++
 		return next{wait: s.policy.CrashWait(s.crashes)}, nil
 	}
-	blocked, err := s.Desk.RunFailed(ctx, u.task, "crashed", r.Error, lastWords(r.Tail)...)
+	blocked, err := s.Service.RunFailed(ctx, u.task, "crashed", r.Error, lastWords(r.Tail)...)
 	if err != nil {
 		return next{}, err
 	}
@@ -128,7 +128,7 @@ func lastWords(tail []string) []string {
 }
 
 func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil || st.Agents[s.ID] == nil {
 		return false
 	}
@@ -138,7 +138,7 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 			at = append(at, t)
 		}
 	}
-	return s.policy.GiveUp(at, st.Int("crash_limit"), st.Duration("crash_window"), s.Desk.Now())
+	return s.policy.GiveUp(at, st.Int("crash_limit"), st.Duration("crash_window"), s.Service.Now())
 }
 
 // stopForCrashes is the give-up after too many crashes.
@@ -154,9 +154,9 @@ func stopForCrashes(u *unit, r *run, what string) error {
 func (s *Supervisor) letGo(ctx context.Context, u *unit, reason string) error {
 	var err error
 	if s.Role == blackboard.RoleReviewer {
-		_, err = s.Desk.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "released", Reason: reason})
+		_, err = s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "released", Reason: reason})
 	} else {
-		_, err = s.Desk.Release(ctx, verb.ReleaseInput{Task: u.task, Reason: reason})
+		_, err = s.Service.Release(ctx, verb.ReleaseInput{Task: u.task, Reason: reason})
 	}
 	if err == nil {
 		s.say(u.task, "released: %s", reason)

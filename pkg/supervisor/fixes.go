@@ -33,15 +33,15 @@ func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.Sta
 		}
 		return s.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text, end, &out)
 	}
-	dir := s.Desk.Repo.WorktreePath(t.ID)
+	dir := s.Service.Repo.WorktreePath(t.ID)
 	if t.Writes {
-		if _, _, err := s.Desk.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
+		if _, _, err := s.Service.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
 			return err
 		}
-	} else if err := s.Desk.Repo.Discard(ctx, dir); err != nil {
+	} else if err := s.Service.Repo.Discard(ctx, dir); err != nil {
 		return err
 	}
-	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
+	done, err := s.Service.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
 	var no *blackboard.Refusal
 	if errors.As(err, &no) && no.Exit == blackboard.ExitRefused {
 		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message, end, nil)
@@ -64,7 +64,7 @@ func outputPath(task string) string { return ".liza/output/" + task + ".log" }
 // blockCommand stops a task whose command did not end well; out is what it gave, if it did.
 func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why string, end jobEnd, out *blackboard.Output) error {
 	question := cmp.Or(end.ask, "Should the command be changed, or what it depends on?")
-	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: strings.TrimSpace(why), Questions: []string{question}, Output: out})
+	_, err := s.Service.Block(ctx, verb.BlockInput{Task: t.ID, Reason: strings.TrimSpace(why), Questions: []string{question}, Output: out})
 	line, _, _ := strings.Cut(why, "\n")
 	s.warn(t.ID, "blocked: %s", line)
 	return err
@@ -72,7 +72,7 @@ func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why s
 
 // afterCrash says why a command is not started again after the supervisor that ran it died.
 func (s *Supervisor) afterCrash(t *blackboard.Task) string {
-	if i := lastClaim(t); i > 0 && t.History[i-1] != nil && t.History[i-1].Event == "lease_expired" && !s.Desk.Config().Exec.RerunAfterCrash {
+	if i := lastClaim(t); i > 0 && t.History[i-1] != nil && t.History[i-1].Event == "lease_expired" && !s.Service.Config().Exec.RerunAfterCrash {
 		return "the supervisor died while the command ran, and exec.rerun_after_crash is false"
 	}
 	return ""
@@ -91,7 +91,7 @@ func (s *Supervisor) runItems(ctx context.Context, u *unit, st *blackboard.State
 			return end, any, err
 		}
 		said = append(said, fmt.Sprintf("item %d, exit code %d: %s", f.N, end.code, end.text))
-		if err := s.Desk.ItemDone(ctx, t.ID, f.N, end.code, strings.TrimSpace(strings.TrimPrefix(end.why+"\n"+end.text, "\n"))); err != nil {
+		if err := s.Service.ItemDone(ctx, t.ID, f.N, end.code, strings.TrimSpace(strings.TrimPrefix(end.why+"\n"+end.text, "\n"))); err != nil {
 			return end, any, err
 		}
 		if end.failed() {
@@ -107,7 +107,7 @@ func (s *Supervisor) runItem(ctx context.Context, u *unit, st *blackboard.State,
 	if f.Kind != "msg" {
 		return s.runJob(ctx, u, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
 	}
-	if why := s.Desk.MayStart(st, t, "msg"); why != "" {
+	if why := s.Service.MayStart(st, t, "msg"); why != "" {
 		return refused("%s", why), nil
 	}
 	asked := *t
@@ -134,7 +134,7 @@ func (s *Supervisor) runFixesOnce(ctx context.Context, u *unit, st *blackboard.S
 	if !any {
 		return st, t, nil
 	}
-	if st, err = s.Desk.View(ctx); err != nil {
+	if st, err = s.Service.View(ctx); err != nil {
 		return st, nil, err
 	}
 	return st, st.Task(u.task), nil

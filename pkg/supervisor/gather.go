@@ -51,7 +51,7 @@ func (s *Supervisor) gather(ctx context.Context, in *prompt.Input) (warnings []s
 		if err := tracked(ctx); err != nil {
 			return err
 		}
-		found := prompt.RelevantFiles(in.Task, files.paths, s.Desk.Config().Context.RelevantFilesLimit, files.read(ctx))
+		found := prompt.RelevantFiles(in.Task, files.paths, s.Service.Config().Context.RelevantFilesLimit, files.read(ctx))
 		if ctx.Err() == nil {
 			in.Relevant = found
 		}
@@ -77,7 +77,7 @@ type listing struct {
 // tracked lists the files of the agent's folder; before there is one, those of the commit
 // that it will begin with.
 func (s *Supervisor) tracked(ctx context.Context, in *prompt.Input) (*listing, error) {
-	l := &listing{repo: s.Desk.Repo, dir: in.Worktree, files: map[string]git.Listed{}}
+	l := &listing{repo: s.Service.Repo, dir: in.Worktree, files: map[string]git.Listed{}}
 	var list []git.Listed
 	var err error
 	if _, gone := os.Stat(in.Worktree); gone == nil {
@@ -89,7 +89,7 @@ func (s *Supervisor) tracked(ctx context.Context, in *prompt.Input) (*listing, e
 	if err != nil {
 		return nil, err
 	}
-	excluded := prompt.Excluded(s.Desk.Config().Context.ExcludedPaths)
+	excluded := prompt.Excluded(s.Service.Config().Context.ExcludedPaths)
 	for _, f := range list {
 		if !excluded(f.Path) {
 			l.files[f.Path] = f
@@ -157,8 +157,8 @@ func (s *Supervisor) changed(ctx context.Context, in *prompt.Input) map[string][
 		}
 		switch t.Status {
 		case blackboard.Claimed, blackboard.ReadyForReview, blackboard.Approved:
-			list, err := s.Running.sawChanged(t.ID, s.Desk.Now(), func() ([]string, error) {
-				return s.Desk.Repo.ChangedIn(ctx, s.Desk.Repo.WorktreePath(t.ID), t.BaseCommit)
+			list, err := s.Running.sawChanged(t.ID, s.Service.Now(), func() ([]string, error) {
+				return s.Service.Repo.ChangedIn(ctx, s.Service.Repo.WorktreePath(t.ID), t.BaseCommit)
 			})
 			if err == nil {
 				files[t.ID] = list

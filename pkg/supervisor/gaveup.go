@@ -48,8 +48,8 @@ func (s *Supervisor) tellGaveUp(err error) {
 	for k, v := range g.Extra {
 		extra[k] = v
 	}
-	failed := s.Desk.Update(ctx, "give up", func(st *blackboard.State, a blackboard.Actor) error {
-		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Desk.Now()), Agent: a.ID, Action: "agent_gave_up", Task: g.Task, Detail: g.Why, Extra: extra})
+	failed := s.Service.Update(ctx, "give up", func(st *blackboard.State, a blackboard.Actor) error {
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: a.ID, Action: "agent_gave_up", Task: g.Task, Detail: g.Why, Extra: extra})
 		return nil
 	})
 	if failed != nil {

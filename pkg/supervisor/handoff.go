@@ -21,7 +21,7 @@ const (
 // handed off itself holds; else the supervisor tells what it can see.
 func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Task, r *run) (next, error) {
 	if !handedOff(t, r.before) {
-		if _, err := s.Desk.Handoff(ctx, u.task, s.handoffOf(ctx, t, r.result)); err != nil {
+		if _, err := s.Service.Handoff(ctx, u.task, s.handoffOf(ctx, t, r.result)); err != nil {
 			return next{}, err
 		}
 	}
@@ -54,12 +54,12 @@ func (s *Supervisor) handoffOf(ctx context.Context, t *blackboard.Task, r agent.
 		h.Summary = strings.Join(parts, "\n")
 		return h
 	}
-	w, err := s.Desk.Repo.Inspect(ctx, s.Desk.Repo.WorktreePath(t.ID))
+	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(t.ID))
 	if err == nil && w.Exists && w.Head != "" && t.BaseCommit != "" {
-		if stat, err := s.Desk.Repo.DiffStat(ctx, t.BaseCommit, w.Head); err == nil && strings.TrimSpace(stat) != "" {
+		if stat, err := s.Service.Repo.DiffStat(ctx, t.BaseCommit, w.Head); err == nil && strings.TrimSpace(stat) != "" {
 			parts = append(parts, "Committed since the base:\n"+cut(strings.Trim(stat, "\n"), handoffStat))
 		}
-		if changed, err := s.Desk.Repo.ChangedFiles(ctx, t.BaseCommit, w.Head); err == nil {
+		if changed, err := s.Service.Repo.ChangedFiles(ctx, t.BaseCommit, w.Head); err == nil {
 			for _, c := range changed[:min(len(changed), handoffFiles)] {
 				h.FilesModified = append(h.FilesModified, c.Path)
 			}
@@ -104,9 +104,9 @@ func (s *Supervisor) intentLate(ctx context.Context, st *blackboard.State, t *bl
 	if t.BaseCommit != "" {
 		others = append(others, t.BaseCommit)
 	}
-	if head, err := s.Desk.Repo.BranchTip(ctx, st.IntegrationBranch()); err == nil { // what came in from there is others' work
+	if head, err := s.Service.Repo.BranchTip(ctx, st.IntegrationBranch()); err == nil { // what came in from there is others' work
 		others = append(others, head)
 	}
-	first, found, err := s.Desk.Repo.FirstCommitTime(ctx, t.ReviewCommit, others...)
+	first, found, err := s.Service.Repo.FirstCommitTime(ctx, t.ReviewCommit, others...)
 	return err == nil && found && first.Before(at)
 }

@@ -192,7 +192,7 @@ func TestAnIntentAfterTheFirstCommitIsTold(t *testing.T) {
 			p := verbtest.New(t)
 			ctx := context.Background()
 			p.AddTask("task-1")
-			coder := p.Desk("coder-1")
+			coder := p.Service("coder-1")
 			must := func(_ any, err error) {
 				t.Helper()
 				if err != nil {
@@ -209,7 +209,7 @@ func TestAnIntentAfterTheFirstCommitIsTold(t *testing.T) {
 			must(coder.Submit(ctx, verb.SubmitInput{Task: "task-1"}))
 			var prompts []string
 			run := answers(&prompts, nil, finished(`{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"good","review":{"status":"ok"}}`))
-			s := &supervisor.Supervisor{Desk: p.Desk(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true, Task: "task-1",
+			s := &supervisor.Supervisor{Service: p.Service(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true, Task: "task-1",
 				Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 				Start: func(ctx context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
 					if err := s.Started(agent.Process{Pid: os.Getpid()}); err != nil {

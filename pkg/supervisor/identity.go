@@ -20,8 +20,8 @@ func (s *Supervisor) gitSettings(ctx context.Context, environ []string) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	if !s.Desk.Config().Policy.Push {
-		refusals, err := s.Desk.Repo.NoPush(ctx, noPush)
+	if !s.Service.Config().Policy.Push {
+		refusals, err := s.Service.Repo.NoPush(ctx, noPush)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func (s *Supervisor) gitSettings(ctx context.Context, environ []string) ([]strin
 // the commands that they run, and their commits would fail. What the configuration does not say
 // is the agent's id: a commit must not fail because nobody has told git who commits on this machine.
 func (s *Supervisor) identity(ctx context.Context) ([][2]string, error) {
-	name, email, err := s.Desk.Repo.Identity(ctx)
+	name, email, err := s.Service.Repo.Identity(ctx)
 	return [][2]string{{"user.name", cmp.Or(name, s.ID)}, {"user.email", cmp.Or(email, s.ID+"@localhost")}}, err
 }
 

@@ -15,15 +15,15 @@ import (
 
 // runKind performs a task of another kind than code for its coder (specs/protocol.md#4.5).
 func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (next, error) {
-	if why := s.Desk.MayStart(st, t, t.KindOf()); why != "" {
-		_, err := s.Desk.Block(ctx, verb.BlockInput{Task: t.ID, Reason: why, Questions: []string{"May the task be done for this caller, or should it be done another way?"}})
+	if why := s.Service.MayStart(st, t, t.KindOf()); why != "" {
+		_, err := s.Service.Block(ctx, verb.BlockInput{Task: t.ID, Reason: why, Questions: []string{"May the task be done for this caller, or should it be done another way?"}})
 		s.warn(t.ID, "blocked: %s", why)
 		return next{}, err
 	}
 	if t.KindOf() != "msg" {
 		return next{}, s.runCommand(ctx, u, st, t)
 	}
-	if s.Desk.Config().Messenger.Mode != "verbatim" {
+	if s.Service.Config().Messenger.Mode != "verbatim" {
 		t = sentBack(t)
 	}
 	return s.runMessage(ctx, u, st, t)
@@ -64,7 +64,7 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 	case text == "" && r != nil:
 		return s.noMessage(context.WithoutCancel(ctx), ctx, u, r)
 	}
-	done, err := s.Desk.Deliver(ctx, t.ID, outputOf(text, 0, ""), prose.FirstLine(text))
+	done, err := s.Service.Deliver(ctx, t.ID, outputOf(text, 0, ""), prose.FirstLine(text))
 	if err == nil {
 		s.say(t.ID, "%s: %s", done.Status, prose.FirstLine(text))
 	}
@@ -74,8 +74,8 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 // writeMessage lets the messenger write the text. It has no id, no token and no verbs. r is the
 // run of its program, if there was one.
 func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (text string, r *run, err error) {
-	if s.Desk.Config().Messenger.Mode == "verbatim" {
-		return s.Desk.Mask(strings.TrimSpace(t.Description)), nil, nil
+	if s.Service.Config().Messenger.Mode == "verbatim" {
+		return s.Service.Mask(strings.TrimSpace(t.Description)), nil, nil
 	}
 	p, err := s.promptOf(ctx, role.Messenger, st, t)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.S
 	if _, err := s.Adapter(p.program); err != nil {
 		return "", nil, s.cannotStart(ctx, u, err)
 	}
-	root := s.Desk.Project.Root
+	root := s.Service.Project.Root
 	r, err = s.launch(ctx, agent.Spec{Dir: root, Worktree: root, Role: string(role.Messenger), TaskID: t.ID}, p, st, u, t.ID)
 	defer s.closeRun(ctx, r, nil)
 	if err != nil || errors.Is(context.Cause(ctx), errLost) {
@@ -110,7 +110,7 @@ func (s *Supervisor) noMessage(ctx, life context.Context, u *unit, r *run) (next
 	if u.reasks++; u.reasks <= 2 {
 		return next{again: true, wait: s.policy.CrashWait(u.reasks)}, nil
 	}
-	_, err := s.Desk.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.result.Outcome) + " " + r.result.Error,
+	_, err := s.Service.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.result.Outcome) + " " + r.result.Error,
 		Questions: []string{whatToSay}, Synthetic: true})
 	return next{}, err
 }

@@ -14,7 +14,7 @@ import (
 // committed is kept for them, and a claim without commits is given back.
 func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 	s.shut = true
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 	if s.Role != blackboard.RoleCoder || t == nil {
 		return s.letGo(ctx, u, closedByPerson)
 	}
-	w, err := s.Desk.Repo.Inspect(ctx, s.Desk.Repo.WorktreePath(u.task))
+	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(u.task))
 	if err != nil {
 		s.warn(u.task, "cannot look at its worktree: %v", err)
 	}
@@ -35,7 +35,7 @@ func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 		}
 		switch answer[0] {
 		case 's':
-			done, err := s.Desk.Submit(ctx, verb.SubmitInput{Task: u.task, Summary: "Handed in by the person who worked on it in the terminal."})
+			done, err := s.Service.Submit(ctx, verb.SubmitInput{Task: u.task, Summary: "Handed in by the person who worked on it in the terminal."})
 			if err == nil {
 				s.shut = false
 				s.say(u.task, "submitted: %s", short(done.Commit))
@@ -72,11 +72,11 @@ func stateOfWork(commits bool, dirty int) string {
 // keep gives the claim back, but holds the task first, so that no other coder can take it in
 // between; its worktree stays as it is.
 func (s *Supervisor) keep(ctx context.Context, u *unit, by string) error {
-	err := s.Desk.Update(ctx, "keep", func(st *blackboard.State, _ blackboard.Actor) error {
+	err := s.Service.Update(ctx, "keep", func(st *blackboard.State, _ blackboard.Actor) error {
 		if t := st.Task(u.task); t == nil || t.Hold != nil {
 			return nil
 		}
-		return st.HoldTask(u.task, blackboard.Actor{ID: by}, blackboard.Input{Reason: "kept for the person who worked on it in the terminal"}, s.Desk.Now())
+		return st.HoldTask(u.task, blackboard.Actor{ID: by}, blackboard.Input{Reason: "kept for the person who worked on it in the terminal"}, s.Service.Now())
 	})
 	if err != nil {
 		return err

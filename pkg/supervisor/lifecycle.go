@@ -90,23 +90,23 @@ func (l *leaseKeeper) left(now time.Time) time.Duration {
 
 // register enters the agent on the board and says so.
 func (s *Supervisor) register(ctx context.Context) error {
-	started := s.Desk.Now()
-	r, err := s.Desk.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ)})
+	started := s.Service.Now()
+	r, err := s.Service.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ)})
 	if err != nil {
 		return err
 	}
 	s.ID = r.Agent
-	s.Desk.Caller.AgentID, s.Desk.Caller.Token = r.Agent, r.Token
+	s.Service.Caller.AgentID, s.Service.Caller.Token = r.Agent, r.Token
 	_, lease, margin := s.intervals(ctx)
 	s.lease.renewed(started.Add(lease - margin))
-	s.Desk.May, s.Desk.Run = s.may, s.lease.runID
-	st, err := s.Desk.View(ctx)
+	s.Service.May, s.Service.Run = s.may, s.lease.runID
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return err
 	}
 	c := s.chosen(st, nil)
-	err = s.Desk.Update(ctx, "ready", func(st *blackboard.State, a blackboard.Actor) error {
-		return st.SetReady(a, c.name, c.model, s.Desk.Now())
+	err = s.Service.Update(ctx, "ready", func(st *blackboard.State, a blackboard.Actor) error {
+		return st.SetReady(a, c.name, c.model, s.Service.Now())
 	})
 	if err == nil {
 		s.say("", "ready, runs %s", c.name)
@@ -131,7 +131,7 @@ func (s *Supervisor) leave(cause error) error {
 	if err := s.releaseAll(ctx, reason); err != nil {
 		return err
 	}
-	err := s.Desk.Unregister(ctx, s.ID, false)
+	err := s.Service.Unregister(ctx, s.ID, false)
 	if isLost(err) {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (s *Supervisor) leave(cause error) error {
 
 // releaseAll gives back the claims of this agent (T36, T18).
 func (s *Supervisor) releaseAll(ctx context.Context, reason string) error {
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *Supervisor) releaseAll(ctx context.Context, reason string) error {
 		if !coder && !reviewer {
 			continue
 		}
-		if _, err := s.Desk.Release(ctx, verb.ReleaseInput{Task: t.ID, Reason: reason, Reviewer: reviewer}); err != nil && !isLost(err) {
+		if _, err := s.Service.Release(ctx, verb.ReleaseInput{Task: t.ID, Reason: reason, Reviewer: reviewer}); err != nil && !isLost(err) {
 			return fmt.Errorf("cannot release %s: %w", t.ID, err)
 		}
 		s.say(t.ID, "released: %s", reason)
@@ -166,13 +166,13 @@ func (s *Supervisor) beat(ctx context.Context) {
 	for {
 		interval, lease, margin := s.intervals(ctx)
 		if failed { // the last look is when the trust ends, not a heartbeat later
-			interval = min(interval, s.lease.left(s.Desk.Now()))
+			interval = min(interval, s.lease.left(s.Service.Now()))
 		}
 		if !sleep(ctx, interval) {
 			return
 		}
-		started := s.Desk.Now()
-		_, err := s.Desk.Heartbeat(ctx)
+		started := s.Service.Now()
+		_, err := s.Service.Heartbeat(ctx)
 		failed = err != nil
 		switch {
 		case err == nil:
@@ -183,7 +183,7 @@ func (s *Supervisor) beat(ctx context.Context) {
 			s.warn("", "the registration is lost: %v", err)
 			s.lease.end()
 			return
-		case s.lease.left(s.Desk.Now()) == 0:
+		case s.lease.left(s.Service.Now()) == 0:
 			s.warn("", "the lease could not be renewed in time: %v", err)
 			s.lease.end()
 			return
@@ -206,7 +206,7 @@ func (s *Supervisor) beatContained(ctx context.Context) {
 }
 
 func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin time.Duration) {
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		st = &blackboard.State{}
 	}
@@ -217,7 +217,7 @@ func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin tim
 // watchAbort stops everything within a second of ABORT, whatever the supervisor is at.
 func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFunc) {
 	for sleep(ctx, 500*time.Millisecond) {
-		if _, set := s.Desk.Project.Order(project.Abort); set {
+		if _, set := s.Service.Project.Order(project.Abort); set {
 			abort(ErrAborted)
 			return
 		}
@@ -229,14 +229,14 @@ func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFu
 func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w waiting) error {
 	var shown time.Duration
 	if w.paused {
-		s.idleSince = s.Desk.Now() // it is not for lack of work
+		s.idleSince = s.Service.Now() // it is not for lack of work
 	}
 	st := w.board
 	if st == nil {
-		st, _ = s.Desk.View(hard)
+		st, _ = s.Service.View(hard)
 	}
 	if st != nil {
-		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Desk.Now().Sub(s.idleSince) >= max {
+		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Service.Now().Sub(s.idleSince) >= max {
 			if s.worked {
 				s.say("", "nothing to do for %s: %s", max, w.why)
 				return errComplete
@@ -255,7 +255,7 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 		wait = min(wait, shown)
 	}
 	if !w.until.IsZero() {
-		wait = min(wait, max(w.until.Sub(s.Desk.Now()), 10*time.Millisecond))
+		wait = min(wait, max(w.until.Sub(s.Service.Now()), 10*time.Millisecond))
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -288,15 +288,15 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why 
 	if e == nil || why == "" || e.Status == blackboard.AgentWaiting && e.WaitingFor == why {
 		return 0
 	}
-	if left := waitShown - s.Desk.Now().Sub(s.waitSince); e.Status == blackboard.AgentWaiting && left > 0 && left <= waitShown {
+	if left := waitShown - s.Service.Now().Sub(s.waitSince); e.Status == blackboard.AgentWaiting && left > 0 && left <= waitShown {
 		return left
 	}
-	s.waitSince = s.Desk.Now()
+	s.waitSince = s.Service.Now()
 	if e.Status != blackboard.AgentWaiting {
 		s.say("", "waits: %s", why)
 	}
-	err := s.Desk.Update(ctx, "wait", func(st *blackboard.State, a blackboard.Actor) error {
-		return st.SetWaiting(a, why, s.Desk.Now())
+	err := s.Service.Update(ctx, "wait", func(st *blackboard.State, a blackboard.Actor) error {
+		return st.SetWaiting(a, why, s.Service.Now())
 	})
 	if err != nil && ctx.Err() == nil && !isLost(err) {
 		s.warn("", "cannot say what it waits for: %v", err)
@@ -318,7 +318,7 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 		return s.panicked(ctx, failed)
 	case isLost(err) || s.lease.lost():
 		s.warn("", "registers anew: %v", err)
-		s.Desk.Caller.AgentID, s.Desk.Caller.Token, s.ID = "", "", ""
+		s.Service.Caller.AgentID, s.Service.Caller.Token, s.ID = "", "", ""
 		return waiting{}, s.register(ctx)
 	case errors.As(err, &invalid):
 		s.warn("", "%v", err)
@@ -327,7 +327,7 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 		s.warn("", "%v", err)
 		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
 	case errors.As(err, &locked):
-		return waiting{why: err.Error(), until: s.Desk.Now().Add(time.Second + rand.N(4*time.Second))}, nil
+		return waiting{why: err.Error(), until: s.Service.Now().Add(time.Second + rand.N(4*time.Second))}, nil
 	case mayPass(err):
 		return s.waitOut(err)
 	}
@@ -345,7 +345,7 @@ func mayPass(err error) bool {
 
 // waitOut waits for the end of an outage, tells of it once, and gives up after a while.
 func (s *Supervisor) waitOut(err error) (waiting, error) {
-	now := s.Desk.Now()
+	now := s.Service.Now()
 	if s.outage.IsZero() {
 		s.outage = now
 		s.warn("", "waits for up to %s: %v", outageLimit, err)

@@ -19,10 +19,10 @@ func TestMergingIsNotTheOneUnitOfWork(t *testing.T) {
 	p := verbtest.New(t)
 	p.Approved("task-1")
 	p.AddTask("task-2")
-	d := p.Desk("")
+	d := p.Service("")
 	d.Now = func() time.Time { return time.Now().Add(6 * time.Second) } // long enough for any agent to merge
 	ran := 0
-	s := &supervisor.Supervisor{Desk: d, Role: blackboard.RoleCoder, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Task: "task-2", Once: true,
+	s := &supervisor.Supervisor{Service: d, Role: blackboard.RoleCoder, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Task: "task-2", Once: true,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Start: func(_ context.Context, _ agent.Adapter, spec agent.Spec) agent.Result {
 			if err := spec.Started(agent.Process{Pid: os.Getpid()}); err != nil {

@@ -36,7 +36,7 @@ func TestAShortOutageIsWaitedOutAndALongOneIsNot(t *testing.T) {
 						return agent.Result{Outcome: agent.Overloaded, RetryAfter: 10 * time.Second}
 					})
 					s.Team = true
-					s.Desk.Store = failing{c.memory, c.start.Add(time.Minute), c.start.Add(time.Minute + lasts)}
+					s.Service.Store = failing{c.memory, c.start.Add(time.Minute), c.start.Add(time.Minute + lasts)}
 					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 					defer cancel()
 					err := s.Run(ctx, context.Background())

@@ -32,10 +32,10 @@ func (s *Supervisor) contained(do func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			failed := &panicError{value: value}
-			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Desk.Now()), s.ID, value, debug.Stack())
-			path := s.Desk.Project.PanicLog(s.ID)
-			if os.MkdirAll(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Desk.Mask(stack))) == nil {
-				failed.log, _ = filepath.Rel(s.Desk.Project.Root, path)
+			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Service.Now()), s.ID, value, debug.Stack())
+			path := s.Service.Project.PanicLog(s.ID)
+			if os.MkdirAll(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Service.Mask(stack))) == nil {
+				failed.log, _ = filepath.Rel(s.Service.Project.Root, path)
 			}
 			err = failed
 		}
@@ -46,29 +46,29 @@ func (s *Supervisor) contained(do func() error) (err error) {
 // panicked gives back what the member worked on, and counts as a crash: too many of them end the member.
 func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting, error) {
 	s.warn("", "%v", failed)
-	s.panics = append(s.panics, s.Desk.Now())
+	s.panics = append(s.panics, s.Service.Now())
 	if err := s.contained(func() error { return s.giveBack(ctx, failed) }); err != nil {
 		return waiting{}, fmt.Errorf("%w: %w", ErrGaveUp, err)
 	}
 	limit, window := 3, 5*time.Minute
-	if st, err := s.Desk.View(ctx); err == nil {
+	if st, err := s.Service.View(ctx); err == nil {
 		limit, window = st.Int("crash_limit"), st.Duration("crash_window")
 	}
-	if s.policy.GiveUp(s.panics, limit, window, s.Desk.Now()) {
+	if s.policy.GiveUp(s.panics, limit, window, s.Service.Now()) {
 		return waiting{}, &GaveUp{Why: "too many crashes: " + failed.Error(), Next: "liza run"}
 	}
-	return waiting{why: failed.Error(), until: s.Desk.Now().Add(s.policy.CrashWait(len(s.panics)))}, nil
+	return waiting{why: failed.Error(), until: s.Service.Now().Add(s.policy.CrashWait(len(s.panics)))}, nil
 }
 
 // giveBack counts the crash for the task that a coder was at, and releases what the member holds.
 func (s *Supervisor) giveBack(ctx context.Context, failed *panicError) error {
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return err
 	}
 	for t := range st.Tasks() {
 		if t.Status == blackboard.Claimed && t.AssignedTo == s.ID {
-			if _, err := s.Desk.RunFailed(ctx, t.ID, "crashed", failed.Error()); err != nil {
+			if _, err := s.Service.RunFailed(ctx, t.ID, "crashed", failed.Error()); err != nil {
 				return err
 			}
 		}

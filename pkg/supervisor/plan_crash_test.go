@@ -21,7 +21,7 @@ const wholePlan = `{"goal": "Publish", "secrets": {"github_token": "` + secretVa
 	{"id": "b", "kind": "exec", "detail": "cat a.md"}, {"id": "tell", "kind": "msg", "detail": "It is out", "notify": true}],
 	"decisions": [{"task": "asked", "do": "supersede", "by": ["a"], "reason": "there is a better way"}]}`
 
-func applyWhole(d *verb.Desk) (plan.Applied, error) {
+func applyWhole(d *verb.Service) (plan.Applied, error) {
 	p, err := exitcmd.ParsePlan([]byte(wholePlan))
 	if err != nil {
 		return plan.Applied{}, err
@@ -34,7 +34,7 @@ func askedBoard(t *testing.T) *verbtest.Place {
 	t.Helper()
 	p := verbtest.New(t)
 	p.AddTask("asked")
-	coder := p.Desk("coder-1")
+	coder := p.Service("coder-1")
 	if _, err := coder.Claim(t.Context(), "asked"); err != nil {
 		t.Fatal(err)
 	}
@@ -78,17 +78,17 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := whole.Desk("").ApplyPlan(t.Context(), bad); exitOf(err) != blackboard.ExitUsage || !strings.Contains(err.Error(), "tasks[2].depends_on") {
+	if _, err := whole.Service("").ApplyPlan(t.Context(), bad); exitOf(err) != blackboard.ExitUsage || !strings.Contains(err.Error(), "tasks[2].depends_on") {
 		t.Errorf("an error in the last task: %v", err)
 	}
 	if now := planTraces(t, whole); now != before {
 		t.Errorf("a plan with an error in its last task has left\n%s\nbefore it was\n%s", now, before)
 	}
-	if _, err := applyWhole(whole.Desk("")); err != nil {
+	if _, err := applyWhole(whole.Service("")); err != nil {
 		t.Fatal(err)
 	}
 	after := planTraces(t, whole)
-	if _, err := applyWhole(whole.Desk("")); exitOf(err) != blackboard.ExitNothing || !strings.Contains(err.Error(), "already applied as plan-1") {
+	if _, err := applyWhole(whole.Service("")); exitOf(err) != blackboard.ExitNothing || !strings.Contains(err.Error(), "already applied as plan-1") {
 		t.Errorf("the same plan again: %v", err)
 	}
 	if now := planTraces(t, whole); now != after || after == before {
@@ -101,7 +101,7 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 			p := askedBoard(t)
 			crash(p, "plan", point)
 			p.Open()
-			d := p.Desk("")
+			d := p.Service("")
 			if _, err := d.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -14,8 +14,8 @@ import (
 
 // plan wakes the planner when a trigger is due (specs/protocol.md#13.1).
 func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
-	facts := triggerFacts(s.Desk, st)
-	due, next := st.DueTriggers(facts, s.Desk.Now())
+	facts := triggerFacts(s.Service, st)
+	due, next := st.DueTriggers(facts, s.Service.Now())
 	if len(due) == 0 {
 		return false, waiting{why: s.plannerWaits(st, facts), until: next}, nil
 	}
@@ -26,15 +26,15 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 	if stopped, w, err := s.sprintSpent(hard, st, 0); stopped || err != nil {
 		return false, w, err
 	}
-	if why := plan.ReplanStop(st, due[0], s.Desk.Config().Limits.MaxReplanDepth); why != "" {
+	if why := plan.ReplanStop(st, due[0], s.Service.Config().Limits.MaxReplanDepth); why != "" {
 		return true, waiting{}, s.replanStopped(hard, due[0], why)
 	}
-	err := s.Desk.Update(hard, "plan", func(st *blackboard.State, a blackboard.Actor) error {
-		due, next = st.DueTriggers(facts, s.Desk.Now()) // another planner may have been faster
+	err := s.Service.Update(hard, "plan", func(st *blackboard.State, a blackboard.Actor) error {
+		due, next = st.DueTriggers(facts, s.Service.Now()) // another planner may have been faster
 		if len(due) == 0 {
 			return nil
 		}
-		return st.BeginPlanning(a, due, s.Desk.Now())
+		return st.BeginPlanning(a, due, s.Service.Now())
 	})
 	if isRefused(err) {
 		return false, waiting{why: err.Error()}, nil
@@ -47,7 +47,7 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 }
 
 func (s *Supervisor) plannerWaits(st *blackboard.State, f blackboard.TriggerFacts) string {
-	if all := st.Triggers(f, s.Desk.Now()); len(all) > 0 {
+	if all := st.Triggers(f, s.Service.Now()); len(all) > 0 {
 		return "the planner was woken for " + kinds(all) + " already; next: liza note TEXT, or liza status"
 	}
 	return "no reason to plan"
@@ -86,9 +86,9 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		case err != nil:
 		case out.Effect == verb.Continue && out.Action == exitcmd.Retry:
 			retries++
-			again = retries <= s.Desk.Config().Limits.MaxPlanRetries
+			again = retries <= s.Service.Config().Limits.MaxPlanRetries
 			if suppress = !again; suppress {
-				err = s.Desk.PlannerStuck(context.WithoutCancel(guarded), out.Summary)
+				err = s.Service.PlannerStuck(context.WithoutCancel(guarded), out.Summary)
 			}
 		case out.Again:
 			suppress = true
@@ -109,11 +109,11 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 	if errors.Is(context.Cause(guarded), errLost) {
 		return &blackboard.Refusal{Exit: blackboard.ExitLeaseLost, Message: "the lease was lost while the planner worked", Next: "liza status"}
 	}
-	end := s.Desk.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a blackboard.Actor) error {
+	end := s.Service.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a blackboard.Actor) error {
 		if u.uncounted && !changed {
-			return st.CancelPlanning(a, due, s.Desk.Now())
+			return st.CancelPlanning(a, due, s.Service.Now())
 		}
-		return st.EndPlanning(a, due, changed, suppress, s.Desk.Now())
+		return st.EndPlanning(a, due, changed, suppress, s.Service.Now())
 	})
 	if hard.Err() != nil {
 		return errors.Join(ErrAborted, end)
@@ -128,7 +128,7 @@ func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []blackboa
 		return planned{}, nil
 	}
 	defer free()
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return planned{}, err
 	}
@@ -146,8 +146,8 @@ func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []blackboa
 	if _, err := s.Adapter(p.program); err != nil {
 		return planned{}, fmt.Errorf("%w: %w", ErrGaveUp, err)
 	}
-	s.Desk.Scripted = p.program == "scripted"
-	root := s.Desk.Project.Root
+	s.Service.Scripted = p.program == "scripted"
+	root := s.Service.Project.Root
 	r, err := s.launch(ctx, agent.Spec{Dir: root, Role: string(s.Role), Worktree: root}, p, st, u, "")
 	free()
 	if err != nil || ctx.Err() != nil {
@@ -190,7 +190,7 @@ func (s *Supervisor) planOutcome(ctx, soft, life context.Context, u *unit, r *ru
 
 // applyPlan carries out what the planner has said, or asks it again.
 func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, error) {
-	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Before: r.before, Answer: r.answer, Answers: u.reasks + 1})
+	out, err := s.Service.Apply(ctx, verb.Run{Kind: string(s.Role), Before: r.before, Answer: r.answer, Answers: u.reasks + 1})
 	if err != nil {
 		return planned{Outcome: out}, err
 	}
@@ -202,7 +202,7 @@ func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, e
 	if out.Again { // once
 		u.circular++
 	}
-	if out.Effect == verb.Reask && u.circular < 2 && u.mayReask(s.Desk.Config().Limits.MaxParseRetries) {
+	if out.Effect == verb.Reask && u.circular < 2 && u.mayReask(s.Service.Config().Limits.MaxParseRetries) {
 		u.askedFor(r, out.Problem)
 		s.warn("", "asks again (%d): %s", u.reasks, out.Problem)
 		return planned{again: true}, nil
@@ -219,7 +219,7 @@ func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, e
 
 // planningFailed records that no answer of the planner could be used (specs/roles-and-knowledge.md#3.6).
 func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string) error {
-	if _, err := s.Desk.Unanswered(ctx, verb.Run{Kind: string(s.Role)}, problem, u.reasks+1); err != nil {
+	if _, err := s.Service.Unanswered(ctx, verb.Run{Kind: string(s.Role)}, problem, u.reasks+1); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: %s", ErrGaveUp, verb.PlanningFailed(u.reasks+1, problem))
@@ -227,7 +227,7 @@ func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string
 
 // replanStopped ends a chain of plans that leads nowhere (specs/roles-and-knowledge.md#5.9).
 func (s *Supervisor) replanStopped(ctx context.Context, due blackboard.Trigger, why string) error {
-	if err := s.Desk.StopReplan(context.WithoutCancel(ctx), due, why); err != nil {
+	if err := s.Service.StopReplan(context.WithoutCancel(ctx), due, why); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: replanning: %s; next: liza show %s, then liza note TEXT or liza resume", ErrGaveUp, why, due.IDs[0])

@@ -25,22 +25,22 @@ type Previewed struct {
 // Preview is what the next run on a task would be given, byte for byte; _planner is
 // for the planner. roleName replaces the role ("": the one that would be used) and must fit
 // the kind of the run. Nothing is written (specs/roles-and-knowledge.md#2.8).
-func Preview(ctx context.Context, desk *verb.Desk, adapter func(name string) (agent.Adapter, error), task, roleName string) (Previewed, error) {
-	st, err := desk.View(ctx)
+func Preview(ctx context.Context, service *verb.Service, adapter func(name string) (agent.Adapter, error), task, roleName string) (Previewed, error) {
+	st, err := service.View(ctx)
 	if err != nil {
 		return Previewed{}, err
 	}
-	r, err := simulate.Rehearse(ctx, desk, task, triggerFacts(desk, st))
+	r, err := simulate.Rehearse(ctx, service, task, triggerFacts(service, st))
 	if err != nil {
 		return Previewed{}, err
 	}
 	var open []string
 	if r.Kind == role.Reviewer {
-		if open, err = desk.ForeseeChecks(ctx, r.State, r.Task); err != nil {
+		if open, err = service.ForeseeChecks(ctx, r.State, r.Task); err != nil {
 			return Previewed{}, err
 		}
 	}
-	s := &Supervisor{Desk: desk, Adapter: adapter, ID: r.Agent, role: roleName}
+	s := &Supervisor{Service: service, Adapter: adapter, ID: r.Agent, role: roleName}
 	b, err := s.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
 	if err != nil {
 		return Previewed{}, verb.RoleRefusal(r.Task, err)

@@ -20,7 +20,7 @@ type choice struct {
 
 // programFor is the agent program and the model of a run of that role (1.7).
 func (s *Supervisor) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
-	return s.Desk.Roles().Program(r, t, s.Desk.RoleSettings(), s.CLI, s.Model, s.known)
+	return s.Service.Roles().Program(r, t, s.Service.RoleSettings(), s.CLI, s.Model, s.known)
 }
 
 // known tells whether an agent program has that name.
@@ -36,7 +36,7 @@ func (s *Supervisor) choose(st *blackboard.State, kind role.Kind, r *role.Role, 
 	main := choice{}
 	main.name, main.model = s.programFor(r, t)
 	options := []choice{main}
-	fallback := s.Desk.Config().Agents.Fallback
+	fallback := s.Service.Config().Agents.Fallback
 	names := fallback.For(r.Name)
 	if names == nil {
 		names = fallback.For(string(kind))
@@ -61,22 +61,22 @@ func (s *Supervisor) choose(st *blackboard.State, kind role.Kind, r *role.Role, 
 
 // waits says why a program may not be started for a run.
 func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t *blackboard.Task) waiting {
-	if kind == role.Reviewer && t != nil && s.Desk.Config().Policy.ReviewerOtherCLI {
+	if kind == role.Reviewer && t != nil && s.Service.Config().Policy.ReviewerOtherCLI {
 		for _, author := range t.Wrote() {
-			if why := s.sameHouse(author, name); why != "" {
+			if why := s.sameProvider(author, name); why != "" {
 				return waiting{why: why}
 			}
 		}
 	}
-	if until, reason := st.PausedUntil(name, s.Desk.Now()); !until.IsZero() {
+	if until, reason := st.PausedUntil(name, s.Service.Now()); !until.IsZero() {
 		return waiting{why: fmt.Sprintf("%s is paused until %s: %s", name, blackboard.TimeOf(until), reason), until: until}
 	}
 	return waiting{}
 }
 
-// sameHouse says why a program may not judge what another one wrote: it is the same, or the
+// sameProvider says why a program may not judge what another one wrote: it is the same, or the
 // same provider's (policy.reviewer_other_cli).
-func (s *Supervisor) sameHouse(author, reviewer string) string {
+func (s *Supervisor) sameProvider(author, reviewer string) string {
 	if author == reviewer {
 		return fmt.Sprintf("%s wrote the work, and another program has to review it (policy.reviewer_other_cli)", author)
 	}
@@ -101,7 +101,7 @@ func (s *Supervisor) kindOf(t *blackboard.Task) (k role.Kind, needed bool) {
 	case s.Role != blackboard.RoleCoder || t == nil || t.KindOf() == "code":
 		return role.Kind(s.Role), true
 	case t.KindOf() == "msg":
-		return role.Messenger, s.Desk.Config().Messenger.Mode != "verbatim"
+		return role.Messenger, s.Service.Config().Messenger.Mode != "verbatim"
 	}
 	return role.Coder, false
 }
@@ -115,12 +115,12 @@ func (s *Supervisor) chosen(st *blackboard.State, t *blackboard.Task) choice {
 	}
 	used, err := s.roleFor(kind, t)
 	if err != nil {
-		return choice{name: cmp.Or(s.CLI, s.Desk.Config().Agents.Default), model: s.Model}
+		return choice{name: cmp.Or(s.CLI, s.Service.Config().Agents.Default), model: s.Model}
 	}
 	return s.choose(st, kind, used.Role, t)
 }
 
-// may is what the claims of this agent ask (verb.Desk.May).
+// may is what the claims of this agent ask (verb.Service.May).
 func (s *Supervisor) may(st *blackboard.State, t *blackboard.Task) string {
 	return s.chosen(st, t).wait.why
 }
@@ -156,9 +156,9 @@ func (s *Supervisor) takes(status blackboard.Status) bool {
 func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, x *run) error {
 	s.quotas++
 	name, r := x.program(), x.result
-	until := s.policy.QuotaUntil(s.quotas, r, s.Desk.Now())
-	err := s.Desk.Update(ctx, "program", func(st *blackboard.State, _ blackboard.Actor) error {
-		st.Pause(name, r.Error, until.Add(time.Second), s.Desk.Now())
+	until := s.policy.QuotaUntil(s.quotas, r, s.Service.Now())
+	err := s.Service.Update(ctx, "program", func(st *blackboard.State, _ blackboard.Actor) error {
+		st.Pause(name, r.Error, until.Add(time.Second), s.Service.Now())
 		return nil
 	})
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, x *run) error {
 	}
 	what := fmt.Sprintf("the agent program %s cannot be used: %s", x.program(), r.Error)
 	// Each of a team comes to the same end: people are told once a day.
-	s.Desk.Notify(ctx, "agent_unusable", "", what+" "+s.Desk.Now().UTC().Format(time.DateOnly), what+"; next: liza doctor")
+	s.Service.Notify(ctx, "agent_unusable", "", what+" "+s.Service.Now().UTC().Format(time.DateOnly), what+"; next: liza doctor")
 	return &GaveUp{Task: u.task, Why: what, Next: "liza doctor", Extra: map[string]any{"cause": "agent_unusable", "program": x.program(), "run": x.mark}}
 }
 

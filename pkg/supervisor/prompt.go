@@ -48,12 +48,12 @@ func (s *Supervisor) told(ctx context.Context, t *blackboard.Task) func(briefing
 			id = t.ID
 		}
 		for _, w := range b.warnings {
-			s.Desk.Warn(ctx, id, "config_warning", w)
+			s.Service.Warn(ctx, id, "config_warning", w)
 		}
 		if b.Over {
-			s.Desk.Warn(ctx, id, "prompt_over_budget", fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Desk.Config().Context.MaxChars))
+			s.Service.Warn(ctx, id, "prompt_over_budget", fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Service.Config().Context.MaxChars))
 		}
-		s.Desk.TellUnusable(ctx, err)
+		s.Service.TellUnusable(ctx, err)
 		return b, verb.RoleRefusal(t, err)
 	}
 }
@@ -68,8 +68,8 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	if u != nil {
 		b.restarts, b.resumed = u.restarts, s.conversation(u, t, b.program)
 	}
-	cfg := s.Desk.Config()
-	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Desk.Project.Root, Worktree: s.Desk.Project.Root, Model: b.model,
+	cfg := s.Service.Config()
+	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Service.Project.Root, Worktree: s.Service.Project.Root, Model: b.model,
 		Triggers: due, Action: "run", Interactive: s.Interactive != nil && kind == role.Kind(s.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
 		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())}
 	switch {
@@ -77,7 +77,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 		in.Worktree, in.Iteration = s.folder(t), t.Iteration
 		in.SpecText = s.specText(t.SpecRef)
 		if kind == role.Coder {
-			if w, err := s.Desk.Repo.Inspect(ctx, in.Worktree); err == nil { // what cannot be looked at is not told
+			if w, err := s.Service.Repo.Inspect(ctx, in.Worktree); err == nil { // what cannot be looked at is not told
 				in.Uncommitted = w.Dirty
 			}
 		}
@@ -85,7 +85,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 		in.SpecText = s.specText(st.Goal.SpecRef)
 	}
 	if kind == role.Planner {
-		installed := s.Desk.Skills()
+		installed := s.Service.Skills()
 		in.Skills = installed.Text()
 		for _, broken := range installed.Broken {
 			b.warnings = append(b.warnings, broken.Error())
@@ -107,7 +107,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	}
 	b.warnings = append(b.warnings, s.gather(ctx, &in)...)
 	b.Prompt, err = prompt.Build(in)
-	b.Text = s.Desk.Mask(b.Text)
+	b.Text = s.Service.Mask(b.Text)
 	return b, err
 }
 
@@ -121,9 +121,9 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 	if t.FixOnto != "" { // what others merged meanwhile is not this task's (specs/protocol.md#8.5)
 		base = t.FixOnto
 	}
-	if in.DiffStat, err = s.Desk.Repo.DiffStat(ctx, base, t.ReviewCommit); err == nil {
-		in.Diff, err = s.Desk.Repo.Diff(ctx, base, t.ReviewCommit)
-		in.Diff = s.Desk.Secrets.Mask(review.Redact(in.Diff))
+	if in.DiffStat, err = s.Service.Repo.DiffStat(ctx, base, t.ReviewCommit); err == nil {
+		in.Diff, err = s.Service.Repo.Diff(ctx, base, t.ReviewCommit)
+		in.Diff = s.Service.Secrets.Mask(review.Redact(in.Diff))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
@@ -133,7 +133,7 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 
 // failing adds which checks fail without any change, and why approved work could not be merged.
 func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt.Input) {
-	for _, r := range s.Desk.RedBaseline(ctx) {
+	for _, r := range s.Service.RedBaseline(ctx) {
 		in.Red = append(in.Red, prompt.Red{Check: r.Check, Command: r.Command, Tail: r.Tail})
 	}
 	if t == nil || !t.IntegrationFix {
@@ -141,7 +141,7 @@ func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt
 	}
 	for _, h := range slices.Backward(t.History) {
 		if h != nil && h.Event == "integration_failed" && h.Log != "" {
-			in.FailedMerge = review.TailOf(filepath.Join(s.Desk.Project.Root, h.Log))
+			in.FailedMerge = review.TailOf(filepath.Join(s.Service.Project.Root, h.Log))
 			return
 		}
 	}
@@ -150,9 +150,9 @@ func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt
 // roleFor is the role of a run, or the one that a person asked for.
 func (s *Supervisor) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
 	if s.role != "" {
-		return s.Desk.Roles().Use(kind, s.role, "option")
+		return s.Service.Roles().Use(kind, s.role, "option")
 	}
-	return s.Desk.Roles().Resolve(kind, t, s.Desk.RoleSettings())
+	return s.Service.Roles().Resolve(kind, t, s.Service.RoleSettings())
 }
 
 // orNone turns a configured 0 into what the prompt package calls none.
@@ -164,7 +164,7 @@ func orNone(n int) int {
 }
 
 func (s *Supervisor) instructions() string {
-	data, err := safefile.Read(s.Desk.Project.Instructions())
+	data, err := safefile.Read(s.Service.Project.Instructions())
 	if err != nil { // there is none, as a rule
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.warn("", "the project's instructions are left out: %v", err)
@@ -176,7 +176,7 @@ func (s *Supervisor) instructions() string {
 
 // specText is the spec file; the prompt cuts out what the anchor names.
 func (s *Supervisor) specText(ref string) string {
-	text, err := s.Desk.SpecText(ref)
+	text, err := s.Service.SpecText(ref)
 	if err != nil {
 		return ""
 	}

@@ -26,7 +26,7 @@ type providerWait struct {
 const worthTelling = 5 * time.Second
 
 // hear reports whether the event begins or ends a wait.
-func (w *providerWait) hear(e agent.Event, d *verb.Desk) bool {
+func (w *providerWait) hear(e agent.Event, d *verb.Service) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch e.Kind {
@@ -57,8 +57,8 @@ func (s *Supervisor) showProvider(ctx context.Context, w *providerWait, task str
 	if same {
 		return
 	}
-	err := s.Desk.Update(ctx, "provider wait", func(st *blackboard.State, a blackboard.Actor) error {
-		return st.WaitForProvider(a, told, s.Desk.Now())
+	err := s.Service.Update(ctx, "provider wait", func(st *blackboard.State, a blackboard.Actor) error {
+		return st.WaitForProvider(a, told, s.Service.Now())
 	})
 	if err != nil {
 		return // it is tried again at the next look; the run itself is not concerned

@@ -33,7 +33,7 @@ type recording struct {
 func (s *Supervisor) record(ctx context.Context, st *blackboard.State, u *unit, x *run, task, folder, token string) *recording {
 	t, b, kind := st.Task(task), x.brief, string(x.brief.role.Role.Kind)
 	r := &recording{log: s.interactions(folder, token), task: task}
-	r.in = history.Interaction{Timestamp: blackboard.TimeOf(s.Desk.Now()), WorkspacePath: s.Desk.Project.Root}
+	r.in = history.Interaction{Timestamp: blackboard.TimeOf(s.Service.Now()), WorkspacePath: s.Service.Project.Root}
 	r.in.Liza = history.RunFacts{StatusBefore: boardStatus(st), Epoch: 1, ID: x.mark}
 	r.in.StateBefore = history.JobState(nil, false)
 	if t != nil {
@@ -63,7 +63,7 @@ func (s *Supervisor) record(ctx context.Context, st *blackboard.State, u *unit, 
 
 // interactions is the history of a task. The token of a run is masked like any secret.
 func (s *Supervisor) interactions(folder, token string) history.Interactions {
-	h := s.Desk.Interactions(folder)
+	h := s.Service.Interactions(folder)
 	if token == "" {
 		return h
 	}
@@ -73,7 +73,7 @@ func (s *Supervisor) interactions(folder, token string) history.Interactions {
 }
 
 func (s *Supervisor) owner() history.Owner {
-	return history.Owner{PID: s.PID, PIDStart: s.PIDStart, Host: s.Desk.Proc.Host, BootID: s.Desk.Proc.BootID}
+	return history.Owner{PID: s.PID, PIDStart: s.PIDStart, Host: s.Service.Proc.Host, BootID: s.Service.Proc.BootID}
 }
 
 // statusBefore is the task as this run found it: for the first run of a claim as the claim
@@ -127,7 +127,7 @@ func boardStatus(st *blackboard.State) string {
 }
 
 func (s *Supervisor) tip(ctx context.Context, task string) string {
-	commit, err := s.Desk.Repo.BranchTip(ctx, "task/"+task)
+	commit, err := s.Service.Repo.BranchTip(ctx, "task/"+task)
 	if err != nil {
 		return ""
 	}
@@ -159,7 +159,7 @@ func (s *Supervisor) closeRecord(ctx context.Context, r *recording, exit *exitcm
 	if cause != nil {
 		r.failed = cause.Error()
 	}
-	if st, err := s.Desk.View(ctx); err == nil {
+	if st, err := s.Service.View(ctx); err == nil {
 		r.in.Liza.StatusAfter, r.state = boardStatus(st), history.JobState(nil, false)
 		if t := st.Task(r.task); t != nil {
 			r.in.Liza.StatusAfter, r.state = string(t.Status), history.JobState(t, t.ReviewingBy != "")
@@ -216,7 +216,7 @@ func (r *recording) answer(exit *exitcmd.Exit) {
 
 // recordRecovery says that the supervisor goes on by itself after a timeout.
 func (s *Supervisor) recordRecovery(ctx context.Context, r *recording) error {
-	in := history.Interaction{Timestamp: blackboard.TimeOf(s.Desk.Now()), StateBefore: r.state, WorkspacePath: r.in.WorkspacePath}
+	in := history.Interaction{Timestamp: blackboard.TimeOf(s.Service.Now()), StateBefore: r.state, WorkspacePath: r.in.WorkspacePath}
 	in.Liza = history.RunFacts{StatusBefore: r.in.Liza.StatusAfter, StatusAfter: r.in.Liza.StatusAfter, CommitAfter: r.in.Liza.CommitAfter, Epoch: r.in.Liza.Epoch, ID: r.in.Liza.ID}
 	_, err := r.log.Append(ctx, history.Happened(history.Recovery, in))
 	return err
@@ -224,7 +224,7 @@ func (s *Supervisor) recordRecovery(ctx context.Context, r *recording) error {
 
 // recoverHistory closes what dead supervisors have left open.
 func (s *Supervisor) recoverHistory(ctx context.Context) {
-	open, err := filepath.Glob(filepath.Join(s.Desk.Project.HistoryDir("*"), "pending-*.json"))
+	open, err := filepath.Glob(filepath.Join(s.Service.Project.HistoryDir("*"), "pending-*.json"))
 	if err != nil {
 		return
 	}
@@ -235,12 +235,12 @@ func (s *Supervisor) recoverHistory(ctx context.Context) {
 			continue
 		}
 		seen[folder] = true
-		n, err := s.Desk.Interactions(folder).Recover(ctx, func(o history.Owner) bool {
-			if o.Host != s.Desk.Proc.Host {
+		n, err := s.Service.Interactions(folder).Recover(ctx, func(o history.Owner) bool {
+			if o.Host != s.Service.Proc.Host {
 				return true // unknown is not dead
 			}
-			running, known := s.Desk.Proc.Running(o.PID, o.PIDStart)
-			return o.BootID == s.Desk.Proc.BootID && (running || !known)
+			running, known := s.Service.Proc.Running(o.PID, o.PIDStart)
+			return o.BootID == s.Service.Proc.BootID && (running || !known)
 		})
 		if err != nil {
 			s.warnHistory(ctx, folder, err)
@@ -255,7 +255,7 @@ func (s *Supervisor) recoverHistory(ctx context.Context) {
 func (s *Supervisor) warnHistory(ctx context.Context, task string, err error) {
 	if !s.historyTold {
 		s.historyTold = true
-		s.Desk.Warn(ctx, task, "history_not_written", err.Error())
+		s.Service.Warn(ctx, task, "history_not_written", err.Error())
 	}
 	s.warn(task, "%v", err)
 }

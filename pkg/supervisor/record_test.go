@@ -136,8 +136,8 @@ func TestNoSecretGetsIntoTheHistory(t *testing.T) {
 			}
 			return finished("hunter22 and " + token + "\n" + `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"hunter22 is wrong."}`)
 		})
-		s.Once, s.Desk.Secrets = true, new(secret.Set)
-		s.Desk.Secrets.AddEnviron([]string{"DEPLOY_TOKEN=hunter22"})
+		s.Once, s.Service.Secrets = true, new(secret.Set)
+		s.Service.Secrets.AddEnviron([]string{"DEPLOY_TOKEN=hunter22"})
 		if err := s.Run(context.Background(), context.Background()); err != nil {
 			t.Error(err)
 		}

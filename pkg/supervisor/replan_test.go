@@ -165,7 +165,7 @@ func TestTheDepthOfReplans(t *testing.T) {
 	if len(j.prompts) != 0 {
 		t.Error("the planner was started")
 	}
-	if _, err := j.Desk("").Resume(t.Context(), "", ""); err != nil {
+	if _, err := j.Service("").Resume(t.Context(), "", ""); err != nil {
 		t.Fatal(err)
 	}
 	j.must(j.planner(thePlan(5, "way 5", try(4))))
@@ -240,13 +240,13 @@ func TestAPlannerIsAskedAgain(t *testing.T) {
 			if lines := j.told("planning_failed"); len(lines) != 1 || !strings.Contains(lines[0], sentence) {
 				t.Errorf("people are told %q", lines)
 			}
-			if _, err := j.Desk("").Resume(t.Context(), "", ""); err != nil {
+			if _, err := j.Service("").Resume(t.Context(), "", ""); err != nil {
 				t.Fatal(err)
 			}
 			if err := j.planner(thePlan(1, "", try(0))); !errors.Is(err, supervisor.ErrIdle) && err != nil || len(j.prompts) != answers {
 				t.Errorf("started again: %v, %d runs", err, len(j.prompts))
 			}
-			if _, err := j.Desk("").Note(t.Context(), verb.NoteInput{Text: "Try again"}); err != nil {
+			if _, err := j.Service("").Note(t.Context(), verb.NoteInput{Text: "Try again"}); err != nil {
 				t.Fatal(err)
 			}
 			j.must(j.planner(thePlan(1, "", try(0))))
@@ -317,7 +317,7 @@ func TestAPlanFromTheFirstTaskToTheLastMessage(t *testing.T) {
 	}
 	j.coder()
 	j.reviewer(`{"status":"ok"}`)
-	if _, err := j.Desk("").Merger(blackboard.System).All(t.Context()); err != nil {
+	if _, err := j.Service("").Merger(blackboard.System).All(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	j.coder()

@@ -87,7 +87,7 @@ func TestAReviewerWhoChangedTheWorkJudgesAgain(t *testing.T) {
 					t.Errorf("the attic has %q, want %s", saved, x.saved)
 				}
 			}
-			if _, err := p.Desk("").Merge(t.Context(), "task-1"); err != nil {
+			if _, err := p.Service("").Merge(t.Context(), "task-1"); err != nil {
 				t.Fatal(err)
 			}
 			if got := p.Git(p.Dir, "rev-parse", "integration^2"); got != commit {
@@ -151,8 +151,8 @@ func TestWhatCameAfterTheSubmissionIsPutAside(t *testing.T) {
 func TestWhatTheCoderStillDoesIsNotTheReviewers(t *testing.T) {
 	t.Parallel()
 	p := submittedGreeter(t, verb.SubmitInput{}, polite)
-	err := p.Desk("").Update(t.Context(), "test", func(s *blackboard.State, _ blackboard.Actor) error {
-		s.Agents["coder-1"].Child = &blackboard.Child{PID: os.Getpid(), Run: 1, Task: "task-1", Started: blackboard.TimeOf(p.Desk("").Now())}
+	err := p.Service("").Update(t.Context(), "test", func(s *blackboard.State, _ blackboard.Actor) error {
+		s.Agents["coder-1"].Child = &blackboard.Child{PID: os.Getpid(), Run: 1, Task: "task-1", Started: blackboard.TimeOf(p.Service("").Now())}
 		return nil
 	})
 	if err != nil {
@@ -184,7 +184,7 @@ func TestAVanishedWorktreeIsMadeAgain(t *testing.T) {
 		p.Git(dir, "commit", "-q", "-m", "work")
 		commit := p.Git(dir, "rev-parse", "HEAD")
 		gone(p)
-		if done, err := p.Desk("coder-1").Submit(t.Context(), verb.SubmitInput{Task: "task-1"}); err != nil || done.Commit != commit {
+		if done, err := p.Service("coder-1").Submit(t.Context(), verb.SubmitInput{Task: "task-1"}); err != nil || done.Commit != commit {
 			t.Fatalf("submitted %s, %v; want %s", done.Commit, err, commit)
 		}
 		atCommit(t, p, commit)

@@ -24,7 +24,7 @@ const planWithSecret = `{"action": "COMPLETED", "evidence_files": [], "summary_f
 func spread(t *testing.T, p *verbtest.Place) {
 	t.Helper()
 	ctx := context.Background()
-	if _, err := p.Desk("").Note(ctx, verb.NoteInput{Text: "Use " + secretValue}); err != nil {
+	if _, err := p.Service("").Note(ctx, verb.NoteInput{Text: "Use " + secretValue}); err != nil {
 		t.Fatal(err)
 	}
 	p.AddTask("task-1")
@@ -38,12 +38,12 @@ func spread(t *testing.T, p *verbtest.Place) {
 	if _, err := h.Begin(ctx, in, history.Owner{PID: os.Getpid()}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := p.Desk("").AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "old", Description: secretValue + " is the key", SpecRef: "specs/vision.md", DoneWhen: "old.md contains a word", Scope: "IN: old.md", Type: "docs"}})
+	_, err := p.Service("").AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "old", Description: secretValue + " is the key", SpecRef: "specs/vision.md", DoneWhen: "old.md contains a word", Scope: "IN: old.md", Type: "docs"}})
 	if err == nil {
-		_, err = p.Desk("").Abandon(ctx, verb.WayOut{Task: "old", Reason: "nobody wants it"})
+		_, err = p.Service("").Abandon(ctx, verb.WayOut{Task: "old", Reason: "nobody wants it"})
 	}
 	if err == nil {
-		_, err = p.Desk("").Archive(ctx, -time.Hour)
+		_, err = p.Service("").Archive(ctx, -time.Hour)
 	}
 	if err != nil || p.State().Task("old") != nil {
 		t.Fatalf("the task is not in the archive: %v", err)
@@ -94,7 +94,7 @@ func TestCrashWhileSecretsAreStored(t *testing.T) {
 			if point == "secrets.scrubbed" && len(holders(t, p)) > 0 {
 				t.Errorf("the value is still in %q", holders(t, p))
 			}
-			d := p.Desk("")
+			d := p.Service("")
 			if did, err := d.Recover(context.Background()); err != nil {
 				t.Fatal(did, err)
 			}
@@ -120,7 +120,7 @@ func TestCrashWhileSecretsAreStored(t *testing.T) {
 				t.Errorf("the note is %q, there are %d plans", n.Message, len(s.Plans))
 			}
 			p.Sound()
-			if old, sprint, err := p.Shelf.Task("old"); err != nil || old.Description != "[REDACTED:github_token] is the key" || sprint != "sprint-1" {
+			if old, sprint, err := p.TaskArchive.Task("old"); err != nil || old.Description != "[REDACTED:github_token] is the key" || sprint != "sprint-1" {
 				t.Errorf("the archived task is %+v of %s, %v", old, sprint, err)
 			}
 			if list, err := (history.Interactions{Dir: filepath.Join(p.Project.ArchiveDir(), "task-1", "1")}).Read(); err != nil || len(list) != 1 || list[0].Request.Prompt != "Use [REDACTED:github_token]" {

@@ -51,7 +51,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 	if s.Role != blackboard.RoleCoder {
 		return false, nil
 	}
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -59,7 +59,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 	if t == nil || t.ReviewCommit == "" || t.IntegrationFix || t.KindOf() != "code" || !afterResubmit(t) {
 		return false, nil
 	}
-	w, err := s.Desk.Repo.Inspect(ctx, s.Desk.Repo.WorktreePath(task))
+	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(task))
 	if err != nil || len(w.Dirty) > 0 || w.Head != t.ReviewCommit {
 		return false, nil
 	}
@@ -67,7 +67,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 	if t.NoTests != nil {
 		in.NoTests = t.NoTests.Reason
 	}
-	done, err := s.Desk.Submit(ctx, in)
+	done, err := s.Service.Submit(ctx, in)
 	if isRefused(err) {
 		return false, nil // a coder has to look
 	}

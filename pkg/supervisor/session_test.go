@@ -38,7 +38,7 @@ func (p *talks) run(spec agent.Spec, outcome agent.Outcome, final string) agent.
 
 func (c *clockwork) reject(task, reviewer string) {
 	c.TB.Helper()
-	d := c.Desk(reviewer)
+	d := c.Service(reviewer)
 	d.Store = c.memory
 	if _, err := d.ClaimReview(context.Background(), task); err != nil {
 		c.TB.Fatal(err)

@@ -40,9 +40,9 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 // folder is where a task is worked on and judged: its worktree. A message has none.
 func (s *Supervisor) folder(t *blackboard.Task) string {
 	if t.KindOf() == "msg" {
-		return s.Desk.Project.Root
+		return s.Service.Project.Root
 	}
-	return s.Desk.Repo.WorktreePath(t.ID)
+	return s.Service.Repo.WorktreePath(t.ID)
 }
 
 // launch runs one program for task ("" for a planner), and records its end. An error says that it could not be started or
@@ -52,12 +52,12 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	if err != nil {
 		return nil, err
 	}
-	token, hash, err := s.Desk.NewToken()
+	token, hash, err := s.Service.NewToken()
 	if err != nil {
 		return nil, err
 	}
 	folder := cmp.Or(spec.TaskID, verb.PlannerRuns) // of its prompts and its history
-	r := &run{brief: b, number: st.NextRun(s.ID), before: s.Desk.MarkOf(st, s.ID, task)}
+	r := &run{brief: b, number: st.NextRun(s.ID), before: s.Service.MarkOf(st, s.ID, task)}
 	r.mark = verb.RunMark(s.generation(st), r.number)
 	s.lease.setRun(r.mark)
 	r.record = s.record(ctx, st, u, r, task, folder, token)
@@ -83,7 +83,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 		hash = "" // it has no verbs
 	}
 	spec.Started = func(p agent.Process) error {
-		return s.Desk.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
+		return s.Service.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
 			}
@@ -91,9 +91,9 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 				st.DeliverAnswers(task)
 			}
 			if b.reask == 0 {
-				st.UseFacts(prompt.FactsIn(st, b.Text), s.Desk.Now())
+				st.UseFacts(prompt.FactsIn(st, b.Text), s.Service.Now())
 			}
-			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task}, s.Desk.Now())
+			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task}, s.Service.Now())
 		})
 	}
 	before := s.around(ctx)
@@ -111,10 +111,10 @@ func (s *Supervisor) equip(ctx context.Context, adapter agent.Adapter, spec *age
 	}
 	kind, file := r.brief.role.Role.Kind, spec.PromptFile
 	if kind != role.Kind(s.Role) {
-		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
-		spec.Timeout = s.Desk.Config().Limits.Timeout.Messenger
+		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + s.Service.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
+		spec.Timeout = s.Service.Config().Limits.Timeout.Messenger
 		if kind == role.Summarizer {
-			spec.Timeout = s.Desk.Config().Limits.Timeout.Summarizer
+			spec.Timeout = s.Service.Config().Limits.Timeout.Summarizer
 		}
 		return nil
 	}
@@ -141,12 +141,12 @@ func (s *Supervisor) read(ctx context.Context, r *run, task string, own *secret.
 	}
 	if kind == role.Planner { // before anything of what it says is written
 		var err error
-		if r.result.Final, err = s.Desk.KeepFound(context.WithoutCancel(ctx), r.result.Final); err != nil {
+		if r.result.Final, err = s.Service.KeepFound(context.WithoutCancel(ctx), r.result.Final); err != nil {
 			return err
 		}
 	}
 	s.masked(&r.result, own)
-	strict := s.Desk.Config().Exit.Strict && kind != role.Messenger // whose whole output may be its answer
+	strict := s.Service.Config().Exit.Strict && kind != role.Messenger // whose whole output may be its answer
 	r.answer = exitcmd.Read(r.result.Final, string(kind), strict)
 	if r.record != nil {
 		r.record.result = &r.result
@@ -157,7 +157,7 @@ func (s *Supervisor) read(ctx context.Context, r *run, task string, own *secret.
 // putBack undoes what a reviewer did to the worktree that it judged, before the end of the run is
 // written: until then nothing else touches what it approved.
 func (s *Supervisor) putBack(ctx context.Context, r *run, task string) {
-	changed, err := s.Desk.PutBack(context.WithoutCancel(ctx), task, s.ID)
+	changed, err := s.Service.PutBack(context.WithoutCancel(ctx), task, s.ID)
 	if err != nil {
 		s.warn(task, "%v", err) // an approval of what is not at the submitted commit is refused
 	}
@@ -175,7 +175,7 @@ func ownSecret(token string) *secret.Set {
 
 // masked takes secrets out of all that a run says.
 func (s *Supervisor) masked(r *agent.Result, own *secret.Set) {
-	mask := func(text *string) { *text = own.Mask(s.Desk.Mask(*text)) }
+	mask := func(text *string) { *text = own.Mask(s.Service.Mask(*text)) }
 	mask(&r.Final)
 	mask(&r.Error)
 	for i := range r.Tail {
@@ -193,7 +193,7 @@ func (s *Supervisor) generation(st *blackboard.State) string {
 // environment is what an agent program is told about itself (cli 5).
 func (s *Supervisor) environment(task, token, mark, prompt, worktree string) []string {
 	env := []string{"LIZA_AGENT_ID=" + s.ID, "LIZA_AGENT_TOKEN=" + token, "LIZA_ROLE=" + string(s.Role), "LIZA_TASK_ID=" + task,
-		"LIZA_WORKTREE=" + worktree, "LIZA_ROOT=" + s.Desk.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + prompt, "LIZA_RUN=" + mark}
+		"LIZA_WORKTREE=" + worktree, "LIZA_ROOT=" + s.Service.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + prompt, "LIZA_RUN=" + mark}
 	return append(env, "PATH="+filepath.Dir(s.Liza)+string(os.PathListSeparator)+pathOf(s.Environ))
 }
 
@@ -209,7 +209,7 @@ func pathOf(environ []string) string {
 // saveSchema writes what `liza help schema` prints, and tells where. All runs share the file;
 // each writes it anew, so that it is never old enough to be taken for a left-over (verb.GC).
 func (s *Supervisor) saveSchema() (string, error) {
-	path := s.Desk.Project.ExitSchema()
+	path := s.Service.Project.ExitSchema()
 	text, err := s.Schema()
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o755)
@@ -226,13 +226,13 @@ func (s *Supervisor) saveSchema() (string, error) {
 // savePrompt keeps the exact bytes of a prompt, readable by its owner only, under the number
 // that its run has in the history. A run without one takes the next number that is free.
 func (s *Supervisor) savePrompt(folder, text string, number int) (string, error) {
-	dir := filepath.Dir(s.Desk.Project.Prompt(folder, 1))
+	dir := filepath.Dir(s.Service.Project.Prompt(folder, 1))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("cannot save the prompt: %v", err)
 	}
 	if number > 0 {
-		path := s.Desk.Project.Prompt(folder, number)
-		if err := safefile.Replace(path, []byte(s.Desk.Mask(text)), 0o600); err != nil {
+		path := s.Service.Project.Prompt(folder, number)
+		if err := safefile.Replace(path, []byte(s.Service.Mask(text)), 0o600); err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %w", err)
 		}
 		return path, nil
@@ -242,7 +242,7 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 		return "", fmt.Errorf("cannot save the prompt: %v", err)
 	}
 	for n := len(entries) + 1; ; n++ {
-		path := s.Desk.Project.Prompt(folder, n)
+		path := s.Service.Project.Prompt(folder, n)
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -250,7 +250,7 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 		if err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %v", err)
 		}
-		_, err = f.WriteString(s.Desk.Mask(text))
+		_, err = f.WriteString(s.Service.Mask(text))
 		if err = errors.Join(err, f.Close()); err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %w", err)
 		}
@@ -271,15 +271,15 @@ func (s *Supervisor) named(ctx context.Context, program string, adapter agent.Ad
 // ones too. What a planner says is written when the log is closed: until then nobody knows
 // which secrets its plan has.
 func (s *Supervisor) openLog(task, run string, own *secret.Set) (io.WriteCloser, error) {
-	path := s.Desk.Project.OutputAgent(s.ID)
+	path := s.Service.Project.OutputAgent(s.ID)
 	if task != "" {
-		path = s.Desk.Project.Output(task)
+		path = s.Service.Project.Output(task)
 	}
 	f, err := safefile.OpenLog(path, 0o600, safefile.MaxLog)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintf(f, "=== %s %s\n", blackboard.TimeOf(s.Desk.Now()), run); err != nil {
+	if _, err := fmt.Fprintf(f, "=== %s %s\n", blackboard.TimeOf(s.Service.Now()), run); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the output log: %w", err), f.Close())
 	}
 	return s.maskedLog(f, own), nil
@@ -300,7 +300,7 @@ func (l outputLog) Close() error {
 }
 
 func (s *Supervisor) maskedLog(f io.WriteCloser, own *secret.Set) io.WriteCloser {
-	known := s.Desk.MaskLog(f)
+	known := s.Service.MaskLog(f)
 	of := own.Writer(known)
 	if s.Role != blackboard.RolePlanner {
 		return outputLog{of, []io.Closer{of, known, f}}
@@ -357,16 +357,16 @@ func (s *Supervisor) ended(ctx context.Context, task string, x *run) error {
 		Commit: s.head(ctx, task), CLI: b.program, Session: x.talk}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
-		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: s.Desk.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Desk.Now())}
+		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: s.Service.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Service.Now())}
 	}
 	s.recordUsage(task, x)
-	err := s.Desk.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
+	err := s.Service.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
 		if why := verb.Contradicts(st.Task(task), s.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
-			if err := verb.VoidApproval(st, a, task, why, s.Desk.Now()); err != nil {
+			if err := verb.VoidApproval(st, a, task, why, s.Service.Now()); err != nil {
 				return err
 			}
 		}
-		return st.EndRun(a, rr, s.Desk.Now())
+		return st.EndRun(a, rr, s.Service.Now())
 	})
 	if isLost(err) {
 		s.lease.end()
@@ -378,7 +378,7 @@ func (s *Supervisor) head(ctx context.Context, task string) string {
 	if task == "" || s.Role != blackboard.RoleCoder {
 		return ""
 	}
-	w, err := s.Desk.Repo.BranchTip(ctx, "task/"+task)
+	w, err := s.Service.Repo.BranchTip(ctx, "task/"+task)
 	if err != nil {
 		return ""
 	}
@@ -388,7 +388,7 @@ func (s *Supervisor) head(ctx context.Context, task string) string {
 // recordUsage appends to usage.jsonl; no decision reads it, so a failure is only told.
 func (s *Supervisor) recordUsage(task string, x *run) {
 	b, r := x.brief, x.result
-	line := map[string]any{"at": blackboard.TimeOf(s.Desk.Now()), "run": x.number, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
+	line := map[string]any{"at": blackboard.TimeOf(s.Service.Now()), "run": x.number, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
 		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": x.mark}
 	if r.Usage.CostKnown {
 		line["cost_cents"] = blackboard.AmountOf(r.Usage.CostCents)
@@ -398,7 +398,7 @@ func (s *Supervisor) recordUsage(task string, x *run) {
 	}
 	data, err := json.Marshal(line)
 	if err == nil {
-		err = safefile.Append(s.Desk.Project.Usage(), []byte(s.Desk.Mask(string(data))+"\n"))
+		err = safefile.Append(s.Service.Project.Usage(), []byte(s.Service.Mask(string(data))+"\n"))
 	}
 	if err != nil {
 		s.warn(task, "cannot record the usage: %v", err)
@@ -409,7 +409,7 @@ func (s *Supervisor) recordUsage(task string, x *run) {
 // a change in its worktree.
 func (s *Supervisor) activity(task, dir string) time.Time {
 	var last time.Time
-	if st, err := s.Desk.View(context.Background()); err == nil {
+	if st, err := s.Service.View(context.Background()); err == nil {
 		for t := range st.Tasks() {
 			for _, h := range t.History {
 				if at, ok := h.Time.At(); ok && h.Agent == s.ID && at.After(last) {

@@ -126,7 +126,7 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 	if ledger == nil {
 		ledger = &Running{}
 	}
-	ledger.begin(s.ID, s.Desk.Now())
+	ledger.begin(s.ID, s.Service.Now())
 	defer ledger.end(s.ID)
 	spent := make(chan struct{}, 1)
 	waits := &providerWait{}
@@ -136,7 +136,7 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 			hear(e)
 		}
 		switch {
-		case waits.hear(e, s.Desk):
+		case waits.hear(e, s.Service):
 		case e.Kind == agent.EventUsage:
 			ledger.used(s.ID, s.settled(b, e.Usage))
 		default:
@@ -181,11 +181,11 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 
 // overspent is the limit that the running program has reached, or nil.
 func (s *Supervisor) overspent(ctx context.Context, ledger *Running, task string) *limitError {
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return nil
 	}
-	now := s.Desk.Now()
+	now := s.Service.Now()
 	own, all := ledger.spent(s.ID, now)
 	if t := st.Task(task); t != nil {
 		if h := st.ReachedWhile(t, own, now); h != nil {
@@ -210,7 +210,7 @@ func (s *Supervisor) settled(b briefing, u agent.Usage) agent.Usage {
 	if u.CostKnown || !u.TokensKnown {
 		return u
 	}
-	if price, ok := priceOf(s.Desk.Config().Prices, b.program, b.model); ok {
+	if price, ok := priceOf(s.Service.Config().Prices, b.program, b.model); ok {
 		u.CostKnown = true
 		u.CostCents = float64(blackboard.AmountOf((float64(u.TokensIn)*price.In + float64(u.TokensOut)*price.Out) / 1e4)) // USD per million is cents per 10,000
 	}
@@ -236,7 +236,7 @@ func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, rese
 	if !st.LimitsSprint() {
 		return false, waiting{}, nil
 	}
-	now := s.Desk.Now()
+	now := s.Service.Now()
 	if o := st.SprintReached(blackboard.Spent{}, reserve, now); o != nil {
 		return true, waiting{why: o.String()}, s.stopSprint(ctx, o)
 	}
@@ -252,7 +252,7 @@ func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, rese
 }
 
 func (s *Supervisor) stopSprint(ctx context.Context, o *blackboard.Overspent) error {
-	_, err := s.Desk.SystemCheckpoint(ctx, o.String())
+	_, err := s.Service.SystemCheckpoint(ctx, o.String())
 	if isRefused(err) {
 		return nil // somebody was faster
 	}
@@ -270,9 +270,9 @@ func (s *Supervisor) reserve(ctx context.Context, st *blackboard.State, t *black
 	if t != nil {
 		cents = t.NextCost()
 	}
-	err = s.Desk.Update(ctx, "reserve", func(st *blackboard.State, a blackboard.Actor) error {
+	err = s.Service.Update(ctx, "reserve", func(st *blackboard.State, a blackboard.Actor) error {
 		over, wait = nil, 0
-		now := s.Desk.Now()
+		now := s.Service.Now()
 		if o := st.SprintReached(blackboard.Spent{}, cents, now); o != nil {
 			over = &limitError{sprint: o}
 			return nil
@@ -292,12 +292,12 @@ func (s *Supervisor) stopForLimit(ctx context.Context, u *unit, over *limitError
 	ctx = context.WithoutCancel(ctx)
 	s.warn(u.task, "%v", over)
 	if over.task != nil {
-		if st, err := s.Desk.View(ctx); err == nil && st.Task(u.task) != nil {
-			if h := st.Reached(st.Task(u.task), s.Desk.Now()); h != nil {
+		if st, err := s.Service.View(ctx); err == nil && st.Task(u.task) != nil {
+			if h := st.Reached(st.Task(u.task), s.Service.Now()); h != nil {
 				over.task = h // with all that the run has used in the end
 			}
 		}
-		done, err := s.Desk.Halt(ctx, u.task, over.task)
+		done, err := s.Service.Halt(ctx, u.task, over.task)
 		if done.Attic != "" {
 			s.say(u.task, "work that is not committed is saved in %s", done.Attic)
 		}

@@ -30,9 +30,9 @@ func (c *clockwork) change(do func(*blackboard.State)) {
 	}
 }
 
-// person is the desk of a person on the board in memory.
-func (c *clockwork) person() *verb.Desk {
-	d := c.Desk("")
+// person is the service of a person on the board in memory.
+func (c *clockwork) person() *verb.Service {
+	d := c.Service("")
 	d.Store = c.memory
 	return d
 }
@@ -317,7 +317,7 @@ func TestTheSprintsLimitStopsWhatRuns(t *testing.T) {
 			stopped[spec.TaskID] = context.Cause(ctx).Error()
 			return agent.Result{Outcome: agent.Killed, Error: "stopped", Usage: cents(60)}
 		}
-		team := &supervisor.Team{Desk: c.person(), Until: "goal"}
+		team := &supervisor.Team{Service: c.person(), Until: "goal"}
 		for range 2 {
 			m := c.supervisor(blackboard.RoleCoder, work)
 			m.Team = true
@@ -389,7 +389,7 @@ func TestWhatARunMayCostIsReserved(t *testing.T) {
 			mu.Unlock()
 			return agent.Result{Outcome: agent.Finished, Final: givesUp, Usage: cents(5)}
 		}
-		team := &supervisor.Team{Desk: c.person(), Until: "idle"}
+		team := &supervisor.Team{Service: c.person(), Until: "idle"}
 		for range 2 {
 			m := c.supervisor(blackboard.RoleCoder, work)
 			m.Team, m.Print = true, nil

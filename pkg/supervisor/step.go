@@ -27,11 +27,11 @@ func (s *Supervisor) RunStep(soft, hard context.Context) error {
 }
 
 func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error) {
-	st, err := s.Desk.View(hard)
+	st, err := s.Service.View(hard)
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if why := s.Desk.Control(); why != "" {
+	if why := s.Service.Control(); why != "" {
 		return false, waiting{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza resume", Message: "no run is started: " + why}
 	}
 	switch s.Role {
@@ -42,7 +42,7 @@ func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error)
 	}
 	for done := true; done; { // they stop this task too, and then it cannot be claimed
 		if done, err = s.applyLimits(hard, st); err == nil && done {
-			st, err = s.Desk.View(hard)
+			st, err = s.Service.View(hard)
 		}
 		if err != nil {
 			return false, waiting{}, err
@@ -67,28 +67,28 @@ func (s *Supervisor) Foresee(ctx context.Context, next simulate.NextStep) (Fores
 	if next.Merge {
 		return out, nil
 	}
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	if next.Kind == role.Planner {
-		if due, _ := st.DueTriggers(triggerFacts(s.Desk, st), s.Desk.Now()); len(due) == 0 {
-			return out, fmt.Errorf("%w: %s", ErrIdle, s.plannerWaits(st, triggerFacts(s.Desk, st)))
+		if due, _ := st.DueTriggers(triggerFacts(s.Service, st), s.Service.Now()); len(due) == 0 {
+			return out, fmt.Errorf("%w: %s", ErrIdle, s.plannerWaits(st, triggerFacts(s.Service, st)))
 		}
 	}
 	t, kind := st.Task(next.Task), next.Kind
-	out.Agent = st.FreeAgentID(s.Role, s.Desk.Now())
+	out.Agent = st.FreeAgentID(s.Role, s.Service.Now())
 	switch {
 	case t != nil && next.Kind == role.Coder && t.KindOf() == "msg":
 		kind = role.Messenger
-		if s.Desk.Config().Messenger.Mode == "verbatim" {
+		if s.Service.Config().Messenger.Mode == "verbatim" {
 			return out, nil
 		}
 	case t != nil && next.Kind == role.Coder && t.KindOf() == "exec":
 		out.Command = []string{"sh", "-c", t.Command}
 		return out, nil
 	case t != nil && next.Kind == role.Coder && t.KindOf() == "skill":
-		installed, err := s.Desk.Skills().Find(t.Skill)
+		installed, err := s.Service.Skills().Find(t.Skill)
 		if err == nil {
 			out.Command, err = installed.Command(pathOf(s.Environ))
 		}
@@ -105,7 +105,7 @@ func (s *Supervisor) Foresee(ctx context.Context, next simulate.NextStep) (Fores
 	if err != nil {
 		return out, err
 	}
-	spec := agent.Spec{Dir: s.Desk.Project.Root, Model: out.Model, Role: string(kind), TaskID: next.Task, PromptFile: "PROMPT_FILE"}
+	spec := agent.Spec{Dir: s.Service.Project.Root, Model: out.Model, Role: string(kind), TaskID: next.Task, PromptFile: "PROMPT_FILE"}
 	if t != nil {
 		spec.Dir = s.folder(t)
 	}

@@ -28,7 +28,7 @@ func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did b
 	if s.refused == nil {
 		s.refused = verb.Refused{}
 	}
-	job, err := s.Desk.Condensing(ctx, st, s.refused)
+	job, err := s.Service.Condensing(ctx, st, s.refused)
 	if err != nil || job == nil {
 		return false, err
 	}
@@ -38,7 +38,7 @@ func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did b
 	}
 	defer free()
 	soon, cancel := context.WithTimeout(ctx, tryLock)
-	unlock, err := safefile.Lock(soon, s.Desk.Project.SummarizeLock(), safefile.Holder{PID: s.PID, Agent: s.ID, Op: "summarize"})
+	unlock, err := safefile.Lock(soon, s.Service.Project.SummarizeLock(), safefile.Holder{PID: s.PID, Agent: s.ID, Op: "summarize"})
 	cancel()
 	if _, held := errors.AsType[*safefile.HeldError](err); held {
 		return false, nil
@@ -47,10 +47,10 @@ func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did b
 		return false, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if st, err = s.Desk.View(ctx); err != nil {
+	if st, err = s.Service.View(ctx); err != nil {
 		return false, err
 	}
-	if job, err = s.Desk.Condensing(ctx, st, s.refused); err != nil || job == nil { // another one may have been faster
+	if job, err = s.Service.Condensing(ctx, st, s.refused); err != nil || job == nil { // another one may have been faster
 		return false, err
 	}
 	return true, s.condense(ctx, job)
@@ -79,9 +79,9 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 	}
 	if why != "" {
 		s.warn("", "the summarizer failed: %s", why)
-		return s.Desk.CannotCondense(ctx, job, why)
+		return s.Service.CannotCondense(ctx, job, why)
 	}
-	refused, err := s.Desk.Condensed(ctx, job, x.answer)
+	refused, err := s.Service.Condensed(ctx, job, x.answer)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 
 // runSummarizer starts the program, and keeps what it cost.
 func (s *Supervisor) runSummarizer(ctx context.Context, job *verb.Condense) (*run, error) {
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +106,6 @@ func (s *Supervisor) runSummarizer(ctx context.Context, job *verb.Condense) (*ru
 	if err != nil {
 		return nil, err
 	}
-	root := s.Desk.Project.Root
+	root := s.Service.Project.Root
 	return s.launch(ctx, agent.Spec{Dir: root, Worktree: root, Role: string(role.Summarizer), TaskID: verb.SummarizerRuns}, b, st, u, "")
 }

@@ -17,7 +17,7 @@ import (
 // Supervisor drives one registered agent. Make it with its exported fields and call Run
 // once; it is not for concurrent use.
 type Supervisor struct {
-	Desk     *verb.Desk // of this agent alone; Run fills in its Caller
+	Service  *verb.Service // of this agent alone; Run fills in its Caller
 	Role     blackboard.Role
 	ID       string // "" takes the lowest free number
 	CLI      string // --cli; "" as configured
@@ -120,8 +120,8 @@ func (s *Supervisor) registered(hard context.Context, work func(hard context.Con
 }
 
 func (s *Supervisor) loop(soft, hard context.Context) error {
-	changes := s.Desk.Store.Watch(hard)
-	s.idleSince = s.Desk.Now()
+	changes := s.Service.Store.Watch(hard)
+	s.idleSince = s.Service.Now()
 	for {
 		if cause := context.Cause(hard); cause != nil {
 			return ErrAborted
@@ -153,7 +153,7 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 		}
 		if did {
 			s.worked = true
-			s.idleSince = s.Desk.Now()
+			s.idleSince = s.Service.Now()
 			if s.Once || s.shut { // opened again at once, it would leave the person no way out
 				return nil
 			}
@@ -173,18 +173,18 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if err := s.recover(hard); err != nil {
 		return false, waiting{}, err
 	}
-	st, err := s.Desk.View(hard)
+	st, err := s.Service.View(hard)
 	if err != nil {
 		return false, waiting{}, err
 	}
-	changed, err := s.Desk.Follow(hard, st)
+	changed, err := s.Service.Follow(hard, st)
 	if err == nil && changed {
-		st, err = s.Desk.View(hard)
+		st, err = s.Service.View(hard)
 	}
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if o := s.Desk.Project.Orders(); len(o) > 0 {
+	if o := s.Service.Project.Orders(); len(o) > 0 {
 		if o[0].Control == project.Abort {
 			return false, waiting{}, ErrAborted
 		}
@@ -198,7 +198,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		return merged, waiting{}, err
 	}
 	if merged { // what others left is not the one unit of work that was asked for
-		if st, err = s.Desk.View(hard); err != nil {
+		if st, err = s.Service.View(hard); err != nil {
 			return false, waiting{}, err
 		}
 	}
@@ -235,16 +235,16 @@ type waiting struct {
 // complete ends goal and sprint when everything is done, and the supervisor with them.
 func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, error) {
 	facts := s.completionFacts(st)
-	if c := st.CompletionOf(facts, s.Desk.Now()); c != blackboard.CompletionOpen {
-		c, err := s.Desk.Complete(ctx, facts)
+	if c := st.CompletionOf(facts, s.Service.Now()); c != blackboard.CompletionOpen {
+		c, err := s.Service.Complete(ctx, facts)
 		if err != nil {
 			return false, err
 		}
 		if c == blackboard.CompletionMissing {
-			missing, _ := s.Desk.MissingWork(ctx)
+			missing, _ := s.Service.MissingWork(ctx)
 			return true, fmt.Errorf("%w: the goal is not complete: %s", ErrGaveUp, missing)
 		}
-		if st, err = s.Desk.View(ctx); err != nil {
+		if st, err = s.Service.View(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -262,11 +262,11 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 }
 
 func (s *Supervisor) completionFacts(st *blackboard.State) blackboard.CompletionFacts {
-	return blackboard.CompletionFacts{Control: len(s.Desk.Project.Orders()) > 0, Triggers: triggerFacts(s.Desk, st)}
+	return blackboard.CompletionFacts{Control: len(s.Service.Project.Orders()) > 0, Triggers: triggerFacts(s.Service, st)}
 }
 
 // triggerFacts are what wake triggers depend on besides the board.
-func triggerFacts(d *verb.Desk, st *blackboard.State) blackboard.TriggerFacts {
+func triggerFacts(d *verb.Service, st *blackboard.State) blackboard.TriggerFacts {
 	f := blackboard.TriggerFacts{HumanReview: d.Config().Plan.HumanReview}
 	if st.Goal != nil {
 		f.SpecHash = d.SpecHash(st.Goal.SpecRef)
@@ -276,7 +276,7 @@ func triggerFacts(d *verb.Desk, st *blackboard.State) blackboard.TriggerFacts {
 
 // seeIntegration tells of a branch that somebody moved. Nothing is merged until a person has decided.
 func (s *Supervisor) seeIntegration(ctx context.Context, st *blackboard.State) error {
-	b, err := s.Desk.SeeIntegration(ctx, st)
+	b, err := s.Service.SeeIntegration(ctx, st)
 	if s.moved = b.Moved; !b.Moved || err != nil {
 		s.movedTold = ""
 		return err
@@ -297,19 +297,19 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 	}
 	for _, c := range st.ApprovedTasks() {
 		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != "approved"
-		if by := st.ApprovingRun(c.Task, s.Desk.Now(), s.Desk.Facts()); by == s.ID {
+		if by := st.ApprovingRun(c.Task, s.Service.Now(), s.Service.Facts()); by == s.ID {
 			s.warnOf(s.forgetChild(ctx))
 		} else if by != "" {
 			waits = true
 		}
-		if !waits && (s.Role == blackboard.RoleReviewer || s.Desk.Now().Sub(c.Since) >= 5*time.Second) {
+		if !waits && (s.Role == blackboard.RoleReviewer || s.Service.Now().Sub(c.Since) >= 5*time.Second) {
 			due = true
 		}
 	}
 	if !due {
 		return false, nil
 	}
-	results, err := s.Desk.Merger(blackboard.System).All(ctx)
+	results, err := s.Service.Merger(blackboard.System).All(ctx)
 	merged := false
 	for _, r := range results {
 		switch r.Status {
@@ -329,7 +329,7 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 
 // forgetChild ends a run whose end could not be written: this supervisor runs nothing now.
 func (s *Supervisor) forgetChild(ctx context.Context) error {
-	return s.Desk.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
+	return s.Service.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
 		if e := st.Agents[a.ID]; e != nil {
 			e.Child = nil
 		}
@@ -355,14 +355,14 @@ func short(commit string) string { return commit[:min(9, len(commit))] }
 
 // recover takes back what dead supervisors left, at the start and every 30 s.
 func (s *Supervisor) recover(ctx context.Context) error {
-	now := s.Desk.Now()
+	now := s.Service.Now()
 	if now.Sub(s.recovered) < 30*time.Second {
 		return nil
 	}
 	first := s.recovered.IsZero()
 	s.recovered = now
 	s.recoverHistory(ctx)
-	did, err := s.Desk.Recover(ctx)
+	did, err := s.Service.Recover(ctx)
 	for _, d := range did {
 		s.warn("", "%s", d)
 	}
@@ -380,11 +380,11 @@ func (s *Supervisor) recover(ctx context.Context) error {
 // coder reclaims by itself, and has the better look at what there is. Only a lease that has run
 // out, of a process that is gone, is proof.
 func (s *Supervisor) releaseAbandoned(ctx context.Context) {
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil || s.Role == blackboard.RoleCoder {
 		return
 	}
-	facts, now := s.Desk.Facts(), s.Desk.Now()
+	facts, now := s.Service.Facts(), s.Service.Now()
 	for id, e := range st.Agents {
 		if live, _ := st.Liveness(id, now, facts); e != nil && e.Role == blackboard.RoleCoder && (live == blackboard.Alive || live == blackboard.Unknown) {
 			return
@@ -401,7 +401,7 @@ func (s *Supervisor) releaseAbandoned(ctx context.Context) {
 			continue
 		}
 		why := t.AssignedTo + " is gone, its lease has run out, and no coder is at work"
-		if _, err := s.Desk.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: why}); err != nil {
+		if _, err := s.Service.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: why}); err != nil {
 			s.warn(t.ID, "cannot give the claim of %s back: %v", t.AssignedTo, err)
 			continue
 		}
@@ -411,12 +411,12 @@ func (s *Supervisor) releaseAbandoned(ctx context.Context) {
 
 func (s *Supervisor) say(task, format string, args ...any) {
 	if s.Print != nil {
-		s.Print(Line{Time: s.Desk.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...)})
+		s.Print(Line{Time: s.Service.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
 func (s *Supervisor) warn(task, format string, args ...any) {
 	if s.Print != nil {
-		s.Print(Line{Time: s.Desk.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
+		s.Print(Line{Time: s.Service.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
 	}
 }

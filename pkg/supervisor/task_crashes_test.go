@@ -106,7 +106,7 @@ func TestWhatCountsAsACrashOfATask(t *testing.T) {
 		if x := c.state().Task("task-1"); x.Crashes != 2 || x.Usage.AgentRuns != 5 {
 			t.Errorf("blocked after %d crashes and %d runs, want 2 and 5", x.Crashes, x.Usage.AgentRuns)
 		}
-		d := c.Desk("")
+		d := c.Service("")
 		d.Store = c.memory
 		err := d.Update(context.Background(), "test", func(s *blackboard.State, a blackboard.Actor) error {
 			return s.Unblock("task-1", blackboard.Actor{ID: blackboard.Human}, blackboard.Input{Reason: "the program is repaired"}, time.Now())

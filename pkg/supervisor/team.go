@@ -14,8 +14,8 @@ import (
 // Team is the supervisors of `liza run`, in one process (D16).
 type Team struct {
 	Members []*Supervisor
-	Desk    *verb.Desk // looks at the board for the team
-	Until   string     // goal, sprint or idle
+	Service *verb.Service // looks at the board for the team
+	Until   string        // goal, sprint or idle
 }
 
 // Run works until the goal is complete, nothing can go on without a person, or the
@@ -86,7 +86,7 @@ func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
 
 // watch ends the team when it cannot go on by itself.
 func (t *Team) watch(ctx context.Context) error {
-	changes := t.Desk.Store.Watch(ctx)
+	changes := t.Service.Store.Watch(ctx)
 	var quiet quiet
 	for {
 		timer := time.NewTimer(time.Second)
@@ -98,8 +98,8 @@ func (t *Team) watch(ctx context.Context) error {
 			return nil
 		}
 		timer.Stop()
-		if s, err := t.Desk.View(ctx); err == nil {
-			if cause := t.verdict(s); quiet.lasts(s, cause, t.Desk.Now()) {
+		if s, err := t.Service.View(ctx); err == nil {
+			if cause := t.verdict(s); quiet.lasts(s, cause, t.Service.Now()) {
 				return cause
 			}
 		}
@@ -137,11 +137,11 @@ func (q *quiet) lasts(s *blackboard.State, cause error, now time.Time) bool {
 
 // verdict says why the team should end, or nil. It looks at the board only.
 func (t *Team) verdict(s *blackboard.State) error {
-	if len(t.Members) == 0 || !t.allWait(s) || t.Desk.Control() != "" {
+	if len(t.Members) == 0 || !t.allWait(s) || t.Service.Control() != "" {
 		return nil
 	}
-	facts := triggerFacts(t.Desk, s)
-	now := t.Desk.Now()
+	facts := triggerFacts(t.Service, s)
+	now := t.Service.Now()
 	due, next := s.DueTriggers(facts, now)
 	if len(due) > 0 {
 		return nil
@@ -161,7 +161,7 @@ func (t *Team) verdict(s *blackboard.State) error {
 func (t *Team) allWait(s *blackboard.State) bool {
 	waiting := 0
 	for _, e := range s.Agents {
-		if e.PID == t.Members[0].PID && e.Host == t.Desk.Proc.Host && e.Status == blackboard.AgentWaiting {
+		if e.PID == t.Members[0].PID && e.Host == t.Service.Proc.Host && e.Status == blackboard.AgentWaiting {
 			waiting++
 		}
 	}

@@ -41,9 +41,9 @@ func inBubble(t *testing.T, do func(c *clockwork)) {
 }
 
 func (c *clockwork) supervisor(role blackboard.Role, run func(context.Context, agent.Spec) agent.Result) *supervisor.Supervisor {
-	d := c.Desk("")
+	d := c.Service("")
 	d.Store = c.memory
-	return &supervisor.Supervisor{Desk: d, Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true",
+	return &supervisor.Supervisor{Service: d, Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true",
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Start: func(ctx context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
 			if s.Started != nil {
@@ -298,7 +298,7 @@ func TestAClockThatIsSetBackTakesNoTimeAway(t *testing.T) {
 			r.Seconds = 180
 			return r
 		})
-		s.Desk.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
+		s.Service.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 		s.Once = true
 		if err := s.Run(context.Background(), context.Background()); err != nil {
 			t.Error(err)
@@ -345,7 +345,7 @@ func TestALeaseIsTrustedForLessTimeThanItLasts(t *testing.T) {
 					stopped = time.Now()
 					return agent.Result{Outcome: agent.Killed}
 				})
-				s.Desk.Store, s.Once = broken, true
+				s.Service.Store, s.Once = broken, true
 				soft, stop := context.WithTimeout(context.Background(), 2*time.Hour)
 				defer stop()
 				_ = s.Run(soft, context.Background())

@@ -79,7 +79,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 		if soft.Err() != nil && (u.reask == nil || n.wait > 0) {
 			return s.letGo(hard, u, "stopped by the person")
 		}
-		if why := s.Desk.Control(); why != "" && u.reask == nil {
+		if why := s.Service.Control(); why != "" && u.reask == nil {
 			if err := s.waitOpen(guarded); err != nil {
 				return err
 			}
@@ -89,12 +89,12 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 
 // waitOpen waits between two runs of one claim while PAUSE or CHECKPOINT is set.
 func (s *Supervisor) waitOpen(ctx context.Context) error {
-	for s.Desk.Control() != "" {
+	for s.Service.Control() != "" {
 		if !sleep(ctx, 200*time.Millisecond) {
 			return nil
 		}
 	}
-	return s.Desk.FollowControl(ctx)
+	return s.Service.FollowControl(ctx)
 }
 
 // runOnce starts the agent program once and applies what came of it.
@@ -104,7 +104,7 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 		return next{}, nil
 	}
 	defer free()
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return next{}, err
 	}
@@ -115,7 +115,7 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 	if stopped, wait, err := s.mayRun(ctx, u, st, t); stopped || err != nil {
 		return next{again: wait > 0, wait: wait}, err
 	}
-	if err := s.Desk.EnsureWorktree(ctx, st, t); err != nil {
+	if err := s.Service.EnsureWorktree(ctx, st, t); err != nil {
 		return next{}, s.cannotStart(ctx, u, err)
 	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != "code" {
@@ -158,24 +158,24 @@ func (s *Supervisor) mayRun(ctx context.Context, u *unit, st *blackboard.State, 
 // overLimit blocks a task that has reached a limit before its next run (T26, T27).
 func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *blackboard.Task) (bool, error) {
 	if s.Role == blackboard.RoleCoder && st.IterationsPast(t) {
-		err := s.Desk.Update(ctx, "limit", func(st *blackboard.State, a blackboard.Actor) error {
-			return st.LimitIterations(t.ID, a, blackboard.Input{Reason: lastError(t)}, s.Desk.Now())
+		err := s.Service.Update(ctx, "limit", func(st *blackboard.State, a blackboard.Actor) error {
+			return st.LimitIterations(t.ID, a, blackboard.Input{Reason: lastError(t)}, s.Service.Now())
 		})
 		s.warn(t.ID, "blocked: the iterations are used up")
 		return true, err
 	}
-	h := st.Reached(t, s.Desk.Now())
+	h := st.Reached(t, s.Service.Now())
 	if h == nil {
 		return false, nil
 	}
-	_, err := s.Desk.Halt(ctx, t.ID, h)
+	_, err := s.Service.Halt(ctx, t.ID, h)
 	s.warn(t.ID, "blocked: %s limit %s of %d", h.Kind, h.Value, h.Limit)
 	return true, err
 }
 
 // judge turns the end of a run into what happens next (specs/protocol.md#13.3, run-end table).
 func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, error) {
-	st, err := s.Desk.View(ctx)
+	st, err := s.Service.View(ctx)
 	if err != nil {
 		return next{}, err
 	}
@@ -233,7 +233,7 @@ func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
 }
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
-	out, err := s.Desk.Apply(ctx, verb.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
+	out, err := s.Service.Apply(ctx, verb.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
 	if err != nil {
 		return next{}, err
 	}

@@ -46,30 +46,30 @@ func TestGitIsAskedNoMoreOftenForALargeBoard(t *testing.T) {
 		do   func(p *verbtest.Place)
 	}{
 		{"validate", func(p *verbtest.Place) {
-			v, err := upkeep.BoardOf(p.Desk("")).Validate(ctx)
+			v, err := upkeep.BoardOf(p.Service("")).Validate(ctx)
 			if must(err); !v.Valid {
 				t.Errorf("the board is invalid: %+v", v.Violations)
 			}
 		}},
 		{"watch", func(p *verbtest.Place) {
-			d := p.Desk("")
+			d := p.Service("")
 			d.Proc.FreeMB = func(string) int { return 1000 }
 			upkeep.Observe(d, time.Now()).Facts(ctx)
 		}},
 		{"add a task", func(p *verbtest.Place) { p.AddTask("task-1") }},
-		{"claim", func(p *verbtest.Place) { _, err := p.Desk("coder-1").Claim(ctx, "task-1"); must(err) }},
+		{"claim", func(p *verbtest.Place) { _, err := p.Service("coder-1").Claim(ctx, "task-1"); must(err) }},
 		{"submit", func(p *verbtest.Place) {
 			p.Commit("task-1")
-			_, err := p.Desk("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"})
+			_, err := p.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"})
 			must(err)
 		}},
-		{"claim a review", func(p *verbtest.Place) { _, err := p.Desk("code-reviewer-1").ClaimReview(ctx, "task-1"); must(err) }},
+		{"claim a review", func(p *verbtest.Place) { _, err := p.Service("code-reviewer-1").ClaimReview(ctx, "task-1"); must(err) }},
 		{"approve", func(p *verbtest.Place) {
-			_, err := p.Desk("code-reviewer-1").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"})
+			_, err := p.Service("code-reviewer-1").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"})
 			must(err)
 		}},
-		{"merge", func(p *verbtest.Place) { _, err := p.Desk("").Merger("human").Task(ctx, "task-1"); must(err) }},
-		{"clean up", func(p *verbtest.Place) { must(p.Desk("").Merger("human").CleanUp(ctx)) }},
+		{"merge", func(p *verbtest.Place) { _, err := p.Service("").Merger("human").Task(ctx, "task-1"); must(err) }},
+		{"clean up", func(p *verbtest.Place) { must(p.Service("").Merger("human").CleanUp(ctx)) }},
 	}
 	// A command or two may be for what a short history is searched for without git.
 	few, fewCommands := counted(t, 3)

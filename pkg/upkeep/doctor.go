@@ -35,7 +35,7 @@ type Finding struct {
 // A Doctor is one examination of a project. The caller opens what can be opened, and adds what it finds then.
 type Doctor struct {
 	Project  *project.Project
-	Desk     *verb.Desk             // nil when the project cannot be opened
+	Service  *verb.Service          // nil when the project cannot be opened
 	State    *blackboard.State      // the last valid one; nil when there is none
 	Programs map[string]agent.Entry // of the project's own settings
 	Now      func() time.Time
@@ -78,7 +78,7 @@ func (x *Doctor) board(ctx context.Context, p *project.Project) {
 	if x.State == nil {
 		return
 	}
-	if in := BoardOf(x.Desk); in != nil {
+	if in := BoardOf(x.Service); in != nil {
 		v, err := in.Validate(ctx)
 		if err == nil && !v.unreadable {
 			x.violations(v)
@@ -86,7 +86,7 @@ func (x *Doctor) board(ctx context.Context, p *project.Project) {
 			x.Add("state", SeverityError, "state.yaml", "liza validate", "", "cannot validate: %v", err)
 		}
 	}
-	x.Found = append(x.Found, examine(ctx, x.Desk, x.State)...)
+	x.Found = append(x.Found, examine(ctx, x.Service, x.State)...)
 }
 
 func (x *Doctor) violations(v Validated) {

@@ -17,11 +17,11 @@ const runsChecks = "liza doctor --checks"
 // against no change, and hides what a change breaks.
 func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 	return func(ctx context.Context, _ *project.Project) {
-		if x.Desk == nil || x.Desk.Repo == nil || x.State == nil {
+		if x.Service == nil || x.Service.Repo == nil || x.State == nil {
 			return
 		}
-		x.Desk.Progress = x.Say
-		checks, head, err := x.Desk.BaseChecks(ctx, x.State, run)
+		x.Service.Progress = x.Say
+		checks, head, err := x.Service.BaseChecks(ctx, x.State, run)
 		open := 0
 		for _, c := range checks {
 			if c.Result == nil {
@@ -45,7 +45,7 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 
 // baseCheck says what a command gave on a commit.
 func (x *Doctor) baseCheck(check string, r verb.BaseResult, commit string) {
-	log := "less " + strings.TrimPrefix(r.End.Log, x.Desk.Project.Root+"/")
+	log := "less " + strings.TrimPrefix(r.End.Log, x.Service.Project.Root+"/")
 	switch {
 	case r.End.Setup != "":
 		x.Add("checks", SeverityWarning, check, log, lastOf(r.Tail), "worktree.setup fails on %.9s, so no check can be run there: %q", commit, r.End.Setup)
@@ -70,7 +70,7 @@ func lastOf(text string) string {
 
 // redChecks is for the short form: what is known to be red.
 func (x *Doctor) redChecks(ctx context.Context, _ *project.Project) {
-	for _, r := range x.Desk.RedBaseline(ctx) {
+	for _, r := range x.Service.RedBaseline(ctx) {
 		x.baseCheck(r.Check, r, r.Commit)
 	}
 }

@@ -39,7 +39,7 @@ func (x *Doctor) git(ctx context.Context, p *project.Project) {
 // journal compares the log with the state, and looks for entries that were put aside.
 func (x *Doctor) journal(ctx context.Context, p *project.Project) {
 	if x.State != nil {
-		if in := BoardOf(x.Desk); in != nil {
+		if in := BoardOf(x.Service); in != nil {
 			problems, err := in.journalProblems(ctx, x.State.Revision)
 			if err != nil {
 				x.Add("journal", SeverityError, "log.yaml", "ls -l .liza/log.yaml", "", "%v", err)
@@ -93,10 +93,10 @@ func (x *Doctor) locks(_ context.Context, p *project.Project) {
 
 // snapshots looks at the copies of former states.
 func (x *Doctor) snapshots(context.Context, *project.Project) {
-	if x.Desk == nil {
+	if x.Service == nil {
 		return
 	}
-	list, err := Snapshots(x.Desk, false)
+	list, err := Snapshots(x.Service, false)
 	switch {
 	case err != nil:
 		x.Add("snapshots", SeverityWarning, "snapshots", "liza restore --list", "", "%v", err)
@@ -110,8 +110,8 @@ func (x *Doctor) snapshots(context.Context, *project.Project) {
 // disk looks at free space and at the kind of the file systems.
 func (x *Doctor) disk(_ context.Context, p *project.Project) {
 	need := 0
-	if x.Desk != nil {
-		need = x.Desk.Config().Policy.MinFreeMB
+	if x.Service != nil {
+		need = x.Service.Config().Policy.MinFreeMB
 	}
 	for _, at := range []struct{ name, path string }{{"project", p.Root}, {".liza", p.Liza}, {"git dir", p.GitDir}} {
 		free, known := project.FreeMB(at.path)
@@ -164,11 +164,11 @@ func (x *Doctor) control(_ context.Context, p *project.Project) {
 // programs looks for the agent programs that the configuration names, and asks them for
 // their version. None is asked to do anything.
 func (x *Doctor) programs(ctx context.Context, _ *project.Project) {
-	if x.Desk == nil {
+	if x.Service == nil {
 		return
 	}
-	cfg := x.Desk.Config()
-	options := agent.Options{Custom: x.Programs, Root: x.Desk.Project.Root}
+	cfg := x.Service.Config()
+	options := agent.Options{Custom: x.Programs, Root: x.Service.Project.Root}
 	wanted := map[string]string{cfg.Agents.Default: SeverityError}
 	if !cfg.IsSet("agents.default") {
 		wanted[cfg.Agents.Default] = SeverityWarning // --cli may name another one

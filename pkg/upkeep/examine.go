@@ -23,14 +23,14 @@ func (f *findings) add(check, severity, subject, next, evidence, format string, 
 	*f = append(*f, Finding{Check: check, Severity: severity, Subject: subject, Next: next, Evidence: evidence, Message: fmt.Sprintf(format, args...)})
 }
 
-// examiner is a desk that is looked at.
-type examiner struct{ *verb.Desk }
+// examiner is a service that is looked at.
+type examiner struct{ *verb.Service }
 
 // examine looks at the board and the repository for what crashes leave, and says what the
 // next recovery would do about it (protocol 6.4, 7.4, 8.3). It changes nothing. s is a
 // snapshot; the last valid one will do.
-func examine(ctx context.Context, desk *verb.Desk, s *blackboard.State) []Finding {
-	d := examiner{desk}
+func examine(ctx context.Context, service *verb.Service, s *blackboard.State) []Finding {
+	d := examiner{service}
 	var f findings
 	d.registrationsOf(s, &f)
 	d.claimsOf(s, &f)

@@ -40,7 +40,7 @@ type Garbage struct {
 
 // A collector is one call of CollectGarbage.
 type collector struct {
-	*verb.Desk
+	*verb.Service
 	in       CollectInput
 	head     string // of the integration branch; "" without one
 	archived map[string]blackboard.Archived
@@ -52,8 +52,8 @@ type collector struct {
 // worktrees, prompts, outputs and histories that are older than they have to be kept
 // (specs/protocol.md#3.5), and temporary files. Saved work goes only when it is asked for. It is for
 // people.
-func CollectGarbage(ctx context.Context, d *verb.Desk, in CollectInput) (Collected, error) {
-	c := &collector{Desk: d, in: in, out: Collected{DryRun: in.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}}
+func CollectGarbage(ctx context.Context, d *verb.Service, in CollectInput) (Collected, error) {
+	c := &collector{Service: d, in: in, out: Collected{DryRun: in.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}}
 	if err := d.PersonOnly(ctx, "remove anything"); err != nil {
 		return c.out, err
 	}

@@ -21,21 +21,21 @@ import (
 
 // Observer gathers the facts of alerts: from the board, control files, processes, git and disk.
 type Observer struct {
-	desk  *verb.Desk
-	began time.Time
-	clock watch.Clock
+	service *verb.Service
+	began   time.Time
+	clock   watch.Clock
 
 	violations []blackboard.Violation
 	looked     journalLook
 	journal    journalFacts
 }
 
-// Observe begins to look at the project of a desk. began has a monotonic clock.
-func Observe(d *verb.Desk, began time.Time) *Observer { return &Observer{desk: d, began: began} }
+// Observe begins to look at the project of a service. began has a monotonic clock.
+func Observe(d *verb.Service, began time.Time) *Observer { return &Observer{service: d, began: began} }
 
 // Facts are what the rules of alerts look at.
 func (l *Observer) Facts(ctx context.Context) watch.Facts {
-	d, cfg := l.desk, l.desk.Config()
+	d, cfg := l.service, l.service.Config()
 	f := watch.Facts{Now: d.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}
 	f.Violations = l.validate(ctx)
 	f.State = l.state(ctx)
@@ -77,18 +77,18 @@ func (l *Observer) Facts(ctx context.Context) watch.Facts {
 
 // state is the snapshot, the last valid one when the file is damaged, nil without any.
 func (l *Observer) state(ctx context.Context) *blackboard.State {
-	s, err := l.desk.View(ctx)
+	s, err := l.service.View(ctx)
 	if err == nil {
 		return s
 	}
-	file, ok := l.desk.Store.(*store.File)
+	file, ok := l.service.Store.(*store.File)
 	if !ok {
 		return nil
 	}
 	if s, err = file.LastValid(ctx); err != nil {
 		return nil
 	}
-	cfg := l.desk.Config()
+	cfg := l.service.Config()
 	s.Defaults, s.Overrides = blackboard.Settings(cfg.Settings()), blackboard.Settings(cfg.Overrides())
 	return s
 }
@@ -128,7 +128,7 @@ func contains(list []blackboard.Violation, v blackboard.Violation) bool {
 }
 
 func (l *Observer) validateNow(ctx context.Context) ([]blackboard.Violation, error) {
-	p := BoardOf(l.desk)
+	p := BoardOf(l.service)
 	if p == nil {
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func lastActivity(p *project.Project) time.Time {
 
 // lock is who holds the lock of the state now. A name that a killed writer left is none.
 func (l *Observer) lock() *watch.Lock {
-	h, held := safefile.CurrentHolder(l.desk.Project.Lock())
+	h, held := safefile.CurrentHolder(l.service.Project.Lock())
 	if !held || h.Since.IsZero() {
 		return nil
 	}
@@ -250,7 +250,7 @@ func lastGiveUps(gaveUp, registered []blackboard.Entry) []watch.GaveUp {
 
 // git adds what the repository says; what cannot be found out stays unknown.
 func (l *Observer) git(ctx context.Context, f *watch.Facts) {
-	repo, s := l.desk.Repo, f.State
+	repo, s := l.service.Repo, f.State
 	if repo == nil {
 		return
 	}
@@ -260,15 +260,15 @@ func (l *Observer) git(ctx context.Context, f *watch.Facts) {
 			f.CheckedOutAt = path
 		}
 	}
-	if l.desk.Caller.AgentID == "" { // an agent's process only looks
-		if b, err := l.desk.SeeIntegration(ctx, s); err == nil && b.Moved {
+	if l.service.Caller.AgentID == "" { // an agent's process only looks
+		if b, err := l.service.SeeIntegration(ctx, s); err == nil && b.Moved {
 			f.Moved = &watch.Moved{Text: b.Text, Next: b.Next}
 		}
 	}
 	if s.Text("base_ref") == "" {
 		return
 	}
-	if lag, err := l.desk.Behind(ctx, s); err == nil {
+	if lag, err := l.service.Behind(ctx, s); err == nil {
 		f.Behind = lag.Behind
 	}
 }

@@ -24,10 +24,10 @@ const (
 
 // identity looks whether git knows whose commits are made.
 func (x *Doctor) identity(ctx context.Context, _ *project.Project) {
-	if x.Desk == nil || x.Desk.Repo == nil {
+	if x.Service == nil || x.Service.Repo == nil {
 		return
 	}
-	switch known, err := x.Desk.Repo.KnowsIdentity(ctx); {
+	switch known, err := x.Service.Repo.KnowsIdentity(ctx); {
 	case err != nil:
 		x.Add("identity", SeverityWarning, "git", "git config --list", "", "%v", err)
 	case !known:
@@ -39,14 +39,14 @@ func (x *Doctor) identity(ctx context.Context, _ *project.Project) {
 
 // spec looks whether agents see the spec of the goal as the person does.
 func (x *Doctor) spec(ctx context.Context, p *project.Project) {
-	if x.Desk == nil || x.Desk.Repo == nil || x.State == nil || x.State.Goal == nil || x.State.Goal.Status != blackboard.InProgress || x.State.Goal.SpecRef == "" {
+	if x.Service == nil || x.Service.Repo == nil || x.State == nil || x.State.Goal == nil || x.State.Goal.Status != blackboard.InProgress || x.State.Goal.SpecRef == "" {
 		return
 	}
 	spec := x.State.Goal.SpecRef
 	if _, err := verb.SpecFile(p.Root, spec); err != nil {
 		return // the rules of the board name it
 	}
-	if err := verb.SpecCommitted(ctx, p, x.Desk.Repo, spec); err != nil {
+	if err := verb.SpecCommitted(ctx, p, x.Service.Repo, spec); err != nil {
 		message, next := x.Explain(err)
 		x.Add("spec", SeverityWarning, spec, next, "", "%s", message)
 		return
@@ -56,7 +56,7 @@ func (x *Doctor) spec(ctx context.Context, p *project.Project) {
 
 // behind is for the short form; the long one has it among what it says of the branch.
 func (x *Doctor) behind(ctx context.Context, _ *project.Project) {
-	if lag, err := x.Desk.Behind(ctx, x.State); err == nil && lag.Behind > 0 {
+	if lag, err := x.Service.Behind(ctx, x.State); err == nil && lag.Behind > 0 {
 		x.Add("integration", SeverityWarning, lag.Branch, "liza sync", "", "%s", lag)
 	}
 }
@@ -64,10 +64,10 @@ func (x *Doctor) behind(ctx context.Context, _ *project.Project) {
 // inWorktrees looks at the project's own agent programs as a coder would find them: from a
 // worktree, which has the files of the integration branch and no others.
 func (x *Doctor) inWorktrees(ctx context.Context, p *project.Project) {
-	if x.Desk == nil || x.Desk.Repo == nil || x.State == nil {
+	if x.Service == nil || x.Service.Repo == nil || x.State == nil {
 		return
 	}
-	tip, err := x.Desk.Repo.BranchTip(ctx, x.State.IntegrationBranch())
+	tip, err := x.Service.Repo.BranchTip(ctx, x.State.IntegrationBranch())
 	if err != nil {
 		return // told with the branch
 	}
@@ -88,7 +88,7 @@ func (x *Doctor) inWorktrees(ctx context.Context, p *project.Project) {
 				}
 			case i == 0 || agent.Relative(a) && here || !agent.Relative(a) && !here:
 			default:
-				if has, _, err := x.Desk.Repo.SameIn(ctx, tip, tip, filepath.ToSlash(filepath.Clean(a))); err != nil || has {
+				if has, _, err := x.Service.Repo.SameIn(ctx, tip, tip, filepath.ToSlash(filepath.Clean(a))); err != nil || has {
 					continue
 				}
 				if here {

@@ -20,7 +20,7 @@ type restorer interface {
 	Edit(ctx context.Context, op store.Op, base, text []byte) (store.Edited, error)
 }
 
-func restorerOf(d *verb.Desk) (restorer, error) {
+func restorerOf(d *verb.Service) (restorer, error) {
 	if r, ok := d.Store.(restorer); ok {
 		return r, nil
 	}
@@ -36,7 +36,7 @@ type Restored struct {
 
 // Restore puts an old state back as a new revision (specs/protocol.md#14, B01 and B06). Only a
 // person may; the state may be damaged.
-func Restore(ctx context.Context, d *verb.Desk, revision int) (Restored, error) {
+func Restore(ctx context.Context, d *verb.Service, revision int) (Restored, error) {
 	r, err := restorerOf(d)
 	if err == nil {
 		err = d.PersonOnly(ctx, "restore the state")
@@ -63,7 +63,7 @@ func Restore(ctx context.Context, d *verb.Desk, revision int) (Restored, error) 
 }
 
 // Content is the text of the state that had a revision.
-func Content(d *verb.Desk, revision int) ([]byte, error) {
+func Content(d *verb.Service, revision int) ([]byte, error) {
 	r, err := restorerOf(d)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Content(d *verb.Desk, revision int) ([]byte, error) {
 }
 
 // Whole says of the state that had a revision how many tasks it has, and what is wrong with it; "" when it is valid.
-func Whole(d *verb.Desk, revision int) (tasks int, problem string, err error) {
+func Whole(d *verb.Service, revision int) (tasks int, problem string, err error) {
 	r, err := restorerOf(d)
 	if err != nil {
 		return 0, "", err
@@ -81,7 +81,7 @@ func Whole(d *verb.Desk, revision int) (tasks int, problem string, err error) {
 }
 
 // Snapshots are the states that can be put back, the newest first: some twenty, or all.
-func Snapshots(d *verb.Desk, all bool) ([]store.Snapshot, error) {
+func Snapshots(d *verb.Service, all bool) ([]store.Snapshot, error) {
 	r, err := restorerOf(d)
 	switch {
 	case err != nil:
@@ -95,7 +95,7 @@ func Snapshots(d *verb.Desk, all bool) ([]store.Snapshot, error) {
 // Edit has a person edit the state: open gets its text and returns what became of it. What
 // others wrote meanwhile stays. When the edit breaks a rule or meets other changes, open is
 // called again with the text as it was left and the error; it returns nil to give up.
-func Edit(ctx context.Context, d *verb.Desk, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
+func Edit(ctx context.Context, d *verb.Service, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
 	r, err := restorerOf(d)
 	if err == nil {
 		err = d.PersonOnly(ctx, "edit the state")

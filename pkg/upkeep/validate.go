@@ -37,8 +37,8 @@ type Board struct {
 	looked *journalLook // the last look of a watcher; nil: each look counts
 }
 
-// BoardOf is the board of a desk, nil where its store is not a file.
-func BoardOf(d *verb.Desk) *Board {
+// BoardOf is the board of a service, nil where its store is not a file.
+func BoardOf(d *verb.Service) *Board {
 	file, ok := d.Store.(*store.File)
 	if !ok {
 		return nil

@@ -27,7 +27,7 @@ type RegisterInput struct {
 }
 
 // Register enters an agent on the board (specs/protocol.md#5.1, A01).
-func (d *Desk) Register(ctx context.Context, in RegisterInput) (Registered, error) {
+func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, error) {
 	entry, token, err := d.newRegistration(in.PID != 0)
 	if err != nil {
 		return Registered{}, err
@@ -52,7 +52,7 @@ func (d *Desk) Register(ctx context.Context, in RegisterInput) (Registered, erro
 }
 
 // Unregister removes the caller's registration; --as names it for a person.
-func (d *Desk) Unregister(ctx context.Context, id string, force bool) error {
+func (d *Service) Unregister(ctx context.Context, id string, force bool) error {
 	caller, err := d.identify()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ type Beat struct {
 }
 
 // Heartbeat extends the leases of the caller and of its claim in one write.
-func (d *Desk) Heartbeat(ctx context.Context) (Beat, error) {
+func (d *Service) Heartbeat(ctx context.Context) (Beat, error) {
 	var out Beat
 	err := d.Update(ctx, "heartbeat", func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.Beat(a, d.Now()); err != nil {

@@ -29,7 +29,7 @@ type Recorded struct {
 
 // Anomaly records something that went differently than it should (specs/protocol.md#13.9). The
 // circuit breaker looks at it before Anomaly returns.
-func (d *Desk) Anomaly(ctx context.Context, in AnomalyInput) (Recorded, error) {
+func (d *Service) Anomaly(ctx context.Context, in AnomalyInput) (Recorded, error) {
 	out := Recorded{Type: in.Type, Task: in.Task}
 	details, err := d.details(in)
 	if err != nil {
@@ -67,7 +67,7 @@ var detailKinds = map[string]func(string) (any, bool){
 }
 
 // details gives the details of a known type their kinds; those of an x- type stay texts.
-func (d *Desk) details(in AnomalyInput) (blackboard.Settings, error) {
+func (d *Service) details(in AnomalyInput) (blackboard.Settings, error) {
 	kind, _ := blackboard.AnomalyTypeOf(in.Type)
 	out := blackboard.Settings{}
 	for _, key := range slices.Sorted(maps.Keys(in.Details)) {

@@ -24,7 +24,7 @@ var errOvertaken = errors.New("another answer was faster")
 // the same write, a task that waits for answers only; its next claim starts from what was
 // committed (specs/protocol.md#2.6). Where a guard of unblock refuses, the answer is stored all the
 // same, and the planner decides.
-func (d *Desk) Answer(ctx context.Context, id, answer string) (Answered, error) {
+func (d *Service) Answer(ctx context.Context, id, answer string) (Answered, error) {
 	err := d.clean(text{"the answer", &answer})
 	if err != nil {
 		return Answered{}, err
@@ -38,7 +38,7 @@ func (d *Desk) Answer(ctx context.Context, id, answer string) (Answered, error) 
 	return Answered{}, err
 }
 
-func (d *Desk) answer(ctx context.Context, id, answer string) (Answered, error) {
+func (d *Service) answer(ctx context.Context, id, answer string) (Answered, error) {
 	in := d.Input()
 	in.Answered, in.Reason = true, "all its questions are answered"
 	prepared, err := d.prepareAnswer(ctx, id, answer, &in)
@@ -83,7 +83,7 @@ func (d *Desk) answer(ctx context.Context, id, answer string) (Answered, error) 
 
 // prepareAnswer tries the answer on a copy. When it would unblock the task, the work is
 // saved, and in gets to know of it.
-func (d *Desk) prepareAnswer(ctx context.Context, id, answer string, in *blackboard.Input) (unblocks bool, err error) {
+func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *blackboard.Input) (unblocks bool, err error) {
 	who, err := d.identify()
 	if err != nil {
 		return false, err

@@ -14,7 +14,7 @@ type MergeDecision struct {
 
 // ApproveMerge releases the merge of a task that waits for a person, or, in review.mode
 // disabled, approves what was submitted (T19, T41). Any supervisor then merges it.
-func (d *Desk) ApproveMerge(ctx context.Context, in MergeDecision) (Done, error) {
+func (d *Service) ApproveMerge(ctx context.Context, in MergeDecision) (Done, error) {
 	if err := d.AdminOnly("approve a merge"); err != nil {
 		return Done{Task: in.Task}, err
 	}
@@ -29,7 +29,7 @@ func (d *Desk) ApproveMerge(ctx context.Context, in MergeDecision) (Done, error)
 }
 
 // RejectMerge sends work that waits for a person back to its coder (T20).
-func (d *Desk) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) {
+func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) {
 	event, err := d.mergeDecision(ctx, in)
 	if err != nil {
 		return Done{Task: in.Task}, err
@@ -41,7 +41,7 @@ func (d *Desk) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) 
 }
 
 // mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
-func (d *Desk) mergeDecision(ctx context.Context, in MergeDecision) (blackboard.Input, error) {
+func (d *Service) mergeDecision(ctx context.Context, in MergeDecision) (blackboard.Input, error) {
 	event := d.Input()
 	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
 		return event, err

@@ -15,9 +15,9 @@ import (
 )
 
 // Archives is where the tasks are that have left the board.
-func (d *Desk) Archives() *history.Archive {
-	if d.Shelf != nil {
-		return d.Shelf
+func (d *Service) Archives() *history.Archive {
+	if d.TaskArchive != nil {
+		return d.TaskArchive
 	}
 	return &history.Archive{Dir: d.Project.ArchiveDir()}
 }
@@ -32,7 +32,7 @@ type Archived struct {
 // Archive moves the terminal tasks that ended so long ago to the sprint's file in
 // .liza/archive (specs/protocol.md#3.3). The file is durable before they leave the board, so a
 // crash leaves them in both, and the next call writes them there again.
-func (d *Desk) Archive(ctx context.Context, older time.Duration) (Archived, error) {
+func (d *Service) Archive(ctx context.Context, older time.Duration) (Archived, error) {
 	var out Archived
 	var keep func([]store.Gone) error
 	err := d.updateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a blackboard.Actor) error {
@@ -63,7 +63,7 @@ func Days(d time.Duration) string {
 
 // keep writes tasks, and goal and sprint as they are, into the sprint's file. It holds the lock of
 // the state.
-func (d *Desk) keep(was blackboard.Ended, gone []store.Gone) error {
+func (d *Service) keep(was blackboard.Ended, gone []store.Gone) error {
 	sprint, head := was.Sprint, "version: 1\n"
 	if was.Goal != nil {
 		head += yamldoc.Section("goal", was.Goal, "", nil, false)
@@ -96,12 +96,12 @@ func plainText(t *blackboard.Task) string {
 
 // ArchivedTask is an archived task, whole, and the sprint in whose file it is; nil when
 // there is none.
-func (d *Desk) ArchivedTask(id string) (*blackboard.Task, string, error) {
+func (d *Service) ArchivedTask(id string) (*blackboard.Task, string, error) {
 	return d.Archives().Task(id)
 }
 
 // SprintTasks are all tasks of the current sprint, on the board and in the archive.
-func (d *Desk) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
+func (d *Service) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
 	var archived []*blackboard.Task
 	sprints := map[string]bool{}
 	for id := range s.ArchivedNow() {
@@ -118,7 +118,7 @@ func (d *Desk) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
 }
 
 // SprintJournal are the journal's entries of the current sprint with that action.
-func (d *Desk) SprintJournal(action string) ([]blackboard.Entry, error) {
+func (d *Service) SprintJournal(action string) ([]blackboard.Entry, error) {
 	j := history.Journal{Path: d.Project.Journal()}
 	started, err := j.Read(history.Filter{Action: "sprint_started", Last: 1})
 	if err != nil {
@@ -143,7 +143,7 @@ type SprintStarted struct {
 
 // NextSprint closes a sprint that is COMPLETED or ABORTED and starts the next one (S05).
 // The closed one, with what it cost and its terminal tasks, goes into the archive.
-func (d *Desk) NextSprint(ctx context.Context, planned []string) (SprintStarted, error) {
+func (d *Service) NextSprint(ctx context.Context, planned []string) (SprintStarted, error) {
 	var out SprintStarted
 	var keep func([]store.Gone) error
 	ahead := func(gone []store.Gone) error {

@@ -18,7 +18,7 @@ func abandoned(t *testing.T, p *verbtest.Place, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		p.AddTask(id)
-		if _, err := p.Desk("").Abandon(context.Background(), verb.WayOut{Task: id, Reason: "not wanted"}); err != nil {
+		if _, err := p.Service("").Abandon(context.Background(), verb.WayOut{Task: id, Reason: "not wanted"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,7 +32,7 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 	file := p.Project.Archive("sprint-1")
 	killed := errors.New("killed")
 	func() {
-		d := p.Desk("")
+		d := p.Service("")
 		d.At = func(point string) {
 			if point == "archived" {
 				panic(killed)
@@ -52,7 +52,7 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 	p.Sound()
 
 	// The board is believed, and the figures count nothing twice.
-	d := p.Desk("")
+	d := p.Service("")
 	abandoned(t, p, "task-3")
 	if m := p.State().Sprint.Metrics; m.TasksDone != 3 || *m.TaskOutcomeApprovalRatePercent != 0 {
 		t.Errorf("the figures are %+v", m)
@@ -88,7 +88,7 @@ func TestAnArchiveThatCannotBeWrittenKeepsTheTasksOnTheBoard(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := read(t, p.Project.State())
-	if _, err := p.Desk("").Archive(context.Background(), 0); err == nil {
+	if _, err := p.Service("").Archive(context.Background(), 0); err == nil {
 		t.Error("it was written into a file that is no folder")
 	}
 	if read(t, p.Project.State()) != before {
@@ -101,10 +101,10 @@ func TestWhatAnAgentIsBusyWithIsNotArchived(t *testing.T) {
 	ctx := context.Background()
 	p := verbtest.New(t)
 	p.Approved("task-1")
-	if _, err := p.Desk("").Merge(ctx, "task-1"); err != nil {
+	if _, err := p.Service("").Merge(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	err := p.Desk("").Update(ctx, "test", func(s *blackboard.State, _ blackboard.Actor) error {
+	err := p.Service("").Update(ctx, "test", func(s *blackboard.State, _ blackboard.Actor) error {
 		s.Agents["coder-9"].CurrentTask = "task-1" // its run has not been booked yet
 		return nil
 	})
@@ -112,10 +112,10 @@ func TestWhatAnAgentIsBusyWithIsNotArchived(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r *blackboard.Refusal
-	if _, err := p.Desk("").Archive(ctx, 0); !errors.As(err, &r) || r.Exit != blackboard.ExitNothing {
+	if _, err := p.Service("").Archive(ctx, 0); !errors.As(err, &r) || r.Exit != blackboard.ExitNothing {
 		t.Errorf("got %v, want nothing to do", err)
 	}
-	if _, err := p.Desk("").Archive(ctx, 7*24*time.Hour); err == nil || !strings.Contains(err.Error(), "more than 7d ago") {
+	if _, err := p.Service("").Archive(ctx, 7*24*time.Hour); err == nil || !strings.Contains(err.Error(), "more than 7d ago") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	ctx := context.Background()
 	p := verbtest.New(t)
 	abandoned(t, p, "task-1")
-	d := p.Desk("")
+	d := p.Service("")
 	err := d.Update(ctx, "test", func(s *blackboard.State, _ blackboard.Actor) error {
 		s.Usage = &blackboard.Usage{CostCents: 12, AgentRuns: 2, Day: &blackboard.UsageDay{Date: "2026-01-19", CostCents: 5}}
 		s.Facts = []*blackboard.Fact{{ID: "fact-1", Content: "the tests need no network", Status: "active", Source: "human"}}

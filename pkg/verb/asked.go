@@ -18,7 +18,7 @@ type Prompted struct {
 // Asked ends a unit of work whose program waited for somebody to answer: the coder's task is
 // blocked with the question, the reviewer's review is given back, and a planner's question
 // stops the sprint at a checkpoint, as STUCK does. What the program had done by its verbs stays.
-func (d *Desk) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error) {
+func (d *Service) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error) {
 	reason := "the agent program asked on its terminal: " + q.Text
 	out := Outcome{Effect: Applied, Action: exitcmd.Stuck, Note: "asks: " + q.Text}
 	switch r.Kind {

@@ -41,7 +41,7 @@ type BaseResult struct {
 
 // RedBaseline lists the checks that fail without any change of an agent, as far as they have
 // been run: what is mended on the integration branch is left out.
-func (d *Desk) RedBaseline(ctx context.Context) []BaseResult {
+func (d *Service) RedBaseline(ctx context.Context) []BaseResult {
 	var red []BaseResult
 	known, err := d.readBaseline()
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *Desk) RedBaseline(ctx context.Context) []BaseResult {
 
 // onBase runs a command of a check on the base of the work, or remembers what it gave. A base
 // that cannot be looked at excuses nothing.
-func (d *Desk) onBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
+func (d *Service) onBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
 	if base == "" || !d.Config().Review.Baseline {
 		return review.End{}, nil
 	}
@@ -101,13 +101,13 @@ func (d *Desk) onBase(ctx context.Context, secrets []string, base, check, comman
 }
 
 // baseKey names a command on the tree of a commit.
-func (d *Desk) baseKey(ctx context.Context, commit, command string) (string, error) {
+func (d *Service) baseKey(ctx context.Context, commit, command string) (string, error) {
 	tree, err := d.Repo.TreeOf(ctx, commit)
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{tree, command}, d.Config().Worktree.Setup...), "\x00")))
 	return hex.EncodeToString(sum[:8]), err
 }
 
-func (d *Desk) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
+func (d *Service) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
 	key, err := d.baseKey(ctx, base, command)
 	if err != nil {
 		return BaseResult{}, err
@@ -145,7 +145,7 @@ func (d *Desk) lookAtBase(ctx context.Context, secrets []string, base, check, co
 
 // runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
 // there says nothing about the command.
-func (d *Desk) runOnBase(ctx context.Context, secrets []string, base, check, command, log string) (review.End, error) {
+func (d *Service) runOnBase(ctx context.Context, secrets []string, base, check, command, log string) (review.End, error) {
 	const scratch = ".base" // no task can have this name
 	defer func() {
 		if err := d.clearReview(context.WithoutCancel(ctx), scratch); err != nil {
@@ -190,7 +190,7 @@ func (d *Desk) runOnBase(ctx context.Context, secrets []string, base, check, com
 // integrationCheck is the name under which the commands of a merge are remembered.
 const integrationCheck = "integration"
 
-func (d *Desk) integrationTimeout(ctx context.Context) time.Duration {
+func (d *Service) integrationTimeout(ctx context.Context) time.Duration {
 	s, err := d.View(ctx)
 	if err != nil {
 		return d.Config().Limits.CheckTimeout
@@ -199,7 +199,7 @@ func (d *Desk) integrationTimeout(ctx context.Context) time.Duration {
 }
 
 // mended remembers that a command which fails on a base passes on a submission.
-func (d *Desk) mended(ctx context.Context, commit, command string) {
+func (d *Service) mended(ctx context.Context, commit, command string) {
 	known, err := d.readBaseline()
 	red := func(r BaseResult) bool { return r.Command == command && r.End.Failed }
 	for _, r := range known {
@@ -227,7 +227,7 @@ func (d *Desk) mended(ctx context.Context, commit, command string) {
 }
 
 // readBaseline reads the memory. One that is damaged is begun again: it can be made again.
-func (d *Desk) readBaseline() ([]BaseResult, error) {
+func (d *Service) readBaseline() ([]BaseResult, error) {
 	data, err := safefile.Read(d.Project.Baseline())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -242,7 +242,7 @@ func (d *Desk) readBaseline() ([]BaseResult, error) {
 	return known, nil
 }
 
-func (d *Desk) writeBaseline(known []BaseResult) error {
+func (d *Service) writeBaseline(known []BaseResult) error {
 	known = known[max(0, len(known)-maxBaseline):]
 	data, err := json.MarshalIndent(known, "", " ")
 	if err == nil {

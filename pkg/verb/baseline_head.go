@@ -20,7 +20,7 @@ type BaseCheck struct {
 // BaseChecks lists the commands of the checks, configured or detected, and what is known of them
 // on the head of the integration branch. With run, those that have not been run there are run.
 // Without, nothing is started.
-func (d *Desk) BaseChecks(ctx context.Context, s *blackboard.State, run bool) (checks []BaseCheck, head string, err error) {
+func (d *Service) BaseChecks(ctx context.Context, s *blackboard.State, run bool) (checks []BaseCheck, head string, err error) {
 	if head, err = d.Repo.BranchTip(ctx, s.IntegrationBranch()); err != nil {
 		return nil, "", err
 	}
@@ -53,7 +53,7 @@ func (d *Desk) BaseChecks(ctx context.Context, s *blackboard.State, run bool) (c
 }
 
 // steps are the commands of reviews and merges for a commit, each once.
-func (d *Desk) steps(ctx context.Context, commit string, files []git.Listed) []review.Step {
+func (d *Service) steps(ctx context.Context, commit string, files []git.Listed) []review.Step {
 	var steps []review.Step
 	add := func(s review.Step) {
 		if !slices.ContainsFunc(steps, func(x review.Step) bool { return x.Command == s.Command }) {

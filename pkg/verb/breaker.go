@@ -18,15 +18,15 @@ import (
 )
 
 // watchedStore lets the circuit breaker look after every write that adds an anomaly, as a
-// write of its own (specs/protocol.md#11.1). Everything that a Desk writes goes through it.
+// write of its own (specs/protocol.md#11.1). Everything that a Service writes goes through it.
 type watchedStore struct {
 	store.Store
-	desk *Desk
+	service *Service
 }
 
 func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	added := false
-	err := w.desk.telling(ctx, op, func(s *blackboard.State) error {
+	err := w.service.telling(ctx, op, func(s *blackboard.State) error {
 		before := len(s.Anomalies)
 		err := change(s)
 		added = len(s.Anomalies) > before
@@ -35,16 +35,16 @@ func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blac
 	if err != nil || !added {
 		return err
 	}
-	w.desk.at("anomaly")
-	if _, err := w.desk.look(ctx, false); err != nil {
+	w.service.at("anomaly")
+	if _, err := w.service.look(ctx, false); err != nil {
 		// The change itself holds. Anyone who follows the control files looks again.
-		w.desk.Progressf("the circuit breaker could not look: %v", err)
+		w.service.Progressf("the circuit breaker could not look: %v", err)
 	}
 	return nil
 }
 
 // telling is an update that people are told of as its events ask for (specs/roles-and-knowledge.md#9.1).
-func (d *Desk) telling(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+func (d *Service) telling(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	var told []notify.Message
 	ahead := op.Ahead
 	op.Ahead = func(gone []store.Gone) error {
@@ -55,7 +55,7 @@ func (d *Desk) telling(ctx context.Context, op store.Op, change func(*blackboard
 		return ahead(gone)
 	}
 	return d.Store.Update(ctx, op, func(s *blackboard.State) error {
-		seen := glanceAt(s)
+		seen := priorStateOf(s)
 		told = nil
 		err := change(s)
 		if err == nil {
@@ -66,7 +66,7 @@ func (d *Desk) telling(ctx context.Context, op store.Op, change func(*blackboard
 }
 
 // watched is the store that verbs write to.
-func (d *Desk) watched() store.Store { return watchedStore{d.Store, d} }
+func (d *Service) watched() store.Store { return watchedStore{d.Store, d} }
 
 // Seen is what the circuit breaker saw.
 type Seen struct {
@@ -86,7 +86,7 @@ type SeenPattern struct {
 }
 
 // Analyze lets the circuit breaker look now (specs/protocol.md#11).
-func (d *Desk) Analyze(ctx context.Context) (Seen, error) {
+func (d *Service) Analyze(ctx context.Context) (Seen, error) {
 	id, err := d.identify()
 	if err != nil {
 		return Seen{}, err
@@ -103,7 +103,7 @@ func (d *Desk) Analyze(ctx context.Context) (Seen, error) {
 
 // look is one check of the circuit breaker (specs/protocol.md#5.4, C01 to C03). When it trips, the
 // checkpoint and the report follow the write.
-func (d *Desk) look(ctx context.Context, asked bool) (Seen, error) {
+func (d *Service) look(ctx context.Context, asked bool) (Seen, error) {
 	var (
 		v    breaker.Verdict
 		rule string
@@ -155,7 +155,7 @@ func seen(v breaker.Verdict, cb blackboard.CircuitBreaker) Seen {
 
 // stopForBreaker makes what belongs to a triggered breaker outside the state: report and
 // summary, and last the file CHECKPOINT (specs/protocol.md#11.5). Where that is, all is done.
-func (d *Desk) stopForBreaker(ctx context.Context, s *blackboard.State) error {
+func (d *Service) stopForBreaker(ctx context.Context, s *blackboard.State) error {
 	cb := s.CircuitBreaker
 	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil {
 		return nil // somebody was faster
@@ -178,7 +178,7 @@ func (d *Desk) stopForBreaker(ctx context.Context, s *blackboard.State) error {
 }
 
 // writeReport writes circuit_breaker_report.md, and a copy that later reports do not replace.
-func (d *Desk) writeReport(s *blackboard.State) error {
+func (d *Service) writeReport(s *blackboard.State) error {
 	text := []byte(d.Mask(breaker.Report(s, breaker.Analyze(s), d.Now())))
 	if err := os.MkdirAll(d.Project.Checkpoints(), 0o755); err != nil {
 		return fmt.Errorf("cannot write the report of the circuit breaker: %v", err)
@@ -194,7 +194,7 @@ func (d *Desk) writeReport(s *blackboard.State) error {
 
 // followBreaker makes up for a writer that ended before it could look at its anomaly, or
 // before the checkpoint's file was there (specs/protocol.md#5.3, specs/protocol.md#11.1). It reports whether it did.
-func (d *Desk) followBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
+func (d *Service) followBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
 	if s.BreakerBehind(d.Now()) {
 		_, err := d.look(ctx, false)
 		return true, err
@@ -217,7 +217,7 @@ type Acknowledged struct {
 
 // Ack acknowledges what tripped the circuit breaker and lets work go on; with keep the
 // checkpoint stays (specs/protocol.md#5.4, C04).
-func (d *Desk) Ack(ctx context.Context, note string, keep bool) (Acknowledged, error) {
+func (d *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged, error) {
 	var out Acknowledged
 	if err := d.clean(text{"--note", &note}); err != nil {
 		return out, err

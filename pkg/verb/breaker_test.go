@@ -22,7 +22,7 @@ func gap(task string) verb.AnomalyInput {
 	return verb.AnomalyInput{Type: "spec_ambiguity", Task: task, Details: map[string]string{"question": "which?", "spec_ref": "specs/vision.md#names"}}
 }
 
-func report(t *testing.T, d *verb.Desk, in verb.AnomalyInput) verb.Recorded {
+func report(t *testing.T, d *verb.Service, in verb.AnomalyInput) verb.Recorded {
 	t.Helper()
 	out, err := d.Anomaly(context.Background(), in)
 	if err != nil {
@@ -59,7 +59,7 @@ func TestAPatternStopsTheSprintUntilAPersonHasLooked(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	ctx := context.Background()
-	coder, person := p.Supervised("coder-1"), p.Desk("")
+	coder, person := p.Supervised("coder-1"), p.Service("")
 	if out := report(t, coder, gap("task-1")); out.ID != "anom-1" || out.Breaker != "" {
 		t.Errorf("the first is %+v", out)
 	}
@@ -95,7 +95,7 @@ func TestWhatAKilledWriterLeftOutIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	stopped := errors.New("killed")
-	killed := func(t *testing.T, d *verb.Desk, act func()) {
+	killed := func(t *testing.T, d *verb.Service, act func()) {
 		t.Helper()
 		d.At = func(point string) {
 			if point == "anomaly" {
@@ -114,13 +114,13 @@ func TestWhatAKilledWriterLeftOutIsMadeUpFor(t *testing.T) {
 		p := verbtest.New(t)
 		p.AddTask("task-1")
 		for range 2 {
-			d := p.Desk("")
+			d := p.Service("")
 			killed(t, d, func() { _, _ = d.Anomaly(ctx, gap("task-1")) })
 		}
 		if cb := p.State().CircuitBreaker; cb.Status != blackboard.BreakerOK || !cb.LastCheck.None() {
 			t.Fatalf("somebody looked: %+v", cb)
 		}
-		if err := p.Desk("").FollowControl(ctx); err != nil {
+		if err := p.Service("").FollowControl(ctx); err != nil {
 			t.Fatal(err)
 		}
 		wantTripped(t, p, "spec_gap_cluster")
@@ -129,7 +129,7 @@ func TestWhatAKilledWriterLeftOutIsMadeUpFor(t *testing.T) {
 		t.Parallel()
 		p := verbtest.New(t)
 		p.AddTask("task-1")
-		d := p.Desk("")
+		d := p.Service("")
 		report(t, d, gap("task-1"))
 		report(t, d, gap("task-1"))
 		for _, path := range []string{p.Project.BreakerReport(), filepath.Join(p.Dir, p.State().Sprint.Checkpoints[0].File)} {
@@ -159,7 +159,7 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 	looked := func(what string) {
 		t.Helper()
 		s := p.State()
-		if s.CircuitBreaker.LastCheck.None() || s.BreakerBehind(p.Desk("").Now()) {
+		if s.CircuitBreaker.LastCheck.None() || s.BreakerBehind(p.Service("").Now()) {
 			t.Errorf("after %s nobody looked: %+v", what, s.CircuitBreaker)
 		}
 		// The next one begins as if nobody had ever looked.
@@ -173,7 +173,7 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 	}
 	p.Approved("task-1")
 	verbtest.Write(t, filepath.Join(p.Repo.WorktreePath("task-1"), "late.md"), "one more word\n")
-	if _, err := p.Desk("").Merge(ctx, "task-1"); err != nil {
+	if _, err := p.Service("").Merge(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	if list := p.State().Anomalies; len(list) != 1 || list[0].Type != "late_work" {
@@ -183,7 +183,7 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 
 	p.AddTask("task-2")
 	for n := range 2 {
-		coder := p.Desk(fmt.Sprintf("coder-%d", n+1))
+		coder := p.Service(fmt.Sprintf("coder-%d", n+1))
 		if _, err := coder.Claim(ctx, "task-2"); err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n == 0 {
-			if _, err := p.Desk("").Unblock(ctx, verb.WayOut{Task: "task-2", Reason: "again"}); err != nil {
+			if _, err := p.Service("").Unblock(ctx, verb.WayOut{Task: "task-2", Reason: "again"}); err != nil {
 				t.Fatal(err)
 			}
 		}

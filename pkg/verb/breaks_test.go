@@ -57,7 +57,7 @@ type repeatable struct {
 	as     string
 	before func(p *verbtest.Place)
 	board  bool // git has the part that it has in another verb; a merge is broken in package merge
-	call   func(ctx context.Context, d *verb.Desk) error
+	call   func(ctx context.Context, d *verb.Service) error
 }
 
 func drop[T any](_ T, err error) error { return err }
@@ -73,107 +73,107 @@ func done(p *verbtest.Place, err error) {
 
 func isClaimed(p *verbtest.Place) {
 	added(p)
-	done(p, drop(p.Desk("coder-1").Claim(context.Background(), "task-1")))
+	done(p, drop(p.Service("coder-1").Claim(context.Background(), "task-1")))
 }
 
 func hasCommit(p *verbtest.Place) { isClaimed(p); p.Commit("task-1") }
 
 func isSubmitted(p *verbtest.Place) {
 	hasCommit(p)
-	done(p, drop(p.Desk("coder-1").Submit(context.Background(), verb.SubmitInput{Task: "task-1"})))
+	done(p, drop(p.Service("coder-1").Submit(context.Background(), verb.SubmitInput{Task: "task-1"})))
 }
 
 func inReview(p *verbtest.Place) {
 	isSubmitted(p)
-	done(p, drop(p.Desk("code-reviewer-1").ClaimReview(context.Background(), "task-1")))
+	done(p, drop(p.Service("code-reviewer-1").ClaimReview(context.Background(), "task-1")))
 }
 
 func isBlocked(p *verbtest.Place) {
 	isClaimed(p)
-	done(p, drop(p.Desk("coder-1").Block(context.Background(), blockInput)))
+	done(p, drop(p.Service("coder-1").Block(context.Background(), blockInput)))
 }
 
 var blockInput = verb.BlockInput{Task: "task-1", Reason: "The format is not said", Questions: []string{"Which format?"}, ByVerb: true}
 
 var repeatables = map[string]repeatable{
-	"add-task": {call: func(ctx context.Context, d *verb.Desk) error {
+	"add-task": {call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "task-1", Description: "Write it", SpecRef: "specs/vision.md", DoneWhen: "it is there", Scope: "IN: it", Type: "docs"}}))
 	}},
-	"claim": {as: "coder-1", before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Claim(ctx, "task-1")) }},
-	"submit": {as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Desk) error {
+	"claim": {as: "coder-1", before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Claim(ctx, "task-1")) }},
+	"submit": {as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Submit(ctx, verb.SubmitInput{Task: "task-1"}))
 	}},
-	"claim-review": {as: "code-reviewer-1", before: isSubmitted, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.ClaimReview(ctx, "task-1")) }},
-	"approve": {as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Desk) error {
+	"claim-review": {as: "code-reviewer-1", before: isSubmitted, call: func(ctx context.Context, d *verb.Service) error { return drop(d.ClaimReview(ctx, "task-1")) }},
+	"approve": {as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
 	}},
-	"reject": {board: true, as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Desk) error {
+	"reject": {board: true, as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "task-1.md:1 has no word"}))
 	}},
-	"block": {as: "coder-1", before: isClaimed, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Block(ctx, blockInput)) }},
-	"release": {as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Desk) error {
+	"block": {as: "coder-1", before: isClaimed, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Block(ctx, blockInput)) }},
+	"release": {as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Release(ctx, verb.ReleaseInput{Task: "task-1", Reason: "It is somebody else's"}))
 	}},
-	"hold": {before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Hold(ctx, "task-1", "not yet")) }},
-	"unblock": {board: true, before: isBlocked, call: func(ctx context.Context, d *verb.Desk) error {
+	"hold": {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Hold(ctx, "task-1", "not yet")) }},
+	"unblock": {board: true, before: isBlocked, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Unblock(ctx, verb.WayOut{Task: "task-1", Reason: "It is text"}))
 	}},
-	"abandon": {board: true, before: isBlocked, call: func(ctx context.Context, d *verb.Desk) error {
+	"abandon": {board: true, before: isBlocked, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Abandon(ctx, verb.WayOut{Task: "task-1", Reason: "Nobody needs it"}))
 	}},
-	"merge":      {board: true, before: func(p *verbtest.Place) { p.Approved("task-1") }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Merge(ctx, "task-1")) }},
-	"checkpoint": {before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Checkpoint(ctx, "Look at it")) }},
-	"pause":      {before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Pause(ctx, "Lunch")) }},
-	"note": {before: added, call: func(ctx context.Context, d *verb.Desk) error {
+	"merge":      {board: true, before: func(p *verbtest.Place) { p.Approved("task-1") }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Merge(ctx, "task-1")) }},
+	"checkpoint": {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Checkpoint(ctx, "Look at it")) }},
+	"pause":      {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Pause(ctx, "Lunch")) }},
+	"note": {before: added, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Note(ctx, verb.NoteInput{Text: "Mind the gap", ID: "note-1"}))
 	}},
-	"accept":        {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.AcceptIntegration(ctx, "it is mine")) }},
-	"archive":       {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Archive(ctx, time.Hour)) }},
-	"worktree make": {before: isClaimed, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.CreateWorktree(ctx, "task-1")) }},
+	"accept":        {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.AcceptIntegration(ctx, "it is mine")) }},
+	"archive":       {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Archive(ctx, time.Hour)) }},
+	"worktree make": {before: isClaimed, call: func(ctx context.Context, d *verb.Service) error { return drop(d.CreateWorktree(ctx, "task-1")) }},
 	"unhold": {before: func(p *verbtest.Place) {
 		added(p)
-		done(p, drop(p.Desk("").Hold(context.Background(), "task-1", "not yet")))
-	}, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Unhold(ctx, "task-1")) }},
+		done(p, drop(p.Service("").Hold(context.Background(), "task-1", "not yet")))
+	}, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Unhold(ctx, "task-1")) }},
 	"finalize": {before: func(p *verbtest.Place) {
-		done(p, drop(p.Desk("").AddTask(context.Background(), verb.NewTask{Draft: true, Task: aTask})))
-	}, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Finalize(ctx, []string{"task-1"})) }},
-	"supersede": {board: true, before: func(p *verbtest.Place) { isBlocked(p); p.AddTask("task-2") }, call: func(ctx context.Context, d *verb.Desk) error {
+		done(p, drop(p.Service("").AddTask(context.Background(), verb.NewTask{Draft: true, Task: aTask})))
+	}, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Finalize(ctx, []string{"task-1"})) }},
+	"supersede": {board: true, before: func(p *verbtest.Place) { isBlocked(p); p.AddTask("task-2") }, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Supersede(ctx, verb.WayOut{Task: "task-1", Reason: "Two are simpler", By: []string{"task-2"}}))
 	}},
-	"handoff": {board: true, as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Desk) error {
+	"handoff": {board: true, as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Handoff(ctx, "task-1", blackboard.Handoff{Summary: "Half of it", NextAction: "The other half"}))
 	}},
-	"intent": {board: true, as: "coder-1", before: isClaimed, call: func(ctx context.Context, d *verb.Desk) error {
+	"intent": {board: true, as: "coder-1", before: isClaimed, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Intent(ctx, "task-1", blackboard.Intent{Intent: "Write a word", Validation: "read it"}))
 	}},
-	"release a review": {board: true, as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Desk) error {
+	"release a review": {board: true, as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Release(ctx, verb.ReleaseInput{Task: "task-1", Reason: "Somebody else", Reviewer: true}))
 	}},
-	"abort":  {before: added, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Abort(ctx, "Enough", false)) }},
-	"resume": {before: func(p *verbtest.Place) { added(p); done(p, drop(p.Desk("").Pause(context.Background(), "Lunch"))) }, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.Resume(ctx, "CONTINUE", "")) }},
-	"spec-change": {before: added, call: func(ctx context.Context, d *verb.Desk) error {
+	"abort":  {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Abort(ctx, "Enough", false)) }},
+	"resume": {before: func(p *verbtest.Place) { added(p); done(p, drop(p.Service("").Pause(context.Background(), "Lunch"))) }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Resume(ctx, "CONTINUE", "")) }},
+	"spec-change": {before: added, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.SpecChange(ctx, "specs/vision.md", "It is larger", "task-1"))
 	}},
 	"sprint next": {before: func(p *verbtest.Place) {
 		p.Merges(2)
-		done(p, drop(p.Desk("").Abort(context.Background(), "Enough", false)))
-	}, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.NextSprint(ctx, nil)) }},
-	"set a setting": {before: added, call: func(ctx context.Context, d *verb.Desk) error {
+		done(p, drop(p.Service("").Abort(context.Background(), "Enough", false)))
+	}, call: func(ctx context.Context, d *verb.Service) error { return drop(d.NextSprint(ctx, nil)) }},
+	"set a setting": {before: added, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.SetSetting(ctx, "max_review_cycles", "7"))
 	}},
-	"register": {call: func(ctx context.Context, d *verb.Desk) error {
+	"register": {call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Register(ctx, verb.RegisterInput{ID: "coder-3"}))
 	}},
 	"unregister": {before: func(p *verbtest.Place) {
-		done(p, drop(p.Desk("").Register(context.Background(), verb.RegisterInput{ID: "coder-1"})))
-	}, call: func(ctx context.Context, d *verb.Desk) error { return d.Unregister(ctx, "coder-1", true) }},
-	"restore": {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Desk) error {
+		done(p, drop(p.Service("").Register(context.Background(), verb.RegisterInput{ID: "coder-1"})))
+	}, call: func(ctx context.Context, d *verb.Service) error { return d.Unregister(ctx, "coder-1", true) }},
+	"restore": {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.RestoreIntegration(ctx, "it is not mine"))
 	}},
 	"put back": {before: func(p *verbtest.Place) {
 		inReview(p)
 		verbtest.Write(p.TB, p.Repo.WorktreePath("task-1")+"/late.md", "late\n")
-	}, call: func(ctx context.Context, d *verb.Desk) error { return drop(d.PutBack(ctx, "task-1", "")) }},
+	}, call: func(ctx context.Context, d *verb.Service) error { return drop(d.PutBack(ctx, "task-1", "")) }},
 }
 
 var aTask = blackboard.Task{ID: "task-1", Description: "Write it", SpecRef: "specs/vision.md", DoneWhen: "it is there", Scope: "IN: it", Type: "docs"}
@@ -212,7 +212,7 @@ func (v repeatable) attempts(t *testing.T, want string, breaks func(b *gittest.B
 			t.Fatal(err)
 		}
 		for start, now := seen(p), ""; now == "" || now == start; n++ {
-			d := p.Desk(v.as)
+			d := p.Service(v.as)
 			u := &unreliable{Store: p.Store}
 			d.Repo, d.Store = repo, u
 			breaks(b, u, n)
@@ -230,7 +230,7 @@ func (v repeatable) attempts(t *testing.T, want string, breaks func(b *gittest.B
 			case err == nil && now == start:
 				now = "" // a verb that changes nothing
 			case err != nil && now != start:
-				err = v.call(t.Context(), p.Desk(v.as))
+				err = v.call(t.Context(), p.Service(v.as))
 				if now := seen(p); now != want {
 					t.Errorf("%s failed; the same verb again ended with %v and left\n%s, want\n%s", failed, err, now, want)
 				}
@@ -250,7 +250,7 @@ func TestAVerbWhoseGitOrBoardFailsSaysSoAndCanBeRepeated(t *testing.T) {
 			if v.before != nil {
 				v.before(p)
 			}
-			if err := v.call(t.Context(), p.Desk(v.as)); err != nil {
+			if err := v.call(t.Context(), p.Service(v.as)); err != nil {
 				t.Fatal(err)
 			}
 			want := seen(p)

@@ -12,7 +12,7 @@ import (
 
 // CallerRole is what a person may ask for now: admin or user (specs/roles-and-knowledge.md#9.7). Without
 // a list of callers everybody is admin; with one, a caller who is not on it is user.
-func (d *Desk) CallerRole(name string) string {
+func (d *Service) CallerRole(name string) string {
 	callers := d.Config().Policy.Callers
 	if len(callers) == 0 {
 		return "admin"
@@ -25,7 +25,7 @@ func (d *Desk) CallerRole(name string) string {
 
 // AdminOnly refuses what only callers with the role admin may do (specs/roles-and-knowledge.md#9.7);
 // what completes "ada may not …".
-func (d *Desk) AdminOnly(what string) error {
+func (d *Service) AdminOnly(what string) error {
 	name := cmp.Or(d.Caller.Person, blackboard.Human)
 	if d.CallerRole(name) == "admin" {
 		return nil
@@ -35,7 +35,7 @@ func (d *Desk) AdminOnly(what string) error {
 
 // callerOf is the person behind a request, with the role of now: who gives it himself, else
 // whose words the planner answers, else who started the planner.
-func (d *Desk) callerOf(s *blackboard.State, human bool) blackboard.Caller {
+func (d *Service) callerOf(s *blackboard.State, human bool) blackboard.Caller {
 	name := d.Caller.Person
 	if c := s.RequestCaller(); c != nil && !human {
 		name = c.Name
@@ -45,7 +45,7 @@ func (d *Desk) callerOf(s *blackboard.State, human bool) blackboard.Caller {
 
 // MayStart says why a task must not be started now: the list of callers is looked at again
 // before each start. "" when it may.
-func (d *Desk) MayStart(s *blackboard.State, t *blackboard.Task, kind string) string {
+func (d *Service) MayStart(s *blackboard.State, t *blackboard.Task, kind string) string {
 	c := s.CallerOf(t)
 	if c == nil {
 		return ""
@@ -59,11 +59,11 @@ func (d *Desk) MayStart(s *blackboard.State, t *blackboard.Task, kind string) st
 
 // MayRun is nil for a command that may be started in the worktree of a task; a
 // *policy.Denial says which part of it may not (specs/roles-and-knowledge.md#9.4).
-func (d *Desk) MayRun(task, command string) error {
+func (d *Service) MayRun(task, command string) error {
 	cfg := d.Config().Policy
 	l := policy.List{Deny: cfg.Deny, Allow: cfg.Allow, AllowSudo: cfg.AllowSudo}
 	return l.Check(command, policy.Place{Worktree: d.Repo.WorktreePath(task), Home: d.Home})
 }
 
 // Skills are the skills of the project as their folders are now.
-func (d *Desk) Skills() skill.Library { return skill.Load(d.Project.Skills()) }
+func (d *Service) Skills() skill.Library { return skill.Load(d.Project.Skills()) }

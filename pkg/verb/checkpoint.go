@@ -15,7 +15,7 @@ import (
 )
 
 // Checkpoint stops the sprint for people and writes the summary (specs/protocol.md#13.6).
-func (d *Desk) Checkpoint(ctx context.Context, message string) (Sprint, error) {
+func (d *Service) Checkpoint(ctx context.Context, message string) (Sprint, error) {
 	return d.checkpoint(ctx, message, func(s *blackboard.State, a blackboard.Actor) (blackboard.Actor, error) {
 		return a, d.person(s, a, "checkpoint")
 	})
@@ -23,7 +23,7 @@ func (d *Desk) Checkpoint(ctx context.Context, message string) (Sprint, error) {
 
 // SystemCheckpoint is Checkpoint by the system: the deadline has passed, a planner is
 // stuck, a limit is reached.
-func (d *Desk) SystemCheckpoint(ctx context.Context, message string) (Sprint, error) {
+func (d *Service) SystemCheckpoint(ctx context.Context, message string) (Sprint, error) {
 	return d.checkpoint(ctx, message, func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error) {
 		return blackboard.SystemActor(d.Facts()), nil
 	})
@@ -34,7 +34,7 @@ const summaryTime = 5 * time.Second
 
 // checkpoint is the one way into CHECKPOINT but for the circuit breaker's own write: file,
 // status and summary (S01).
-func (d *Desk) checkpoint(ctx context.Context, message string, who func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error)) (Sprint, error) {
+func (d *Service) checkpoint(ctx context.Context, message string, who func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error)) (Sprint, error) {
 	var out Sprint
 	if err := d.clean(text{"--message", &message}); err != nil {
 		return out, err
@@ -63,7 +63,7 @@ func (d *Desk) checkpoint(ctx context.Context, message string, who func(*blackbo
 // removed by hand (specs/protocol.md#5.3), and writes a summary that a killed process did not. It
 // writes only when something is missing. What it decides it decides again under the lock:
 // a verb changes file and status together.
-func (d *Desk) FollowControl(ctx context.Context) error {
+func (d *Service) FollowControl(ctx context.Context) error {
 	s, err := d.View(ctx)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (d *Desk) FollowControl(ctx context.Context) error {
 }
 
 // Follow is FollowControl for who has just looked at the board; changed: it has to look again.
-func (d *Desk) Follow(ctx context.Context, s *blackboard.State) (changed bool, err error) {
+func (d *Service) Follow(ctx context.Context, s *blackboard.State) (changed bool, err error) {
 	if s.Sprint == nil {
 		return false, nil
 	}
@@ -110,7 +110,7 @@ func (d *Desk) Follow(ctx context.Context, s *blackboard.State) (changed bool, e
 
 // wanted is what the control files ask of the sprint as it is: "abort", "checkpoint",
 // "resume", or "" when they agree.
-func (d *Desk) wanted(s *blackboard.State) string {
+func (d *Service) wanted(s *blackboard.State) string {
 	_, stopped := d.Project.Order(project.Checkpoint)
 	_, aborted := d.Project.Order(project.Abort)
 	switch st := s.Sprint.Status; {
@@ -127,7 +127,7 @@ func (d *Desk) wanted(s *blackboard.State) string {
 
 // Complete ends goal and sprint when everything is done (O01, S04), and then writes the
 // final summary. It gives the state of the sprint.
-func (d *Desk) Complete(ctx context.Context, facts blackboard.CompletionFacts) (blackboard.Completion, error) {
+func (d *Service) Complete(ctx context.Context, facts blackboard.CompletionFacts) (blackboard.Completion, error) {
 	var c blackboard.Completion
 	var file string
 	var err error
@@ -154,7 +154,7 @@ func (d *Desk) Complete(ctx context.Context, facts blackboard.CompletionFacts) (
 
 // makeUpSummary writes the summary of the checkpoint at which the sprint is, if its writer
 // was killed before.
-func (d *Desk) makeUpSummary(ctx context.Context, s *blackboard.State) error {
+func (d *Service) makeUpSummary(ctx context.Context, s *blackboard.State) error {
 	n := len(s.Sprint.Checkpoints)
 	if s.Sprint.Status != blackboard.AtCheckpoint || n == 0 || s.Sprint.Checkpoints[n-1] == nil || s.Sprint.Checkpoints[n-1].File == "" {
 		return nil
@@ -174,7 +174,7 @@ func (d *Desk) makeUpSummary(ctx context.Context, s *blackboard.State) error {
 }
 
 // summaryOf is where the summary of the sprint's next checkpoint goes.
-func (d *Desk) summaryOf(s *blackboard.State) string {
+func (d *Service) summaryOf(s *blackboard.State) string {
 	n := 1
 	if s.Sprint != nil {
 		n = len(s.Sprint.Checkpoints) + 1
@@ -183,6 +183,6 @@ func (d *Desk) summaryOf(s *blackboard.State) string {
 }
 
 // checkpointFile is where the summary of the n-th checkpoint goes.
-func (d *Desk) checkpointFile(n int, now timeT) string {
+func (d *Service) checkpointFile(n int, now timeT) string {
 	return filepath.Join(d.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
 }

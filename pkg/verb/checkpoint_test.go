@@ -23,7 +23,7 @@ func TestWhoFollowsTheControlFilesNeverSeesHalfAVerb(t *testing.T) {
 	stop := make(chan struct{})
 	var followers sync.WaitGroup
 	for range 2 {
-		d := p.Desk("")
+		d := p.Service("")
 		followers.Go(func() {
 			for {
 				select {
@@ -39,7 +39,7 @@ func TestWhoFollowsTheControlFilesNeverSeesHalfAVerb(t *testing.T) {
 		})
 	}
 	const rounds = 10
-	d := p.Desk("")
+	d := p.Service("")
 	for range rounds {
 		if _, err := d.Checkpoint(ctx, "look"); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestATouchedCheckpointFileStopsTheSprintOnce(t *testing.T) {
 	path := filepath.Join(p.Project.Liza, "CHECKPOINT")
 	verbtest.Write(t, path, "")
 	for range 3 {
-		if err := p.Desk("").FollowControl(ctx); err != nil {
+		if err := p.Service("").FollowControl(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestATouchedCheckpointFileStopsTheSprintOnce(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Desk("").FollowControl(ctx); err != nil || p.State().Sprint.Status != blackboard.InProgress {
+	if err := p.Service("").FollowControl(ctx); err != nil || p.State().Sprint.Status != blackboard.InProgress {
 		t.Errorf("after rm the sprint is %s: %v", p.State().Sprint.Status, err)
 	}
 }
@@ -124,7 +124,7 @@ func TestASummaryThatAKilledProcessDidNotWriteIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := verbtest.New(t)
-	d := p.Desk("")
+	d := p.Service("")
 	out, err := d.Checkpoint(ctx, "half time")
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestTheEndOfASprintHasASummary(t *testing.T) {
 	ctx := context.Background()
 	p := verbtest.New(t)
 	abandoned(t, p, "task-1")
-	d := p.Desk("")
+	d := p.Service("")
 	if c, err := d.Complete(ctx, blackboard.CompletionFacts{}); err != nil || c != blackboard.CompletionNothingMerged {
 		t.Fatalf("%q, %v", c, err)
 	}

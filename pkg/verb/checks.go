@@ -31,7 +31,7 @@ type Checked struct {
 // commit, and stores what they found (specs/roles-and-knowledge.md#5.5). What came into the worktree
 // after the submission is put aside first; work with errors is rejected when
 // review.skip_agent_on_error says so.
-func (d *Desk) Check(ctx context.Context, id string) (Checked, error) {
+func (d *Service) Check(ctx context.Context, id string) (Checked, error) {
 	out := Checked{Done: Done{Task: id}}
 	s, err := d.View(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func ErrorsFound(findings []*blackboard.Finding) string {
 
 // ForeseeChecks gives a task of a rehearsed board the checks that its next review will see,
 // as far as they can be had without running anything. open names those that have to run.
-func (d *Desk) ForeseeChecks(ctx context.Context, s *blackboard.State, t *blackboard.Task) (open []string, err error) {
+func (d *Service) ForeseeChecks(ctx context.Context, s *blackboard.State, t *blackboard.Task) (open []string, err error) {
 	if t == nil || !t.ChangesFiles() || d.Config().Review.Mode == "disabled" {
 		return nil, nil
 	}
@@ -97,7 +97,7 @@ func (d *Desk) ForeseeChecks(ctx context.Context, s *blackboard.State, t *blackb
 }
 
 // runChecks does the checks in a throw-away worktree at the review commit.
-func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard.Task, lookOnly bool) ([]*blackboard.Check, []*blackboard.Finding, error) {
+func (d *Service) runChecks(ctx context.Context, s *blackboard.State, t *blackboard.Task, lookOnly bool) ([]*blackboard.Check, []*blackboard.Finding, error) {
 	fail := func(err error) ([]*blackboard.Check, []*blackboard.Finding, error) {
 		return nil, nil, fmt.Errorf("cannot check %s: %w", t.ID, err)
 	}
@@ -109,7 +109,7 @@ func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard
 	if err != nil {
 		return fail(err)
 	}
-	b := d.bench(ctx, s, t, files)
+	b := d.checkEnvironment(ctx, s, t, files)
 	b.LookOnly = lookOnly
 	results, err := sub.Run(ctx, b)
 	if !lookOnly {
@@ -138,7 +138,7 @@ func (d *Desk) runChecks(ctx context.Context, s *blackboard.State, t *blackboard
 
 // submissionToCheck gathers what the checks look at. Of an integration fix, what others
 // have merged meanwhile is not this task's (specs/protocol.md#8.5).
-func (d *Desk) submissionToCheck(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*review.Submission, error) {
+func (d *Service) submissionToCheck(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*review.Submission, error) {
 	base := cmp.Or(t.FixOnto, t.BaseCommit)
 	changes, err := review.Changes(ctx, d.Repo, base, t.ReviewCommit)
 	if err != nil {
@@ -165,10 +165,10 @@ func checkSettings(r config.Review) review.Settings {
 	return s
 }
 
-// bench is where the commands run: detached at the review commit, without secrets.
-func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Task, files []git.Listed) *review.Bench {
+// checkEnvironment is where the commands run: detached at the review commit, without secrets.
+func (d *Service) checkEnvironment(ctx context.Context, s *blackboard.State, t *blackboard.Task, files []git.Listed) *review.Environment {
 	cfg := d.Config()
-	b := &review.Bench{Tree: d.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
+	b := &review.Environment{Tree: d.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
 		Log: func(check string) string { return d.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: d.Secrets.Mask,
 		MaskLog:  func(w io.Writer) io.WriteCloser { return d.Secrets.Writer(w) },
 		Say:      func(text string) { d.Progressf("%s: %s", t.ID, text) },
@@ -188,7 +188,7 @@ func (d *Desk) bench(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 }
 
 // treeAt is what the commands of the checks are detected in.
-func (d *Desk) treeAt(ctx context.Context, commit string, files []git.Listed) review.Tree {
+func (d *Service) treeAt(ctx context.Context, commit string, files []git.Listed) review.Tree {
 	tree := review.Tree{
 		Read: func(file string) string {
 			data, err := d.Repo.ReadFile(ctx, commit, file)
@@ -206,7 +206,7 @@ func (d *Desk) treeAt(ctx context.Context, commit string, files []git.Listed) re
 }
 
 // openReview makes the throw-away worktree; what an interrupted review left goes first.
-func (d *Desk) openReview(ctx context.Context, t *blackboard.Task) (string, error) {
+func (d *Service) openReview(ctx context.Context, t *blackboard.Task) (string, error) {
 	if err := d.clearReview(ctx, t.ID); err != nil {
 		return "", err
 	}
@@ -219,7 +219,7 @@ func (d *Desk) openReview(ctx context.Context, t *blackboard.Task) (string, erro
 }
 
 // clearReview removes the throw-away worktree, and what still runs in it.
-func (d *Desk) clearReview(ctx context.Context, id string) error {
+func (d *Service) clearReview(ctx context.Context, id string) error {
 	path := d.Project.ReviewWorktree(id)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -231,7 +231,7 @@ func (d *Desk) clearReview(ctx context.Context, id string) error {
 }
 
 // loadSecrets learns the secrets that people put into their folder, for masking.
-func (d *Desk) loadSecrets() {
+func (d *Service) loadSecrets() {
 	if d.Secrets == nil {
 		return
 	}
@@ -242,7 +242,7 @@ func (d *Desk) loadSecrets() {
 
 // judged gives findings that name a check of the project the severity of that check
 // (specs/roles-and-knowledge.md#5.3).
-func (d *Desk) judged(findings []*blackboard.Finding) []*blackboard.Finding {
+func (d *Service) judged(findings []*blackboard.Finding) []*blackboard.Finding {
 	r := d.Config().Review
 	findings = slices.Clone(findings)
 	for i, f := range findings {

@@ -48,7 +48,7 @@ type reservation struct {
 
 // Claim gives the caller the named task, or the best claimable one for id "", and its
 // worktree (protocol 7.2: reserve, provision, confirm).
-func (d *Desk) Claim(ctx context.Context, id string) (Claimed, error) {
+func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	r, err := d.reserve(ctx, id)
 	if err != nil {
 		return Claimed{}, err
@@ -76,7 +76,7 @@ func (d *Desk) Claim(ctx context.Context, id string) (Claimed, error) {
 
 // newerHead is the integration head after a reservation. The one that was read before may
 // lack what was merged meanwhile, and with it made the task claimable.
-func (d *Desk) newerHead(ctx context.Context, base string) string {
+func (d *Service) newerHead(ctx context.Context, base string) string {
 	s, err := d.View(ctx)
 	if err != nil {
 		return base
@@ -89,7 +89,7 @@ func (d *Desk) newerHead(ctx context.Context, base string) string {
 
 // reserve is phase one: selection and guards in one step, so that two coders never select
 // the same task.
-func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
+func (d *Service) reserve(ctx context.Context, name string) (reservation, error) {
 	id, err := d.identify()
 	if err != nil {
 		return reservation{}, err
@@ -140,7 +140,7 @@ func (d *Desk) reserve(ctx context.Context, name string) (reservation, error) {
 
 // Look refuses as a claim of any task or review would that finds nothing, without the lock of the board and for the price of a look at
 // it: each change wakes a whole team, most of which finds nothing. nil: there may be something.
-func (d *Desk) Look(ctx context.Context, s *blackboard.State) error {
+func (d *Service) Look(ctx context.Context, s *blackboard.State) error {
 	id, err := d.identify()
 	if err != nil {
 		return nil // the claim says it
@@ -175,14 +175,14 @@ func (d *Desk) Look(ctx context.Context, s *blackboard.State) error {
 	return nil
 }
 
-func (d *Desk) tellUnusable(ctx context.Context, unusable map[string]error) {
+func (d *Service) tellUnusable(ctx context.Context, unusable map[string]error) {
 	for _, text := range slices.Sorted(maps.Keys(unusable)) {
 		d.TellUnusable(ctx, unusable[text])
 	}
 }
 
 // note keeps what phase two needs to know about the task.
-func (r *reservation) note(d *Desk, s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
+func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
 	r.agent, r.task, r.fresh = agent, *t, fresh
 	r.keep = t.HandoffPending || t.Status == blackboard.IntegrationFailed ||
 		(t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent
@@ -215,7 +215,7 @@ func lastCommit(t *blackboard.Task) string {
 
 // provision is phase two: the former holder's process is stopped, its work saved, the
 // worktree provided and set up. Nothing of it happens under the state lock.
-func (d *Desk) provision(ctx context.Context, r reservation, facts *blackboard.ClaimFacts) (*git.Provided, error) {
+func (d *Service) provision(ctx context.Context, r reservation, facts *blackboard.ClaimFacts) (*git.Provided, error) {
 	if r.former != nil {
 		if err := d.stop(ctx, *r.former); err != nil {
 			return nil, err
@@ -241,7 +241,7 @@ func (d *Desk) provision(ctx context.Context, r reservation, facts *blackboard.C
 }
 
 // SetUp runs the project's worktree.setup commands in a task's worktree.
-func (d *Desk) SetUp(ctx context.Context, task string) error {
+func (d *Service) SetUp(ctx context.Context, task string) error {
 	for _, command := range d.Config().Worktree.Setup {
 		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
 			Timeout: d.Config().Limits.CheckTimeout}.Run(ctx)
@@ -253,7 +253,7 @@ func (d *Desk) SetUp(ctx context.Context, task string) error {
 }
 
 // confirm is phase three: the reservation and the guards still hold, and the claim is written.
-func (d *Desk) confirm(ctx context.Context, r reservation, facts blackboard.ClaimFacts, p *git.Provided) (Claimed, error) {
+func (d *Service) confirm(ctx context.Context, r reservation, facts blackboard.ClaimFacts, p *git.Provided) (Claimed, error) {
 	var out Claimed
 	in := d.Input()
 	in.SpecHash = d.SpecHash(r.task.SpecRef)
@@ -288,7 +288,7 @@ func (d *Desk) confirm(ctx context.Context, r reservation, facts blackboard.Clai
 }
 
 // claimFailed takes back what phases one and two made: the task's bytes are as before.
-func (d *Desk) claimFailed(ctx context.Context, r reservation, cause error) error {
+func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	if r.task.KindOf() != "msg" {
@@ -312,7 +312,7 @@ func (d *Desk) claimFailed(ctx context.Context, r reservation, cause error) erro
 	return cause
 }
 
-func (d *Desk) killGrace(ctx context.Context) time.Duration {
+func (d *Service) killGrace(ctx context.Context) time.Duration {
 	s, err := d.View(ctx)
 	if err != nil {
 		return 10 * time.Second
@@ -321,7 +321,7 @@ func (d *Desk) killGrace(ctx context.Context) time.Duration {
 }
 
 // ClaimReview gives the caller the named review, or the next one for id "".
-func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
+func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	var out Claimed
 	if d.Config().Review.Mode == "disabled" {
 		return out, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
@@ -332,7 +332,7 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	}
 	spec := d.specHashes(ctx)
 	in := d.Input()
-	take := taker{desk: d}
+	take := takeover{service: d}
 	claim := func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()
 		if _, err := s.Identify(a, now); err != nil {
@@ -375,7 +375,7 @@ func (d *Desk) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 }
 
 // formerReviewer is what the registration left that has the review claim of a task.
-func (d *Desk) formerReviewer(s *blackboard.State, t *blackboard.Task) *orphan {
+func (d *Service) formerReviewer(s *blackboard.State, t *blackboard.Task) *orphan {
 	if e := s.Agents[t.ReviewingBy]; sameRegistration(e, t.ReviewingGeneration) {
 		return d.orphanOf(t.ReviewingBy, e)
 	}
@@ -389,7 +389,7 @@ func sameRegistration(e *blackboard.Agent, generation string) bool {
 }
 
 // specHashes hashes the spec files of everything that is ready for review.
-func (d *Desk) specHashes(ctx context.Context) map[string]string {
+func (d *Service) specHashes(ctx context.Context) map[string]string {
 	out := map[string]string{}
 	s, err := d.View(ctx)
 	if err != nil {

@@ -17,12 +17,12 @@ func TestAClaimBeginsWithTheMergeThatMadeItPossible(t *testing.T) {
 	p := verbtest.New(t)
 	p.Approved("first")
 	p.AddTask("second", "first")
-	d := p.Desk("coder-1")
+	d := p.Service("coder-1")
 	d.At = func(point string) {
 		if point != "claim.looked" {
 			return
 		}
-		if _, err := p.Desk("").Merge(context.Background(), "first"); err != nil {
+		if _, err := p.Service("").Merge(context.Background(), "first"); err != nil {
 			t.Error(err)
 		}
 	}

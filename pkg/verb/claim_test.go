@@ -19,7 +19,7 @@ func TestAClaimWhoseWorktreeCannotBeSetUpFails(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	p.Config.Worktree.Setup = []string{"true", "exit 3"}
-	_, err := p.Desk("coder-1").Claim(t.Context(), "task-1")
+	_, err := p.Service("coder-1").Claim(t.Context(), "task-1")
 	if err == nil || !strings.Contains(err.Error(), `"exit 3" ended with exit code 3`) {
 		t.Errorf("the claim ended with %v, want the command that failed", err)
 	}
@@ -38,7 +38,7 @@ func TestAFailedClaimLeavesTheReservationOfAnother(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	p.Config.Worktree.Setup = []string{"false"}
-	d := p.Desk("coder-1")
+	d := p.Service("coder-1")
 	d.At = func(point string) {
 		if point != "claim.reserved" {
 			return

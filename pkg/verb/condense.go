@@ -34,7 +34,7 @@ const (
 
 // Condensing says what a summarizer has to do now, nil for nothing. Facts beyond twice the
 // limit are archived here: that needs no agent.
-func (d *Desk) Condensing(ctx context.Context, s *blackboard.State, refused Refused) (*Condense, error) {
+func (d *Service) Condensing(ctx context.Context, s *blackboard.State, refused Refused) (*Condense, error) {
 	cfg := d.Config()
 	active := s.ActiveFacts()
 	if limit := cfg.Limits.MaxFacts; limit > 0 && len(active) > limit {
@@ -83,7 +83,7 @@ type Refused map[string]blackboard.Entry
 
 // again reports whether a try may be made now that there are n: the last one was good, or it
 // was refused when there were fewer, or long ago.
-func (d *Desk) again(known Refused, good, refused string, n int, after time.Duration) (bool, error) {
+func (d *Service) again(known Refused, good, refused string, n int, after time.Duration) (bool, error) {
 	due := func(e blackboard.Entry) bool {
 		before, _ := e.Extra["n"].(int)
 		at, ok := e.Timestamp.At()
@@ -107,7 +107,7 @@ func (d *Desk) again(known Refused, good, refused string, n int, after time.Dura
 	return due(no[0]), nil
 }
 
-func (d *Desk) evict(ctx context.Context, keep int) error {
+func (d *Service) evict(ctx context.Context, keep int) error {
 	var gone []*blackboard.Fact
 	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "used least recently") }
 	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a blackboard.Actor) error {
@@ -118,7 +118,7 @@ func (d *Desk) evict(ctx context.Context, keep int) error {
 
 // Condensed applies the answer of a summarizer. One that breaks a rule changes nothing, and
 // the journal says which one; refused names it.
-func (d *Desk) Condensed(ctx context.Context, job *Condense, answer exitcmd.Answer) (refused string, err error) {
+func (d *Service) Condensed(ctx context.Context, job *Condense, answer exitcmd.Answer) (refused string, err error) {
 	exit := answer.Exit
 	switch {
 	case exit == nil:
@@ -148,12 +148,12 @@ func (d *Desk) Condensed(ctx context.Context, job *Condense, answer exitcmd.Answ
 var errChangedMeanwhile = errors.New("changed meanwhile")
 
 // CannotCondense records that the summarizer could not be run, or did not end well.
-func (d *Desk) CannotCondense(ctx context.Context, job *Condense, why string) error {
+func (d *Service) CannotCondense(ctx context.Context, job *Condense, why string) error {
 	_, err := d.notCondensed(ctx, job, why)
 	return err
 }
 
-func (d *Desk) notCondensed(ctx context.Context, job *Condense, why string) (string, error) {
+func (d *Service) notCondensed(ctx context.Context, job *Condense, why string) (string, error) {
 	action, n := "summary_refused", len(job.entries)+max(0, d.Config().Context.Messages)
 	if job.Facts {
 		action, n = "consolidation_refused", len(job.facts)
@@ -170,7 +170,7 @@ type consolidation struct {
 	Delete []string                `json:"delete"`
 }
 
-func (d *Desk) consolidate(ctx context.Context, job *Condense, exit *exitcmd.Exit) (refused string, err error) {
+func (d *Service) consolidate(ctx context.Context, job *Condense, exit *exitcmd.Exit) (refused string, err error) {
 	answer, problem := readConsolidation(exit.Facts)
 	if problem == "" {
 		s, err := d.View(ctx)
@@ -212,7 +212,7 @@ func readConsolidation(payload any) (c consolidation, problem string) {
 
 // consolidationProblem is the first rule of specs/roles-and-knowledge.md#6.3 that an answer breaks, ""
 // when it breaks none.
-func (d *Desk) consolidationProblem(s *blackboard.State, job *Condense, c consolidation) string {
+func (d *Service) consolidationProblem(s *blackboard.State, job *Condense, c consolidation) string {
 	sent, times := map[string]string{}, map[string]int{}
 	for _, f := range job.facts {
 		sent[f.ID] = f.Content

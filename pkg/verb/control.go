@@ -15,7 +15,7 @@ type timeT = time.Time
 
 // Control says why nothing new may start: "paused since T: reason", "" when open. ABORT
 // wins over the others (specs/decisions.md#D15).
-func (d *Desk) Control() string {
+func (d *Service) Control() string {
 	if orders := d.Project.Orders(); len(orders) > 0 {
 		return orders[0].String()
 	}
@@ -38,7 +38,7 @@ type Noted struct {
 const maxNote = 64 << 10
 
 // Note leaves a note for the planner, or for a task's next run.
-func (d *Desk) Note(ctx context.Context, in NoteInput) (Noted, error) {
+func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
 	if err := d.clean(text{"the note", &in.Text}); err != nil {
 		return Noted{}, err
 	}
@@ -67,7 +67,7 @@ func (d *Desk) Note(ctx context.Context, in NoteInput) (Noted, error) {
 }
 
 // person refuses agents: a control verb is for people.
-func (d *Desk) person(s *blackboard.State, a blackboard.Actor, what string) error {
+func (d *Service) person(s *blackboard.State, a blackboard.Actor, what string) error {
 	party, err := s.Identify(a, d.Now())
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ type Sprint struct {
 }
 
 // Pause lets nothing new start; what runs goes on.
-func (d *Desk) Pause(ctx context.Context, reason string) (Sprint, error) {
+func (d *Service) Pause(ctx context.Context, reason string) (Sprint, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Sprint{}, err
 	}
@@ -99,7 +99,7 @@ func (d *Desk) Pause(ctx context.Context, reason string) (Sprint, error) {
 }
 
 // Abort stops everything that runs; with goal, the goal is given up too.
-func (d *Desk) Abort(ctx context.Context, reason string, goal bool) (Sprint, error) {
+func (d *Service) Abort(ctx context.Context, reason string, goal bool) (Sprint, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Sprint{}, err
 	}
@@ -112,7 +112,7 @@ func (d *Desk) Abort(ctx context.Context, reason string, goal bool) (Sprint, err
 }
 
 // Resume ends a pause, a checkpoint or an abort.
-func (d *Desk) Resume(ctx context.Context, decision, note string) (Sprint, error) {
+func (d *Service) Resume(ctx context.Context, decision, note string) (Sprint, error) {
 	if err := d.clean(text{"--note", &note}); err != nil {
 		return Sprint{}, err
 	}
@@ -138,7 +138,7 @@ func (d *Desk) Resume(ctx context.Context, decision, note string) (Sprint, error
 // control changes the file when the change of the state is certain, and before that is
 // written: a verb that is refused leaves no file, and nobody who follows the files
 // (FollowControl) finds the two apart.
-func (d *Desk) control(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error, file func() error) (Sprint, error) {
+func (d *Service) control(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error, file func() error) (Sprint, error) {
 	var out Sprint
 	err := d.updateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a blackboard.Actor) error {
 		if err := d.person(s, a, op); err != nil {
@@ -156,7 +156,7 @@ func (d *Desk) control(ctx context.Context, op string, change func(*blackboard.S
 }
 
 // Rel is a path as people know it: relative to the project root.
-func (d *Desk) Rel(path string) string {
+func (d *Service) Rel(path string) string {
 	if r, err := filepath.Rel(d.Project.Root, path); err == nil {
 		return filepath.ToSlash(r)
 	}

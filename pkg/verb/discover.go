@@ -14,7 +14,7 @@ type Discovered struct {
 }
 
 // Discover records something that was found during a task and is not part of it.
-func (d *Desk) Discover(ctx context.Context, x blackboard.Discovery) (Discovered, error) {
+func (d *Service) Discover(ctx context.Context, x blackboard.Discovery) (Discovered, error) {
 	if err := d.clean(text{"the text", &x.Description}, text{"--recommend", &x.Recommendation}); err != nil {
 		return Discovered{}, err
 	}
@@ -31,14 +31,14 @@ func (d *Desk) Discover(ctx context.Context, x blackboard.Discovery) (Discovered
 }
 
 // Convert says which task came of a discovery.
-func (d *Desk) Convert(ctx context.Context, id, task string) (Discovered, error) {
+func (d *Service) Convert(ctx context.Context, id, task string) (Discovered, error) {
 	return d.onDiscovery(ctx, "convert", Discovered{ID: id, Task: task}, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.ConvertDiscovery(id, task, a, d.Now())
 	})
 }
 
 // Defer puts a discovery off.
-func (d *Desk) Defer(ctx context.Context, id, reason string) (Discovered, error) {
+func (d *Service) Defer(ctx context.Context, id, reason string) (Discovered, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Discovered{}, err
 	}
@@ -47,7 +47,7 @@ func (d *Desk) Defer(ctx context.Context, id, reason string) (Discovered, error)
 	})
 }
 
-func (d *Desk) onDiscovery(ctx context.Context, op string, out Discovered, change func(*blackboard.State, blackboard.Actor) error) (Discovered, error) {
+func (d *Service) onDiscovery(ctx context.Context, op string, out Discovered, change func(*blackboard.State, blackboard.Actor) error) (Discovered, error) {
 	err := d.Update(ctx, op, change)
 	if blackboard.IsAlreadyDone(err) {
 		out.Already, err = true, nil
@@ -64,7 +64,7 @@ type SpecChanged struct {
 }
 
 // SpecChange records that a spec was changed, with the hash of what it says now.
-func (d *Desk) SpecChange(ctx context.Context, spec, change, task string) (SpecChanged, error) {
+func (d *Service) SpecChange(ctx context.Context, spec, change, task string) (SpecChanged, error) {
 	out := SpecChanged{Spec: spec, Affected: []string{}}
 	if err := d.clean(text{"--spec", &spec}, text{"--change", &change}); err != nil {
 		return out, err

@@ -13,7 +13,7 @@ import (
 	"liza/pkg/verb/verbtest"
 )
 
-func discover(t *testing.T, d *verb.Desk, during, urgency string) string {
+func discover(t *testing.T, d *verb.Service, during, urgency string) string {
 	t.Helper()
 	out, err := d.Discover(context.Background(), blackboard.Discovery{During: during, Description: "the helper swallows errors", Severity: "high", Urgency: urgency})
 	if err != nil {
@@ -28,7 +28,7 @@ func TestAPlanDecidesAboutDiscoveries(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	coder, planner := p.Supervised("coder-1"), p.Desk("planner-1")
+	coder, planner := p.Supervised("coder-1"), p.Service("planner-1")
 	first, second := discover(t, coder, "task-1", "immediate"), discover(t, coder, "task-1", "")
 	_, err := apply(t, planner, `{"goal": "Errors", "tasks": [`+item("task-2", "")+`, {"id": "tell", "kind": "msg", "detail": "It is done", "notify": true}],
 		"decisions": [{"discovery": "`+first+`", "do": "convert", "by": ["task-2"]}, {"discovery": "`+second+`", "do": "defer", "reason": "next sprint"}]}`)
@@ -74,7 +74,7 @@ func TestTheHashOfTheSpecIsTakenAtClaimAndAtReview(t *testing.T) {
 	ctx := context.Background()
 	p.AddTask("task-1")
 	p.AddTask("task-2")
-	coder, reviewer, person := p.Desk("coder-1"), p.Desk("code-reviewer-1"), p.Desk("")
+	coder, reviewer, person := p.Service("coder-1"), p.Service("code-reviewer-1"), p.Service("")
 	must := func(_ any, err error) {
 		t.Helper()
 		if err != nil {

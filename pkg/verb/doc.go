@@ -2,7 +2,7 @@
 // and its proof, verdict, release, merge, plan.
 //
 // A verb exists once (specs/decisions.md#D23). The command line, an agent's exit command and whatever else
-// wants to change the board call a method of Desk; they parse and show, no more. A method
+// wants to change the board call a method of Service; they parse and show, no more. A method
 // looks up the facts (git, processes, disk), asks package blackboard for the transition
 // inside one store.Update, and carries out the effects that belong to it. Facts are
 // gathered before the write and effects that delete come after it, so nobody runs git

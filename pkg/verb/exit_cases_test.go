@@ -20,7 +20,7 @@ func answer(action, summary, more string) string {
 }
 
 // unit is a task that a coder of this process has claimed, with one commit.
-func unit(t *testing.T) (*verbtest.Place, *verb.Desk, verb.Run) {
+func unit(t *testing.T) (*verbtest.Place, *verb.Service, verb.Run) {
 	t.Helper()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
@@ -32,7 +32,7 @@ func unit(t *testing.T) (*verbtest.Place, *verb.Desk, verb.Run) {
 	return p, d, verb.Run{Kind: "coder", Task: "task-1", Before: d.MarkOf(p.State(), "coder-1", "task-1")}
 }
 
-func ended(t *testing.T, d *verb.Desk, r verb.Run, output string) verb.Outcome {
+func ended(t *testing.T, d *verb.Service, r verb.Run, output string) verb.Outcome {
 	t.Helper()
 	r.Answer = exitcmd.Read(output, r.Kind, false)
 	out, err := d.Apply(t.Context(), r)
@@ -131,13 +131,13 @@ func TestEvidenceOutsideOfTheWorktreeIsDropped(t *testing.T) {
 // N-15: each line of the table of verbs and exit commands (4.5).
 func TestVerbsAndExitCommandTogether(t *testing.T) {
 	t.Parallel()
-	submit := func(d *verb.Desk) error {
+	submit := func(d *verb.Service) error {
 		_, err := d.Submit(context.Background(), verb.SubmitInput{Task: "task-1"})
 		return err
 	}
 	for _, c := range []struct {
 		name   string
-		verbs  func(*verb.Desk) error
+		verbs  func(*verb.Service) error
 		output string
 		effect verb.Effect
 		status blackboard.Status
@@ -146,14 +146,14 @@ func TestVerbsAndExitCommandTogether(t *testing.T) {
 		{"unchanged, valid", nil, answer("COMPLETED", "x", ""), verb.Applied, blackboard.ReadyForReview, ""},
 		{"unchanged, none", nil, "I am done.", verb.Reask, blackboard.Claimed, ""},
 		{"unchanged, invalid", nil, answer("DONE", "x", ""), verb.Reask, blackboard.Claimed, ""},
-		{"unchanged, a guard refuses", func(d *verb.Desk) error {
+		{"unchanged, a guard refuses", func(d *verb.Service) error {
 			return os.WriteFile(filepath.Join(d.Repo.WorktreePath("task-1"), "dirt"), nil, 0o644)
 		}, answer("COMPLETED", "x", ""), verb.Reask, blackboard.Claimed, ""},
 		{"implied", submit, answer("COMPLETED", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, ""},
 		{"not implied", submit, answer("STUCK", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, "exit_mismatch"},
 		{"by verb, none", submit, "Handed in.", verb.ByVerbs, blackboard.ReadyForReview, "exit_missing"},
 		{"by verb, invalid", submit, answer("DONE", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, "exit_invalid"},
-		{"handed off, yet done", func(d *verb.Desk) error {
+		{"handed off, yet done", func(d *verb.Service) error {
 			_, err := d.Handoff(context.Background(), "task-1", blackboard.Handoff{Summary: "half", NextAction: "the rest"})
 			return err
 		}, answer("COMPLETED", "x", ""), verb.Continue, blackboard.Claimed, "exit_mismatch"},
@@ -185,7 +185,7 @@ func TestVerbsAndExitCommandTogether(t *testing.T) {
 func TestWhatPeopleDidMeanwhileStays(t *testing.T) {
 	t.Parallel()
 	p, d, r := unit(t)
-	if _, err := p.Desk("").Block(t.Context(), verb.BlockInput{Task: "task-1", Reason: "wait", Questions: []string{"Why?"}}); err != nil {
+	if _, err := p.Service("").Block(t.Context(), verb.BlockInput{Task: "task-1", Reason: "wait", Questions: []string{"Why?"}}); err != nil {
 		t.Fatal(err)
 	}
 	if out := ended(t, d, r, answer("COMPLETED", "x", "")); out.Effect != verb.Dropped || p.State().Task("task-1").Status != blackboard.Blocked {

@@ -41,7 +41,7 @@ var forms = sync.OnceValue(func() factForms {
 
 // noFact names the rule that keeps a text from being a fact, "" when none does
 // (roles-and-knowledge 6.2). Whether it is known already is known's to say.
-func (d *Desk) noFact(s *blackboard.State, text string) string {
+func (d *Service) noFact(s *blackboard.State, text string) string {
 	re, n := forms(), utf8.RuneCountInString(text)
 	masked := text
 	if d.Secrets != nil {

@@ -49,7 +49,7 @@ func factOf(f *blackboard.Fact) Fact {
 }
 
 // KnownFacts lists the active facts; with all those that wait for a person and archived ones too.
-func (d *Desk) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
+func (d *Service) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return nil, err
@@ -79,11 +79,11 @@ func (d *Desk) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
 }
 
 // factsFile is where facts go that leave the board.
-func (d *Desk) factsFile() string { return filepath.Join(d.Project.ArchiveDir(), "facts.jsonl") }
+func (d *Service) factsFile() string { return filepath.Join(d.Project.ArchiveDir(), "facts.jsonl") }
 
 // archivedFacts reads what has left the board, oldest first. Lines that cannot be read, such
 // as the end of a line that a killed process left, are not facts.
-func (d *Desk) archivedFacts() ([]ArchivedFact, error) {
+func (d *Service) archivedFacts() ([]ArchivedFact, error) {
 	data, err := safefile.Read(d.factsFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -105,7 +105,7 @@ func (d *Desk) archivedFacts() ([]ArchivedFact, error) {
 
 // archiveFacts appends facts to the archive, before they leave the board. A crash in between
 // leaves them in both.
-func (d *Desk) archiveFacts(gone []*blackboard.Fact, why string) error {
+func (d *Service) archiveFacts(gone []*blackboard.Fact, why string) error {
 	var data []byte
 	for _, f := range gone {
 		line, err := json.Marshal(ArchivedFact{Fact: factOf(f), Archived: blackboard.TimeOf(d.Now()), Why: why})
@@ -134,7 +134,7 @@ type lessons struct {
 
 // lessons looks them up when the verdict brings facts. That they cannot be read refuses no
 // verdict.
-func (d *Desk) lessons(ctx context.Context, s *blackboard.State, in VerdictInput) (l lessons) {
+func (d *Service) lessons(ctx context.Context, s *blackboard.State, in VerdictInput) (l lessons) {
 	if len(in.Learn) == 0 {
 		return l
 	}
@@ -156,7 +156,7 @@ func (d *Desk) lessons(ctx context.Context, s *blackboard.State, in VerdictInput
 
 // learn stores what a reviewer learned about the project, at most three facts a verdict
 // (specs/roles-and-knowledge.md#6.2). A bad one refuses no verdict: the journal says which rule it broke.
-func (d *Desk) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput, l lessons, now timeT) {
+func (d *Service) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput, l lessons, now timeT) {
 	status := blackboard.FactActive
 	if d.Config().Facts.Review {
 		status = blackboard.FactPending
@@ -187,7 +187,7 @@ func (d *Desk) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput, l
 }
 
 // learnLate stores the facts of an exit command whose verdict came by a verb.
-func (d *Desk) learnLate(ctx context.Context, in VerdictInput) error {
+func (d *Service) learnLate(ctx context.Context, in VerdictInput) error {
 	if err := d.cleanVerdict(&in); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func highest(archived []ArchivedFact) int {
 
 // AddFact puts a fact on the board that a person or planner knows. It passes the filter of
 // what reviewers learn.
-func (d *Desk) AddFact(ctx context.Context, content, category string) (Fact, error) {
+func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, error) {
 	if err := d.clean(text{"the text", &content}); err != nil {
 		return Fact{}, err
 	}
@@ -246,7 +246,7 @@ func (d *Desk) AddFact(ctx context.Context, content, category string) (Fact, err
 }
 
 // RemoveFacts moves facts to the archive, all or none.
-func (d *Desk) RemoveFacts(ctx context.Context, ids []string) error {
+func (d *Service) RemoveFacts(ctx context.Context, ids []string) error {
 	var gone []*blackboard.Fact
 	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "removed by a person") }
 	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a blackboard.Actor) (err error) {
@@ -259,7 +259,7 @@ func (d *Desk) RemoveFacts(ctx context.Context, ids []string) error {
 }
 
 // ApproveFacts lets prompts have facts that waited for a person, all or none.
-func (d *Desk) ApproveFacts(ctx context.Context, ids []string) (already bool, err error) {
+func (d *Service) ApproveFacts(ctx context.Context, ids []string) (already bool, err error) {
 	err = d.Update(ctx, "facts", func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.MayKnow(a, "approve facts", false, d.Now()); err != nil {
 			return err

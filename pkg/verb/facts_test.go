@@ -22,7 +22,7 @@ func TestAFactIsOneLastingStatementAboutTheProject(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("login-form")
-	d := p.Desk("")
+	d := p.Service("")
 	d.Secrets = new(secret.Set)
 	d.Secrets.Add("db", "correct-horse")
 	for text, want := range map[string]string{
@@ -82,11 +82,11 @@ func TestAFactIsOneLastingStatementAboutTheProject(t *testing.T) {
 }
 
 // reviewed brings a task to its review.
-func reviewed(t *testing.T, p *verbtest.Place, id string) *verb.Desk {
+func reviewed(t *testing.T, p *verbtest.Place, id string) *verb.Service {
 	t.Helper()
 	ctx := context.Background()
 	p.AddTask(id)
-	coder, reviewer := p.Desk("coder-1"), p.Desk("code-reviewer-1")
+	coder, reviewer := p.Service("coder-1"), p.Service("code-reviewer-1")
 	if _, err := coder.Claim(ctx, id); err != nil {
 		t.Fatal(err)
 	}
@@ -137,13 +137,13 @@ func TestEveryVerdictMayBringFacts(t *testing.T) {
 	if len(s.Facts) != 6 || s.Facts[3].Status != "pending" || len(s.ActiveFacts()) != 3 {
 		t.Errorf("%d facts, %d of them active; want 6 and 3", len(s.Facts), len(s.ActiveFacts()))
 	}
-	if _, err := p.Desk("").ApproveFacts(ctx, []string{"fact-4", "fact-9"}); err == nil || len(p.State().ActiveFacts()) != 3 {
+	if _, err := p.Service("").ApproveFacts(ctx, []string{"fact-4", "fact-9"}); err == nil || len(p.State().ActiveFacts()) != 3 {
 		t.Errorf("some of them were approved: %v", err)
 	}
-	if _, err := p.Desk("coder-1").ApproveFacts(ctx, []string{"fact-4"}); err == nil {
+	if _, err := p.Service("coder-1").ApproveFacts(ctx, []string{"fact-4"}); err == nil {
 		t.Error("a coder may approve facts")
 	}
-	if _, err := p.Desk("").ApproveFacts(ctx, []string{"fact-4"}); err != nil || len(p.State().ActiveFacts()) != 4 {
+	if _, err := p.Service("").ApproveFacts(ctx, []string{"fact-4"}); err != nil || len(p.State().ActiveFacts()) != 4 {
 		t.Errorf("not approved: %v", err)
 	}
 }
@@ -153,7 +153,7 @@ func know(t *testing.T, p *verbtest.Place, after, n int) {
 	t.Helper()
 	err := p.Store.Update(context.Background(), store.Op{Name: "facts"}, func(s *blackboard.State) error {
 		for i := range n {
-			s.Learn(blackboard.Fact{Content: fmt.Sprintf("%c%c is a word that people know", 'a'+i/26, 'a'+i%26), Status: "active", Source: "human"}, after, blackboard.Actor{ID: blackboard.Human}, p.Desk("").Now())
+			s.Learn(blackboard.Fact{Content: fmt.Sprintf("%c%c is a word that people know", 'a'+i/26, 'a'+i%26), Status: "active", Source: "human"}, after, blackboard.Actor{ID: blackboard.Human}, p.Service("").Now())
 		}
 		s.Facts[0].Uses, s.Facts[1].Uses = 3, 4
 		return nil
@@ -182,7 +182,7 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := verbtest.New(t)
-	d := p.Desk("")
+	d := p.Service("")
 	know(t, p, 0, 50)
 	if job, err := condensing(d); err != nil || job != nil {
 		t.Fatalf("fifty facts: %+v, %v", job, err)
@@ -265,13 +265,13 @@ func TestTheLeastUsedOfVeryManyFactsAreArchived(t *testing.T) {
 	p.Config.Limits.MaxFacts = 2
 	know(t, p, 0, 6)
 	err := p.Store.Update(context.Background(), store.Op{Name: "use"}, func(s *blackboard.State) error {
-		s.UseFacts([]string{"fact-1", "fact-2"}, p.Desk("").Now().AddDate(1, 0, 0))
+		s.UseFacts([]string{"fact-1", "fact-2"}, p.Service("").Now().AddDate(1, 0, 0))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job, err := condensing(p.Desk("")); err != nil || job == nil {
+	if job, err := condensing(p.Service("")); err != nil || job == nil {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	var left []string
@@ -293,7 +293,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := verbtest.New(t)
-	d := p.Desk("")
+	d := p.Service("")
 	have := len(p.State().RawEntries())
 	for i := have; i < 30; i++ {
 		note(t, d, fmt.Sprintf("Note number %d.", i+1))
@@ -306,7 +306,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	if job, err := condensing(d); err != nil || job != nil {
 		t.Errorf("while a task can be claimed: %+v, %v", job, err)
 	}
-	if _, err := p.Desk("coder-1").Claim(ctx, "task-1"); err != nil {
+	if _, err := p.Service("coder-1").Claim(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	if job, err := condensing(d); err != nil || job != nil {
@@ -344,7 +344,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	p.Sound("task-1")
 }
 
-func note(t *testing.T, d *verb.Desk, text string) {
+func note(t *testing.T, d *verb.Service, text string) {
 	t.Helper()
 	if _, err := d.Note(context.Background(), verb.NoteInput{Text: text}); err != nil {
 		t.Fatal(err)
@@ -352,7 +352,7 @@ func note(t *testing.T, d *verb.Desk, text string) {
 }
 
 // condensing asks with the board as it is, and remembers nothing.
-func condensing(d *verb.Desk) (*verb.Condense, error) {
+func condensing(d *verb.Service) (*verb.Condense, error) {
 	ctx := context.Background()
 	s, err := d.View(ctx)
 	if err != nil {

@@ -39,7 +39,7 @@ type GoalStarted struct {
 }
 
 // NextGoal makes the next goal. The present one goes into the archive with its last sprint and its tasks.
-func (d *Desk) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, error) {
+func (d *Service) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, error) {
 	out := GoalStarted{Abandoned: []string{}}
 	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
 		return out, err
@@ -86,7 +86,7 @@ func (d *Desk) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, error) 
 }
 
 // specOnBranch warns when agents would see another version of the spec file than the person.
-func (d *Desk) specOnBranch(ctx context.Context, s *blackboard.State, spec string) ([]string, error) {
+func (d *Service) specOnBranch(ctx context.Context, s *blackboard.State, spec string) ([]string, error) {
 	head, err := d.Repo.Head(ctx)
 	if err != nil || head.Commit == "" {
 		return nil, err
@@ -104,7 +104,7 @@ func (d *Desk) specOnBranch(ctx context.Context, s *blackboard.State, spec strin
 }
 
 // mergedIsThere refuses to put a goal away whose merged work the integration branch lacks.
-func (d *Desk) mergedIsThere(ctx context.Context) error {
+func (d *Service) mergedIsThere(ctx context.Context) error {
 	what, next, err := d.missingWork(ctx)
 	if err != nil || what == "" {
 		return err
@@ -112,7 +112,7 @@ func (d *Desk) mergedIsThere(ctx context.Context) error {
 	return refused(next, "the present goal is not complete: %s", what)
 }
 
-func (d *Desk) startGoal(ctx context.Context, goal, spec string, out *GoalStarted) error {
+func (d *Service) startGoal(ctx context.Context, goal, spec string, out *GoalStarted) error {
 	var keep func([]store.Gone) error
 	ahead := func(gone []store.Gone) error {
 		if err := keep(gone); err != nil {
@@ -139,7 +139,7 @@ func (d *Desk) startGoal(ctx context.Context, goal, spec string, out *GoalStarte
 }
 
 // freeGoalID is the time of the goal, or the next second that no goal has.
-func (d *Desk) freeGoalID(s *blackboard.State) string {
+func (d *Service) freeGoalID(s *blackboard.State) string {
 	n := d.Now().Unix()
 	for s.Goal != nil && s.Goal.ID == fmt.Sprintf("goal-%d", n) {
 		n++
@@ -149,7 +149,7 @@ func (d *Desk) freeGoalID(s *blackboard.State) string {
 
 // abandonOpen gives up the open tasks one by one; each is a change of its own, and a call that was interrupted goes on
 // with the next one.
-func (d *Desk) abandonOpen(ctx context.Context, s *blackboard.State, reason string) ([]string, error) {
+func (d *Service) abandonOpen(ctx context.Context, s *blackboard.State, reason string) ([]string, error) {
 	id, err := d.identify()
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ type PastGoal struct {
 }
 
 // Goals are all goals, the oldest first; the present one is the last.
-func (d *Desk) Goals(ctx context.Context) ([]PastGoal, error) {
+func (d *Service) Goals(ctx context.Context) ([]PastGoal, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ type ArchivedSprint struct {
 }
 
 // ArchivedSprint reads the file of a sprint that is over.
-func (d *Desk) ArchivedSprint(id string) (ArchivedSprint, error) {
+func (d *Service) ArchivedSprint(id string) (ArchivedSprint, error) {
 	var x ArchivedSprint
 	path := d.Project.Archive(id)
 	if !slices.Contains(d.Archives().Sprints(), id) {
@@ -256,7 +256,7 @@ func (d *Desk) ArchivedSprint(id string) (ArchivedSprint, error) {
 }
 
 // ArchivedGoal is a goal that is over; nil when the archive has none of that id.
-func (d *Desk) ArchivedGoal(id string) (*blackboard.Goal, error) {
+func (d *Service) ArchivedGoal(id string) (*blackboard.Goal, error) {
 	for _, sprint := range slices.Backward(d.Archives().Sprints()) {
 		x, err := d.ArchivedSprint(sprint)
 		if err != nil {

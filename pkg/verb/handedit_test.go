@@ -80,7 +80,7 @@ func TestARefusedHandEditOfAStatusStopsNobody(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	p.AddTask("task-2")
-	if _, err := p.Desk("coder-1").Claim(context.Background(), "task-1"); err != nil {
+	if _, err := p.Service("coder-1").Claim(context.Background(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	entry(t, p, "task-1", `status: CLAIMED`, "status: REJECTED # by me")
@@ -92,7 +92,7 @@ func TestARefusedHandEditOfAStatusStopsNobody(t *testing.T) {
 	if len(told) != 1 || told[0].Rule != "V67" || told[0].Line == 0 || !strings.Contains(told[0].Message, "next: liza --as code-reviewer-1 verdict task-1 reject") {
 		t.Fatalf("validate tells %v", told)
 	}
-	if _, err := p.Desk("coder-2").Claim(context.Background(), "task-2"); err != nil {
+	if _, err := p.Service("coder-2").Claim(context.Background(), "task-2"); err != nil {
 		t.Errorf("another task: %v", err)
 	}
 	text, _ := os.ReadFile(p.Project.State())
@@ -116,13 +116,13 @@ func TestAHandEditToBlockedIsABlock(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	if _, err := p.Desk("coder-1").Claim(context.Background(), "task-1"); err != nil {
+	if _, err := p.Service("coder-1").Claim(context.Background(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	entry(t, p, "task-1", `status: CLAIMED`, "status: BLOCKED\n    blocked_reason: the schema of orders is missing\n    blocked_questions: ['Which columns has it?']")
 	p.Open()
 	wantValid(t, p)
-	if _, err := p.Desk("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
 		t.Fatal(err)
 	}
 	s := p.State()
@@ -139,7 +139,7 @@ func TestAnEditOfAStatusIsTakenAsAVerbOrRefused(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	if _, err := p.Desk("coder-1").Claim(context.Background(), "task-1"); err != nil {
+	if _, err := p.Service("coder-1").Claim(context.Background(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	file := p.Store
@@ -174,7 +174,7 @@ func told(t *testing.T, p *verbtest.Place) []blackboard.Violation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := audit.Validate(i.State, i.Previous, audit.Facts{Now: time.Now(), Archive: p.Shelf, Decode: i.Decode})
+	all := audit.Validate(i.State, i.Previous, audit.Facts{Now: time.Now(), Archive: p.TaskArchive, Decode: i.Decode})
 	return slices.DeleteFunc(all, func(v blackboard.Violation) bool { return v.Severity != blackboard.SeverityError })
 }
 

@@ -19,7 +19,7 @@ const (
 )
 
 // Interactions is where the runs for a task are recorded. Every text is masked on its way.
-func (d *Desk) Interactions(task string) history.Interactions {
+func (d *Service) Interactions(task string) history.Interactions {
 	h := history.Interactions{Dir: d.Project.HistoryDir(task), MaxMB: d.Config().History.MaxMB, Agent: cmp.Or(d.Caller.AgentID, blackboard.Human)}
 	d.loadSecrets()
 	h.Mask = d.Secrets.Mask
@@ -27,7 +27,7 @@ func (d *Desk) Interactions(task string) history.Interactions {
 }
 
 // History reads the runs for a task, for PlannerRuns or SummarizerRuns. It changes nothing.
-func (d *Desk) History(ctx context.Context, task string) ([]history.Interaction, error) {
+func (d *Service) History(ctx context.Context, task string) ([]history.Interaction, error) {
 	if err := d.Known(ctx, task); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (d *Desk) History(ctx context.Context, task string) ([]history.Interaction,
 }
 
 // Known refuses a name that no history can have, or that nobody has heard of.
-func (d *Desk) Known(ctx context.Context, task string) error {
+func (d *Service) Known(ctx context.Context, task string) error {
 	if task == PlannerRuns || task == SummarizerRuns {
 		return nil
 	}
@@ -83,7 +83,7 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 
 // Happened records something that is no run. A history that cannot be written is told, and
 // stops nothing.
-func (d *Desk) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
+func (d *Service) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
 	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})
 	in.Liza.StatusBefore, in.Liza.StatusAfter = string(t.Status), after
 	in.Liza.CommitAfter, in.Liza.Epoch = commit, max(t.Epoch, 1)

@@ -31,7 +31,7 @@ type identity struct {
 	facts     blackboard.ProcessFacts
 }
 
-func (d *Desk) identify() (identity, error) {
+func (d *Service) identify() (identity, error) {
 	id := identity{caller: d.Caller, facts: d.Facts()}
 	if d.Caller.AgentID != "" && d.Caller.As != "" {
 		return id, &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza help agents",
@@ -130,14 +130,14 @@ func sameFolder(a, b string) bool {
 }
 
 // InRun reports whether the caller is inside a run that a supervisor has started.
-func (d *Desk) InRun(ctx context.Context) bool {
+func (d *Service) InRun(ctx context.Context) bool {
 	id, err := d.identify()
 	return err == nil && id.inside(d.LastState(ctx)) != ""
 }
 
 // PersonOnly refuses agents, also those that hide who they are, as far as the state can be
 // read; what completes "coder-1 may not …".
-func (d *Desk) PersonOnly(ctx context.Context, what string) error {
+func (d *Service) PersonOnly(ctx context.Context, what string) error {
 	id, err := d.identify()
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (d *Desk) PersonOnly(ctx context.Context, what string) error {
 }
 
 // LastState is the state, else the last one that was valid, else an empty one.
-func (d *Desk) LastState(ctx context.Context) *blackboard.State {
+func (d *Service) LastState(ctx context.Context) *blackboard.State {
 	if s, err := d.View(ctx); err == nil {
 		return s
 	}

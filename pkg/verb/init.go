@@ -88,7 +88,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		return out, err
 	}
 	in.Spec = cmp.Or(in.Spec, "specs/vision.md")
-	d := &Desk{Project: p}
+	d := &Service{Project: p}
 	if !d.specExists(in.Spec) {
 		return out, failed("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
 	}

@@ -21,7 +21,7 @@ func TestTheOutermostProcessOfARunDecidesWhoCalls(t *testing.T) {
 	elsewhere := verb.Ancestor{PID: 300, Start: 3, Root: t.TempDir(), Run: "g-00000003-1", Name: "coder-7"}
 	bare, self := verb.Ancestor{PID: 400, Start: 4}, verb.Ancestor{PID: 500}
 
-	_, err := p.Desk("").Register(t.Context(), verb.RegisterInput{ID: "coder-1", PID: supervisor.PID, PIDStart: supervisor.Start})
+	_, err := p.Service("").Register(t.Context(), verb.RegisterInput{ID: "coder-1", PID: supervisor.PID, PIDStart: supervisor.Start})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestTheOutermostProcessOfARunDecidesWhoCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := p.Desk(c.as)
+			d := p.Service(c.as)
 			d.Proc.Ancestors = func() []verb.Ancestor { return c.chain }
 			err := d.PersonOnly(t.Context(), "do that")
 			switch {

@@ -56,15 +56,15 @@ func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, vi
 	return tip, nil
 }
 
-// TipOf is IntegrationTip for the board of the desk.
-func (d *Desk) TipOf(ctx context.Context, s *blackboard.State) (string, error) {
+// TipOf is IntegrationTip for the board of the service.
+func (d *Service) TipOf(ctx context.Context, s *blackboard.State) (string, error) {
 	return IntegrationTip(ctx, d.Repo, s, d.Store.View)
 }
 
 // SeeIntegration looks where the integration branch stands; a tip that Liza did not make is written into
 // the journal, once, and the work that Liza left is kept from git's garbage collection. It costs one look
 // at a ref, and writes only when there is news.
-func (d *Desk) SeeIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
+func (d *Service) SeeIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
 	b, news, err := d.standing(ctx, s)
 	if err != nil || !news || d.Rehearsal {
 		return b, err
@@ -85,7 +85,7 @@ func (d *Desk) SeeIntegration(ctx context.Context, s *blackboard.State) (Branch,
 }
 
 // standing compares the branch with what the board says; news: the board does not say it yet.
-func (d *Desk) standing(ctx context.Context, s *blackboard.State) (b Branch, news bool, err error) {
+func (d *Service) standing(ctx context.Context, s *blackboard.State) (b Branch, news bool, err error) {
 	b = Branch{Lag: Lag{Branch: s.IntegrationBranch()}, Known: s.Tip()}
 	if b.Tip, err = d.TipOf(ctx, s); err != nil {
 		return b, false, err
@@ -101,7 +101,7 @@ func (d *Desk) standing(ctx context.Context, s *blackboard.State) (b Branch, new
 }
 
 // noteIntegration is SeeIntegration under merge.lock.
-func (d *Desk) noteIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
+func (d *Service) noteIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
 	b, news, err := d.standing(ctx, s)
 	if err != nil || !news {
 		return b, err
@@ -119,7 +119,7 @@ func (d *Desk) noteIntegration(ctx context.Context, s *blackboard.State) (Branch
 
 // adoptTip takes the branch as it is for a board that remembers no tip. That a branch was moved is written down by
 // supervisors and watchers: a verb that is refused for it changes nothing.
-func (d *Desk) adoptTip(ctx context.Context, s *blackboard.State) error {
+func (d *Service) adoptTip(ctx context.Context, s *blackboard.State) error {
 	if s.Tip() != "" {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (d *Desk) adoptTip(ctx context.Context, s *blackboard.State) error {
 // keptTips is the folder of the attic with the tips of the integration branch that were left; no task has such an id.
 const keptTips = "_integration"
 
-func (d *Desk) asSystem(ctx context.Context, change func(*blackboard.State)) error {
+func (d *Service) asSystem(ctx context.Context, change func(*blackboard.State)) error {
 	return d.Update(ctx, "integration", func(s *blackboard.State, _ blackboard.Actor) error {
 		change(s)
 		return nil
@@ -138,7 +138,7 @@ func (d *Desk) asSystem(ctx context.Context, change func(*blackboard.State)) err
 }
 
 // Integration says how the integration branch stands, its base branch and lost work included. It changes nothing.
-func (d *Desk) Integration(ctx context.Context) (Branch, error) {
+func (d *Service) Integration(ctx context.Context) (Branch, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return Branch{}, err
@@ -147,7 +147,7 @@ func (d *Desk) Integration(ctx context.Context) (Branch, error) {
 }
 
 // LookAtIntegration is Integration for a snapshot.
-func (d *Desk) LookAtIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
+func (d *Service) LookAtIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
 	b, _, err := d.standing(ctx, s)
 	if err != nil {
 		return b, err
@@ -161,7 +161,7 @@ func (d *Desk) LookAtIntegration(ctx context.Context, s *blackboard.State) (Bran
 
 // Behind compares the integration branch with its base branch. It costs a look at two refs while the base branch stands
 // where it was synced last.
-func (d *Desk) Behind(ctx context.Context, s *blackboard.State) (Lag, error) {
+func (d *Service) Behind(ctx context.Context, s *blackboard.State) (Lag, error) {
 	tip, err := d.TipOf(ctx, s)
 	if err != nil {
 		return Lag{}, err
@@ -169,7 +169,7 @@ func (d *Desk) Behind(ctx context.Context, s *blackboard.State) (Lag, error) {
 	return d.behind(ctx, s, tip)
 }
 
-func (d *Desk) behind(ctx context.Context, s *blackboard.State, tip string) (l Lag, err error) {
+func (d *Service) behind(ctx context.Context, s *blackboard.State, tip string) (l Lag, err error) {
 	l.Branch = s.IntegrationBranch()
 	l.Base, l.Guessed, err = d.baseRef(ctx, s)
 	if err != nil || l.Base == "" || tip == "" {
@@ -190,7 +190,7 @@ func (d *Desk) behind(ctx context.Context, s *blackboard.State, tip string) (l L
 }
 
 // baseRef is the base branch: the one recorded at init, else the one that is checked out in the main checkout.
-func (d *Desk) baseRef(ctx context.Context, s *blackboard.State) (ref string, guessed bool, err error) {
+func (d *Service) baseRef(ctx context.Context, s *blackboard.State) (ref string, guessed bool, err error) {
 	if ref := s.Text("base_ref"); ref != "" {
 		return ref, false, nil
 	}
@@ -202,7 +202,7 @@ func (d *Desk) baseRef(ctx context.Context, s *blackboard.State) (ref string, gu
 }
 
 // lostTasks are the merged tasks of the board and of the sprint's archive whose work the tip does not have.
-func (d *Desk) lostTasks(ctx context.Context, s *blackboard.State, tip string) ([]string, error) {
+func (d *Service) lostTasks(ctx context.Context, s *blackboard.State, tip string) ([]string, error) {
 	all, err := d.SprintTasks(s)
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (d *Desk) lostTasks(ctx context.Context, s *blackboard.State, tip string) (
 
 // MissingWork says what of the merged work the integration branch lacks, and the command that helps; "" when it has
 // everything. It asks git once for all tasks.
-func (d *Desk) MissingWork(ctx context.Context) (string, error) {
+func (d *Service) MissingWork(ctx context.Context) (string, error) {
 	what, next, err := d.missingWork(ctx)
 	if what == "" {
 		return "", err
@@ -249,7 +249,7 @@ func (d *Desk) MissingWork(ctx context.Context) (string, error) {
 	return what + "; next: " + next, err
 }
 
-func (d *Desk) missingWork(ctx context.Context) (what, next string, err error) {
+func (d *Service) missingWork(ctx context.Context) (what, next string, err error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return "", "", err
@@ -270,7 +270,7 @@ func (d *Desk) missingWork(ctx context.Context) (what, next string, err error) {
 }
 
 // AcceptIntegration is a person's decision that the integration branch is right where it stands.
-func (d *Desk) AcceptIntegration(ctx context.Context, reason string) (Branch, error) {
+func (d *Service) AcceptIntegration(ctx context.Context, reason string) (Branch, error) {
 	return d.decide(ctx, "accept what the integration branch has", reason, func(b *Branch, s *blackboard.State) error {
 		if b.Tip == "" {
 			return refused("liza integration restore", "%s: there is nothing to accept", s.MovedText(""))
@@ -287,7 +287,7 @@ func (d *Desk) AcceptIntegration(ctx context.Context, reason string) (Branch, er
 }
 
 // RestoreIntegration puts the integration branch back to where Liza left it. The other tip is saved.
-func (d *Desk) RestoreIntegration(ctx context.Context, reason string) (Branch, error) {
+func (d *Service) RestoreIntegration(ctx context.Context, reason string) (Branch, error) {
 	return d.decide(ctx, "restore the integration branch", reason, func(b *Branch, s *blackboard.State) error {
 		if path, found, err := d.Repo.CheckedOutAt(ctx, b.Branch); err != nil {
 			return err
@@ -317,7 +317,7 @@ func (d *Desk) RestoreIntegration(ctx context.Context, reason string) (Branch, e
 }
 
 // decide carries out a decision about a tip under merge.lock, so that nothing merges meanwhile.
-func (d *Desk) decide(ctx context.Context, what, reason string, move func(*Branch, *blackboard.State) error,
+func (d *Service) decide(ctx context.Context, what, reason string, move func(*Branch, *blackboard.State) error,
 	record func(b *Branch, s *blackboard.State, reason string, a blackboard.Actor)) (Branch, error) {
 	var b Branch
 	if err := d.clean(text{"--reason", &reason}); err != nil {
@@ -364,7 +364,7 @@ func (d *Desk) decide(ctx context.Context, what, reason string, move func(*Branc
 	return b, err
 }
 
-func (d *Desk) lockMerges(ctx context.Context, wait time.Duration) (func() error, error) {
+func (d *Service) lockMerges(ctx context.Context, wait time.Duration) (func() error, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	return safefile.Lock(ctx, d.Project.MergeLock(), safefile.Holder{PID: os.Getpid(), Host: d.Proc.Host, Agent: blackboard.Human, Op: "integration", Since: d.Now()})
@@ -377,7 +377,7 @@ type Synced struct {
 }
 
 // Sync merges the base branch, or from, into the integration branch through the integration checks.
-func (d *Desk) Sync(ctx context.Context, from string, dry bool) (Synced, error) {
+func (d *Service) Sync(ctx context.Context, from string, dry bool) (Synced, error) {
 	var out Synced
 	if err := d.PersonOnly(ctx, "sync"); err != nil {
 		return out, err
@@ -411,7 +411,7 @@ func (d *Desk) Sync(ctx context.Context, from string, dry bool) (Synced, error) 
 }
 
 // MergeAgain merges the work of a MERGED task once more that the integration branch has lost.
-func (d *Desk) MergeAgain(ctx context.Context, id string) (merge.Result, error) {
+func (d *Service) MergeAgain(ctx context.Context, id string) (merge.Result, error) {
 	if err := d.PersonOnly(ctx, "merge again"); err != nil {
 		return merge.Result{Task: id}, err
 	}
@@ -442,7 +442,7 @@ type Built struct {
 }
 
 // Built looks at what was merged. What cannot be found out is left out.
-func (d *Desk) Built(ctx context.Context, s *blackboard.State) Built {
+func (d *Service) Built(ctx context.Context, s *blackboard.State) Built {
 	b := Built{Tasks: []string{}, Lag: Lag{Branch: s.IntegrationBranch()}}
 	all, err := d.SprintTasks(s)
 	if err != nil {

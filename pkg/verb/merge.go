@@ -10,7 +10,7 @@ import (
 
 // Merge merges the named task, or, for id "", everything that is approved, oldest approval
 // first. It is deterministic work of the system; a coder's or planner's token is refused (G61).
-func (d *Desk) Merge(ctx context.Context, id string) ([]merge.Result, error) {
+func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) {
 	who, err := d.identify()
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (d *Desk) Merge(ctx context.Context, id string) ([]merge.Result, error) {
 }
 
 // Merger is what merges approved work in the name of by.
-func (d *Desk) Merger(by string) *merge.Merger {
+func (d *Service) Merger(by string) *merge.Merger {
 	cfg := d.Config()
 	m := &merge.Merger{Store: d.watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
@@ -58,7 +58,7 @@ func (d *Desk) Merger(by string) *merge.Merger {
 }
 
 // sealed says why the approval of a task does not count.
-func (d *Desk) sealed(t *blackboard.Task, tree string) error {
+func (d *Service) sealed(t *blackboard.Task, tree string) error {
 	if s, ok := d.Store.(interface {
 		CheckSeal(t *blackboard.Task, tree string) error
 	}); ok {

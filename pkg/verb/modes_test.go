@@ -27,10 +27,10 @@ func submitted(t *testing.T, mode, failing string) *verbtest.Place {
 		p.Config.Review.Checks[name] = config.Check{Enabled: true, Severity: severity, Command: command}
 	}
 	task := blackboard.Task{ID: "task-1", Description: "Print a number", SpecRef: "specs/vision.md", DoneWhen: "main.py prints 1", Scope: "IN: main.py"}
-	if _, err := p.Desk("").AddTask(t.Context(), verb.NewTask{Task: task}); err != nil {
+	if _, err := p.Service("").AddTask(t.Context(), verb.NewTask{Task: task}); err != nil {
 		t.Fatal(err)
 	}
-	coder := p.Desk("coder-1")
+	coder := p.Service("coder-1")
 	if _, err := coder.Claim(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func submitted(t *testing.T, mode, failing string) *verbtest.Place {
 // approve lets code-reviewer-1 approve task-1 after the checks, by a verb or by its exit command.
 func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, verb.Outcome) {
 	t.Helper()
-	d := p.Desk("code-reviewer-1")
+	d := p.Service("code-reviewer-1")
 	if _, err := d.ClaimReview(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, verb.Ou
 // applied is what comes of a reviewer's exit command with that review.
 func applied(t *testing.T, p *verbtest.Place, review string) verb.Outcome {
 	t.Helper()
-	d := p.Desk("code-reviewer-1")
+	d := p.Service("code-reviewer-1")
 	out, err := d.Apply(t.Context(), verb.Run{Kind: "code_reviewer", Task: "task-1", Before: d.MarkOf(p.State(), "code-reviewer-1", "task-1"),
 		Answer: exitcmd.Read(`{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"read","review":`+review+`}`, "code_reviewer", false)})
 	if err != nil {
@@ -103,9 +103,9 @@ func TestTheFifteenOutcomesOfModesAndFindings(t *testing.T) {
 				t.Run("mode "+mode+", finding "+failing+map[bool]string{true: ", by exit command", false: ", by verb"}[byExit], func(t *testing.T) {
 					t.Parallel()
 					p := submitted(t, mode, failing)
-					d := p.Desk("")
+					d := p.Service("")
 					if want == person {
-						_, err := p.Desk("code-reviewer-1").ClaimReview(t.Context(), "task-1")
+						_, err := p.Service("code-reviewer-1").ClaimReview(t.Context(), "task-1")
 						if err == nil || p.State().Task("task-1").Review != nil {
 							t.Errorf("a reviewer may claim, %v", err)
 						}
@@ -159,7 +159,7 @@ func TestTheFifteenOutcomesOfModesAndFindings(t *testing.T) {
 
 func mergesNow(t *testing.T, p *verbtest.Place) {
 	t.Helper()
-	if _, err := p.Desk("").Merge(t.Context(), "task-1"); err != nil || p.State().Task("task-1").Status != blackboard.Merged {
+	if _, err := p.Service("").Merge(t.Context(), "task-1"); err != nil || p.State().Task("task-1").Status != blackboard.Merged {
 		t.Errorf("the merge gives %v, task-1 is %s", err, p.State().Task("task-1").Status)
 	}
 }
@@ -169,7 +169,7 @@ func TestYoloJournalsItsWarnings(t *testing.T) {
 	t.Parallel()
 	p := submitted(t, "yolo", "warning")
 	approve(t, p, false)
-	approved, err := p.Desk("").SprintJournal("approved")
+	approved, err := p.Service("").SprintJournal("approved")
 	if err != nil || len(approved) != 1 || !strings.Contains(approved[0].Detail, "; warning: check lint_passes: main.py: ") {
 		t.Errorf("the journal has %+v, %v", approved, err)
 	}
@@ -180,10 +180,10 @@ func TestYoloJournalsItsWarnings(t *testing.T) {
 // accepted from a verb and asked for again from an exit command.
 func TestAnApprovalThatContradictsItself(t *testing.T) {
 	t.Parallel()
-	begin := func(t *testing.T) (*verbtest.Place, *verb.Desk) {
+	begin := func(t *testing.T) (*verbtest.Place, *verb.Service) {
 		t.Helper()
 		p := submitted(t, "", "")
-		d := p.Desk("code-reviewer-1")
+		d := p.Service("code-reviewer-1")
 		if _, err := d.ClaimReview(t.Context(), "task-1"); err != nil {
 			t.Fatal(err)
 		}

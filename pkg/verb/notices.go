@@ -11,12 +11,12 @@ import (
 )
 
 // Outbox is where notifications go (roles-and-knowledge 9.1).
-func (d *Desk) Outbox() notify.Outbox {
+func (d *Service) Outbox() notify.Outbox {
 	return notify.Outbox{Path: d.Project.Notifications(), Mask: d.Secrets.Mask}
 }
 
-// glance is what a board was like before a change, for what it has to tell people.
-type glance struct {
+// priorState is what a board was like before a change, for what it has to tell people.
+type priorState struct {
 	tasks       []*blackboard.Task
 	entries     int
 	questions   int
@@ -25,8 +25,8 @@ type glance struct {
 	goal, cb    string
 }
 
-func glanceAt(s *blackboard.State) glance {
-	g := glance{tasks: s.TaskList(), entries: len(s.Entries()), questions: len(s.Questions), anomalies: len(s.Anomalies)}
+func priorStateOf(s *blackboard.State) priorState {
+	g := priorState{tasks: s.TaskList(), entries: len(s.Entries()), questions: len(s.Questions), anomalies: len(s.Anomalies)}
 	if s.Goal != nil {
 		g.goal = s.Goal.Status
 	}
@@ -40,7 +40,7 @@ func glanceAt(s *blackboard.State) glance {
 }
 
 // told are the notifications that a change gives rise to.
-func (g glance) told(s *blackboard.State) []notify.Message {
+func (g priorState) told(s *blackboard.State) []notify.Message {
 	var out []notify.Message
 	for i, t := range s.TaskList() {
 		if i < len(g.tasks) && g.tasks[i] == t {
@@ -87,7 +87,7 @@ func (g glance) told(s *blackboard.State) []notify.Message {
 }
 
 // ofTask are those about a task that changed.
-func (g glance) ofTask(s *blackboard.State, t *blackboard.Task) []notify.Message {
+func (g priorState) ofTask(s *blackboard.State, t *blackboard.Task) []notify.Message {
 	var was blackboard.Task
 	if i := slices.IndexFunc(g.tasks, func(o *blackboard.Task) bool { return o != nil && o.ID == t.ID }); i >= 0 {
 		was = *g.tasks[i]
@@ -144,7 +144,7 @@ func lastNotifying(s *blackboard.State, t *blackboard.Task) bool {
 }
 
 // ofSprint are those about sprint, circuit breaker and goal.
-func (g glance) ofSprint(s *blackboard.State) []notify.Message {
+func (g priorState) ofSprint(s *blackboard.State) []notify.Message {
 	var out []notify.Message
 	if s.Sprint != nil && len(s.Sprint.Checkpoints) > g.checkpoints {
 		c := s.Sprint.Checkpoints[len(s.Sprint.Checkpoints)-1]
@@ -166,7 +166,7 @@ func (g glance) ofSprint(s *blackboard.State) []notify.Message {
 }
 
 // raise puts notifications into the outbox. That it cannot be written stops nothing.
-func (d *Desk) raise(ctx context.Context, messages []notify.Message) {
+func (d *Service) raise(ctx context.Context, messages []notify.Message) {
 	if len(messages) == 0 || d.Rehearsal {
 		return
 	}
@@ -177,7 +177,7 @@ func (d *Desk) raise(ctx context.Context, messages []notify.Message) {
 
 // Notify raises something that no change of the board shows: what concerns the programs and
 // the configuration. subject tells it from others of the same event.
-func (d *Desk) Notify(ctx context.Context, event, task, subject, content string) {
+func (d *Service) Notify(ctx context.Context, event, task, subject, content string) {
 	m := notify.New(event, subject, content)
 	m.Task = task
 	if s, err := d.View(ctx); err == nil && s.Goal != nil && s.Sprint != nil {

@@ -20,7 +20,7 @@ type orphan struct {
 }
 
 // orphanOf is what the entry of an agent left on this machine, nil when it can be nothing.
-func (d *Desk) orphanOf(id string, e *blackboard.Agent) *orphan {
+func (d *Service) orphanOf(id string, e *blackboard.Agent) *orphan {
 	if e == nil || d.Proc.StopOrphan == nil || e.Host != d.Proc.Host || e.BootID != d.Proc.BootID {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (d *Desk) orphanOf(id string, e *blackboard.Agent) *orphan {
 }
 
 // ProcessGone reports whether a process of this machine is known to have ended.
-func (d *Desk) ProcessGone(pid int, start int64) bool {
+func (d *Service) ProcessGone(pid int, start int64) bool {
 	if d.Proc.Running == nil {
 		return false
 	}
@@ -46,7 +46,7 @@ func (d *Desk) ProcessGone(pid int, start int64) bool {
 }
 
 // stop ends what is left of an orphan; nil means that nothing of it runs.
-func (d *Desk) stop(ctx context.Context, o orphan) error {
+func (d *Service) stop(ctx context.Context, o orphan) error {
 	d.at("orphan")
 	err := d.Proc.StopOrphan(ctx, o.agent, o.child, d.killGrace(ctx))
 	if err == nil {
@@ -65,16 +65,16 @@ func (o orphan) forget(s *blackboard.State) {
 // errLeftBehind keeps a change from being written before an orphan is stopped.
 var errLeftBehind = errors.New("a program is still to be stopped")
 
-// taker stops orphans between tries of one change: nothing is given away before what its
+// takeover stops orphans between tries of one change: nothing is given away before what its
 // former holder left is stopped, and nobody stops a process while the state is locked.
-type taker struct {
-	desk *Desk
-	done []orphan
-	left *orphan
+type takeover struct {
+	service *Service
+	done    []orphan
+	left    *orphan
 }
 
 // need reports whether the change has to wait until the orphan is stopped.
-func (t *taker) need(o *orphan) error {
+func (t *takeover) need(o *orphan) error {
 	if o == nil || slices.Contains(t.done, *o) {
 		return nil
 	}
@@ -83,14 +83,14 @@ func (t *taker) need(o *orphan) error {
 }
 
 // try carries out update until it leaves nothing behind. update calls need.
-func (t *taker) try(ctx context.Context, update func() error) error {
+func (t *takeover) try(ctx context.Context, update func() error) error {
 	for {
 		t.left = nil
 		err := update()
 		if t.left == nil || !errors.Is(err, errLeftBehind) {
 			return err
 		}
-		if err := t.desk.stop(ctx, *t.left); err != nil {
+		if err := t.service.stop(ctx, *t.left); err != nil {
 			return err
 		}
 		t.done = append(t.done, *t.left)
@@ -108,12 +108,12 @@ func registrations(s *blackboard.State) map[string]blackboard.Agent {
 
 // replaced looks for registrations that a change removed or replaced: the programs that they
 // left are known nowhere else.
-func (t *taker) replaced(before map[string]blackboard.Agent, s *blackboard.State) error {
+func (t *takeover) replaced(before map[string]blackboard.Agent, s *blackboard.State) error {
 	for id, was := range before {
 		if e := s.Agents[id]; e != nil && e.Generation == was.Generation {
 			continue
 		}
-		if err := t.need(t.desk.orphanOf(id, &was)); err != nil {
+		if err := t.need(t.service.orphanOf(id, &was)); err != nil {
 			return err
 		}
 	}

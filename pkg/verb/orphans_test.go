@@ -20,7 +20,7 @@ import (
 type killed struct {
 	*verbtest.Place
 	id      string
-	desk    *verb.Desk
+	service *verb.Service
 	stand   *exec.Cmd     // stands for the supervisor's process
 	program *exec.Cmd     // the program
 	ended   chan struct{} // closed when the program has ended
@@ -29,17 +29,17 @@ type killed struct {
 // supervise registers an agent whose supervisor is a process that can be killed.
 func supervise(p *verbtest.Place, id string) *killed {
 	p.TB.Helper()
-	k := &killed{Place: p, id: id, desk: p.Desk(""), stand: exec.Command("tail", "-f", "/dev/null"), ended: make(chan struct{})}
+	k := &killed{Place: p, id: id, service: p.Service(""), stand: exec.Command("tail", "-f", "/dev/null"), ended: make(chan struct{})}
 	if err := k.stand.Start(); err != nil {
 		p.TB.Fatal(err)
 	}
 	p.TB.Cleanup(k.kill)
 	start, _ := agent.ProcessStart(k.stand.Process.Pid)
-	r, err := k.desk.Register(p.TB.Context(), verb.RegisterInput{ID: id, PID: k.stand.Process.Pid, PIDStart: start})
+	r, err := k.service.Register(p.TB.Context(), verb.RegisterInput{ID: id, PID: k.stand.Process.Pid, PIDStart: start})
 	if err != nil {
 		p.TB.Fatal(err)
 	}
-	k.desk.Caller = verb.Caller{AgentID: r.Agent, Token: r.Token}
+	k.service.Caller = verb.Caller{AgentID: r.Agent, Token: r.Token}
 	return k
 }
 
@@ -174,7 +174,7 @@ func TestTheProgramOfAKilledSupervisorIsStoppedBeforeItsTaskIsGivenAway(t *testi
 			p := verbtest.New(t)
 			p.AddTask("task-1")
 			k := supervise(p, "coder-1")
-			must[verb.Claimed](p)(k.desk.Claim(t.Context(), "task-1"))
+			must[verb.Claimed](p)(k.service.Claim(t.Context(), "task-1"))
 			k.spawn("task-1", c.recorded)
 			k.die()
 			if c.past > 0 {
@@ -197,11 +197,11 @@ func TestAPersonWhoActsForAKilledAgentStopsItsProgram(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	k := supervise(p, "coder-1")
-	must[verb.Claimed](p)(k.desk.Claim(t.Context(), "task-1"))
+	must[verb.Claimed](p)(k.service.Claim(t.Context(), "task-1"))
 	k.spawn("task-1", true)
 	k.die()
 	k.leaseIsPast(time.Hour)
-	must[verb.Claimed](p)(p.Desk("coder-1").Claim(t.Context(), "task-1"))
+	must[verb.Claimed](p)(p.Service("coder-1").Claim(t.Context(), "task-1"))
 	k.stopped("a person claimed for coder-1")
 }
 
@@ -214,12 +214,12 @@ func TestTheProgramOfAKilledReviewerIsStoppedBeforeTheReviewIsGivenAway(t *testi
 			t.Parallel()
 			p := verbtest.New(t)
 			p.AddTask("task-1")
-			coder := p.Desk("coder-9")
+			coder := p.Service("coder-9")
 			must[verb.Claimed](p)(coder.Claim(t.Context(), "task-1"))
 			p.Commit("task-1")
 			must[verb.Submitted](p)(coder.Submit(t.Context(), verb.SubmitInput{Task: "task-1"}))
 			k := supervise(p, "code-reviewer-1")
-			must[verb.Claimed](p)(k.desk.ClaimReview(t.Context(), "task-1"))
+			must[verb.Claimed](p)(k.service.ClaimReview(t.Context(), "task-1"))
 			k.spawn("task-1", true)
 			k.die()
 			if past > 0 {
@@ -241,7 +241,7 @@ func TestAnotherProgramWithThePidOfADeadOneIsNotStopped(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	k := supervise(p, "coder-1")
-	must[verb.Claimed](p)(k.desk.Claim(t.Context(), "task-1"))
+	must[verb.Claimed](p)(k.service.Claim(t.Context(), "task-1"))
 	k.start() // a program that has nothing to do with Liza
 	pid := k.program.Process.Pid
 	start, _ := agent.ProcessStart(pid)
@@ -287,9 +287,9 @@ func TestAfterARebootWorkIsFreeAtOnce(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	k := supervise(p, "coder-1")
-	must[verb.Claimed](p)(k.desk.Claim(t.Context(), "task-1"))
+	must[verb.Claimed](p)(k.service.Claim(t.Context(), "task-1"))
 	k.spawn("task-1", true)
-	next := p.Desk("")
+	next := p.Service("")
 	next.Proc.BootID = "the next boot"
 	did := must[[]string](p)(next.Recover(t.Context()))
 	if !slices.Contains(did, "coder-1 is gone; its work can be taken over") {
@@ -314,7 +314,7 @@ func TestAfterASuspensionNothingIsGivenAway(t *testing.T) {
 	later := func() time.Time { return time.Now().Add(2 * time.Hour) }
 	jumped := true
 	other := p.Supervised("coder-2")
-	for _, d := range []*verb.Desk{holder, other} {
+	for _, d := range []*verb.Service{holder, other} {
 		d.Now, d.Proc.ClockJumped = later, func() bool { return jumped }
 	}
 	must[[]string](p)(other.Recover(t.Context()))

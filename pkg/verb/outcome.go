@@ -60,7 +60,7 @@ type Outcome struct {
 }
 
 // MarkOf remembers the board before a run.
-func (d *Desk) MarkOf(s *blackboard.State, agent, task string) Mark {
+func (d *Service) MarkOf(s *blackboard.State, agent, task string) Mark {
 	m := Mark{Agent: agent, Writes: writesOf(s, agent)}
 	if t := s.Task(task); t != nil {
 		m.ClaimSeq, m.History = t.ClaimSeq, len(t.History)
@@ -92,7 +92,7 @@ func writesOf(s *blackboard.State, agent string) int {
 }
 
 // Apply carries out what a run's verbs and exit command say (roles-and-knowledge 4.4, 4.5).
-func (d *Desk) Apply(ctx context.Context, r Run) (Outcome, error) {
+func (d *Service) Apply(ctx context.Context, r Run) (Outcome, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -134,7 +134,7 @@ func since(t *blackboard.Task, m Mark) (mine string, handoff, others bool) {
 	return mine, handoff, others
 }
 
-func (d *Desk) applyCoder(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func (d *Service) applyCoder(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
 	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
 		return d.dropped(out, "the task is gone"), nil
@@ -174,7 +174,7 @@ func (out Outcome) OrReask(err error) (Outcome, error) {
 }
 
 // reconcile records what the exit command adds to, or how it contradicts, a verb.
-func (d *Desk) reconcile(ctx context.Context, r Run, did, want string, out *Outcome) error {
+func (d *Service) reconcile(ctx context.Context, r Run, did, want string, out *Outcome) error {
 	out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
 	exit, problem := r.Answer.Exit, r.Answer.Problem
 	switch {
@@ -191,13 +191,13 @@ func (d *Desk) reconcile(ctx context.Context, r Run, did, want string, out *Outc
 	return nil
 }
 
-func (d *Desk) dropped(out Outcome, why string) Outcome {
+func (d *Service) dropped(out Outcome, why string) Outcome {
 	out.Effect, out.Note = Dropped, why
 	return out
 }
 
 // coderExit applies a coder's exit command to the task that it still holds.
-func (d *Desk) coderExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+func (d *Service) coderExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	switch exit.Action {
 	case exitcmd.Completed:
 		done, err := d.Submit(ctx, SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
@@ -253,7 +253,7 @@ func verdictOf(r *exitcmd.ReviewExit, task string) VerdictInput {
 }
 
 // handOff records the handoff of an exit command; a new run goes on with it (T37).
-func (d *Desk) handOff(ctx context.Context, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
+func (d *Service) handOff(ctx context.Context, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
 	_, err := d.Handoff(ctx, task, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
 		Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
 	if err != nil {
@@ -264,7 +264,7 @@ func (d *Desk) handOff(ctx context.Context, task string, h *exitcmd.HandoffExit,
 }
 
 // limitIterations blocks a task whose iterations are used up (T26).
-func (d *Desk) limitIterations(ctx context.Context, task, last string, out Outcome) (Outcome, error) {
+func (d *Service) limitIterations(ctx context.Context, task, last string, out Outcome) (Outcome, error) {
 	out.Effect, out.Note = Applied, "iterations used up"
 	err := d.Update(ctx, "limit", func(s *blackboard.State, a blackboard.Actor) error {
 		return s.LimitIterations(task, a, blackboard.Input{Reason: last}, d.Now())
@@ -273,7 +273,7 @@ func (d *Desk) limitIterations(ctx context.Context, task, last string, out Outco
 	return out, err
 }
 
-func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func (d *Service) applyReviewer(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
 	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
 		return d.dropped(out, "the task is gone"), nil
@@ -301,7 +301,7 @@ func (d *Desk) applyReviewer(ctx context.Context, s *blackboard.State, r Run, ou
 	return out, err
 }
 
-func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+func (d *Service) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	if exit.Action == exitcmd.Retry && exit.Handoff != nil {
 		return d.handOff(ctx, t.ID, exit.Handoff, out)
 	}
@@ -324,7 +324,7 @@ func (d *Desk) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitc
 	return out, nil
 }
 
-func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
 	exit, changed := r.Answer.Exit, writesOf(s, r.Before.Agent) != r.Before.Writes
 	switch {
 	case exit == nil && changed:
@@ -370,7 +370,7 @@ func (d *Desk) applyPlanner(ctx context.Context, s *blackboard.State, r Run, out
 }
 
 // askPlanner records a stuck planner's questions; the checkpoint follows.
-func (d *Desk) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) error {
+func (d *Service) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) error {
 	err := d.Update(ctx, "planner", func(s *blackboard.State, a blackboard.Actor) error {
 		for _, q := range exit.BlockedQuestions {
 			s.Ask(&blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: "open", Asked: blackboard.TimeOf(d.Now())})
@@ -385,7 +385,7 @@ func (d *Desk) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) error 
 
 // PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
 // (roles-and-knowledge 4.4).
-func (d *Desk) PlannerStuck(ctx context.Context, why string) error {
+func (d *Service) PlannerStuck(ctx context.Context, why string) error {
 	return d.checkpointAnyway(ctx, "planner stuck: "+prose.FirstLine(why))
 }
 
@@ -404,7 +404,7 @@ func isLost(err error) bool {
 }
 
 // remember stores the exit command of a run whose verbs had done the work.
-func (d *Desk) remember(ctx context.Context, task string, exit *exitcmd.Exit) error {
+func (d *Service) remember(ctx context.Context, task string, exit *exitcmd.Exit) error {
 	return d.Update(ctx, "outcome", func(s *blackboard.State, _ blackboard.Actor) error {
 		if t := s.Task(task); t != nil {
 			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
@@ -413,7 +413,7 @@ func (d *Desk) remember(ctx context.Context, task string, exit *exitcmd.Exit) er
 	})
 }
 
-func (d *Desk) anomaly(ctx context.Context, task, kind, what string) error {
+func (d *Service) anomaly(ctx context.Context, task, kind, what string) error {
 	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
 		s.AddAnomaly(task, blackboard.System, kind, blackboard.Settings{"what": what}, d.Now())
 		return nil
@@ -421,7 +421,7 @@ func (d *Desk) anomaly(ctx context.Context, task, kind, what string) error {
 }
 
 // Warn writes a warning; that it could not be written stops nothing.
-func (d *Desk) Warn(ctx context.Context, task, action, detail string) {
+func (d *Service) Warn(ctx context.Context, task, action, detail string) {
 	err := d.Update(ctx, "warning", func(s *blackboard.State, a blackboard.Actor) error {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}})
 		return nil

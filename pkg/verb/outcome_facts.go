@@ -16,7 +16,7 @@ import (
 
 // handedOff goes on with a new run after `liza handoff`. An exit command that says
 // something else than "go on" contradicts it.
-func (d *Desk) handedOff(ctx context.Context, r Run, out Outcome) (Outcome, error) {
+func (d *Service) handedOff(ctx context.Context, r Run, out Outcome) (Outcome, error) {
 	exit := r.Answer.Exit
 	out.Effect, out.Note = Continue, "handed off"
 	if exit == nil || exit.Action == exitcmd.Retry {
@@ -31,7 +31,7 @@ var verdictEvents = map[string][]string{exitcmd.ReviewOK: {"approved"}, exitcmd.
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
-func (d *Desk) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, did string, out *Outcome) error {
+func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, did string, out *Outcome) error {
 	exit := r.Answer.Exit
 	if exit == nil {
 		return d.reconcile(ctx, r, did, "", out)
@@ -74,7 +74,7 @@ func VoidApproval(s *blackboard.State, a blackboard.Actor, id, why string, now t
 
 // noteRetries records a loop when a coder gives up twice in a row with the same summary
 // (specs/roles-and-knowledge.md#4.4). The attempt of this run is the newest one.
-func (d *Desk) noteRetries(ctx context.Context, task, summary string) error {
+func (d *Service) noteRetries(ctx context.Context, task, summary string) error {
 	return d.Update(ctx, "retry loop", func(s *blackboard.State, a blackboard.Actor) error {
 		n := 0
 		attempts := s.Task(task).Attempts
@@ -104,7 +104,7 @@ func sentences(text string) int {
 
 // KeepInside drops evidence that leads out of the workspace, and says what is not there
 // (specs/roles-and-knowledge.md#4.3). Nothing outside is looked at.
-func (d *Desk) KeepInside(ctx context.Context, task string, exit *exitcmd.Exit) {
+func (d *Service) KeepInside(ctx context.Context, task string, exit *exitcmd.Exit) {
 	root, kept := d.workspace(task), d.Inside(task, exit.EvidenceFiles)
 	var odd []string
 	for _, f := range kept {
@@ -129,7 +129,7 @@ func (d *Desk) KeepInside(ctx context.Context, task string, exit *exitcmd.Exit) 
 
 // workspace is the folder that evidence is relative to: the task's worktree, or without a
 // task the project.
-func (d *Desk) workspace(task string) string {
+func (d *Service) workspace(task string) string {
 	if task == "" {
 		return d.Project.Root
 	}
@@ -137,7 +137,7 @@ func (d *Desk) workspace(task string) string {
 }
 
 // Inside are those of the files that are in the workspace of a task, with clean paths.
-func (d *Desk) Inside(task string, files []string) []string {
+func (d *Service) Inside(task string, files []string) []string {
 	root, kept := d.workspace(task), []string{}
 	for _, f := range files {
 		if filepath.IsLocal(f) && !leadsOut(root, f) {
@@ -165,7 +165,7 @@ func leadsOut(root, path string) bool {
 }
 
 // committed reports whether the task's branch has the file.
-func (d *Desk) committed(ctx context.Context, task, file string) bool {
+func (d *Service) committed(ctx context.Context, task, file string) bool {
 	if task == "" {
 		return false
 	}

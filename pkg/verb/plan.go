@@ -10,7 +10,7 @@ import (
 
 // ApplyPlan puts a whole plan on the board, all or nothing (specs/roles-and-knowledge.md#3.5). The
 // same plan again is exit 7; an invalid one exit 2 with every problem.
-func (d *Desk) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied, error) {
+func (d *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied, error) {
 	hash, err := p.Hash()
 	if err != nil {
 		return plan.Applied{}, err
@@ -45,7 +45,7 @@ func (d *Desk) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied, er
 }
 
 // saveForPlan saves the work of what the plan drops, once the plan has passed on a copy.
-func (d *Desk) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string) (map[string]plan.Saved, error) {
+func (d *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string) (map[string]plan.Saved, error) {
 	id, err := d.identify()
 	if err != nil {
 		return nil, err
@@ -69,14 +69,14 @@ func (d *Desk) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string) (m
 }
 
 // planRules is what a plan, or a single new task, of the caller has to keep to.
-func (d *Desk) planRules(s *blackboard.State, a blackboard.Actor) *plan.Rules {
+func (d *Service) planRules(s *blackboard.State, a blackboard.Actor) *plan.Rules {
 	human := d.partyOf(s, a)&blackboard.ByHuman != 0
 	return &plan.Rules{Config: d.Config(), Input: d.Input(), Human: human, Caller: d.callerOf(s, human), Scripted: d.Scripted,
 		Skills: d.Skills, MayRun: d.MayRun, RoleProblem: d.newRoleProblem, Clean: d.cleanTask}
 }
 
 // partyOf is what the caller is, 0 when that cannot be told.
-func (d *Desk) partyOf(s *blackboard.State, a blackboard.Actor) blackboard.Party {
+func (d *Service) partyOf(s *blackboard.State, a blackboard.Actor) blackboard.Party {
 	party, err := s.Identify(a, d.Now())
 	if err != nil {
 		return 0

@@ -22,7 +22,7 @@ func planOf(items ...string) string {
 }
 
 // wantRefused applies a plan that is invalid, and wants each text in its error.
-func wantRefused(t *testing.T, d *verb.Desk, plan string, want ...string) {
+func wantRefused(t *testing.T, d *verb.Service, plan string, want ...string) {
 	t.Helper()
 	_, err := apply(t, d, plan)
 	var refused *blackboard.Refusal
@@ -42,7 +42,7 @@ func wantRefused(t *testing.T, d *verb.Desk, plan string, want ...string) {
 func TestNothingIsMergedThatNobodyReviewed(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	d := p.Desk("planner-1")
+	d := p.Service("planner-1")
 	wantRefused(t, d, planOf(item("a", `, "review": false`), tell), "tasks[0].review: what changes files is always reviewed")
 	wantRefused(t, d, planOf(`{"id": "a", "kind": "exec", "detail": "touch a", "writes": true, "review": false, "expect": "a is there in git ls-files", "scope": "IN: a"}`, tell), "tasks[0].review")
 	for _, mode := range []string{"", "strict", "normal", "yolo", "disabled"} {
@@ -55,7 +55,7 @@ func TestNothingIsMergedThatNobodyReviewed(t *testing.T) {
 				before := p.Git(p.Dir, "rev-parse", "integration")
 				x := map[string]string{"code": item("x", `, "type": "docs"`), "exec": `{"id": "x", "kind": "exec", "detail": "touch a", "writes": true, "expect": "the file a.txt is there", "scope": "IN: a.txt"}`,
 					"skill": `{"id": "x", "kind": "skill", "skill": "writer", "expect": "the file a.txt is there"}`}[kind]
-				if _, err := apply(t, p.Desk("planner-1"), planOf(x, tell)); err != nil {
+				if _, err := apply(t, p.Service("planner-1"), planOf(x, tell)); err != nil {
 					t.Fatal(err)
 				}
 				ctx := context.Background()
@@ -73,7 +73,7 @@ func TestNothingIsMergedThatNobodyReviewed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := p.Desk("").Merger(blackboard.System).All(ctx); err != nil {
+				if _, err := p.Service("").Merger(blackboard.System).All(ctx); err != nil {
 					t.Fatal(err)
 				}
 				if st := p.State().Task("x").Status; st != blackboard.ReadyForReview || p.Git(p.Dir, "rev-parse", "integration") != before {
@@ -89,11 +89,11 @@ func TestTheClosingMessageComesLast(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	ctx := context.Background()
-	if _, err := apply(t, p.Desk("planner-1"), planOf(item("a", `, "depends_on": []`), `{"id": "b", "kind": "exec", "detail": "echo b", "depends_on": []}`, tell)); err != nil {
+	if _, err := apply(t, p.Service("planner-1"), planOf(item("a", `, "depends_on": []`), `{"id": "b", "kind": "exec", "detail": "echo b", "depends_on": []}`, tell)); err != nil {
 		t.Fatal(err)
 	}
 	coder := p.Supervised("coder-1")
-	if _, err := p.Desk("").Abandon(ctx, verb.WayOut{Task: "a", Reason: "nobody wants it"}); err != nil {
+	if _, err := p.Service("").Abandon(ctx, verb.WayOut{Task: "a", Reason: "nobody wants it"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := coder.Claim(ctx, "tell"); err == nil || !strings.Contains(err.Error(), "b (UNCLAIMED)") {
@@ -114,7 +114,7 @@ func TestTheClosingMessageComesLast(t *testing.T) {
 func TestTheGatesOfATask(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	d := p.Desk("planner-1")
+	d := p.Service("planner-1")
 	wantRefused(t, d, planOf(`{"id": "a", "detail": "Print a word", "depends_on": ["zz"], "type": "test"}`, tell), "tasks[0].spec_ref: is missing", "tasks[0].done_when: is missing",
 		"tasks[0].scope: is missing", "tasks[0].depends_on: no task 'zz'", "tasks[0].legacy_tests: tests belong")
 	for _, c := range []struct{ rest, want string }{
@@ -126,8 +126,8 @@ func TestTheGatesOfATask(t *testing.T) {
 	} {
 		p := verbtest.New(t)
 		if c.want != "" {
-			wantRefused(t, p.Desk("planner-1"), planOf(item("a", c.rest), tell), c.want)
-		} else if _, err := apply(t, p.Desk("planner-1"), planOf(item("a", c.rest), tell)); err != nil {
+			wantRefused(t, p.Service("planner-1"), planOf(item("a", c.rest), tell), c.want)
+		} else if _, err := apply(t, p.Service("planner-1"), planOf(item("a", c.rest), tell)); err != nil {
 			t.Errorf("%s: %v", c.rest, err)
 		}
 	}
@@ -152,23 +152,23 @@ func TestTheGatesOfATask(t *testing.T) {
 func TestDecisionsAreVerbs(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	board := func(t *testing.T) (*verbtest.Place, *verb.Desk) {
+	board := func(t *testing.T) (*verbtest.Place, *verb.Service) {
 		t.Helper()
 		p := verbtest.New(t)
 		for _, id := range []string{"asked", "old", "new", "gone"} {
 			p.AddTask(id)
 		}
-		coder := p.Desk("coder-1")
+		coder := p.Service("coder-1")
 		if _, err := coder.Claim(ctx, "asked"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := coder.Block(ctx, verb.BlockInput{Task: "asked", Reason: "unclear", Questions: []string{"Which?"}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Desk("").AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "half", Description: "Write half", SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file", Type: "docs"}, Draft: true}); err != nil {
+		if _, err := p.Service("").AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "half", Description: "Write half", SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file", Type: "docs"}, Draft: true}); err != nil {
 			t.Fatal(err)
 		}
-		return p, p.Desk("planner-1")
+		return p, p.Service("planner-1")
 	}
 	told := func(p *verbtest.Place) string {
 		s, lines := p.State(), ""
@@ -233,7 +233,7 @@ func TestTheOrderOfAPlan(t *testing.T) {
 		{`"order": "sequential", `, `, "depends_on": []`, "sequential", "a: | b: | c: b | tell: "},
 	} {
 		p := verbtest.New(t)
-		_, err := apply(t, p.Desk("planner-1"), strings.Replace(planOf(item("a", ""), item("b", c.second), item("c", ""), tell), "{", "{"+c.order, 1))
+		_, err := apply(t, p.Service("planner-1"), strings.Replace(planOf(item("a", ""), item("b", c.second), item("c", ""), tell), "{", "{"+c.order, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,18 +255,18 @@ func TestAUsersPlan(t *testing.T) {
 	p.Config.Policy.Callers = map[string]string{"root": "admin"}
 	p.Config.Policy.UserKinds = []string{"code", "msg"}
 	exec := planOf(`{"id": "x", "kind": "exec", "detail": "echo x"}`, tell)
-	wantRefused(t, p.Desk(""), exec, "tasks[0].kind: ada, whose role is user, may have code, msg only, not exec")
-	wantRefused(t, p.Desk(""), planOf(item("a", `, "limits": {"max_iterations": 99}`), tell), "tasks[0].limits: max_iterations: 99 is above the project's 10")
-	if _, err := p.Desk("").Note(context.Background(), verb.NoteInput{Text: "Please"}); err != nil {
+	wantRefused(t, p.Service(""), exec, "tasks[0].kind: ada, whose role is user, may have code, msg only, not exec")
+	wantRefused(t, p.Service(""), planOf(item("a", `, "limits": {"max_iterations": 99}`), tell), "tasks[0].limits: max_iterations: 99 is above the project's 10")
+	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "Please"}); err != nil {
 		t.Fatal(err)
 	}
-	d := p.Desk("planner-1")
+	d := p.Service("planner-1")
 	d.Caller.Person = "root"
 	if n := p.State().HumanNotes[0]; n.CallerRole != "user" {
 		t.Errorf("the note says %s", n.CallerRole)
 	}
 	p.Config.Policy.Callers["ada"] = "admin"
-	if _, err := apply(t, p.Desk(""), exec); err != nil {
+	if _, err := apply(t, p.Service(""), exec); err != nil {
 		t.Fatal(err)
 	}
 	s := p.State()
@@ -287,7 +287,7 @@ func TestAUsersPlan(t *testing.T) {
 func TestTheFormOfItems(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	d := p.Desk("planner-1")
+	d := p.Service("planner-1")
 	for _, c := range []struct {
 		item string
 		want []string
@@ -313,7 +313,7 @@ func TestTheFormOfItems(t *testing.T) {
 	} {
 		wantRefused(t, d, planOf(c.item, tell), c.want...)
 	}
-	if out, err := apply(t, p.Desk(""), planOf(strings.Replace(item("a", ""), `"done_when": "prints hello"`, `"done_when": "it is done when it prints hello"`, 1))); err != nil || !slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "final-msg was added") }) ||
+	if out, err := apply(t, p.Service(""), planOf(strings.Replace(item("a", ""), `"done_when": "prints hello"`, `"done_when": "it is done when it prints hello"`, 1))); err != nil || !slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "final-msg was added") }) ||
 		!slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, `tasks[0].done_when: "done"`) }) {
 		t.Errorf("%+v, %v", out, err)
 	}

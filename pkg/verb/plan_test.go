@@ -14,7 +14,7 @@ import (
 	"liza/pkg/verb/verbtest"
 )
 
-func apply(t *testing.T, d *verb.Desk, text string) (plan.Applied, error) {
+func apply(t *testing.T, d *verb.Service, text string) (plan.Applied, error) {
 	t.Helper()
 	p, err := exitcmd.ParsePlan([]byte(text))
 	if err != nil {
@@ -30,7 +30,7 @@ func item(id, rest string) string { return strings.Replace(task, "%s", id, 1) + 
 func TestAPlanIsAppliedWhole(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	d := p.Desk("planner-1")
+	d := p.Service("planner-1")
 	plan := `{"goal": "Words", "tasks": [` + item("b", `, "depends_on": ["a"]`) + "," + item("a", `, "depends_on": []`) +
 		`, {"id": "tell", "kind": "msg", "detail": "It is done", "notify": true}]}`
 	out, err := apply(t, d, plan)
@@ -50,7 +50,7 @@ func TestAPlanIsAppliedWhole(t *testing.T) {
 func TestAPersonsPlanInYAMLGetsAClosingMessage(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	out, err := apply(t, p.Desk(""), "goal: Words\ntasks:\n  - detail: Print a word\n    expect: prints hello\n    scope: one file\n    spec_ref: specs/vision.md\n  - detail: Print another\n    expect: prints bye\n    scope: another file\n    spec_ref: specs/vision.md\n")
+	out, err := apply(t, p.Service(""), "goal: Words\ntasks:\n  - detail: Print a word\n    expect: prints hello\n    scope: one file\n    spec_ref: specs/vision.md\n  - detail: Print another\n    expect: prints bye\n    scope: another file\n    spec_ref: specs/vision.md\n")
 	if err != nil || strings.Join(out.Tasks, " ") != "task-1 task-2 final-msg" {
 		t.Fatalf("applied %+v, %v", out, err)
 	}
@@ -63,7 +63,7 @@ func TestTasksWithoutIdsGetTheLowestNumbersAboveAllUsedOnes(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	without := func(text string) string { return strings.Replace(text, `"id": "a", `, "", 1) }
-	out, err := apply(t, p.Desk(""), planOf(item("first", ""), without(item("a", "")), item("task-3", ""), without(item("a", "")), tell))
+	out, err := apply(t, p.Service(""), planOf(item("first", ""), without(item("a", "")), item("task-3", ""), without(item("a", "")), tell))
 	if err != nil || strings.Join(out.Tasks[:4], " ") != "first task-4 task-3 task-5" {
 		t.Errorf("applied %+v, %v", out, err)
 	}
@@ -72,7 +72,7 @@ func TestTasksWithoutIdsGetTheLowestNumbersAboveAllUsedOnes(t *testing.T) {
 func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	d := p.Desk("planner-1")
+	d := p.Service("planner-1")
 	for _, c := range []struct {
 		name, plan string
 		want       []string
@@ -125,7 +125,7 @@ func TestAPlanDecidesAboutExistingTasks(t *testing.T) {
 	ctx := context.Background()
 	p.AddTask("task-1")
 	p.AddTask("task-2", "task-1")
-	coder := p.Desk("coder-1")
+	coder := p.Service("coder-1")
 	if _, err := coder.Claim(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestAPlanDecidesAboutExistingTasks(t *testing.T) {
 	if _, err := coder.Block(ctx, verb.BlockInput{Task: "task-1", Reason: "too large", Questions: []string{"Which half first?"}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := apply(t, p.Desk("planner-1"), `{"goal": "Halves", "reason": "one task was two", "tasks": [`+item("half-1", `, "supersedes": ["task-1"], "depends_on": []`)+","+
+	_, err := apply(t, p.Service("planner-1"), `{"goal": "Halves", "reason": "one task was two", "tasks": [`+item("half-1", `, "supersedes": ["task-1"], "depends_on": []`)+","+
 		item("half-2", `, "supersedes": ["task-1"], "depends_on": []`)+`, {"id": "tell", "kind": "msg", "detail": "d", "notify": true}]}`)
 	if err != nil {
 		t.Fatal(err)

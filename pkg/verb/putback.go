@@ -17,7 +17,7 @@ import (
 //
 // Nobody may be at work there: once a coder has claimed rejected work, the worktree is left
 // alone.
-func (d *Desk) PutBack(ctx context.Context, id, reviewer string) (string, error) {
+func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return "", err
@@ -77,7 +77,7 @@ func atRest(t *blackboard.Task) bool {
 }
 
 // judges reports whether the caller has the review claim of a task.
-func (d *Desk) judges(s *blackboard.State, id string) bool {
+func (d *Service) judges(s *blackboard.State, id string) bool {
 	t := s.Task(id)
 	if t == nil || t.Status != blackboard.ReadyForReview || t.ReviewingBy == "" || t.ReviewingBy != d.caller() {
 		return false
@@ -91,7 +91,7 @@ func (d *Desk) judges(s *blackboard.State, id string) bool {
 }
 
 // caller is the agent as which the caller acts, "" for a person.
-func (d *Desk) caller() string { return cmp.Or(d.Caller.AgentID, d.Caller.As) }
+func (d *Service) caller() string { return cmp.Or(d.Caller.AgentID, d.Caller.As) }
 
 // changedByReviewer is what a reviewer is told who approves work that it has changed.
 func changedByReviewer(t *blackboard.Task, what string) string {

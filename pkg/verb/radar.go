@@ -30,7 +30,7 @@ func (c Clash) String() string {
 // side, and tells of those that do not merge, in the order of their merge. It ends with ctx:
 // what could not be looked at until then is left out, and it changes nothing. For the id "" it
 // looks at all tasks.
-func (d *Desk) Radar(ctx context.Context, s *blackboard.State, id string) []Clash {
+func (d *Service) Radar(ctx context.Context, s *blackboard.State, id string) []Clash {
 	if d.Repo == nil || s == nil {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 // Recover takes back what dead supervisors left (specs/protocol.md#13.3, step 1): their children
 // are stopped, their leases moved into the past, stale entries forgotten, interrupted
 // merges ended and left-over folders removed. It returns what it did, for the log.
-func (d *Desk) Recover(ctx context.Context) ([]string, error) {
+func (d *Service) Recover(ctx context.Context) ([]string, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (d *Desk) Recover(ctx context.Context) ([]string, error) {
 
 // dead lists the agents whose process is gone and whose leases still are, and what the
 // dead have left, also those whose leases are past.
-func (d *Desk) dead(s *blackboard.State) (lapsed []string, left []orphan) {
+func (d *Service) dead(s *blackboard.State) (lapsed []string, left []orphan) {
 	facts, now := d.Facts(), d.Now()
 	for _, id := range slices.Sorted(maps.Keys(s.Agents)) {
 		e := s.Agents[id]
@@ -78,6 +78,6 @@ func (d *Desk) dead(s *blackboard.State) (lapsed []string, left []orphan) {
 }
 
 // elsewhere reports whether an entry is of a former boot of this machine.
-func (d *Desk) elsewhere(e *blackboard.Agent) bool {
+func (d *Service) elsewhere(e *blackboard.Agent) bool {
 	return e.Host == d.Proc.Host && e.BootID != "" && d.Proc.BootID != "" && e.BootID != d.Proc.BootID
 }

@@ -79,7 +79,7 @@ func (in *VerdictInput) said() string {
 }
 
 // incomplete is the refusal of a rejection that lacks something, nil when it is good enough.
-func (d *Desk) incomplete(ctx context.Context, t *blackboard.Task, in VerdictInput) error {
+func (d *Service) incomplete(ctx context.Context, t *blackboard.Task, in VerdictInput) error {
 	if t == nil || in.Verdict != Reject || in.Checks {
 		return nil
 	}
@@ -116,7 +116,7 @@ func words(text string) []string {
 
 // filesOf are the paths, the folders and the base names of what was submitted. Without them a
 // name that needs them is not known; nothing else depends on it.
-func (d *Desk) filesOf(ctx context.Context, t *blackboard.Task) map[string]bool {
+func (d *Service) filesOf(ctx context.Context, t *blackboard.Task) map[string]bool {
 	names := map[string]bool{}
 	if t == nil || !t.ChangesFiles() || t.ReviewCommit == "" {
 		return names

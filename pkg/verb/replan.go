@@ -8,7 +8,7 @@ import (
 )
 
 // StopReplan ends a chain of plans: people have to look (specs/roles-and-knowledge.md#5.9).
-func (d *Desk) StopReplan(ctx context.Context, due blackboard.Trigger, why string) error {
+func (d *Service) StopReplan(ctx context.Context, due blackboard.Trigger, why string) error {
 	err := d.Update(ctx, "replan stopped", func(s *blackboard.State, _ blackboard.Actor) error {
 		var p *blackboard.Plan
 		for _, id := range due.IDs {
@@ -26,7 +26,7 @@ func (d *Desk) StopReplan(ctx context.Context, due blackboard.Trigger, why strin
 }
 
 // checkpointAnyway is a checkpoint for people; a sprint that has one, or is over, keeps it.
-func (d *Desk) checkpointAnyway(ctx context.Context, message string) error {
+func (d *Service) checkpointAnyway(ctx context.Context, message string) error {
 	var refusal *blackboard.Refusal
 	if _, err := d.SystemCheckpoint(ctx, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != blackboard.ExitRefused) {
 		return err

@@ -13,17 +13,17 @@ import (
 )
 
 // Roles are the roles of the project as their files are now (roles-and-knowledge 1.4).
-func (d *Desk) Roles() *role.Library { return role.Load(d.Project.Roles()) }
+func (d *Service) Roles() *role.Library { return role.Load(d.Project.Roles()) }
 
 // RoleSettings is what the configuration says about roles.
-func (d *Desk) RoleSettings() role.Settings {
+func (d *Service) RoleSettings() role.Settings {
 	cfg := d.Config()
 	return role.Settings{Default: cfg.Roles.Default, TypeMapping: cfg.Roles.TypeMapping, ByKind: cfg.Roles.ByKind, Models: cfg.Models, Program: cfg.Agents.Default}
 }
 
 // RoleOf is the role of a run (1.7). A role that cannot be used is a refusal: nothing is
 // started then, and nothing takes its place.
-func (d *Desk) RoleOf(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
+func (d *Service) RoleOf(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
 	used, err := d.Roles().Resolve(kind, t, d.RoleSettings())
 	return used, RoleRefusal(t, err)
 }
@@ -45,14 +45,14 @@ func RoleRefusal(t *blackboard.Task, err error) error {
 
 // TellUnusable notifies people of a role for which work is refused, once until its file
 // changes (1.7). Another error is not its business.
-func (d *Desk) TellUnusable(ctx context.Context, err error) {
+func (d *Service) TellUnusable(ctx context.Context, err error) {
 	if u, ok := errors.AsType[*role.UnusableError](err); ok {
 		d.Notify(ctx, "role_unusable", "", u.Name+" "+d.version(u), u.Error()+"; next: liza roles validate")
 	}
 }
 
 // version tells one form of a role's file from another; without a file, one defect from another.
-func (d *Desk) version(u *role.UnusableError) string {
+func (d *Service) version(u *role.UnusableError) string {
 	data, err := safefile.Read(filepath.Join(d.Project.Roles(), filepath.Base(u.File)))
 	if u.File == "" || err != nil {
 		data = []byte(u.Why)
@@ -63,7 +63,7 @@ func (d *Desk) version(u *role.UnusableError) string {
 
 // roleCheck says for each task why its role cannot be used, "" when it can, and found is told
 // of the defect. It may run inside of an Update: the files were read before.
-func (d *Desk) roleCheck(found func(error)) func(*blackboard.Task) string {
+func (d *Service) roleCheck(found func(error)) func(*blackboard.Task) string {
 	roles, settings := d.Roles(), d.RoleSettings()
 	verbatim := d.Config().Messenger.Mode == "verbatim"
 	return func(t *blackboard.Task) string {
@@ -84,7 +84,7 @@ func (d *Desk) roleCheck(found func(error)) func(*blackboard.Task) string {
 
 // UnusableRoles are the roles that work waits for and that cannot be used, each once: those
 // of tasks that are not over, of the planner and of the reviewer.
-func (d *Desk) UnusableRoles(s *blackboard.State) []*role.UnusableError {
+func (d *Service) UnusableRoles(s *blackboard.State) []*role.UnusableError {
 	roles, settings := d.Roles(), d.RoleSettings()
 	var list []*role.UnusableError
 	seen := map[string]bool{}
@@ -113,7 +113,7 @@ func (d *Desk) UnusableRoles(s *blackboard.State) []*role.UnusableError {
 
 // newRoleProblem says why a new task cannot have the role, or the model of the role, that
 // it names.
-func (d *Desk) newRoleProblem(t *blackboard.Task) string {
+func (d *Service) newRoleProblem(t *blackboard.Task) string {
 	if t.Role == "" && t.ModelRole == "" {
 		return ""
 	}

@@ -7,14 +7,14 @@ import (
 )
 
 // NewToken makes the secret of one run and the form in which the state keeps it.
-func (d *Desk) NewToken() (token, hash string, err error) {
+func (d *Service) NewToken() (token, hash string, err error) {
 	token, err = d.RandomHex(16)
 	return token, HashToken(token), err
 }
 
 // Halt blocks a task that has reached a limit of cost, time, tokens or runs (T27). Work
 // that is not committed is saved besides.
-func (d *Desk) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, error) {
+func (d *Service) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, error) {
 	attic, problem := d.Save(ctx, id, "halt")
 	done, err := d.Event(ctx, "halt", id, func(s *blackboard.State, a blackboard.Actor) error {
 		halt := *h
@@ -29,7 +29,7 @@ func (d *Desk) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, e
 
 // RunFailed records a run that ended badly (T39): timeout, stalled, crashed or killed.
 // limited tells that it was the last iteration, so that the task is BLOCKED (T26).
-func (d *Desk) RunFailed(ctx context.Context, id, outcome, reason string, tail ...string) (limited bool, err error) {
+func (d *Service) RunFailed(ctx context.Context, id, outcome, reason string, tail ...string) (limited bool, err error) {
 	err = d.Update(ctx, "run failed", func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.RunFailed(id, a, blackboard.Input{Outcome: outcome, Reason: reason, Tail: tail}, d.Now()); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (d *Desk) RunFailed(ctx context.Context, id, outcome, reason string, tail .
 
 // Deliver hands in the result of an exec or msg task (specs/protocol.md#4.5). Without changes to
 // review it is merged in the same write.
-func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, summary string) (Done, error) {
+func (d *Service) Deliver(ctx context.Context, id string, out blackboard.Output, summary string) (Done, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return Done{Task: id}, err
@@ -73,21 +73,21 @@ func (d *Desk) Deliver(ctx context.Context, id string, out blackboard.Output, su
 }
 
 // ItemDone stores what an item of a rejection gave (specs/roles-and-knowledge.md#5.7).
-func (d *Desk) ItemDone(ctx context.Context, id string, item, code int, output string) error {
+func (d *Service) ItemDone(ctx context.Context, id string, item, code int, output string) error {
 	return d.Update(ctx, "item", func(s *blackboard.State, a blackboard.Actor) error {
 		return s.ItemDone(id, a, item, code, output, d.Now())
 	})
 }
 
 // PolicyDenied records a command that was not started because of the deny list.
-func (d *Desk) PolicyDenied(ctx context.Context, id, why string) {
+func (d *Service) PolicyDenied(ctx context.Context, id, why string) {
 	if err := d.anomaly(ctx, id, "policy_denied", why); err != nil {
 		d.Progressf("cannot record that a command was denied: %v", err)
 	}
 }
 
 // Resubmit lets a task go on that a limit has stopped (T30).
-func (d *Desk) Resubmit(ctx context.Context, id string, limits blackboard.Settings) (Done, error) {
+func (d *Service) Resubmit(ctx context.Context, id string, limits blackboard.Settings) (Done, error) {
 	tip, err := d.Repo.BranchTip(ctx, "task/"+id)
 	if err != nil {
 		tip = "" // no branch is left: the next claim starts over

@@ -22,7 +22,7 @@ import (
 // scrub masks what was written before a secret was known to be one: notes and every other
 // text of the board, the archive, the states that were, histories, prompts, logs and reports
 // (specs/roles-and-knowledge.md#9.6). It may be repeated.
-func (d *Desk) scrub(ctx context.Context) error {
+func (d *Service) scrub(ctx context.Context) error {
 	op := store.Op{Name: "scrub", Agent: blackboard.System}
 	err := d.Store.Update(ctx, op, func(s *blackboard.State) error {
 		s.OwnHolding(d.Secrets.Mask) // the store masks what is changed
@@ -51,7 +51,7 @@ func (d *Desk) scrub(ctx context.Context) error {
 	return nil
 }
 
-func (d *Desk) scrubHistories(ctx context.Context) error {
+func (d *Service) scrubHistories(ctx context.Context) error {
 	folders, err := filepath.Glob(d.Project.HistoryDir("*"))
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (d *Desk) scrubHistories(ctx context.Context) error {
 var notScrubbed = []string{"secrets", "roles", "skills", "history", filepath.Join("archive", "roles"), "state.yaml", "log.yaml", "config.yaml", "config.json", "instructions.md", ".gitignore"}
 
 // scrubFiles masks the files below .liza that are not state.
-func (d *Desk) scrubFiles() error {
+func (d *Service) scrubFiles() error {
 	return filepath.WalkDir(d.Project.Liza, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func (d *Desk) scrubFiles() error {
 }
 
 // scrubFile masks one file. One to which others may be adding lines stays the same file.
-func (d *Desk) scrubFile(path string) error {
+func (d *Service) scrubFile(path string) error {
 	data, err := safefile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) { // nothing is in a folder of that name
 		return nil

@@ -18,7 +18,7 @@ type Sealed struct {
 // Seal gives every approval and merge on the board a seal, also those that no verb made: the
 // person answers for them. It helps where the key of a project is lost. A journal that is not
 // what Liza wrote is accepted as it stands as well.
-func (d *Desk) Seal(ctx context.Context, reason string) (Sealed, error) {
+func (d *Service) Seal(ctx context.Context, reason string) (Sealed, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Sealed{}, err
 	}
@@ -59,7 +59,7 @@ func (d *Desk) Seal(ctx context.Context, reason string) (Sealed, error) {
 }
 
 // brokenJournal says where the journal is not what Liza wrote first, "" when it is.
-func (d *Desk) brokenJournal() (string, error) {
+func (d *Service) brokenJournal() (string, error) {
 	f, ok := d.Store.(*store.File)
 	if !ok {
 		return "", nil

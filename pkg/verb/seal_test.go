@@ -27,12 +27,12 @@ func sealedPlace(t *testing.T) *verbtest.Place {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	p.Approved("task-4")
-	if _, err := p.Desk("").Merge(context.Background(), "task-4"); err != nil {
+	if _, err := p.Service("").Merge(context.Background(), "task-4"); err != nil {
 		t.Fatal(err)
 	}
 	p.Approved("task-3")
 	p.AddTask("task-2")
-	coder := p.Desk("coder-1")
+	coder := p.Service("coder-1")
 	if _, err := coder.Claim(context.Background(), "task-2"); err != nil {
 		t.Fatal(err)
 	}
@@ -130,13 +130,13 @@ func TestAForgedApprovalIsRefusedAndNamesTheVerb(t *testing.T) {
 // wantForged wants every write and every merge to be refused because of a forgery.
 func wantForged(t *testing.T, p *verbtest.Place, name string) {
 	t.Helper()
-	_, err := p.Desk("").Note(context.Background(), verb.NoteInput{Text: "a note"})
+	_, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"})
 	var invalid *store.InvalidError
 	if !errors.As(err, &invalid) || invalid.Violations[0].Rule != "V66" || !strings.Contains(err.Error(), name) {
 		t.Errorf("a write: %v; wanted V66 with %q", err, name)
 	}
 	head := p.Git(p.Dir, "rev-parse", "integration")
-	if results, err := p.Desk("").Merge(context.Background(), ""); err == nil && len(results) > 0 && results[0].Status == blackboard.Merged {
+	if results, err := p.Service("").Merge(context.Background(), ""); err == nil && len(results) > 0 && results[0].Status == blackboard.Merged {
 		t.Errorf("merged: %+v", results)
 	}
 	if now := p.Git(p.Dir, "rev-parse", "integration"); now != head {
@@ -183,7 +183,7 @@ func TestAForgedApprovalIsSeenWithoutAStampAndWithAHigherRevision(t *testing.T) 
 		t.Fatal(err)
 	}
 	p.Open()
-	if _, err := p.Desk("").Merge(context.Background(), "task-2"); err == nil {
+	if _, err := p.Service("").Merge(context.Background(), "task-2"); err == nil {
 		t.Error("a forged approval was merged after the stamp was deleted")
 	}
 }
@@ -198,7 +198,7 @@ func TestAnApprovalThatWasTakenBackCannotBePutBackByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Desk("").RejectMerge(context.Background(), verb.MergeDecision{Task: "task-1", Reason: "task-1.md:1 is wrong; say it in one word"}); err != nil {
+	if _, err := p.Service("").RejectMerge(context.Background(), verb.MergeDecision{Task: "task-1", Reason: "task-1.md:1 is wrong; say it in one word"}); err != nil {
 		t.Fatal(err)
 	}
 	now := fmt.Sprintf("revision: %d", p.State().Revision)
@@ -244,7 +244,7 @@ func TestATaskThatComesOntoTheBoardMergedIsHistory(t *testing.T) {
 	if text := told(); !strings.HasSuffix(text, want) {
 		t.Errorf("validate tells %q", text)
 	}
-	if _, err := p.Desk("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
 		t.Fatal(err)
 	}
 	if s := p.State().Task("imported").Seal; s == nil || s.Verdict != blackboard.SealHistory {
@@ -280,10 +280,10 @@ func TestAProjectFromBeforeIsSealedOnceAndItsJournalSaysSo(t *testing.T) {
 	t.Parallel()
 	p := sealedPlace(t)
 	fromBefore(t, p)
-	if _, err := p.Desk("").Merge(context.Background(), "task-3"); err == nil {
+	if _, err := p.Service("").Merge(context.Background(), "task-3"); err == nil {
 		t.Error("an approval without a seal was merged before the project was sealed")
 	}
-	if _, err := p.Desk("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
 		t.Fatal(err)
 	}
 	journal, err := os.ReadFile(filepath.Join(p.Project.Liza, "log.yaml"))
@@ -293,7 +293,7 @@ func TestAProjectFromBeforeIsSealedOnceAndItsJournalSaysSo(t *testing.T) {
 	if n := strings.Count(string(journal), "action: sealed"); n != 1 || !strings.Contains(string(journal), "what stood on the board was sealed as it stood: task-4, task-3") {
 		t.Errorf("%d entries say that the project is sealed:\n%s", n, journal)
 	}
-	if _, err := p.Desk("").Merge(context.Background(), "task-3"); err != nil {
+	if _, err := p.Service("").Merge(context.Background(), "task-3"); err != nil {
 		t.Errorf("an approval from before is not merged: %v", err)
 	}
 	fromBoard := p.State().Task("task-4").Seal
@@ -308,10 +308,10 @@ func TestAProjectFromBeforeDoesNotSealWhatWasJustForged(t *testing.T) {
 	fromBefore(t, p)
 	entry(t, p, "task-2", forgeries[0].pattern, forgeries[0].with)
 	p.Open()
-	if _, err := p.Desk("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err == nil || !strings.Contains(err.Error(), "liza verdict task-2") {
+	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err == nil || !strings.Contains(err.Error(), "liza verdict task-2") {
 		t.Errorf("the first write after a forgery: %v", err)
 	}
-	if _, err := p.Desk("").Merge(context.Background(), "task-2"); err == nil {
+	if _, err := p.Service("").Merge(context.Background(), "task-2"); err == nil {
 		t.Error("merged")
 	}
 }
@@ -323,18 +323,18 @@ func TestAProjectWhoseKeyIsMissingSaysSoAndAPersonMaySealIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Open()
-	if _, err := p.Desk("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
 		t.Errorf("a write that needs no key: %v", err)
 	}
-	_, err := p.Desk("").Merge(context.Background(), "task-3")
+	_, err := p.Service("").Merge(context.Background(), "task-3")
 	var refused *blackboard.Refusal
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "its key") || !strings.HasPrefix(refused.Next, "liza seal") {
 		t.Errorf("the merge: %v", err)
 	}
-	if _, err := p.Desk("").Seal(context.Background(), "the old computer is gone"); err != nil {
+	if _, err := p.Service("").Seal(context.Background(), "the old computer is gone"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Desk("").Merge(context.Background(), "task-3"); err != nil {
+	if _, err := p.Service("").Merge(context.Background(), "task-3"); err != nil {
 		t.Errorf("after it was sealed: %v", err)
 	}
 }
@@ -345,13 +345,13 @@ func TestRestoreTakesAForgeryBack(t *testing.T) {
 	revision := p.State().Revision
 	entry(t, p, "task-2", forgeries[0].pattern, forgeries[0].with)
 	p.Open()
-	if _, err := upkeep.Restore(context.Background(), p.Desk(""), revision); err != nil {
+	if _, err := upkeep.Restore(context.Background(), p.Service(""), revision); err != nil {
 		t.Fatal(err)
 	}
 	if is := p.State().Task("task-2").Status; is != blackboard.ReadyForReview {
 		t.Errorf("task-2 is %s", is)
 	}
-	if _, err := p.Desk("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

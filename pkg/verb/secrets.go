@@ -57,20 +57,20 @@ func (h *HeldSecrets) drop(name string) {
 }
 
 // Mask takes every secret that is known out of a text (specs/roles-and-knowledge.md#9.6).
-func (d *Desk) Mask(text string) string {
+func (d *Service) Mask(text string) string {
 	d.loadSecrets()
 	return d.Secrets.Mask(text)
 }
 
 // MaskLog is a stream in which no secret gets to w. Closing it leaves w open.
-func (d *Desk) MaskLog(w io.Writer) io.WriteCloser {
+func (d *Service) MaskLog(w io.Writer) io.WriteCloser {
 	d.loadSecrets()
 	return d.Secrets.Writer(w)
 }
 
 // SecretsOf are the values of secrets by their names; missing are those that nobody gave.
 // Only skills get them, and only what they declare.
-func (d *Desk) SecretsOf(names []string) (values map[string]string, missing []string, err error) {
+func (d *Service) SecretsOf(names []string) (values map[string]string, missing []string, err error) {
 	values = map[string]string{}
 	for _, name := range names {
 		value, known, err := d.secretValue(name)
@@ -86,7 +86,7 @@ func (d *Desk) SecretsOf(names []string) (values map[string]string, missing []st
 	return values, missing, nil
 }
 
-func (d *Desk) secretValue(name string) (value string, known bool, err error) {
+func (d *Service) secretValue(name string) (value string, known bool, err error) {
 	if value, known = d.Held.value(name); known || !exitcmd.SecretName.MatchString(name) {
 		return value, known, nil
 	}
@@ -103,7 +103,7 @@ func (d *Desk) secretValue(name string) (value string, known bool, err error) {
 // KeepSecrets takes the secrets out of a plan before anything else of it, or of the run that
 // made it, is written: from then on they are masked everywhere, and where the request has left
 // them they are masked too. The plan keeps the names. Values that were kept before need nothing.
-func (d *Desk) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []string, err error) {
+func (d *Service) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []string, err error) {
 	if problems := exitcmd.SecretProblems(p.Secrets); len(problems) > 0 {
 		return nil, exitcmd.InvalidPlan("the plan cannot be applied: %s", strings.Join(problems, "; "))
 	}
@@ -123,7 +123,7 @@ func (d *Desk) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []str
 
 // KeepFound is KeepSecrets for the output of a planner, of which nothing has been written yet:
 // its answer may be of no use, and yet hold secrets. It gives the output without them.
-func (d *Desk) KeepFound(ctx context.Context, output string) (string, error) {
+func (d *Service) KeepFound(ctx context.Context, output string) (string, error) {
 	if err := d.keepValues(ctx, exitcmd.Secrets(output)); err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (d *Desk) KeepFound(ctx context.Context, output string) (string, error) {
 func isMask(value string) bool { return strings.HasPrefix(value, "[REDACTED:") }
 
 // keepValues stores the values that are not known yet, and masks them wherever they are.
-func (d *Desk) keepValues(ctx context.Context, values map[string]string) error {
+func (d *Service) keepValues(ctx context.Context, values map[string]string) error {
 	fresh := map[string]string{}
 	for name, value := range values {
 		old, known, err := d.secretValue(name)
@@ -173,7 +173,7 @@ func (d *Desk) keepValues(ctx context.Context, values map[string]string) error {
 	return nil
 }
 
-func (d *Desk) lockSecrets(ctx context.Context) (func() error, error) {
+func (d *Service) lockSecrets(ctx context.Context) (func() error, error) {
 	if err := os.MkdirAll(d.Project.Secrets(), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot store secrets: %v", err)
 	}
@@ -185,7 +185,7 @@ const scrubMark = ".scrub"
 
 // storeSecrets puts values where the configuration wants them. The mark comes first: anyone who
 // finds it after a crash scrubs with what is stored.
-func (d *Desk) storeSecrets(values map[string]string) error {
+func (d *Service) storeSecrets(values map[string]string) error {
 	memory := d.Config().Secrets.Store == "memory"
 	if memory && (d.Held == nil || !d.Held.Memory) {
 		return exitcmd.InvalidPlan("the plan has secrets, and with secrets.store: memory only `liza run` can keep them")
@@ -209,7 +209,7 @@ func (d *Desk) storeSecrets(values map[string]string) error {
 }
 
 // recoverScrub ends a scrub that a crash interrupted.
-func (d *Desk) recoverScrub(ctx context.Context) error {
+func (d *Service) recoverScrub(ctx context.Context) error {
 	if _, err := os.Lstat(filepath.Join(d.Project.Secrets(), scrubMark)); err != nil || d.Secrets == nil {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (d *Desk) recoverScrub(ctx context.Context) error {
 }
 
 // keepsSecrets reports whether there may be secrets of a plan.
-func (d *Desk) keepsSecrets() bool {
+func (d *Service) keepsSecrets() bool {
 	if d.Held != nil && d.Held.Memory {
 		return true
 	}
@@ -243,7 +243,7 @@ func endSecrets(s *blackboard.State) []string {
 }
 
 // forgetSecrets removes the values of secrets whose goal is over.
-func (d *Desk) forgetSecrets(names []string) error {
+func (d *Service) forgetSecrets(names []string) error {
 	for _, name := range names {
 		d.Held.drop(name)
 		if !exitcmd.SecretName.MatchString(name) {

@@ -16,7 +16,7 @@ const planOfSecrets = `{"goal": "Deploy", "secrets": {"pin": "123", "token": "to
 func TestASecretOfThreeCharactersIsStoredAndNotMasked(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	out, err := apply(t, p.Desk(""), planOfSecrets)
+	out, err := apply(t, p.Service(""), planOfSecrets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestSecretsInMemoryStandInNoFile(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.Config.Secrets.Store = "memory"
-	d := p.Desk("")
+	d := p.Service("")
 	if _, err := apply(t, d, planOfSecrets); err == nil || !strings.Contains(err.Error(), "only `liza run` can keep them") {
 		t.Errorf("a process that ends at once accepts them: %v", err)
 	}
@@ -62,7 +62,7 @@ func TestSecretsInMemoryStandInNoFile(t *testing.T) {
 func TestSecretsEndWithTheGoal(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	d := p.Desk("")
+	d := p.Service("")
 	if _, err := apply(t, d, planOfSecrets); err != nil {
 		t.Fatal(err)
 	}

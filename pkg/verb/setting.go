@@ -27,7 +27,7 @@ func setTo(value any) string {
 }
 
 // TellSettings writes down that settings changed while agent programs ran.
-func (d *Desk) TellSettings(ctx context.Context, what string) error {
+func (d *Service) TellSettings(ctx context.Context, what string) error {
 	return d.Update(ctx, "settings", func(s *blackboard.State, _ blackboard.Actor) error {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.System, Action: "settings_changed", Detail: what})
 		return nil
@@ -37,7 +37,7 @@ func (d *Desk) TellSettings(ctx context.Context, what string) error {
 // SetSetting changes a key of the section config of state.yaml (specs/protocol.md#2.8). The value
 // is written as in YAML, null takes the key away; the rules of the state refuse one that the
 // key cannot have.
-func (d *Desk) SetSetting(ctx context.Context, key, text string) (Setting, error) {
+func (d *Service) SetSetting(ctx context.Context, key, text string) (Setting, error) {
 	if !slices.Contains(blackboard.SettingKeys(), key) {
 		return Setting{}, usage("liza config show", "state.yaml has no setting %s", key)
 	}

@@ -16,9 +16,9 @@ func TestASubmissionBringsNobodyElsesCommits(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	p.AddTask("task-2")
-	one, two := p.Desk("coder-1"), p.Desk("coder-2")
-	for id, desk := range map[string]*verb.Desk{"task-1": one, "task-2": two} {
-		if _, err := desk.Claim(ctx, id); err != nil {
+	one, two := p.Service("coder-1"), p.Service("coder-2")
+	for id, service := range map[string]*verb.Service{"task-1": one, "task-2": two} {
+		if _, err := service.Claim(ctx, id); err != nil {
 			t.Fatal(err)
 		}
 	}

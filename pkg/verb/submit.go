@@ -31,7 +31,7 @@ type Submitted struct {
 
 // Submit hands a claimed task in for review, with proof: the commit exists, is the
 // worktree's HEAD, goes beyond the base, and the worktree is clean (G33 to G42).
-func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
+func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 	if err := d.clean(append(all("--evidence", in.Evidence), text{"--summary", &in.Summary}, text{"--no-tests", &in.NoTests})...); err != nil {
 		return Submitted{Done: Done{Task: in.Task}}, err
 	}
@@ -68,7 +68,7 @@ func (d *Desk) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
 }
 
 // SubmissionFacts looks at the worktree and at what was committed since the base.
-func (d *Desk) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
+func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
 	f := blackboard.SubmissionFacts{Named: named}
 	if t.Status == blackboard.Claimed {
 		if err := d.EnsureWorktree(ctx, s, t); err != nil {
@@ -154,7 +154,7 @@ func MayBeTracked(path string) bool {
 }
 
 // Intent records the pre-execution checkpoint of a claimed task.
-func (d *Desk) Intent(ctx context.Context, id string, intent blackboard.Intent) (Done, error) {
+func (d *Service) Intent(ctx context.Context, id string, intent blackboard.Intent) (Done, error) {
 	texts := append(all("--assumption", intent.Assumptions), all("--risk", intent.Risks)...)
 	texts = append(append(texts, all("--file", intent.FilesToModify)...), text{"--intent", &intent.Intent}, text{"--validation", &intent.Validation})
 	if err := d.clean(texts...); err != nil {
@@ -177,7 +177,7 @@ type BlockInput struct {
 }
 
 // Block stops a task with one to three questions.
-func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
+func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 	texts := append(all("--question", in.Questions), all("--attempted", in.Attempted)...)
 	if err := d.clean(append(texts, text{"--reason", &in.Reason})...); err != nil {
 		return Done{Task: in.Task}, err
@@ -206,7 +206,7 @@ func (d *Desk) Block(ctx context.Context, in BlockInput) (Done, error) {
 }
 
 // Handoff passes a half-done task on to the next run.
-func (d *Desk) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Done, error) {
+func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Done, error) {
 	texts := append(all("--file", h.FilesModified), all("--step", h.NextSteps)...)
 	texts = append(texts, text{"--summary", &h.Summary}, text{"--next-action", &h.NextAction}, text{"--approach", &h.Approach}, text{"--blockers", &h.Blockers})
 	if err := d.clean(texts...); err != nil {
@@ -258,7 +258,7 @@ func present[T any](list []*T) []*T {
 }
 
 // Verdict stores the binding verdict on the exact commit that was submitted.
-func (d *Desk) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
+func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	out := Judged{Verdict: in.Verdict, Done: Done{Task: in.Task}}
 	// Lists of an agent may have empty entries, other than those of the board.
 	in.Findings, in.Inject, in.Prior = present(in.Findings), present(in.Inject), present(in.Prior)
@@ -364,7 +364,7 @@ func verdictNotices(before *blackboard.State, in VerdictInput) []string {
 	return n
 }
 
-func (d *Desk) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (blackboard.ReviewFacts, error) {
+func (d *Service) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (blackboard.ReviewFacts, error) {
 	var f blackboard.ReviewFacts
 	if t.Status == blackboard.ReadyForReview {
 		if err := d.EnsureWorktree(ctx, s, t); err != nil {

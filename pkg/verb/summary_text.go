@@ -236,7 +236,7 @@ func (x summary) choices() []string {
 }
 
 // openAlerts are the alerts that are raised now, as the watcher left them.
-func (d *Desk) openAlerts() []string {
+func (d *Service) openAlerts() []string {
 	data, err := safefile.Read(d.Project.OpenAlerts())
 	if err != nil {
 		return nil

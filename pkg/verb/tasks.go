@@ -33,7 +33,7 @@ func (n *NewTask) SetLimits(limits map[string]int) {
 }
 
 // AddTask creates a task, UNCLAIMED or DRAFT; it is validated before anything is written.
-func (d *Desk) AddTask(ctx context.Context, n NewTask) (Done, error) {
+func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	if err := d.cleanTask(&n.Task); err != nil {
 		return Done{}, err
 	}
@@ -71,7 +71,7 @@ type Finalized struct {
 }
 
 // Finalize turns drafts into claimable tasks, all or none.
-func (d *Desk) Finalize(ctx context.Context, ids []string) (Finalized, error) {
+func (d *Service) Finalize(ctx context.Context, ids []string) (Finalized, error) {
 	if len(ids) == 0 {
 		return Finalized{}, usage("liza help finalize", "finalize needs the id of a draft")
 	}
@@ -90,7 +90,7 @@ func (d *Desk) Finalize(ctx context.Context, ids []string) (Finalized, error) {
 }
 
 // Hold keeps everybody from picking the task; its status stays.
-func (d *Desk) Hold(ctx context.Context, id, reason string) (Done, error) {
+func (d *Service) Hold(ctx context.Context, id, reason string) (Done, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Done{Task: id}, err
 	}
@@ -100,7 +100,7 @@ func (d *Desk) Hold(ctx context.Context, id, reason string) (Done, error) {
 }
 
 // Unhold ends a hold.
-func (d *Desk) Unhold(ctx context.Context, id string) (Done, error) {
+func (d *Service) Unhold(ctx context.Context, id string) (Done, error) {
 	return d.Event(ctx, "unhold", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.UnholdTask(id, a, blackboard.Input{}, d.Now())
 	})

@@ -30,7 +30,7 @@ type text struct {
 }
 
 // clean applies CleanText to each of the texts, and says what it removed.
-func (d *Desk) clean(texts ...text) error {
+func (d *Service) clean(texts ...text) error {
 	for _, t := range texts {
 		cleaned, err := CleanText(t.name, *t.is)
 		if err != nil {
@@ -54,7 +54,7 @@ func all(name string, list []string) []text {
 }
 
 // cleanTask cleans what a new task says.
-func (d *Desk) cleanTask(t *blackboard.Task) error {
+func (d *Service) cleanTask(t *blackboard.Task) error {
 	texts := []text{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef},
 		{"--command", &t.Command}, {"--legacy-tests", &t.LegacyTests}}
 	texts = append(texts, all("--criteria", t.AcceptanceCriteria)...)
@@ -62,7 +62,7 @@ func (d *Desk) cleanTask(t *blackboard.Task) error {
 }
 
 // cleanVerdict cleans what a reviewer says.
-func (d *Desk) cleanVerdict(in *VerdictInput) error {
+func (d *Service) cleanVerdict(in *VerdictInput) error {
 	texts := append([]text{{"--reason", &in.Reason}}, all("--suggest", in.Suggestions)...)
 	texts = append(texts, all("--learn", in.Learn)...)
 	for _, f := range in.Findings {

@@ -10,7 +10,7 @@ import (
 // Unanswered ends a unit of work whose agent gave no answer that can be used, however often
 // it was asked (specs/roles-and-knowledge.md#3.6, specs/roles-and-knowledge.md#4.6): a coder's task is BLOCKED, a review is stuck,
 // and planning stops for people to look. answers is how many there were.
-func (d *Desk) Unanswered(ctx context.Context, r Run, problem string, answers int) (Outcome, error) {
+func (d *Service) Unanswered(ctx context.Context, r Run, problem string, answers int) (Outcome, error) {
 	out := Outcome{Effect: Applied, Problem: problem, Note: "stuck: no usable answer"}
 	reason := "invalid exit command: " + problem
 	switch r.Kind {
@@ -32,7 +32,7 @@ func PlanningFailed(answers int, problem string) string {
 	return fmt.Sprintf("Planning failed: could not parse planner response after %d attempts. %s", answers, problem)
 }
 
-func (d *Desk) planningFailed(ctx context.Context, problem string, answers int) error {
+func (d *Service) planningFailed(ctx context.Context, problem string, answers int) error {
 	err := d.Update(ctx, "planning failed", func(s *blackboard.State, a blackboard.Actor) error {
 		now := d.Now()
 		p := &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(s.Plans)+1), Goal: s.Goal.Description, By: a.ID, Status: "failed",

@@ -18,7 +18,7 @@ func TestASecondReviewSaysWhatBecameOfTheFirst(t *testing.T) {
 	p := verbtest.New(t)
 	ctx := context.Background()
 	p.AddTask("task-1")
-	coder, reviewer := p.Desk("coder-1"), p.Desk("code-reviewer-1")
+	coder, reviewer := p.Service("coder-1"), p.Service("code-reviewer-1")
 	submit := func() {
 		t.Helper()
 		_, err := coder.Claim(ctx, "task-1")
@@ -56,7 +56,7 @@ func TestAVerdictThatIsTooBigIsRefused(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	reviewer := p.Desk("code-reviewer-1")
+	reviewer := p.Service("code-reviewer-1")
 	many := func(n int) []string { return strings.Fields(strings.Repeat("word ", n)) }
 	for name, in := range map[string]verb.VerdictInput{
 		"reason":      {Verdict: "reject", Reason: strings.Repeat("x", 4001)},

@@ -17,17 +17,17 @@ type WayOut struct {
 }
 
 // Unblock lets a BLOCKED task start over from the integration head.
-func (d *Desk) Unblock(ctx context.Context, w WayOut) (Done, error) {
+func (d *Service) Unblock(ctx context.Context, w WayOut) (Done, error) {
 	return d.leave(ctx, "unblock", w, (*blackboard.State).Unblock)
 }
 
 // Supersede replaces a task by others; what depends on it depends on those.
-func (d *Desk) Supersede(ctx context.Context, w WayOut) (Done, error) {
+func (d *Service) Supersede(ctx context.Context, w WayOut) (Done, error) {
 	return d.leave(ctx, "supersede", w, (*blackboard.State).Supersede)
 }
 
 // Abandon drops a task.
-func (d *Desk) Abandon(ctx context.Context, w WayOut) (Done, error) {
+func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
 	var drafts []string
 	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) (err error) {
 		drafts, err = s.Abandon(id, a, in, now)
@@ -44,7 +44,7 @@ type WayEvent func(s *blackboard.State, id string, a blackboard.Actor, in blackb
 
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
-func (d *Desk) leave(ctx context.Context, op string, w WayOut, event WayEvent) (Done, error) {
+func (d *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent) (Done, error) {
 	if err := d.clean(text{"--reason", &w.Reason}, text{"--root-cause", &w.RootCause}); err != nil {
 		return Done{Task: w.Task}, err
 	}
@@ -68,7 +68,7 @@ func (d *Desk) leave(ctx context.Context, op string, w WayOut, event WayEvent) (
 }
 
 // Try tries the event on a copy, so that a refused one saves and removes nothing.
-func (d *Desk) Try(ctx context.Context, task string, in blackboard.Input, event WayEvent) (Done, error) {
+func (d *Service) Try(ctx context.Context, task string, in blackboard.Input, event WayEvent) (Done, error) {
 	id, err := d.identify()
 	if err != nil {
 		return Done{}, err
@@ -82,7 +82,7 @@ func (d *Desk) Try(ctx context.Context, task string, in blackboard.Input, event 
 
 // Save puts the work of a task's worktree and branch into the attic. It returns the ref,
 // and the reason when that failed.
-func (d *Desk) Save(ctx context.Context, task, reason string) (attic, problem string) {
+func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem string) {
 	if d.Rehearsal {
 		return "", ""
 	}
@@ -106,7 +106,7 @@ func (d *Desk) Save(ctx context.Context, task, reason string) (attic, problem st
 }
 
 // WorktreeOf is the path of the task's worktree, "" when there is none.
-func (d *Desk) WorktreeOf(ctx context.Context, task string) string {
+func (d *Service) WorktreeOf(ctx context.Context, task string) string {
 	path := d.Repo.WorktreePath(task)
 	if w, err := d.Repo.Inspect(ctx, path); err != nil || !w.Exists {
 		return ""
@@ -115,7 +115,7 @@ func (d *Desk) WorktreeOf(ctx context.Context, task string) string {
 }
 
 // DropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
-func (d *Desk) DropWorktree(ctx context.Context, task string) error {
+func (d *Service) DropWorktree(ctx context.Context, task string) error {
 	if d.Rehearsal {
 		return nil
 	}
@@ -141,7 +141,7 @@ type ReleaseInput struct {
 
 // Release frees a claim or a review claim. Work in the worktree is kept, and what is not
 // committed is saved besides.
-func (d *Desk) Release(ctx context.Context, in ReleaseInput) (Done, error) {
+func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
 		return Done{Task: in.Task}, err
 	}
@@ -182,7 +182,7 @@ func (d *Desk) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 }
 
 // stopHolder stops the process of a claim that somebody else gives away by force.
-func (d *Desk) stopHolder(ctx context.Context, s *blackboard.State, t *blackboard.Task) string {
+func (d *Service) stopHolder(ctx context.Context, s *blackboard.State, t *blackboard.Task) string {
 	e := s.Agents[t.AssignedTo]
 	if e == nil || e.Child == nil || t.AssignedTo == d.Caller.AgentID || e.Host != d.Proc.Host || e.BootID != d.Proc.BootID || d.Proc.StopOrphan == nil {
 		return ""
@@ -195,7 +195,7 @@ func (d *Desk) stopHolder(ctx context.Context, s *blackboard.State, t *blackboar
 
 // workOf reports whether a task's worktree holds commits or changes; uncommitted ones are
 // saved to the attic.
-func (d *Desk) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
+func (d *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
 	if t.KindOf() == "msg" {
 		return false, ""
 	}

@@ -25,7 +25,7 @@ type TaskWorktree struct {
 }
 
 // Worktrees lists the worktrees under .worktrees/.
-func (d *Desk) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
+func (d *Service) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (d *Desk) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
 
 // CreateWorktree provides the worktree of a task that has one on the board but not on disk
 // (specs/protocol.md#7.3); an existing one is left as it is.
-func (d *Desk) CreateWorktree(ctx context.Context, id string) (TaskWorktree, error) {
+func (d *Service) CreateWorktree(ctx context.Context, id string) (TaskWorktree, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return TaskWorktree{}, err
@@ -76,7 +76,7 @@ func (d *Desk) CreateWorktree(ctx context.Context, id string) (TaskWorktree, err
 
 // EnsureWorktree makes the worktree of a task again whose folder is gone. Its work is on its
 // branch; what was not committed went with the folder.
-func (d *Desk) EnsureWorktree(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
+func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
 	if d.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == "msg" {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (d *Desk) EnsureWorktree(ctx context.Context, s *blackboard.State, t *black
 }
 
 // provideAgain is ProvideWorktree for a task that has a worktree on the board.
-func (d *Desk) provideAgain(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Provided, error) {
+func (d *Service) provideAgain(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Provided, error) {
 	head, err := d.IntegrationHead(ctx, s)
 	if err != nil {
 		return git.Provided{}, err
@@ -122,7 +122,7 @@ func (d *Desk) provideAgain(ctx context.Context, s *blackboard.State, t *blackbo
 
 // RemoveWorktree removes worktree and branch of a task, but only with proof that nothing
 // is lost (specs/decisions.md#D21).
-func (d *Desk) RemoveWorktree(ctx context.Context, id string) error {
+func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
 	s, err := d.View(ctx)
 	if err != nil {
 		return err
@@ -139,6 +139,6 @@ func (d *Desk) RemoveWorktree(ctx context.Context, id string) error {
 }
 
 // Unknown is the refusal for a task that is not there.
-func (d *Desk) Unknown(s *blackboard.State, id string) error {
+func (d *Service) Unknown(s *blackboard.State, id string) error {
 	return s.Clone().UnholdTask(id, blackboard.Actor{ID: blackboard.Human}, blackboard.Input{}, d.Now())
 }

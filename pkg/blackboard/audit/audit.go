@@ -89,21 +89,21 @@ func HasErrors(violations []blackboard.Violation) bool {
 
 // validation is one call of Validate.
 type validation struct {
-	s, prev  *blackboard.State
-	facts    Facts
-	all      []*blackboard.Task // without empty entries
-	tasks    []*blackboard.Task // those of all that are to be checked
-	agents   []string           // ids, by role and number
-	byID     map[string]*blackboard.Task
-	places   map[*blackboard.Task]int // position in the file, from 1
-	repeated map[string]bool
-	before   map[string]*blackboard.Task // tasks of prev
-	newIDs   bool                        // tasks came or went since prev
-	newLinks bool                        // and dependencies may have changed
-	v1       bool
-	shelf    map[string]blackboard.Archived
-	rule     *Rule
-	found    []blackboard.Violation
+	s, prev     *blackboard.State
+	facts       Facts
+	all         []*blackboard.Task // without empty entries
+	tasks       []*blackboard.Task // those of all that are to be checked
+	agents      []string           // ids, by role and number
+	byID        map[string]*blackboard.Task
+	places      map[*blackboard.Task]int // position in the file, from 1
+	repeated    map[string]bool
+	before      map[string]*blackboard.Task // tasks of prev
+	newIDs      bool                        // tasks came or went since prev
+	newLinks    bool                        // and dependencies may have changed
+	v1          bool
+	taskArchive map[string]blackboard.Archived
+	rule        *Rule
+	found       []blackboard.Violation
 }
 
 func newValidation(s, prev *blackboard.State, facts Facts) *validation {
@@ -191,12 +191,12 @@ func (v *validation) status(id string) (status blackboard.Status, ok bool) {
 
 // archived are the tasks of the archive, which is asked once, and only when needed.
 func (v *validation) archived() map[string]blackboard.Archived {
-	if v.shelf == nil && v.facts.Archive != nil {
-		if v.shelf = v.facts.Archive.Archived(); v.shelf == nil {
-			v.shelf = map[string]blackboard.Archived{}
+	if v.taskArchive == nil && v.facts.Archive != nil {
+		if v.taskArchive = v.facts.Archive.Archived(); v.taskArchive == nil {
+			v.taskArchive = map[string]blackboard.Archived{}
 		}
 	}
-	return v.shelf
+	return v.taskArchive
 }
 
 // report adds a violation of the rule that is being checked. The result may be

@@ -132,7 +132,7 @@ func TestTheOrderIsTheSameEachTime(t *testing.T) {
 		for _, key := range []string{"lease", "grace", "heart", "poll"} {
 			s.Config[key] = 1
 		}
-		f.Archive = shelf{"Draft": blackboard.Merged, "DRAFT": blackboard.Merged, "dRAFT": blackboard.Merged, "archived": blackboard.Merged}
+		f.Archive = taskArchive{"Draft": blackboard.Merged, "DRAFT": blackboard.Merged, "dRAFT": blackboard.Merged, "archived": blackboard.Merged}
 		return lines(Validate(s, nil, f))
 	}
 	first := broken()

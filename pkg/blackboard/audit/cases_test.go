@@ -45,11 +45,11 @@ func TestEveryDependencyOnACycleIsNamedAndEachCycleOnce(t *testing.T) {
 func TestATaskThatACrashLeftInStateAndArchiveIsNoViolation(t *testing.T) {
 	t.Parallel()
 	f := validFacts()
-	f.Archive = shelf{"merged": blackboard.Merged}
+	f.Archive = taskArchive{"merged": blackboard.Merged}
 	if got := Validate(validState(), nil, f); len(got) != 0 {
 		t.Errorf("got\n%s", lines(got))
 	}
-	f.Archive = shelf{"merged": blackboard.Abandoned}
+	f.Archive = taskArchive{"merged": blackboard.Abandoned}
 	if got := rulesOf(Validate(validState(), nil, f)); !slices.Equal(got, []string{"V05"}) {
 		t.Errorf("with another end in the archive: %v, want V05", got)
 	}

@@ -49,10 +49,10 @@ func event(minutesAgo int, name, agent string) *blackboard.HistoryEntry {
 	return &blackboard.HistoryEntry{Time: ago(minutesAgo), Event: name, Agent: agent}
 }
 
-// shelf is an archive for tests, with what the tasks were.
-type shelf map[string]blackboard.Status
+// taskArchive is an archive for tests, with what the tasks were.
+type taskArchive map[string]blackboard.Status
 
-func (x shelf) Archived() map[string]blackboard.Archived {
+func (x taskArchive) Archived() map[string]blackboard.Archived {
 	all := map[string]blackboard.Archived{}
 	for id, st := range x {
 		all[id] = blackboard.Archived{Status: st, Sprint: "sprint-1"}
@@ -76,7 +76,7 @@ func validFacts() Facts {
 		MergedIntoIntegration: yes,
 		ResolveCommit:         func(string) (string, bool) { return commitWork, true },
 		Secrets:               func(string) (string, bool) { return "", false },
-		Archive:               shelf{"archived": blackboard.Merged},
+		Archive:               taskArchive{"archived": blackboard.Merged},
 		MissingSections:       []string{},
 	}
 }

@@ -32,7 +32,7 @@ func statusMutations() []mutation {
 		{rule: "V05", name: "id twice but for case", damage: inState(func(s *blackboard.State) { s.AddTasks(validTask("DRAFT")) }),
 			path: "tasks[DRAFT].id", subject: "draft", message: "task ids 'draft' and 'DRAFT' differ in case only"},
 		{rule: "V05", name: "id of the archive", damage: func(_ *blackboard.State, f *Facts) {
-			f.Archive = shelf{"archived": blackboard.Merged, "Draft": blackboard.Merged}
+			f.Archive = taskArchive{"archived": blackboard.Merged, "Draft": blackboard.Merged}
 		},
 			path: "tasks[draft].id", subject: "draft", message: "task id 'draft' appears in the archive too: 'Draft' (MERGED)"},
 		{rule: "V05", name: "no id", damage: inState(func(s *blackboard.State) { s.AddTasks(validTask("")) }),
@@ -103,7 +103,7 @@ func linkMutations() []mutation {
 			path: "tasks[claimed].depends_on", subject: "blocked", message: "task claimed: CLAIMED but depends on blocked (BLOCKED)"},
 		{rule: "V25", name: "waits for what was archived as abandoned", warning: true, damage: func(s *blackboard.State, f *Facts) {
 			s.Task("unclaimed").DependsOn = blackboard.List{"archived"}
-			f.Archive = shelf{"archived": blackboard.Abandoned}
+			f.Archive = taskArchive{"archived": blackboard.Abandoned}
 		},
 			path: "tasks[unclaimed].depends_on", subject: "archived", message: "task unclaimed: waits for abandoned archived for ever; next: liza unblock or supersede"},
 		{rule: "V25", name: "waits for ever", damage: on("draft", func(t *blackboard.Task) { t.DependsOn = blackboard.List{"abandoned"} }), warning: true,

@@ -10,8 +10,8 @@ import (
 
 func (o Options) changing() map[string]handler {
 	return map[string]handler{
-		"/api/tasks/{id}/approve-merge": o.decide(o.Desk.ApproveMerge),
-		"/api/tasks/{id}/reject-merge":  o.decide(o.Desk.RejectMerge),
+		"/api/tasks/{id}/approve-merge": o.decide(o.Service.ApproveMerge),
+		"/api/tasks/{id}/reject-merge":  o.decide(o.Service.RejectMerge),
 		"/api/tasks/{id}/hold":          o.hold,
 		"/api/tasks/{id}/unhold":        o.unhold,
 		"/api/tasks/{id}/release":       o.release,
@@ -27,7 +27,7 @@ func (o Options) changing() map[string]handler {
 // known refuses a task that is not on the board.
 func (o Options) known(r *http.Request) (string, error) {
 	id := r.PathValue("id")
-	s, err := o.Desk.View(r.Context())
+	s, err := o.Service.View(r.Context())
 	if err == nil && s.Task(id) == nil {
 		err = notFound("task", id)
 	}
@@ -62,7 +62,7 @@ func (o Options) hold(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.Desk.Hold(r.Context(), id, in.Reason)
+	return o.Service.Hold(r.Context(), id, in.Reason)
 }
 
 func (o Options) unhold(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -73,7 +73,7 @@ func (o Options) unhold(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.Desk.Unhold(r.Context(), id)
+	return o.Service.Unhold(r.Context(), id)
 }
 
 func (o Options) release(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -93,7 +93,7 @@ func (o Options) release(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.Desk.Release(r.Context(), verb.ReleaseInput{Task: id, Reason: in.Reason, Coder: in.Coder, Reviewer: in.Reviewer, Force: in.Force})
+	return o.Service.Release(r.Context(), verb.ReleaseInput{Task: id, Reason: in.Reason, Coder: in.Coder, Reviewer: in.Reviewer, Force: in.Force})
 }
 
 func (o Options) answer(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -108,14 +108,14 @@ func (o Options) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		in.Answer = in.Text
 	}
 	id := r.PathValue("id")
-	s, err := o.Desk.View(r.Context())
+	s, err := o.Service.View(r.Context())
 	if err != nil {
 		return nil, err
 	}
 	if !asked(s, id) {
 		return nil, notFound("question", id)
 	}
-	return o.Desk.Answer(r.Context(), id, in.Answer)
+	return o.Service.Answer(r.Context(), id, in.Answer)
 }
 
 func asked(s *blackboard.State, id string) bool {
@@ -136,7 +136,7 @@ func (o Options) note(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := body(w, r, &in); err != nil {
 		return nil, err
 	}
-	return o.Desk.Note(r.Context(), verb.NoteInput{Text: in.Text, Task: in.Task, ID: in.ID})
+	return o.Service.Note(r.Context(), verb.NoteInput{Text: in.Text, Task: in.Task, ID: in.ID})
 }
 
 func (o Options) pause(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -146,7 +146,7 @@ func (o Options) pause(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := body(w, r, &in); err != nil {
 		return nil, err
 	}
-	return o.Desk.Pause(r.Context(), in.Reason)
+	return o.Service.Pause(r.Context(), in.Reason)
 }
 
 func (o Options) resume(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -157,7 +157,7 @@ func (o Options) resume(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := body(w, r, &in); err != nil {
 		return nil, err
 	}
-	return o.Desk.Resume(r.Context(), in.Decision, in.Note)
+	return o.Service.Resume(r.Context(), in.Decision, in.Note)
 }
 
 func (o Options) checkpoint(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -167,7 +167,7 @@ func (o Options) checkpoint(w http.ResponseWriter, r *http.Request) (any, error)
 	if err := body(w, r, &in); err != nil {
 		return nil, err
 	}
-	return o.Desk.Checkpoint(r.Context(), in.Message)
+	return o.Service.Checkpoint(r.Context(), in.Message)
 }
 
 func (o Options) abort(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -178,5 +178,5 @@ func (o Options) abort(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := body(w, r, &in); err != nil {
 		return nil, err
 	}
-	return o.Desk.Abort(r.Context(), in.Reason, in.Goal)
+	return o.Service.Abort(r.Context(), in.Reason, in.Goal)
 }

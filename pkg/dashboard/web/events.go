@@ -15,7 +15,7 @@ import (
 // change what the journal says of it and the board, and a heartbeat when nothing happens.
 func (o Options) events(w http.ResponseWriter, r *http.Request) (any, error) {
 	ctx := r.Context()
-	changed := o.Desk.Store.Watch(ctx)
+	changed := o.Service.Store.Watch(ctx)
 	v, err := o.view(ctx)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (o Options) follow(ctx context.Context, changed <-chan struct{}, revision i
 			if v.Revision == revision {
 				continue
 			}
-			entries, _ := history.Journal{Path: o.Desk.Project.Journal()}.Read(history.Filter{AfterRev: revision}) // what cannot be read is not an entry
+			entries, _ := history.Journal{Path: o.Service.Project.Journal()}.Read(history.Filter{AfterRev: revision}) // what cannot be read is not an entry
 			revision = v.Revision
 			if send("change", revision, map[string]any{"revision": revision, "entries": plain(entries), "state": v}) != nil {
 				return

@@ -28,7 +28,7 @@ func (o Options) reading() map[string]handler {
 }
 
 func (o Options) health(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Desk.View(r.Context())
+	s, err := o.Service.View(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -51,14 +51,14 @@ func (o Options) agents(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 func (o Options) task(_ http.ResponseWriter, r *http.Request) (any, error) {
 	id := r.PathValue("id")
-	s, err := o.Desk.View(r.Context())
+	s, err := o.Service.View(r.Context())
 	if err != nil {
 		return nil, err
 	}
 	if t := s.Task(id); t != nil {
 		return dashboard.Plain(t), nil
 	}
-	t, _, err := o.Desk.ArchivedTask(id)
+	t, _, err := o.Service.ArchivedTask(id)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (o Options) log(_ http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, badInput("since must be a revision or a time such as 2026-01-19T14:00:00Z, not '" + since + "'")
 		}
 	}
-	entries, err := history.Journal{Path: o.Desk.Project.Journal()}.Read(f)
+	entries, err := history.Journal{Path: o.Service.Project.Journal()}.Read(f)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func plain(entries []blackboard.Entry) []any {
 }
 
 func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Desk.View(r.Context())
+	s, err := o.Service.View(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 func (o Options) metrics(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Desk.View(r.Context())
+	s, err := o.Service.View(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (o Options) metrics(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 // prometheus shows figures in the text form of Prometheus.
 func (o Options) prometheus(w http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Desk.View(r.Context())
+	s, err := o.Service.View(r.Context())
 	if err != nil {
 		return nil, err
 	}

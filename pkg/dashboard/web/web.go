@@ -24,8 +24,8 @@ import (
 // Options says what is served, and to whom.
 type Options struct {
 	Version string
-	Desk    *verb.Desk // of a person
-	Token   string     // that a caller has to know; "" for none, which is for loopback only
+	Service *verb.Service // of a person
+	Token   string        // that a caller has to know; "" for none, which is for loopback only
 
 	// Explain is what a failed command would say of an error.
 	Explain func(error) Problem
@@ -223,7 +223,7 @@ func notFound(what, id string) error {
 
 // view is the board as the commands show it.
 func (o Options) view(ctx context.Context) (dashboard.View, error) {
-	s, err := o.Desk.View(ctx)
+	s, err := o.Service.View(ctx)
 	if err != nil {
 		return dashboard.View{}, err
 	}

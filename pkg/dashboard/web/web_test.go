@@ -22,8 +22,8 @@ import (
 // serve starts a server over a project. change alters its options.
 func serve(t *testing.T, p *verbtest.Place, change func(*web.Options)) *httptest.Server {
 	t.Helper()
-	d := p.Desk("")
-	o := web.Options{Version: "test", Desk: d,
+	d := p.Service("")
+	o := web.Options{Version: "test", Service: d,
 		Explain: func(err error) web.Problem {
 			var r *blackboard.Refusal
 			if errors.As(err, &r) {
@@ -98,7 +98,7 @@ func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	if _, err := p.Desk("").Note(t.Context(), verb.NoteInput{Text: "look"}); err != nil {
+	if _, err := p.Service("").Note(t.Context(), verb.NoteInput{Text: "look"}); err != nil {
 		t.Fatal(err)
 	}
 	s := serve(t, p, nil)
@@ -193,10 +193,10 @@ func TestTheServerActsByTheSameRules(t *testing.T) {
 	}
 
 	p.AddTask("task-2")
-	if _, err := p.Desk("coder-1").Claim(t.Context(), "task-2"); err != nil {
+	if _, err := p.Service("coder-1").Claim(t.Context(), "task-2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Desk("coder-1").Block(t.Context(), verb.BlockInput{Task: "task-2", Reason: "the spec is silent", Questions: []string{"Which one?"}}); err != nil {
+	if _, err := p.Service("coder-1").Block(t.Context(), verb.BlockInput{Task: "task-2", Reason: "the spec is silent", Questions: []string{"Which one?"}}); err != nil {
 		t.Fatal(err)
 	}
 	open := ask(t, s, "GET", "/api/questions", "")
@@ -301,7 +301,7 @@ func TestTheStreamOfEventsBeginsWithTheBoard(t *testing.T) {
 		t.Errorf("the snapshot is %v", v)
 	}
 	next("heartbeat")
-	if _, err := p.Desk("").Hold(t.Context(), "task-1", "wait"); err != nil {
+	if _, err := p.Service("").Hold(t.Context(), "task-1", "wait"); err != nil {
 		t.Fatal(err)
 	}
 	c := next("change")

@@ -1,5 +1,5 @@
 // Package verbtest makes projects for tests: a real repository in a temporary folder, a real
-// store, desks for people and agents, and tasks brought to a status.
+// store, services for people and agents, and tasks brought to a status.
 package verbtest
 
 import (
@@ -28,15 +28,15 @@ import (
 
 // Place is a project in a temporary folder, with a real repository and a real store.
 type Place struct {
-	TB      testing.TB
-	Dir     string
-	Project *project.Project
-	Store   *store.File
-	Repo    *git.Repo
-	Config  *config.Config
-	Shelf   *history.Archive
-	Secrets *secret.Set        // what this process knows
-	At      func(point string) // failpoints of the store; may be nil
+	TB          testing.TB
+	Dir         string
+	Project     *project.Project
+	Store       *store.File
+	Repo        *git.Repo
+	Config      *config.Config
+	TaskArchive *history.Archive
+	Secrets     *secret.Set        // what this process knows
+	At          func(point string) // failpoints of the store; may be nil
 }
 
 // start is the repository that each place begins with.
@@ -78,11 +78,11 @@ func (p *Place) Open() {
 		tb.Fatal(err)
 	}
 	p.Secrets = new(secret.Set)
-	p.Shelf = &history.Archive{Dir: p.Project.ArchiveDir()}
+	p.TaskArchive = &history.Archive{Dir: p.Project.ArchiveDir()}
 	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask, At: p.At,
 		Seals: verb.Seals(p.keys(), p.Project.GitDir, p.Dir),
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.Shelf})
+			return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.TaskArchive})
 		}})
 	if err != nil {
 		tb.Fatal(err)
@@ -126,9 +126,9 @@ func (p *Place) Shell(dir, line string) {
 	}
 }
 
-// Desk is that of a person who acts for an agent, or of the person for "".
-func (p *Place) Desk(as string) *verb.Desk {
-	return &verb.Desk{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, Shelf: p.Shelf, Caller: verb.Caller{As: as, Person: "ada"},
+// Service is that of a person who acts for an agent, or of the person for "".
+func (p *Place) Service(as string) *verb.Service {
+	return &verb.Service{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: verb.Caller{As: as, Person: "ada"},
 		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets}
 }
 
@@ -142,10 +142,10 @@ func Machine() verb.Processes {
 		}}
 }
 
-// Supervised is the desk of an agent that this process has registered for itself.
-func (p *Place) Supervised(id string) *verb.Desk {
+// Supervised is the service of an agent that this process has registered for itself.
+func (p *Place) Supervised(id string) *verb.Service {
 	p.TB.Helper()
-	d := p.Desk("")
+	d := p.Service("")
 	start, _ := agent.ProcessStart(os.Getpid())
 	r, err := d.Register(context.Background(), verb.RegisterInput{ID: id, PID: os.Getpid(), PIDStart: start})
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *Place) Approved(id string) {
 	p.TB.Helper()
 	ctx := context.Background()
 	p.AddTask(id)
-	coder, reviewer := p.Desk("coder-9"), p.Desk("code-reviewer-9")
+	coder, reviewer := p.Service("coder-9"), p.Service("code-reviewer-9")
 	must := func(_ any, err error) {
 		p.TB.Helper()
 		if err != nil {
@@ -195,7 +195,7 @@ func (p *Place) Approved(id string) {
 
 func (p *Place) AddTask(id string, after ...string) {
 	p.TB.Helper()
-	_, err := p.Desk("").AddTask(context.Background(), verb.NewTask{Task: blackboard.Task{ID: id, Description: "Write " + id, SpecRef: "specs/vision.md",
+	_, err := p.Service("").AddTask(context.Background(), verb.NewTask{Task: blackboard.Task{ID: id, Description: "Write " + id, SpecRef: "specs/vision.md",
 		DoneWhen: id + ".md contains a word", Scope: "IN: " + id + ".md", Type: "docs", DependsOn: after}})
 	if err != nil {
 		p.TB.Fatal(err)
@@ -207,7 +207,7 @@ func (p *Place) AddTask(id string, after ...string) {
 func (p *Place) Sound(worktrees ...string) {
 	p.TB.Helper()
 	s := p.State()
-	for _, v := range audit.Validate(s, nil, audit.Facts{Now: time.Now(), Write: true, Archive: p.Shelf}) {
+	for _, v := range audit.Validate(s, nil, audit.Facts{Now: time.Now(), Write: true, Archive: p.TaskArchive}) {
 		p.TB.Errorf("the board is invalid: %s", v)
 	}
 	var want []string
@@ -244,7 +244,7 @@ func (p *Place) Outside(name, text string) {
 // Accept is a person's decision that the integration branch is right where it is.
 func (p *Place) Accept() {
 	p.TB.Helper()
-	if _, err := p.Desk("").AcceptIntegration(context.Background(), ""); err != nil {
+	if _, err := p.Service("").AcceptIntegration(context.Background(), ""); err != nil {
 		p.TB.Fatal(err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 func TestTheNextRequestWaitsForTheAnswer(t *testing.T) {
 	t.Parallel()
 	input := `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n" + `{"jsonrpc":"2.0","method":"b"}` + "\n\n" + `{"jsonrpc":"2.0","id":"x","method":"c"}`
-	o := newOrderly(strings.NewReader(input), io.Discard)
+	o := newSequential(strings.NewReader(input), io.Discard)
 	read := make(chan string)
 	go func() {
 		defer close(read)
@@ -59,7 +59,7 @@ func TestTheNextRequestWaitsForTheAnswer(t *testing.T) {
 
 func TestAReadThatWaitsIsLetGoByTheEndOfTheServer(t *testing.T) {
 	t.Parallel()
-	o := newOrderly(strings.NewReader(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n", 3)), io.Discard)
+	o := newSequential(strings.NewReader(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n", 3)), io.Discard)
 	done := make(chan error)
 	go func() {
 		_, err := io.Copy(io.Discard, o)
@@ -93,7 +93,7 @@ func TestWhatIsNoMessageIsAnswered(t *testing.T) {
 		`{"jsonrpc":"2.0","id":7,"method":["a","b"]}`: `"code":-32600`,
 	} {
 		var said strings.Builder
-		o := newOrderly(strings.NewReader(line+"\n"+good), &said)
+		o := newSequential(strings.NewReader(line+"\n"+good), &said)
 		read, err := io.ReadAll(o)
 		if err != nil || string(read) != good {
 			t.Errorf("%s: the server reads %q, %v", line, read, err)

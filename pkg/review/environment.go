@@ -24,8 +24,8 @@ import (
 // NotRun is the message of a check that has to run and, looking only, was not.
 const NotRun = "not run yet"
 
-// Bench is where the commands of the checks run.
-type Bench struct {
+// Environment is where the commands of the checks run.
+type Environment struct {
 	Tree      Tree
 	Log       func(check string) string // the file that gets the output of a check
 	Timeout   time.Duration             // of each command
@@ -51,7 +51,7 @@ type Bench struct {
 
 // Run does all checks of a submission, in their order. An error means that they could not
 // be done, that their worktree was written to by others, or that ctx ended; then there is no result.
-func (s *Submission) Run(ctx context.Context, b *Bench) ([]Result, error) {
+func (s *Submission) Run(ctx context.Context, b *Environment) ([]Result, error) {
 	results, err := s.runAll(ctx, b)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func namesOf(changed map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(changed)), ", ")
 }
 
-func (s *Submission) runAll(ctx context.Context, b *Bench) ([]Result, error) {
+func (s *Submission) runAll(ctx context.Context, b *Environment) ([]Result, error) {
 	results := s.look()
 	detected := Detect(b.Tree)
 	for _, name := range order {
@@ -168,7 +168,7 @@ func joined(results []Result, r Result, name, severity string) []Result {
 }
 
 // hooks are the project's commands after the checks: each that fails is an error.
-func (s *Submission) hooks(ctx context.Context, b *Bench) ([]Result, error) {
+func (s *Submission) hooks(ctx context.Context, b *Environment) ([]Result, error) {
 	var results []Result
 	for i, command := range b.Hooks {
 		name := fmt.Sprintf("hook:%d", i+1)
@@ -185,7 +185,7 @@ func (s *Submission) hooks(ctx context.Context, b *Bench) ([]Result, error) {
 
 // runCheck runs the commands of one check, all of them, or takes over what they gave on
 // this commit before.
-func (s *Submission) runCheck(ctx context.Context, b *Bench, name string, commands []string) (Result, error) {
+func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, commands []string) (Result, error) {
 	if s.documentsOnly() && (name == Build || name == Lint || name == Tests) {
 		return exempted(), nil
 	}
@@ -223,7 +223,7 @@ func (s *Submission) runCheck(ctx context.Context, b *Bench, name string, comman
 }
 
 // runCommand runs one command of a check and adds its end to the result.
-func (b *Bench) runCommand(ctx context.Context, name, command string, total *blackboard.Check) error {
+func (b *Environment) runCommand(ctx context.Context, name, command string, total *blackboard.Check) error {
 	if tool := toolOf(command); tool != "" && !b.hasTool(tool) {
 		note(total.Log, "$ "+command+"\ntool not found: "+tool+"\n")
 		return nil
@@ -256,7 +256,7 @@ func (b *Bench) runCommand(ctx context.Context, name, command string, total *bla
 
 // onBase is the log of the same failure on the base of the work, "" when there is none: what
 // fails without the change too does not count against it.
-func (b *Bench) onBase(ctx context.Context, check, command, failure string, ran Ran) (log string, err error) {
+func (b *Environment) onBase(ctx context.Context, check, command, failure string, ran Ran) (log string, err error) {
 	if failure == "" && ran.ExitCode == 0 && b.Passed != nil {
 		b.Passed(command)
 	}
@@ -306,7 +306,7 @@ var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([
 
 // before finds the result of the same commands on the same commit. Which commands they
 // were is in the log.
-func (b *Bench) before(name, commit, log string, commands []string) *blackboard.Check {
+func (b *Environment) before(name, commit, log string, commands []string) *blackboard.Check {
 	i := slices.IndexFunc(b.Before, func(c *blackboard.Check) bool {
 		return c != nil && c.Name == name && c.Commit == commit && (c.Status == Passed || c.Status == Failed)
 	})
@@ -331,7 +331,7 @@ func (b *Bench) before(name, commit, log string, commands []string) *blackboard.
 }
 
 // open makes the worktree and prepares it, once for all checks.
-func (b *Bench) open(ctx context.Context) (err error) {
+func (b *Environment) open(ctx context.Context) (err error) {
 	if b.worktree != "" {
 		return nil
 	}
@@ -354,14 +354,14 @@ func (b *Bench) open(ctx context.Context) (err error) {
 	return err
 }
 
-func (b *Bench) say(text string) {
+func (b *Environment) say(text string) {
 	if b.Say != nil {
 		b.Say(text)
 	}
 }
 
 // disturbed lists the tracked files that changed since setup.
-func (b *Bench) disturbed(ctx context.Context) (map[string]string, error) {
+func (b *Environment) disturbed(ctx context.Context) (map[string]string, error) {
 	if b.worktree == "" || b.Changed == nil {
 		return nil, nil
 	}
@@ -378,7 +378,7 @@ func toolOf(command string) string {
 	return word
 }
 
-func (b *Bench) hasTool(name string) bool {
+func (b *Environment) hasTool(name string) bool {
 	if !strings.Contains(name, "/") {
 		return b.Tree.Tool(name)
 	}
@@ -392,7 +392,7 @@ func (b *Bench) hasTool(name string) bool {
 
 const quoted = 300 // bytes that are quoted of an output
 
-func (b *Bench) quote(text string) string {
+func (b *Environment) quote(text string) string {
 	if b.Mask != nil {
 		text = b.Mask(text)
 	}

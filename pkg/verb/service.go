@@ -23,18 +23,18 @@ import (
 	"liza/pkg/store"
 )
 
-// Desk is where one caller uses the verbs. A Desk may be used by several goroutines.
-type Desk struct {
-	Project *project.Project
-	Store   store.Store
-	Repo    *git.Repo
-	Config  func() *config.Config // the settings now; a supervisor reloads them
-	Shelf   *history.Archive      // the tasks that have left the board; nil: read again each time
-	Caller  Caller
-	Proc    Processes
-	Now     func() time.Time
-	Random  io.Reader // for tokens, generations and nonces
-	Home    string    // the person's home, which no command may touch; "" when unknown
+// Service is where one caller uses the verbs. A Service may be used by several goroutines.
+type Service struct {
+	Project     *project.Project
+	Store       store.Store
+	Repo        *git.Repo
+	Config      func() *config.Config // the settings now; a supervisor reloads them
+	TaskArchive *history.Archive      // the tasks that have left the board; nil: read again each time
+	Caller      Caller
+	Proc        Processes
+	Now         func() time.Time
+	Random      io.Reader // for tokens, generations and nonces
+	Home        string    // the person's home, which no command may touch; "" when unknown
 
 	NoSpecFiles bool                             // spec files are not looked for
 	Scripted    bool                             // plans come from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
@@ -84,13 +84,13 @@ type Done struct {
 }
 
 // Facts is what is known about the processes of this machine.
-func (d *Desk) Facts() blackboard.ProcessFacts {
+func (d *Service) Facts() blackboard.ProcessFacts {
 	return blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running,
 		ClockJumped: d.Proc.ClockJumped != nil && d.Proc.ClockJumped()}
 }
 
 // newRegistration makes an entry and its token. With lasting, it carries the process.
-func (d *Desk) newRegistration(lasting bool) (*blackboard.Agent, string, error) {
+func (d *Service) newRegistration(lasting bool) (*blackboard.Agent, string, error) {
 	token, err := d.RandomHex(16)
 	if err != nil {
 		return nil, "", err
@@ -107,7 +107,7 @@ func (d *Desk) newRegistration(lasting bool) (*blackboard.Agent, string, error) 
 }
 
 // RandomHex is n random bytes, as hexadecimal digits.
-func (d *Desk) RandomHex(n int) (string, error) {
+func (d *Service) RandomHex(n int) (string, error) {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(d.Random, b); err != nil {
 		return "", fmt.Errorf("cannot read random bytes: %v", err)
@@ -122,7 +122,7 @@ func HashToken(token string) string {
 }
 
 // View returns a snapshot with the configuration's defaults.
-func (d *Desk) View(ctx context.Context) (*blackboard.State, error) {
+func (d *Service) View(ctx context.Context) (*blackboard.State, error) {
 	s, err := d.Store.View(ctx)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (d *Desk) View(ctx context.Context) (*blackboard.State, error) {
 }
 
 // Prepare gives a state the settings that the board itself does not have, and its archive.
-func (d *Desk) Prepare(s *blackboard.State) {
+func (d *Service) Prepare(s *blackboard.State) {
 	cfg := d.Config()
 	s.Defaults = blackboard.Settings(cfg.Settings())
 	s.Overrides = blackboard.Settings(cfg.Overrides())
@@ -141,7 +141,7 @@ func (d *Desk) Prepare(s *blackboard.State) {
 }
 
 // Update changes the state as the caller. change may run more than once.
-func (d *Desk) Update(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error) error {
+func (d *Service) Update(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error) error {
 	id, err := d.identify()
 	if err != nil {
 		return err
@@ -149,12 +149,12 @@ func (d *Desk) Update(ctx context.Context, op string, change func(*blackboard.St
 	return d.updateAs(ctx, op, id, change)
 }
 
-func (d *Desk) updateAs(ctx context.Context, op string, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
+func (d *Service) updateAs(ctx context.Context, op string, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
 	return d.updateOp(ctx, store.Op{Name: op}, id, change)
 }
 
 // updateAhead is Update with something that must be on disk before the change is.
-func (d *Desk) updateAhead(ctx context.Context, op string, ahead func([]store.Gone) error, change func(*blackboard.State, blackboard.Actor) error) error {
+func (d *Service) updateAhead(ctx context.Context, op string, ahead func([]store.Gone) error, change func(*blackboard.State, blackboard.Actor) error) error {
 	id, err := d.identify()
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (d *Desk) updateAhead(ctx context.Context, op string, ahead func([]store.Go
 	return d.updateOp(ctx, store.Op{Name: op, Ahead: ahead}, id, change)
 }
 
-func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
+func (d *Service) updateOp(ctx context.Context, op store.Op, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
 	if op.Agent = id.caller.AgentID + id.caller.As; op.Agent == "" {
 		op.Agent = blackboard.Human
 	}
@@ -179,7 +179,7 @@ func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change fu
 			return d.forgetSecrets(over)
 		}
 	}
-	take := taker{desk: d}
+	take := takeover{service: d}
 	return take.try(ctx, func() error {
 		return d.watched().Update(ctx, op, func(s *blackboard.State) error {
 			d.Prepare(s)
@@ -197,7 +197,7 @@ func (d *Desk) updateOp(ctx context.Context, op store.Op, id identity, change fu
 }
 
 // nameRun puts the correlation id into journal entries that have none.
-func (d *Desk) nameRun(entries []blackboard.Entry) {
+func (d *Service) nameRun(entries []blackboard.Entry) {
 	if d.Run == nil || d.Run() == "" {
 		return
 	}
@@ -212,7 +212,7 @@ func (d *Desk) nameRun(entries []blackboard.Entry) {
 }
 
 // Event carries out one Event on a task and reports its new status.
-func (d *Desk) Event(ctx context.Context, op, task string, change func(*blackboard.State, blackboard.Actor) error) (Done, error) {
+func (d *Service) Event(ctx context.Context, op, task string, change func(*blackboard.State, blackboard.Actor) error) (Done, error) {
 	done := Done{Task: task}
 	err := d.Update(ctx, op, func(s *blackboard.State, a blackboard.Actor) error {
 		if err := change(s, a); err != nil {
@@ -225,7 +225,7 @@ func (d *Desk) Event(ctx context.Context, op, task string, change func(*blackboa
 }
 
 // already turns a repetition (specs/protocol.md#0.7) into success.
-func (d *Desk) already(ctx context.Context, done Done, err error) (Done, error) {
+func (d *Service) already(ctx context.Context, done Done, err error) (Done, error) {
 	if !errors.Is(err, blackboard.ErrAlreadyDone) {
 		return done, err
 	}
@@ -241,7 +241,7 @@ func (d *Desk) already(ctx context.Context, done Done, err error) (Done, error) 
 }
 
 // Input has the facts that every event may need.
-func (d *Desk) Input() blackboard.Input {
+func (d *Service) Input() blackboard.Input {
 	cfg := d.Config()
 	in := blackboard.Input{
 		Control:     d.Control(),
@@ -263,12 +263,12 @@ func (d *Desk) Input() blackboard.Input {
 
 // specExists reports whether the spec file is there, under the project root, also after
 // symlinks (G13).
-func (d *Desk) specExists(path string) bool {
+func (d *Service) specExists(path string) bool {
 	_, err := d.specFile(path)
 	return err == nil
 }
 
-func (d *Desk) specFile(ref string) (string, error) { return SpecFile(d.Project.Root, ref) }
+func (d *Service) specFile(ref string) (string, error) { return SpecFile(d.Project.Root, ref) }
 
 // SpecFile is the file that a spec_ref names, below the project root also after symlinks.
 func SpecFile(root, ref string) (string, error) {
@@ -295,7 +295,7 @@ func SpecFile(root, ref string) (string, error) {
 }
 
 // SpecHash is "sha256:…" of the spec file, "" when it cannot be read.
-func (d *Desk) SpecHash(ref string) string {
+func (d *Service) SpecHash(ref string) string {
 	path, err := d.specFile(ref)
 	if err != nil {
 		return ""
@@ -309,7 +309,7 @@ func (d *Desk) SpecHash(ref string) string {
 }
 
 // mayTake is May for tasks of that state.
-func (d *Desk) mayTake(s *blackboard.State) func(*blackboard.Task) string {
+func (d *Service) mayTake(s *blackboard.State) func(*blackboard.Task) string {
 	if d.May == nil {
 		return nil
 	}
@@ -317,13 +317,13 @@ func (d *Desk) mayTake(s *blackboard.State) func(*blackboard.Task) string {
 }
 
 // Progressf says what long work is doing.
-func (d *Desk) Progressf(format string, args ...any) {
+func (d *Service) Progressf(format string, args ...any) {
 	if d.Progress != nil {
 		d.Progress(fmt.Sprintf(format, args...))
 	}
 }
 
-func (d *Desk) at(point string) {
+func (d *Service) at(point string) {
 	if d.At != nil {
 		d.At(point)
 	}
@@ -332,7 +332,7 @@ func (d *Desk) at(point string) {
 // IntegrationHead is what new work is based on: the tip of the integration branch, and where somebody moved
 // that, the tip at which Liza left it. Work on commits that nobody has decided about would bring them
 // back with its own merge; work on the known tip can go on whatever the person decides.
-func (d *Desk) IntegrationHead(ctx context.Context, s *blackboard.State) (string, error) {
+func (d *Service) IntegrationHead(ctx context.Context, s *blackboard.State) (string, error) {
 	branch := s.IntegrationBranch()
 	head, err := d.Repo.BranchTip(ctx, branch)
 	if s.ForeignTip(head) {
@@ -353,7 +353,7 @@ func usage(next, format string, args ...any) error {
 }
 
 // SpecText is the content of the spec file that ref names.
-func (d *Desk) SpecText(ref string) (string, error) {
+func (d *Service) SpecText(ref string) (string, error) {
 	path, err := d.specFile(ref)
 	if err != nil {
 		return "", err

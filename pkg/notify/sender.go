@@ -10,9 +10,9 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Courier delivers what is in an outbox. Of several, in whatever processes, one delivers at a
+// Sender delivers what is in an outbox. Of several, in whatever processes, one delivers at a
 // time.
-type Courier struct {
+type Sender struct {
 	Outbox  Outbox
 	Lock    string                      // notify.lock
 	Webhook func() (*Webhook, []string) // as the settings are now, and the events that go there; nil: nowhere, none: all
@@ -22,7 +22,7 @@ type Courier struct {
 }
 
 // Run delivers whenever look is ready, until ctx ends.
-func (c Courier) Run(ctx context.Context, look <-chan struct{}) {
+func (c Sender) Run(ctx context.Context, look <-chan struct{}) {
 	for {
 		if err := c.Deliver(ctx); err != nil && ctx.Err() == nil {
 			c.Problem(err)
@@ -40,7 +40,7 @@ func (c Courier) Run(ctx context.Context, look <-chan struct{}) {
 
 // Deliver tries every message that waits, the oldest first. When somebody else delivers there
 // is nothing to do. One that was interrupted waits on.
-func (c Courier) Deliver(ctx context.Context) error {
+func (c Sender) Deliver(ctx context.Context) error {
 	hook, events := c.Webhook()
 	if hook == nil {
 		return nil

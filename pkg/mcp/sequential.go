@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// orderly is both ends of a conversation. A request is read only when the one before it is
+// sequential is both ends of a conversation. A request is read only when the one before it is
 // answered, so calls happen in the order in which they were sent, and the end of the input
 // does not cut off the last answer. A line that is not a message is answered with an error, and
 // the conversation goes on.
-type orderly struct {
+type sequential struct {
 	in   *bufio.Reader
 	line []byte // what of the last line was not read yet
 
@@ -27,8 +27,8 @@ type orderly struct {
 	end     error // why there is no further line
 }
 
-func newOrderly(in io.Reader, out io.Writer) *orderly {
-	o := &orderly{in: bufio.NewReader(in), out: out}
+func newSequential(in io.Reader, out io.Writer) *sequential {
+	o := &sequential{in: bufio.NewReader(in), out: out}
 	o.changed = sync.NewCond(&o.mu)
 	return o
 }
@@ -76,7 +76,7 @@ func validID(id json.RawMessage) bool {
 }
 
 // refuse answers a line that is not a message.
-func (o *orderly) refuse(m message, code int, why string) error {
+func (o *sequential) refuse(m message, code int, why string) error {
 	id := m.ID
 	if id == nil {
 		id = json.RawMessage("null")
@@ -92,7 +92,7 @@ func (o *orderly) refuse(m message, code int, why string) error {
 }
 
 // Read gives the lines of the input, one after the other.
-func (o *orderly) Read(p []byte) (int, error) {
+func (o *sequential) Read(p []byte) (int, error) {
 	for len(o.line) == 0 {
 		o.mu.Lock()
 		for o.asked != nil && !o.closed {
@@ -130,7 +130,7 @@ func (o *orderly) Read(p []byte) (int, error) {
 }
 
 // Write sends one message.
-func (o *orderly) Write(p []byte) (int, error) {
+func (o *sequential) Write(p []byte) (int, error) {
 	o.writing.Lock()
 	n, err := o.out.Write(p)
 	o.writing.Unlock()
@@ -147,14 +147,14 @@ func (o *orderly) Write(p []byte) (int, error) {
 }
 
 // ended reports whether the input came to its end.
-func (o *orderly) ended() bool {
+func (o *sequential) ended() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return errors.Is(o.end, io.EOF)
 }
 
 // Close lets a waiting Read go. The streams belong to somebody else.
-func (o *orderly) Close() error {
+func (o *sequential) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
