@@ -22,14 +22,14 @@ import (
 // What cites the specification has the form specs/protocol.md#6.4, everywhere: in comments, in
 // scripts, in texts. Pages link to each other as Markdown does.
 var (
-	citation     = regexp.MustCompile(`\bspecs/([\w-]+)\.md(?:#([\w.-]*\w))?`)
-	oldCitation  = regexp.MustCompile(`\b(protocol|roles-and-knowledge|cli)(?:\.md)?,? ((?:sections? )?\d+(?:\.\d+)*(?:(?:, | and | to )\d+(?:\.\d+)*)*)`)
-	oldDecision  = regexp.MustCompile(`\(D\d{1,2}\)|\bdecision D\d{1,2}\b|[(,] ?D\d{1,2}[,)]`)
-	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	explicit     = regexp.MustCompile(`<a id="([^"]+)"></a>`)
-	heading      = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
-	fence        = regexp.MustCompile("(?ms)^```.*?^```")
-	codeSpan     = regexp.MustCompile("`[^`\n]*`")
+	citation      = regexp.MustCompile(`\bspecs/([\w-]+)\.md(?:#([\w.-]*\w))?`)
+	shortCitation = regexp.MustCompile(`\b(protocol|roles-and-knowledge|cli)(?:\.md)?,? ((?:sections? )?\d+(?:\.\d+)*(?:(?:, | and | to )\d+(?:\.\d+)*)*)`)
+	shortDecision = regexp.MustCompile(`\(D\d{1,2}\)|\bdecision D\d{1,2}\b|[(,] ?D\d{1,2}[,)]`)
+	markdownLink  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	explicit      = regexp.MustCompile(`<a id="([^"]+)"></a>`)
+	heading       = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
+	fence         = regexp.MustCompile("(?ms)^```.*?^```")
+	codeSpan      = regexp.MustCompile("`[^`\n]*`")
 )
 
 // examples are pages of a user's project that texts speak of.
@@ -111,17 +111,8 @@ func (l *library) cited(text string) []string {
 			wrong = append(wrong, p)
 		}
 	}
-	for _, m := range oldCitation.FindAllStringSubmatch(text, -1) {
-		for _, n := range regexp.MustCompile(`\d+(?:\.\d+)*`).FindAllString(m[2], -1) {
-			if p := l.problem("specs/"+m[1]+".md", n); p != "" {
-				wrong = append(wrong, p)
-			}
-		}
-	}
-	for _, m := range oldDecision.FindAllString(text, -1) {
-		if p := l.problem("specs/decisions.md", regexp.MustCompile(`D\d+`).FindString(m)); p != "" {
-			wrong = append(wrong, p)
-		}
+	for _, m := range slices.Concat(shortCitation.FindAllString(text, -1), shortDecision.FindAllString(text, -1)) {
+		wrong = append(wrong, fmt.Sprintf("%q is not a link: write specs/PAGE.md#ANCHOR", m))
 	}
 	return wrong
 }
@@ -166,7 +157,7 @@ func TestEveryLinkToTheSpecificationResolves(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			citations += len(citation.FindAllString(comments, -1)) + len(oldCitation.FindAllString(comments, -1)) + len(oldDecision.FindAllString(comments, -1))
+			citations += len(citation.FindAllString(comments, -1))
 			wrong = l.cited(comments)
 		case ".txtar", ".tmpl":
 			text, err := os.ReadFile(file)
@@ -236,6 +227,7 @@ func TestWrongLinksAreNamed(t *testing.T) {
 		"a user writes specs/vision.md#name":        "",
 		"specs/decisions.md#D4, specs/decisions.md": "",
 		"specs/decisions.md#D5":                     "specs/decisions.md has no anchor D5",
+		"the lease (protocol 6.5)":                  "\"protocol 6.5\" is not a link: write specs/PAGE.md#ANCHOR",
 	} {
 		if got := strings.Join(l.cited(text), "; "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)

@@ -12,7 +12,7 @@ const startingLease = 300 * time.Second
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // FreeAgentID is the lowest number of the role whose id has no entry, or one whose lease
-// is past (protocol 5.1).
+// is past (specs/protocol.md#5.1).
 func (s *State) FreeAgentID(role Role, now time.Time) string {
 	for n := 1; ; n++ {
 		id := role.IDPrefix() + itoa(n)
@@ -22,7 +22,7 @@ func (s *State) FreeAgentID(role Role, now time.Time) string {
 	}
 }
 
-// leaseOver tells whether the lease is known to be past. A missing or malformed one is
+// leaseOver reports whether the lease is known to be past. A missing or malformed one is
 // unknown, and unknown is not over.
 func (a *Agent) leaseOver(now time.Time) bool {
 	at, ok := a.LeaseExpires.At()
@@ -144,7 +144,7 @@ func (s *State) SetWaiting(a Actor, why string, now time.Time) error {
 }
 
 // Beat extends the lease of the agent and of its claim or review claim in one write (A11).
-// An agent that is STARTING keeps the lease of its registration (protocol 6.1).
+// An agent that is STARTING keeps the lease of its registration (specs/protocol.md#6.1).
 func (s *State) Beat(a Actor, now time.Time) error {
 	e, err := s.own(a, now, nil)
 	if err != nil {
@@ -241,8 +241,8 @@ func (s *State) Lapse(id string, facts ProcessFacts, now time.Time) bool {
 }
 
 // Forget removes entries whose lease has been past for lease_duration and who hold
-// nothing (protocol 5.1, ids). It reports whether anything changed. An entry with a child
-// is kept: it is what is known about a process that may be left over (protocol 6.4). So is
+// nothing (specs/protocol.md#5.1, ids). It reports whether anything changed. An entry with a child
+// is kept: it is what is known about a process that may be left over (specs/protocol.md#6.4). So is
 // one of which nothing can be concluded now (6.3).
 func (s *State) Forget(facts ProcessFacts, now time.Time) bool {
 	changed := false

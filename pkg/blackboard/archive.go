@@ -10,7 +10,7 @@ import (
 )
 
 // Archived is what the rules need to know of a task that has left the board: it counts as
-// what it was (protocol 3.3).
+// what it was (specs/protocol.md#3.3).
 type Archived struct {
 	Status     Status
 	Sprint     string // whose archive has it
@@ -61,7 +61,7 @@ func (s *State) ArchivedNow() map[string]Status {
 	return now
 }
 
-// firstSprint tells whether no sprint came before, so that every task belongs to it.
+// firstSprint reports whether no sprint came before, so that every task belongs to it.
 func (s *State) firstSprint() bool {
 	n, ok := sprintNumber(s.Sprint.ID)
 	return !ok || n < 2
@@ -73,8 +73,8 @@ func sprintNumber(id string) (int, bool) {
 	return n, ok && err == nil && n >= 0
 }
 
-// InSprint returns what tells whether a task of the board belongs to the current sprint
-// (protocol 12): it is planned, stretch, or replaces one that is, or nobody finished it
+// InSprint returns what reports whether a task of the board belongs to the current sprint
+// (specs/protocol.md#12): it is planned, stretch, or replaces one that is, or nobody finished it
 // before. What stays of an earlier sprint only because others depend on it does not.
 func (s *State) InSprint() func(*Task) bool {
 	if s.Sprint == nil || s.firstSprint() {
@@ -91,7 +91,7 @@ func (s *State) InSprint() func(*Task) bool {
 	}
 }
 
-// noTaskYet tells whether the sprint has no task at all, its archive included.
+// noTaskYet reports whether the sprint has no task at all, its archive included.
 func (s *State) noTaskYet() bool {
 	in := s.InSprint()
 	for t := range s.Tasks() {
@@ -130,7 +130,7 @@ func (s *State) sprintMembers() func(id string) bool {
 
 // Archivable lists the terminal tasks that nobody needs on the board any more: they ended
 // before the time given, if one is, no open task depends on them, nothing of them is still to be
-// removed, and no agent is still busy with them (protocol 3.3).
+// removed, and no agent is still busy with them (specs/protocol.md#3.3).
 func (s *State) Archivable(before time.Time) []*Task {
 	needed := map[string]bool{}
 	for t := range s.Tasks() {
@@ -182,7 +182,7 @@ func (s *State) Leaving(id string) (Status, bool) {
 }
 
 // Archive takes the tasks off the board that Archivable lists, and returns their ids. The
-// caller has to keep them (protocol 3.3).
+// caller has to keep them (specs/protocol.md#3.3).
 func (s *State) Archive(before time.Time, a Actor, now time.Time) []string {
 	var ids []string
 	gone := map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The cases of protocol 15 about limits and ways out.
+// The cases of specs/protocol.md#15 about limits and ways out.
 
 func TestP100TheIterationsAreLimited(t *testing.T) {
 	t.Parallel()

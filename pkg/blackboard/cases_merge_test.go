@@ -2,7 +2,7 @@ package blackboard
 
 import "testing"
 
-// The cases of protocol 15 about merges and figures, as far as the state shows them.
+// The cases of specs/protocol.md#15 about merges and figures, as far as the state shows them.
 
 func TestMerges(t *testing.T) {
 	t.Parallel()

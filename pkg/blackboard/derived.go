@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Derived are the figures of protocol 12 that are computed when asked; Sprint.Metrics has
+// Derived are the figures of specs/protocol.md#12 that are computed when asked; Sprint.Metrics has
 // the others. Times are in seconds; nil: no task has one.
 type Derived struct {
 	BlockedCount           int   `json:"blocked_count"`
@@ -26,7 +26,7 @@ type Times struct {
 	Work, Review int
 }
 
-// Times computes what protocol 12 calls lead_time, work_time, review_time and wait_time.
+// Times computes what specs/protocol.md#12 calls lead_time, work_time, review_time and wait_time.
 func (t *Task) Times(now time.Time) Times {
 	var x Times
 	var merged time.Time

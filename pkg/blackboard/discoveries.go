@@ -7,7 +7,7 @@ import (
 )
 
 // Discover records something that was found on the way and is not part of the task
-// (protocol 13.10). It changes no task; an immediate one wakes the planner.
+// (specs/protocol.md#13.10). It changes no task; an immediate one wakes the planner.
 func (s *State) Discover(d *Discovery, a Actor, now time.Time) error {
 	by, err := s.identify(a, now)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *State) openDiscovery(id, verb string, a Actor, now time.Time) (*Discove
 	return nil, by, refuse("G05", ExitRefused, "liza status", "no discovery '%s'%s", id, hint)
 }
 
-// ChangeSpec records that a person changed a spec (protocol 13.10). Every task whose
+// ChangeSpec records that a person changed a spec (specs/protocol.md#13.10). Every task whose
 // spec_ref is in that file has it in its next prompt, and the planner is woken; affected
 // are those that are not terminal.
 func (s *State) ChangeSpec(c *SpecChange, task string, a Actor, now time.Time) (affected []string, err error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The effects of protocol 4.1 and 4.3. What an event is given is copied: the state shares
+// The effects of specs/protocol.md#4.1 and specs/protocol.md#4.3. What an event is given is copied: the state shares
 // nothing with its input, so that an Update may run again.
 
 var enterScope = Effect{"the fields given, created; sprint.scope.planned gets the task, unless it replaces others or is stretch", func(m *move) {
@@ -97,7 +97,7 @@ var grantLease = Effect{"assigned_to, claim_generation, claim_seq + 1, lease_exp
 	m.detail = fmt.Sprintf("attempt %d, iteration %d", t.ClaimSeq, t.Iteration)
 }}
 
-var takeWorktree = Effect{"worktree and base_commit, those kept or those made anew; restart_from null", func(m *move) {
+var takeWorktree = Effect{"worktree and base_commit, those kept or those made from scratch; restart_from null", func(m *move) {
 	t, f := m.task, m.claim()
 	t.Worktree = f.Worktree
 	if f.Fresh {
@@ -224,7 +224,7 @@ var countFailedRun = Effect{"timeout and stalled: iteration + 1 (at the limit T2
 	}
 }}
 
-// runCounts tells whether the failed run counts as an iteration.
+// runCounts reports whether the failed run counts as an iteration.
 func (m *move) runCounts() bool { return countsAsIteration(m.in.Outcome) }
 
 func countsAsIteration(outcome string) bool { return outcome == "timeout" || outcome == "stalled" }

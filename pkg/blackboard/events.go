@@ -81,7 +81,7 @@ func (s *State) Finalize(ids []string, a Actor, in Input, now time.Time) error {
 }
 
 // Reserve is phase one of a claim: the guards of the claim hold, and nobody else may
-// claim the task until the reservation is over (T04, protocol 7.2).
+// claim the task until the reservation is over (T04, specs/protocol.md#7.2).
 func (s *State) Reserve(id string, a Actor, in Input, now time.Time) error {
 	m, err := s.begin(EvClaim, id, a, in, now)
 	if err == nil {
@@ -137,7 +137,7 @@ func (s *State) RecordIntent(id string, a Actor, in Input, now time.Time) error 
 }
 
 // Submit hands a claimed task in for review (T11). A task that needs no reviewer goes
-// on to MERGED in the same write (T12, T22; protocol 4.5).
+// on to MERGED in the same write (T12, T22; specs/protocol.md#4.5).
 func (s *State) Submit(id string, a Actor, in Input, now time.Time) error {
 	if err := s.run(EvSubmit, id, a, in, now); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (s *State) Approve(id string, a Actor, in Input, now time.Time) (overruled 
 	return overruled, nil
 }
 
-// errorFindings describes what stands against an approval: findings of the checks and of
+// errorFindings describes what speaks against an approval: findings of the checks and of
 // the reviewer alike.
 func (m *move) errorFindings() []string {
 	var all []*Finding
@@ -428,5 +428,5 @@ func via(a Actor) map[string]any {
 	return nil
 }
 
-// IsAlreadyDone tells whether err says that the event stands already.
+// IsAlreadyDone reports whether err says that the event has happened already.
 func IsAlreadyDone(err error) bool { return errors.Is(err, ErrAlreadyDone) }

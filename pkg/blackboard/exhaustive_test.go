@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// exits are the exit codes with which a guard may refuse; 4 where nothing stands here.
+// exits are the exit codes with which a guard may refuse; 4 where nothing is here.
 var exits = map[string][]Exit{
 	"":    {ExitFailure, ExitUsage},
 	"G02": {ExitRefused, ExitLeaseLost}, "G06": {ExitRefused, ExitLeaseLost}, "G31": {ExitRefused, ExitLeaseLost}, "G53": {ExitRefused, ExitLeaseLost},
@@ -27,10 +27,10 @@ type combination struct {
 	kind   string
 }
 
-// repeatable are the events of protocol 0.7.
+// repeatable are the events of specs/protocol.md#0.7.
 var repeatable = []Event{EvSubmit, EvApprove, EvReject, EvReplan, EvReviewRelease, EvBlock, EvIntent, EvHandoff, EvMerge, EvMergeIntent, EvHold, EvUnhold}
 
-// inTable tells whether the transition table has the combination.
+// inTable reports whether the transition table has the combination.
 func inTable(c combination, p Party) bool {
 	return slices.ContainsFunc(Rules, func(r Rule) bool {
 		return r.Event == c.event && r.Who&p != 0 && (hasStatus(r.From, c.status) || r.From == nil)

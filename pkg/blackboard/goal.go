@@ -27,7 +27,7 @@ type CompletionFacts struct {
 	Triggers    TriggerFacts
 }
 
-// Completion says how the sprint stands (protocol 13.4).
+// Completion gives the state of the sprint (specs/protocol.md#13.4).
 type Completion string
 
 // Complete: the goal is reached. NothingMerged: everything is terminal, but no work was
@@ -39,7 +39,7 @@ const (
 	CompletionMissing       Completion = "missing"
 )
 
-// CompletionOf applies the conditions of protocol 13.4 without changing anything. That
+// CompletionOf applies the conditions of specs/protocol.md#13.4 without changing anything. That
 // every task is terminal leaves no DRAFT and no plan with unfinished tasks.
 func (s *State) CompletionOf(f CompletionFacts, now time.Time) Completion {
 	if !s.goalOpen() || s.Sprint == nil || s.sprintStatus() != InProgress || f.Control {
@@ -167,7 +167,7 @@ func (s *State) CheckpointSprint(message, file string, a Actor, now time.Time) e
 	return nil
 }
 
-// Decisions are the answers to a checkpoint (protocol 13.6).
+// Decisions are the answers to a checkpoint (specs/protocol.md#13.6).
 var Decisions = []string{"CONTINUE", "ADJUST_SPECS", "ADJUST_CONTRACTS", "REPLAN", "PIVOT", "STOP"}
 
 // ResumeSprint ends a checkpoint (S02), an abort (S03) or a pause; decision "" is CONTINUE.

@@ -159,7 +159,7 @@ var dependenciesLeft = Guard{"G79", "no dependency is ABANDONED or SUPERSEDED", 
 		}
 		if st == Abandoned || st == Superseded {
 			return m.refuseNext(fmt.Sprintf("liza unblock %s --reason T --depends ID,…", m.task.ID), "G79", ExitRefused,
-				"task %s depends on %s, which is %s; name its dependencies anew with --depends", m.task.ID, d, st)
+				"task %s depends on %s, which is %s; name its dependencies again with --depends", m.task.ID, d, st)
 		}
 	}
 	if cycle := m.state.cycleThrough(m.task.ID, deps, nil); cycle != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Integration is what Liza remembers of the integration branch. A branch that stands elsewhere
+// Integration is what Liza remembers of the integration branch. A branch that is elsewhere
 // was moved by somebody else: merges wait until a person decides.
 // Written by: init, merges, integration, sync.
 type Integration struct {
@@ -61,7 +61,7 @@ func (s *State) Tip() string {
 	return s.Integration.Tip
 }
 
-// ForeignTip reports whether the integration branch stands where Liza did not put it; tip is ""
+// ForeignTip reports whether the integration branch is where Liza did not put it; tip is ""
 // when the branch does not exist. A tip that is the intent of an interrupted merge is Liza's.
 func (s *State) ForeignTip(tip string) bool {
 	known := s.Tip()
@@ -79,7 +79,7 @@ func (s *State) ForeignTip(tip string) bool {
 	return true
 }
 
-// MovedText says in one line where the branch stands instead of where Liza left it.
+// MovedText says in one line where the branch is instead of where Liza left it.
 func (s *State) MovedText(tip string) string {
 	branch, known := s.IntegrationBranch(), short(s.Tip())
 	if tip == "" {
@@ -96,7 +96,7 @@ func DecideTip(tip string) string {
 	return "liza integration accept, or liza integration restore"
 }
 
-// SeeTip takes note of where the branch stands: the journal gets one entry for each tip that
+// SeeTip takes note of where the branch is: the journal gets one entry for each tip that
 // Liza did not make, and one when the branch is back. It reports whether anything changed.
 func (s *State) SeeTip(tip string, now time.Time) bool {
 	i := s.Integration
@@ -137,7 +137,7 @@ func (s *State) AdoptTip(tip string, now time.Time) bool {
 	return true
 }
 
-// AcceptTip is a person's decision that the branch is right where it stands.
+// AcceptTip is a person's decision that the branch is right where it is.
 func (s *State) AcceptTip(tip, reason, saved string, a Actor, now time.Time) {
 	was := s.Tip()
 	s.setTip(tip, "accept", now)
@@ -145,11 +145,11 @@ func (s *State) AcceptTip(tip, reason, saved string, a Actor, now time.Time) {
 	s.decidedTip("integration_accepted", s.IntegrationBranch()+" stays at "+short(tip)+", where "+orNobody(was)+" was known", reason, saved, a, now)
 }
 
-// RestoreTip records that the branch was put back to where Liza left it. from is where it stood.
+// RestoreTip records that the branch was put back to where Liza left it. from is where it was.
 func (s *State) RestoreTip(from, reason, saved string, a Actor, now time.Time) {
 	s.setTip(s.Tip(), "restore", now)
 	s.Integration.Moved = nil
-	s.decidedTip("integration_restored", s.IntegrationBranch()+" is back at "+short(s.Tip())+", it stood at "+orNobody(from), reason, saved, a, now)
+	s.decidedTip("integration_restored", s.IntegrationBranch()+" is back at "+short(s.Tip())+", it was at "+orNobody(from), reason, saved, a, now)
 }
 
 func orNobody(commit string) string { return cmp.Or(short(commit), "no commit") }
@@ -177,7 +177,7 @@ func (s *State) IntendMove(i MoveIntent) error {
 	return nil
 }
 
-// FinishMove records that the branch stands at the intent. It reports false when there is none.
+// FinishMove records that the branch is at the intent. It reports false when there is none.
 func (s *State) FinishMove(now time.Time) bool {
 	if s.Integration == nil || s.Integration.Intent == nil {
 		return false

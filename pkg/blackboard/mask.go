@@ -7,7 +7,7 @@ import (
 )
 
 // Mask replaces every text of a change by what mask makes of it: those of the tasks that are
-// not before's too, and of all other sections (roles-and-knowledge 9.6). before is the state
+// not before's too, and of all other sections (specs/roles-and-knowledge.md#9.6). before is the state
 // that s was forked from, nil when s shares nothing. Names by which things find each other
 // stay: one that holds a secret is refused instead (V62). So does the configuration, which is
 // a person's own.
@@ -104,7 +104,7 @@ func maskTexts(v reflect.Value, mask func(string) string) {
 
 var textType = reflect.TypeFor[string]()
 
-// isName tells whether the values of a key are no texts: others refer to them, or rules read
+// isName reports whether the values of a key are not texts: others refer to them, or rules read
 // them. Statuses, roles and times have types of their own.
 func isName(key string) bool {
 	switch key {

@@ -1,6 +1,6 @@
 package blackboard
 
-// contribution is what one task adds to the stored figures of protocol 12.
+// contribution is what one task adds to the stored figures of specs/protocol.md#12.
 type contribution struct {
 	done, inProgress, blocked        int
 	iterations, cycles               int

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// recount computes the stored figures of protocol 12 from scratch: from the tasks of the
+// recount computes the stored figures of specs/protocol.md#12 from scratch: from the tasks of the
 // sprint and their histories, and from the journal for what no history tells.
 type recount struct {
 	kept    []*Task                 // what was archived

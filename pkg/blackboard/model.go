@@ -1,6 +1,6 @@
 package blackboard
 
-// State is the whole blackboard (protocol 2.1). The yaml tags name the keys of
+// State is the whole blackboard (specs/protocol.md#2.1). The yaml tags name the keys of
 // state.yaml; keys that have no field here are kept by the store, not by this
 // package. A State is not safe for concurrent use.
 type State struct {
@@ -26,7 +26,7 @@ type State struct {
 	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"` // whether anomalies stopped the sprint | analyze, every write that adds an anomaly, ack | before the first check
 	Config         Settings            `yaml:"config"`                    // settings that a person overrides here; keys in configuration.md | people, config set
 
-	// Defaults are the values of config.yaml for the keys of protocol 2.8; a key
+	// Defaults are the values of config.yaml for the keys of specs/protocol.md#2.8; a key
 	// of Config wins over them, and they win over the built-in ones.
 	Defaults Settings `yaml:"-"`
 	// Overrides are the values that environment variables set; they win over Config.
@@ -44,11 +44,11 @@ type State struct {
 // Raw is a scalar that is kept exactly as it is written in the file.
 type Raw string
 
-// Time is a point in time as it is written in the file (protocol 0.1); At reads
+// Time is a point in time as it is written in the file (specs/protocol.md#0.1); At reads
 // it. A malformed one is kept, and rule V39 reports it.
 type Time string
 
-// Status of a task (protocol 4).
+// Status of a task (specs/protocol.md#4).
 type Status string
 
 // The eleven statuses; MERGED, ABANDONED and SUPERSEDED are terminal.
@@ -70,7 +70,7 @@ const (
 var Statuses = []Status{Draft, Unclaimed, Claimed, ReadyForReview, Rejected, Approved,
 	IntegrationFailed, Blocked, Merged, Abandoned, Superseded}
 
-// Goal is what the person wants (protocol 2.2).
+// Goal is what the person wants (specs/protocol.md#2.2).
 type Goal struct {
 	ID                 string       `yaml:"id"`                             // goal-<seconds since 1970> | init, goal
 	Description        string       `yaml:"description"`                    // the goal as it was typed, literally | init, goal
@@ -85,7 +85,7 @@ type Goal struct {
 	CompletedAt        Time         `yaml:"completed_at,omitempty"`         // when it became COMPLETED | supervisors | it is not complete
 }
 
-// Alignment is one entry of the goal's drift trajectory (protocol 2.2).
+// Alignment is one entry of the goal's drift trajectory (specs/protocol.md#2.2).
 // Written by: init, finalize, plans, supersede, abandon, completion.
 type Alignment struct {
 	Timestamp Time   `yaml:"timestamp"`           // when
@@ -97,7 +97,7 @@ type Alignment struct {
 	Risk      string `yaml:"risk,omitempty"`      // what could go wrong | people | nobody wrote it
 }
 
-// Task is one piece of work (protocol 2.3).
+// Task is one piece of work (specs/protocol.md#2.3).
 type Task struct {
 	ID                 string        `yaml:"id"`                            // unique without regard to case, also in the archive | create
 	Title              string        `yaml:"title,omitempty"`               // short name, at most 120 characters | create | the first line of the description serves
@@ -189,13 +189,13 @@ type Task struct {
 	History     []*HistoryEntry `yaml:"history,omitempty"`      // every event, oldest first, never shortened | every event of the task
 }
 
-// List is a list of strings; a scalar is accepted when read (D18).
+// List is a list of strings; a scalar is accepted when read (specs/decisions.md#D18).
 type List []string
 
 // Settings is an open map of values, as in config and limits.
 type Settings map[string]any
 
-// Claiming is a reservation, phase one of a claim (protocol 7.2).
+// Claiming is a reservation, phase one of a claim (specs/protocol.md#7.2).
 // Written by: claim, phase 1.
 type Claiming struct {
 	By         string `yaml:"by"`                    // agent id
@@ -286,7 +286,7 @@ type Review struct {
 	Suggestions List       `yaml:"suggestions,omitempty"` // ideas that block nothing
 }
 
-// NoTests is the coder's waiver of the test gate (protocol 4.7).
+// NoTests is the coder's waiver of the test gate (specs/protocol.md#4.7).
 // Written by: submit --no-tests.
 type NoTests struct {
 	Reason string `yaml:"reason"` // why there are no tests
@@ -304,7 +304,7 @@ type MergeApproval struct {
 	Reason   string `yaml:"reason,omitempty"`   // of the decision
 }
 
-// MergeIntent is recorded before the integration branch moves (protocol 8.2 M7).
+// MergeIntent is recorded before the integration branch moves (specs/protocol.md#8.2 M7).
 // Written by: merge, step M7.
 type MergeIntent struct {
 	Commit string `yaml:"commit"` // the candidate
@@ -353,7 +353,7 @@ type Attempt struct {
 }
 
 // Conversation is what an agent program can resume. The tokens are all that it told for it,
-// from its beginning to the end of the run that the conversation stands with.
+// from its beginning to the end of the run that the conversation belongs to.
 // Written by: supervisor after a run.
 type Conversation struct {
 	ID           string `yaml:"id"`                      // the program's own name of it
@@ -400,7 +400,7 @@ type UsageDay struct {
 	CostCents Amount `yaml:"cost_cents"` // sum of that day in cents, with fractions
 }
 
-// HistoryEntry is one line of a task's append-only history (protocol 4.6).
+// HistoryEntry is one line of a task's append-only history (specs/protocol.md#4.6).
 // Written by: the event that it records.
 type HistoryEntry struct {
 	Time             Time           `yaml:"time"`                        // when
@@ -433,7 +433,7 @@ type HistoryEntry struct {
 	Extra            map[string]any `yaml:",inline"`                     // keys of other programs and versions, kept as they are
 }
 
-// Intent is a pre-execution checkpoint (protocol 13.11).
+// Intent is a pre-execution checkpoint (specs/protocol.md#13.11).
 // Written by: intent.
 type Intent struct {
 	Intent        string `yaml:"intent"`                    // what the coder is going to do

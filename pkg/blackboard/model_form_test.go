@@ -68,7 +68,7 @@ func (b *brush) who(agent string) {
 	b.text(agent)
 }
 
-// claim is a holder, whether his registration still stands, and his lease.
+// claim is a holder, whether that registration is still in force, and his lease.
 func (b *brush) claim(agent, generation string, lease Time) {
 	b.who(agent)
 	e := b.w.Agents[agent]
@@ -135,7 +135,7 @@ func (b *brush) task(t *Task) {
 		b.text("halt " + t.Halt.Kind)
 	}
 	if h := t.last(); h != nil && h.Event == "handoff" {
-		b.who(h.Agent) // handing off once more is no event
+		b.who(h.Agent) // handing off once more is not an event
 	}
 	b.counts(t)
 	rejected, _ := t.timeOf("rejected").At()

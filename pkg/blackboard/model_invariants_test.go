@@ -241,7 +241,7 @@ func (w *world) waitsForPerson() bool {
 	return false
 }
 
-// everybodyAwake tells whether all supervisors run, and none waits for a time.
+// everybodyAwake reports whether all supervisors run, and none waits for a time.
 func (w *world) everybodyAwake() bool {
 	for _, id := range w.size.agents() {
 		if w.Agents[id] == nil || w.gone[w.nth(id)] || w.leaseOver(id) {

@@ -205,7 +205,7 @@ func (m *stepMaker) patience() {
 	})
 }
 
-// matters tells whether it makes a difference if the agent lives: of those who hold, prepare
+// matters reports whether it makes a difference if the agent lives: of those who hold, prepare
 // or wait for nothing one is like the other.
 func (w *world) matters(agent string) bool {
 	for t := range w.Tasks() {

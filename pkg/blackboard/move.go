@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Event names what happens to a task; it is the verb of protocol 4.3.
+// Event names what happens to a task; it is the verb of specs/protocol.md#4.3.
 type Event string
 
-// The events of protocol 4.3.
+// The events of specs/protocol.md#4.3.
 const (
 	EvDraft             Event = "draft"
 	EvCreate            Event = "create"
@@ -52,7 +52,7 @@ const (
 // specs/state-machines.md and the exhaustive test read this table and nothing else.
 // Two rules share a number where the table of the protocol describes a case in words.
 type Rule struct {
-	ID      string // number in protocol 4.3
+	ID      string // number in specs/protocol.md#4.3
 	Event   Event
 	From    []Status // nil: the task does not exist yet
 	To      Status   // "": the status stays
@@ -71,8 +71,8 @@ type Condition struct {
 	Else  *Guard // what refuses when no rule of the event holds; nil: G06 with Text
 }
 
-// A Guard is one condition of protocol 4.2. Those without a number are conditions that
-// the table of protocol 4.3 states in words.
+// A Guard is one condition of specs/protocol.md#4.2. Those without a number are conditions that
+// the table of specs/protocol.md#4.3 states in words.
 type Guard struct {
 	ID    string
 	Text  string
@@ -195,7 +195,7 @@ func (m *move) check() error {
 func submitGuard(id string) bool { return id >= "G33" && id <= "G42" }
 
 // lostOr turns a refusal by G06, G31 or G53 into exit 6 when the caller held the claim
-// and lost it (D24).
+// and lost it (specs/decisions.md#D24).
 func (m *move) lostOr(err error) error {
 	r, ok := err.(*Refusal)
 	if !ok || r.Guard != "G06" && r.Guard != "G31" && r.Guard != "G53" || m.party&ByAny == 0 {

@@ -71,7 +71,7 @@ func (s *State) addAnomaly(a *Anomaly) {
 	s.Record(Entry{Timestamp: a.Timestamp, Agent: a.Reporter, Action: "anomaly", Task: a.Task, Detail: detail})
 }
 
-// AddAnomaly records something that went differently than it should (protocol 13.9).
+// AddAnomaly records something that went differently than it should (specs/protocol.md#13.9).
 func (s *State) AddAnomaly(task, reporter, kind string, details Settings, now time.Time) {
 	s.addAnomaly(&Anomaly{Timestamp: TimeOf(now), Task: task, Reporter: reporter, Type: kind, Details: details})
 }
@@ -166,7 +166,7 @@ func (s *State) DeliverAnswers(task string) {
 
 // AnswerQuestion stores an answer. When it was the last open question of a task that is
 // blocked for answers only, unblock says so: the caller applies Unblock in the same write
-// (protocol 2.6).
+// (specs/protocol.md#2.6).
 func (s *State) AnswerQuestion(id, text string, a Actor, now time.Time) (task string, unblock bool, err error) {
 	by, err := s.identify(a, now)
 	switch {
@@ -199,7 +199,7 @@ func (s *State) question(id string) *Question {
 	return nil
 }
 
-// answersUnblock tells whether the task waited for answers only, and has them all.
+// answersUnblock reports whether the task waited for answers only, and has them all.
 func (s *State) answersUnblock(task string) bool {
 	t := s.Task(task)
 	if t == nil || t.Status != Blocked || t.BlockedKind != "question" && t.BlockedKind != "stuck" && t.BlockedKind != "" {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Candidate is one task that could be given out, with what decides its rank (protocol 7.1).
+// Candidate is one task that could be given out, with what decides its rank (specs/protocol.md#7.1).
 type Candidate struct {
 	Task     *Task
 	Class    int // 0: work that the caller began
@@ -46,7 +46,7 @@ func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why stri
 	return slices.MinFunc(list, Candidate.compare).Task, ""
 }
 
-// HasWork tells whether a task waits for a coder, and for nothing else on the board.
+// HasWork reports whether a task waits for a coder, and for nothing else on the board.
 func (s *State) HasWork() bool {
 	in := s.indexed(Input{})
 	for t := range s.Tasks() {
@@ -80,7 +80,7 @@ func (s *State) dependenciesMerged(t *Task, in Input) bool {
 	return true
 }
 
-// compare is the order of protocol 7.1: the smaller one is chosen.
+// compare is the order of specs/protocol.md#7.1: the smaller one is chosen.
 func (c Candidate) compare(d Candidate) int {
 	ct, _ := c.Task.Created.At()
 	dt, _ := d.Task.Created.At()
@@ -176,7 +176,7 @@ func (s *State) filesInWork(agent string) List {
 	return files
 }
 
-// overlaps tells whether the task names files that are in work.
+// overlaps reports whether the task names files that are in work.
 func (t *Task) overlaps(busy List) bool {
 	if len(busy) == 0 || t.Status == Claimed {
 		return false
@@ -218,7 +218,7 @@ func fixedPart(glob string) string {
 	return glob
 }
 
-// waitReason says why nothing is claimable (protocol 7.1, last paragraph). refusals are
+// waitReason says why nothing is claimable (specs/protocol.md#7.1, last paragraph). refusals are
 // the reasons of the tasks that were tried.
 func (s *State) waitReason(in Input, refusals []string) string {
 	if why := s.closedReason(in); why != "" {
@@ -306,12 +306,12 @@ func (s *State) NextReview(a Actor, in Input, now time.Time) (task *Task, why st
 	return nil, "nothing is ready for review"
 }
 
-// compareReview is the order of reviews of protocol 7.1.
+// compareReview is the order of reviews of specs/protocol.md#7.1.
 func (c Candidate) compareReview(d Candidate) int {
 	return cmp.Or(cmp.Compare(c.Class, d.Class), cmp.Compare(c.Priority, d.Priority), c.Since.Compare(d.Since), cmp.Compare(c.index, d.index))
 }
 
-// ApprovedTasks lists what can be merged, oldest approval first (D25), with the time of
+// ApprovedTasks lists what can be merged, oldest approval first (specs/decisions.md#D25), with the time of
 // the approval. A person's release of an approval (T19) is none of its own.
 func (s *State) ApprovedTasks() []Candidate {
 	var list []Candidate

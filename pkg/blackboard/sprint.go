@@ -107,7 +107,7 @@ func (s *State) nextScope(planned []string) (*SprintScope, error) {
 	return scope, nil
 }
 
-// openFigures are the figures with which a sprint begins: how the tasks stand that it takes
+// openFigures are the figures with which a sprint begins: the state of the tasks that it takes
 // over. What happened to them before counts for the sprint before.
 func (s *State) openFigures() *Metrics {
 	m := &Metrics{}

@@ -79,7 +79,7 @@ func (s *State) RemoveTasks(drop func(*Task) bool) {
 }
 
 // SetTasks puts another list in the place of the tasks. like is a state in which most of
-// them stand in the same places, or nil.
+// them are in the same places, or nil.
 func (s *State) SetTasks(tasks []*Task, like *State) {
 	s.tasks = tasks
 	if like != nil && len(like.tasks) == len(tasks) {

@@ -7,7 +7,7 @@ import (
 )
 
 // RawEntry is something that the rolling summary does not tell yet: a note without task, an
-// entry of the alignment history, or the last summary of a terminal task (roles-and-knowledge 6.4).
+// entry of the alignment history, or the last summary of a terminal task (specs/roles-and-knowledge.md#6.4).
 type RawEntry struct {
 	At   time.Time
 	Text string
@@ -55,7 +55,7 @@ func (s *State) RawEntries() []RawEntry {
 	return list[same:]
 }
 
-// Quiet tells whether no task is claimable or claimed.
+// Quiet reports whether no task is claimable or claimed.
 func (s *State) Quiet() bool {
 	in := s.indexed(Input{})
 	for t := range s.Tasks() {

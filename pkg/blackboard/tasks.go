@@ -16,8 +16,8 @@ func (t *Task) KindOf() string {
 	return t.Kind
 }
 
-// ChangesFiles tells whether the task's work is commits: kind code and everything with
-// writes (protocol 4.5). A command that may write and was handed in without a change is
+// ChangesFiles reports whether the task's work is commits: kind code and everything with
+// writes (specs/protocol.md#4.5). A command that may write and was handed in without a change is
 // treated as one without writes.
 func (t *Task) ChangesFiles() bool {
 	if t.KindOf() == "code" {
@@ -54,7 +54,7 @@ func (t *Task) TitleText() string {
 	return title
 }
 
-// Exhausted tells whether the hypothesis behind the task is used up (protocol 4.4):
+// Exhausted reports whether the hypothesis behind the task is used up (specs/protocol.md#4.4):
 // two coders failed it, or it failed three times.
 func (t *Task) Exhausted() bool { return len(t.FailedBy) >= 2 || t.Failures >= 3 }
 
@@ -90,7 +90,7 @@ func (t *Task) timeOf(events ...string) Time {
 	return ""
 }
 
-// reviewsItself tells whether the task is APPROVED without a reviewer (protocol 4.5).
+// reviewsItself reports whether the task is APPROVED without a reviewer (specs/protocol.md#4.5).
 func (t *Task) reviewsItself() bool { return !t.ChangesFiles() && !t.ReviewRequired }
 
 func IsClaimEvent(e string) bool {
@@ -124,8 +124,8 @@ func (t *Task) lastReviewer() string {
 	return ""
 }
 
-// lostBy tells whether agent held the claim or the review claim and lost it to an
-// expiry, a forced release or another agent (D24), and how.
+// lostBy reports whether agent held the claim or the review claim and lost it to an
+// expiry, a forced release or another agent (specs/decisions.md#D24), and how.
 func (t *Task) lostBy(agent string) (at Time, how string, lost bool) {
 	role, _, _ := ParseAgentID(agent)
 	var takeover *HistoryEntry
@@ -151,7 +151,7 @@ func (t *Task) lostBy(agent string) (at Time, how string, lost bool) {
 }
 
 // lastRejectedCommit is the commit of the newest rejection that still counts: an unblock
-// or a rerun starts the task anew.
+// or a rerun starts the task again.
 func (t *Task) lastRejectedCommit() string {
 	for h := range t.backwards() {
 		switch {
@@ -324,7 +324,7 @@ func (s *State) agentIDs() []string {
 	return ids
 }
 
-// past tells whether a time is over. One that is missing or cannot be read counts as over.
+// past reports whether a time is over. One that is missing or cannot be read counts as over.
 func past(t Time, now time.Time) bool {
 	at, ok := t.At()
 	return !ok || now.After(at)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Trigger is one true reason to wake the planner (protocol 13.1).
+// Trigger is one true reason to wake the planner (specs/protocol.md#13.1).
 type Trigger struct {
 	Kind        string
 	IDs         []string // tasks, notes, discoveries that it is about
@@ -28,7 +28,7 @@ func fingerprint(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Triggers lists every true trigger in the order of protocol 13.1. Heartbeats do not
+// Triggers lists every true trigger in the order of specs/protocol.md#13.1. Heartbeats do not
 // enter fingerprints, so an unchanged cause has an unchanged fingerprint.
 func (s *State) Triggers(f TriggerFacts, now time.Time) []Trigger {
 	if !s.goalOpen() {

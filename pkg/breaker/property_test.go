@@ -108,7 +108,7 @@ func TestWhatIsEqualIsFoundInAnyOrder(t *testing.T) {
 	}
 }
 
-// A thousand long texts of which no two are similar are the worst that can stand in a state.
+// A thousand long texts of which no two are similar are the worst that can be in a state.
 func BenchmarkAnalyzeThousandDifferentErrors(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var list []*blackboard.Anomaly

@@ -12,7 +12,7 @@ import (
 
 const maxQuote = 300 // characters of one quoted detail
 
-// Report is the text of circuit_breaker_report.md (protocol 11.5): what was found, what
+// Report is the text of circuit_breaker_report.md (specs/protocol.md#11.5): what was found, what
 // shows it, and what a person can do.
 func Report(s *blackboard.State, v Verdict, now time.Time) string {
 	var b strings.Builder
@@ -119,4 +119,4 @@ const options = "## What you can do\n\n" +
 	"- [ ] The cause is known, not only the symptom\n" +
 	"- [ ] Spec, plan or tool are mended, or it is written down why not\n" +
 	"- [ ] The tasks above are still right: `liza status`\n" +
-	"- [ ] The decision stands in `liza ack --note T`\n"
+	"- [ ] The decision is in `liza ack --note T`\n"

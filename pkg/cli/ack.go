@@ -23,7 +23,7 @@ func newAck(env *Env) *urfave.Command {
 			text("note", "`TEXT`: what was found and decided", &note),
 			flag("keep-checkpoint", "stay at the checkpoint until `liza resume`", &keep),
 		},
-		Action: env.onDesk(func(ctx context.Context, d *verb.Service, _ []string) error {
+		Action: env.onService(func(ctx context.Context, d *verb.Service, _ []string) error {
 			done, err := d.Ack(ctx, note, keep)
 			if err != nil {
 				return err

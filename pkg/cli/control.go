@@ -23,7 +23,7 @@ func newPause(env *Env) *urfave.Command {
 		Description: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on." +
 			examples("liza pause --reason 'lunch'", "liza resume") + exitsText(0, 4),
 		Flags:  []urfave.Flag{text("reason", "`T` why, for those who wait", &o.reason)},
-		Action: env.onDesk(o.pause),
+		Action: env.onService(o.pause),
 	}
 }
 
@@ -52,7 +52,7 @@ func newAbort(env *Env) *urfave.Command {
 			flag("goal", "give the goal up as well", &o.goal),
 			text("reason", "`T` why", &o.reason),
 		},
-		Action: env.onDesk(o.abort),
+		Action: env.onService(o.abort),
 	}
 }
 
@@ -63,7 +63,7 @@ func newCheckpoint(env *Env) *urfave.Command {
 		Description: "Like pause, and the sprint is at a CHECKPOINT: a summary is written to .liza/sprint_summary.md. `liza resume` goes on." +
 			examples("liza checkpoint --message 'half time'", "liza resume --decision CONTINUE") + exitsText(0, 4),
 		Flags:  []urfave.Flag{text("message", "`T` what it is about", &o.reason)},
-		Action: env.onDesk(o.checkpoint),
+		Action: env.onService(o.checkpoint),
 	}
 }
 

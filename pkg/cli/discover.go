@@ -14,7 +14,7 @@ func newDiscover(env *Env) *urfave.Command {
 	var in blackboard.Discovery
 	return &urfave.Command{
 		Name: "discover", Category: "agents", ArgsUsage: "TEXT", Usage: "record something found that is not part of the task (coder, code_reviewer, human)",
-		Description: "Adds to discovered; changes no task. An immediate discovery wakes the planner, the others stand in its next prompts until they are\n" +
+		Description: "Adds to discovered; changes no task. An immediate discovery wakes the planner, the others are in its next prompts until they are\n" +
 			"converted or deferred." +
 			examples("liza discover 'the retry helper swallows errors' --task task-4 --severity high --urgency immediate",
 				"liza discover 'docs/api.md is out of date' --task task-4 --recommend 'regenerate it'") + exitsText(0, 2, 4, 5, 6),
@@ -70,7 +70,7 @@ func newDefer(env *Env) *urfave.Command {
 	var reason string
 	return &urfave.Command{
 		Name: "defer", Category: "agents", ArgsUsage: "DISC", Usage: "put a discovery off (planner, human)",
-		Description: "Keeps it, with the reason; it stands in every planner's prompt and goes on into the next sprint." +
+		Description: "Keeps it, with the reason; it is in every planner's prompt and goes on into the next sprint." +
 			examples("liza defer disc-1 --reason 'cosmetic; next sprint'", "liza --as planner-1 defer disc-2 --reason 'needs a spec first'") + exitsText(0, 2, 4, 5, 6),
 		Flags: []urfave.Flag{text("reason", "`T`: why (required)", &reason)},
 		Action: env.do(func(ctx context.Context, args []string) error {

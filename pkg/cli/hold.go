@@ -20,7 +20,7 @@ func newHold(env *Env) *urfave.Command {
 		Description: "Sets the field hold. Nobody claims, reviews or merges the task until it is taken off." +
 			examples("liza hold task-3 --reason 'wait for the contract'", "liza unhold task-3") + exitsText(0, 2, 4),
 		Flags:  []urfave.Flag{text("reason", "`T` why (required)", &o.reason)},
-		Action: env.onDesk(o.hold),
+		Action: env.onService(o.hold),
 	}
 }
 
@@ -30,7 +30,7 @@ func newUnhold(env *Env) *urfave.Command {
 		Name: "unhold", Category: "people", ArgsUsage: "ID", Usage: "end a hold",
 		Description: "Clears the field hold; the task goes on from the status that it has." +
 			examples("liza unhold task-3", "liza unhold task-3 --json") + exitsText(0, 2, 4),
-		Action: env.onDesk(o.unhold),
+		Action: env.onService(o.unhold),
 	}
 }
 

@@ -18,13 +18,13 @@ func newInit(env *Env) *urfave.Command {
 		Name: "init", Category: "people", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
 		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
 			"spec file is missing or not committed as it stands (agents have only what is committed), when there is a project already, and when a\n" +
-			"branch of that name stands elsewhere. To undo it before any work: rm -r .liza, and git branch -D integration." +
+			"branch of that name is elsewhere. To undo it before any work: rm -r .liza, and git branch -D integration." +
 			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main") + exitsText(0, 1, 2, 3, 4),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &in.Spec},
 			&urfave.StringFlag{Name: "branch", Usage: "`NAME`: integration branch", DefaultText: "integration", Destination: &in.Branch},
 			&urfave.StringFlag{Name: "from", Usage: "`REF`: where the integration branch starts", DefaultText: "HEAD", Destination: &in.From},
-			flag("reuse-branch", "accept an integration branch that exists, wherever it stands", &in.ReuseBranch),
+			flag("reuse-branch", "accept an integration branch that exists, wherever it is", &in.ReuseBranch),
 		},
 		Action: env.do(func(ctx context.Context, args []string) error {
 			env := env

@@ -24,19 +24,19 @@ func newIntegration(env *Env) *urfave.Command {
 		return []urfave.Flag{text("reason", "`T` why, for the journal", &o.reason)}
 	}
 	return &urfave.Command{
-		Name: "integration", Category: "people", Usage: "show how the integration branch stands, and decide about a tip that Liza did not make",
-		Description: "Alone it shows where the branch stands, where Liza left it, how far it is behind its base branch, and whose merged work it lacks; that changes\n" +
+		Name: "integration", Category: "people", Usage: "show the state of the integration branch, and decide about a tip that Liza did not make",
+		Description: "Alone it shows where the branch is, where Liza left it, how far it is behind its base branch, and whose merged work it lacks; that changes\n" +
 			"nothing. When somebody else moved the branch, merges wait until a person accepts or restores." +
 			examples("liza integration", "liza integration accept --reason 'my own fix'", "liza integration restore") + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Commands: []*urfave.Command{{
-			Name: "accept", Usage: "the branch is right where it stands",
+			Name: "accept", Usage: "the branch is right where it is",
 			Description: "Remembers the tip as it is. What Liza had left there is saved under refs/liza/attic when the branch does not contain it; merged work that is\n" +
 				"missing is named, and `liza merge --again TASK` brings it back." +
 				examples("liza integration accept", "liza integration accept --reason 'my own fix' --json") + exitsText(0, 1, 2, 3, 4, 5, 7),
 			Flags: reason(), Action: env.do(o.accept),
 		}, {
 			Name: "restore", Usage: "put the branch back to where Liza left it",
-			Description: "The branch moves by compare-and-swap; the tip at which it stood is saved under refs/liza/attic first. A branch that was deleted is made again." +
+			Description: "The branch moves by compare-and-swap; the tip at which it was is saved under refs/liza/attic first. A branch that was deleted is made again." +
 				examples("liza integration restore", "liza integration restore --reason 'not reviewed' --json") + exitsText(0, 1, 2, 3, 4, 5, 7),
 			Flags: reason(), Action: env.do(o.restore),
 		}},
@@ -123,7 +123,7 @@ func newSync(env *Env) *urfave.Command {
 			text("from", "`REF` to merge instead of the base branch", &from),
 			flag("dry-run", "say what would be merged, and whether it conflicts; runs no checks and moves nothing", &dry),
 		},
-		Action: env.onDesk(func(ctx context.Context, d *verb.Service, _ []string) error {
+		Action: env.onService(func(ctx context.Context, d *verb.Service, _ []string) error {
 			r, err := d.Sync(ctx, from, dry)
 			if err != nil {
 				return env.failMove(err)

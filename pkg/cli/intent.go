@@ -26,7 +26,7 @@ func newIntent(env *Env) *urfave.Command {
 			texts("risk", "`T`: what may go wrong", &risks),
 			texts("file", "`P`: file that will be changed", &files),
 		},
-		Action: env.onDesk(func(ctx context.Context, d *verb.Service, args []string) error {
+		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
 			done, err := d.Intent(ctx, args[0], blackboard.Intent{Intent: intent, Validation: validation, Assumptions: assumptions, Risks: risks, FilesToModify: files})
 			return env.showDone(done, err, "the intent for %s is recorded", done.Task)
 		}),

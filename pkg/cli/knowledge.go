@@ -31,17 +31,17 @@ func newFacts(env *Env) *urfave.Command {
 				Flags:       []urfave.Flag{flag("all", "also those that wait for approval, and archived ones", &o.all)},
 				Action:      env.onReader(o.list)},
 			{Name: "add", ArgsUsage: "TEXT", Usage: "add a fact (planner, human)",
-				Description: "Stands in the prompts of planners, coders and messengers from now on. A text that is no fact is refused with the rule (exit 2), one that is\n" +
+				Description: "It is in the prompts of planners, coders and messengers from now on. A text that is not a fact is refused with the rule (exit 2), one that is\n" +
 					"known already with exit 7." + examples("liza facts add 'Python 3.8 is the oldest version'", "liza facts add 'Answers are in German' --category user") + exitsText(0, 2, 4, 5, 7),
 				Flags: []urfave.Flag{&urfave.StringFlag{Name: "category", Value: "project",
 					Usage: "`C`: " + strings.Join(blackboard.FactCategories, ", "), Destination: &o.category}},
-				Action: env.onDesk(o.add)},
+				Action: env.onService(o.add)},
 			{Name: "rm", ArgsUsage: "ID…", Usage: "move facts to the archive (human)",
 				Description: "All or none. They stay in .liza/archive/facts.jsonl, and are not learned again." + examples("liza facts rm fact-3", "liza facts rm fact-3 fact-7") + exitsText(0, 2, 4, 5),
-				Action:      env.onDesk(o.remove)},
+				Action:      env.onService(o.remove)},
 			{Name: "approve", ArgsUsage: "ID…", Usage: "let prompts have facts that wait (human)",
 				Description: "All or none. With facts.review in the configuration, what reviewers learn waits for this." + examples("liza facts approve fact-3", "liza facts approve fact-3 fact-7") + exitsText(0, 2, 4, 5),
-				Action:      env.onDesk(o.approve)},
+				Action:      env.onService(o.approve)},
 		},
 	}
 }

@@ -25,11 +25,11 @@ func newMerge(env *Env) *urfave.Command {
 		Name: "merge", Aliases: []string{"wt-merge"}, Category: "plumbing", ArgsUsage: "[ID]", Usage: "merge approved work into the integration branch",
 		Description: "APPROVED becomes MERGED. The merge is made without any checkout, checked in a throw-away worktree, and then the branch moves at once. A conflict\n" +
 			"or a failing check leaves the branch as it was: INTEGRATION_FAILED, exit 1. Your checkout is never touched. Without ID: all, oldest approval first.\n" +
-			"Merges wait while the branch stands where Liza did not put it (liza integration). With --again, a person merges MERGED work once more that the\n" +
+			"Merges wait while the branch is where Liza did not put it (liza integration). With --again, a person merges MERGED work once more that the\n" +
 			"branch has lost; it is refused when the branch has it." +
 			examples("liza merge", "liza merge task-3 --json", "liza merge --again task-3") + exitsText(0, 1, 2, 4, 5, 7),
 		Flags:  []urfave.Flag{flag("again", "merge MERGED work again that the integration branch has lost", &o.again)},
-		Action: env.onDesk(o.run),
+		Action: env.onService(o.run),
 	}
 }
 

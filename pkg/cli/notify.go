@@ -28,7 +28,7 @@ func (e *Env) mail(p *project.Project, m notify.Message) {
 	}
 }
 
-// alertMail makes notifications of alerts (protocol 10.1).
+// alertMail makes notifications of alerts (specs/protocol.md#10.1).
 type alertMail struct {
 	env     *Env
 	project *project.Project
@@ -44,14 +44,14 @@ func (a alertMail) Tell(c watch.Change) {
 	}
 	event := "alert"
 	if strings.HasPrefix(c.Kind, "CHECKPOINT_") {
-		event = "checkpoint" // the ladder of protocol 10.4
+		event = "checkpoint" // the ladder of specs/protocol.md#10.4
 	}
 	m := notify.New(event, fmt.Sprintf("%s %s %s", c.Kind, c.Subject, c.Since.UTC().Format(time.RFC3339)), c.Alert.String())
 	m.Data["kind"], m.Data["subject"], m.Data["severity"] = c.Kind, c.Subject, c.Severity
 	a.env.mail(a.project, m)
 }
 
-// sender delivers the notifications of a project (roles-and-knowledge 9.1).
+// sender delivers the notifications of a project (specs/roles-and-knowledge.md#9.1).
 func (e *Env) sender(d *verb.Service) notify.Sender {
 	return notify.Sender{Outbox: d.Outbox(), Lock: d.Project.NotifyLock(), Now: e.Now,
 		Webhook: func() (*notify.Webhook, []string) { return e.webhook(d) },

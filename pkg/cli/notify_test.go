@@ -95,7 +95,7 @@ func (e event) asks() (again func()) {
 	}
 }
 
-// raising makes each event of roles-and-knowledge 9.1, and alert of protocol 10.1, happen.
+// raising makes each event of specs/roles-and-knowledge.md#9.1, and alert of specs/protocol.md#10.1, happen.
 // again does what might raise it a second time; nil: nothing might.
 var raising = map[string]func(e event) (again func()){
 	"output": func(e event) func() {

@@ -48,7 +48,7 @@ func newQuestions(env *Env) *urfave.Command {
 func newAnswer(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "answer", Category: "people", ArgsUsage: "ID TEXT", Usage: "answer a question",
-		Description: "The answer stands in the task's next prompt. The answer to the last open question of a task that waits for answers only unblocks it." +
+		Description: "The answer is in the task's next prompt. The answer to the last open question of a task that waits for answers only unblocks it." +
 			examples("liza answer q-1 'Linux and macOS'", "liza questions") + exitsText(0, 2, 4),
 		Action: env.do(func(ctx context.Context, args []string) error {
 			d, err := env.Service(ctx)

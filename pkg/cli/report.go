@@ -118,7 +118,7 @@ func (e *Env) writeFile(name string, data []byte) error {
 		path = filepath.Join(e.Dir, path)
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return usagef("liza help", "%s is no file", name)
+		return usagef("liza help", "%s is not a file", name)
 	}
 	return safefile.Replace(path, []byte(e.secrets().Mask(string(data))), 0o644)
 }

@@ -20,7 +20,7 @@ func newRerun(env *Env) *urfave.Command {
 			flag("clean-git", "remove worktree and branch", &cleanGit),
 			flag("keep-files", "copy evidence and files that are not committed to the archive", &keepFiles),
 		},
-		Action: env.onDesk(func(ctx context.Context, d *verb.Service, args []string) error {
+		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
 			done, err := simulate.Rerun(ctx, d, simulate.RerunInput{Task: args[0], CleanGit: cleanGit, KeepFiles: keepFiles})
 			return env.showResult(done, done.Done, err, "%s is %s and starts again; what was is in %s", done.Task, done.Status, done.Archive)
 		}),

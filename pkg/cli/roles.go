@@ -43,7 +43,7 @@ func newRoles(env *Env) *urfave.Command {
 			},
 			{
 				Name: "validate", ArgsUsage: "[FILE…]", Usage: "what is wrong with role files",
-				Description: "Looks at .liza/roles/, or at FILE… as if they stood there: keys, bases, templates (rendered on sample data), context that the kind may not\n" +
+				Description: "Looks at .liza/roles/, or at FILE… as if they were there: keys, bases, templates (rendered on sample data), context that the kind may not\n" +
 					"have. Each finding has file, line, role and key; the last line is VALID or INVALID. Changes nothing." +
 					examples("liza roles validate", "liza roles validate draft.yaml") + exitsText(0, 1, 2, 3),
 				Action: env.do(o.validate),
@@ -58,7 +58,7 @@ func newRoles(env *Env) *urfave.Command {
 				Name: "reset", ArgsUsage: "NAME", Usage: "back to the built-in role",
 				Description: "Moves the project's file to .liza/archive/roles/. Refused for a role that has no built-in one, and for a file with several roles." +
 					examples("liza roles reset implement", "liza roles reset review --json") + exitsText(0, 1, 2, 3, 4, 7),
-				Action: env.onDesk(o.reset),
+				Action: env.onService(o.reset),
 			},
 			{
 				Name: "resolve", ArgsUsage: "TASK", Usage: "which role, model and program the next coder run on a task has",

@@ -191,8 +191,8 @@ func (e *Env) do(run func(ctx context.Context, args []string) error) urfave.Acti
 	}
 }
 
-// onDesk is do for a command that may change the project.
-func (e *Env) onDesk(run func(ctx context.Context, d *verb.Service, args []string) error) urfave.ActionFunc {
+// onService is do for a command that may change the project.
+func (e *Env) onService(run func(ctx context.Context, d *verb.Service, args []string) error) urfave.ActionFunc {
 	return e.onProject(e.Service, run)
 }
 

@@ -27,7 +27,7 @@ func newSprint(env *Env) *urfave.Command {
 				"tasks go on in the next sprint, and so do facts, discoveries and notes. Figures and costs begin at zero. A COMPLETED goal opens again." +
 				examples("liza sprint next", "liza sprint next --planned task-4,task-7") + exitsText(0, 2, 3, 4, 5),
 			Flags:  []urfave.Flag{text("planned", "`IDS` of open tasks that are the plan; the other open ones are stretch", &o.planned)},
-			Action: env.onDesk(o.next),
+			Action: env.onService(o.next),
 		}},
 	}
 }

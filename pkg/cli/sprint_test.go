@@ -38,7 +38,7 @@ type sprint struct {
 }
 
 // newSprint has n tasks; of each four the last waits for the one before. Of each five the
-// first is sent back once by its reviewer. Limits are out of reach: being killed is no fault
+// first is sent back once by its reviewer. Limits are out of reach: being killed is not a fault
 // of a task.
 func newSprint(t *testing.T, n int) *sprint {
 	t.Helper()

@@ -241,7 +241,7 @@ type ran struct {
 	Built  verb.Built     `json:"built"`
 }
 
-// summary says how the board stands at the end of a run.
+// summary gives the state of the board at the end of a run.
 func (c *factory) summary(ctx context.Context, began time.Time) ran {
 	r := ran{Counts: map[string]int{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
 	s, err := c.service.View(ctx)

@@ -22,19 +22,19 @@ func newWorktree(env *Env) *urfave.Command {
 				Name: "list", Usage: "list the worktrees of tasks",
 				Description: "Task, status, branch, and how many paths are not committed. Changes nothing." +
 					examples("liza worktree list", "liza worktree list --json") + exitsText(0, 1, 3),
-				Action: env.onDesk(o.list),
+				Action: env.onService(o.list),
 			},
 			{
 				Name: "create", ArgsUsage: "ID", Usage: "make the worktree of a claimed task again",
 				Description: "For a worktree that was removed by hand: it is attached to the branch again, or made from the newest recorded commit." +
 					examples("liza worktree create task-3", "liza wt-create task-3") + exitsText(0, 1, 4),
-				Action: env.onDesk(o.create),
+				Action: env.onService(o.create),
 			},
 			{
 				Name: "remove", ArgsUsage: "ID", Usage: "remove a worktree and its branch, if nothing is lost",
 				Description: "Refuses while the task needs it, and when work is neither merged nor saved under refs/liza/attic/." +
 					examples("liza worktree remove task-3", "liza wt-delete task-3") + exitsText(0, 1, 4),
-				Action: env.onDesk(o.remove),
+				Action: env.onService(o.remove),
 			},
 		},
 	}
@@ -44,8 +44,8 @@ func newWorktree(env *Env) *urfave.Command {
 func newWorktreeAliases(env *Env) []*urfave.Command {
 	o := &worktreeOptions{env: env}
 	return []*urfave.Command{
-		{Name: "wt-create", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree create`", Action: env.onDesk(o.create)},
-		{Name: "wt-delete", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree remove`", Action: env.onDesk(o.remove)},
+		{Name: "wt-create", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree create`", Action: env.onService(o.create)},
+		{Name: "wt-delete", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree remove`", Action: env.onService(o.remove)},
 	}
 }
 

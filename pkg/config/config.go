@@ -7,7 +7,7 @@ import "time"
 // is what people read of a key: liza config, the schema and specs/configuration.md have it.
 type Config struct {
 	Version       int              `key:"version" is:"1..1" about:"Version of this file's form."`
-	Protocol      Protocol         `key:"protocol" about:"Defaults of the section config of state.yaml; a key that stands there wins."`
+	Protocol      Protocol         `key:"protocol" about:"Defaults of the section config of state.yaml; a key that is there wins."`
 	Orchestration Orchestration    `key:"orchestration" about:"How liza run works."`
 	Agents        Agents           `key:"agents" about:"Agent programs; the name of a program of the project, or of a built-in one to change, has a map of its own."`
 	Models        Names            `key:"models" about:"Model per role or kind, as MODEL or PROGRAM:MODEL; empty: the next more general one, at last the program's own."`
@@ -16,7 +16,7 @@ type Config struct {
 	Plan          Plan             `key:"plan" about:"What a plan must have."`
 	Exit          Exit             `key:"exit" about:"The exit command of agents."`
 	Review        Review           `key:"review" about:"The gate between a submission and its merge."`
-	Limits        Limits           `key:"limits" about:"Bounds of work; 0 is no limit."`
+	Limits        Limits           `key:"limits" about:"Bounds of work; 0 means no limit."`
 	Prices        map[string]Price `key:"prices" about:"Price of a model, by a part of PROGRAM:MODEL, the longest one counts: {in, out} in USD per million tokens; for programs that report tokens only."`
 	Facts         Facts            `key:"facts" about:"Lasting facts about the project."`
 	Messenger     Messenger        `key:"messenger" about:"Who writes texts for people."`
@@ -224,7 +224,7 @@ type Limits struct {
 	MaxReplanDepth     int           `key:"max_replan_depth" is:"0.." about:"Plans in one chain."`
 	MaxParseRetries    int           `key:"max_parse_retries" is:"0.." about:"Times that an answer is asked for again that could not be read."`
 	TaskCrashes        int           `key:"task_crashes" is:"0.." about:"Crashes of the agent program in a row until a task is blocked."`
-	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed" about:"What follows the last rejection: a person decides, or output that is no code is accepted."`
+	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed" about:"What follows the last rejection: a person decides, or output that is not code is accepted."`
 	CostCents          int           `key:"cost_cents" is:"0.." about:"Cost of one task."`
 	Time               time.Duration `key:"time_minutes" is:"0.." unit:"m" about:"Time of agents at work on one task."`
 	Tokens             int           `key:"tokens" is:"0..1000000000000" about:"Tokens of one task."`

@@ -124,10 +124,10 @@ func (b builder) task(t *blackboard.Task) Task {
 	return row
 }
 
-// foreign tells whether another vocabulary than Liza's own is asked for.
+// foreign reports whether another vocabulary than Liza's own is asked for.
 func (b builder) foreign() bool { return b.f.Vocabulary != "" && b.f.Vocabulary != "liza" }
 
-// reviewIsLive tells whether somebody is reviewing the task now.
+// reviewIsLive reports whether somebody is reviewing the task now.
 func (b builder) reviewIsLive(t *blackboard.Task) bool {
 	if t.ReviewingBy == "" {
 		return false

@@ -148,7 +148,7 @@ func TestASuppressedPlannerIsSaid(t *testing.T) {
 	}
 }
 
-// N-36: every row of the tables of roles-and-knowledge 11; the status of a row stays native.
+// N-36: every row of the tables of specs/roles-and-knowledge.md#11; the status of a row stays native.
 func TestStatusesHaveTheirNamesInOtherVocabularies(t *testing.T) {
 	t.Parallel()
 	hold, waits := &blackboard.Hold{By: "ada"}, &blackboard.MergeApproval{Required: true}

@@ -110,7 +110,7 @@ func sign(s blackboard.Status) string {
 	return "?"
 }
 
-// tree draws each task once, under the dependency that is deepest: below it stands what
+// tree draws each task once, under the dependency that is deepest: below it is what
 // can begin when it is merged. Further dependencies are named in the line.
 func (g *graph) tree() string {
 	if len(g.tasks) == 0 {

@@ -17,7 +17,7 @@ type ReportFacts struct {
 	Journal []blackboard.Entry // of the sprint: the entries run_failed
 }
 
-// Report is what a sprint did (cli 2, report).
+// Report is what a sprint did (specs/cli.md#2, report).
 type Report struct {
 	At          blackboard.Time    `json:"at"`
 	Revision    int                `json:"revision"`

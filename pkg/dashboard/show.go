@@ -242,7 +242,7 @@ func rejection(t *blackboard.Task) []string {
 			list = append(list, fmt.Sprintf("%d. %s%s", f.N, f.Detail, after("; expected: ", f.Expect)))
 		}
 	}
-	if t.Review == nil { // else they stand among those of the review
+	if t.Review == nil { // else they are among those of the review
 		for _, f := range r.Findings {
 			if f != nil {
 				list = append(list, findingLine(f))

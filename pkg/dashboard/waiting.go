@@ -107,7 +107,7 @@ func (b builder) waitingTask(t *blackboard.Task) (Waiting, bool) {
 }
 
 // questionsOf are the open questions of a task; those of a state that has no section
-// questions stand on the task.
+// questions are on the task.
 func (b builder) questionsOf(t *blackboard.Task) []Question {
 	var list []Question
 	known := false

@@ -184,7 +184,7 @@ func decodeExit(raw []byte, kind string) (*Exit, error) {
 		raw = wrapped.Response
 	}
 	if key := doubledKey(raw); key != "" {
-		return nil, fmt.Errorf("exit command: the key '%s' stands there twice", key)
+		return nil, fmt.Errorf("exit command: the key '%s' is there twice", key)
 	}
 	var e Exit
 	if err := decodeClosed(raw, &e); err != nil {

@@ -72,7 +72,7 @@ type UsageSum struct {
 }
 
 // MarshalJSON writes null for a figure that no run told: unknown is never zero
-// (roles-and-knowledge 8.2).
+// (specs/roles-and-knowledge.md#8.2).
 func (s UsageSum) MarshalJSON() ([]byte, error) {
 	type plain UsageSum
 	told := func(n *int, unknown int) *int {

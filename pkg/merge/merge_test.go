@@ -262,7 +262,7 @@ func TestOnlyApprovedWorkIsMerged(t *testing.T) {
 	}
 }
 
-// What was submitted was looked at; what stands on the board at the merge is looked at again.
+// What was submitted was looked at; what is on the board at the merge is looked at again.
 func TestACommitThatBringsAnothersIsNotMerged(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)

@@ -7,8 +7,8 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// What was found on the way stands in every planner's prompt until it is decided, what is
-// put off too; what woke the planner stands with the causes (protocol 13.10).
+// What was found on the way is in every planner's prompt until it is decided, what is
+// put off too; what woke the planner is with the causes (specs/protocol.md#13.10).
 func TestDiscoveriesThatAreNotDecidedAreInEveryPlannersPrompt(t *testing.T) {
 	t.Parallel()
 	in := woken()
@@ -62,7 +62,7 @@ func TestTheSuccessorsPromptHasTheHandoff(t *testing.T) {
 	refuses(t, build(t, in).Text, "PARSER-DONE", "ran out of context")
 }
 
-// The root cause of an exhausted task stands in its replacement's prompt (protocol 13.8).
+// The root cause of an exhausted task is in its replacement's prompt (specs/protocol.md#13.8).
 func TestAReplacementsPromptHasTheRootCause(t *testing.T) {
 	t.Parallel()
 	in := coder()

@@ -33,7 +33,7 @@ func (in *Input) news() []*blackboard.Note {
 	return list
 }
 
-// caller says whose request it is (roles-and-knowledge 9.7), and which secrets there are.
+// caller says whose request it is (specs/roles-and-knowledge.md#9.7), and which secrets there are.
 func (in *Input) caller() string {
 	name, caller := in.callerOf()
 	var l lines
@@ -123,7 +123,7 @@ func (in *Input) summarizedThrough() (time.Time, bool) {
 	return in.State.Goal.SummarizedThrough.At()
 }
 
-// meaning says what the planner has to do about a trigger (protocol 13.1).
+// meaning says what the planner has to do about a trigger (specs/protocol.md#13.1).
 var meaning = []struct{ kind, text string }{
 	{"INITIAL_PLANNING", "No task exists yet: make the plan."},
 	{"REPLAN", "A reviewer says that the approach is wrong. Make a new plan that reaches the goal another way, with a `reason`; it replaces what is unfinished."},
@@ -266,7 +266,7 @@ func (in *Input) board() string {
 	return l.String()
 }
 
-// wokenBy tells whether a trigger of this run names the id: the causes tell of it.
+// wokenBy reports whether a trigger of this run names the id: the causes tell of it.
 func (in *Input) wokenBy(id string) bool {
 	for _, t := range in.Triggers {
 		for _, named := range t.IDs {

@@ -8,7 +8,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// The four blocks of a replan (roles-and-knowledge 5.8).
+// The four blocks of a replan (specs/roles-and-knowledge.md#5.8).
 
 // chain are the plans of the chain of the plan in force, oldest first.
 func (in *Input) chain() []*blackboard.Plan {
@@ -75,7 +75,7 @@ func (in *Input) remaining() string {
 	return l.String()
 }
 
-// failed tells whether the task is one that the replan is about.
+// failed reports whether the task is one that the replan is about.
 func (in *Input) failed(t *blackboard.Task) bool {
 	for _, trigger := range in.Triggers {
 		if trigger.Kind != "REPLAN" && trigger.Kind != "HYPOTHESIS_EXHAUSTED" {

@@ -133,7 +133,7 @@ func (in *Input) specLead() string {
 	return l.String()
 }
 
-// newSpec tells whether a change is news. Times have seconds: one in which the task was made
+// newSpec reports whether a change is news. Times have seconds: one in which the task was made
 // too is told.
 func (in *Input) newSpec(c *blackboard.SpecChange) bool {
 	since := in.specSince()
@@ -166,7 +166,7 @@ func file(ref string) string {
 	return path.Clean(ref)
 }
 
-// later tells whether a is after b; a time that cannot be read is.
+// later reports whether a is after b; a time that cannot be read is.
 func later(a, b blackboard.Time) bool {
 	at, ok := a.At()
 	bt, known := b.At()

@@ -39,14 +39,14 @@ type Poststepped struct {
 	Summary       string   `json:"summary_for_supervisor,omitempty"`
 	EvidenceFiles []string `json:"evidence_files"`
 	Problem       string   `json:"problem,omitempty"` // why the answer could not be used
-	Released      bool     `json:"released"`          // the claim still stood, and was given back
+	Released      bool     `json:"released"`          // the claim still held, and was given back
 	DryRun        bool     `json:"dry_run"`
 	Sequence      int      `json:"sequence,omitempty"` // of the interaction that was recorded
 	Warnings      []string `json:"warnings,omitempty"`
 }
 
 // Poststep feeds an answer through the path that the end of a run takes
-// (roles-and-knowledge 7.4). The task is claimed for the lowest free agent, the answer is
+// (specs/roles-and-knowledge.md#7.4). The task is claimed for the lowest free agent, the answer is
 // applied, recorded as simulated, and the agent leaves. There is one answer only: what
 // would be asked for again counts as the end of the re-asks. It is for people.
 func Poststep(ctx context.Context, service *verb.Service, in PoststepInput) (Poststepped, error) {

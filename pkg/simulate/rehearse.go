@@ -25,7 +25,7 @@ type Rehearsal struct {
 const rehearsed = "rehearsal"
 
 // Rehearse claims a task on a copy of the board for the lowest free agent, as the next
-// supervisor would, and writes nothing (roles-and-knowledge 2.8). The id _planner stands
+// supervisor would, and writes nothing (specs/roles-and-knowledge.md#2.8). The id _planner is
 // for the planner.
 func Rehearse(ctx context.Context, service *verb.Service, id string, triggers blackboard.TriggerFacts) (Rehearsal, error) {
 	d := simulator{service}
@@ -104,7 +104,7 @@ func (d simulator) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 		facts.Fresh, facts.BaseCommit = true, cmp.Or(t.RestartFrom, head)
 	}
 	in := d.Input()
-	in.FreeMB, in.Control, in.RoleCheck = 0, "", nil // what ends by itself is no hindrance
+	in.FreeMB, in.Control, in.RoleCheck = 0, "", nil // what ends by itself is not a hindrance
 	in.SpecHash = d.SpecHash(t.SpecRef)
 	in.Claim = &facts
 	if err = r.State.Reserve(t.ID, a, in, d.Now()); err == nil {

@@ -34,7 +34,7 @@ const (
 
 // Replay applies recorded answers one after the other to the board of a scratch project,
 // along the path of Poststep, and compares the status after each with the recorded one
-// (roles-and-knowledge 7.4). It must never be given a project that somebody works in.
+// (specs/roles-and-knowledge.md#7.4). It must never be given a project that somebody works in.
 func Replay(ctx context.Context, service *verb.Service, list []history.Interaction) ([]ReplayedRun, error) {
 	scratch := *service
 	scratch.NoSpecFiles = true
@@ -53,7 +53,7 @@ func Replay(ctx context.Context, service *verb.Service, list []history.Interacti
 	return runs, nil
 }
 
-// reasked tells whether an answer that could not be used was not the last one: that depends
+// reasked reports whether an answer that could not be used was not the last one: that depends
 // on how often an agent was asked, not on the answer.
 func reasked(rest []history.Interaction, in history.Interaction) bool {
 	if in.Liza.Effect != "" {
@@ -142,7 +142,7 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 	foreign := in.Liza == history.RunFacts{} || in.Liza.Effect == "" && in.Liza.Outcome == ""
 	switch {
 	case in.Liza.Event != "":
-		return in.Liza.Event + " is no run"
+		return in.Liza.Event + " is not a run"
 	case kind != role.Planner && kind != role.Coder && kind != role.Reviewer:
 		return "what it wrote was delivered, not judged"
 	case in.Liza.Effect == string(verb.ByVerbs), in.Response.Status == history.Success && problem != nil:

@@ -52,7 +52,7 @@ func (op Op) runAhead(doc *yamldoc.Document, before, after *blackboard.State) er
 	return op.Ahead(gone)
 }
 
-// sameTasks tells whether the same tasks stand in the same places, perhaps with more behind.
+// sameTasks reports whether the same tasks are in the same places, perhaps with more behind.
 func sameTasks(before, after []*blackboard.Task) bool {
 	if len(after) < len(before) {
 		return false

@@ -61,7 +61,7 @@ func compare(doc *yamldoc.Document, before, after *blackboard.State) *changes {
 	return c
 }
 
-// pieceIsEmpty tells whether a section with entries has none, or is missing, so that
+// pieceIsEmpty reports whether a section with entries has none, or is missing, so that
 // entries may be added; a section of another type is left alone.
 func pieceIsEmpty(doc *yamldoc.Document, key string) bool {
 	p := pieceOf(doc, key)
@@ -169,7 +169,7 @@ func (c *changes) compareInPlace(sec section, entries []*yamldoc.Entry, before, 
 }
 
 // pair finds for each element of a list which one of before has its id, or -1; gone are
-// those of before that are left, moved tells whether the others changed places.
+// those of before that are left, moved reports whether the others changed places.
 func pair(before, after reflect.Value, idOf func(reflect.Value) string) (origins, gone []int, moved bool) {
 	n, m := before.Len(), after.Len()
 	origins = make([]int, m)
@@ -201,7 +201,7 @@ func pair(before, after reflect.Value, idOf func(reflect.Value) string) (origins
 	return origins, gone, moved
 }
 
-// shared tells whether two entries are one.
+// shared reports whether two entries are one.
 func shared(a, b reflect.Value) bool { return a.Pointer() == b.Pointer() }
 
 func unchanged(a, b reflect.Value) bool {
@@ -312,7 +312,7 @@ func (k check) find(doc *yamldoc.Document) reflect.Value {
 	return reflect.Value{}
 }
 
-// concerns tells whether a violation is in what was touched.
+// concerns reports whether a violation is in what was touched.
 func (c *changes) concerns(v blackboard.Violation) bool {
 	for _, subject := range v.Subjects {
 		if c.touched[subject] {

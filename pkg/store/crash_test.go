@@ -77,7 +77,7 @@ func writeNotes(dir string) error {
 }
 
 // numberedNote adds a note that is named after the revision that it will have, and
-// changes a task, so that a state tells whether it is whole.
+// changes a task, so that a state reports whether it is whole.
 func numberedNote(s *blackboard.State) error {
 	id := fmt.Sprintf("note-%d", s.Revision+1)
 	s.Task(s.TaskAt(s.Revision%s.TaskCount()).ID).Iteration++

@@ -63,7 +63,7 @@ func TestAFileThatWasCutIsNotWrittenOver(t *testing.T) {
 			if now := p.read(p.path()); now != strings.Replace(whole, "revision: 2", "revision: 3", 1) {
 				t.Errorf("restored is\n%s", now)
 			}
-			if _, _, err := f.Restore(t.Context(), op, 2); err != nil { // once more: the stump was no snapshot
+			if _, _, err := f.Restore(t.Context(), op, 2); err != nil { // once more: the stump was not a snapshot
 				t.Fatal(err)
 			}
 			if s, err := f.View(t.Context()); err != nil || s.TaskCount() != 3 || len(s.HumanNotes) != 1 {

@@ -30,7 +30,7 @@ type Options struct {
 	Host        string        // for those who wait for the lock
 	PIDStart    int64         // kernel start time of this process, likewise
 
-	// Validate returns the violations of after that concern writers (protocol 9, column
+	// Validate returns the violations of after that concern writers (specs/protocol.md#9, column
 	// W). before is the state as it was before the change, or before a person's edit.
 	// changed are the ids of tasks and agents that differ: what has nothing to do with
 	// them need not be looked at. nil: everything.

@@ -24,7 +24,7 @@ func (e *NoSnapshotError) Error() string {
 // Next is the command that helps.
 func (e *NoSnapshotError) Next() string { return "liza restore --list" }
 
-// Content is the state that had a revision, as it stood in the file. The error is a
+// Content is the state that had a revision, as it was in the file. The error is a
 // *NoSnapshotError.
 func (f *File) Content(revision int) ([]byte, error) {
 	if rec, ok := f.committed(); ok && rec.Revision == revision {
@@ -65,7 +65,7 @@ func (f *File) Whole(revision int) (tasks int, problem string, err error) {
 	return v.base.TaskCount(), "", nil
 }
 
-// Restore puts a state that was back, as a new revision, whatever stands in the file now:
+// Restore puts a state that was back, as a new revision, whatever is in the file now:
 // that is kept, among the snapshots if it was a state, and as a conflict file if not. It
 // returns the new revision and the path of such a file, "" if there is none.
 func (f *File) Restore(ctx context.Context, op Op, revision int) (now int, kept string, err error) {
@@ -95,7 +95,7 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 			return 0, kept, err
 		}
 	} else if !rec.of(before) {
-		if last := f.written(rec); last != nil && before.base.Revision <= rec.Revision { // what stood in the file is no snapshot
+		if last := f.written(rec); last != nil && before.base.Revision <= rec.Revision { // what was in the file is not a snapshot
 			before = &version{doc: last.doc, base: last.base, stamp: before.stamp, mode: before.mode, made: true}
 			file := &version{}
 			data, err := file.readBytes(f.o.Path)
@@ -123,7 +123,7 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 	return now, kept, f.commit(op, before, next, rec, entries)
 }
 
-// broken stands for a file that is no state, or is missing: what it has is kept, and the
+// broken stands for a file that is not a state, or is missing: what it has is kept, and the
 // last state counts as what is replaced.
 func (f *File) broken(old *version, rec record) (before *version, kept string, err error) {
 	before = &version{doc: old.doc, base: old.base, mode: 0o644, made: true}
@@ -145,7 +145,7 @@ func (f *File) broken(old *version, rec record) (before *version, kept string, e
 	return before, kept, nil
 }
 
-// moved tells whether the file is another than the one that was read.
+// moved reports whether the file is another than the one that was read.
 func (f *File) moved(from *version) bool {
 	now, err := safefile.StampOf(f.o.Path)
 	if err != nil {

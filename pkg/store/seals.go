@@ -148,7 +148,7 @@ func isForgery(err error) bool {
 }
 
 // seal gives the approvals of a change their seals. When the project is from before there were
-// any, all that stand on the board get one, and the journal says so.
+// any, all that are on the board get one, and the journal says so.
 func (f *File) seal(op Op, old, after *blackboard.State, rec record, edited bool) error {
 	k, state, err := f.keyOf(rec, old)
 	switch {
@@ -176,7 +176,7 @@ func (f *File) seal(op Op, old, after *blackboard.State, rec record, edited bool
 
 func sealedEntry(detail string, ids []string) blackboard.Entry {
 	if len(ids) > 0 {
-		detail += fmt.Sprintf("; what stood on the board was sealed as it stood: %s", strings.Join(ids, ", "))
+		detail += fmt.Sprintf("; what was on the board was sealed as it was: %s", strings.Join(ids, ", "))
 	}
 	return blackboard.Entry{Agent: blackboard.System, Action: "sealed", Detail: detail}
 }

@@ -47,7 +47,7 @@ func modelOf(t reflect.Type) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// sections are the sections of the state in the order of protocol 2.1.
+// sections are the sections of the state in the order of specs/protocol.md#2.1.
 var sections = sectionsOf(model)
 
 // schema knows what the sections and their entries may have.
@@ -172,7 +172,7 @@ func decode(key string, entry *yamldoc.Entry, node *yaml.Node) any {
 	return newPiece(s, value, problems).withoutEmpty(s, node)
 }
 
-// withoutEmpty takes empty entries out of what the piece says, at every depth. What stands in the file keeps them,
+// withoutEmpty takes empty entries out of what the piece says, at every depth. What is in the file keeps them,
 // so that the next change of the piece removes them.
 func (p *piece) withoutEmpty(s section, node *yaml.Node) *piece {
 	if !slices.ContainsFunc(p.problems, func(x yamldoc.Problem) bool { return x.Empty }) {

@@ -17,7 +17,7 @@ import (
 // errMoved says that an editor changed the file under a write (W8).
 var errMoved = errors.New("the file was changed meanwhile")
 
-// Update is a write as protocol 1.2 defines it. Errors: *LockedError, *InvalidError,
+// Update is a write as specs/protocol.md#1.2 defines it. Errors: *LockedError, *InvalidError,
 // *WentBackError, *VersionError, and what change returned.
 func (f *File) Update(ctx context.Context, op Op, change func(*blackboard.State) error) error {
 	patience := time.Time{}
@@ -152,7 +152,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	return f.commit(op, before, next, rec, entries)
 }
 
-// commit makes a version the state, W5 to W10. before is what stands in the file.
+// commit makes a version the state, W5 to W10. before is what is in the file.
 func (f *File) commit(op Op, before, next *version, rec record, entries []blackboard.Entry) error {
 	f.o.At("W5")
 	journal, err := f.append(op, next.base.Revision-1, rec, entries)
@@ -214,7 +214,7 @@ func (f *File) validated(before *version, previous, after *blackboard.State, cha
 	var refused []blackboard.Violation
 	for _, v := range decoding(before.doc, false) {
 		if v.Rule == "V03" && changes.edited[v.Subjects[0]] {
-			refused = append(refused, v) // a person's text stands where the section should be
+			refused = append(refused, v) // a person's text is where the section should be
 		}
 	}
 	if len(refused) > 0 {

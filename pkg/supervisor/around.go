@@ -101,7 +101,7 @@ func (s *Supervisor) describe(ctx context.Context, name, old, now string) string
 		}
 		return text
 	case name == "HEAD":
-		return fmt.Sprintf("the main checkout stands on %s, before on %s", now, old)
+		return fmt.Sprintf("the main checkout is on %s, before on %s", now, old)
 	}
 	return strings.TrimPrefix(name, "file ") + " changed"
 }

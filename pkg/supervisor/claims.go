@@ -123,7 +123,7 @@ func (s *Supervisor) closed(ctx context.Context, st *blackboard.State) (waiting,
 	return waiting{}, nil
 }
 
-// nothingTo tells whether a claim found nothing, lost a race, or has to wait.
+// nothingTo reports whether a claim found nothing, lost a race, or has to wait.
 func (s *Supervisor) nothingTo(st *blackboard.State, err error) (waiting, bool) {
 	if isNothing(err) || isRefused(err) {
 		until := s.heldBack(st)

@@ -18,7 +18,7 @@ import (
 const closedByPerson = "the program was closed before the work was handed in"
 
 // askAgain starts the program again with its broken answer, up to max_parse_retries; then
-// the unit is stuck (protocol 13.3.1).
+// the unit is stuck (specs/protocol.md#13.3.1).
 func (s *Supervisor) askAgain(ctx context.Context, u *unit, r *run, problem string) (next, error) {
 	if u.mayReask(s.Service.Config().Limits.MaxParseRetries) {
 		u.askedFor(r, problem)

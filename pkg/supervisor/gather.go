@@ -19,7 +19,7 @@ const (
 	changedLook = 10              // tasks in work whose worktrees are looked at
 )
 
-// gather fills in what comes from the repository (roles-and-knowledge 2.5): what the role
+// gather fills in what comes from the repository (specs/roles-and-knowledge.md#2.5): what the role
 // wants and the kind may have. What takes too long or fails is left out, and told.
 func (s *Supervisor) gather(ctx context.Context, in *prompt.Input) (warnings []string) {
 	step := func(piece role.Piece, fill func(context.Context) error) {

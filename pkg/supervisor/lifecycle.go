@@ -276,11 +276,11 @@ func (s *Supervisor) key(name string) string {
 	return string(s.Role) + "_" + name
 }
 
-// waitShown is how long a reason to wait stands on the board before another one takes its
+// waitShown is how long a reason to wait is on the board before another one takes its
 // place: the reasons of a large team change with every step of everybody.
 const waitShown = 5 * time.Second
 
-// showWaiting writes what the agent waits for, when that is new: a wait is no transition
+// showWaiting writes what the agent waits for, when that is new: a wait is not a transition
 // and must not wake everybody else again and again. It returns in what time the reason may
 // be written, 0 when there is nothing left to write.
 func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why string) time.Duration {
@@ -304,7 +304,7 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why 
 	return 0
 }
 
-// survive decides what an error of a step means: a lost registration is made anew, a state
+// survive decides what an error of a step means: a lost registration is made again, a state
 // that is invalid or locked is looked at again later, anything else ends the supervisor.
 func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 	var invalid *store.InvalidError
@@ -317,7 +317,7 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 	case errors.As(err, &failed):
 		return s.panicked(ctx, failed)
 	case isLost(err) || s.lease.lost():
-		s.warn("", "registers anew: %v", err)
+		s.warn("", "registers again: %v", err)
 		s.Service.Caller.AgentID, s.Service.Caller.Token, s.ID = "", "", ""
 		return waiting{}, s.register(ctx)
 	case errors.As(err, &invalid):
@@ -356,7 +356,7 @@ func (s *Supervisor) waitOut(err error) (waiting, error) {
 	return waiting{until: now.Add(time.Second)}, nil
 }
 
-// sleep waits, and tells whether it was not interrupted.
+// sleep waits, and reports whether it was not interrupted.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -369,7 +369,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // rest waits between two runs of one unit of work. The first Ctrl-C ends the wait, not the
-// work; rest tells whether that may go on.
+// work; rest reports whether that may go on.
 func rest(soft, hard context.Context, d time.Duration) bool {
 	wait, end := context.WithCancel(hard)
 	defer end()

@@ -23,7 +23,7 @@ func (s *Supervisor) programFor(r *role.Role, t *blackboard.Task) (name, model s
 	return s.Service.Roles().Program(r, t, s.Service.RoleSettings(), s.CLI, s.Model, s.known)
 }
 
-// known tells whether an agent program has that name.
+// known reports whether an agent program has that name.
 func (s *Supervisor) known(name string) bool {
 	_, err := s.Adapter(name)
 	return err == nil
@@ -143,7 +143,7 @@ func (s *Supervisor) heldBack(st *blackboard.State) time.Time {
 	return end
 }
 
-// takes tells whether tasks of that status are given to agents of this role.
+// takes reports whether tasks of that status are given to agents of this role.
 func (s *Supervisor) takes(status blackboard.Status) bool {
 	if s.Role == blackboard.RoleReviewer {
 		return status == blackboard.ReadyForReview
@@ -187,7 +187,7 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, x *run) error {
 }
 
 // setBack handles the ends of a run that say nothing about the work: the provider asks for
-// patience, or a person is needed (roles-and-knowledge 8.4).
+// patience, or a person is needed (specs/roles-and-knowledge.md#8.4).
 func (s *Supervisor) setBack(ctx context.Context, u *unit, x *run) (n next, handled bool, err error) {
 	switch r := x.result; {
 	case r.Outcome.Transient():

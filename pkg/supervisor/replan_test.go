@@ -45,7 +45,7 @@ func (j *jobs) wantsReplan(reason string) {
 
 var reasons = []string{"measuring needs hardware counters nobody has", "comparison tables were removed upstream yesterday", "deriving everything exhausts available memory", "sampling scripts cannot reach production"}
 
-// K-10: a replan without a reason is no verdict, and a plan without one no answer to it.
+// K-10: a replan without a reason is not a verdict, and a plan without one is not an answer to it.
 func TestAReplanNeedsAReason(t *testing.T) {
 	t.Parallel()
 	j := newJobs(t)
@@ -272,7 +272,7 @@ func TestAPlannerThatOnlyStartsAfreshIsStuck(t *testing.T) {
 }
 
 // K-04: a step that is to be reviewed says what is expected of it: without, the planner is asked
-// again with that error, and nothing of the plan is run or stands on the board.
+// again with that error, and nothing of the plan is run or is on the board.
 func TestAStepToBeReviewedSaysWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	j := newJobs(t)

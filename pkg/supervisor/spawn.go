@@ -190,7 +190,7 @@ func (s *Supervisor) generation(st *blackboard.State) string {
 	return ""
 }
 
-// environment is what an agent program is told about itself (cli 5).
+// environment is what an agent program is told about itself (specs/cli.md#5).
 func (s *Supervisor) environment(task, token, mark, prompt, worktree string) []string {
 	env := []string{"LIZA_AGENT_ID=" + s.ID, "LIZA_AGENT_TOKEN=" + token, "LIZA_ROLE=" + string(s.Role), "LIZA_TASK_ID=" + task,
 		"LIZA_WORKTREE=" + worktree, "LIZA_ROOT=" + s.Service.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + prompt, "LIZA_RUN=" + mark}
@@ -207,7 +207,7 @@ func pathOf(environ []string) string {
 }
 
 // saveSchema writes what `liza help schema` prints, and tells where. All runs share the file;
-// each writes it anew, so that it is never old enough to be taken for a left-over (verb.GC).
+// each rewrites it, so that it is never old enough to be taken for a left-over (verb.GC).
 func (s *Supervisor) saveSchema() (string, error) {
 	path := s.Service.Project.ExitSchema()
 	text, err := s.Schema()

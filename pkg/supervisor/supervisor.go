@@ -39,7 +39,7 @@ type Supervisor struct {
 	Adapter func(name string) (agent.Adapter, error)
 	// Version is that of an agent program, "" when it does not tell; nil: nobody is asked.
 	Version func(context.Context, agent.Adapter) string
-	// Liza is the absolute path of the running liza (D26).
+	// Liza is the absolute path of the running liza (specs/decisions.md#D26).
 	Liza string
 	// Schema is what `liza help schema` prints, for programs that enforce one.
 	Schema func() ([]byte, error)

@@ -11,7 +11,7 @@ import (
 	"liza/pkg/verb"
 )
 
-// Team is the supervisors of `liza run`, in one process (D16).
+// Team is the supervisors of `liza run`, in one process (specs/decisions.md#D16).
 type Team struct {
 	Members []*Supervisor
 	Service *verb.Service // looks at the board for the team
@@ -119,7 +119,7 @@ type quiet struct {
 	since    time.Time
 }
 
-// lasts tells whether there is a reason to end that has lasted long enough.
+// lasts reports whether there is a reason to end that has lasted long enough.
 func (q *quiet) lasts(s *blackboard.State, cause error, now time.Time) bool {
 	if cause == nil {
 		*q = quiet{}
@@ -156,7 +156,7 @@ func (t *Team) verdict(s *blackboard.State) error {
 	return fmt.Errorf("%w: the planner did not resolve %s; next: %s", ErrGaveUp, kinds(all), nextFor(s, all))
 }
 
-// allWait tells whether every member waits, so that nothing is under way. Members are
+// allWait reports whether every member waits, so that nothing is under way. Members are
 // known by their process: what they do is on the board.
 func (t *Team) allWait(s *blackboard.State) bool {
 	waiting := 0
@@ -176,7 +176,7 @@ func (t *Team) allWait(s *blackboard.State) bool {
 	return true
 }
 
-// waitsForPeople tells whether a person's decision would let the team go on by itself.
+// waitsForPeople reports whether a person's decision would let the team go on by itself.
 func waitsForPeople(s *blackboard.State) bool {
 	for t := range s.Tasks() {
 		if t.Hold != nil && t.Hold.By != blackboard.System || t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == "" {

@@ -27,7 +27,7 @@ func (f *findings) add(check, severity, subject, next, evidence, format string, 
 type examiner struct{ *verb.Service }
 
 // examine looks at the board and the repository for what crashes leave, and says what the
-// next recovery would do about it (protocol 6.4, 7.4, 8.3). It changes nothing. s is a
+// next recovery would do about it (specs/protocol.md#6.4, specs/protocol.md#7.4, specs/protocol.md#8.3). It changes nothing. s is a
 // snapshot; the last valid one will do.
 func examine(ctx context.Context, service *verb.Service, s *blackboard.State) []Finding {
 	d := examiner{service}
@@ -198,7 +198,7 @@ func (d examiner) locksOf(ctx context.Context, _ *blackboard.State, f *findings)
 	return err
 }
 
-// mergesOf looks for merges that were begun and not ended (protocol 8.3).
+// mergesOf looks for merges that were begun and not ended (specs/protocol.md#8.3).
 func (d examiner) mergesOf(ctx context.Context, s *blackboard.State, f *findings) error {
 	head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
 	if err != nil && !errors.Is(err, git.ErrNotFound) {

@@ -28,7 +28,7 @@ func (c *collector) lastSprint() (at time.Time, ok bool, err error) {
 	return at, ok, nil
 }
 
-// texts are the prompts and outputs from before the last sprint (protocol 3.5).
+// texts are the prompts and outputs from before the last sprint (specs/protocol.md#3.5).
 func (c *collector) texts(ctx context.Context) error {
 	before, ok, err := c.lastSprint()
 	if err != nil || !ok {

@@ -66,7 +66,7 @@ func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head s
 	return nil
 }
 
-// trackedFacts warns of files of Liza that are in the index (protocol 14, B26).
+// trackedFacts warns of files of Liza that are in the index (specs/protocol.md#14, B26).
 func trackedFacts(ctx context.Context, repo *git.Repo, f *audit.Facts) error {
 	tracked, err := repo.Tracked(ctx, ".liza", ".worktrees")
 	if err != nil {

@@ -197,7 +197,7 @@ func seen(p *verbtest.Place) string {
 
 // attempts calls a verb again and again, with its nth command of git or its nth use of the board
 // failing, from the first to the last that it comes to. The place is a new one only after an
-// attempt that left something: else the next attempt is the same verb again, as whoever read the
+// attempt that left something: else the next attempt is the same verb again, as anyone who read the
 // error calls it.
 func (v repeatable) attempts(t *testing.T, want string, breaks func(b *gittest.Breaker, u *unreliable, n int)) {
 	t.Helper()

@@ -33,7 +33,7 @@ func nothing(why string) error {
 	return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza status", Message: why}
 }
 
-// reservation is what phase one of a claim decided (protocol 7.2).
+// reservation is what phase one of a claim decided (specs/protocol.md#7.2).
 type reservation struct {
 	id         identity
 	agent      string
@@ -47,7 +47,7 @@ type reservation struct {
 }
 
 // Claim gives the caller the named task, or the best claimable one for id "", and its
-// worktree (protocol 7.2: reserve, provision, confirm).
+// worktree (specs/protocol.md#7.2: reserve, provision, confirm).
 func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	r, err := d.reserve(ctx, id)
 	if err != nil {
@@ -281,7 +281,7 @@ func (d *Service) confirm(ctx context.Context, r reservation, facts blackboard.C
 			out.Warnings = append(out.Warnings, "removed "+l+", a lock file that a killed git left")
 		}
 		if p.Lost != "" {
-			out.Warnings = append(out.Warnings, "a folder that was no worktree was moved to "+p.Lost)
+			out.Warnings = append(out.Warnings, "a folder that was not a worktree was moved to "+p.Lost)
 		}
 	}
 	return out, err
@@ -382,7 +382,7 @@ func (d *Service) formerReviewer(s *blackboard.State, t *blackboard.Task) *orpha
 	return nil
 }
 
-// sameRegistration tells whether a claim of that generation is the entry's. A claim of Liza v1
+// sameRegistration reports whether a claim of that generation is the entry's. A claim of Liza v1
 // names none.
 func sameRegistration(e *blackboard.Agent, generation string) bool {
 	return e != nil && (generation == "" || e.Generation == "" || e.Generation == generation)

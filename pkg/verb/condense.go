@@ -226,10 +226,10 @@ func (d *Service) consolidationProblem(s *blackboard.State, job *Condense, c con
 	}
 	for _, id := range named {
 		if times[id]++; times[id] > 1 {
-			return id + " stands there twice"
+			return id + " is there twice"
 		}
 		if _, ok := sent[id]; !ok {
-			return id + " is no active fact"
+			return id + " is not an active fact"
 		}
 	}
 	for _, f := range job.facts {
@@ -249,7 +249,7 @@ func (d *Service) consolidationProblem(s *blackboard.State, job *Condense, c con
 			continue
 		}
 		if why := d.noFact(s, content); why != "" {
-			return fmt.Sprintf("result %d is no fact: %s", i+1, why)
+			return fmt.Sprintf("result %d is not a fact: %s", i+1, why)
 		}
 	}
 	return ""

@@ -40,7 +40,7 @@ var forms = sync.OnceValue(func() factForms {
 })
 
 // noFact names the rule that keeps a text from being a fact, "" when none does
-// (roles-and-knowledge 6.2). Whether it is known already is known's to say.
+// (specs/roles-and-knowledge.md#6.2). Whether it is known already is known's to say.
 func (d *Service) noFact(s *blackboard.State, text string) string {
 	re, n := forms(), utf8.RuneCountInString(text)
 	masked := text
@@ -85,7 +85,7 @@ func mixedHex(words []string) bool {
 	return false
 }
 
-// namesTask tells whether a task of the board is named whose id is no plain word.
+// namesTask reports whether a task of the board is named whose id is not a plain word.
 func namesTask(s *blackboard.State, text string) bool {
 	words := map[string]bool{}
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' }) {

@@ -196,13 +196,13 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 	before := p.State().Facts
 	for name, c := range map[string]struct{ output, want string }{
 		"an empty result":     {answer("COMPLETED", "x", `,"facts":{"result":[],"delete":[]}`), "is missing"},
-		"an unknown id":       {strings.Replace(good, `"fact-51"`, `"fact-52"`, 1), "fact-52 is no active fact"},
-		"an id twice":         {strings.Replace(good, `"delete":[]`, `"delete":["fact-7"]`, 1), "fact-7 stands there twice"},
+		"an unknown id":       {strings.Replace(good, `"fact-51"`, `"fact-52"`, 1), "fact-52 is not an active fact"},
+		"an id twice":         {strings.Replace(good, `"delete":[]`, `"delete":["fact-7"]`, 1), "fact-7 is there twice"},
 		"an id missing":       {strings.Replace(good, `"fact-11",`, ``, 1), "fact-11 is missing"},
 		"a result of nothing": {strings.Replace(good, `"result":[`, `"result":[{"content":"Nothing comes of nothing","from":[]},`, 1), "comes from no fact"},
 		"all deleted":         {answer("COMPLETED", "x", `,"facts":{"result":[],"delete":[`+ids(51)+`]}`), "the result is empty"},
 		"as many as before":   {partition(51, 51), "not fewer"},
-		"no fact":             {strings.Replace(good, "Of all words number 3 is known best", "too short", 1), "is no fact"},
+		"no fact":             {strings.Replace(good, "Of all words number 3 is known best", "too short", 1), "is not a fact"},
 		"another key":         {strings.Replace(good, `"delete"`, `"dropped"`, 1), "unknown field"},
 		"stuck":               {answer("STUCK", "x", ""), "STUCK"},
 		"no answer":           {"I cannot", "no exit command"},

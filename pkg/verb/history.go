@@ -81,7 +81,7 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 	return history.Interaction{}, usage(next, "%s '%s' must be one of the interactions of %s: %d to %d", option, number, task, list[0].Sequence, list[len(list)-1].Sequence)
 }
 
-// Happened records something that is no run. A history that cannot be written is told, and
+// Happened records something that is not a run. A history that cannot be written is told, and
 // stops nothing.
 func (d *Service) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
 	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})

@@ -19,7 +19,7 @@ import (
 	"liza/pkg/store"
 )
 
-// InitInput says how a project begins (cli 2, init).
+// InitInput says how a project begins (specs/cli.md#2, init).
 type InitInput struct {
 	Goal        string
 	Spec        string // default specs/vision.md
@@ -56,7 +56,7 @@ func failed(next, format string, args ...any) error {
 }
 
 // Init makes `.liza/` and the integration branch. `.liza/` appears last and whole: a
-// refused or killed init leaves none (protocol 1.1).
+// refused or killed init leaves none (specs/protocol.md#1.1).
 func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	var out Initialized
 	if strings.TrimSpace(in.Goal) == "" {
@@ -97,7 +97,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	}
 	in.Branch = cmp.Or(in.Branch, cfg.Protocol.IntegrationBranch)
 	if !git.ValidBranchName(in.Branch) {
-		return out, usage("liza help init", "'%s' is no valid name of a branch", in.Branch)
+		return out, usage("liza help init", "'%s' is not a valid name of a branch", in.Branch)
 	}
 	start, baseRef, err := startOf(ctx, repo, in)
 	if err != nil {
@@ -116,7 +116,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	s := firstState(in, baseRef)
 	err = p.Create(ctx, func(dir string) error {
 		// The branch has to exist before the project does; a killed init may leave it,
-		// and the next one accepts it, because it stands where it would put it.
+		// and the next one accepts it, because it is where it would put it.
 		head, reused, err := integrationAt(ctx, repo, in, start)
 		if err != nil {
 			return err
@@ -182,12 +182,12 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 	if in.From != "" {
 		commit, err = repo.Resolve(ctx, in.From)
 		if err != nil {
-			return "", "", usage("git log", "--from %s is no commit of this repository", in.From)
+			return "", "", usage("git log", "--from %s is not a commit of this repository", in.From)
 		}
 		if in.From != "@" && !strings.HasPrefix(in.From, "HEAD") {
 			return commit, in.From, nil
 		}
-		// HEAD will stand elsewhere tomorrow: the branch that it is on, or the commit, is what is meant.
+		// HEAD will be elsewhere tomorrow: the branch that it is on, or the commit, is what is meant.
 		if head, err := repo.Head(ctx); err == nil && head.Branch != "" && head.Commit == commit {
 			return commit, head.Branch, nil
 		}
@@ -225,10 +225,10 @@ func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start stri
 		"the branch %s exists already at %s, %d commits ahead of and %d behind %s where it would start; --reuse-branch accepts it, --branch NAME takes another", in.Branch, shortSHA(head), ahead, behind, shortSHA(start))
 }
 
-// configComment names the settings that may stand in the section config.
+// configComment names the settings that may be in the section config.
 func configComment() string {
-	text := "What stands here wins over .liza/config.yaml. `liza config show --origin` shows every setting, `liza config set KEY VALUE`\n" +
-		"changes one, and these can stand here:"
+	text := "What is here wins over .liza/config.yaml. `liza config show --origin` shows every setting, `liza config set KEY VALUE`\n" +
+		"changes one, and these can be here:"
 	line := ""
 	for _, key := range blackboard.SettingKeys() {
 		if len(line)+len(key) > 110 {
@@ -250,7 +250,7 @@ func firstState(in InitInput, baseRef string) *blackboard.State {
 			Status: blackboard.InProgress, Metrics: &blackboard.Metrics{}},
 		CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerOK},
 		// Where work comes from and goes to was decided now; every other setting has its home in
-		// config.yaml, and stands here only when a person overrides it.
+		// config.yaml, and is here only when a person overrides it.
 		Config: blackboard.Settings{"integration_branch": in.Branch, "base_ref": baseRef},
 	}
 	s.Record(blackboard.Entry{Timestamp: at, Agent: blackboard.Human, Action: "initialized", Detail: goalID + ": " + prose.FirstLine(in.Goal)})

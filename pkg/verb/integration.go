@@ -15,12 +15,12 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Branch says how the integration branch stands.
+// Branch gives the state of the integration branch.
 type Branch struct {
 	Lag
 	Tip   string   `json:"tip"`            // "": the branch does not exist
 	Known string   `json:"known_tip"`      // where Liza left it
-	Moved bool     `json:"moved"`          // it stands elsewhere
+	Moved bool     `json:"moved"`          // it is elsewhere
 	Lost  []string `json:"lost,omitempty"` // merged tasks whose work it lacks
 	Saved string   `json:"saved,omitempty"`
 	Text  string   `json:"-"` // of a branch that was moved
@@ -39,7 +39,7 @@ func (l Lag) String() string {
 	return fmt.Sprintf("%s lacks %s of its base branch %s", l.Branch, prose.Count(l.Behind, "commit"), l.Base)
 }
 
-// IntegrationTip is where the integration branch stands, "" when it does not exist. The snapshot is older than the
+// IntegrationTip is where the integration branch is, "" when it does not exist. The snapshot is older than the
 // look at the branch: what a merge left meanwhile is not foreign, and s is told its own tip.
 func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, view func(context.Context) (*blackboard.State, error)) (string, error) {
 	tip, err := repo.BranchTip(ctx, s.IntegrationBranch())
@@ -61,7 +61,7 @@ func (d *Service) TipOf(ctx context.Context, s *blackboard.State) (string, error
 	return IntegrationTip(ctx, d.Repo, s, d.Store.View)
 }
 
-// SeeIntegration looks where the integration branch stands; a tip that Liza did not make is written into
+// SeeIntegration looks where the integration branch is; a tip that Liza did not make is written into
 // the journal, once, and the work that Liza left is kept from git's garbage collection. It costs one look
 // at a ref, and writes only when there is news.
 func (d *Service) SeeIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
@@ -137,7 +137,7 @@ func (d *Service) asSystem(ctx context.Context, change func(*blackboard.State)) 
 	})
 }
 
-// Integration says how the integration branch stands, its base branch and lost work included. It changes nothing.
+// Integration gives the state of the integration branch, its base branch and lost work included. It changes nothing.
 func (d *Service) Integration(ctx context.Context) (Branch, error) {
 	s, err := d.View(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func (d *Service) LookAtIntegration(ctx context.Context, s *blackboard.State) (B
 	return b, err
 }
 
-// Behind compares the integration branch with its base branch. It costs a look at two refs while the base branch stands
+// Behind compares the integration branch with its base branch. It costs a look at two refs while the base branch is
 // where it was synced last.
 func (d *Service) Behind(ctx context.Context, s *blackboard.State) (Lag, error) {
 	tip, err := d.TipOf(ctx, s)
@@ -269,7 +269,7 @@ func (d *Service) missingWork(ctx context.Context) (what, next string, err error
 	return what, "liza merge --again " + lost[0], nil
 }
 
-// AcceptIntegration is a person's decision that the integration branch is right where it stands.
+// AcceptIntegration is a person's decision that the integration branch is right where it is.
 func (d *Service) AcceptIntegration(ctx context.Context, reason string) (Branch, error) {
 	return d.decide(ctx, "accept what the integration branch has", reason, func(b *Branch, s *blackboard.State) error {
 		if b.Tip == "" {
@@ -343,7 +343,7 @@ func (d *Service) decide(ctx context.Context, what, reason string, move func(*Br
 		return b, err
 	}
 	if !b.Moved {
-		return b, nothing(fmt.Sprintf("%s stands where Liza left it, at %s", b.Branch, shortSHA(b.Tip)))
+		return b, nothing(fmt.Sprintf("%s is where Liza left it, at %s", b.Branch, shortSHA(b.Tip)))
 	}
 	if err := move(&b, s); err != nil {
 		return b, err

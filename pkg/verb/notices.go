@@ -10,7 +10,7 @@ import (
 	"liza/pkg/notify"
 )
 
-// Outbox is where notifications go (roles-and-knowledge 9.1).
+// Outbox is where notifications go (specs/roles-and-knowledge.md#9.1).
 func (d *Service) Outbox() notify.Outbox {
 	return notify.Outbox{Path: d.Project.Notifications(), Mask: d.Secrets.Mask}
 }
@@ -136,7 +136,7 @@ func lastReason(t *blackboard.Task) string {
 	return "the work does not fit to the integration branch"
 }
 
-// lastNotifying tells whether no other task of the plan will notify people any more (3.7).
+// lastNotifying reports whether no other task of the plan will notify people any more (3.7).
 func lastNotifying(s *blackboard.State, t *blackboard.Task) bool {
 	return !slices.ContainsFunc(s.TaskList(), func(o *blackboard.Task) bool {
 		return o.ID != t.ID && o.Plan == t.Plan && o.Notify && !o.Status.Terminal()

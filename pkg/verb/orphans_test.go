@@ -150,7 +150,7 @@ func must[T any](p *verbtest.Place) func(T, error) T {
 	}
 }
 
-// P-144: a supervisor was killed, its agent program lives. Whoever takes the task over has
+// P-144: a supervisor was killed, its agent program lives. Anyone who takes the task over has
 // stopped that before: when nobody has noticed yet, when the lease is over long since, when
 // the killed supervisor had no time to write down what it started, and when a new
 // supervisor has taken the id.

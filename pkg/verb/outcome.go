@@ -13,7 +13,7 @@ import (
 )
 
 // Run is one run of an agent program that has ended, as the supervisor saw it. Apply
-// turns it into a transition; nothing else does (roles-and-knowledge 0.1, one path).
+// turns it into a transition; nothing else does (specs/roles-and-knowledge.md#0.1, one path).
 type Run struct {
 	Kind    string // planner, coder, code_reviewer
 	Task    string // "" for a planner
@@ -91,7 +91,7 @@ func writesOf(s *blackboard.State, agent string) int {
 	return n
 }
 
-// Apply carries out what a run's verbs and exit command say (roles-and-knowledge 4.4, 4.5).
+// Apply carries out what a run's verbs and exit command say (specs/roles-and-knowledge.md#4.4, specs/roles-and-knowledge.md#4.5).
 func (d *Service) Apply(ctx context.Context, r Run) (Outcome, error) {
 	s, err := d.View(ctx)
 	if err != nil {
@@ -384,7 +384,7 @@ func (d *Service) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) err
 }
 
 // PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
-// (roles-and-knowledge 4.4).
+// (specs/roles-and-knowledge.md#4.4).
 func (d *Service) PlannerStuck(ctx context.Context, why string) error {
 	return d.checkpointAnyway(ctx, "planner stuck: "+prose.FirstLine(why))
 }

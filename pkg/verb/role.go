@@ -12,7 +12,7 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Roles are the roles of the project as their files are now (roles-and-knowledge 1.4).
+// Roles are the roles of the project as their files are now (specs/roles-and-knowledge.md#1.4).
 func (d *Service) Roles() *role.Library { return role.Load(d.Project.Roles()) }
 
 // RoleSettings is what the configuration says about roles.

@@ -290,7 +290,7 @@ func TestAProjectFromBeforeIsSealedOnceAndItsJournalSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(journal), "action: sealed"); n != 1 || !strings.Contains(string(journal), "what stood on the board was sealed as it stood: task-4, task-3") {
+	if n := strings.Count(string(journal), "action: sealed"); n != 1 || !strings.Contains(string(journal), "what was on the board was sealed as it was: task-4, task-3") {
 		t.Errorf("%d entries say that the project is sealed:\n%s", n, journal)
 	}
 	if _, err := p.Service("").Merge(context.Background(), "task-3"); err != nil {

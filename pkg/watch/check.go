@@ -30,14 +30,14 @@ type Facts struct {
 	Red          []Red                       // checks that fail on the base of the work
 	CheckedOutAt string                      // where the integration branch is checked out
 	Behind       int                         // commits of base_ref that the integration branch lacks
-	Moved        *Moved                      // the integration branch stands where Liza did not put it
+	Moved        *Moved                      // the integration branch is where Liza did not put it
 	FreeMB       int
 	MinFreeMB    int
 	Lock         *Lock         // of the state
 	ClockJump    time.Duration // of this machine's clock, while Process.ClockJumped holds
 }
 
-// Order is a control file. Its age counts from its last change (protocol 1.1).
+// Order is a control file. Its age counts from its last change (specs/protocol.md#1.1).
 type Order struct {
 	Modified time.Time
 	Reason   string
@@ -49,7 +49,7 @@ type Lock struct {
 	Since  time.Time
 }
 
-// Moved says where the integration branch stands, and what decides about it.
+// Moved says where the integration branch is, and what decides about it.
 type Moved struct{ Text, Next string }
 
 // Red is a check that fails without any change of an agent.
@@ -127,7 +127,7 @@ func (c *check) agents() []string {
 	return ids
 }
 
-// live tells whether an agent of the role may be alive: unknown is not dead.
+// live reports whether an agent of the role may be alive: unknown is not dead.
 func (c *check) live(role blackboard.Role) bool {
 	for _, id := range c.agents() {
 		if c.State.Agents[id].Role != role {

@@ -185,7 +185,7 @@ func spent(cents blackboard.Amount) func(*watch.Facts) {
 }
 
 // P-162: true, still true, false, true again: raised, silent, cleared, raised; the message
-// keeps its colons. Every kind of protocol 10.2 has its situation here, but the one-time
+// keeps its colons. Every kind of specs/protocol.md#10.2 has its situation here, but the one-time
 // notices.
 func TestEveryKindIsRaisedOnceClearedOnceAndRaisedAgain(t *testing.T) {
 	t.Parallel()

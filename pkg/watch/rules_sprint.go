@@ -16,7 +16,7 @@ func (c *check) sprintID() string {
 	return cmp.Or(c.State.Sprint.ID, "sprint")
 }
 
-// sprintIs tells whether the sprint, of a goal that is not over, has one of the statuses.
+// sprintIs reports whether the sprint, of a goal that is not over, has one of the statuses.
 func (f Facts) sprintIs(statuses ...string) bool {
 	if f.State == nil || f.State.Sprint == nil || f.State.Goal != nil && f.State.Goal.Status != blackboard.InProgress {
 		return false
@@ -92,10 +92,10 @@ func deadlinePassed(c *check) {
 	}
 }
 
-// DeadlineMessage is the message of the checkpoint at a sprint's deadline (protocol 10.3).
+// DeadlineMessage is the message of the checkpoint at a sprint's deadline (specs/protocol.md#10.3).
 const DeadlineMessage = "deadline"
 
-// DeadlineDue tells whether the sprint has to be stopped for its deadline: that has passed,
+// DeadlineDue reports whether the sprint has to be stopped for its deadline: that has passed,
 // the sprint is IN_PROGRESS, and it was not stopped for this deadline before.
 func DeadlineDue(f Facts) bool {
 	end, ok := f.deadline()
@@ -113,7 +113,7 @@ func DeadlineDue(f Facts) bool {
 	return true
 }
 
-// Escalation is the text of .liza/ESCALATION (protocol 10.4), "" as long as no checkpoint
+// Escalation is the text of .liza/ESCALATION (specs/protocol.md#10.4), "" as long as no checkpoint
 // waits for too long.
 func Escalation(f Facts) string {
 	if !f.isOld(f.Checkpoint, "alert_checkpoint_stuck") && !f.isOld(f.Checkpoint, "alert_checkpoint_abandoned") {
@@ -196,7 +196,7 @@ func usageLimits(u *blackboard.Usage) []usageLimit {
 	return []usageLimit{{"cost_cents", "cents", u.CostCents}, {"time_minutes", "minutes", blackboard.Amount(u.Seconds / 60)}, {"tokens", "tokens", blackboard.Amount(u.TokensIn + u.TokensOut)}}
 }
 
-// reached tells whether value is that part of a limit; 0 is no limit.
+// reached reports whether value is that part of a limit; 0 means no limit.
 func reached(value blackboard.Amount, limit, percent int) bool {
 	return limit > 0 && 100*value >= blackboard.Amount(percent*limit)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // orphanProcess waits until the registration's lease is over: anyone who finds it dead stops
-// the program first and ends the lease after it (protocol 5.1 A13, 6.4).
+// the program first and ends the lease after it (specs/protocol.md#5.1 A13, 6.4).
 func orphanProcess(c *check) {
 	if c.Process.Running == nil {
 		return

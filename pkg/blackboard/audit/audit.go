@@ -1,4 +1,4 @@
-// Package audit has the rules V01 to V68 that every state must keep, whoever wrote it: a
+// Package audit has the rules V01 to V68 that every state must keep, no matter who wrote it: a
 // verb, a person in an editor, or Liza v1. Validate reports all violations at once, Repair
 // mends those that it can prove to be harmless, and Forgeries finds approvals that no verb
 // made.
@@ -63,7 +63,7 @@ type Facts struct {
 	Line func(path string) int
 }
 
-// Validate reports every violation of the rules of protocol 9 at once, in the order
+// Validate reports every violation of the rules of specs/protocol.md#9 at once, in the order
 // of the file's sections, then of tasks and agents, then of rule ids. prev is the
 // state of the last revision, or nil when there is none. Validate never changes s,
 // and accepts any state, however damaged.
@@ -82,7 +82,7 @@ func Validate(s, prev *blackboard.State, facts Facts) []blackboard.Violation {
 	return v.found
 }
 
-// HasErrors tells whether a violation is more than a warning.
+// HasErrors reports whether a violation is more than a warning.
 func HasErrors(violations []blackboard.Violation) bool {
 	return slices.ContainsFunc(violations, func(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError })
 }
@@ -171,7 +171,7 @@ func (v *validation) place(t *blackboard.Task) int {
 	return slices.Index(v.s.TaskList(), t) + 1
 }
 
-// known tells whether an id names a task, archived ones included.
+// known reports whether an id names a task, archived ones included.
 func (v *validation) known(id string) bool {
 	_, ok := v.status(id)
 	return ok
@@ -277,7 +277,7 @@ func (v *validation) adopt(found blackboard.Violation) {
 	v.found = append(v.found, found)
 }
 
-// sectionOrder is the order of state.yaml (protocol 2.1).
+// sectionOrder is the order of state.yaml (specs/protocol.md#2.1).
 var sectionOrder = []string{"version", "revision", "goal", "tasks", "agents", "discovered", "handoff", "human_notes",
 	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "planner", "integration", "sprint",
 	"circuit_breaker", "config"}

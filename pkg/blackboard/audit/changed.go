@@ -80,7 +80,7 @@ func (v *validation) countIDs() {
 	}
 }
 
-// sameScope tells whether sprint.scope is what it was.
+// sameScope reports whether sprint.scope is what it was.
 func (v *validation) sameScope() bool {
 	was := v.prev.Sprint
 	if was == nil || was.Scope == nil {

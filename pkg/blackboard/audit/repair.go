@@ -6,7 +6,7 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Repair mends what is marked F in protocol 9 and is provably safe, and returns one
+// Repair mends what is marked F in specs/protocol.md#9 and is provably safe, and returns one
 // sentence for each repair. It changes s; what it is not sure of it leaves alone.
 // The journal (V57) is repaired by the writer of the state.
 func Repair(s *blackboard.State, facts Facts) []string {
@@ -68,7 +68,7 @@ func (r *repairer) failedBy(t *blackboard.Task) {
 	}
 }
 
-// overOrUnused tells whether a merge_intent says nothing that is needed: the merge is
+// overOrUnused reports whether a merge_intent says nothing that is needed: the merge is
 // recorded, or it is known that the integration branch never moved.
 func (r *repairer) overOrUnused(t *blackboard.Task, m *blackboard.MergeIntent) bool {
 	if t.Status == blackboard.Merged {

@@ -79,7 +79,7 @@ func (v *validation) sameID(a, b *blackboard.Task) {
 }
 
 // archivedID reports an id that the archive has too. The same task in both with the
-// same end is what a crash while archiving leaves (protocol 3.3).
+// same end is what a crash while archiving leaves (specs/protocol.md#3.3).
 func (v *validation) archivedID(t *blackboard.Task, archived string, was blackboard.Status) {
 	if t.ID == archived && t.Status == was && was.Terminal() {
 		return
@@ -87,7 +87,7 @@ func (v *validation) archivedID(t *blackboard.Task, archived string, was blackbo
 	v.report(v.taskPath(t, "id"), "task id '%s' appears in the archive too: '%s' (%s)", t.ID, archived, was).Concerns(t.ID)
 }
 
-// lines says where two tasks stand: " in lines 10 and 40", or "" when not known.
+// lines says where two tasks are: " in lines 10 and 40", or "" when not known.
 func (v *validation) lines(a, b *blackboard.Task) string {
 	if v.facts.Line == nil {
 		return ""
@@ -135,7 +135,7 @@ func checkClaimHolder(v *validation, t *blackboard.Task) {
 	}
 }
 
-// claimedWithFolder tells whether the task has to have a worktree now.
+// claimedWithFolder reports whether the task has to have a worktree now.
 func claimedWithFolder(t *blackboard.Task) bool {
 	return t.Status == blackboard.Claimed && t.KindOf() != "msg"
 }
@@ -168,7 +168,7 @@ func checkClaimFolder(v *validation, t *blackboard.Task) {
 }
 
 // changesHands tells of a claim that is over: who takes the task over removes the worktree and
-// makes it anew (protocol 7.3), and may be killed in between (7.4).
+// makes it again (specs/protocol.md#7.3), and may be killed in between (7.4).
 func (v *validation) changesHands(t *blackboard.Task) bool {
 	holder := v.s.Agents[t.AssignedTo]
 	if t.Claiming != nil || holder != nil && !blackboard.RegistrationOf(holder, t.ClaimGeneration) {
