@@ -40,7 +40,7 @@ type event struct {
 	Extra map[string]any `yaml:",inline"`
 }
 
-// decodeJob decodes entries of jobs and factory; everything else is decoded openly.
+// decodeJob decodes entries of jobs and crew; everything else is decoded openly.
 func decodeJob(section string, entry *Entry, node *yaml.Node) any {
 	if entry != nil && section == "jobs" {
 		j := new(job)
@@ -59,7 +59,7 @@ func decodeOpen(_ string, _ *Entry, node *yaml.Node) any {
 }
 
 func newReader() *Reader {
-	return &Reader{Split: []string{"jobs", "factory"}, Decode: decodeJob}
+	return &Reader{Split: []string{"jobs", "crew"}, Decode: decodeJob}
 }
 
 func parse(t testing.TB, r *Reader, text string) *Document {

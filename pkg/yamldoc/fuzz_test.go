@@ -14,7 +14,7 @@ import (
 
 // openReader decodes everything openly.
 func openReader() *Reader {
-	return &Reader{Split: []string{"jobs", "factory"}, Decode: decodeOpen}
+	return &Reader{Split: []string{"jobs", "crew"}, Decode: decodeOpen}
 }
 
 // seeds are the files that the fuzz tests begin with.

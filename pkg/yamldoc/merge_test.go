@@ -29,7 +29,7 @@ jobs:
   - id: c
     status: OPEN
 
-factory:
+crew:
   x-1:
     role: coder
   x-2:
@@ -146,9 +146,9 @@ var merges = []struct {
 	},
 	{
 		name:   "comments between the pieces",
-		mine:   replacement{"  # the first one\n", "  # the very first one\n", "# the end\n", "# the end\n# really\n", "# what we want\n", "# what we all want\n", "factory:\n", "factory:   # all\n"},
+		mine:   replacement{"  # the first one\n", "  # the very first one\n", "# the end\n", "# the end\n# really\n", "# what we want\n", "# what we all want\n", "crew:\n", "crew:   # all\n"},
 		theirs: replacement{"# the end\n", "# fin\n# the end\n", "revision: 7", "revision: 8", "status: OPEN}", "status: SHUT}"},
-		want: replacement{"  # the first one\n", "  # the very first one\n", "# the end\n", "# fin\n# the end\n# really\n", "# what we want\n", "# what we all want\n", "factory:\n", "factory:   # all\n",
+		want: replacement{"  # the first one\n", "  # the very first one\n", "# the end\n", "# fin\n# the end\n# really\n", "# what we want\n", "# what we all want\n", "crew:\n", "crew:   # all\n",
 			"revision: 7", "revision: 8", "status: OPEN}", "status: SHUT}"},
 	},
 	{
@@ -167,7 +167,7 @@ var merges = []struct {
 		name:   "the last entry removed",
 		mine:   replacement{"  x-1:\n    role: coder\n", ""},
 		theirs: replacement{"  x-2:\n    role: reviewer\n", ""},
-		want:   replacement{"factory:\n  x-1:\n    role: coder\n  x-2:\n    role: reviewer\n", "factory:\n"},
+		want:   replacement{"crew:\n  x-1:\n    role: coder\n  x-2:\n    role: reviewer\n", "crew:\n"},
 	},
 	{
 		name:   "nothing is the same as empty",
@@ -242,7 +242,7 @@ func TestWhatBothChangedIsAConflict(t *testing.T) {
 		},
 		{
 			"an entry of a map changed and removed", replacement{"role: coder", "role: cook"}, replacement{"  x-1:\n    role: coder\n", ""},
-			"factory[x-1]", "", [3]string{"24:3 {role: coder}", "24:3 {role: cook}", "23:1 absent"},
+			"crew[x-1]", "", [3]string{"24:3 {role: coder}", "24:3 {role: cook}", "23:1 absent"},
 		},
 		{
 			"an entry added by both", replacement{"\ncrew:", "  - {id: n, text: mine}\n\ncrew:"}, replacement{"\ncrew:", "  - {id: n, text: theirs}\n\ncrew:"},

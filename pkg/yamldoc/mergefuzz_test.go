@@ -22,9 +22,9 @@ type story struct {
 
 func newStory(seed uint64) *story {
 	s := &story{rng: rand.New(rand.NewPCG(seed, 3)), mine: map[string]any{}, theirs: map[string]any{}, want: map[string]any{}}
-	s.base = map[string]any{"version": 1, "goal": s.dict(2), "jobs": s.entries(), "factory": map[string]any{"x-1": s.dict(1), "x-2": s.dict(2), "x-3": s.dict(1)}, "odd": s.scalar(), "plans": s.entries()}
+	s.base = map[string]any{"version": 1, "goal": s.dict(2), "jobs": s.entries(), "crew": map[string]any{"x-1": s.dict(1), "x-2": s.dict(2), "x-3": s.dict(1)}, "odd": s.scalar(), "plans": s.entries()}
 	for _, key := range sortedNames(s.base) {
-		s.mine[key], s.theirs[key], s.want[key] = s.change(s.path("", key), s.base[key], key == "factory")
+		s.mine[key], s.theirs[key], s.want[key] = s.change(s.path("", key), s.base[key], key == "crew")
 	}
 	return s
 }
@@ -32,7 +32,7 @@ func newStory(seed uint64) *story {
 func (s *story) one(in int) bool { return s.rng.IntN(in) == 0 }
 
 func (s *story) path(path, key string) string {
-	if path == "factory" {
+	if path == "crew" {
 		return path + "[" + key + "]"
 	}
 	return join(path, key)
@@ -274,7 +274,7 @@ func byName(v any) any {
 // write is the base as a file, with comments and styles at random.
 func (s *story) write() string {
 	var b strings.Builder
-	for _, key := range []string{"version", "goal", "jobs", "factory", "odd", "plans"} {
+	for _, key := range []string{"version", "goal", "jobs", "crew", "odd", "plans"} {
 		above := ""
 		if s.one(3) {
 			above = s.fresh("about ")

@@ -31,7 +31,7 @@ jobs:
     status: DONE   # at last
     history:
       - {time: 2026-01-19T14:00:00Z, event: created}
-factory:
+crew:
   x-1:
     role: coder
   x-2: {role: planner}
@@ -45,7 +45,7 @@ func TestAFileIsCutAtItsSectionsAndEntries(t *testing.T) {
 	if doc.Whole() {
 		t.Fatal("the file was not cut")
 	}
-	if got := strings.Join(doc.Keys(), " "); got != "version revision goal jobs factory more" {
+	if got := strings.Join(doc.Keys(), " "); got != "version revision goal jobs crew more" {
 		t.Errorf("the sections are %q", got)
 	}
 	if doc.text() != sample || string(doc.Bytes()) != sample {
@@ -58,9 +58,9 @@ func TestAFileIsCutAtItsSectionsAndEntries(t *testing.T) {
 	if a := jobs[0].Value().(*job); a.Text != "One\n# not a comment\n  - id: not a job\n" || a.Status != "OPEN" {
 		t.Errorf("job a is %+v", a)
 	}
-	factory, _ := doc.Entries("factory")
-	if len(factory) != 2 || factory[0].Name() != "x-1" || factory[1].Name() != "x-2" {
-		t.Errorf("the factory is %+v", factory)
+	crew, _ := doc.Entries("crew")
+	if len(crew) != 2 || crew[0].Name() != "x-1" || crew[1].Name() != "x-2" {
+		t.Errorf("the crew is %+v", crew)
 	}
 	if _, ok := doc.Entries("goal"); ok {
 		t.Error("goal has entries")
@@ -90,8 +90,8 @@ func TestTheSecondVersionOfAFileKeepsWhatDidNotChange(t *testing.T) {
 
 // Each of these has the same content as small, in a shape that cannot be cut or only in part.
 var shapes = map[string]string{
-	"flow":          `{version: 1, jobs: [{id: a, status: OPEN}, {id: b, status: DONE}], factory: {x-1: {role: coder}}}`,
-	"json":          "{\"version\": 1,\n \"jobs\": [{\"id\": \"a\", \"status\": \"OPEN\"},\n\t{\"id\": \"b\", \"status\": \"DONE\"}], \"factory\": {\"x-1\": {\"role\": \"coder\"}}}\n",
+	"flow":          `{version: 1, jobs: [{id: a, status: OPEN}, {id: b, status: DONE}], crew: {x-1: {role: coder}}}`,
+	"json":          "{\"version\": 1,\n \"jobs\": [{\"id\": \"a\", \"status\": \"OPEN\"},\n\t{\"id\": \"b\", \"status\": \"DONE\"}], \"crew\": {\"x-1\": {\"role\": \"coder\"}}}\n",
 	"flow list":     "version: 1\njobs: [{id: a, status: OPEN}, {id: b, status: DONE}]\ncrew:\n  x-1: {role: coder}\n",
 	"anchors":       "version: 1\njobs:\n  - &one\n    id: a\n    status: OPEN\n  - <<: *one\n    id: b\n    status: DONE\ncrew: {x-1: {role: coder}}\n",
 	"alias":         "version: 1\ncrew: &c\n  x-1: {role: coder}\njobs:\n  - {id: a, status: OPEN}\n  - {id: b, status: DONE}\nagain: *c\n",
@@ -124,9 +124,9 @@ func TestEveryShapeOfAFileIsRead(t *testing.T) {
 					t.Errorf("job %d is %+v, want %+v", i, got, want)
 				}
 			}
-			factory, _ := doc.Entries("factory")
-			if len(factory) != 1 || factory[0].Name() != "x-1" {
-				t.Errorf("the factory is %+v", factory)
+			crew, _ := doc.Entries("crew")
+			if len(crew) != 1 || crew[0].Name() != "x-1" {
+				t.Errorf("the crew is %+v", crew)
 			}
 			if string(doc.Bytes()) != text {
 				t.Error("the bytes are not those of the file")
@@ -148,7 +148,7 @@ func TestEveryShapeOfAFileCanBeChanged(t *testing.T) {
 				jobs["a"].History = append(jobs["a"].History, &event{Time: "2026-01-19T14:00:00Z", Event: "closed"})
 			})
 			e.Entries("jobs", append(items, Item{From: -1, After: &job{ID: "c", Status: "NEW"}, Block: true}))
-			e.Entries("factory", []Item{{From: 0}, {From: -1, Name: "x-2", After: map[string]any{"role": "planner"}}})
+			e.Entries("crew", []Item{{From: 0}, {From: -1, Name: "x-2", After: map[string]any{"role": "planner"}}})
 			next := apply(t, e)
 			again := parse(t, newReader(), string(next.Bytes()))
 			for _, d := range []*Document{next, again} {
@@ -163,9 +163,9 @@ func TestEveryShapeOfAFileCanBeChanged(t *testing.T) {
 				if b.History != nil {
 					t.Errorf("the change of one job shows in another:\n%s", d.Bytes())
 				}
-				factory, _ := d.Entries("factory")
-				if len(factory) != 2 || factory[1].Name() != "x-2" {
-					t.Errorf("the factory is %+v", factory)
+				crew, _ := d.Entries("crew")
+				if len(crew) != 2 || crew[1].Name() != "x-2" {
+					t.Errorf("the crew is %+v", crew)
 				}
 			}
 			out := string(next.Bytes())
@@ -259,8 +259,8 @@ func TestAPathLeadsToLineAndColumn(t *testing.T) {
 			"jobs[b].history[0]":     {24, 9},
 			"jobs[b].history.0.time": {24, 10},
 			"jobs[zz]":               {10, 1},
-			"factory[x-2].role":      {28, 9},
-			"factory.x-1.role":       {27, 5},
+			"crew[x-2].role":         {28, 9},
+			"crew.x-1.role":          {27, 5},
 			"nothing":                {0, 0},
 			"":                       {0, 0},
 		} {

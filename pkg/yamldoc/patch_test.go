@@ -40,7 +40,7 @@ jobs:
   # commented out:
   # - id: z
   - {id: b, status: DONE}
-factory: {}
+crew: {}
 `
 
 func TestAPatchChangesTheLinesOfWhatDiffersAndNoOthers(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAPatchChangesTheLinesOfWhatDiffersAndNoOthers(t *testing.T) {
 		"    hold: {by: ada, reason: \"wait\"}\n", "",
 		"        mood: \"good\"\n", "        mood: \"good\"\n      - {time: 2026-01-19T15:00:00Z, event: shut, by: coder-1, why: \"it is done: really\"}\n",
 		"  - {id: b, status: DONE}\n", "  - {id: b, status: DONE, files: [a.go, \"b c.go\"]}\n",
-		"factory: {}\n", "factory: {}\nsummary:\n  open: 0\n  shut: 1\n",
+		"crew: {}\n", "crew: {}\nsummary:\n  open: 0\n  shut: 1\n",
 	).Replace(edited)
 	if d := diff(string(apply(t, e).Bytes()), want); d != "" {
 		t.Error(d)
@@ -83,7 +83,7 @@ func TestAWholeFileIsPatchedWithTheSameCare(t *testing.T) {
 	e := doc.Edit()
 	e.Entries("jobs", change(t, doc, func(jobs map[string]*job) { jobs["a"].Status = "SHUT" }))
 	e.Patch("more", nil, "text")
-	want := strings.NewReplacer(`    status:    "OPEN"   # as of today`, `    status: "SHUT" # as of today`, "factory: {}\n", "factory: {}\nmore: text\n").Replace(text)
+	want := strings.NewReplacer(`    status:    "OPEN"   # as of today`, `    status: "SHUT" # as of today`, "crew: {}\n", "crew: {}\nmore: text\n").Replace(text)
 	if d := diff(string(apply(t, e).Bytes()), want); d != "" {
 		t.Error(d)
 	}
@@ -95,7 +95,7 @@ func TestEntriesAreAddedRemovedAndMoved(t *testing.T) {
 	doc := parse(t, r, edited)
 	e := doc.Edit()
 	e.Entries("jobs", []Item{{From: 1}, {From: -1, After: &job{ID: "c", Status: "NEW"}, Block: true}, {From: 0}})
-	e.Entries("factory", []Item{{From: -1, Name: "x-2", After: map[string]any{"role": "coder"}, Block: true}, {From: -1, Name: "true", After: map[string]any{}}})
+	e.Entries("crew", []Item{{From: -1, Name: "x-2", After: map[string]any{"role": "coder"}, Block: true}, {From: -1, Name: "true", After: map[string]any{}}})
 	doc = apply(t, e)
 	text := string(doc.Bytes())
 	a, b := strings.Index(text, "id: a "), strings.Index(text, "id: b,")
@@ -103,13 +103,13 @@ func TestEntriesAreAddedRemovedAndMoved(t *testing.T) {
 		t.Errorf("b, c, a stand at %d, %d, %d in\n%s", b, c, a, text)
 	}
 	if !strings.Contains(text, "\ncrew:\n  x-2:\n    role: coder\n  \"true\": {}\n") {
-		t.Errorf("the factory is not there:\n%s", text)
+		t.Errorf("the crew is not there:\n%s", text)
 	}
 	e = doc.Edit()
 	e.Entries("jobs", nil)
-	e.Entries("factory", []Item{{From: 1}})
+	e.Entries("crew", []Item{{From: 1}})
 	text = string(apply(t, e).Bytes())
-	if !strings.Contains(text, "\njobs: []\n") || !strings.HasSuffix(text, "factory:\n  \"true\": {}\n") {
+	if !strings.Contains(text, "\njobs: []\n") || !strings.HasSuffix(text, "crew:\n  \"true\": {}\n") {
 		t.Errorf("after removing:\n%s", text)
 	}
 	e = parse(t, r, text).Edit()
