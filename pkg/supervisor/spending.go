@@ -117,6 +117,10 @@ func (e *limitError) Error() string {
 // spendingLook is how often the limits of a running program are looked at.
 const spendingLook = time.Second
 
+// lastFigures is how long a program may go on when it has reached a limit: many tell what they used with their last words,
+// and work that is done must not be cut off by the figure of its cost.
+const lastFigures = 500 * time.Millisecond
+
 // watched starts a program and stops it when it reaches a limit of its task, the sprint or
 // the day (specs/decisions.md#D13). over is that limit.
 func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec agent.Spec, b briefing, task string) (r agent.Result, over *limitError) {
@@ -152,17 +156,23 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 	looking.Go(func() {
 		look := time.NewTicker(spendingLook)
 		defer look.Stop()
+		var reached *limitError
+		var late <-chan time.Time
 		for {
 			select {
 			case <-done:
+				return
+			case <-late:
+				stop(reached)
 				return
 			case <-look.C:
 			case <-spent:
 			}
 			s.showProvider(ctx, waits, task)
-			if over := s.overspent(ctx, ledger, task); over != nil {
-				stop(over)
-				return
+			if reached == nil {
+				if reached = s.overspent(ctx, ledger, task); reached != nil {
+					late = time.After(lastFigures)
+				}
 			}
 		}
 	})

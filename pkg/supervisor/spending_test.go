@@ -243,6 +243,29 @@ func TestALimitStopsARunningProgram(t *testing.T) {
 	}
 }
 
+// A program that tells with its last words that a limit is reached has done its work: it is not stopped for them.
+func TestWorkIsNotCutOffByItsLastFigure(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		c.change(func(s *blackboard.State) { s.Task("task-1").Limits = blackboard.Settings{"cost_cents": 100} })
+		c.once(c.supervisor(blackboard.RoleCoder, func(ctx context.Context, spec agent.Spec) agent.Result {
+			spec.Event(agent.Event{Kind: agent.EventUsage, Usage: cents(100)})
+			select {
+			case <-ctx.Done():
+				return agent.Result{Outcome: agent.Killed, Error: "stopped", Usage: cents(100)}
+			case <-time.After(200 * time.Millisecond):
+			}
+			r := finished(givesUp)
+			r.Usage = cents(100)
+			return r
+		}))
+		task := c.state().Task("task-1")
+		if task.Status != blackboard.Blocked || task.Halt != nil {
+			t.Errorf("the task is %s with halt %+v, want what its coder said\n%s", task.Status, task.Halt, strings.Join(c.lines, "\n"))
+		}
+	})
+}
+
 // N-29: a limit of the sprint or of the day that is reached before a start is a CHECKPOINT, and
 // nothing new starts.
 func TestReachedLimitsOfTheSprintLetNothingStart(t *testing.T) {
