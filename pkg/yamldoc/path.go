@@ -23,10 +23,34 @@ func (d *Document) Node(path string) (*yaml.Node, error) {
 // brackets hold a key of a map, the id of a list's element, or its index, from 0 or, as
 // in tasks[#1], from 1.
 func (d *Document) Line(path string) (line, column int) {
-	if _, place, _ := d.lookUp(path); place != nil {
-		return place.Line, place.Column
+	place := d.head(path)
+	if place == nil {
+		_, place, _ = d.lookUp(path)
 	}
-	return 0, 0
+	if place == nil {
+		return 0, 0
+	}
+	return place.Line, place.Column
+}
+
+// head is the key of a section that path names as a whole, nil for another path: where it is can be told without a look
+// at its entries, of which there may be thousands.
+func (d *Document) head(path string) *yaml.Node {
+	steps := splitPath(path)
+	if d.whole != "" || len(steps) != 1 {
+		return nil
+	}
+	s := d.find(steps[0])
+	if s == nil || !s.apart {
+		return nil
+	}
+	root, err := parseTree(s.head)
+	if err != nil {
+		return nil
+	}
+	shift(root, d.places().first[s])
+	place, _ := single(root, false)
+	return place
 }
 
 // lookUp returns the value at path and the node that marks its place: its key, or the
