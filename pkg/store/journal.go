@@ -24,7 +24,7 @@ func (f *File) journalEnd(revision int, rec record) (end history.Link, told stri
 		default:
 			told = "the record of the last write is missing or is not this project's; what is above is taken as it stands"
 		}
-	case rec.Scrubbed != "": // anyone who masked secrets was killed before or after the journal was replaced
+	case rec.Scrubbed != "": // the process that masked secrets was killed before or after the journal was replaced
 		if end, err = f.journal.End(); err == nil && end != rec.Scrubbed {
 			end = rec.Journal
 		}

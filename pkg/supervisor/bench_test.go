@@ -192,8 +192,8 @@ func (t *team) run(chained bool) (took time.Duration, waits []time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	began := time.Now()
-	factory := &supervisor.Team{Service: t.Service(""), Until: "goal", Members: []*supervisor.Supervisor{t.member(blackboard.RoleCoder), t.member(blackboard.RoleReviewer)}}
-	if err := factory.Run(ctx, ctx); err != nil {
+	team := &supervisor.Team{Service: t.Service(""), Until: "goal", Members: []*supervisor.Supervisor{t.member(blackboard.RoleCoder), t.member(blackboard.RoleReviewer)}}
+	if err := team.Run(ctx, ctx); err != nil {
 		t.TB.Fatal(err)
 	}
 	took = time.Since(began)

@@ -192,7 +192,7 @@ func (d examiner) locksOf(ctx context.Context, _ *blackboard.State, f *findings)
 		case main:
 			f.add("git", SeverityWarning, name, "rm "+name, fmt.Sprintf("%s old, and no git process lives", age), "a git that was killed left the lock of your checkout's index; Liza does not touch it")
 		default:
-			f.add("git", SeverityWarning, name, recovers, fmt.Sprintf("%s old, and no git process lives", age), "a git that was killed left a lock file; anyone who needs it next removes it")
+			f.add("git", SeverityWarning, name, recovers, fmt.Sprintf("%s old, and no git process lives", age), "a git that was killed left a lock file; the process that needs it next removes it")
 		}
 	}
 	return err

@@ -185,7 +185,7 @@ func TestAFolderIsNotMissedWhileATaskChangesHands(t *testing.T) {
 		"the holder's process is gone": func(_ *blackboard.State, f *Facts) {
 			f.Processes.Running = func(int, int64) (bool, bool) { return false, true }
 		},
-		"the holder registered anew": func(s *blackboard.State, _ *Facts) { s.Agents["coder-1"].Generation = "g-00000009" },
+		"the holder registered again": func(s *blackboard.State, _ *Facts) { s.Agents["coder-1"].Generation = "g-00000009" },
 	} {
 		s, f := validState(), validFacts()
 		f.WorktreeExists = func(path string) bool { return path != ".worktrees/claimed" }
