@@ -52,6 +52,9 @@ var rules = map[string]rule{
 	"policy":         {level: 0, reason: "it judges a text; nothing is started and nothing is read"},
 	"prose":          {level: 0, reason: "it makes short texts out of what it is given"},
 	"protocols":      {level: 0, reason: "it holds texts"},
+	"sandbox":        {level: 0, reason: "it knows paths, hosts and limits; what a task may have, the supervisor knows"},
+	"broker":         {level: 0, reason: "it carries a command line and its answer; what a verb is, others know"},
+	"proxy":          {level: 0, reason: "it knows hosts; whose they are, the supervisor knows"},
 
 	"exitcmd": {level: 1, may: imports("blackboard"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",
 		not: []string{"os", "os/exec"}, noUse: []string{"time.Now"}},

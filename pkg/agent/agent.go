@@ -30,6 +30,10 @@ type Spec struct {
 	// detaches itself and empties its environment cannot be found.
 	Reaper []string
 
+	// Contain, when set, puts the program behind a wall: it gets what would be started and returns what is
+	// started in its place.
+	Contain func(path string, argv, env []string) (Contained, error)
+
 	// Terminal is that of a person who works with the program; nil: nobody does. Then there is
 	// neither a Timeout nor a Stall, and no Output and no Event.
 	Terminal *Terminal

@@ -1,0 +1,54 @@
+// Package sandbox says what one command may read, write and reach, and makes the operating system
+// hold it to that (specs/security.md). It knows paths, hosts and limits; tasks and boards it does not know.
+//
+// A Spec is complete: what it does not name is not there. The levels differ in how much of it the system
+// can enforce, never in what is asked for.
+package sandbox
+
+// A Level is how strongly a command is contained.
+type Level string
+
+const (
+	Closed  Level = "closed"  // bubblewrap: namespaces of its own; inside them Landlock and seccomp
+	Partial Level = "partial" // Landlock and seccomp only: files and system calls, no processes, no network
+	Wrapped Level = "wrap"    // a command of the person's own is put before it
+	Open    Level = "open"    // nothing
+)
+
+// Spec is all that one command may read, write and reach. Paths are absolute and clean. What it does not
+// name is not visible at closed, and not accessible at partial.
+type Spec struct {
+	Level Level
+	Wrap  []string // at wrap: the person's command, which is put before
+	Liza  string   // the program that enters the wall (Enter); it is shown read-only
+
+	Dir   string   // working folder
+	Read  []string // files and folders, read-only; one that is missing is left out
+	Write []string // folders (and files), writable; one that is missing is an error
+	Hide  []string // folders within Read that are shown empty and stay so
+	Over  []Mount  // folders that are shown at another path, writable; closed only
+	Tools []string // folders of programs (PATH) with what they need, read-only
+
+	// Home is a private folder of the run that HOME names inside. HomeRead and HomeWrite are files and
+	// folders of the person's own home that are shown in it at the same relative path.
+	Home                string
+	Person              string // the person's own home folder
+	HomeRead, HomeWrite []string
+
+	Tmp      string // a private folder for temporary files of the run; at closed /tmp is one besides
+	Proxy    string // Unix socket of the proxy; "": no network at all. At closed HTTP_PROXY and the like lead to it
+	Limits   Limits
+	Terminal bool // a person works with it in a terminal
+}
+
+// A Mount shows the folder Source at the path Target.
+type Mount struct{ Source, Target string }
+
+// Limits bound one run; 0 means none.
+type Limits struct {
+	Processes int   // processes and threads at one time
+	Memory    int64 // bytes
+	Disk      int64 // bytes of each private folder
+	File      int64 // bytes of one file
+	Files     int   // open files of one process
+}
