@@ -348,6 +348,7 @@ type Attempt struct {
 	Seconds   int     `yaml:"seconds,omitempty"`    // how long the program ran, in seconds
 	Ended     Time    `yaml:"ended,omitempty"`      // when
 	CLI       string  `yaml:"cli,omitempty"`        // name of the agent program
+	Sandbox   string  `yaml:"sandbox,omitempty"`    // how it was contained: closed, partial, wrap or open |  | a run of an earlier version, open
 
 	Session *Conversation `yaml:"session,omitempty"` // conversation that can be resumed |  | the program has none that can be resumed
 }

@@ -46,6 +46,7 @@ type Child struct {
 	TokenHash string `yaml:"token_hash,omitempty"` // sha256:… of the run's token
 	Started   Time   `yaml:"started,omitempty"`    // when
 	Task      string `yaml:"task,omitempty"`       // what it works on |  | a planner's run
+	Sandbox   string `yaml:"sandbox,omitempty"`    // how it is contained: closed, partial, wrap or open
 }
 
 // Agent statuses (specs/protocol.md#5.1).

@@ -244,6 +244,9 @@ func (b builder) agents() []Agent {
 		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
 		row := Agent{ID: id, Role: string(a.Role), Status: a.Status, Liveness: string(live), Why: why, Task: a.CurrentTask, CLI: a.CLI, WaitsFor: a.WaitingFor,
 			ContextPercent: a.ContextPercent}
+		if a.Child != nil {
+			row.Sandbox = a.Child.Sandbox
+		}
 		if w := a.ProviderWait; w != nil {
 			if at, ok := w.Until.At(); ok && at.After(b.f.Now) {
 				row.ProviderWait, row.WaitsFor = w, fmt.Sprintf("its provider until %s: %s", at.UTC().Format("15:04:05 UTC"), w.Reason)

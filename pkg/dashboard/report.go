@@ -51,6 +51,7 @@ type ReportTask struct {
 	Spent         string            `json:"spent"` // time in each status, in words
 	Cost          Cost              `json:"cost"`
 	MergeCommit   string            `json:"merge_commit,omitempty"`
+	Sandbox       string            `json:"sandbox,omitempty"` // the weakest level of its runs
 	Outcome       string            `json:"outcome,omitempty"` // why it ended without a merge, or does not go on
 }
 
@@ -156,7 +157,7 @@ func since(s *blackboard.State, t blackboard.Time) bool {
 func reportTask(s *blackboard.State, t *blackboard.Task, row Task, now time.Time) ReportTask {
 	x := t.Times(now)
 	return ReportTask{ID: t.ID, Title: row.Title, Status: t.Status, Archived: s.Task(t.ID) == nil, Who: t.AssignedTo, Iteration: t.Iteration, Rejections: t.ReviewCyclesTotal,
-		LeadSeconds: x.Lead, WorkSeconds: x.Work, ReviewSeconds: x.Review, WaitSeconds: x.Wait, Spent: t.Spent(now), Cost: row.Cost, MergeCommit: t.MergeCommit, Outcome: outcome(t, row)}
+		LeadSeconds: x.Lead, WorkSeconds: x.Work, ReviewSeconds: x.Review, WaitSeconds: x.Wait, Spent: t.Spent(now), Cost: row.Cost, MergeCommit: t.MergeCommit, Sandbox: t.WeakestSandbox(), Outcome: outcome(t, row)}
 }
 
 func outcome(t *blackboard.Task, row Task) string {
@@ -194,14 +195,21 @@ func lookAt(v View, r Report) []Hint {
 	for _, w := range v.Warnings {
 		add("", "%s", w)
 	}
+	var open []string
 	for _, t := range r.Tasks {
 		show := "liza show " + t.ID
 		if t.Rejections > 1 {
 			add(show, "%s was rejected %d times", t.ID, t.Rejections)
 		}
+		if t.Sandbox == blackboard.SandboxLevels[0] {
+			open = append(open, t.ID)
+		}
 		if t.Status == blackboard.Abandoned {
 			add(show, "%s was given up: %s", t.ID, t.Outcome)
 		}
+	}
+	if len(open) > 0 {
+		add("liza doctor", "agents worked without a wall (open) on %s: they could read and write whatever you can", strings.Join(open, ", "))
 	}
 	for _, d := range r.Discoveries {
 		if d.Urgency == "immediate" || d.Severity == "critical" || d.Severity == "high" {

@@ -264,7 +264,7 @@ func attempts(t *blackboard.Task) []string {
 		if a.CostCents != nil {
 			cost = a.CostCents.Dollars()
 		}
-		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost,
+		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost, after(", ", a.Sandbox),
 			after(": ", a.Summary), after(" (saved: ", a.Attic)+closing(a.Attic))))
 	}
 	return list

@@ -275,7 +275,7 @@ func (p *page) agents(v View) {
 		return
 	}
 	p.line("")
-	heads := []head{{name: "AGENT", most: 18}, {name: "ROLE", most: 12}, {name: "STATUS", most: 12}, {name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "LEASE", right: true}, {name: "CLI", most: 12},
+	heads := []head{{name: "AGENT", most: 18}, {name: "ROLE", most: 12}, {name: "STATUS", most: 12}, {name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "LEASE", right: true}, {name: "CLI", most: 20},
 		{name: "WAITS FOR", rest: true}}
 	var cells [][]cell
 	for _, a := range v.Agents {
@@ -287,7 +287,7 @@ func (p *page) agents(v View) {
 		case string(blackboard.Unknown):
 			status, c = a.Status+"?", yellow
 		}
-		cells = append(cells, []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI, none}, {a.WaitsFor, faint}})
+		cells = append(cells, []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + after(", ", a.Sandbox), none}, {a.WaitsFor, faint}})
 	}
 	p.table(heads, cells)
 }

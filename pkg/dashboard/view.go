@@ -118,6 +118,7 @@ type Agent struct {
 	Task             string `json:"task,omitempty"`
 	LeaseLeftSeconds int    `json:"lease_left_seconds"`
 	CLI              string `json:"cli,omitempty"`
+	Sandbox          string `json:"sandbox,omitempty"` // of the run under way
 	WaitsFor         string `json:"waits_for,omitempty"`
 	ContextPercent   int    `json:"context_percent,omitempty"`
 	// ProviderWait is what its program says that it waits for; WaitsFor says it, too.

@@ -232,7 +232,11 @@ func (j *job) move(ctx context.Context, candidate string, f blackboard.MergeFact
 
 func (j *job) message() string {
 	t := j.task
-	return fmt.Sprintf("Merge %s: %s\n\nLiza-Task: %s\nLiza-Attempt: %d\nLiza-Approved-By: %s\n", t.ID, t.TitleText(), t.ID, t.ClaimSeq, t.ApprovedBy)
+	text := fmt.Sprintf("Merge %s: %s\n\nLiza-Task: %s\nLiza-Attempt: %d\nLiza-Approved-By: %s\n", t.ID, t.TitleText(), t.ID, t.ClaimSeq, t.ApprovedBy)
+	if level := t.WeakestSandbox(); level != "" {
+		text += "Liza-Sandbox: " + level + "\n"
+	}
+	return text
 }
 
 func candidateRef(id string) string { return "refs/liza/candidate/" + id }
