@@ -1,0 +1,132 @@
+package broker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// Socket is the name of the broker's socket in the folder of a run.
+const Socket = "broker.sock"
+
+// longest is how long the path of a socket may be: macOS has 104 bytes for it, Linux 108.
+const longest = 103
+
+// Folder is the folder of one run. The same agent of the same project has the same path again, so that
+// what a killed supervisor left is found and removed.
+type Folder struct {
+	Path     string
+	Listener net.Listener // of the broker
+}
+
+// Base is where folders of runs are made: the person's runtime folder (XDG_RUNTIME_DIR) when it can be
+// used, else /tmp.
+func Base(runtime string) string {
+	name := filepath.Join(runtime, "liza-"+strconv.Itoa(os.Getuid()), "00000000", Socket)
+	if info, err := os.Stat(runtime); filepath.IsAbs(runtime) && len(name) <= longest && err == nil && info.IsDir() {
+		return filepath.Clean(runtime)
+	}
+	return "/tmp"
+}
+
+// folderOf is the path of the folder of that agent's run.
+func folderOf(base, project, agent string) string {
+	sum := sha256.Sum256([]byte(project + "\x00" + agent))
+	return filepath.Join(base, "liza-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:4]))
+}
+
+// MakeFolder makes the folder of a run with the broker's socket. What an earlier run of that agent left
+// is removed.
+func MakeFolder(base, project, agent string) (*Folder, error) {
+	f := &Folder{Path: folderOf(base, project, agent)}
+	err := alone(filepath.Dir(f.Path), func() (err error) {
+		if err = os.RemoveAll(f.Path); err == nil {
+			err = os.Mkdir(f.Path, 0o700)
+		}
+		if err == nil {
+			f.Listener, err = f.Listen(Socket)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the folder of a run: %w", err)
+	}
+	return f, nil
+}
+
+// Listen opens a socket in the folder, for its owner only. It goes with the folder.
+func (f *Folder) Listen(name string) (net.Listener, error) {
+	path := filepath.Join(f.Path, name)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // a later run may have its own in this place by then
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Remove removes the folder, once its server is closed.
+func (f *Folder) Remove() error { return removeUnanswered(f.Path) }
+
+// RemoveStale removes what a killed supervisor left of the run of that agent.
+func RemoveStale(base, project, agent string) error {
+	return removeUnanswered(folderOf(base, project, agent))
+}
+
+// removeUnanswered removes the folder of a run. One whose socket is answered belongs to another run of
+// that agent, which is under way, and stays.
+func removeUnanswered(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return alone(filepath.Dir(path), func() error {
+		if conn, err := net.Dial("unix", filepath.Join(path, Socket)); err == nil {
+			return conn.Close()
+		}
+		return os.RemoveAll(path)
+	})
+}
+
+// alone does something in the folder that holds those of all runs, while no other process does. /tmp is
+// everybody's: a folder that is not ours alone is not used.
+func alone(dir string, do func() error) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // it gives the lock back
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if own, ok := info.Sys().(*syscall.Stat_t); !ok || int(own.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s can be changed by others: its owner must be uid %d and its mode 0700; remove it, or set XDG_RUNTIME_DIR", dir, os.Getuid())
+	}
+	if err := flock(f); err != nil {
+		return fmt.Errorf("cannot lock %s: %w", dir, err)
+	}
+	return do()
+}
+
+// flock waits for the lock of an open folder, which is held for a few file operations at a time.
+func flock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

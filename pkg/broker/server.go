@@ -1,0 +1,236 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	maxCalls = 32               // commands of a run at one time; others wait
+	opening  = 10 * time.Second // in which a client says what it wants
+	ending   = 10 * time.Second // in which commands end once the run is over
+	crashed  = 1                // exit code of a command that could not be carried out
+)
+
+// Handler carries out a command and returns its exit code. ctx ends with the run; a client that goes away
+// before is told by Gone.
+type Handler func(ctx context.Context, c *Call) int
+
+// Call is one command that came out of a run.
+type Call struct {
+	Request
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Gone           <-chan struct{} // closed when the client has gone away
+
+	box     *outbox
+	asking  sync.Mutex // one question at a time
+	mu      sync.Mutex
+	asked   int        // bytes that the client may send now; 0: it may send nothing
+	answers chan reply // to the question
+}
+
+type reply struct {
+	data []byte
+	err  error
+}
+
+var errGone = errors.New("the command that was to be read from has ended")
+
+// Server is the side of the supervisor. Serve makes it, Close ends it.
+type Server struct {
+	listener net.Listener
+	handler  Handler
+	over     context.Context
+	end      context.CancelFunc
+	calls    sync.WaitGroup
+	slots    chan struct{}
+}
+
+// Serve answers what comes over the listener, until Close.
+func Serve(l net.Listener, h Handler) *Server {
+	s := &Server{listener: l, handler: h, slots: make(chan struct{}, maxCalls)}
+	s.over, s.end = context.WithCancel(context.Background())
+	s.calls.Go(s.accept)
+	return s
+}
+
+// Close ends all commands, as an interrupt would, and reports whether all have ended in time. None
+// begins any more.
+func (s *Server) Close() bool {
+	s.end()
+	_ = s.listener.Close() // nothing else can be done about it
+	ended := make(chan struct{})
+	go func() {
+		s.calls.Wait()
+		close(ended)
+	}()
+	late := time.NewTimer(ending)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-late.C:
+		return false
+	}
+}
+
+func (s *Server) accept() {
+	for {
+		select {
+		case s.slots <- struct{}{}:
+		case <-s.over.Done():
+			return
+		}
+		conn, err := s.listener.Accept()
+		if err == nil {
+			s.calls.Go(func() {
+				defer func() { <-s.slots }()
+				s.answer(conn)
+			})
+			continue
+		}
+		<-s.slots
+		select { // too many open files, perhaps: it passes
+		case <-s.over.Done():
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// answer carries out the one command of a connection.
+func (s *Server) answer(conn net.Conn) {
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(opening))
+	defer context.AfterFunc(s.over, func() { _ = conn.SetReadDeadline(time.Now()) })()
+	box := newOutbox(conn)
+	k, content, err := readFrame(conn, maxRequest)
+	var request Request
+	if err == nil && k == kindRequest {
+		err = json.Unmarshal(content, &request)
+	} else if err == nil {
+		err = errFrame
+	}
+	if err != nil || s.over.Err() != nil {
+		if errors.Is(err, errVersion) {
+			_ = box.send(kindErr, []byte("error: "+err.Error()+"\nnext: end this run; the next one has one version of liza\n"))
+		}
+		box.exit(crashed)
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	if s.over.Err() != nil { // it ended between the two
+		_ = conn.SetReadDeadline(time.Now())
+	}
+	gone := make(chan struct{})
+	c := &Call{Request: request, Gone: gone, box: box, answers: make(chan reply, 1)}
+	c.Stdin, c.Stdout, c.Stderr = c.Open(""), output{box, kindOut}, output{box, kindErr}
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		defer close(gone)
+		c.listen(conn)
+	})
+	box.exit(s.run(c))
+	_ = conn.Close() // ends listen
+	listening.Wait()
+}
+
+// run calls the handler; its panic ends the command alone.
+func (s *Server) run(c *Call) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			_, _ = fmt.Fprintf(c.Stderr, "error: this is a bug in liza: %v\nnext: liza status\n", r)
+			code = crashed
+		}
+	}()
+	return s.handler(s.over, c)
+}
+
+// listen takes what the client sends. More than was asked for ends the connection.
+func (c *Call) listen(conn net.Conn) {
+	for {
+		k, content, err := readFrame(conn, maxChunk)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		most := c.asked
+		c.asked = 0
+		c.mu.Unlock()
+		switch {
+		case k == kindData && most > 0 && len(content) <= most:
+			c.answers <- reply{data: content}
+		case k == kindFault && most > 0:
+			c.answers <- reply{err: errors.New(string(content))}
+		default:
+			_ = conn.Close() // the command is told by Gone
+			return
+		}
+	}
+}
+
+// Open is a file as the command names it, or stdin for "". The client opens it.
+func (c *Call) Open(name string) io.Reader { return &input{call: c, file: name} }
+
+// input asks the client for each piece.
+type input struct {
+	call *Call
+	file string
+	end  error
+}
+
+func (i *input) Read(p []byte) (int, error) {
+	if i.end != nil || len(p) == 0 {
+		return 0, i.end
+	}
+	data, err := i.call.ask(ask{File: i.file, Most: min(len(p), maxChunk)})
+	if err == nil && len(data) == 0 {
+		err = io.EOF
+	}
+	i.end = err
+	return copy(p, data), err
+}
+
+func (c *Call) ask(q ask) ([]byte, error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	content, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.asked = q.Most
+	c.mu.Unlock()
+	if err := c.box.send(kindAsk, content); err != nil {
+		return nil, err
+	}
+	select {
+	case a := <-c.answers:
+		return a.data, a.err
+	case <-c.Gone:
+		return nil, errGone
+	}
+}
+
+// output is stdout or stderr of a command.
+type output struct {
+	box  *outbox
+	kind kind
+}
+
+func (o output) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if err := o.box.send(o.kind, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
