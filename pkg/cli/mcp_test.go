@@ -22,7 +22,8 @@ func speak(t *testing.T, dir string, environ ...string) *sdk.ClientSession {
 	t.Helper()
 	cmd := exec.Command("liza", "mcp")
 	cmd.Dir = dir
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "LIZA_") }), environ...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "LIZA_") }), "LIZA_SANDBOX=open")
+	cmd.Env = append(cmd.Env, environ...)
 	cmd.Stderr = os.Stderr
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)

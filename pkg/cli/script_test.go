@@ -102,6 +102,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("USER", "ada")
+	env.Setenv("LIZA_SANDBOX", "open") // a script about the sandbox sets another level
 	env.Setenv("DEMO", demo)
 	env.Setenv("SPECS", filepath.Join(demo, "..", "..", "..", "specs"))
 	env.Setenv("UNIQUE", filepath.Base(filepath.Dir(env.WorkDir))+"-"+filepath.Base(env.WorkDir))

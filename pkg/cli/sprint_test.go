@@ -99,7 +99,7 @@ func (s *sprint) command(ctx context.Context, out *bytes.Buffer, args ...string)
 	cmd := exec.CommandContext(ctx, s.liza, args...)
 	cmd.Dir = s.Dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LIZA_") })
-	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+s.StateHome())
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+s.StateHome(), "LIZA_SANDBOX=open")
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd
 }

@@ -27,6 +27,7 @@ type Config struct {
 	Integration   Integration      `key:"integration" about:"The merge."`
 	Hooks         Hooks            `key:"hooks" about:"Commands of the project."`
 	Git           Git              `key:"git" about:"Git, as Liza itself runs it."`
+	Sandbox       Sandbox          `key:"sandbox" about:"What agent programs, and commands that run what agents wrote, may read, write and reach; agents.NAME.sandbox has the same keys for one program: lists are added, other values replace."`
 	Policy        Policy           `key:"policy" about:"Who may do what, and what nobody may."`
 	Notify        Notify           `key:"notify" about:"Messages to people."`
 
@@ -130,6 +131,7 @@ type CustomAgent struct {
 	SessionUsage  bool       `key:"session_usage"`
 	ExitCodes     Names      `key:"exit_codes" is:"finished|crashed|context_full|stopped|reask|unusable|quota|rate_limit|overloaded|network"`
 	Signatures    Signatures `key:"signatures"`
+	Sandbox       Sandbox    `key:"sandbox"` // SandboxOf puts it together with that of the project
 }
 
 // Signatures are regular expressions by which the end of a run is recognised, by class.

@@ -42,6 +42,7 @@ func Default() *Config {
 		History:   History{MaxMB: 100},
 		Secrets:   Secrets{Store: "file"},
 		Exec:      Exec{RerunAfterCrash: true},
+		Sandbox:   Sandbox{Level: "auto", Limits: SandboxLimits{Processes: 4096, DiskMB: 4096, FileMB: 4096}},
 		Policy:    Policy{Callers: Names{}, UserKinds: []string{"code", "msg"}, MinFreeMB: 1024},
 		Notify:    Notify{RequireHTTPS: true},
 		origins:   map[string]Origin{},

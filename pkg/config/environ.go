@@ -27,12 +27,25 @@ func variable(key string) string {
 	return "LIZA_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
+// shortVariables are further names of variables; the regular one counts when both are set.
+var shortVariables = map[string]string{"sandbox.level": "LIZA_SANDBOX"}
+
+// given is the text that a variable sets a key to, and the variable's name.
+func given(variables map[string]string, key string) (name, text string, ok bool) {
+	for _, name := range []string{variable(key), shortVariables[key]} {
+		if text, ok := variables[name]; ok {
+			return name, text, true
+		}
+	}
+	return variable(key), "", false
+}
+
 // environ applies the variables LIZA_… to cfg. Lists are separated by commas; maps
 // cannot be set, but the entries that a default map has can. An empty variable is
 // the same as none. A value that cannot be used leaves the key as it is.
 func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warning) {
-	given := variables(environ)
-	if len(given) == 0 {
+	there := variables(environ)
+	if len(there) == 0 {
 		return nil, nil
 	}
 	settable := map[string]bool{}
@@ -44,13 +57,13 @@ func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warn
 		if !settable[l.key] {
 			continue
 		}
-		name := variable(l.key)
-		known = append(known, name)
-		text, ok := given[name]
+		known = append(known, variable(l.key))
+		name, text, ok := given(there, l.key)
 		if !ok {
 			continue
 		}
-		delete(given, name)
+		delete(there, variable(l.key))
+		delete(there, shortVariables[l.key])
 		v, expected, at := value(nodeOf(text, l.kind), l.kind)
 		if at != nil {
 			errs = append(errs, &ValueError{Key: l.key, Variable: name, Expected: expected, Found: l.kind.shown(at)})
@@ -59,27 +72,27 @@ func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warn
 		l.set(v)
 		cfg.origins[l.key] = Origin{Variable: name}
 	}
-	return errs, strangers(given, known)
+	return errs, strangers(there, known)
 }
 
 // variables are those that may be settings.
 func variables(environ []string) map[string]string {
-	given := map[string]string{}
+	out := map[string]string{}
 	for _, e := range environ {
 		if name, v, ok := strings.Cut(e, "="); ok && v != "" && strings.HasPrefix(name, "LIZA_") && !isReserved(name) {
-			given[name] = v
+			out[name] = v
 		}
 	}
-	return given
+	return out
 }
 
 // Handed are the settings that variables of an environment make, by key. A supervisor records
 // them with its registration: what its agent does with liza follows them, whatever the agent's own
 // environment says. Where people are told of things is no matter of an agent's.
 func Handed(environ []string) map[string]string {
-	given, handed := variables(environ), map[string]string{}
+	there, handed := variables(environ), map[string]string{}
 	for _, l := range leaves(Default()) {
-		if v, ok := given[variable(l.key)]; ok && !strings.HasPrefix(l.key, "notify.") {
+		if _, v, ok := given(there, l.key); ok && !strings.HasPrefix(l.key, "notify.") {
 			handed[l.key] = v
 		}
 	}

@@ -79,7 +79,7 @@ func newProject(t *testing.T, s *server, p program, tools bool) *project {
 	pr := &project{dir: t.TempDir(), p: p}
 	proxy := []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"}
 	pr.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + tmp, "USER=ada", "LOGNAME=ada", "LANG=C.UTF-8", "TERM=dumb", "TZ=UTC",
-		"SHELL=/bin/bash", "SHLVL=1", "PWD=" + pr.dir, "OLDPWD=" + home, "_=" + liza, // as a shell has it, in the checkout
+		"LIZA_SANDBOX=open", "SHELL=/bin/bash", "SHLVL=1", "PWD=" + pr.dir, "OLDPWD=" + home, "_=" + liza, // as a shell has it, in the checkout
 		"XDG_CONFIG_HOME=" + home + "/.config", "XDG_CACHE_HOME=" + home + "/.cache", "XDG_DATA_HOME=" + home + "/.local/share", "XDG_STATE_HOME=" + home + "/.local/state",
 		"GIT_CONFIG_NOSYSTEM=1", "NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost"}
 	for _, name := range proxy {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/config"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 // victim: "operation|point|dir".
 func victim(plan string) {
 	parts := strings.SplitN(plan, "|", 3)
-	p := &verbtest.Place{TB: &fatal{}, Dir: parts[2], Config: config.Default()}
+	p := &verbtest.Place{TB: &fatal{}, Dir: parts[2], Config: verbtest.Config()}
 	p.Open()
 	die := func(point string) {
 		if point == parts[1] {

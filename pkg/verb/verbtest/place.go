@@ -44,6 +44,13 @@ var start = gittest.Template(map[string]string{"specs/vision.md": "# Vision\n", 
 	[]string{"config", "user.name", "Test"}, []string{"config", "user.email", "test@localhost"},
 	[]string{"add", "-A"}, []string{"commit", "-q", "-m", "start"})
 
+// Config are the settings that tests begin with: the defaults, but nothing is contained.
+func Config() *config.Config {
+	cfg := config.Default()
+	cfg.Sandbox.Level = "open"
+	return cfg
+}
+
 func New(tb testing.TB) *Place {
 	tb.Helper()
 	return NewWith(tb, verb.InitInput{Goal: "Measure", Now: time.Now()})
@@ -52,7 +59,7 @@ func New(tb testing.TB) *Place {
 // NewWith is New with a goal and options of its own; Dir is always the new folder.
 func NewWith(tb testing.TB, in verb.InitInput) *Place {
 	tb.Helper()
-	p := &Place{TB: tb, Dir: tb.TempDir(), Config: config.Default()}
+	p := &Place{TB: tb, Dir: tb.TempDir(), Config: Config()}
 	p.Config.Review.Mode = ""
 	p.Config.Review.Baseline = false // checks of tests fail by themselves, as a rule
 	if err := start(p.Dir); err != nil {
