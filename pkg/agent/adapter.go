@@ -117,7 +117,7 @@ func newScripted(o Options) (Adapter, error) {
 
 func newProgram(name string, e Entry, overridden bool) (Adapter, error) {
 	problems := e.problems()
-	if !programName.MatchString(name) {
+	if !programName().MatchString(name) {
 		problems = append(problems, fmt.Errorf("its name has other characters than letters, digits, dots and dashes"))
 	}
 	if len(problems) > 0 {

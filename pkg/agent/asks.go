@@ -3,6 +3,7 @@ package agent
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,18 +22,22 @@ const (
 )
 
 // questions are the forms of questions, the more certain first.
-var questions = []struct {
+var questions = sync.OnceValue(func() []question {
+	return []question{
+		{"confirmation", regexp.MustCompile(`(?i)\[?\by(?:es)?/no?\b\]?`)},
+		{"confirmation", regexp.MustCompile(`(?i)(?:proceed|continue|confirm|apply|overwrite).*\?\s*$`)},
+		{"permission", regexp.MustCompile(`(?i)(?:allow|authorize|approve|permit|grant).*\?`)},
+		{"choice", regexp.MustCompile(`\?.*[\[(](.+[/|,].+)[\])]`)},
+		{"input", regexp.MustCompile(`(?i)(?:password|passphrase|token).*:\s*$`)},
+	}
+})
+
+type question struct {
 	kind string
 	form *regexp.Regexp
-}{
-	{"confirmation", regexp.MustCompile(`(?i)\[?\by(?:es)?/no?\b\]?`)},
-	{"confirmation", regexp.MustCompile(`(?i)(?:proceed|continue|confirm|apply|overwrite).*\?\s*$`)},
-	{"permission", regexp.MustCompile(`(?i)(?:allow|authorize|approve|permit|grant).*\?`)},
-	{"choice", regexp.MustCompile(`\?.*[\[(](.+[/|,].+)[\])]`)},
-	{"input", regexp.MustCompile(`(?i)(?:password|passphrase|token).*:\s*$`)},
 }
 
-var betweenOptions = regexp.MustCompile(`[/|,]`)
+var betweenOptions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[/|,]`) })
 
 // asked reads an unfinished line. The beginning of an event is none: it is data on its way.
 func asked(line string) *Question {
@@ -43,14 +48,14 @@ func asked(line string) *Question {
 	if text == "" || strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
 		return nil
 	}
-	for _, q := range questions {
+	for _, q := range questions() {
 		found := q.form.FindStringSubmatch(text)
 		if found == nil {
 			continue
 		}
 		out := &Question{Type: q.kind, Text: oneLine(text)}
 		if len(found) > 1 {
-			for _, o := range betweenOptions.Split(found[1], -1) {
+			for _, o := range betweenOptions().Split(found[1], -1) {
 				if o = strings.TrimSpace(o); o != "" {
 					out.Options = append(out.Options, o)
 				}

@@ -109,7 +109,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 			errs = append(errs, fmt.Errorf("%s.%v", name, err))
 		}
 		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP, []string{e.LongPrompt}) {
-			for _, p := range placeholder.FindAllString(text, -1) {
+			for _, p := range placeholder().FindAllString(text, -1) {
 				if !slices.Contains(placeholders, p) {
 					errs = append(errs, fmt.Errorf("%s: %s is not known", name, p))
 				}
@@ -120,8 +120,8 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 }
 
 var (
-	programName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	placeholder  = regexp.MustCompile(`\{\{[^}]*\}\}`)
+	programName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
+	placeholder  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[^}]*\}\}`) })
 	placeholders = []string{"{{.PromptFile}}", schemaFile, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
 )
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -96,13 +97,15 @@ const stderrLines = 60
 
 // aboutCode is a line that a compiler, a test, git or a stack trace prints: its words are those
 // of the project, not of a provider.
-var aboutCode = regexp.MustCompile(`(?i)^\s*at |^remote: |\.git\b|\bcurl\b|\d tests?\b|\.[a-z]{1,5}[:(]\d+|\bline \d+|\b(?:cannot|could not|can't) find (?:module|name|package|symbol)|\bundefined\b|\bassert|no such file|\bexpected\b.*\b(?:got|equal|received|but)\b`)
+var aboutCode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\s*at |^remote: |\.git\b|\bcurl\b|\d tests?\b|\.[a-z]{1,5}[:(]\d+|\bline \d+|\b(?:cannot|could not|can't) find (?:module|name|package|symbol)|\bundefined\b|\bassert|no such file|\bexpected\b.*\b(?:got|equal|received|but)\b`)
+})
 
 // lineSigns makes signs of lines, the last one first. A time may be in the next line.
 func lineSigns(lines []string) []sign {
 	var signs []sign
 	for i := len(lines) - 1; i >= 0; i-- {
-		if aboutCode.MatchString(lines[i]) {
+		if aboutCode().MatchString(lines[i]) {
 			continue
 		}
 		s := sign{text: lines[i]}
@@ -136,7 +139,7 @@ func (r *rules) judge(res *Result, s sign, e Exit) {
 }
 
 // shortWindow is in what tells that the quota of a minute, not that of a plan, is used up.
-var shortWindow = regexp.MustCompile(`(?i)\bper[ _-]?(?:minute|second)\b|\b(?:rpm|tpm)\b`)
+var shortWindow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bper[ _-]?(?:minute|second)\b|\b(?:rpm|tpm)\b`) })
 
 // when finds out until when a refusal holds. A message that says when to come again is no
 // refusal for good, and one that says to come again much later is a window.
@@ -159,7 +162,7 @@ func when(res *Result, s sign, now time.Time) {
 	if res.Outcome == Unusable && s.status != 401 && s.status != 403 && (delay > 0 || !at.IsZero()) {
 		res.Outcome = RateLimited
 	}
-	if res.Outcome == QuotaWindow && shortWindow.MatchString(s.text) {
+	if res.Outcome == QuotaWindow && shortWindow().MatchString(s.text) {
 		res.Outcome = RateLimited
 	}
 	if res.Outcome == RateLimited && delay > longestPatience {

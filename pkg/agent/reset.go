@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -12,15 +13,25 @@ import (
 // Nov 24, 5pm", "try again at Nov 24th, 2026 5:00 PM"), as a time of RFC 3339, or as Unix
 // seconds ("limit reached|1760000400").
 var (
-	resetClock = regexp.MustCompile(`(?i)(?:resets?|try again)(?: (?:at|on))? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))? ?([ap])m(?: \(([A-Za-z_/+-]+)\)| (utc|gmt)\b)?`)
-	resetHours = regexp.MustCompile(`(?i)(?:resets?|try again)(?: at)? (\d{1,2}):(\d{2})(?::\d{2})?(?: \(([A-Za-z_/+-]+)\)| (utc|gmt)\b)?`)
-	resetDay   = regexp.MustCompile(`(?i)(?:resets?|try again) on (jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?\b`)
-	resetUnix  = regexp.MustCompile(`limit reached\|(\d{10})\b`)
-	resetStamp = regexp.MustCompile(`(?i)(?:resets?|try again|retry|until|available)[a-z ]{0,12}[ :=]{1,3}(\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(?:\.\d+)?(?:z|[+-]\d\d:\d\d))`)
+	resetClock = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:resets?|try again)(?: (?:at|on))? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))? ?([ap])m(?: \(([A-Za-z_/+-]+)\)| (utc|gmt)\b)?`)
+	})
+	resetHours = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:resets?|try again)(?: at)? (\d{1,2}):(\d{2})(?::\d{2})?(?: \(([A-Za-z_/+-]+)\)| (utc|gmt)\b)?`)
+	})
+	resetDay = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:resets?|try again) on (jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?\b`)
+	})
+	resetUnix  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`limit reached\|(\d{10})\b`) })
+	resetStamp = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:resets?|try again|retry|until|available)[a-z ]{0,12}[ :=]{1,3}(\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(?:\.\d+)?(?:z|[+-]\d\d:\d\d))`)
+	})
 )
 
 // resetDate is a day and a time of UTC: "You will regain access on 2026-12-01 at 00:00 UTC".
-var resetDate = regexp.MustCompile(`(?i)(?:resets?|try again|access|available|until)[a-z ]{0,8} (\d{4}-\d\d-\d\d)(?: at)? (\d\d:\d\d)(?::\d\d)? ?(?:utc|gmt|z)\b`)
+var resetDate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:resets?|try again|access|available|until)[a-z ]{0,8} (\d{4}-\d\d-\d\d)(?: at)? (\d\d:\d\d)(?::\d\d)? ?(?:utc|gmt|z)\b`)
+})
 
 // justPassed is how long after a clock time a message that names it still means today.
 const justPassed = 10 * time.Minute
@@ -28,15 +39,15 @@ const justPassed = 10 * time.Minute
 // parseReset finds the time at which a quota window ends. A clock time without a date is the
 // next one, or one that has just passed.
 func parseReset(text string, now time.Time) (time.Time, bool) {
-	if m := resetUnix.FindStringSubmatch(text); m != nil {
+	if m := resetUnix().FindStringSubmatch(text); m != nil {
 		seconds, err := strconv.ParseInt(m[1], 10, 64)
 		return time.Unix(seconds, 0), err == nil
 	}
-	if m := resetStamp.FindStringSubmatch(text); m != nil {
+	if m := resetStamp().FindStringSubmatch(text); m != nil {
 		at, err := time.Parse(time.RFC3339, strings.ToUpper(m[1]))
 		return at, err == nil
 	}
-	if m := resetDate.FindStringSubmatch(text); m != nil {
+	if m := resetDate().FindStringSubmatch(text); m != nil {
 		at, err := time.Parse("2006-01-02 15:04", m[1]+" "+m[2])
 		return at, err == nil
 	}
@@ -83,7 +94,7 @@ type clock struct {
 
 // findClock reads a clock time of 12 hours, one of 24, or a day alone, which begins at midnight.
 func findClock(text string) (c clock, ok bool) {
-	if m := resetClock.FindStringSubmatch(text); m != nil {
+	if m := resetClock().FindStringSubmatch(text); m != nil {
 		c = clock{month: m[1], day: m[2], year: m[3], zone: m[7] + strings.ToUpper(m[8])}
 		c.hour, _ = strconv.Atoi(m[4])
 		c.minute, _ = strconv.Atoi(m[5])
@@ -95,13 +106,13 @@ func findClock(text string) (c clock, ok bool) {
 		}
 		return c, true
 	}
-	if m := resetHours.FindStringSubmatch(text); m != nil {
+	if m := resetHours().FindStringSubmatch(text); m != nil {
 		c = clock{zone: m[3] + strings.ToUpper(m[4])}
 		c.hour, _ = strconv.Atoi(m[1])
 		c.minute, _ = strconv.Atoi(m[2])
 		return c, true
 	}
-	if m := resetDay.FindStringSubmatch(text); m != nil {
+	if m := resetDay().FindStringSubmatch(text); m != nil {
 		return clock{month: m[1], day: m[2], year: m[3]}, true
 	}
 	return clock{}, false
@@ -110,9 +121,13 @@ func findClock(text string) (c clock, ok bool) {
 // Providers tell how long to wait as "retry after 30s", "try again in 1 hour 5 minutes",
 // "Please retry in 35.5s", "resets in 2h 10m", or as a header with seconds.
 var (
-	delayWords  = regexp.MustCompile(`(?i)(?:retry[ -]?after|(?:try again|retry|resets?|available)(?: \w+)? (?:in|after))\W{0,3}((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)[ ,]*(?:and )?)+\b|\d+(?:\.\d+)?\b)`)
-	delayFields = regexp.MustCompile(`(?i)retry_?(?:delay|after)_?(ms)?"?\s*[:=]\s*"?(\d+(?:\.\d+)?)(m?s)?\b`)
-	delayPart   = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([a-z]*)`)
+	delayWords = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:retry[ -]?after|(?:try again|retry|resets?|available)(?: \w+)? (?:in|after))\W{0,3}((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)[ ,]*(?:and )?)+\b|\d+(?:\.\d+)?\b)`)
+	})
+	delayFields = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)retry_?(?:delay|after)_?(ms)?"?\s*[:=]\s*"?(\d+(?:\.\d+)?)(m?s)?\b`)
+	})
+	delayPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([a-z]*)`) })
 )
 
 // longestDelay is the longest wait that is believed; a longer one is taken for another number.
@@ -121,11 +136,11 @@ const longestDelay = 32 * 24 * time.Hour
 // parseDelay finds how long a provider asks to wait.
 func parseDelay(text string) (time.Duration, bool) {
 	var total time.Duration
-	if m := delayWords.FindStringSubmatch(text); m != nil {
-		for _, part := range delayPart.FindAllStringSubmatch(m[1], -1) {
+	if m := delayWords().FindStringSubmatch(text); m != nil {
+		for _, part := range delayPart().FindAllStringSubmatch(m[1], -1) {
 			total += duration(part[1], part[2])
 		}
-	} else if m := delayFields.FindStringSubmatch(text); m != nil {
+	} else if m := delayFields().FindStringSubmatch(text); m != nil {
 		unit := m[3]
 		if m[1] != "" {
 			unit = "ms"

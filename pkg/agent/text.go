@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // textReader is for programs that print text: what the model says and what the program says
@@ -67,12 +68,14 @@ func (t *textReader) signs(e Exit) []sign {
 	return signs
 }
 
-var errorPrefix = regexp.MustCompile(`(?i)^\W*(?:[a-z0-9_.-]{1,24}: ?)?\W*(?:ran into (?:this|an) |(?:api|fatal|http|stream|request) )?(?:error|fatal|exception|failed|failure|unauthorized|denied|[a-z._]{1,60}(?:error|exception))\b`)
+var errorPrefix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\W*(?:[a-z0-9_.-]{1,24}: ?)?\W*(?:ran into (?:this|an) |(?:api|fatal|http|stream|request) )?(?:error|fatal|exception|failed|failure|unauthorized|denied|[a-z._]{1,60}(?:error|exception))\b`)
+})
 
 // looksLikeError tells a line that a program writes when it fails from one that a model writes
 // about failures.
 func looksLikeError(line string) bool {
-	return len(line) <= maxMessage && errorPrefix.MatchString(line)
+	return len(line) <= maxMessage && errorPrefix().MatchString(line)
 }
 
 // wrapperTimeout is the exit code of timeout(1) and wrappers like it: counted as transient
@@ -151,11 +154,13 @@ func lastLines(text string, n int) []string {
 	return lines
 }
 
-var escapes = regexp.MustCompile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|.)")
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|.)")
+})
 
 // clean takes the colours and control characters of terminals out of a text.
 func clean(s string) string {
-	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, ""), "")
+	s = escapes().ReplaceAllString(strings.ToValidUTF8(s, ""), "")
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
 			return -1

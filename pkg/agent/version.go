@@ -23,7 +23,7 @@ type Versions struct {
 const versionTimeout = 15 * time.Second
 
 // versionNumber is what is taken of the line that a program prints.
-var versionNumber = regexp.MustCompile(`\d+\.\d+[\w.+-]*`)
+var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+[\w.+-]*`) })
 
 // Of is the version of a program, "" when it does not tell.
 func (v *Versions) Of(ctx context.Context, a Adapter) string {
@@ -51,7 +51,7 @@ func (v *Versions) Of(ctx context.Context, a Adapter) string {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	said, _ := p.ask(ctx, p.entry.Version)
-	version := versionNumber.FindString(firstLine(clean(said)))
+	version := versionNumber().FindString(firstLine(clean(said)))
 	if v.known == nil {
 		v.known = map[string]string{}
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -50,7 +51,7 @@ func (t *Task) testsOnly() bool {
 	case "docs", "config", "spec":
 		return false
 	}
-	words := titleWord.FindAllString(strings.ToLower(t.TitleText()), -1)
+	words := titleWord().FindAllString(strings.ToLower(t.TitleText()), -1)
 	if len(words) < 2 || words[0] != "add" && words[0] != "write" && words[0] != "create" {
 		return false
 	}
@@ -65,19 +66,23 @@ func (t *Task) testsOnly() bool {
 	return false
 }
 
-var titleWord = regexp.MustCompile(`[\pL\pN]+(-[\pL\pN]+)*`)
+var titleWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN]+(-[\pL\pN]+)*`) })
 
 var (
-	openText  = regexp.MustCompile(`\btbd\b|\btodo\b|\?\?\?|to be decided`)
-	vagueText = regexp.MustCompile(`\b(works|works (correctly|properly|well|fine)|as expected|as intended|properly|correctly|appropriately|gracefully|robust(ly)?|reliabl[ey]|` +
-		`user-friendly|intuitive|clean(ly)?|good|nice|better|improved|optimized|fast|efficient(ly)?|handles errors|error handling|handled|supports|as needed|if necessary|etc|` +
-		`and so on|should be ok|completed?|done|finished|implemented)\b`)
-	concreteMark = []*regexp.Regexp{
-		regexp.MustCompile(`[0-9]`), regexp.MustCompile("[\"`“”][^\"`“”]+[\"`“”]|'[^']+'"), regexp.MustCompile(`\w/|/\w|\b\w+\.[a-z]{1,5}\b`),
-		regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\b`),
-		regexp.MustCompile(`\w_\w|\w\(\)|::|[a-zA-Z]\.[a-zA-Z]|[a-z][A-Z]`), regexp.MustCompile(`(^|\s)--?[a-zA-Z]`), regexp.MustCompile(`[=<>]`),
-		regexp.MustCompile(`(?i)\b(returns|prints|exits|fails|passes|rejects|raises|contains|creates|lists|shows)\s+\w`),
-	}
+	openText  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\btbd\b|\btodo\b|\?\?\?|to be decided`) })
+	vagueText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(works|works (correctly|properly|well|fine)|as expected|as intended|properly|correctly|appropriately|gracefully|robust(ly)?|reliabl[ey]|` +
+			`user-friendly|intuitive|clean(ly)?|good|nice|better|improved|optimized|fast|efficient(ly)?|handles errors|error handling|handled|supports|as needed|if necessary|etc|` +
+			`and so on|should be ok|completed?|done|finished|implemented)\b`)
+	})
+	concreteMark = sync.OnceValue(func() []*regexp.Regexp {
+		return []*regexp.Regexp{
+			regexp.MustCompile(`[0-9]`), regexp.MustCompile("[\"`“”][^\"`“”]+[\"`“”]|'[^']+'"), regexp.MustCompile(`\w/|/\w|\b\w+\.[a-z]{1,5}\b`),
+			regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\b`),
+			regexp.MustCompile(`\w_\w|\w\(\)|::|[a-zA-Z]\.[a-zA-Z]|[a-z][A-Z]`), regexp.MustCompile(`(^|\s)--?[a-zA-Z]`), regexp.MustCompile(`[=<>]`),
+			regexp.MustCompile(`(?i)\b(returns|prints|exits|fails|passes|rejects|raises|contains|creates|lists|shows)\s+\w`),
+		}
+	})
 )
 
 // LintDoneWhen says why a completion criterion is not falsifiable, or "" when it will do.
@@ -89,10 +94,10 @@ func LintDoneWhen(doneWhen, description, title string) string {
 		return "is shorter than 8 characters: name an observable result"
 	case sameText(text, description) || sameText(text, title):
 		return "repeats the description: name an observable result"
-	case openText.MatchString(lower):
+	case openText().MatchString(lower):
 		return "is not decided yet: name an observable result"
 	}
-	if vague := vagueText.FindString(withoutNames(lower)); vague != "" && !isConcrete(text) {
+	if vague := vagueText().FindString(withoutNames(lower)); vague != "" && !isConcrete(text) {
 		return "is vague (\"" + vague + "\"): name an observable result, such as a status code, an output or a file"
 	}
 	return ""
@@ -101,17 +106,19 @@ func LintDoneWhen(doneWhen, description, title string) string {
 // DoubtDoneWhen is the warning about a criterion that has a vague phrase beside something
 // concrete, "" for none.
 func DoubtDoneWhen(doneWhen string) string {
-	if vague := vagueText.FindString(withoutNames(strings.ToLower(doneWhen))); vague != "" && isConcrete(doneWhen) {
+	if vague := vagueText().FindString(withoutNames(strings.ToLower(doneWhen))); vague != "" && isConcrete(doneWhen) {
 		return "\"" + vague + "\" says little; a reviewer will judge by the rest"
 	}
 	return ""
 }
 
 // namedThing matches the name of a file or the like, which may be any word.
-var namedThing = regexp.MustCompile(`\b(?:(file|folder|directory|script|branch|command) \S+ (exists?|holds?|contains?|has|says?|lists?|prints?|is (?:there|created|empty|removed))|(called|named) \S+)`)
+var namedThing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:(file|folder|directory|script|branch|command) \S+ (exists?|holds?|contains?|has|says?|lists?|prints?|is (?:there|created|empty|removed))|(called|named) \S+)`)
+})
 
 // withoutNames leaves names out of a text: a file may be called good.
-func withoutNames(text string) string { return namedThing.ReplaceAllString(text, "$1$3 $2") }
+func withoutNames(text string) string { return namedThing().ReplaceAllString(text, "$1$3 $2") }
 
 // fillers are words that say nothing about what is in the way of a task.
 var fillers = strings.Fields(`a am an and at be been blocked can cant cannot continue do doesnt dont for go got help how i idea im in is it its just know me more my na need no
@@ -128,7 +135,7 @@ func LintReason(reason string) string {
 }
 
 func isConcrete(text string) bool {
-	for _, mark := range concreteMark {
+	for _, mark := range concreteMark() {
 		if mark.MatchString(text) {
 			return true
 		}

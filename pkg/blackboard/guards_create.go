@@ -16,7 +16,7 @@ var noHumanReview = Guard{"G03", "with plan.human_review, only a person finalize
 
 var idAllowed = Guard{"G10", "the id may name a task", func(m *move) error {
 	if !ValidTaskID(m.task.ID) {
-		return refuse("G10", ExitUsage, "liza help add-task", "task id '%s' is not allowed: it must match %s, without '..', not ending in '.' or '.lock'", m.task.ID, taskID)
+		return refuse("G10", ExitUsage, "liza help add-task", "task id '%s' is not allowed: it must match %s, without '..', not ending in '.' or '.lock'", m.task.ID, taskID())
 	}
 	return nil
 }}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"liza/pkg/blackboard"
 )
@@ -26,7 +27,7 @@ var replacements = []struct {
 }
 
 // hexWord finds words that could be part of an object name; see isHex.
-var hexWord = regexp.MustCompile(`\b[0-9a-f]{7,}\b`)
+var hexWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[0-9a-f]{7,}\b`) })
 
 // Normalise takes from a text what differs between two reports of one problem: case, paths,
 // hex words, numbers, quoted strings and white space (specs/protocol.md#11.3). The result has at most
@@ -39,7 +40,7 @@ func Normalise(text string) string {
 	for i, r := range replacements {
 		text = r.pattern.ReplaceAllLiteralString(text, r.by)
 		if i == 0 {
-			text = hexWord.ReplaceAllStringFunc(text, hexToMark)
+			text = hexWord().ReplaceAllStringFunc(text, hexToMark)
 		}
 	}
 	text = strings.Join(strings.Fields(text), " ")

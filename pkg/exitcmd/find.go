@@ -19,8 +19,8 @@ const (
 )
 
 var (
-	ansi   = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07`)
-	fenced = regexp.MustCompile("(?s)```(?:json)?[ \t]*\n(.*?)```")
+	ansi   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07`) })
+	fenced = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?s)```(?:json)?[ \t]*\n(.*?)```") })
 )
 
 // Text is the part of an output in which the exit command is looked for: its end,
@@ -29,7 +29,7 @@ func Text(output string) string {
 	if len(output) > exitWindow {
 		output = strings.ToValidUTF8(output[len(output)-exitWindow:], "")
 	}
-	return strings.ReplaceAll(ansi.ReplaceAllString(output, ""), "\x00", "")
+	return strings.ReplaceAll(ansi().ReplaceAllString(output, ""), "\x00", "")
 }
 
 // ErrMissing says that there is nothing that looks like an exit command.
@@ -148,7 +148,7 @@ func objectAt(text string) (end, looked int) {
 // brokenExits are texts that should have been an exit command: their error helps.
 func brokenExits(output string) []json.RawMessage {
 	var found []json.RawMessage
-	for _, m := range fenced.FindAllStringSubmatch(output, -1) {
+	for _, m := range fenced().FindAllStringSubmatch(output, -1) {
 		if strings.Contains(m[1], `"action"`) {
 			found = append(found, json.RawMessage(m[1]))
 		}

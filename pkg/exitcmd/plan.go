@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -184,15 +185,15 @@ func (p *Plan) Hash() (string, error) {
 }
 
 // SecretName is the form of the name of a secret.
-var SecretName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+var SecretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`) })
 
 // SecretProblems says what is wrong with the secrets of a plan. It never shows a value.
 func SecretProblems(values map[string]string) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
-		case !SecretName.MatchString(name):
-			problems = append(problems, fmt.Sprintf("secrets.%s: the name must match %s", name, SecretName))
+		case !SecretName().MatchString(name):
+			problems = append(problems, fmt.Sprintf("secrets.%s: the name must match %s", name, SecretName()))
 		case strings.TrimSpace(values[name]) == "":
 			problems = append(problems, "secrets."+name+": is empty")
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The lock of a worktree says which call made it: "liza <id> <nonce>", with a last word "attached" when the branch was
@@ -33,10 +34,10 @@ func claimOf(reason, id string) string {
 	return words[2]
 }
 
-var noncePattern = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,64}$`)
+var noncePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._:-]{1,64}$`) })
 
 func checkNonce(nonce string) error {
-	if !noncePattern.MatchString(nonce) {
+	if !noncePattern().MatchString(nonce) {
 		return fmt.Errorf("nonce %q is not one word", nonce)
 	}
 	return nil

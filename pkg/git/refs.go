@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -175,9 +176,9 @@ func ValidBranchName(name string) bool {
 	return name != "HEAD" && plumbing.NewBranchReferenceName(name).Validate() == nil
 }
 
-var fullHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var fullHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 
-func isFullHash(rev string) bool { return fullHash.MatchString(rev) }
+func isFullHash(rev string) bool { return fullHash().MatchString(rev) }
 
 // plainRevs refuses what git would not read as the name of something.
 func plainRevs(revs ...string) error {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	gogit "github.com/go-git/go-git/v5"
 )
@@ -82,12 +83,12 @@ func (r *Repo) checkVersion(ctx context.Context) error {
 	return nil
 }
 
-var versionPattern = regexp.MustCompile(`^(\d+)\.(\d+)`)
+var versionPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+)\.(\d+)`) })
 
 // recentEnough reports whether git merges without a checkout (merge-tree --write-tree, since 2.38). A version that cannot
 // be read is not.
 func recentEnough(version string) bool {
-	numbers := versionPattern.FindStringSubmatch(version)
+	numbers := versionPattern().FindStringSubmatch(version)
 	if numbers == nil {
 		return false
 	}

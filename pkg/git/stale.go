@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,7 +20,7 @@ const (
 )
 
 // lockFilePattern finds the lock file in git's message; git prints its absolute path.
-var lockFilePattern = regexp.MustCompile(`Unable to create '((?s:.+?)\.lock)': File exists`)
+var lockFilePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Unable to create '((?s:.+?)\.lock)': File exists`) })
 
 // change is git for a call of any kind.
 func (s *session) change(ctx context.Context, c call) (string, error) {
@@ -54,7 +55,7 @@ func blockingLock(err error) string {
 	if !ok {
 		return ""
 	}
-	found := lockFilePattern.FindStringSubmatch(failed.Stderr)
+	found := lockFilePattern().FindStringSubmatch(failed.Stderr)
 	if found == nil {
 		return ""
 	}

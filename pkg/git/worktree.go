@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"liza/pkg/safefile"
 )
@@ -226,11 +227,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var idPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // checkID refuses an id that cannot be a folder and a part of a branch name (specs/protocol.md#0).
 func checkID(id string) error {
-	if !idPattern.MatchString(id) || !ValidBranchName(TaskBranch(id)) {
+	if !idPattern().MatchString(id) || !ValidBranchName(TaskBranch(id)) {
 		return fmt.Errorf("%q cannot name a worktree and a branch", id)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -133,13 +134,13 @@ func isWanted(line string) bool {
 	return found && (key == "id" || key == "status" || key == "supersedes" || key == "after_plan")
 }
 
-var plainLine = regexp.MustCompile(`^(id|status): ([A-Za-z0-9][A-Za-z0-9._-]*)$`)
+var plainLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(id|status): ([A-Za-z0-9][A-Za-z0-9._-]*)$`) })
 
 // headerOf decodes the lines that are needed. Most tasks have two plain ones.
 func headerOf(text string) (h header, ok bool) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) == 2 {
-		a, b := plainLine.FindStringSubmatch(lines[0]), plainLine.FindStringSubmatch(lines[1])
+		a, b := plainLine().FindStringSubmatch(lines[0]), plainLine().FindStringSubmatch(lines[1])
 		if a != nil && b != nil && a[1] == "id" && b[1] == "status" && strings.Trim(a[2], "0123456789") != "" {
 			return header{ID: a[2], Status: blackboard.Status(b[2])}, true
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The entries of a journal are chained: the last key of each, prev, names the entry before it
@@ -43,8 +44,8 @@ func (l Link) number() int {
 func (l Link) Chained() bool { return l.number() > 0 }
 
 var (
-	prevKey    = regexp.MustCompile(`, prev: "(\d{1,15}-[0-9a-f]{32})"\}$`)
-	acceptsKey = regexp.MustCompile(`, accepts: "([0-9a-f]{32})"[,}]`)
+	prevKey    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`, prev: "(\d{1,15}-[0-9a-f]{32})"\}$`) })
+	acceptsKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`, accepts: "([0-9a-f]{32})"[,}]`) })
 )
 
 // prevLength is how many bytes the end of a chained entry has at most.
@@ -57,7 +58,7 @@ func (c chunk) prev() Link {
 	if strings.IndexByte(text, '\n') >= 0 {
 		return ""
 	}
-	if m := prevKey.FindStringSubmatch(text[max(0, len(text)-prevLength):]); m != nil {
+	if m := prevKey().FindStringSubmatch(text[max(0, len(text)-prevLength):]); m != nil {
 		return Link(m[1])
 	}
 	return ""
@@ -196,7 +197,7 @@ func (c chunk) accepts() string {
 	if !strings.Contains(c.text, `, accepts: "`) {
 		return ""
 	}
-	if m := acceptsKey.FindStringSubmatch(c.text); m != nil {
+	if m := acceptsKey().FindStringSubmatch(c.text); m != nil {
 		return m[1]
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -107,13 +108,15 @@ func oneLine(s string) string {
 }
 
 // plain matches what needs no quotes: words, ids and times.
-var plain = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9_./-]*|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)$`)
+var plain = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9_./-]*|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)$`)
+})
 
 // notText matches words that YAML takes for something else than a text.
-var notText = regexp.MustCompile(`^(?i:null|true|false|yes|no|on|off|y|n)$`)
+var notText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:null|true|false|yes|no|on|off|y|n)$`) })
 
 func word(s string) string {
-	if plain.MatchString(s) && !notText.MatchString(s) {
+	if plain().MatchString(s) && !notText().MatchString(s) {
 		return s
 	}
 	return quote(s)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -60,7 +61,9 @@ func glob(text string) *regexp.Regexp {
 	return regexp.MustCompile(`^\z.`) // matches nothing
 }
 
-var keyFile = regexp.MustCompile(`^(README.*|CONTRIBUTING.*|Makefile|go\.mod|package\.json|pyproject\.toml|Cargo\.toml|pom\.xml|build\.gradle.*|Dockerfile|.*\.sln|CLAUDE\.md|AGENTS\.md)$`)
+var keyFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(README.*|CONTRIBUTING.*|Makefile|go\.mod|package\.json|pyproject\.toml|Cargo\.toml|pom\.xml|build\.gradle.*|Dockerfile|.*\.sln|CLAUDE\.md|AGENTS\.md)$`)
+})
 
 // Tree is the repository in two levels, its key files, and how its README begins. tracked
 // are all paths, without those that are excluded.
@@ -80,7 +83,7 @@ func Tree(tracked []string, readme string) string {
 		top, _, folder := strings.Cut(tracked[i], "/")
 		if !folder {
 			line("%s", quoted(top))
-			if keyFile.MatchString(top) {
+			if keyFile().MatchString(top) {
 				keyFiles = append(keyFiles, quoted(top))
 			}
 			i++
@@ -205,7 +208,7 @@ func taskTexts(t *blackboard.Task) []whereText {
 	return list
 }
 
-var placeInFile = regexp.MustCompile(`(:\d+)+$`)
+var placeInFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(:\d+)+$`) })
 
 // tokens are the words of a text that may be paths.
 func tokens(text string) []string {
@@ -213,7 +216,7 @@ func tokens(text string) []string {
 	var list []string
 	for _, w := range words {
 		w = strings.TrimPrefix(strings.TrimRight(w, ".:/"), "./")
-		if w = placeInFile.ReplaceAllString(w, ""); w != "" {
+		if w = placeInFile().ReplaceAllString(w, ""); w != "" {
 			list = append(list, w)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"liza/pkg/blackboard"
 )
@@ -186,8 +187,8 @@ func (in *Input) spec() string {
 }
 
 var (
-	headingLine = regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*\s*$`)
-	notSlug     = regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`)
+	headingLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*\s*$`) })
+	notSlug     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`) })
 )
 
 // excerpt is the section of a Markdown text under the heading that the anchor of ref
@@ -202,7 +203,7 @@ func excerpt(text, ref string) string {
 	seen := map[string]int{}
 	for _, line := range strings.Split(text, "\n") {
 		fenced = fenced != strings.HasPrefix(strings.TrimSpace(line), "```")
-		m := headingLine.FindStringSubmatch(strings.TrimRight(line, "\r"))
+		m := headingLine().FindStringSubmatch(strings.TrimRight(line, "\r"))
 		if m != nil && !fenced {
 			if depth > 0 && len(m[1]) <= depth {
 				break
@@ -223,7 +224,7 @@ func excerpt(text, ref string) string {
 
 // slug is the anchor of a heading; one that occurs again gets a number.
 func slug(heading string, seen map[string]int) string {
-	s := strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+	s := strings.ReplaceAll(notSlug().ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 	n := seen[s]
 	seen[s]++
 	if n > 0 {

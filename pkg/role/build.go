@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
@@ -205,14 +206,14 @@ func (b *builder) template(r *Role, d *definition, inherits bool) {
 	}
 }
 
-var templateLine = regexp.MustCompile(`^[a-z_]+:(\d+)(?::\d+)?: `)
+var templateLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z_]+:(\d+)(?::\d+)?: `) })
 
 func (b *builder) compile(r *Role, d *definition, key, text string) *compiled {
 	n := d.values[key]
 	c, err := compile(key, text)
 	if err != nil {
 		reason, line := err.Error(), 0
-		if m := templateLine.FindStringSubmatch(reason); m != nil {
+		if m := templateLine().FindStringSubmatch(reason); m != nil {
 			line, _ = strconv.Atoi(m[1])
 			reason = reason[len(m[0]):]
 		}

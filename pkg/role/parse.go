@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -55,7 +56,7 @@ const (
 var keys = []string{"name", "description", "kind", "base", "applicable_task_types", "llm_model", "cli",
 	"instructions", "prompt_template", "prompt_additions", "context_requirements"}
 
-var nameSyntax = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+var nameSyntax = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`) })
 
 // taskTypes are the types of tasks that are known (0.2).
 var taskTypes = []string{"feature", "task", "bug", "refactor", "test", "docs", "config", "spec"}
@@ -143,8 +144,8 @@ func overlay(file, text string) *definition {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Line: 1}
 	}
 	d := &definition{name: name, file: file, line: 1, overlay: true, values: map[string]*yaml.Node{"name": str(name), "base": str(name), "instructions": str(text)}}
-	if !nameSyntax.MatchString(name) {
-		d.note(Error, nil, "name", "'%s' must match %s", name, nameSyntax)
+	if !nameSyntax().MatchString(name) {
+		d.note(Error, nil, "name", "'%s' must match %s", name, nameSyntax())
 	}
 	if len(text) > maxInstructions {
 		d.note(Error, nil, "instructions", "has %d bytes; %d are allowed", len(text), maxInstructions)
@@ -220,8 +221,8 @@ func (d *definition) identify(key, n *yaml.Node) {
 			d.name, d.values["name"] = Canonical(v.Value), v
 		}
 	}
-	if d.name != "" && !nameSyntax.MatchString(d.name) {
-		d.note(Error, d.values["name"], "name", "'%s' must match %s", d.name, nameSyntax)
+	if d.name != "" && !nameSyntax().MatchString(d.name) {
+		d.note(Error, d.values["name"], "name", "'%s' must match %s", d.name, nameSyntax())
 	}
 }
 
@@ -315,16 +316,16 @@ func shape(n *yaml.Node) string {
 	return fmt.Sprintf("%s (without quotes it is not a text)", n.Value)
 }
 
-var nameLine = regexp.MustCompile(`(?m)^\s*"?name"?\s*:\s*"?([A-Za-z][A-Za-z0-9_-]*)`)
+var nameLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*"?name"?\s*:\s*"?([A-Za-z][A-Za-z0-9_-]*)`) })
 
 // namesIn guesses which roles a file is about that cannot be read.
 func namesIn(file string, data []byte) []string {
 	var names []string
-	for _, m := range nameLine.FindAllSubmatch(data[:min(len(data), maxFile)], -1) {
+	for _, m := range nameLine().FindAllSubmatch(data[:min(len(data), maxFile)], -1) {
 		names = append(names, Canonical(string(m[1])))
 	}
 	slices.Sort(names)
-	names = slices.DeleteFunc(slices.Compact(names), func(n string) bool { return !nameSyntax.MatchString(n) })
+	names = slices.DeleteFunc(slices.Compact(names), func(n string) bool { return !nameSyntax().MatchString(n) })
 	if len(names) == 0 {
 		names = append(names, Canonical(strings.TrimSuffix(path.Base(file), path.Ext(file))))
 	}

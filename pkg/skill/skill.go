@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -71,10 +72,10 @@ func (e *BrokenError) Error() string {
 const maxManifest = 64 << 10
 
 var (
-	goodName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
-	secretName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-	argName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
-	envName    = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,62}$`)
+	goodName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`) })
+	secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`) })
+	argName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`) })
+	envName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,62}$`) })
 	types      = []string{"string", "int", "float", "bool", "list", "enum", "path"}
 )
 
@@ -155,7 +156,7 @@ func read(folder, name string) (*Skill, error) {
 // check says everything that is wrong with a manifest.
 func (s *Skill) check(folder string) (bad []string) {
 	add := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
-	if !goodName.MatchString(s.Name) {
+	if !goodName().MatchString(s.Name) {
 		add("name: '%s' must be of a-z, 0-9 and -, at most 63 characters, beginning with a letter", s.Name)
 	} else if s.Name != folder {
 		add("name: '%s' must be that of the folder", s.Name)
@@ -167,12 +168,12 @@ func (s *Skill) check(folder string) (bad []string) {
 		add("timeout_seconds: %d must be 1 to 3600", s.TimeoutSeconds)
 	}
 	for _, name := range s.Secrets {
-		if !secretName.MatchString(name) {
+		if !secretName().MatchString(name) {
 			add("secrets: '%s' is not allowed", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			add("env: '%s' must be of A-Z, 0-9 and _", name)
 		}
 	}
@@ -190,7 +191,7 @@ func (s *Skill) check(folder string) (bad []string) {
 }
 
 func (a Arg) check(name string) (bad []string) {
-	if !argName.MatchString(name) {
+	if !argName().MatchString(name) {
 		bad = append(bad, "the name is not allowed")
 	}
 	if !slices.Contains(types, a.Type) {

@@ -87,7 +87,7 @@ func (d *Service) SecretsOf(names []string) (values map[string]string, missing [
 }
 
 func (d *Service) secretValue(name string) (value string, known bool, err error) {
-	if value, known = d.Held.value(name); known || !exitcmd.SecretName.MatchString(name) {
+	if value, known = d.Held.value(name); known || !exitcmd.SecretName().MatchString(name) {
 		return value, known, nil
 	}
 	data, err := safefile.Read(filepath.Join(d.Project.Secrets(), name))
@@ -246,7 +246,7 @@ func endSecrets(s *blackboard.State) []string {
 func (d *Service) forgetSecrets(names []string) error {
 	for _, name := range names {
 		d.Held.drop(name)
-		if !exitcmd.SecretName.MatchString(name) {
+		if !exitcmd.SecretName().MatchString(name) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.Project.Secrets(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

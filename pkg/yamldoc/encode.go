@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -131,17 +132,19 @@ func fieldsOf(t reflect.Type) []field {
 
 // bare matches texts that may be without quotes wherever a text may be, provided
 // that they are not read as something else.
-var bare = regexp.MustCompile(`^[A-Za-z0-9_./+-][A-Za-z0-9_./:@#=*+-]*$`)
+var bare = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./+-][A-Za-z0-9_./:@#=*+-]*$`) })
 
 func isBare(s string) bool {
-	if !bare.MatchString(s) || strings.HasSuffix(s, ":") || s[0] == '-' && (len(s) == 1 || s[1] == '-') || strings.HasPrefix(s, "...") {
+	if !bare().MatchString(s) || strings.HasSuffix(s, ":") || s[0] == '-' && (len(s) == 1 || s[1] == '-') || strings.HasPrefix(s, "...") {
 		return false
 	}
 	return true
 }
 
 // old are texts that older readers of YAML take for something else than a text.
-var old = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$|^[-+]|^\.[0-9]|^[0-9_.]+$`)
+var old = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$|^[-+]|^\.[0-9]|^[0-9_.]+$`)
+})
 
 // calm matches plain texts of several words, which are left as they are.
 var calm = regexp.MustCompile("^[A-Za-z0-9_./(][^\\x00-\\x1f\\x7f-\\x9f,\\[\\]{}#:&*!|>'\"%@`?\\\\]*$")
@@ -157,7 +160,7 @@ func stringNode(s string) *yaml.Node {
 	case !utf8.ValidString(s):
 		n.Tag, n.Style = "!!binary", yaml.TaggedStyle
 		n.Value = base64.StdEncoding.EncodeToString([]byte(s))
-	case isBare(s) && !old.MatchString(s) && scalar("", s).Tag == "!!str":
+	case isBare(s) && !old().MatchString(s) && scalar("", s).Tag == "!!str":
 	case strings.Contains(s, "\n") && literalWorks(s):
 		n.Style = yaml.LiteralStyle
 	case strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && singleWorks(s):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // mergeLines puts what mine changed in base into theirs, line by line, and word by word
@@ -24,9 +25,9 @@ func mergeLines(base, mine, theirs string) string {
 // maxWords is how long a line may be that is merged word by word.
 const maxWords = 4096
 
-var word = regexp.MustCompile(`(?s)[\pL\pN_./:+-]+|\s+|.`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)[\pL\pN_./:+-]+|\s+|.`) })
 
-func wordsOf(line string) []string { return word.FindAllString(line, -1) }
+func wordsOf(line string) []string { return word().FindAllString(line, -1) }
 
 // rows are the lines of a text, all of them with an end.
 func rows(text string) []string {
