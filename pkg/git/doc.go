@@ -19,6 +19,8 @@
 //     is alive (specs/protocol.md#7.3). Repo.OnLockRemoved hears of it.
 //   - Deleting needs proof (specs/decisions.md#D21): a worktree and its branch go only when what they hold is reachable from the
 //     integration branch or from an attic ref. Otherwise the answer is an [UnsavedError] that lists what would be lost.
+//   - Nothing that a run of an agent program writes into its git folder ([Repo.OpenFolder]) is read but the name of one
+//     commit and, through a quarantine and git's own check, its objects ([Repo.TakeOver]).
 //
 // A task's worktree is .worktrees/<id> on branch task/<id>; its saved work is refs/liza/attic/<id>/<n>.
 package git

@@ -100,7 +100,9 @@ func absolute(dir, path string) string {
 // placeOf finds common dir and main checkout of a git dir that was found at folder.
 func placeOf(folder, gitDir string) (Place, error) {
 	common := gitDir
-	if data, err := safefile.Read(filepath.Join(gitDir, "commondir")); err == nil {
+	if isFolder(gitDir) { // of a run in a worktree
+		common = filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(gitDir))))
+	} else if data, err := safefile.Read(filepath.Join(gitDir, "commondir")); err == nil {
 		common = absolute(gitDir, strings.TrimRight(string(data), "\r\n"))
 	}
 	common, err := filepath.EvalSymlinks(common)

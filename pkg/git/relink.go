@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +46,15 @@ func (r *Repo) Relink(ctx context.Context, id string) (bool, error) {
 // the new one.
 func replaceLink(path, line string) error {
 	next := path + ".liza"
-	if err := os.WriteFile(next, []byte(line+"\n"), 0o644); err != nil {
+	if err := os.RemoveAll(next); err != nil { // what an agent put there must not be followed
+		return err
+	}
+	file, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(line + "\n")
+	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(next, path)
@@ -66,7 +75,11 @@ func (r *Repo) strayAdmin(path string) string {
 	if err != nil {
 		return ""
 	}
-	admin := filepath.Join(r.place.CommonDir, "worktrees", filepath.Base(was))
+	name := filepath.Base(was)
+	if isFolder(was) { // the run had a git folder of its own
+		name = filepath.Base(path)
+	}
+	admin := filepath.Join(r.place.CommonDir, "worktrees", name)
 	head, err := safefile.Read(filepath.Join(admin, "HEAD"))
 	if err != nil || strings.TrimSpace(string(head)) != "ref: "+branches+TaskBranch(filepath.Base(path)) || !isGitDir(admin) {
 		return ""
@@ -79,7 +92,7 @@ func (r *Repo) strayAdmin(path string) string {
 	if filepath.Join(filepath.Base(filepath.Dir(filepath.Dir(recorded))), filepath.Base(filepath.Dir(recorded))) != filepath.Join(worktreesDir, filepath.Base(path)) {
 		return "" // it was the worktree of something else
 	}
-	if there, err := readGitFile(recorded); err == nil && realPath(there) == realPath(admin) {
+	if there, err := readGitFile(recorded); err == nil && (realPath(there) == realPath(admin) || r.hasFolder(there)) {
 		return "" // it is still in use where it was
 	}
 	return admin

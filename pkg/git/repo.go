@@ -26,6 +26,9 @@ type Repo struct {
 	// Filters are the names of the filters that a person allowed (git.filters). Set it before the first use.
 	Filters []string
 
+	// MaxTaken bounds the bytes that TakeOver takes at once; 0: 2 GB. Set it before the first use.
+	MaxTaken int64
+
 	place     Place
 	env       []string
 	drivers   drivers

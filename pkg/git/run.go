@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +24,9 @@ type call struct {
 	args  []string
 	env   []string
 	stdin string
-	write bool // may take git's optional locks, and waits for the disk
+	in    io.Reader // in the place of stdin
+	out   *os.File  // takes the output, which is not returned then
+	write bool      // may take git's optional locks, and waits for the disk
 }
 
 // everywhere keeps hooks, collectors and watchers of the user and of agents out of what Liza does; foreignSettings has
@@ -95,8 +98,14 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
 	cmd.Env = slices.Concat(r.env, r.ownEnv(c), own, c.env)
 	cmd.Stdin = strings.NewReader(c.stdin)
+	if c.in != nil {
+		cmd.Stdin = c.in
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if c.out != nil {
+		cmd.Stdout = c.out
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = killGrace

@@ -60,24 +60,35 @@ func (r *Repo) goesOn(ctx context.Context, old, now []string) bool {
 	return true
 }
 
-// stray finds a commit that is not the task's own. A neighbour's commit that the line itself is on is in the diff
-// that is reviewed, so it is not a stray; one that came in by a merge may be in no diff.
+// stray finds a commit that is not the task's own.
 func (r *Repo) stray(ctx context.Context, l Line, known []string) (string, error) {
-	args := append([]string{"rev-list", "--topo-order", "--parents", l.Commit, "--not"}, known...)
-	out, err := r.read(ctx, r.place.Root, append(args, "--")...)
-	if err != nil || out == "" {
-		return "", err
-	}
-	var all [][]string
+	all, err := r.newCommits(ctx, l.Commit, known)
+	return strayOf(all), err
+}
+
+// newCommits are the commits up to one that the known ones have not, the newest first, each with its parents.
+func (r *Repo) newCommits(ctx context.Context, commit string, known []string, env ...string) (all [][]string, err error) {
+	args := append([]string{"rev-list", "--topo-order", "--parents", commit, "--not"}, known...)
+	out, err := r.run(ctx, call{dir: r.place.Root, args: append(args, "--"), env: env})
 	for line := range strings.Lines(out) {
 		all = append(all, strings.Fields(line))
 	}
+	return all, err
+}
+
+// strayOf names a commit that is not on the line of first parents, "" when there is none. A neighbour's commit that the
+// line itself is on is in the diff that is reviewed, so it is not a stray; one that came in by a merge may be in no diff.
+func strayOf(all [][]string) string {
 	parents := map[string][]string{}
 	for _, c := range all {
 		parents[c[0]] = c[1:]
 	}
 	own := map[string]bool{}
-	for at := all[0][0]; at != "" && parents[at] != nil; {
+	newest := ""
+	if len(all) > 0 {
+		newest = all[0][0]
+	}
+	for at := newest; at != "" && parents[at] != nil; {
 		if own[at] = true; len(parents[at]) == 0 {
 			break
 		}
@@ -85,10 +96,10 @@ func (r *Repo) stray(ctx context.Context, l Line, known []string) (string, error
 	}
 	for _, c := range all {
 		if !own[c[0]] {
-			return fmt.Sprintf("commit %.9s came in by a merge and is not on the integration branch; merge nothing else into the task's branch", c[0]), nil
+			return fmt.Sprintf("commit %.9s came in by a merge and is not on the integration branch; merge nothing else into the task's branch", c[0])
 		}
 	}
-	return "", nil
+	return ""
 }
 
 const unsoundObjects = "git's check of its commits and trees: "

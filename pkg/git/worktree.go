@@ -180,25 +180,43 @@ func (r *Repo) adminDir(path string) string {
 		return ""
 	}
 	target, err := readGitFile(gitFile)
+	if err == nil && r.hasFolder(target) {
+		return r.adminOf(gitFile)
+	}
 	if err == nil {
 		target, err = filepath.EvalSymlinks(target)
 	}
-	if err != nil || filepath.Dir(target) != filepath.Join(r.place.CommonDir, "worktrees") || !isGitDir(target) {
-		return ""
-	}
-	back, err := safefile.Read(filepath.Join(target, "gitdir"))
-	if err != nil {
-		return ""
-	}
-	if !sameFile(absolute(target, strings.TrimRight(string(back), "\n")), gitFile) {
-		return ""
-	}
-	// git finds the refs of a worktree by this file alone, whatever it was told
-	common, err := safefile.Read(filepath.Join(target, "commondir"))
-	if err != nil || !sameFile(absolute(target, strings.TrimRight(string(common), "\n")), r.place.CommonDir) {
+	if err != nil || filepath.Dir(target) != filepath.Join(r.place.CommonDir, "worktrees") || !isGitDir(target) || !r.pairs(target, gitFile) {
 		return ""
 	}
 	return target
+}
+
+// adminOf is the folder that git keeps for the worktree with this .git, whatever that names, or "".
+func (r *Repo) adminOf(gitFile string) string {
+	worktrees := filepath.Join(r.place.CommonDir, "worktrees")
+	usual := filepath.Join(worktrees, filepath.Base(filepath.Dir(gitFile)))
+	if r.pairs(usual, gitFile) {
+		return usual
+	}
+	entries, _ := os.ReadDir(worktrees)
+	for _, e := range entries {
+		if admin := filepath.Join(worktrees, e.Name()); r.pairs(admin, gitFile) {
+			return admin
+		}
+	}
+	return ""
+}
+
+// pairs reports whether git's folder of a worktree names this .git and this repository.
+func (r *Repo) pairs(target, gitFile string) bool {
+	back, err := safefile.Read(filepath.Join(target, "gitdir"))
+	if err != nil || !sameFile(absolute(target, strings.TrimRight(string(back), "\n")), gitFile) {
+		return false
+	}
+	// git finds the refs of a worktree by this file alone, whatever it was told
+	common, err := safefile.Read(filepath.Join(target, "commondir"))
+	return err == nil && sameFile(absolute(target, strings.TrimRight(string(common), "\n")), r.place.CommonDir)
 }
 
 func sameFile(a, b string) bool {
