@@ -34,6 +34,7 @@ type Info struct {
 	Schema      bool   // Spec.SchemaFile is of use
 	Interactive bool   // it can be opened in a terminal with the prompt ready
 	Overridden  bool   // the project has changed keys of the built-in entry
+	Needs       Needs  // where it is contained
 }
 
 // Command is how to start a program.

@@ -43,6 +43,7 @@ type Entry struct {
 	RestartCode   int               `yaml:"restart_code"`
 	EndGrace      int               `yaml:"end_grace"` // seconds
 	SessionUsage  bool              `yaml:"session_usage"`
+	Sandbox       Needs             `yaml:"sandbox"`
 
 	ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
 	Signatures map[string][]string `yaml:"signatures"` // class → regular expressions
@@ -60,6 +61,7 @@ type catalogue struct {
 	Common  struct {
 		ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
 		Signatures map[string][]string `yaml:"signatures"`
+		Sandbox    Needs               `yaml:"sandbox"`
 	} `yaml:"common"`
 	Programs map[string]Entry `yaml:"programs"`
 
@@ -96,6 +98,9 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 	var err error
 	if c.common, err = newRules(c.Common.ExitCodes, c.Common.Signatures, nil); err != nil {
 		errs = append(errs, fmt.Errorf("common: %v", err))
+	}
+	for _, err := range c.Common.Sandbox.problems() {
+		errs = append(errs, fmt.Errorf("common.%v", err))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Programs)) {
 		e := c.Programs[name]
@@ -165,6 +170,7 @@ func (e Entry) problems() []error {
 	if _, err := newRules(e.ExitCodes, e.Signatures, nil); err != nil {
 		bad("%v", err)
 	}
+	errs = append(errs, e.Sandbox.problems()...)
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errs
 }

@@ -37,7 +37,13 @@ func (p *entryProgram) Info() Info {
 	e := p.entry
 	return Info{Name: p.name, Binary: e.Command[0], About: e.About, Provider: e.Provider, Status: e.Status, Checked: e.Checked, Output: e.Output,
 		Schema:  slices.ContainsFunc([][]string{e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP}, func(argv []string) bool { return mentions(argv, schemaFile) }),
-		Resumes: len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden}
+		Resumes: len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
+		Needs: p.needs()}
+}
+
+// needs are those of the entry with those of all programs.
+func (p *entryProgram) needs() Needs {
+	return p.entry.Sandbox.and(builtin().Common.Sandbox)
 }
 
 // Command replaces the placeholders within each element; what is replaced is never read again,
@@ -89,12 +95,16 @@ func (p *entryProgram) Interactive(s Spec) (Command, error) {
 	return p.start(p.withModel(argv, s, 1), s, text), nil
 }
 
-// tools are the arguments that tell the program of Liza's server, if it takes any.
-func (p *entryProgram) tools(s Spec) []string {
-	if s.Liza == "" {
-		return nil
+// tools are the arguments that tell the program of Liza's server, if it takes any, and those that
+// switch its own sandbox off where Liza contains it.
+func (p *entryProgram) tools(s Spec) (args []string) {
+	if s.Contain != nil {
+		args = p.entry.Sandbox.Args
 	}
-	return p.entry.MCP
+	if s.Liza != "" {
+		args = slices.Concat(args, p.entry.MCP)
+	}
+	return args
 }
 
 // argument is the text that stands for {{.Prompt}}.
@@ -163,6 +173,9 @@ func (p *entryProgram) start(argv []string, s Spec, prompt string) Command {
 	env := p.entry.Env
 	if p.root {
 		env = added(env, p.entry.RootEnv)
+	}
+	if s.Contain != nil {
+		env = added(env, p.entry.Sandbox.Set)
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, name+"="+env[name])
