@@ -32,7 +32,10 @@ type Spec struct {
 
 	// Contain, when set, puts the program behind a wall: it gets what would be started and returns what is
 	// started in its place.
+	// Below a Reaper it ends with it.
 	Contain func(path string, argv, env []string) (Contained, error)
+
+	tied bool // all of it ends with this process
 
 	// Terminal is that of a person who works with the program; nil: nobody does. Then there is
 	// neither a Timeout nor a Stall, and no Output and no Event.

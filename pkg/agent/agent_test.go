@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"liza/pkg/sandbox"
 )
 
 // programVariable makes the test binary one of the programs below.
@@ -20,6 +22,9 @@ const programVariable = "AGENT_TEST_PROGRAM"
 func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], reaperOfTests[1:]) {
 		os.Exit(Reap())
+	}
+	if args, ok := sandbox.Entered(os.Args[1:]); ok {
+		os.Exit(sandbox.Enter(args))
 	}
 	switch os.Getenv(programVariable) {
 	case "":

@@ -37,6 +37,12 @@ func lookup(pid int) (entry, bool) {
 	return entry{Process{Pid: pid, Start: start, Pgid: pgid}, parent, ended}, true
 }
 
+// threadsOf is the number of threads of a process, 1 for one that is gone.
+func threadsOf(pid int) int {
+	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	return max(len(threads), 1)
+}
+
 // processes reads the process table.
 func processes() ([]entry, error) {
 	dir, err := os.Open("/proc")

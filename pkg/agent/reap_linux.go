@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +23,8 @@ const controlFD = 3
 // until there is no child. Without a supervisor the program goes on until somebody stops it
 // (specs/protocol.md#6.4), and when it has ended the rest is. It returns the exit code.
 func Reap() int {
+	// What keeps a wall dies with the thread that started it: this one, which ends last.
+	runtime.LockOSThread()
 	unix.CloseOnExec(controlFD)
 	control := os.NewFile(controlFD, "supervisor")
 	orders := json.NewDecoder(control)
@@ -35,10 +38,15 @@ func Reap() int {
 	r := &reaping{order: o, control: control, changes: make(chan os.Signal, 1), stop: make(chan time.Duration, 2), lost: make(chan struct{})}
 	signal.Notify(r.changes, syscall.SIGCHLD)
 	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGTERM)
 
 	var err error
-	if r.program, err = o.start(); err != nil {
+	if o.Wrapper {
+		signal.Ignore(askedToEnd...)
+	}
+	r.program, err = r.start()
+	signal.Reset(askedToEnd...)
+	signal.Notify(asked, syscall.SIGTERM)
+	if err != nil {
 		errno, _ := err.(syscall.Errno)
 		r.say(note{Errno: errno})
 		return 1
@@ -62,13 +70,38 @@ func Reap() int {
 	return r.run()
 }
 
-// start starts the program, in a group of its own.
-func (o order) start() (pid int, err error) {
+// askedToEnd are the signals that a wrapper is started without an ear for: it would end at once, and all that is inside
+// with it. The program inside hears them.
+var askedToEnd = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP}
+
+// start starts the program, in a process group of its own and in its control groups.
+func (r *reaping) start() (pid int, err error) {
+	o := r.order
 	attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
+	if o.Terminal {
+		attr.Sys = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
+	}
+	if o.Wrapper {
+		var pair [2]int
+		if err := unix.Pipe2(pair[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+			return 0, err
+		}
+		defer unix.Close(pair[1])
+		r.status = pair[0]
+		attr.Files = append(attr.Files, uintptr(pair[1]))
+	}
+	for i := range o.Files {
+		unix.CloseOnExec(controlFD + 1 + i) // it is passed on by its new number
+		attr.Files = append(attr.Files, uintptr(controlFD+1+i))
+	}
+	leave, err := enterGroups(o.Groups, attr.Sys)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
 	if !o.Terminal {
 		return syscall.ForkExec(o.Path, o.Argv, attr)
 	}
-	attr.Sys = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
 	quietly(func() { pid, err = syscall.ForkExec(o.Path, o.Argv, attr) })
 	return pid, err
 }
@@ -92,6 +125,8 @@ func letGo() {
 type reaping struct {
 	order   order
 	program int  // not waited for until the end, so that its pid and its group stay its own
+	status  int  // the pipe on which a wrapper tells how the program ended; 0: there is none
+	before  int  // processes and threads of the machine, the lowest number that was seen
 	ended   bool // the program has
 	control *os.File
 	changes chan os.Signal     // SIGCHLD
@@ -104,6 +139,8 @@ func (r *reaping) run() int {
 		go r.follow()
 	}
 	lost := r.lost
+	count, stop := r.counting()
+	defer stop()
 	for {
 		r.collectOrphans()
 		if r.ended && lost == nil {
@@ -111,12 +148,34 @@ func (r *reaping) run() int {
 		}
 		select {
 		case <-r.changes:
+		case <-count:
+			if n := r.tooMany(); n > 0 {
+				r.say(note{TooMany: n})
+				return r.end(0)
+			}
 		case <-lost:
+			if r.order.Tied {
+				return r.end(r.order.Grace)
+			}
 			lost = nil
 		case grace := <-r.stop:
 			return r.end(grace)
 		}
 	}
+}
+
+// told is how the program in a wrapper ended, if that has been told.
+func (r *reaping) told() (syscall.WaitStatus, bool) {
+	if r.status == 0 {
+		return 0, false
+	}
+	text := make([]byte, 16)
+	n, err := unix.Read(r.status, text)
+	if err != nil {
+		return 0, false
+	}
+	status, err := strconv.Atoi(string(text[:n]))
+	return syscall.WaitStatus(status), err == nil
 }
 
 // follow says when the program was stopped by its terminal.
@@ -215,6 +274,10 @@ func (r *reaping) end(grace time.Duration) int {
 	if pid, err := syscall.Wait4(r.program, &status, syscall.WNOHANG, nil); err == nil && pid == r.program {
 		last.Status = &status
 	}
+	if told, ok := r.told(); ok && last.Status != nil {
+		status, last.Status = told, &told
+	}
+	leaveNoGroups(r.order.Groups)
 	r.say(last)
 	if status.Signaled() {
 		return 128 + int(status.Signal())

@@ -12,6 +12,6 @@ const canReap = false
 // Reap is known on Linux only.
 func Reap() int { return 2 }
 
-func startReaper(*exec.Cmd, Spec) (*reaper, Process, error) {
+func startReaper(*exec.Cmd, Spec, Contained) (*reaper, Process, error) {
 	return nil, Process{}, errors.ErrUnsupported
 }

@@ -21,6 +21,12 @@ type order struct {
 	Argv     []string
 	Terminal bool          // in the foreground of the terminal that is stdin
 	Grace    time.Duration // from TERM to KILL
+	Tied     bool          // all of it ends with the supervisor
+
+	Wrapper   bool // as in Contained
+	Groups    []string
+	Processes int
+	Files     int // how many more files are passed on
 
 	End bool // every other: end what runs, with Grace
 }
@@ -32,6 +38,8 @@ type note struct {
 
 	Stopped bool // the program was stopped by its terminal
 	Exited  bool // the program has ended; what it started may still run
+
+	TooMany int // so many processes ran that all are ended
 
 	Over   bool // nothing runs any more but Left
 	Status *syscall.WaitStatus
@@ -45,6 +53,7 @@ type reaper struct {
 	exited  chan struct{} // closed when the program or the reaper has ended
 	stopped chan struct{}
 	gone    chan struct{} // closed when nothing more will be heard
+	tooMany int           // how many processes there were when they were too many; once exited is closed
 	over    note          // the last one, once gone is closed
 }
 
@@ -64,6 +73,9 @@ func (r *reaper) listen(notes *json.Decoder) {
 		switch {
 		case n.Stopped:
 			tell(r.stopped)
+		case n.TooMany > 0:
+			r.tooMany = n.TooMany
+			exited()
 		case n.Exited:
 			exited()
 		case n.Over:

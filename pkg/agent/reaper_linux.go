@@ -15,7 +15,7 @@ const canReap = true
 
 // startReaper starts a program below a reaper and returns that of the program. It takes a
 // command that is ready to be started, and leaves it so.
-func startReaper(x *exec.Cmd, s Spec) (*reaper, Process, error) {
+func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 	if x.Err != nil {
 		return nil, Process{}, x.Err
 	}
@@ -27,14 +27,15 @@ func startReaper(x *exec.Cmd, s Spec) (*reaper, Process, error) {
 	r := &reaper{control: ours, exited: make(chan struct{}), stopped: make(chan struct{}, 1), gone: make(chan struct{})}
 	// Always this very program, also when its file has been replaced meanwhile.
 	r.cmd = &exec.Cmd{Path: "/proc/self/exe", Args: s.Reaper, Dir: x.Dir, Env: x.Env,
-		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: []*os.File{theirs}}
+		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: append([]*os.File{theirs}, x.ExtraFiles...)}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: s.Terminal == nil, Setpgid: s.Terminal != nil}
 	if err := r.cmd.Start(); err != nil {
 		ours.Close()
 		return nil, Process{}, err
 	}
 	theirs.Close()
-	first := order{Path: x.Path, Argv: x.Args, Terminal: s.Terminal != nil, Grace: s.KillGrace}
+	first := order{Path: x.Path, Argv: x.Args, Terminal: s.Terminal != nil, Grace: s.KillGrace, Tied: s.tied, Files: len(x.ExtraFiles),
+		Wrapper: c.Wrapper, Groups: c.Groups, Processes: c.Processes}
 	notes := json.NewDecoder(ours)
 	var n note
 	if err = json.NewEncoder(ours).Encode(first); err == nil {

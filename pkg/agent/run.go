@@ -103,7 +103,7 @@ func (c *child) watch(ctx context.Context, cmd Command, s Spec) (Outcome, string
 		var why string
 		select {
 		case <-c.exited:
-			return "", ""
+			return c.tooMany()
 		case <-c.out.change:
 			end.Stop()
 			if c.out.ended.Load() && cmd.EndGrace > 0 {
@@ -143,7 +143,7 @@ func (c *child) watch(ctx context.Context, cmd Command, s Spec) (Outcome, string
 		}
 		select {
 		case <-c.exited: // by itself, in the same moment
-			return "", ""
+			return c.tooMany()
 		default:
 			if c.out.ended.Load() {
 				return "", ""
@@ -151,6 +151,14 @@ func (c *child) watch(ctx context.Context, cmd Command, s Spec) (Outcome, string
 			return cause, why
 		}
 	}
+}
+
+// tooMany is the outcome of a run that was ended because of the number of its processes; nothing otherwise.
+func (c *child) tooMany() (Outcome, string) {
+	if c.reaper == nil || c.reaper.tooMany == 0 {
+		return "", ""
+	}
+	return Crashed, fmt.Sprintf("stopped: it ran %d processes and threads at a time, more than sandbox.limits.processes allows", c.reaper.tooMany)
 }
 
 // timer returns a timer that fires after d, or one that is stopped.

@@ -51,8 +51,12 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 func launch(x *exec.Cmd, s Spec, run string) (*child, error) {
 	c := &child{cmd: x, began: time.Now()}
 	marks := map[string]string{runVariable: run}
+	wall, err := contain(x, s)
+	if err != nil {
+		return nil, err
+	}
 	if canReap && len(s.Reaper) > 0 {
-		r, leader, err := startReaper(x, s)
+		r, leader, err := startReaper(x, s, wall)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +65,6 @@ func launch(x *exec.Cmd, s Spec, run string) (*child, error) {
 		c.family.above = r.cmd.Process.Pid
 		return c, nil
 	}
-	var err error
 	if s.Terminal != nil {
 		quietly(func() { err = x.Start() })
 	} else {
@@ -77,6 +80,21 @@ func launch(x *exec.Cmd, s Spec, run string) (*child, error) {
 	c.family.held = true
 	go c.follow(s.Terminal != nil)
 	return c, nil
+}
+
+// contain puts what is to be started behind its wall.
+func contain(x *exec.Cmd, s Spec) (Contained, error) {
+	if s.Contain == nil || x.Err != nil {
+		return Contained{}, nil
+	}
+	c, err := s.Contain(x.Path, x.Args, x.Env)
+	if err == nil && (c.Wrapper || len(c.Groups) > 0) && (!canReap || len(s.Reaper) == 0) {
+		err = errors.New("what keeps it inside needs a reaper")
+	}
+	if err == nil {
+		x.Path, x.Args, x.Env = c.Path, c.Argv, c.Env
+	}
+	return c, err
 }
 
 // follow closes exited when the program has ended, and tells each time that a terminal has

@@ -26,8 +26,8 @@ type agentOptions struct {
 
 // Agent is the program liza-agent: the supervisor of one agent terminal (specs/cli.md#5).
 func Agent(args []string, env *Env) int {
-	if isReaper(args) {
-		return agent.Reap()
+	if code, ok := helper(args); ok {
+		return code
 	}
 	return env.serve(context.Background(), agentCommand(env, &agentOptions{env: env}), append([]string{"liza-agent"}, args...))
 }

@@ -18,22 +18,34 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/sandbox"
 	"liza/pkg/verb"
 )
 
 // version is stamped by the linker (-X liza/pkg/cli.version=…).
 var version = "dev"
 
-// reapCommand makes either program the reaper of one run. It is not a command of anybody's and
-// reads nothing: it comes before everything else, because each run waits for it.
+// reapCommand makes either program the reaper of one run.
 const reapCommand = "reap"
 
 func isReaper(args []string) bool { return len(args) == 1 && args[0] == reapCommand }
 
+// helper runs either program as one of the processes of a run, its reaper or the launcher inside its wall, which are
+// commands of nobody's. They come before everything else, because each run waits for them.
+func helper(args []string) (code int, ok bool) {
+	if isReaper(args) {
+		return agent.Reap(), true
+	}
+	if inside, ok := sandbox.Entered(args); ok {
+		return sandbox.Enter(inside), true
+	}
+	return 0, false
+}
+
 // Liza is the program liza.
 func Liza(args []string, env *Env) int {
-	if isReaper(args) {
-		return agent.Reap()
+	if code, ok := helper(args); ok {
+		return code
 	}
 	env.collectRarely()
 	return env.serve(context.Background(), lizaCommand(env), append([]string{"liza"}, args...))

@@ -1,0 +1,162 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"liza/pkg/sandbox"
+)
+
+// walled is a run of a shell script at a level, with the folder that it may write.
+func walled(t *testing.T, level sandbox.Level, limits sandbox.Limits) (s Spec, dir string) {
+	t.Helper()
+	f := sandbox.Detect(t.Context())
+	if have := f.Strongest(); have != sandbox.Closed && have != level {
+		t.Skipf("NOT RUN: this machine cannot contain at %s", level)
+	}
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"work", "home", "tmp", "person"} {
+		if err := os.Mkdir(filepath.Join(top, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(top, "work")
+	wall := sandbox.Spec{Level: level, Liza: self, Dir: dir, Write: []string{dir}, Home: filepath.Join(top, "home"), Tmp: filepath.Join(top, "tmp"), Person: filepath.Join(top, "person"), Limits: limits}
+	return Spec{Dir: dir, Reaper: reaperOfTests, KillGrace: 5 * time.Second, Contain: func(path string, argv, env []string) (Contained, error) {
+		c, err := wall.Command(f, path, argv, env)
+		return Contained(c), err
+	}}, dir
+}
+
+// bothWalls runs a test at the two levels that are the machine's own.
+func bothWalls(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
+	for _, level := range []sandbox.Level{sandbox.Closed, sandbox.Partial} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			test(t, level)
+		})
+	}
+}
+
+func TestAReaperPassesOnHowAContainedProgramEnded(t *testing.T) {
+	t.Parallel()
+	bothWalls(t, func(t *testing.T, level sandbox.Level) {
+		for text, want := range map[string]Result{
+			"exit 0":      {Outcome: Finished},
+			"exit 3":      {Outcome: Crashed, ExitCode: 3},
+			"exit 137":    {Outcome: Crashed, ExitCode: 137},
+			"kill -9 $$":  {Outcome: Crashed, ExitCode: -1, Signal: "SIGKILL"},
+			"kill $$":     {Outcome: Crashed, ExitCode: -1, Signal: "SIGTERM"},
+			"kill -11 $$": {Outcome: Crashed, ExitCode: -1, Signal: "SIGSEGV"},
+		} {
+			s, _ := walled(t, level, sandbox.Limits{})
+			s.Prompt = "prompt"
+			res := Run(t.Context(), fakeAdapter{script: "cat; " + text, cmd: Command{Stdin: true}}, s)
+			if res.Outcome != want.Outcome || res.ExitCode != want.ExitCode || res.Signal != want.Signal || res.Final != "prompt" {
+				t.Errorf("%s: got %+v", text, res)
+			}
+		}
+	})
+}
+
+func TestAContainedProgramIsAskedToEndAndMayFinish(t *testing.T) {
+	t.Parallel()
+	bothWalls(t, func(t *testing.T, level sandbox.Level) {
+		s, dir := walled(t, level, sandbox.Limits{})
+		s.Stall, s.Activity = 200*time.Millisecond, until(dir+"/ready")
+		res := Run(t.Context(), script(`exec 2>/dev/null; trap 'sleep 0.3; echo asked > asked; exit 7' TERM; : > ready; while :; do sleep 0.05; done`), s)
+		if res.Outcome != Stalled || res.ExitCode != 7 || len(res.Left) > 0 {
+			t.Errorf("got %+v, want exit code 7 after TERM", res)
+		}
+		if text, err := os.ReadFile(dir + "/asked"); err != nil || string(text) != "asked\n" {
+			t.Errorf("the program was not asked once: %q, %v", text, err)
+		}
+	})
+}
+
+func TestNothingOfAContainedProgramIsLeft(t *testing.T) {
+	t.Parallel()
+	bothWalls(t, func(t *testing.T, level sandbox.Level) {
+		s, dir := walled(t, level, sandbox.Limits{})
+		res := Run(t.Context(), script(`for i in 1 2 3; do setsid env -i sh -c "trap '' TERM; : > ready$i; while :; do sleep 1; : $PWD; done" & done
+until [ -e ready1 ] && [ -e ready2 ] && [ -e ready3 ]; do sleep 0.01; done; exit 0`), s)
+		if res.Outcome != Finished || len(res.Left) > 0 {
+			t.Errorf("got %+v, want finished", res)
+		}
+		if pids := mentioned(t, dir); len(pids) > 0 {
+			t.Errorf("still there: %v", pids)
+		}
+	})
+}
+
+// below is the whole tree of processes under one, with the program of each.
+func below(t *testing.T, top int) (pids map[int]string) {
+	t.Helper()
+	table, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids = map[int]string{}
+	for again := true; again; {
+		again = false
+		for _, e := range table {
+			if _, ok := pids[e.Pid]; ok || e.parent != top && pids[e.parent] == "" {
+				continue
+			}
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", e.Pid))
+			pids[e.Pid], again = strings.ReplaceAll(string(line), "\x00", " ")+" ", true
+		}
+	}
+	return pids
+}
+
+func TestNothingSurvivesWhenAPartOfTheWallIsKilled(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"the reaper", "bubblewrap outside", "bubblewrap inside", "the launcher"} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			s, dir := walled(t, sandbox.Closed, sandbox.Limits{})
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			s.Started = func(p Process) error {
+				go func() {
+					eventually(t, "the program is ready", func() bool { _, err := os.Stat(dir + "/ready"); return err == nil })
+					e, _ := lookup(p.Pid)
+					inner, launcher := 0, 0
+					for pid, line := range below(t, p.Pid) {
+						switch {
+						case strings.HasPrefix(line, "bwrap "):
+							inner = pid
+						case strings.Contains(line, " wall {"):
+							launcher = pid
+						}
+					}
+					pid := map[string]int{"the reaper": e.parent, "bubblewrap outside": p.Pid, "bubblewrap inside": inner, "the launcher": launcher}[part]
+					if pid <= 1 || syscall.Kill(pid, syscall.SIGKILL) != nil {
+						t.Errorf("%s is not there", part)
+						cancel()
+					}
+				}()
+				return nil
+			}
+			res := Run(ctx, script(`setsid env -i sleep 1000 & setsid sh -c "trap '' TERM; : > ready; while :; do sleep 1; : $PWD; done"`), s)
+			if res.Outcome != Crashed || len(res.Left) > 0 {
+				t.Errorf("got %+v, want a crash and nothing left", res)
+			}
+			eventually(t, "nothing is there", func() bool { return len(mentioned(t, dir)) == 0 })
+		})
+	}
+}

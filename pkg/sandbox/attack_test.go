@@ -1,0 +1,3 @@
+package sandbox
+
+func attack(string, []string) {}

@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// Cgroups are the folders of the kernel's control groups in which this process can make groups of its own; "": nowhere.
+// With version 2 both are the same.
+type Cgroups struct{ Pids, Memory string }
+
+// findCgroups looks for them: by the groups that a process is in, and where their trees are mounted. Each is tried.
+func findCgroups(membership, mounts string) Cgroups {
+	var c Cgroups
+	own := map[string]string{} // controller → group; "" is version 2
+	text, _ := os.ReadFile(membership)
+	for line := range strings.Lines(string(text)) {
+		if f := strings.SplitN(strings.TrimSpace(line), ":", 3); len(f) == 3 {
+			for name := range strings.SplitSeq(f[1], ",") {
+				own[name] = f[2]
+			}
+		}
+	}
+	text, _ = os.ReadFile(mounts)
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		before, after, _ := strings.Cut(lines.Text(), " - ")
+		f, kind := strings.Fields(before), strings.Fields(after)
+		if len(f) < 5 || len(kind) < 3 {
+			continue
+		}
+		root, at := f[3], f[4]
+		for name, want := range map[string]*string{"pids": &c.Pids, "memory": &c.Memory} {
+			options := strings.Split(kind[2], ",")
+			group := own[name]
+			switch {
+			case *want != "":
+				continue
+			case kind[0] == "cgroup2":
+				group = own[""]
+			case kind[0] != "cgroup" || !slices.Contains(options, name):
+				continue
+			}
+			*want = usable(at, strings.TrimPrefix(group, strings.TrimSuffix(root, "/")), name)
+		}
+	}
+	return c
+}
+
+// limitFile is where a group takes its limit, under the name of version 2 or that of version 1.
+var limitFile = map[string][]string{"pids": {"pids.max"}, "memory": {"memory.max", "memory.limit_in_bytes"}}
+
+// usable is the nearest group at or above our own, below which one with this controller can be made and entered.
+func usable(mounted, group, controller string) string {
+	for dir := filepath.Join(mounted, group); within(dir, mounted); dir = filepath.Dir(dir) {
+		trial := filepath.Join(dir, groupName())
+		if os.Mkdir(trial, 0o755) != nil {
+			continue
+		}
+		found := slices.ContainsFunc(limitFile[controller], func(name string) bool { return canWrite(filepath.Join(trial, name)) })
+		entered := canWrite(filepath.Join(dir, "cgroup.procs")) && canWrite(filepath.Join(trial, "cgroup.procs"))
+		_ = os.Remove(trial)
+		if found && entered {
+			return dir
+		}
+	}
+	return ""
+}
+
+func canWrite(path string) bool {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
+}
+
+var groupNumber atomic.Int64
+
+// groupName begins with the process that made it, so that groups of a dead one are found.
+func groupName() string { return fmt.Sprintf("liza-%d-%d", os.Getpid(), groupNumber.Add(1)) }
+
+// groups are the control groups of one run: folder of the parent → what is written to which files.
+type groups map[string]map[string]int64
+
+func (c Cgroups) plan(l Limits) groups {
+	g := groups{}
+	add := func(parent, controller string, limit int64) {
+		if parent == "" || limit <= 0 {
+			return
+		}
+		if g[parent] == nil {
+			g[parent] = map[string]int64{}
+		}
+		g[parent][controller] = limit
+	}
+	add(c.Pids, "pids", int64(l.Processes))
+	add(c.Memory, "memory", l.Memory)
+	return g
+}
+
+func (g groups) countsProcesses() bool { return g.counts("pids") }
+func (g groups) countsMemory() bool    { return g.counts("memory") }
+
+func (g groups) counts(controller string) bool {
+	for _, limits := range g {
+		if limits[controller] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// make makes them and returns their folders. Those of dead processes are removed.
+func (g groups) make() (folders []string, err error) {
+	for parent, limits := range g {
+		sweepGroups(parent)
+		dir := filepath.Join(parent, groupName())
+		if err = os.Mkdir(dir, 0o755); err == nil {
+			folders = append(folders, dir)
+			for controller, limit := range limits {
+				err = errors.Join(err, writeLimit(dir, controller, limit))
+			}
+		}
+		if err != nil {
+			for _, dir := range folders {
+				_ = os.Remove(dir)
+			}
+			return nil, fmt.Errorf("cannot make a control group: %v", err)
+		}
+	}
+	return folders, nil
+}
+
+func writeLimit(dir, controller string, limit int64) error {
+	for _, name := range limitFile[controller] {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(strconv.FormatInt(limit, 10))
+		return errors.Join(err, f.Close())
+	}
+	return fmt.Errorf("%s has no limit of %s", dir, controller)
+}
+
+// sweepGroups removes the empty groups of processes that are gone. The kernel refuses to remove one in which anything runs.
+func sweepGroups(parent string) {
+	list, _ := filepath.Glob(filepath.Join(parent, "liza-*"))
+	for _, dir := range list {
+		maker, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), "liza-"), "-")
+		if pid, err := strconv.Atoi(maker); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.Remove(dir)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package sandbox
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Contained is what is started in the place of a program. It has the fields of agent.Contained, so that one
+// converts to the other.
+type Contained struct {
+	Path string
+	Argv []string
+	Env  []string
+
+	Wrapper   bool     // what is started keeps the program and would end it at once when asked to end itself
+	Groups    []string // control groups that were made for it; the one that starts it puts it in and removes them
+	Processes int      // how many processes nothing but a count can hold it to; 0: something else does, or there is no limit
+}
+
+// launch is what the launcher inside the wall gets (Enter).
+type launch struct {
+	Spec
+	Path string // of the program
+	Data int64  // bytes of memory of one process, where no control group counts those of all
+}
+
+// wallCommand is the hidden command of liza that enters the wall.
+const wallCommand = "wall"
+
+// Command returns what to start so that the program path runs as the Spec says. At closed and partial its
+// environment is env with HOME, the folder for temporary files and the proxy of the wall.
+//
+// It makes the control groups that Contained.Groups names; nothing else is changed but, at partial, links in Home.
+func (s Spec) Command(f Facts, path string, argv, env []string) (Contained, error) {
+	c := Contained{Path: path, Argv: argv, Env: env}
+	switch s.Level {
+	case Open:
+		return c, nil
+	case Wrapped:
+		if len(s.Wrap) == 0 {
+			return c, fmt.Errorf("sandbox.level is wrap, but sandbox.wrap names no command")
+		}
+		c.Path, c.Argv = s.Wrap[0], slices.Concat(s.Wrap, []string{path}, argv[min(1, len(argv)):])
+		return c, nil
+	case Closed, Partial:
+	default:
+		return c, fmt.Errorf("the level '%s' is not a valid sandbox level", s.Level)
+	}
+	if err := s.check(path); err != nil {
+		return c, err
+	}
+	groups := f.Cgroups.plan(s.Limits)
+	if s.Limits.Processes > 0 && !groups.countsProcesses() && !f.LimitsOwn {
+		c.Processes = s.Limits.Processes
+	}
+	l := launch{Spec: s, Path: path}
+	if !groups.countsMemory() {
+		l.Data = s.Limits.Memory
+	}
+	var err error
+	if c.Groups, err = groups.make(); err != nil {
+		return c, err
+	}
+	c.Env = s.environment(env)
+	data, err := json.Marshal(l)
+	if err != nil {
+		return c, err
+	}
+	inside := slices.Concat([]string{s.Liza, wallCommand, string(data), "--"}, argv)
+	if s.Level == Partial {
+		c.Path, c.Argv = s.Liza, inside
+		return c, s.fillHome()
+	}
+	c.Path, c.Wrapper = f.Bwrap, true
+	c.Argv = slices.Concat([]string{"bwrap"}, s.bwrap(f), []string{"--"}, inside)
+	return c, nil
+}
+
+// check reports what of the Spec cannot be had.
+func (s Spec) check(program string) error {
+	for _, folder := range []struct{ what, path string }{{"its working folder", s.Dir}, {"its private home folder", s.Home}, {"its folder for temporary files", s.Tmp}} {
+		if info, err := os.Stat(folder.path); err != nil || !info.IsDir() {
+			return fmt.Errorf("cannot contain %s: %s '%s' is missing", program, folder.what, folder.path)
+		}
+	}
+	for _, path := range slices.Concat(s.Write, s.homePaths(s.HomeWrite)) {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("cannot contain %s: '%s', which it may write, is missing", program, path)
+		}
+	}
+	for _, path := range slices.Concat(s.homePaths(s.HomeRead), s.homePaths(s.HomeWrite)) {
+		if !within(path, s.Person) || path == s.Person {
+			return fmt.Errorf("cannot contain %s: '%s' is not in the home folder '%s'", program, path, s.Person)
+		}
+	}
+	for _, at := range []string{program, s.Liza} {
+		real, err := filepath.EvalSymlinks(at)
+		if err != nil {
+			return fmt.Errorf("cannot contain %s: %v", program, err)
+		}
+		if !s.shows(at) || !s.shows(real) {
+			return fmt.Errorf("cannot contain %s: '%s' is not among what the wall shows\nnext: add its folder to sandbox.allow.read", program, real)
+		}
+	}
+	return nil
+}
+
+// shows reports whether a path can be seen inside.
+func (s Spec) shows(path string) bool {
+	for _, top := range slices.Concat(s.Read, s.Write, s.Tools, []string{s.Liza, s.Home, s.Tmp, "/usr"}, usrLinks()) {
+		if within(path, top) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether path is top or lies in it.
+func within(path, top string) bool {
+	return top != "" && (path == top || top == "/" || strings.HasPrefix(path, top+"/"))
+}
+
+// homePaths are files of the person's home by their whole paths.
+func (s Spec) homePaths(names []string) []string {
+	var paths []string
+	for _, name := range names {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(s.Person, name)
+		}
+		paths = append(paths, name)
+	}
+	return paths
+}
+
+// inHome is where a file of the person's home is shown.
+func (s Spec) inHome(path string) string {
+	return filepath.Join(s.Home, strings.TrimPrefix(path, s.Person))
+}
+
+// ForwardAddress is where programs at closed find the proxy. The loopback device is the wall's own, so
+// that the port is always free.
+const ForwardAddress = "127.0.0.1:39128"
+
+// sessionVariables lead to services of the person's session.
+var sessionVariables = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"}
+
+// environment is env as it is right inside: folders of the person's home are not theirs there.
+func (s Spec) environment(env []string) []string {
+	set := []string{"HOME=" + s.Home, "TMPDIR=" + s.Tmp}
+	if s.Level == Closed && s.Proxy != "" {
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+			set = append(set, name+"=http://"+ForwardAddress)
+		}
+		set = append(set, "NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1")
+	}
+	kept := slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
+		name, value, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "XDG_") && within(value, s.Person) && !s.shows(value) {
+			return true
+		}
+		return slices.Contains(sessionVariables, name) || slices.ContainsFunc(set, func(other string) bool { return strings.HasPrefix(other, name+"=") })
+	})
+	return append(kept, set...)
+}
+
+// fillHome makes links in the private home folder to what it shows of the person's, for levels that cannot
+// mount anything.
+func (s Spec) fillHome() error {
+	for _, path := range slices.Concat(s.homePaths(s.HomeRead), s.homePaths(s.HomeWrite)) {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		link := s.inHome(path)
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			return fmt.Errorf("cannot fill the private home folder: %v", err)
+		}
+		if to, err := os.Readlink(link); err == nil && to == path {
+			continue
+		}
+		if err := os.Symlink(path, link); err != nil {
+			return fmt.Errorf("cannot fill the private home folder: %v", err)
+		}
+	}
+	return nil
+}
+
+// usrLinks are the folders beside /usr that a system with a merged /usr has as links.
+func usrLinks() []string { return []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} }
+
+// etc is what is shown of /etc: names of users and hosts, certificates, the loader's cache, and the settings by
+// which a company manages agent programs.
+var etc = []string{
+	"passwd", "group", "nsswitch.conf", "hosts", "services", "protocols", "localtime", "timezone", "locale.conf",
+	"ssl", "pki", "ca-certificates", "ca-certificates.conf", "crypto-policies", "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "mime.types",
+	"claude-code", "codex", "gemini-cli", "opencode",
+}
+
+// etcOnline is what programs need besides to resolve names, where the network is the machine's.
+var etcOnline = []string{"resolv.conf", "host.conf", "gai.conf"}
+
+func (s Spec) etcPaths() []string {
+	names := etc
+	if s.Level == Partial {
+		names = slices.Concat(etc, etcOnline)
+	}
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, "/etc/"+name)
+	}
+	return paths
+}
+
+// defaultScratch bounds /tmp and /dev/shm, which are kept in memory, where no limit does.
+const defaultScratch = 2 << 30
+
+func (s Spec) scratch() int64 { return cmp.Or(s.Limits.Disk, defaultScratch) }

@@ -1,0 +1,52 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+)
+
+// CannotEnter is the exit code of the launcher when the wall cannot be made as it was asked for. The program was not started then.
+const CannotEnter = 125
+
+// Entered reports whether a command line is the launcher's, and returns its arguments.
+func Entered(args []string) ([]string, bool) {
+	if len(args) < 4 || args[0] != wallCommand || args[2] != "--" {
+		return nil, false
+	}
+	return args[1:], true
+}
+
+// forward gives everything that connects to the listener a connection to the proxy.
+func forward(listener net.Listener, proxy string) {
+	for {
+		inner, err := listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		go func() {
+			defer inner.Close()
+			outer, err := net.Dial("unix", proxy)
+			if err != nil {
+				return
+			}
+			defer outer.Close()
+			var both sync.WaitGroup
+			both.Go(func() { pass(outer, inner) })
+			both.Go(func() { pass(inner, outer) })
+			both.Wait()
+		}()
+	}
+}
+
+// pass copies one direction and passes on its end.
+func pass(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}

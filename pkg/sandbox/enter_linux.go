@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Enter is the whole of the launcher, the hidden command of liza that comes before everything else: it gives up what the
+// program must not have and then is the program (partial), or its parent that leads it to the proxy and
+// knows how it ended (closed). It returns the exit code.
+func Enter(args []string) int {
+	runtime.LockOSThread() // what is given up here must be so for the thread that starts the program
+	var l launch
+	err := json.Unmarshal([]byte(args[0]), &l)
+	if err == nil {
+		var code int
+		if code, err = l.enter(args[2:]); err == nil {
+			return code
+		}
+	}
+	fmt.Fprintf(os.Stderr, "cannot contain %s: %v\nnext: liza doctor\n", l.Path, err)
+	return CannotEnter
+}
+
+func (l launch) enter(argv []string) (int, error) {
+	// A program starts with none of them ignored; this process is asked to end only because the program is, too.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
+	status := statusPipe()
+	if l.Level == Closed && l.Proxy != "" {
+		var listen net.ListenConfig
+		listen.SetMultipathTCP(false)
+		listener, err := listen.Listen(context.Background(), "tcp4", ForwardAddress)
+		if err != nil {
+			return 0, fmt.Errorf("cannot listen for the proxy: %v", err)
+		}
+		go forward(listener, l.Proxy)
+	}
+	if err := l.limit(); err != nil {
+		return 0, err
+	}
+	if l.Level == Partial {
+		if err := dropCapabilities(); err != nil {
+			return 0, err
+		}
+	}
+	if err := l.confine(); err != nil {
+		return 0, err
+	}
+	if err := filterCalls(); err != nil {
+		return 0, err
+	}
+	if l.Level == Partial {
+		return 0, cannotStart(l.Path, syscall.Exec(l.Path, argv, os.Environ()))
+	}
+	pid, err := syscall.ForkExec(l.Path, argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		return 0, cannotStart(l.Path, err)
+	}
+	return report(status, wait(pid)), nil
+}
+
+func cannotStart(path string, err error) error {
+	if errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("'%s', or the interpreter that it names, cannot be seen inside the wall", path)
+	}
+	return fmt.Errorf("cannot start '%s': %v", path, err)
+}
+
+// statusFD is where the parent of the wall listens for how the program ended: bubblewrap tells a signal and an exit
+// code above 128 alike.
+const statusFD = 3
+
+// statusPipe is nil when nobody listens.
+func statusPipe() *os.File {
+	var stat unix.Stat_t
+	if err := unix.Fstat(statusFD, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return nil
+	}
+	unix.CloseOnExec(statusFD)
+	return os.NewFile(statusFD, "status")
+}
+
+// report tells how the program ended, and returns our exit code.
+func report(to *os.File, status syscall.WaitStatus) int {
+	if to != nil {
+		_, _ = to.WriteString(strconv.Itoa(int(status)))
+	}
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
+
+func wait(pid int) syscall.WaitStatus {
+	var status syscall.WaitStatus
+	for {
+		if _, err := syscall.Wait4(pid, &status, 0, nil); err != syscall.EINTR {
+			return status
+		}
+	}
+}
+
+// keptCapabilities let root work with files of other users, which Landlock judges all the same.
+var keptCapabilities = []int{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID}
+
+// dropCapabilities gives up what else root may do. At closed bubblewrap has done it.
+func dropCapabilities() error {
+	var kept uint32
+	for _, c := range keptCapabilities {
+		kept |= 1 << c
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return fmt.Errorf("cannot read the capabilities: %v", err)
+	}
+	if data[0].Permitted|data[1].Permitted == 0 {
+		return nil
+	}
+	for c := range unix.CAP_LAST_CAP + 1 {
+		if kept&(1<<c) == 0 || c >= 32 {
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) // without CAP_SETPCAP the set below does, but for root
+		}
+	}
+	data[0].Permitted &= kept
+	data[0].Effective &= kept
+	data[0].Inheritable = 0
+	data[1] = unix.CapUserData{}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	if err := unix.Capset(&header, &data[0]); err != nil {
+		return fmt.Errorf("cannot give up capabilities: %v", err)
+	}
+	return nil
+}

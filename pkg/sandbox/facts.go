@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// Facts are what this machine can enforce. They are found by trying.
+type Facts struct {
+	Bwrap          string // path of bubblewrap; "": it is not installed
+	Namespaces     bool   // it can make namespaces here
+	DisablesUserns bool   // it knows --disable-userns
+	BwrapError     string // what it said when it could not
+	Hint           string // the setting of the system that forbids namespaces, as a command; may be ""
+
+	Landlock int  // version of its interface; 0: none
+	Seccomp  bool // filters of system calls
+
+	LimitsOwn bool    // a limit of the number of processes binds this user, which it does not for root
+	Cgroups   Cgroups // where groups of processes can be made
+}
+
+// minLandlock is the first version that guards files against being emptied.
+const minLandlock = 3
+
+// Machine is how facts are found. A test replaces what it wants to be missing.
+type Machine struct {
+	Find     func(program string) (path string, err error)
+	Try      func(ctx context.Context, bwrap string, args ...string) error // runs it; the error has what it said
+	Hint     func() string
+	Landlock func() int
+	Seccomp  func() bool
+	Root     func() bool
+	Cgroups  func() Cgroups
+}
+
+// Detect finds the facts of this machine, once for each process.
+func Detect(ctx context.Context) Facts {
+	detected.Do(func() { facts = thisMachine().Detect(ctx) })
+	return facts
+}
+
+var (
+	detected sync.Once
+	facts    Facts
+)
+
+// ThisMachine is the real one.
+func ThisMachine() Machine { return thisMachine() }
+
+// Detect finds the facts.
+func (m Machine) Detect(ctx context.Context) Facts {
+	f := Facts{Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}
+	path, err := m.Find("bwrap")
+	if err != nil {
+		return f
+	}
+	f.Bwrap = path
+	for _, f.DisablesUserns = range []bool{true, false} { // bubblewrap before 0.8 cannot; the filter of system calls does it too
+		if err = m.Try(ctx, path, append(Spec{}.namespaces(f), "--", "/usr/bin/env", "true")...); err == nil {
+			f.Namespaces = true
+			return f
+		}
+		if !strings.Contains(err.Error(), "disable-userns") {
+			break
+		}
+	}
+	f.DisablesUserns, f.BwrapError, f.Hint = false, err.Error(), m.Hint()
+	return f
+}
+
+// Strongest is the strongest level that can be had.
+func (f Facts) Strongest() Level {
+	switch {
+	case f.Landlock < minLandlock || !f.Seccomp:
+		return Open
+	case f.Namespaces:
+		return Closed
+	}
+	return Partial
+}
+
+// Unavailable says that a level cannot be had here.
+type Unavailable struct {
+	Want, Have Level
+	Why, Next  string // a sentence without its end; the command that helps
+}
+
+func (u *Unavailable) Error() string {
+	return fmt.Sprintf("the sandbox level '%s' is required, but '%s' is the strongest here: %s\nnext: %s", u.Want, u.Have, u.Why, u.Next)
+}
+
+// Choose settles the level: level is what was asked for ("" and auto: the strongest that can be had), require the
+// weakest that will do ("": any). The reason says in one line, ready to be shown, why it is not closed; it is empty when it is,
+// and when a person chose otherwise.
+func Choose(level, require Level, f Facts) (Level, string, error) {
+	have := f.Strongest()
+	why, next := f.missing()
+	rank := map[Level]int{Open: 1, Partial: 2, Wrapped: 3, Closed: 4} // what a wrapping command keeps apart, a person has seen to
+	auto := level == "" || level == "auto"
+	if auto {
+		level = have
+	}
+	switch {
+	case rank[level] == 0:
+		return "", "", fmt.Errorf("sandbox.level '%s' is not valid: it must be auto, closed, partial, wrap or open", level)
+	case rank[require] > rank[level] && !auto:
+		return "", "", &Unavailable{require, level, "sandbox.level is " + string(level), "liza config set sandbox.level auto"}
+	case rank[require] > rank[level]:
+		return "", "", &Unavailable{require, have, why, next}
+	case level != Wrapped && rank[level] > rank[have]:
+		return "", "", &Unavailable{level, have, why, next}
+	case auto && level == Partial:
+		return Partial, fmt.Sprintf("agents run partly contained (partial): files and system calls are, network and other processes are not, because %s; to contain them: %s", why, next), nil
+	case auto && level == Open:
+		return Open, fmt.Sprintf("agents run uncontained (open), with everything that you may do yourself, because %s; to contain them: %s", why, next), nil
+	}
+	return level, "", nil
+}
+
+// installBwrap is the command that helps on most systems.
+const installBwrap = "apt-get install bubblewrap (or dnf, pacman -S, zypper, apk add)"
+
+// missing says what keeps this machine from closed, and what helps.
+func (f Facts) missing() (why, next string) {
+	switch {
+	case !f.Seccomp:
+		return "this system has no filters of system calls that Liza knows (seccomp on amd64 or arm64)", "run the agents on such a system"
+	case f.Landlock == 0:
+		return "the kernel has no Landlock", "boot Linux 6.2 or newer with landlock in the kernel parameter lsm="
+	case f.Landlock < minLandlock:
+		return fmt.Sprintf("the kernel's Landlock is version %d, and only version %d guards files against being emptied", f.Landlock, minLandlock), "boot Linux 6.2 or newer"
+	case f.Bwrap == "":
+		return "bubblewrap is not installed", installBwrap
+	case !f.Namespaces:
+		why = "bubblewrap cannot make namespaces here: " + strings.TrimSpace(f.BwrapError)
+		if f.Hint == "" {
+			return why, "allow user namespaces on this machine, or in the container that this is"
+		}
+		return why, f.Hint
+	}
+	return "", ""
+}

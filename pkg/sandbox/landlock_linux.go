@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+)
+
+const (
+	landRead  = landlock.AccessFSSet(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir)
+	landWrite = landRead | landlock.AccessFSSet(ll.AccessFSWriteFile|ll.AccessFSTruncate|ll.AccessFSRemoveDir|ll.AccessFSRemoveFile|
+		ll.AccessFSMakeDir|ll.AccessFSMakeReg|ll.AccessFSMakeSock|ll.AccessFSMakeFifo|ll.AccessFSMakeSym|ll.AccessFSRefer)
+	landDevice = landlock.AccessFSSet(ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev)
+	landSocket = landlock.AccessFSSet(ll.AccessFSResolveUnix)
+	landFile   = landlock.AccessFSSet(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix)
+)
+
+// landlockConfigs are what each version can keep apart, the first of them version 3. TCP ports are left out: that
+// rule keeps no program from the network, and inside a namespace it would forbid what is harmless.
+var landlockConfigs = []landlock.Config{landlock.V3, landlock.V4, landlock.V5, landlock.V6, landlock.V7, landlock.V8, landlock.V9, landlock.V10, landlock.V11}
+
+// confine holds this process and all that it starts to the files of the Spec, and keeps it from signals and
+// abstract sockets of others where the kernel can. It is strict: what cannot be enforced is an error.
+func (s Spec) confine() error {
+	version := landlockVersion()
+	if version < minLandlock {
+		return fmt.Errorf("the kernel's Landlock is version %d, and at least %d is needed", version, minLandlock)
+	}
+	full := landlockConfigs[min(version-minLandlock, len(landlockConfigs)-1)]
+	config := landlock.Config{HandledAccessFS: full.HandledAccessFS, Scoped: full.Scoped}
+	var rules []landlock.Rule
+	for _, g := range s.grants() {
+		info, err := os.Stat(g.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("cannot look at '%s': %v", g.path, err)
+		}
+		rights := g.rights & config.HandledAccessFS
+		if !info.IsDir() {
+			rights &= landFile
+		}
+		if rights != 0 {
+			rules = append(rules, landlock.PathAccess(rights, g.path))
+		}
+	}
+	return config.Restrict(rules...)
+}
+
+// A grant is what may be done with a path and all that lies in it.
+type grant struct {
+	path   string
+	rights landlock.AccessFSSet
+}
+
+func (s Spec) grants() []grant {
+	var list []grant
+	add := func(rights landlock.AccessFSSet, paths ...string) {
+		for _, path := range paths {
+			list = append(list, grant{path, rights})
+		}
+	}
+	add(landRead, slices.Concat([]string{"/usr", s.Liza}, usrLinks(), s.etcPaths())...)
+	add(landRead, "/proc") // some runtimes do not start without it
+	add(landDevice, "/dev")
+	for _, path := range slices.Concat(s.Read, s.Tools) {
+		list = append(list, s.readable(path)...)
+	}
+	add(landWrite|landSocket, slices.Concat(s.Write, []string{s.Home, s.Tmp})...)
+	if s.Proxy != "" {
+		add(landSocket, s.Proxy)
+	}
+	if s.Level == Closed {
+		add(landWrite, "/tmp", "/dev/shm")
+		for _, m := range s.Over {
+			add(landWrite, m.Target)
+		}
+		return list // the person's files are mounted in Home
+	}
+	add(landRead, s.homePaths(s.HomeRead)...)
+	add(landWrite, s.homePaths(s.HomeWrite)...)
+	add(landRead&^landlock.AccessFSSet(ll.AccessFSExecute)|landlock.AccessFSSet(ll.AccessFSWriteFile|ll.AccessFSTruncate|ll.AccessFSMakeReg|ll.AccessFSRemoveFile), "/dev/shm")
+	return list
+}
+
+// readable are the rights to read a path but for what is hidden in it. What was granted for a folder holds for
+// everything in it, so that a folder with something hidden is granted by its entries; it cannot be listed.
+func (s Spec) readable(path string) []grant {
+	if s.Level == Closed { // what is hidden is not there
+		return []grant{{path, landRead | landSocket}}
+	}
+	if slices.Contains(s.Hide, path) {
+		return nil
+	}
+	if !slices.ContainsFunc(s.Hide, func(hidden string) bool { return within(hidden, path) }) {
+		return []grant{{path, landRead | landSocket}}
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil
+	}
+	var list []grant
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink == 0 { // a rule for a link would be one for its target
+			list = append(list, s.readable(filepath.Join(path, e.Name()))...)
+		}
+	}
+	return list
+}
