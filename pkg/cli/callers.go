@@ -15,15 +15,16 @@ const (
 	byVerb                  // the rules of the board say who, within the write
 	people                  // people only; its verb sees to that
 	gated                   // people only, and nothing behind it looks at who calls: wrap does
+	outside                 // everyone, but not from inside a run: it needs a terminal, or a place of its own
 )
 
 // callers has every command. A new one has to be entered: who may use it is a decision.
 var callers = map[string]who{
-	"__complete": everyone, "completion": everyone, "config get": everyone, "config list": everyone, "config schema": everyone, "config show": everyone, "config validate": everyone, "demo": everyone,
-	"doctor": everyone, "explain": everyone, "facts list": everyone, "graph": everyone, "help": everyone, "history": everyone, "init": everyone,
+	"__complete": everyone, "completion": everyone, "config get": everyone, "config list": everyone, "config schema": everyone, "config show": everyone, "config validate": everyone, "demo": outside,
+	"doctor": everyone, "explain": everyone, "facts list": everyone, "graph": everyone, "help": everyone, "history": everyone, "init": outside,
 	"log": everyone, "man": everyone, "mcp": everyone, "metrics": everyone, "plan show": everyone, "preview": everyone, "questions": everyone, "replay": everyone,
 	"report": everyone, "roles diff": everyone, "roles list": everyone, "roles resolve": everyone, "roles show": everyone, "roles validate": everyone,
-	"scripted-agent": everyone, "show": everyone, "status": everyone, "top": everyone, "usage": everyone, "validate": everyone, // --fix: people
+	"scripted-agent": everyone, "show": everyone, "status": everyone, "top": outside, "usage": everyone, "validate": everyone, // --fix: people
 	"version": everyone, "watch": everyone, "worktree list": everyone,
 
 	"abandon": byVerb, "add-task": byVerb, "anomaly": byVerb, "block": byVerb, "claim": byVerb, "claim-review": byVerb, "convert": byVerb,

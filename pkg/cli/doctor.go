@@ -46,6 +46,9 @@ type examined struct {
 }
 
 func (o *doctorOptions) run(ctx context.Context, _ []string) error {
+	if o.checks && o.env.inside != nil { // it runs commands
+		return o.env.inside.forPeople("doctor --checks")
+	}
 	p, err := o.env.Find(ctx)
 	if err != nil {
 		return err

@@ -57,6 +57,7 @@ type Env struct {
 	direct struct{ out, errs io.Writer } // streams that are not masked, for programs of their own
 	known  *secret.Set                   // see secrets
 
+	inside    *insideRun // the command came out of a run, over its broker
 	ancestors func() []verb.Ancestor
 	home      func() string   // of the user, by the system
 	shows     bool            // the live view of this process shows alerts
@@ -113,6 +114,9 @@ func (e *Env) Get(name string) string {
 
 // Find is the project that the command is about.
 func (e *Env) Find(ctx context.Context) (*project.Project, error) {
+	if e.inside != nil {
+		return project.Find(ctx, "", e.inside.run.Root)
+	}
 	return project.Find(ctx, e.Dir, e.root())
 }
 
@@ -154,7 +158,9 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err != nil {
 		return nil, err
 	}
-	roomFor(p.State())
+	if e.inside == nil {
+		roomFor(p.State())
+	}
 	read := make(chan *blackboard.State, 1)
 	go func() { // while git starts; what is read stays with the store
 		board, _ := s.View(ctx)
@@ -173,7 +179,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 		return nil, err
 	}
 	return &verb.Service{Project: p, Store: s, Repo: repo, Config: cfg.get, TaskArchive: taskArchive, Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") },
-		Proc: e.processes(), Now: e.Now, Random: rand.Reader, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held(),
+		Proc: e.processes(p.Root), Now: e.Now, Random: rand.Reader, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held(),
 		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}, nil
 }
 
@@ -293,6 +299,9 @@ func homeOfUser() string {
 
 func (e *Env) caller() verb.Caller {
 	c := verb.Caller{AgentID: e.Get("LIZA_AGENT_ID"), Token: e.Get("LIZA_AGENT_TOKEN"), As: e.As, Person: e.Get("USER")}
+	if e.inside != nil {
+		c.Inside = e.inside.run.Agent
+	}
 	if c.Person == "" {
 		if u, err := user.Current(); err == nil {
 			c.Person = u.Username
@@ -336,7 +345,7 @@ func (e *Env) mask() (flush func()) {
 	}
 }
 
-func (e *Env) processes() verb.Processes {
+func (e *Env) processes(root string) verb.Processes {
 	host, _ := os.Hostname()
 	return verb.Processes{Host: host, BootID: agent.BootID(),
 		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
@@ -348,7 +357,11 @@ func (e *Env) processes() verb.Processes {
 		},
 		StopOrphan: func(ctx context.Context, id string, c blackboard.Child, grace time.Duration) error {
 			p := agent.Process{Pid: c.PID, Start: c.PIDStart, Pgid: c.PGID}
-			return agent.StopOrphan(ctx, p, map[string]string{"LIZA_AGENT_ID": id, "LIZA_RUN": c.RunID}, grace)
+			if err := agent.StopOrphan(ctx, p, map[string]string{"LIZA_AGENT_ID": id, "LIZA_RUN": c.RunID}, grace); err != nil {
+				return err
+			}
+			e.removeRunFolder(root, id)
+			return nil
 		},
 		FreeMB: func(path string) int {
 			mb, known := project.FreeMB(path)

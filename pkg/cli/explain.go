@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -142,10 +141,7 @@ func (o *explainOptions) recording(result *explained) (agent.Recording, error) {
 const longestLog = 64 << 20
 
 func (o *explainOptions) read(name string) ([]byte, time.Time, error) {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(o.env.Dir, path)
-	}
+	path := o.env.path(name)
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, time.Time{}, usagef("liza help explain", "%s is not a file that can be read", name)

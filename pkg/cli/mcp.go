@@ -19,8 +19,8 @@ func newMCP(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "mcp", Category: "plumbing", Usage: "serve the verbs and views to programs that speak the Model Context Protocol",
 		Description: "A server on stdin and stdout, started by an agent program or an editor. Tools are the verbs of the same names, with the results of --json;\n" +
-			"resources are liza://board, liza://task/ID, liza://spec and liza://log; prompts are those of the roles. Who calls is who started it: with\n" +
-			"LIZA_AGENT_ID and LIZA_AGENT_TOKEN that agent, with the verbs of its role; else a person, with all. It ends when stdin does." +
+			"resources are liza://board, liza://task/ID, liza://spec and liza://log; prompts are those of the roles. Who calls is who started it: inside a run\n" +
+			"its agent, and with LIZA_AGENT_ID and LIZA_AGENT_TOKEN that agent, with the verbs of its role; else a person, with all. It ends when stdin does." +
 			examples("liza mcp", `claude --mcp-config '{"mcpServers":{"liza":{"command":"liza","args":["mcp"]}}}'`) + exitsText(0, 1, 2, 3, 4, 130),
 		Action: env.do(func(ctx context.Context, _ []string) error { return env.serveMCP(ctx) }),
 	}

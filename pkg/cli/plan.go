@@ -117,31 +117,33 @@ const maxInput = 8 << 20
 
 // readText reads a file, or stdin for "-".
 func (e *Env) readText(name string) ([]byte, error) {
-	var from io.Reader = e.Stdin
+	from, next := e.Stdin, "liza help"
+	var err error
 	if name != "-" {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(e.Dir, path)
+		var f io.ReadCloser
+		if f, err = e.openFile(name); err == nil {
+			defer f.Close()
 		}
-		open := safefile.Open
-		if strings.HasPrefix(path, "/dev/") { // what the shell of the caller handed over: <(command), /dev/stdin
-			open = os.Open
-		}
-		f, err := open(path)
-		if err != nil {
-			return nil, usagef("ls "+filepath.Dir(path), "cannot read %s: %v", name, errText(err))
-		}
-		defer f.Close()
-		from = f
+		from, next = f, "ls "+filepath.Dir(e.path(name))
 	}
-	data, err := io.ReadAll(io.LimitReader(from, maxInput+1))
+	var data []byte
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(from, maxInput+1))
+	}
 	switch {
 	case err != nil:
-		return nil, usagef("liza help", "cannot read %s: %v", name, errText(err))
+		return nil, usagef(next, "cannot read %s: %v", name, errText(err))
 	case len(data) > maxInput:
 		return nil, usagef("liza help", "%s has more than %d MB", name, maxInput>>20)
 	}
 	return data, nil
+}
+
+func openNamed(path string) (*os.File, error) {
+	if strings.HasPrefix(path, "/dev/") { // what the shell of the caller handed over: <(command), /dev/stdin
+		return os.Open(path)
+	}
+	return safefile.Open(path)
 }
 
 // errText is what an error of the file system says, without the path.

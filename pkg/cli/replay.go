@@ -71,10 +71,7 @@ func (o *replayOptions) run(ctx context.Context, args []string) error {
 }
 
 func (o *replayOptions) read(name string) ([]history.Interaction, error) {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(o.env.Dir, path)
-	}
+	path := o.env.path(name)
 	list, err := history.ReadInteractions(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

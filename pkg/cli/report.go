@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -113,10 +112,10 @@ func (e *Env) archivedReport(d *verb.Service, s *blackboard.State, sprint string
 
 // writeFile writes what a command was asked to put into a file.
 func (e *Env) writeFile(name string, data []byte) error {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(e.Dir, path)
+	if err := e.ownFile(name); err != nil {
+		return err
 	}
+	path := e.path(name)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return usagef("liza help", "%s is not a file", name)
 	}

@@ -160,6 +160,11 @@ func (o *rolesOptions) show(ctx context.Context, args []string) error {
 }
 
 func (o *rolesOptions) validate(ctx context.Context, files []string) error {
+	if len(files) > 0 {
+		if err := o.env.ownFile(files[0]); err != nil {
+			return err
+		}
+	}
 	d, l, err := o.taskArchive(ctx)
 	if err != nil && len(files) == 0 {
 		return err

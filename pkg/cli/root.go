@@ -48,6 +48,9 @@ func Liza(args []string, env *Env) int {
 		return code
 	}
 	env.collectRarely()
+	if code, over := env.overBroker(args); over {
+		return code
+	}
 	return env.serve(context.Background(), lizaCommand(env), append([]string{"liza"}, args...))
 }
 
@@ -172,7 +175,14 @@ func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 				return err
 			}
 		}
-		if callers[pathOf(c)] == gated {
+		if e.inside != nil && c.Root() != c {
+			if err := e.inside.admits(e, c); err != nil {
+				return err
+			}
+			life, end := e.inside.life(ctx, c)
+			defer end()
+			ctx = life
+		} else if callers[pathOf(c)] == gated {
 			if err := e.personOnly(ctx, "use liza "+pathOf(c)); err != nil {
 				return err
 			}

@@ -122,7 +122,7 @@ func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
 	service.Caller = verb.Caller{Person: c.service.Caller.Person}
 	start, _ := agent.ProcessStart(os.Getpid())
 	return &supervisor.Supervisor{Service: &service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
-		Terminal: terminalName(), Start: c.run, Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
+		Terminal: terminalName(), Start: c.run, Commands: c.commands, RunBase: c.env.brokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
 }
 

@@ -106,10 +106,10 @@ func (e *Env) boardOf(ctx context.Context, args []string) (*upkeep.Board, error)
 		}
 		return e.boardIn(ctx, found)
 	}
-	file := args[0]
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(e.Dir, file)
+	if err := e.ownFile(args[0]); err != nil {
+		return nil, err
 	}
+	file := e.path(args[0])
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return nil, usagef("liza validate FILE", "%s is not a file that can be read", args[0])
 	}
@@ -141,7 +141,7 @@ func (e *Env) boardIn(ctx context.Context, found *project.Project) (*upkeep.Boar
 	if err != nil {
 		return nil, err
 	}
-	proc := e.processes()
+	proc := e.processes(found.Root)
 	p := &upkeep.Board{Name: upkeep.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo

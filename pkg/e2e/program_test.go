@@ -116,9 +116,8 @@ func cnSettings(url string) string {
 	return fmt.Sprintf("name: fake\nversion: 0.0.1\nschema: v1\nmodels:\n  - {name: fake, provider: openai, model: fake-model, apiBase: \"%s/v1\", apiKey: %s, capabilities: [tool_use]}\n", url, key)
 }
 
-// handedOn names what gemini keeps from its servers because of the word TOKEN, and the rest of
-// who calls.
-const handedOn = `"LIZA_AGENT_ID": "$LIZA_AGENT_ID", "LIZA_AGENT_TOKEN": "$LIZA_AGENT_TOKEN"`
+// handedOn names what the server of the tools needs: gemini keeps some variables from its servers.
+const handedOn = `"LIZA_BROKER": "$LIZA_BROKER"`
 
 const geminiSettings = `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}`
 

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/broker"
 	"liza/pkg/config"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb"
@@ -22,7 +23,8 @@ func reviewed(t *testing.T, p *verbtest.Place, task, answer string) (prompts []s
 	return reviewedInRuns(t, p, task, nil, finished(answer))
 }
 
-// reviewedInRuns is reviewed with several answers; before is called in each run, with its token.
+// reviewedInRuns is reviewed with several answers; before is called in each run, with the token
+// that its supervisor has for it.
 func reviewedInRuns(t *testing.T, p *verbtest.Place, task string, before func(run int, token string), results ...agent.Result) (prompts []string, lines []string) {
 	t.Helper()
 	ctx := t.Context()
@@ -36,14 +38,14 @@ func reviewedInRuns(t *testing.T, p *verbtest.Place, task string, before func(ru
 	s := &supervisor.Supervisor{Service: p.Service(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), PIDStart: start, Liza: "/bin/true", Once: true, Task: task,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Print:   func(l supervisor.Line) { lines = append(lines, l.Text) },
+		RunBase: broker.Base(""),
+		Commands: func(r supervisor.InRun) broker.Handler {
+			token = r.Token
+			return nil // they are called directly
+		},
 		Start: func(ctx context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
 			if err := s.Started(agent.Process{Pid: os.Getpid()}); err != nil {
 				return agent.Result{Outcome: agent.Killed, Error: err.Error()}
-			}
-			for _, v := range s.Env {
-				if value, ok := strings.CutPrefix(v, "LIZA_AGENT_TOKEN="); ok {
-					token = value
-				}
 			}
 			return run(ctx, s)
 		}}

@@ -292,7 +292,7 @@ func (s *Supervisor) recordJob(ctx context.Context, u *unit, st *blackboard.Stat
 	x := &run{brief: briefing{role: role.Resolved{Role: &role.Role{Name: j.kind, Kind: role.Kind(j.kind)}}, program: j.kind},
 		mark: verb.RunMark(s.generation(st), st.NextRun(s.ID))}
 	x.brief.Text = text
-	x.record = s.record(ctx, st, u, x, t.ID, t.ID, "")
+	x.record = s.record(ctx, st, u, x, t.ID, t.ID)
 	return x
 }
 

@@ -71,7 +71,7 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 	return next{}, err
 }
 
-// writeMessage lets the messenger write the text. It has no id, no token and no verbs. r is the
+// writeMessage lets the messenger write the text. It has no id, no broker and no verbs. r is the
 // run of its program, if there was one.
 func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (text string, r *run, err error) {
 	if s.Service.Config().Messenger.Mode == "verbatim" {

@@ -30,9 +30,9 @@ type recording struct {
 
 // record puts the request of a run on disk, before the program starts. folder is that of
 // the history: the task's, or the planner's.
-func (s *Supervisor) record(ctx context.Context, st *blackboard.State, u *unit, x *run, task, folder, token string) *recording {
+func (s *Supervisor) record(ctx context.Context, st *blackboard.State, u *unit, x *run, task, folder string) *recording {
 	t, b, kind := st.Task(task), x.brief, string(x.brief.role.Role.Kind)
-	r := &recording{log: s.interactions(folder, token), task: task}
+	r := &recording{log: s.Service.Interactions(folder), task: task}
 	r.in = history.Interaction{Timestamp: blackboard.TimeOf(s.Service.Now()), WorkspacePath: s.Service.Project.Root}
 	r.in.Liza = history.RunFacts{StatusBefore: boardStatus(st), Epoch: 1, ID: x.mark}
 	r.in.StateBefore = history.JobState(nil, false)
@@ -59,17 +59,6 @@ func (s *Supervisor) record(ctx context.Context, st *blackboard.State, u *unit, 
 		s.warnHistory(ctx, task, err)
 	}
 	return r
-}
-
-// interactions is the history of a task. The token of a run is masked like any secret.
-func (s *Supervisor) interactions(folder, token string) history.Interactions {
-	h := s.Service.Interactions(folder)
-	if token == "" {
-		return h
-	}
-	own, others := ownSecret(token), h.Mask
-	h.Mask = func(text string) string { return own.Mask(others(text)) }
-	return h
 }
 
 func (s *Supervisor) owner() history.Owner {

@@ -17,6 +17,7 @@ type run struct {
 	mark   string // its correlation id: in the history, the journal and the output
 	before verb.Mark
 	record *recording // nil: it has none
+	folder string     // of its sockets; "" for none
 
 	result  agent.Result
 	answer  exitcmd.Answer           // what the result says, read once

@@ -22,7 +22,6 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
-	"liza/pkg/secret"
 	"liza/pkg/verb"
 )
 
@@ -60,13 +59,12 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	r := &run{brief: b, number: st.NextRun(s.ID), before: s.Service.MarkOf(st, s.ID, task)}
 	r.mark = verb.RunMark(s.generation(st), r.number)
 	s.lease.setRun(r.mark)
-	r.record = s.record(ctx, st, u, r, task, folder, token)
+	r.record = s.record(ctx, st, u, r, task, folder)
 	file, err := s.savePrompt(folder, b.Text, r.record.sequence())
 	if err != nil {
 		return r, err
 	}
-	own := ownSecret(token)
-	log, err := s.openLog(task, fmt.Sprintf("%s run %d (%s): %s", s.ID, r.number, r.mark, s.named(ctx, b.program, adapter)), own)
+	log, err := s.openLog(task, fmt.Sprintf("%s run %d (%s): %s", s.ID, r.number, r.mark, s.named(ctx, b.program, adapter)))
 	if err != nil {
 		return r, err
 	}
@@ -76,11 +74,18 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	if b.resumed != nil {
 		spec.Session = b.resumed.ID
 	}
-	if err := s.equip(ctx, adapter, &spec, r, st, task, token); err != nil {
+	if err := s.equip(ctx, adapter, &spec, r, st, task); err != nil {
 		return r, err
 	}
 	if spec.Liza == "" {
 		hash = "" // it has no verbs
+	}
+	closeBroker := func() {}
+	if spec.Liza != "" {
+		if closeBroker, err = s.openBroker(&spec, r, task, token); err != nil {
+			return r, err
+		}
+		defer closeBroker()
 	}
 	spec.Started = func(p agent.Process) error {
 		return s.Service.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
@@ -98,12 +103,13 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	}
 	before := s.around(ctx)
 	r.result, r.over = s.watched(ctx, adapter, spec, b, task)
+	closeBroker() // nothing that came out of the run happens after its end is read
 	s.tellChanges(ctx, before, r, task)
-	return r, s.read(ctx, r, task, own)
+	return r, s.read(ctx, r, task)
 }
 
-// equip gives a program what its kind has. A messenger and a summarizer have no id, no token and no verbs.
-func (s *Supervisor) equip(ctx context.Context, adapter agent.Adapter, spec *agent.Spec, r *run, st *blackboard.State, task, token string) (err error) {
+// equip gives a program what its kind has. A messenger and a summarizer have no id, no broker and no verbs.
+func (s *Supervisor) equip(ctx context.Context, adapter agent.Adapter, spec *agent.Spec, r *run, st *blackboard.State, task string) (err error) {
 	if adapter != nil && adapter.Info().Schema {
 		if spec.SchemaFile, err = s.saveSchema(); err != nil {
 			return err
@@ -123,7 +129,7 @@ func (s *Supervisor) equip(ctx context.Context, adapter agent.Adapter, spec *age
 		return err
 	}
 	dir := spec.Dir
-	spec.Env = append(s.environment(task, token, r.mark, file, spec.Worktree), settings...)
+	spec.Env = append(s.environment(task, r.mark, file, spec.Worktree), settings...)
 	spec.Liza, spec.Timeout = s.Liza, st.Duration(s.key("run_timeout"))
 	spec.Activity = func() time.Time { return s.activity(task, dir) }
 	if spec.Terminal = s.Interactive; spec.Terminal != nil && !adapter.Info().Interactive {
@@ -133,7 +139,7 @@ func (s *Supervisor) equip(ctx context.Context, adapter agent.Adapter, spec *age
 }
 
 // read takes in what a program has said, and records the end of its run.
-func (s *Supervisor) read(ctx context.Context, r *run, task string, own *secret.Set) error {
+func (s *Supervisor) read(ctx context.Context, r *run, task string) error {
 	kind := r.brief.role.Role.Kind
 	r.talk = conversed(r.brief.resumed, r.result)
 	if kind == role.Reviewer && !errors.Is(context.Cause(ctx), errLost) {
@@ -145,7 +151,7 @@ func (s *Supervisor) read(ctx context.Context, r *run, task string, own *secret.
 			return err
 		}
 	}
-	s.masked(&r.result, own)
+	s.masked(&r.result)
 	strict := s.Service.Config().Exit.Strict && kind != role.Messenger // whose whole output may be its answer
 	r.answer = exitcmd.Read(r.result.Final, string(kind), strict)
 	if r.record != nil {
@@ -166,16 +172,9 @@ func (s *Supervisor) putBack(ctx context.Context, r *run, task string) {
 	}
 }
 
-// ownSecret is what a run alone must not show: its token.
-func ownSecret(token string) *secret.Set {
-	var own secret.Set
-	own.Add("LIZA_AGENT_TOKEN", token)
-	return &own
-}
-
 // masked takes secrets out of all that a run says.
-func (s *Supervisor) masked(r *agent.Result, own *secret.Set) {
-	mask := func(text *string) { *text = own.Mask(s.Service.Mask(*text)) }
+func (s *Supervisor) masked(r *agent.Result) {
+	mask := func(text *string) { *text = s.Service.Mask(*text) }
 	mask(&r.Final)
 	mask(&r.Error)
 	for i := range r.Tail {
@@ -191,8 +190,8 @@ func (s *Supervisor) generation(st *blackboard.State) string {
 }
 
 // environment is what an agent program is told about itself (specs/cli.md#5).
-func (s *Supervisor) environment(task, token, mark, prompt, worktree string) []string {
-	env := []string{"LIZA_AGENT_ID=" + s.ID, "LIZA_AGENT_TOKEN=" + token, "LIZA_ROLE=" + string(s.Role), "LIZA_TASK_ID=" + task,
+func (s *Supervisor) environment(task, mark, prompt, worktree string) []string {
+	env := []string{"LIZA_AGENT_ID=" + s.ID, "LIZA_ROLE=" + string(s.Role), "LIZA_TASK_ID=" + task,
 		"LIZA_WORKTREE=" + worktree, "LIZA_ROOT=" + s.Service.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + prompt, "LIZA_RUN=" + mark}
 	return append(env, "PATH="+filepath.Dir(s.Liza)+string(os.PathListSeparator)+pathOf(s.Environ))
 }
@@ -267,10 +266,9 @@ func (s *Supervisor) named(ctx context.Context, program string, adapter agent.Ad
 	return strings.TrimSpace(program + " " + s.Version(ctx, adapter))
 }
 
-// openLog opens the output log and marks the beginning of a run in it. Secrets are masked, own
-// ones too. What a planner says is written when the log is closed: until then nobody knows
+// openLog opens the output log and marks the beginning of a run in it. Secrets are masked. What a planner says is written when the log is closed: until then nobody knows
 // which secrets its plan has.
-func (s *Supervisor) openLog(task, run string, own *secret.Set) (io.WriteCloser, error) {
+func (s *Supervisor) openLog(task, run string) (io.WriteCloser, error) {
 	path := s.Service.Project.OutputAgent(s.ID)
 	if task != "" {
 		path = s.Service.Project.Output(task)
@@ -282,7 +280,7 @@ func (s *Supervisor) openLog(task, run string, own *secret.Set) (io.WriteCloser,
 	if _, err := fmt.Fprintf(f, "=== %s %s\n", blackboard.TimeOf(s.Service.Now()), run); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the output log: %w", err), f.Close())
 	}
-	return s.maskedLog(f, own), nil
+	return s.maskedLog(f), nil
 }
 
 // outputLog is the log of a run, masked.
@@ -299,14 +297,13 @@ func (l outputLog) Close() error {
 	return errors.Join(all...)
 }
 
-func (s *Supervisor) maskedLog(f io.WriteCloser, own *secret.Set) io.WriteCloser {
+func (s *Supervisor) maskedLog(f io.WriteCloser) io.WriteCloser {
 	known := s.Service.MaskLog(f)
-	of := own.Writer(known)
 	if s.Role != blackboard.RolePlanner {
-		return outputLog{of, []io.Closer{of, known, f}}
+		return outputLog{known, []io.Closer{known, f}}
 	}
-	later := &withheld{to: of}
-	return outputLog{later, []io.Closer{later, of, known, f}}
+	later := &withheld{to: known}
+	return outputLog{later, []io.Closer{later, known, f}}
 }
 
 // maxWithheld is how much of a planner's output is kept for the log.

@@ -56,7 +56,7 @@ func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did b
 	return true, s.condense(ctx, job)
 }
 
-// condense is one run of the summarizer. It has no id, no token and no verbs.
+// condense is one run of the summarizer. It has no id, no broker and no verbs.
 func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 	what := "entries"
 	if job.Facts {

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/broker"
 	"liza/pkg/merge"
 	"liza/pkg/project"
 	"liza/pkg/verb"
@@ -43,6 +44,10 @@ type Supervisor struct {
 	Liza string
 	// Schema is what `liza help schema` prints, for programs that enforce one.
 	Schema func() ([]byte, error)
+	// Commands carries out what comes out of a run over its broker; nil: nothing does.
+	Commands func(InRun) broker.Handler
+	// RunBase is where the folders of runs are made (broker.Base).
+	RunBase string
 	// Environ is the environment that agent programs inherit from.
 	Environ []string
 	// Print shows one line per step.

@@ -3,6 +3,7 @@ package supervisor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/broker"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb/verbtest"
@@ -358,49 +360,56 @@ func TestALeaseIsTrustedForLessTimeThanItLasts(t *testing.T) {
 	}
 }
 
-// The token of a run is worth as much as the run: it is in no log and no history.
-func TestTheTokenOfARunIsMasked(t *testing.T) {
+// The token of a run is worth as much as the run: its program does not have it, so that nothing it does
+// can show it. What it does comes over the broker, which knows whose run it is.
+func TestTheTokenOfARunStaysWithItsSupervisor(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
-		var token string
+		var of supervisor.InRun
+		socket := ""
 		s := c.supervisor(blackboard.RoleCoder, func(_ context.Context, spec agent.Spec) agent.Result {
 			for _, v := range spec.Env {
-				if value, ok := strings.CutPrefix(v, "LIZA_AGENT_TOKEN="); ok {
-					token = value
+				if path, ok := strings.CutPrefix(v, "LIZA_BROKER="); ok {
+					socket = path
 				}
 			}
-			if _, err := spec.Output.Write([]byte("my token is " + token + "\n")); err != nil {
+			if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("the socket: %v, %v", info, err)
+			}
+			all := fmt.Sprint("all that I have is ", spec.Env, spec.Prompt)
+			if strings.Contains(all, of.Token) {
+				t.Errorf("a program gets the token: %s", all)
+			}
+			if _, err := spec.Output.Write([]byte(all + "\n")); err != nil {
 				t.Error(err)
 			}
-			return agent.Result{Outcome: agent.Finished, Tail: []string{"token " + token}, Error: "said " + token,
-				Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"My token is ` + token + `.","blocked_questions":["What is ` + token + ` for?"]}`}
+			return agent.Result{Outcome: agent.Finished, Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"All that I have is nothing.","blocked_questions":["What for?"]}`}
 		})
-		s.Once = true
+		s.Once, s.RunBase = true, broker.Base("")
+		s.Commands = func(r supervisor.InRun) broker.Handler {
+			of = r
+			return nil
+		}
 		if err := s.Run(context.Background(), context.Background()); err != nil {
 			t.Error(err)
 		}
-		if len(token) < 8 {
-			t.Fatalf("the token of the run is %q", token)
+		if len(of.Token) < 8 || of.Agent != "coder-1" || of.Task != "task-1" || of.Root != c.Project.Root || !strings.HasPrefix(of.Mark, "g-") {
+			t.Fatalf("the run is %+v", of)
 		}
-		seen := 0
-		for _, dir := range []string{c.Project.Liza} {
-			_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-				if err != nil || !e.Type().IsRegular() {
-					return nil
-				}
-				data, _ := os.ReadFile(path)
-				seen += strings.Count(strings.ToLower(string(data)), "my token is")
-				if strings.Contains(string(data), token) {
-					t.Errorf("%s shows the token", path)
-				}
+		if _, err := os.Stat(filepath.Dir(socket)); !os.IsNotExist(err) {
+			t.Errorf("the folder of the run stays: %v", err)
+		}
+		_ = filepath.WalkDir(c.Project.Liza, func(path string, e os.DirEntry, err error) error {
+			if err != nil || !e.Type().IsRegular() {
 				return nil
-			})
-		}
-		if seen < 2 {
-			t.Errorf("what the run said is in %d places, want its log and its history", seen)
-		}
+			}
+			if data, _ := os.ReadFile(path); strings.Contains(string(data), of.Token) {
+				t.Errorf("%s shows the token", path)
+			}
+			return nil
+		})
 		for _, e := range c.memory.Journal() {
-			if strings.Contains(e.Detail, token) {
+			if strings.Contains(e.Detail, of.Token) {
 				t.Errorf("the journal shows the token: %s", e.Detail)
 			}
 		}

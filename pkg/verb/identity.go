@@ -40,7 +40,7 @@ func (d *Service) identify() (identity, error) {
 	if d.Caller.Token != "" {
 		id.tokenHash = HashToken(d.Caller.Token)
 	}
-	if d.Proc.Ancestors != nil {
+	if d.Proc.Ancestors != nil && d.Caller.Inside == "" {
 		id.root, id.ancestors = d.Project.Root, d.Proc.Ancestors()
 	}
 	if d.Caller.As != "" {
@@ -73,6 +73,9 @@ func (i identity) actor(s *blackboard.State) blackboard.Actor {
 // process decides: it was started by Liza, and what it says no process below it can change.
 // A command that a supervisor runs (a check, a hook, an exec task) acts for nobody.
 func (i identity) inside(s *blackboard.State) string {
+	if i.caller.Inside != "" {
+		return i.caller.Inside
+	}
 	for _, p := range slices.Backward(i.ancestors) {
 		if i.marked(s, p) {
 			return cmp.Or(p.Name, blackboard.NoAgent)

@@ -62,6 +62,7 @@ type Caller struct {
 	Token   string // LIZA_AGENT_TOKEN
 	As      string // --as: a person acts for this agent
 	Person  string // name of the person
+	Inside  string // the agent out of whose run the call came, where that is known; "": Processes tells
 }
 
 // Processes is what the machine tells about processes and disk.

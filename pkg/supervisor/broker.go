@@ -1,0 +1,42 @@
+package supervisor
+
+import (
+	"path/filepath"
+	"sync"
+
+	"liza/pkg/agent"
+	"liza/pkg/broker"
+)
+
+// InRun is a run of an agent program as the commands are told that come out of it. The token stays in the
+// memory of the supervisor: nothing in the run has it.
+type InRun struct {
+	Agent, Token string
+	Mark         string // LIZA_RUN
+	Task         string // "" for a planner
+	Root         string // of the project
+}
+
+// openBroker opens the way on which commands come out of a run, in a folder of the run. It is open before
+// the program starts; done is called, once or more, when everything of the run has ended.
+func (s *Supervisor) openBroker(spec *agent.Spec, r *run, task, token string) (done func(), err error) {
+	if s.Commands == nil {
+		return func() {}, nil
+	}
+	root := s.Service.Project.Root
+	folder, err := broker.MakeFolder(s.RunBase, root, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	r.folder = folder.Path
+	spec.Env = append(spec.Env, "LIZA_BROKER="+filepath.Join(folder.Path, broker.Socket))
+	server := broker.Serve(folder.Listener, s.Commands(InRun{Agent: s.ID, Token: token, Mark: r.mark, Task: task, Root: root}))
+	return sync.OnceFunc(func() {
+		if !server.Close() {
+			s.warn(task, "a command of the run has not ended yet; it ends by itself")
+		}
+		if err := folder.Remove(); err != nil {
+			s.warn(task, "cannot remove the folder of the run: %v", err)
+		}
+	}), nil
+}
