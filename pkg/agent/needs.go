@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Needs is what a program needs of the person's where it is contained. Paths are below the
@@ -34,8 +35,10 @@ type Needs struct {
 }
 
 var (
-	needsVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
-	needsHost     = regexp.MustCompile(`^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+	needsVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`) })
+	needsHost     = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+	})
 )
 
 // problems lists what is wrong with needs; each begins with the key.
@@ -53,10 +56,10 @@ func (n Needs) problems() []error {
 		look(key, "a path below the home folder", list, inHome)
 	}
 	for key, list := range map[string][]string{"hosts": n.Hosts, "quiet": n.Quiet} {
-		look(key, "a host", list, needsHost.MatchString)
+		look(key, "a host", list, needsHost().MatchString)
 	}
-	plain := func(name string) bool { return needsVariable.MatchString(name) && !strings.HasSuffix(name, "*") }
-	look("env", "the name of a variable", n.Env, needsVariable.MatchString)
+	plain := func(name string) bool { return needsVariable().MatchString(name) && !strings.HasSuffix(name, "*") }
+	look("env", "the name of a variable", n.Env, needsVariable().MatchString)
 	for key, list := range map[string][]string{"files": n.Files, "servers": n.Servers, "set": slices.Collect(maps.Keys(n.Set)), "folders": slices.Collect(maps.Keys(n.Folders))} {
 		look(key, "the name of a variable", list, plain)
 	}

@@ -2,11 +2,14 @@ package config
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/proxy"
 )
 
 // The table of specs/protocol.md#2.8 is in two places, because the settings know no
@@ -42,5 +45,35 @@ func TestTheBuiltInProgramsAreThoseOfTheCatalogue(t *testing.T) {
 	want := slices.DeleteFunc(agent.Names(), func(name string) bool { return name == "scripted" })
 	if !slices.Equal(builtinPrograms, want) {
 		t.Errorf("the settings know %q, the catalogue has %q", builtinPrograms, want)
+	}
+}
+
+// A host that the settings take can be allowed, and one of the catalogue as well.
+func TestHostsOfSettingsAndCatalogueAreThoseOfTheProxy(t *testing.T) {
+	t.Parallel()
+	takes := func(host string) bool {
+		p, err := proxy.Serve(filepath.Join(t.TempDir(), "none", "s"), proxy.Options{Hosts: []string{host}})
+		if err == nil {
+			_ = p.Close()
+		}
+		return err == nil || !strings.Contains(err.Error(), "cannot allow the host")
+	}
+	for _, host := range []string{"a.example", "*.a.example", "a.example:8443", "*.a.example:1", "127.0.0.1", "127.0.0.1:11434", "[::1]:80", "localhost", "my_host.example"} {
+		if k := (kind{is: "host"}); k.text(host) != "" || !takes(host) {
+			t.Errorf("%s: the settings say %q, the proxy takes it: %v", host, k.text(host), takes(host))
+		}
+	}
+	for _, name := range agent.Names() {
+		scenario := agent.Options{Scenario: "x"}
+		a, err := agent.Lookup(name, scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := a.Info().Needs
+		for _, host := range slices.Concat(n.Hosts, n.Quiet) {
+			if !takes(host) {
+				t.Errorf("%s: the proxy cannot allow %s", name, host)
+			}
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Sandbox says how strongly programs and commands are contained, and what they may use besides
@@ -60,10 +61,14 @@ func (c *Config) overlay(to, own reflect.Value, prefix string) {
 }
 
 var (
-	pathForm     = regexp.MustCompile(`^(~(/.*)?|[^~\x00][^\x00]*)$`)
-	hostForm     = regexp.MustCompile(`^((\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
-	variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+	pathForm     = lazy(`^(~(/.*)?|[^~\x00][^\x00]*)$`)
+	hostForm     = lazy(`^((\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+	variableForm = lazy(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
 )
+
+func lazy(form string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(form) })
+}
 
 // Path is the absolute path that a text of sandbox.allow stands for: ~/ is the person's home
 // folder, and a relative path is in the project.

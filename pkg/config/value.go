@@ -159,11 +159,11 @@ func (k kind) text(s string) string {
 		return "the name of a branch"
 	case k.is == "url" && s != "" && !webURL(s):
 		return "a URL that begins with https:// or http:// and has no user name"
-	case k.is == "path" && !pathForm.MatchString(s):
+	case k.is == "path" && !pathForm().MatchString(s):
 		return "a path that begins with / or ~/, or one in the project"
-	case k.is == "host" && !hostForm.MatchString(s):
+	case k.is == "host" && !hostForm().MatchString(s):
 		return "a host: api.example.com, *.example.com, or one with a port (127.0.0.1:11434)"
-	case k.is == "variable" && !variableForm.MatchString(s):
+	case k.is == "variable" && !variableForm().MatchString(s):
 		return "the name of a variable; a * at its end stands for any ending"
 	case k.is == "regexp":
 		if _, err := regexp.Compile(s); err != nil {
