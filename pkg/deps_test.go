@@ -67,8 +67,8 @@ var rules = map[string]rule{
 	"role":   {level: 1, may: imports("blackboard", "yamldoc", "safefile"), reason: "a role is a text; it starts nothing"},
 	"skill":  {level: 1, may: imports("safefile"), reason: "a skill is a folder with a manifest; others start it"},
 	"notify": {level: 1, may: imports("safefile"), reason: "it delivers what it is given and knows no board"},
-	// safefile: the log of a command is bounded.
-	"review": {level: 2, may: imports("blackboard", "git", "safefile"), reason: "checks return findings; others store them"},
+	// safefile: the log of a command is bounded. agent: its reaper ends what a command leaves, too.
+	"review": {level: 2, may: imports("agent", "blackboard", "git", "safefile"), reason: "checks return findings; others store them"},
 
 	"plan": {level: 2, may: imports("blackboard", "exitcmd", "config", "skill", "policy", "prose"),
 		reason: "it is pure: a planner's answer becomes tasks, or a list of what is wrong with it; worktrees and secrets are the verb's",

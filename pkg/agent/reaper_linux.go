@@ -28,6 +28,7 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 	// Always this very program, also when its file has been replaced meanwhile.
 	r.cmd = &exec.Cmd{Path: "/proc/self/exe", Args: s.Reaper, Dir: x.Dir, Env: x.Env,
 		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: append([]*os.File{theirs}, x.ExtraFiles...)}
+	r.cmd.WaitDelay = x.WaitDelay
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: s.Terminal == nil, Setpgid: s.Terminal != nil}
 	if err := r.cmd.Start(); err != nil {
 		ours.Close()

@@ -50,7 +50,10 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 // launch starts a program, below a reaper if there is one.
 func launch(x *exec.Cmd, s Spec, run string) (*child, error) {
 	c := &child{cmd: x, began: time.Now()}
-	marks := map[string]string{runVariable: run}
+	var marks map[string]string
+	if run != "" {
+		marks = map[string]string{runVariable: run}
+	}
 	wall, err := contain(x, s)
 	if err != nil {
 		return nil, err

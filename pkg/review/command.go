@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"liza/pkg/agent"
 	"liza/pkg/safefile"
 )
 
@@ -35,6 +36,11 @@ type Command struct {
 	Most    int           // bytes of output after which it is killed; 0: any number
 	Holds   *os.File      // inherited, so that a lock on it lasts as long as any of its processes; may be nil
 	Started func(pid int) // called once; may be nil
+
+	// Reaper and Contain are as for an agent program (agent.Spec): with them it runs below a reaper, so that nothing that
+	// it detaches is left, and behind a wall.
+	Reaper  []string
+	Contain func(path string, argv, env []string) (agent.Contained, error)
 }
 
 // Ran says how a command ended.
@@ -55,8 +61,8 @@ const (
 )
 
 // Run runs the command in a process group of its own, with an empty stdin. At the time
-// limit, or when ctx ends, the group gets TERM and, after a grace, KILL. Whatever is left
-// of the group is killed after a normal end too: nothing runs on in the background.
+// limit, or when ctx ends, the group and what descends from it gets TERM and, after a grace, KILL. What is left
+// of it is killed after a normal end too: nothing runs on in the background.
 func (c Command) Run(ctx context.Context) Ran {
 	log, err := c.open()
 	if err != nil {
@@ -97,6 +103,9 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	}
 	work, tooMuch := context.WithCancelCause(work)
 	defer tooMuch(nil)
+	if ctx.Err() != nil {
+		return Ran{ExitCode: -1, Err: context.Cause(ctx)}
+	}
 	sink := io.Writer(&capped{out: log, left: maxLog})
 	if c.Most > 0 {
 		sink = &bounded{out: sink, left: c.Most, over: func() { tooMuch(errTooMuch) }}
@@ -105,12 +114,11 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	if err != nil {
 		return Ran{ExitCode: -1, Err: err}
 	}
-	var stopped time.Time // when TERM was sent; Wait returns after that was written
 	argv := c.Argv
 	if argv == nil {
 		argv = []string{"sh", "-c", c.Shell}
 	}
-	cmd := exec.CommandContext(work, argv[0], argv[1:]...)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.environment(), out.write, out.write
 	if c.Stdin != "" {
 		cmd.Stdin = strings.NewReader(c.Stdin)
@@ -122,50 +130,36 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 		cmd.ExtraFiles = []*os.File{c.Holds}
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error {
-		stopped = time.Now()
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
-	}
 	cmd.WaitDelay = commandGrace
-	if err := cmd.Start(); err != nil {
+	job, err := agent.StartJob(cmd, agent.Spec{Reaper: c.Reaper, Contain: c.Contain, KillGrace: commandGrace})
+	if err != nil {
 		out.close()
-		switch {
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case work.Err() != nil:
-			return Ran{ExitCode: -1, TimedOut: true}
-		}
 		return Ran{ExitCode: -1, Err: err}
 	}
 	if c.Started != nil {
-		c.Started(cmd.Process.Pid)
+		c.Started(job.Pid())
 	}
-	err = cmd.Wait()
-	endGroup(cmd.Process.Pid, stopped)
+	grace, stopped := time.Duration(0), false // by itself: nothing that it left gets any time
+	select {
+	case <-job.Ended():
+	case <-work.Done():
+		grace, stopped = commandGrace, true
+	}
+	exit, why := job.End(grace)
 	out.close()
 
-	r := Ran{ExitCode: cmd.ProcessState.ExitCode()}
-	var exit *exec.ExitError
+	r := Ran{ExitCode: exit.Code}
 	switch {
-	case !stopped.IsZero() && ctx.Err() != nil:
+	case why != "":
+		r.Err = errors.New(why)
+	case stopped && ctx.Err() != nil:
 		r.Err = context.Cause(ctx)
-	case !stopped.IsZero() && errors.Is(context.Cause(work), errTooMuch):
+	case stopped && errors.Is(context.Cause(work), errTooMuch):
 		r.TooMuch = true
-	case !stopped.IsZero():
+	case stopped:
 		r.TimedOut = true
-	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
-		r.Err = err
 	}
 	return r
-}
-
-// endGroup kills what a command left in its group. What was asked to stop at that time,
-// if any, gets the rest of the grace.
-func endGroup(pgid int, asked time.Time) {
-	for !asked.IsZero() && time.Since(asked) < commandGrace && syscall.Kill(-pgid, 0) == nil {
-		time.Sleep(20 * time.Millisecond)
-	}
-	_ = syscall.Kill(-pgid, syscall.SIGKILL)
 }
 
 // output is a pipe whose content goes to the log. The command's end closes it, unless a

@@ -36,6 +36,9 @@ func (l launch) enter(argv []string) (int, error) {
 	// A program starts with none of them ignored; this process is asked to end only because the program is, too.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
 	status := statusPipe()
+	if err := closeInherited(); err != nil {
+		return 0, err
+	}
 	if l.Level == Closed && l.Proxy != "" {
 		var listen net.ListenConfig
 		listen.SetMultipathTCP(false)
@@ -88,6 +91,22 @@ func statusPipe() *os.File {
 	}
 	unix.CloseOnExec(statusFD)
 	return os.NewFile(statusFD, "status")
+}
+
+// closeInherited closes the files that somebody above left open by chance: through a folder among them, a program could
+// look outside. Our own are those that would be closed by a program's start anyway.
+func closeInherited() error {
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("cannot look for open files: %v", err)
+	}
+	for _, n := range names {
+		fd, _ := strconv.Atoi(n.Name())
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); fd > 2 && err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	return nil
 }
 
 // report tells how the program ended, and returns our exit code.

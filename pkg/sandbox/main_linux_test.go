@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 	if args, ok := Entered(os.Args[1:]); ok {
 		os.Exit(Enter(args))
 	}
-	if len(os.Args) > 2 && os.Args[1] == "attack" {
-		attack(os.Args[2], os.Args[3:])
+	if len(os.Args) == 3 && os.Args[1] == "attack" {
+		attack(os.Args[2])
 		return
 	}
 	os.Exit(m.Run())

@@ -1,3 +1,0 @@
-package sandbox
-
-func attack(string, []string) {}

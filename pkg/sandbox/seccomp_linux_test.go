@@ -1,0 +1,79 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+func TestTheFilterJudgesSystemCallsByTheirArguments(t *testing.T) {
+	t.Parallel()
+	if auditArch == 0 {
+		t.Skip("NOT RUN: no filter for this processor")
+	}
+	vm, err := bpf.NewVM(filter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const allow unix.Errno = 0
+	type args [6]uint64
+	for name, tt := range map[string]struct {
+		arch, nr uint32
+		args     args
+		want     unix.Errno
+	}{
+		"read":                      {auditArch, unix.SYS_READ, args{}, allow},
+		"another processor":         {unix.AUDIT_ARCH_I386, unix.SYS_READ, args{}, unix.EPERM},
+		"x32":                       {auditArch, x32Bit | unix.SYS_READ, args{}, unix.ENOSYS},
+		"a thread":                  {auditArch, unix.SYS_CLONE, args{unix.CLONE_VM | unix.CLONE_THREAD}, allow},
+		"a fork":                    {auditArch, unix.SYS_CLONE, args{uint64(unix.SIGCHLD)}, allow},
+		"a namespace of users":      {auditArch, unix.SYS_CLONE, args{unix.CLONE_NEWUSER | uint64(unix.SIGCHLD)}, unix.EPERM},
+		"a network of its own":      {auditArch, unix.SYS_CLONE, args{unix.CLONE_NEWNET}, unix.EPERM},
+		"clone3":                    {auditArch, unix.SYS_CLONE3, args{}, unix.ENOSYS},
+		"the size of a terminal":    {auditArch, unix.SYS_IOCTL, args{0, unix.TIOCGWINSZ}, allow},
+		"typing into a terminal":    {auditArch, unix.SYS_IOCTL, args{0, unix.TIOCSTI}, unix.EPERM},
+		"the same, its upper half":  {auditArch, unix.SYS_IOCTL, args{0, unix.TIOCSTI | 1<<40}, unix.EPERM},
+		"typing into a console":     {auditArch, unix.SYS_IOCTL, args{0, tiocLinux}, unix.EPERM},
+		"a limit of its own":        {auditArch, unix.SYS_PRLIMIT64, args{0}, allow},
+		"a limit of another":        {auditArch, unix.SYS_PRLIMIT64, args{77}, unix.EPERM},
+		"a Unix socket":             {auditArch, unix.SYS_SOCKET, args{unix.AF_UNIX, unix.SOCK_SEQPACKET, 0}, allow},
+		"a pair of them":            {auditArch, unix.SYS_SOCKETPAIR, args{unix.AF_UNIX, unix.SOCK_STREAM, 0}, allow},
+		"TCP":                       {auditArch, unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0}, allow},
+		"TCP by its name":           {auditArch, unix.SYS_SOCKET, args{unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_TCP}, allow},
+		"UDP":                       {auditArch, unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_UDP}, allow},
+		"MPTCP":                     {auditArch, unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_STREAM, 262}, unix.EPROTONOSUPPORT},
+		"ping":                      {auditArch, unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP}, unix.EPROTONOSUPPORT},
+		"raw":                       {auditArch, unix.SYS_SOCKET, args{unix.AF_INET6, unix.SOCK_RAW | unix.SOCK_NONBLOCK, 0}, unix.EPERM},
+		"packets, the old way":      {auditArch, unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_PACKET, 0}, unix.EPERM},
+		"packets":                   {auditArch, unix.SYS_SOCKET, args{unix.AF_PACKET, unix.SOCK_DGRAM, 0}, unix.EAFNOSUPPORT},
+		"virtual machines":          {auditArch, unix.SYS_SOCKET, args{unix.AF_VSOCK, unix.SOCK_STREAM, 0}, unix.EAFNOSUPPORT},
+		"the kernel's cryptography": {auditArch, unix.SYS_SOCKET, args{unix.AF_ALG, unix.SOCK_SEQPACKET, 0}, unix.EAFNOSUPPORT},
+		"a list of the interfaces":  {auditArch, unix.SYS_SOCKET, args{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, allow},
+		"another netlink":           {auditArch, unix.SYS_SOCKET, args{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}, unix.EPROTONOSUPPORT},
+	} {
+		data := make([]byte, 64) // as the kernel has it, but for the order of bytes, which here is the machine's
+		binary.BigEndian.PutUint32(data[atNumber:], tt.nr)
+		binary.BigEndian.PutUint32(data[atArch:], tt.arch)
+		for i, a := range tt.args {
+			binary.BigEndian.PutUint32(data[atArg(uint32(i)):], uint32(a))
+		}
+		got, err := vm.Run(data)
+		want := unix.SECCOMP_RET_ALLOW
+		if tt.want != allow {
+			want = unix.SECCOMP_RET_ERRNO | int(tt.want)
+		}
+		if err != nil || uint32(got) != uint32(want) {
+			t.Errorf("%s: got %#x, %v, want %#x", name, uint32(got), err, want)
+		}
+	}
+	for _, nr := range refused {
+		data := make([]byte, 64)
+		binary.BigEndian.PutUint32(data[atNumber:], nr)
+		binary.BigEndian.PutUint32(data[atArch:], auditArch)
+		if got, err := vm.Run(data); err != nil || got != unix.SECCOMP_RET_ERRNO|int(unix.EPERM) {
+			t.Errorf("system call %d: got %#x, %v", nr, got, err)
+		}
+	}
+}
