@@ -117,12 +117,17 @@ type insideRun struct {
 // the environment of the supervisor, as the agent of the run and as nobody else.
 func (c *factory) commands(run supervisor.InRun) broker.Handler {
 	return func(ctx context.Context, call *broker.Call) int {
-		env := &Env{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Now: c.env.Now, Executable: c.env.Executable,
-			Strict: c.env.Strict, home: c.env.home, inside: &insideRun{run, call}}
-		env.Environ = append(slices.Clone(c.env.Environ), "LIZA_AGENT_ID="+run.Agent, "LIZA_AGENT_TOKEN="+run.Token, "LIZA_RUN="+run.Mark, "LIZA_TASK_ID="+run.Task,
-			"LIZA_ROOT="+run.Root)
-		return env.serve(ctx, lizaCommand(env), append([]string{"liza"}, call.Args...))
+		return c.inside(run, call).serveLiza(ctx, call.Args)
 	}
+}
+
+// inside is the environment of a command that came out of a run.
+func (c *factory) inside(run supervisor.InRun, call *broker.Call) *Env {
+	env := &Env{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Now: c.env.Now, Executable: c.env.Executable,
+		Strict: c.env.Strict, home: c.env.home, inside: &insideRun{run, call}}
+	env.Environ = append(slices.Clone(c.env.Environ), "LIZA_AGENT_ID="+run.Agent, "LIZA_AGENT_TOKEN="+run.Token, "LIZA_RUN="+run.Mark, "LIZA_TASK_ID="+run.Task,
+		"LIZA_ROOT="+run.Root)
+	return env
 }
 
 // admits refuses what cannot come out of a run: what is for people, and what needs a terminal or a place

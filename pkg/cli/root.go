@@ -51,7 +51,11 @@ func Liza(args []string, env *Env) int {
 	if code, over := env.overBroker(args); over {
 		return code
 	}
-	return env.serve(context.Background(), lizaCommand(env), append([]string{"liza"}, args...))
+	return env.serveLiza(context.Background(), args)
+}
+
+func (e *Env) serveLiza(ctx context.Context, args []string) int {
+	return e.serve(ctx, lizaCommand(e), append([]string{"liza"}, args...))
 }
 
 // lizaCommand is the tree of all commands.
@@ -170,19 +174,20 @@ func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 		case action == nil:
 			return usagef(helpCommand(c), "%s needs one of its commands: %s", c.FullName(), strings.Join(names(c.Commands), ", "))
 		}
+		if e.inside != nil && c.Root() != c {
+			if err := e.inside.admits(e, c); err != nil {
+				return err
+			}
+			var end func()
+			ctx, end = e.inside.life(ctx, c)
+			defer end()
+		}
 		if len(c.Commands) == 0 {
 			if err := checkArguments(c); err != nil {
 				return err
 			}
 		}
-		if e.inside != nil && c.Root() != c {
-			if err := e.inside.admits(e, c); err != nil {
-				return err
-			}
-			life, end := e.inside.life(ctx, c)
-			defer end()
-			ctx = life
-		} else if callers[pathOf(c)] == gated {
+		if callers[pathOf(c)] == gated {
 			if err := e.personOnly(ctx, "use liza "+pathOf(c)); err != nil {
 				return err
 			}
