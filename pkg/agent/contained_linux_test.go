@@ -160,3 +160,68 @@ func TestNothingSurvivesWhenAPartOfTheWallIsKilled(t *testing.T) {
 		})
 	}
 }
+
+// bomb forks for ever, each other time in a session of its own. The folder is in its command line.
+func bomb(dir string) string {
+	const again = `setsid -f sh -c "$1" sh "$1" & sh -c "$1" sh "$1" & wait`
+	return fmt.Sprintf("set -- '%s; : %s'\n%s", again, dir, again)
+}
+
+func TestAForkBombIsBoundedAndEnds(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("NOT RUN: only root can bound a test of a fork bomb")
+	}
+	bothWalls(t, func(t *testing.T, level sandbox.Level) {
+		s, dir := walled(t, level, sandbox.Limits{Processes: 60})
+		var groups []string
+		contain := s.Contain
+		s.Contain = func(path string, argv, env []string) (Contained, error) {
+			c, err := contain(path, argv, env)
+			if groups = c.Groups; err == nil && len(groups) == 0 {
+				t.Skip("NOT RUN: no control groups here")
+			}
+			return c, err
+		}
+		s.Timeout, s.KillGrace = time.Second, 100*time.Millisecond
+		res := Run(t.Context(), script(bomb(dir)), s)
+		if len(res.Left) > 0 || res.Seconds > 20 {
+			t.Errorf("got %+v, want it ended", res)
+		}
+		if pids := mentioned(t, dir); len(pids) > 0 {
+			t.Errorf("still there: %v", pids)
+		}
+		for _, dir := range groups {
+			if _, err := os.Stat(dir); err == nil {
+				t.Errorf("the control group %s is left", dir)
+			}
+		}
+	})
+}
+
+func TestAReaperCountsWhereNothingElseDoes(t *testing.T) {
+	t.Parallel()
+	bothWalls(t, func(t *testing.T, level sandbox.Level) {
+		s, dir := walled(t, level, sandbox.Limits{Processes: 400}) // so that the test itself is bounded
+		contain := s.Contain
+		s.Contain = func(path string, argv, env []string) (Contained, error) {
+			c, err := contain(path, argv, env)
+			c.Processes = 60
+			return c, err
+		}
+		s.Timeout = 20 * time.Second
+		res := Run(t.Context(), script(bomb(dir)), s)
+		if res.Outcome != Crashed || !strings.HasPrefix(res.Error, "stopped: it ran ") || len(res.Left) > 0 {
+			t.Errorf("got %+v, want it stopped", res)
+		}
+		if pids := mentioned(t, dir); len(pids) > 0 {
+			t.Errorf("still there: %v", pids)
+		}
+
+		s, _ = walled(t, level, sandbox.Limits{})
+		s.Contain = contain
+		if res := Run(t.Context(), script("for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2 & done; wait"), s); res.Outcome != Finished {
+			t.Errorf("got %+v, want a few processes to finish", res)
+		}
+	})
+}

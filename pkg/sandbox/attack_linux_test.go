@@ -191,6 +191,41 @@ var attacks = map[string]func(args []string) error{
 		f.Close()
 		return err
 	},
+	"crowd": func(a []string) error { // as many processes as there may be, and then many connections
+		var crowd []*exec.Cmd
+		for range 200 {
+			x := exec.Command("/usr/bin/sleep", "20")
+			if x.Start() != nil {
+				break
+			}
+			crowd = append(crowd, x)
+		}
+		defer func() {
+			for _, x := range crowd {
+				_ = x.Process.Kill()
+				_ = x.Wait()
+			}
+		}()
+		if len(crowd) == 200 {
+			return errors.New("there is no limit")
+		}
+		var open []net.Conn
+		for range 50 {
+			c, err := net.Dial("tcp", a[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			open = append(open, c)
+		}
+		for _, c := range open {
+			_, _ = c.Write([]byte("x"))
+			if answer, err := io.ReadAll(c); err != nil || string(answer) != "of the proxy: x" {
+				return fmt.Errorf("got %q, %v", answer, err)
+			}
+		}
+		return nil
+	},
 	"unix": func(a []string) error { c, err := net.Dial("unix", a[0]); closeAny(c); return err },
 }
 

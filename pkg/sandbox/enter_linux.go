@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +47,9 @@ func (l launch) enter(argv []string) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("cannot listen for the proxy: %v", err)
 		}
+		if l.Limits.Processes > 0 {
+			haveThreads(8)
+		}
 		go forward(listener, l.Proxy)
 	}
 	if err := l.limit(); err != nil {
@@ -70,6 +74,22 @@ func (l launch) enter(argv []string) (int, error) {
 		return 0, cannotStart(l.Path, err)
 	}
 	return report(status, wait(pid)), nil
+}
+
+// haveThreads makes so many threads, which are kept: one that could not be made later, because the program has
+// taken all that the run may have, would end this process and all of the wall with it.
+func haveThreads(n int) {
+	var running, over sync.WaitGroup
+	running.Add(n)
+	for range n {
+		over.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			running.Done()
+			running.Wait()
+		})
+	}
+	over.Wait()
 }
 
 func cannotStart(path string, err error) error {

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -141,7 +144,9 @@ func (p place) command(argv ...string) *exec.Cmd {
 		p.t.Fatal(err)
 	}
 	f := Detect(p.t.Context())
-	f.LimitsOwn = p.uid > 0 || os.Getuid() > 0
+	if p.uid > 0 { // what it would find itself
+		f.LimitsOwn, f.Cgroups = true, Cgroups{}
+	}
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C", "ROOT=" + p.root, "HOME=" + p.spec.Person}
 	c, err := p.spec.Command(f, path, argv, env)
 	if err != nil {
@@ -158,8 +163,21 @@ func (p place) command(argv ...string) *exec.Cmd {
 	if p.uid > 0 {
 		x.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(p.uid), Gid: uint32(p.uid)}
 	}
-	for _, dir := range c.Groups {
-		p.t.Cleanup(func() { os.Remove(dir) })
+	if len(c.Groups) > 0 { // what a reaper does, by a shell
+		var enter strings.Builder
+		for _, dir := range c.Groups {
+			fmt.Fprintf(&enter, "echo 0 > %s/cgroup.procs && ", dir)
+			p.t.Cleanup(func() {
+				for range 500 {
+					if os.Remove(dir) == nil {
+						return
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				p.t.Errorf("the control group %s cannot be removed", dir)
+			})
+		}
+		x.Path, x.Args = "/bin/sh", slices.Concat([]string{"sh", "-c", enter.String() + `exec "$@"`, "sh", c.Path}, c.Argv[1:])
 	}
 	return x
 }
