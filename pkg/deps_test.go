@@ -54,6 +54,7 @@ var rules = map[string]rule{
 	"protocols":      {level: 0, reason: "it holds texts"},
 	"sandbox":        {level: 0, reason: "it knows paths, hosts and limits; what a task may have, the supervisor knows"},
 	"broker":         {level: 0, reason: "it carries a command line and its answer; what a verb is, others know"},
+	"toolchain":      {level: 0, reason: "it knows tools and where they are installed; what is built, others know"},
 	"proxy":          {level: 0, reason: "it knows hosts; whose they are, the supervisor knows"},
 
 	"exitcmd": {level: 1, may: imports("blackboard"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",

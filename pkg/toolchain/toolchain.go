@@ -1,0 +1,258 @@
+package toolchain
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Person is whose tools are used, and how to look for them.
+type Person struct {
+	Home    string
+	Environ []string
+	Which   func(program string) string // its path by PATH; "" when there is none
+	Real    func(path string) string    // without links; "" when it is not there
+	Glob    func(pattern string) []string
+}
+
+// On is a person of this machine.
+func On(home string, environ []string) Person {
+	path := lookUp(environ, "PATH")
+	return Person{Home: home, Environ: environ,
+		Which: func(program string) string {
+			for _, folder := range filepath.SplitList(path) {
+				file := filepath.Join(folder, program)
+				if info, err := os.Stat(file); filepath.IsAbs(folder) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+					return file
+				}
+			}
+			return ""
+		},
+		Real: func(path string) string {
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				return ""
+			}
+			return real
+		},
+		Glob: func(pattern string) []string {
+			list, _ := filepath.Glob(pattern)
+			return list
+		}}
+}
+
+// Use says what the tools are used for.
+type Use struct {
+	Root       string // of the project: what it is built with
+	Cache      string // folder of the project's own caches
+	Registries bool   // packages may be downloaded
+	Proxy      string // HOST:PORT of the proxy, for tools that read no HTTP_PROXY; "" for none
+}
+
+// Access is what all toolchains need together. Paths are absolute.
+type Access struct {
+	Tools  []string // files and folders of programs, read-only
+	Read   []string // caches and settings of the person's, read-only
+	Caches []string // folders in Use.Cache, to be made and writable
+	Env    []string // NAME=value
+	Pass   []string // names of the person's variables that are passed on
+	Hosts  []string // registries of what the project is built with; all of Registries() may be asked for
+}
+
+// In is what the tools of a person need for a use.
+func In(p Person, u Use) Access {
+	var a Access
+	for _, t := range Table {
+		a.add(p, u, t)
+	}
+	a.Tools, a.Read = outermost(a.Tools), outermost(a.Read)
+	return a
+}
+
+// Registries are the hosts of all toolchains.
+func Registries() (hosts []string) {
+	for _, t := range Table {
+		hosts = append(hosts, t.Registries...)
+	}
+	return hosts
+}
+
+func (a *Access) add(p Person, u Use, t Toolchain) {
+	there := false
+	for _, name := range t.Programs {
+		shown := p.Installed(p.Which(name))
+		a.Tools = append(a.Tools, shown...)
+		there = there || p.Which(name) != ""
+	}
+	if !there {
+		return
+	}
+	places := map[string]string{}
+	for name, candidates := range t.Places {
+		places[name] = p.first(candidates)
+	}
+	for _, name := range t.Tools {
+		a.Tools = append(a.Tools, p.outside(places[name])...)
+	}
+	for _, name := range t.Caches {
+		a.Read = append(a.Read, p.outside(places[name])...)
+	}
+	for _, file := range t.Home {
+		if full := filepath.Join(p.Home, file); p.Real(full) != "" {
+			a.Read = append(a.Read, full)
+		}
+	}
+	for _, pattern := range t.System {
+		a.Read = append(a.Read, p.Glob(pattern)...)
+	}
+	cache := filepath.Join(u.Cache, t.Name)
+	a.Caches, a.Pass = append(a.Caches, cache), append(a.Pass, t.Pass...)
+	set := map[string]bool{}
+	for _, v := range t.Env {
+		if value, ok := p.value(v, u, cache, places); ok && !set[v.Name] {
+			set[v.Name] = true
+			a.Env = append(a.Env, v.Name+"="+value)
+		}
+	}
+	if u.Registries && slices.ContainsFunc(t.Marks, func(mark string) bool { return p.Real(filepath.Join(u.Root, mark)) != "" }) {
+		a.Hosts = append(a.Hosts, t.Registries...)
+	}
+}
+
+var (
+	inPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[a-z0-9]+\}`) })
+	inEnv   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$[A-Z_]+`) })
+)
+
+// value fills in a variable; not ok: it is for another use, or something that it mentions is not there.
+func (p Person) value(v Variable, u Use, cache string, places map[string]string) (text string, ok bool) {
+	if v.When == offline && u.Registries || v.When == online && !u.Registries || v.When == proxied && u.Proxy == "" {
+		return "", false
+	}
+	host, port, _ := net.SplitHostPort(u.Proxy)
+	ok = true
+	text = inPlace().ReplaceAllStringFunc(v.Value, func(name string) string {
+		switch name = name[1 : len(name)-1]; name {
+		case "cache":
+			return cache
+		case "host":
+			return host
+		case "port":
+			return port
+		}
+		ok = ok && places[name] != ""
+		return places[name]
+	})
+	text = inEnv().ReplaceAllStringFunc(text, func(name string) string {
+		value := lookUp(p.Environ, name[1:])
+		ok = ok && value != ""
+		return value
+	})
+	return strings.TrimSpace(text), ok
+}
+
+// first is the first of several places that is there.
+func (p Person) first(candidates []string) string {
+	for _, c := range candidates {
+		if rest, ok := strings.CutPrefix(c, "~"); ok {
+			c = p.Home + rest
+		} else if name, rest, _ := strings.Cut(c, "/"); strings.HasPrefix(c, "$") {
+			value := lookUp(p.Environ, name[1:])
+			if !filepath.IsAbs(value) {
+				continue
+			}
+			c = filepath.Join(value, rest)
+		}
+		if c = filepath.Clean(c); p.Real(c) != "" {
+			return c
+		}
+	}
+	return ""
+}
+
+// outside are a path and what it is without links, as far as that is not shown anyway.
+func (p Person) outside(path string) (list []string) {
+	if path == "" || p.tooWide(p.Real(path)) {
+		return nil
+	}
+	for _, one := range []string{path, p.Real(path)} {
+		if one != "" && !system(one) && !p.tooWide(one) && !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// tooWide reports whether a folder has more in it than tools: the home folder, what it is in, and
+// where all programs of the person have their data.
+func (p Person) tooWide(path string) bool {
+	for _, home := range []string{p.Home, p.Real(p.Home), p.Home + "/.local", p.Home + "/.config"} {
+		if home == path || strings.HasPrefix(home, strings.TrimSuffix(path, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// system reports whether a path is in a folder that every run sees.
+func system(path string) bool {
+	return slices.ContainsFunc([]string{"/usr/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/"}, func(folder string) bool { return strings.HasPrefix(path+"/", folder) })
+}
+
+// Installed is what has to be shown so that a program runs that is outside of the system's folders:
+// the program, and the folder that it is installed in.
+func (p Person) Installed(program string) []string {
+	if program == "" {
+		return nil
+	}
+	real := p.Real(program)
+	if real == "" {
+		return nil
+	}
+	list := append(p.outside(program), p.outside(real)...)
+	return outermost(append(list, p.outside(p.home(real))...))
+}
+
+// home is the folder that a program is installed in; "" when it is one file by itself.
+func (p Person) home(real string) string {
+	if before, _, ok := strings.Cut(real, "/node_modules/"); ok {
+		return before + "/node_modules" // packages use those beside them
+	}
+	folder := filepath.Dir(real)
+	if filepath.Base(folder) != "bin" {
+		return ""
+	}
+	prefix := filepath.Dir(folder)
+	for _, mark := range []string{"pyvenv.cfg", "lib/node_modules", "lib/modules", "lib/rustlib", "pkg/tool"} {
+		if p.Real(filepath.Join(prefix, mark)) != "" {
+			return prefix
+		}
+	}
+	return ""
+}
+
+// outermost leaves out what is in another one of the list, and what is there twice.
+func outermost(list []string) []string {
+	slices.Sort(list)
+	var out []string
+	for _, path := range list {
+		if !slices.ContainsFunc(out, func(o string) bool { return strings.HasPrefix(path+"/", o+"/") }) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+func lookUp(environ []string, name string) string {
+	value := ""
+	for _, pair := range environ {
+		if n, v, ok := strings.Cut(pair, "="); ok && n == name {
+			value = v
+		}
+	}
+	return value
+}
