@@ -57,6 +57,7 @@ type Work struct {
 	Reason      string // for the commit's message
 	Integration string // head of the integration branch; "" when there is none
 	Base        string // where the work began; "" when unknown
+	Left        string // the commit that a run with a git folder of its own was at, besides; "" for none
 }
 
 // Save puts the work of a task in the attic (specs/protocol.md#8.6, E-SAVE): its tracked changes and untracked files that are
@@ -65,6 +66,9 @@ type Work struct {
 // this call made it. Work that cannot be saved (inside a submodule or a nested repository) is an *UnsavedError.
 func (r *Repo) Save(ctx context.Context, w Work) (ref string, saved bool, err error) {
 	if err := checkID(w.ID); err != nil {
+		return "", false, err
+	}
+	if _, err := r.Settle(ctx, w.ID, true); err != nil {
 		return "", false, err
 	}
 	s, err := r.lock(ctx)
@@ -79,6 +83,12 @@ func (s *session) save(ctx context.Context, w Work) (ref string, saved bool, err
 	held, err := s.holding(ctx, w.ID, w.Path)
 	if err != nil {
 		return "", false, fmt.Errorf("cannot save the work of %s: %w", w.ID, err)
+	}
+	if w.Left != "" {
+		held.head = w.Left
+		if held.headTree, err = s.treeOf(ctx, w.Left); err != nil {
+			return "", false, fmt.Errorf("cannot save the work of %s: %w", w.ID, err)
+		}
 	}
 	if len(held.nested) > 0 {
 		return "", false, &UnsavedError{ID: w.ID, Lost: held.nested}

@@ -31,6 +31,7 @@ type FolderSpec struct {
 
 	Known    []string // what the work may be based on: its base, the integration branch; "" is skipped
 	Redirect bool     // the worktree's .git names the folder until it is closed; false: it is mounted
+	Remotes  bool     // it knows the remotes, with their addresses
 }
 
 // A Folder is a git folder of one run: a plain repository with branches, index, configuration and objects of its own
@@ -66,7 +67,7 @@ func (r *Repo) OpenFolder(ctx context.Context, spec FolderSpec) (*Folder, error)
 		return fail(errors.New("the names of task and agent are not names of files"))
 	}
 	if spec.Task != "" {
-		if _, err := r.Settle(ctx, spec.Task); err != nil {
+		if _, err := r.Settle(ctx, spec.Task, !spec.Keep); err != nil {
 			return fail(err)
 		}
 	}
@@ -153,7 +154,7 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 			return err
 		}
 	}
-	config, err := s.folderConfig(ctx, admin, worktree)
+	config, err := s.folderConfig(ctx, admin, worktree, spec.Remotes)
 	if err != nil {
 		return err
 	}
@@ -276,6 +277,9 @@ func (f *Folder) Close(ctx context.Context, late bool) (Taken, error) {
 		newest := f.repo.current(f.record.Task)
 		late = late || newest == nil || newest.dir != f.dir
 		taken, err = f.takeOver(ctx, Taking{Task: f.record.Task, Late: late}, true)
+		if err == nil {
+			taken.Others, err = f.saveOthers(ctx)
+		}
 	}
 	if err != nil { // it stays, for anyone who takes the task over
 		return taken, errors.Join(err, f.lock.Close())
@@ -402,15 +406,16 @@ func (f *Folder) claim() bool {
 }
 
 // Settle takes over what runs of a task have left in their git folders when their supervisors were killed, and removes
-// the folders. Those of living runs stay. It reports what was taken over last.
-func (r *Repo) Settle(ctx context.Context, task string) (taken Taken, err error) {
+// the folders. Those of living runs stay. With late the task's branch stays, and commits are saved in the attic. It
+// reports what was taken over last.
+func (r *Repo) Settle(ctx context.Context, task string, late bool) (taken Taken, err error) {
 	all := r.foldersOf(task)
 	slices.Reverse(all)
 	for _, f := range all {
 		if !f.claim() {
 			continue
 		}
-		if taken, err = f.Close(ctx, false); err != nil {
+		if taken, err = f.Close(ctx, late); err != nil {
 			return taken, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -290,5 +291,34 @@ func TestAnotherBranchIsToldAndNotTaken(t *testing.T) {
 	x.in("checkout", "-q", "--detach")
 	if taken := x.take(); taken.Branch != "" || taken.Head != head || taken.Moved {
 		t.Errorf("%+v", taken)
+	}
+}
+
+func TestWhatARunLeavesElsewhereIsSavedInTheAttic(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	x := f.run("t")
+	head := x.commit("new.txt", "x\n")
+	writeFile(t, x.dir+"/a.txt", "stashed\n")
+	x.in("stash", "-q")
+	stash := x.in("rev-parse", "stash")
+	x.in("checkout", "-q", "-b", "elsewhere")
+	other := x.commit("elsewhere.txt", "x\n")
+	x.in("pack-refs", "--all")
+	x.in("checkout", "-q", "--detach", "task/t")
+	none := x.commit("none.txt", "x\n")
+	taken := x.close()
+	if !taken.Moved || f.git("rev-parse", "task/t") != head {
+		t.Errorf("%+v", taken)
+	}
+	var saved []string
+	for _, ref := range taken.Others {
+		saved = append(saved, f.git("rev-parse", ref))
+	}
+	want := []string{stash, other, none}
+	slices.Sort(want)
+	slices.Sort(saved)
+	if !slices.Equal(saved, want) {
+		t.Errorf("saved: %q, want %q", saved, want)
 	}
 }

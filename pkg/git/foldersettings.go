@@ -10,7 +10,8 @@ import (
 )
 
 // folderSettings are the settings that a git folder of its own gets from the person's and the repository's
-// configuration, because honest work differs without them. Everything else stays out: addresses, credentials, and what
+// configuration, because honest work differs without them. Everything else stays out: addresses (but for
+// FolderSpec.Remotes), credentials, and what
 // starts programs, but for the filters in Repo.Filters and the hooks, which run with the rights of the run.
 var folderSettings = []struct{ key, reason string }{
 	{"user.name", "who commits"},
@@ -48,7 +49,7 @@ var folderSettings = []struct{ key, reason string }{
 }
 
 // folderConfig is the configuration of a git folder of its own.
-func (r *Repo) folderConfig(ctx context.Context, admin, worktree string) (string, error) {
+func (r *Repo) folderConfig(ctx context.Context, admin, worktree string, remotes bool) (string, error) {
 	o, err := r.configured(ctx, admin)
 	if err != nil {
 		return "", err
@@ -58,7 +59,8 @@ func (r *Repo) folderConfig(ctx context.Context, admin, worktree string) (string
 	for key := range values {
 		name := driverName(key)
 		filter := strings.HasPrefix(key, "filter.") && slices.Contains(r.Filters, name) && values[key] != ""
-		if filter || slices.ContainsFunc(folderSettings, func(s struct{ key, reason string }) bool { return s.key == key }) {
+		remote := remotes && strings.HasPrefix(key, "remote.") && slices.ContainsFunc([]string{".url", ".pushurl", ".fetch"}, func(end string) bool { return strings.HasSuffix(key, end) })
+		if filter || remote || slices.ContainsFunc(folderSettings, func(s struct{ key, reason string }) bool { return s.key == key }) {
 			keys = append(keys, key)
 		}
 	}

@@ -51,6 +51,9 @@ func (r *Repo) ProvideWorktree(ctx context.Context, p Provide) (Provided, error)
 	if err := errors.Join(checkID(p.ID), checkNonce(p.Nonce), plainRevs(p.Base)); err != nil {
 		return fail(err)
 	}
+	if _, err := r.Settle(ctx, p.ID, !p.Keep); err != nil {
+		return fail(err)
+	}
 	got, err := r.provideLocked(ctx, p)
 	if err == nil && got.Created { // clones may take long, so not under the lock
 		var warnings []string

@@ -58,6 +58,7 @@ func (r *Repo) PutBack(ctx context.Context, w Work, commit string, may func() (b
 		if err := s.putBack(ctx, w, commit, &back); err != nil {
 			return fail(err)
 		}
+		w.Left = ""
 		if left, err = s.differs(ctx, w, commit); err != nil {
 			return fail(err)
 		}
@@ -113,7 +114,7 @@ func (r *Repo) differs(ctx context.Context, w Work, commit string) (changes []st
 	if err != nil {
 		return nil, err
 	}
-	for _, at := range []string{tip, facts.Head} {
+	for _, at := range []string{tip, facts.Head, cmp.Or(w.Left, commit)} {
 		if at != commit {
 			changes = append(changes, fmt.Sprintf("HEAD is %.9s, not %.9s", at, commit))
 			break

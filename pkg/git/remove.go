@@ -23,6 +23,9 @@ func (r *Repo) Remove(ctx context.Context, id string, proof Proof) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
+	if _, err := r.Settle(ctx, id, true); err != nil {
+		return err
+	}
 	s, err := r.lock(ctx)
 	if err != nil {
 		return err

@@ -24,12 +24,14 @@ type Taking struct {
 
 // Taken is what was found in the git folder of a run, and what came of it.
 type Taken struct {
-	Open    bool   // there is such a folder; the rest is empty otherwise
-	Branch  string // that its HEAD is on; "" when detached
-	Head    string // the commit of HEAD; "" when there is none
-	Moved   bool   // the task's branch is at Head now, and was not before
-	Attic   string // ref that holds the commits, because the branch could not move
-	Refused string // why the commits were not taken over; "": they were, or there are none
+	Open    bool     // there is such a folder; the rest is empty otherwise
+	Branch  string   // that its HEAD is on; "" when detached
+	Head    string   // the commit of HEAD; "" when there is none
+	Commit  string   // of the task's branch there
+	Moved   bool     // the task's branch is at Commit now, and was not before
+	Attic   string   // ref that holds the commits, because the branch could not move
+	Refused string   // why the commits were not taken over; "": they were, or there are none
+	Others  []string // refs that hold what the run left on other branches or in its stash; only when its folder goes
 }
 
 // TakeOver brings what a run has committed on the task's branch into the repository, and moves the branch there. It reads
@@ -60,19 +62,23 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 	}
 	defer view.Close()
 	p := private{view}
-	commit, why := p.head(&out)
-	if why != "" {
-		out.Refused = why
+	if out.Refused = p.head(&out); out.Refused != "" {
+		return out, nil
+	}
+	if out.Commit, err = p.ref(branches + TaskBranch(t.Task)); err != nil {
+		if out.Branch == TaskBranch(t.Task) {
+			out.Refused = fmt.Sprintf("its branch %s cannot be read: %v", out.Branch, err)
+		}
 		return out, nil
 	}
 	own, err := f.repo.tip(ctx, TaskBranch(t.Task))
 	if err != nil {
 		return fail(err)
 	}
-	if out.Branch != TaskBranch(t.Task) || commit == own || commit == f.record.Tip {
+	if out.Commit == own || out.Commit == f.record.Tip {
 		return out, nil
 	}
-	in := &incoming{folder: f, from: p, commit: commit, own: own, known: f.knownTo(t, own), last: last}
+	in := &incoming{folder: f, from: p, commit: out.Commit, own: own, known: f.knownTo(t, own), last: last}
 	out.Refused, err = in.fetch(ctx)
 	defer in.remove()
 	if err == nil && (out.Refused == "" || in.sound) {
@@ -129,6 +135,125 @@ func (s *session) indexAt(ctx context.Context, id, commit string) error {
 	return err
 }
 
+// Left brings the commit that the newest run of an agent on a task is at into the repository, without a ref, and returns it:
+// for PutBack, when the run is not one whose work counts. It is "" when the run is where it began, or was asked about
+// before, and when the commit is not sound: what is in the files is seen all the same.
+func (r *Repo) Left(ctx context.Context, task, agent string) (string, error) {
+	all := r.foldersOf(task)
+	at := slices.IndexFunc(all, func(f *Folder) bool { return f.record.Agent == agent && !f.record.Keep })
+	if at < 0 {
+		return "", nil
+	}
+	f := all[at]
+	view, err := os.OpenRoot(f.Git)
+	if err != nil {
+		return "", nil
+	}
+	defer view.Close()
+	p, out := private{view}, Taken{}
+	if why := p.head(&out); why != "" || out.Head == "" || out.Head == f.record.Tip {
+		return "", nil
+	}
+	if there, err := r.CommitExists(ctx, out.Head); err != nil {
+		return "", err
+	} else if !there {
+		in := &incoming{folder: f, from: p, commit: out.Head, known: f.knownTo(Taking{}, ""), last: true}
+		defer in.remove()
+		if _, err := in.fetch(ctx); err != nil || !in.sound {
+			return "", err
+		}
+	}
+	f.record.Tip = out.Head
+	return out.Head, f.write()
+}
+
+// mostOthers is how many other tips of a folder are saved.
+const mostOthers = 20
+
+// saveOthers saves what is on other branches of a folder that goes, in its stash, or on no branch, in the attic. What
+// cannot be read or is not sound is left.
+func (f *Folder) saveOthers(ctx context.Context) (refs []string, err error) {
+	view, err := os.OpenRoot(f.Git)
+	if err != nil {
+		return nil, nil
+	}
+	defer view.Close()
+	p, saved := private{view}, 0
+	for _, commit := range p.tips() {
+		if there, err := f.repo.CommitExists(ctx, commit); err != nil || there {
+			continue
+		}
+		if saved++; saved > mostOthers {
+			break
+		}
+		in := &incoming{folder: f, from: p, commit: commit, known: f.knownTo(Taking{}, ""), last: true}
+		_, err := in.fetch(ctx)
+		in.remove()
+		if err != nil {
+			return refs, err
+		}
+		if !in.sound {
+			continue
+		}
+		ref, err := f.repo.Keep(ctx, f.record.Task, commit, "")
+		if err != nil {
+			return refs, err
+		}
+		refs = append(refs, ref)
+	}
+	return refs, nil
+}
+
+// RemoteBranches are the remote branches as a run knows them that has a git folder of its own: they move when it fetches
+// or pushes.
+func (f *Folder) RemoteBranches() map[string]string {
+	view, err := os.OpenRoot(f.Git)
+	if err != nil {
+		return nil
+	}
+	defer view.Close()
+	p, all := private{view}, map[string]string{}
+	p.refs("refs/remotes/", func(name, commit string) { all[name] = commit })
+	return all
+}
+
+// refs calls each for the refs of a folder that have a file of their own.
+func (p private) refs(folder string, each func(name, commit string)) {
+	seen := 0
+	_ = fs.WalkDir(p.root.FS(), strings.TrimSuffix(folder, "/"), func(name string, e fs.DirEntry, err error) error {
+		if seen++; seen > mostFiles {
+			return fs.SkipAll
+		}
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		if commit, err := p.ref(name); err == nil {
+			each(name, commit)
+		}
+		return nil
+	})
+}
+
+// tips are the commits that HEAD, the branches and the stash of a folder name.
+func (p private) tips() (all []string) {
+	var head Taken
+	if p.head(&head); head.Head != "" {
+		all = append(all, head.Head)
+	}
+	add := func(_, commit string) { all = append(all, commit) }
+	p.refs(branches, add)
+	p.refs("refs/stash", add)
+	packed, _ := p.read("packed-refs", mostOfPacked)
+	for line := range strings.Lines(packed) {
+		commit, of, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if isFullHash(commit) && (strings.HasPrefix(of, branches) || of == "refs/stash") {
+			all = append(all, commit)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // private is the git folder of a run, in which anything may be. Nothing outside of it can be opened through it.
 type private struct{ root *os.Root }
 
@@ -175,29 +300,24 @@ const (
 )
 
 // head reads what HEAD names into out. The text says what is wrong with it, "" for nothing.
-func (p private) head(out *Taken) (commit, why string) {
+func (p private) head(out *Taken) (why string) {
 	text, err := p.read("HEAD", mostOfRef)
 	if err != nil {
-		return "", fmt.Sprintf("its HEAD cannot be read: %v", err)
+		return fmt.Sprintf("its HEAD cannot be read: %v", err)
 	}
 	text = strings.TrimSpace(text)
 	ref, symbolic := strings.CutPrefix(text, "ref: ")
-	if !symbolic {
-		if !isFullHash(text) {
-			return "", "its HEAD is not the name of a branch or a commit"
-		}
-		out.Head = text
-		return text, ""
-	}
 	branch, ok := strings.CutPrefix(strings.TrimSpace(ref), branches)
-	if !ok || !ValidBranchName(branch) {
-		return "", "its HEAD is not the name of a branch or a commit"
+	switch {
+	case isFullHash(text):
+		out.Head = text
+	case !symbolic || !ok || !ValidBranchName(branch):
+		return "its HEAD is not the name of a branch or a commit"
+	default:
+		out.Branch = branch
+		out.Head, _ = p.ref(branches + branch) // none, as long as nothing is committed
 	}
-	out.Branch = branch
-	if out.Head, err = p.ref(branches + branch); err != nil {
-		return "", fmt.Sprintf("its branch %s cannot be read: %v", branch, err)
-	}
-	return out.Head, ""
+	return ""
 }
 
 // ref is the commit of a ref, in a file of its own or packed.

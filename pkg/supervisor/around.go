@@ -35,6 +35,11 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 	if after == nil {
 		return
 	}
+	if r.git != nil {
+		for name, commit := range r.git.RemoteBranches() {
+			after[name] = commit
+		}
+	}
 	st, err := s.Service.View(ctx)
 	if err != nil {
 		s.warn(task, "cannot tell what changed during the run: %v", err)

@@ -44,6 +44,19 @@ func victim(plan string) {
 		d := p.Supervised("coder-1")
 		d.At = die
 		_, err = d.Claim(ctx, "task-1")
+	case "submit":
+		d := p.Supervised("coder-1")
+		if _, err = d.Claim(ctx, "task-1"); err != nil {
+			break
+		}
+		s := p.State()
+		if _, err = d.GitFolder(ctx, s, s.Task("task-1"), "coder-1", true, true); err != nil {
+			break
+		}
+		p.Commit("task-1")
+		die("committed")
+		d.At = die
+		_, err = d.Submit(ctx, verb.SubmitInput{Task: "task-1"})
 	case "secrets":
 		d := p.Service("")
 		d.At = die
@@ -115,6 +128,47 @@ func TestCrashOfAClaim(t *testing.T) {
 			p.Commit("task-1")
 			if _, err := next.Submit(context.Background(), verb.SubmitInput{Task: "task-1"}); err != nil {
 				t.Errorf("the worktree does not work after a crash at %s: %v", point, err)
+			}
+		})
+	}
+}
+
+// TestCrashOfASubmission: killed before or after a commit was taken over from the git folder of the run, the coder's next
+// claim has the commit, once, and submits it.
+func TestCrashOfASubmission(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"committed", "taken over"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := verbtest.New(t)
+			p.AddTask("task-1")
+			crash(p, "submit", point)
+			dir := p.Repo.WorktreePath("task-1")
+			head := p.Git(dir, "rev-parse", "HEAD") // of the git folder of the run
+			next := p.Supervised("coder-1")
+			did, err := next.Recover(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Contains(strings.Join(did, "\n"), "took over commit"); told != (point == "committed") {
+				t.Errorf("recover says %q", did)
+			}
+			if tip := p.Git(p.Dir, "rev-parse", "task/task-1"); tip != head {
+				t.Errorf("the branch is at %s, want %s", tip, head)
+			}
+			if left := p.Repo.LeftFolders(); len(left) > 0 || strings.Contains(p.Git(dir, "rev-parse", "--git-dir"), "liza") {
+				t.Errorf("left behind: %q", left)
+			}
+			if _, err := next.Claim(context.Background(), "task-1"); err != nil {
+				t.Fatal(err)
+			}
+			p.Sound("task-1")
+			done, err := next.Submit(context.Background(), verb.SubmitInput{Task: "task-1"})
+			if err != nil || done.Commit != head {
+				t.Errorf("submitted %s, %v; want %s", done.Commit, err, head)
+			}
+			if n := p.Git(p.Dir, "rev-list", "--count", "integration..task/task-1"); n != "1" {
+				t.Errorf("%s commits on the branch", n)
 			}
 		})
 	}

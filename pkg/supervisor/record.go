@@ -136,6 +136,7 @@ func (s *Supervisor) closeRun(ctx context.Context, x *run, cause error) {
 	if x == nil {
 		return
 	}
+	s.closeGit(ctx, x)
 	s.closeRecord(ctx, x.record, x.answer.Exit, cause)
 }
 

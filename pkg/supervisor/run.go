@@ -6,6 +6,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/git"
 	"liza/pkg/verb"
 )
 
@@ -18,6 +19,8 @@ type run struct {
 	before verb.Mark
 	record *recording // nil: it has none
 	folder string     // of its sockets; "" for none
+	task   string
+	git    *git.Folder // of its own; nil: it has none
 
 	result  agent.Result
 	answer  exitcmd.Answer           // what the result says, read once

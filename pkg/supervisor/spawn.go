@@ -56,7 +56,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 		return nil, err
 	}
 	folder := cmp.Or(spec.TaskID, verb.PlannerRuns) // of its prompts and its history
-	r := &run{brief: b, number: st.NextRun(s.ID), before: s.Service.MarkOf(st, s.ID, task)}
+	r := &run{brief: b, task: task, number: st.NextRun(s.ID), before: s.Service.MarkOf(st, s.ID, task)}
 	r.mark = verb.RunMark(s.generation(st), r.number)
 	s.lease.setRun(r.mark)
 	r.record = s.record(ctx, st, u, r, task, folder)
@@ -75,6 +75,9 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 		spec.Session = b.resumed.ID
 	}
 	if err := s.equip(ctx, adapter, &spec, r, st, task); err != nil {
+		return r, err
+	}
+	if err := s.openGit(ctx, r, st, task, spec.Worktree); err != nil {
 		return r, err
 	}
 	if spec.Liza == "" {
@@ -104,6 +107,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	before := s.around(ctx)
 	r.result, r.over = s.watched(ctx, adapter, spec, b, task)
 	closeBroker() // nothing that came out of the run happens after its end is read
+	s.takeOver(ctx, r, task)
 	s.tellChanges(ctx, before, r, task)
 	return r, s.read(ctx, r, task)
 }

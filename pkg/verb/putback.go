@@ -29,14 +29,22 @@ func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, err
 	if _, err := d.Repo.Relink(ctx, id); err != nil {
 		return "", err
 	}
+	if taken, err := d.Repo.Settle(ctx, id, true); err != nil {
+		return "", err
+	} else if err := d.tellTaken(ctx, id, taken, true); err != nil {
+		return "", err
+	}
 	if err := d.EnsureWorktree(ctx, s, t); err != nil {
 		return "", err
 	}
-	reason := "put back before a review"
+	reason, left := "put back before a review", ""
 	if reviewer != "" {
+		if left, err = d.Repo.Left(ctx, id, reviewer); err != nil {
+			return "", err
+		}
 		reason = "made during the review of " + reviewer
 	}
-	back, err := d.Repo.PutBack(ctx, git.Work{ID: id, Reason: reason, Base: t.BaseCommit}, t.ReviewCommit, func() (bool, error) {
+	back, err := d.Repo.PutBack(ctx, git.Work{ID: id, Reason: reason, Base: t.BaseCommit, Left: left}, t.ReviewCommit, func() (bool, error) {
 		s, err := d.View(ctx)
 		if err != nil {
 			return false, err

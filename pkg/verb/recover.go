@@ -48,6 +48,12 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 	for _, id := range lapsed {
 		did = append(did, id+" is gone; its work can be taken over")
 	}
+	if len(stopped) == len(left) { // nobody works in any of them
+		settled, err := d.SettleFolders(ctx)
+		if did = append(did, settled...); err != nil {
+			did = append(did, err.Error())
+		}
+	}
 	if err := d.recoverScrub(ctx); err != nil {
 		did = append(did, err.Error())
 	}

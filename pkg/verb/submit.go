@@ -1,8 +1,8 @@
 package verb
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,11 +75,22 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 			return f, err
 		}
 	}
+	taken, err := d.takeOver(ctx, s, t)
+	if err != nil {
+		return f, err
+	}
 	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
 	if err != nil {
 		return f, err
 	}
 	f.Exists, f.Branch, f.Head, f.Dirty = w.Exists, w.Branch, w.Head, w.Dirty
+	if taken.Open {
+		f.Branch, f.Head = taken.Branch, taken.Head
+	}
+	if taken.Refused != "" { // nothing else can be said of commits that are not in the repository
+		return blackboard.SubmissionFacts{Exists: true, Branch: cmp.Or(taken.Branch, git.TaskBranch(t.ID)), Head: taken.Head, Commit: taken.Head, Named: named,
+			BaseIsAncestor: true, HasFixOnto: true, Unsound: taken.Refused}, nil
+	}
 	f.Commit = w.Head
 	if named == "" {
 		f.Named = "HEAD"
@@ -97,12 +108,9 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 			return f, err
 		}
 	}
-	integration, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
-	if err != nil && !errors.Is(err, git.ErrNotFound) {
+	integration, err := d.knownTip(ctx, s)
+	if err != nil {
 		return f, err
-	}
-	if s.ForeignTip(integration) { // commits that nobody has decided about are not known yet
-		integration = s.Tip()
 	}
 	line := git.Line{ID: t.ID, Commit: f.Commit, Known: []string{t.BaseCommit, t.FixOnto, integration}}
 	if f.Unsound, err = d.Repo.Unsound(ctx, line); err != nil {
@@ -185,6 +193,9 @@ func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
 		return Done{Task: in.Task}, &blackboard.Refusal{Guard: "G70", Exit: blackboard.ExitUsage, Next: "liza help block", Message: "--reason " + why}
 	}
+	if _, err := d.TakeOver(ctx, in.Task); err != nil {
+		return Done{Task: in.Task}, err
+	}
 	return d.Event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		before := len(s.Questions)
 		if t := s.Task(in.Task); t != nil && in.Output != nil {
@@ -210,6 +221,9 @@ func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) 
 	texts := append(all("--file", h.FilesModified), all("--step", h.NextSteps)...)
 	texts = append(texts, text{"--summary", &h.Summary}, text{"--next-action", &h.NextAction}, text{"--approach", &h.Approach}, text{"--blockers", &h.Blockers})
 	if err := d.clean(texts...); err != nil {
+		return Done{Task: id}, err
+	}
+	if _, err := d.TakeOver(ctx, id); err != nil {
 		return Done{Task: id}, err
 	}
 	return d.Event(ctx, "handoff", id, func(s *blackboard.State, a blackboard.Actor) error {

@@ -166,6 +166,9 @@ func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 	if problem := d.stopHolder(ctx, s, t); problem != "" {
 		event.Claim.ChildError = problem
 	}
+	if _, err := d.takeOver(ctx, s, t); err != nil {
+		return Done{Task: in.Task}, err
+	}
 	event.HasWork, event.Attic = d.workOf(ctx, t)
 	done, err := d.Event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		holder := t.AssignedTo
