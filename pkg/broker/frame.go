@@ -31,10 +31,9 @@ const (
 
 // Request is a command as it is called.
 type Request struct {
-	Args     []string `json:"args"` // without the name of the program
-	Dir      string   `json:"dir"`  // the folder in which it was called
-	StdinTTY bool     `json:"stdin_tty,omitempty"`
-	OutTTY   bool     `json:"out_tty,omitempty"`
+	Args     []string `json:"args"`               // without the name of the program
+	Dir      string   `json:"dir"`                // the folder in which it was called
+	Terminal bool     `json:"terminal,omitempty"` // stdout is one
 }
 
 // ask is a question for a piece of stdin, or of a file.

@@ -16,6 +16,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/broker"
 	"liza/pkg/supervisor"
+	"liza/pkg/verb"
 )
 
 // brokerVariable names the socket to which a command inside the run of an agent goes.
@@ -52,7 +53,7 @@ func (e *Env) overBroker(args []string) (code int, over bool) {
 		}
 		return f, nil
 	}}
-	code, err := client.Do(ctx, broker.Request{Args: args, Dir: e.Dir, StdinTTY: e.StdinTerminal, OutTTY: e.Terminal})
+	code, err := client.Do(ctx, broker.Request{Args: args, Dir: e.Dir, Terminal: e.Terminal})
 	if err != nil {
 		e.JSON = wantsJSON(args)
 		return e.fail(noBroker(err)), true
@@ -109,8 +110,9 @@ func (e *Env) path(name string) string {
 
 // insideRun is the run out of which a command came over its broker.
 type insideRun struct {
-	run  supervisor.InRun
-	call *broker.Call
+	run     supervisor.InRun
+	call    *broker.Call
+	service *verb.Service // of the supervisor, whose settings and filters were read before any agent could change them
 }
 
 // commands is what carries out the commands of a run: the same tree of commands, with the settings and
@@ -123,8 +125,8 @@ func (c *factory) commands(run supervisor.InRun) broker.Handler {
 
 // inside is the environment of a command that came out of a run.
 func (c *factory) inside(run supervisor.InRun, call *broker.Call) *Env {
-	env := &Env{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Now: c.env.Now, Executable: c.env.Executable,
-		Strict: c.env.Strict, home: c.env.home, inside: &insideRun{run, call}}
+	env := &Env{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Terminal: call.Terminal, Now: c.env.Now, Executable: c.env.Executable,
+		Strict: c.env.Strict, home: c.env.home, inside: &insideRun{run, call, c.service}, known: c.env.secrets()}
 	env.Environ = append(slices.Clone(c.env.Environ), "LIZA_AGENT_ID="+run.Agent, "LIZA_AGENT_TOKEN="+run.Token, "LIZA_RUN="+run.Mark, "LIZA_TASK_ID="+run.Task,
 		"LIZA_ROOT="+run.Root)
 	return env

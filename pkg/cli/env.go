@@ -145,6 +145,9 @@ func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Service, error) {
 }
 
 func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Service, error) {
+	if e.inside != nil {
+		return e.serviceOn(e.inside.service), nil
+	}
 	cfg, err := e.config(p, tolerant)
 	if err != nil {
 		return nil, err
@@ -158,9 +161,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err != nil {
 		return nil, err
 	}
-	if e.inside == nil {
-		roomFor(p.State())
-	}
+	roomFor(p.State())
 	read := make(chan *blackboard.State, 1)
 	go func() { // while git starts; what is read stays with the store
 		board, _ := s.View(ctx)
@@ -178,9 +179,15 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err := cfg.follow(board, tolerant); err != nil {
 		return nil, err
 	}
-	return &verb.Service{Project: p, Store: s, Repo: repo, Config: cfg.get, TaskArchive: taskArchive, Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") },
-		Proc: e.processes(p.Root), Now: e.Now, Random: rand.Reader, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held(),
-		NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true", Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}, nil
+	return e.serviceOn(&verb.Service{Project: p, Store: s, Repo: repo, Config: cfg.get, TaskArchive: taskArchive, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held()}), nil
+}
+
+// serviceOn is the service of this command on a project that is open.
+func (e *Env) serviceOn(open *verb.Service) *verb.Service {
+	p := open.Project
+	return &verb.Service{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
+		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Root), Now: e.Now, Random: rand.Reader, NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true",
+		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}
 }
 
 // settings is the configuration now: read again when its file changed.

@@ -64,15 +64,20 @@ func TestASpecBehindALinkOutOfTheProjectIsRefused(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	verbtest.Write(t, filepath.Join(root, "specs", "vision.md"), "# Vision\n")
 	verbtest.Write(t, filepath.Join(outside, "secret.md"), "not of this project\n")
+	for _, hidden := range []string{".git/config", ".liza/secrets/key", ".worktrees/task-2/a.md"} {
+		verbtest.Write(t, filepath.Join(root, hidden), "nothing for an agent\n")
+	}
 	for link, target := range map[string]string{
-		"specs/file.md": filepath.Join(outside, "secret.md"), "specs/folder": outside, "specs/inside.md": "vision.md"} {
+		"specs/file.md": filepath.Join(outside, "secret.md"), "specs/folder": outside, "specs/inside.md": "vision.md",
+		"specs/git.md": "../.git/config"} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for ref, taken := range map[string]bool{
 		"specs/vision.md": true, "specs/inside.md#part": true, "specs/file.md": false, "specs/folder/secret.md": false,
-		"../secret.md": false, filepath.Join(outside, "secret.md"): false, "specs": false, "": false} {
+		"../secret.md": false, filepath.Join(outside, "secret.md"): false, "specs": false, "": false,
+		".git/config": false, "specs/git.md": false, ".liza/secrets/key": false, "specs/../.liza/secrets/key": false, ".worktrees/task-2/a.md": false} {
 		if path, err := verb.SpecFile(root, ref); (err == nil) != taken {
 			t.Errorf("SpecFile(%q) gives %q, %v; taken: want %v", ref, path, err, taken)
 		}

@@ -271,7 +271,8 @@ func (d *Service) specExists(path string) bool {
 
 func (d *Service) specFile(ref string) (string, error) { return SpecFile(d.Project.Root, ref) }
 
-// SpecFile is the file that a spec_ref names, below the project root also after symlinks.
+// SpecFile is the file that a spec_ref names, below the project root also after symlinks. What git, Liza
+// and the agents have there is not: an agent that names a spec is shown what is in it.
 func SpecFile(root, ref string) (string, error) {
 	path, _, _ := strings.Cut(ref, "#")
 	if path == "" || filepath.IsAbs(path) || !filepath.IsLocal(path) {
@@ -285,8 +286,13 @@ func SpecFile(root, ref string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+	rel, err := filepath.Rel(root, real)
+	if err != nil || !filepath.IsLocal(rel) {
 		return "", fmt.Errorf("the spec path %q leads out of the project", path)
+	}
+	switch top, _, _ := strings.Cut(filepath.ToSlash(rel), "/"); strings.ToLower(top) {
+	case ".git", ".liza", ".worktrees":
+		return "", fmt.Errorf("the spec path %q leads into %s, where no specs are", path, top)
 	}
 	info, err := os.Stat(real)
 	if err != nil || !info.Mode().IsRegular() {
