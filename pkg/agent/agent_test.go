@@ -35,8 +35,13 @@ func TestMain(m *testing.M) {
 		detach()
 	case "detach and stay":
 		_ = detach().Wait()
+	default:
+		linuxPrograms[os.Getenv(programVariable)]()
 	}
 }
+
+// linuxPrograms are those of tests on Linux.
+var linuxPrograms = map[string]func(){}
 
 // reaperOfTests makes the test binary the reaper of a run.
 var reaperOfTests = []string{"agent.test", "reap"}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"liza/pkg/sandbox"
 )
@@ -16,29 +19,34 @@ import (
 // walled is a run of a shell script at a level, with the folder that it may write.
 func walled(t *testing.T, level sandbox.Level, limits sandbox.Limits) (s Spec, dir string) {
 	t.Helper()
-	f := sandbox.Detect(t.Context())
-	if have := f.Strongest(); have != sandbox.Closed && have != level {
+	if have := sandbox.Detect(t.Context()).Strongest(); have != sandbox.Closed && have != level {
 		t.Skipf("NOT RUN: this machine cannot contain at %s", level)
 	}
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"work", "home", "tmp", "person"} {
-		if err := os.Mkdir(filepath.Join(top, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	self, err := os.Executable()
+	s, err = wallIn(top, level, limits, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir = filepath.Join(top, "work")
-	wall := sandbox.Spec{Level: level, Liza: self, Dir: dir, Write: []string{dir}, Home: filepath.Join(top, "home"), Tmp: filepath.Join(top, "tmp"), Person: filepath.Join(top, "person"), Limits: limits}
+	return s, s.Dir
+}
+
+// wallIn is the same with its folders in top.
+func wallIn(top string, level sandbox.Level, limits sandbox.Limits, terminal bool) (Spec, error) {
+	for _, name := range []string{"work", "home", "tmp", "person"} {
+		if err := os.MkdirAll(filepath.Join(top, name), 0o755); err != nil {
+			return Spec{}, err
+		}
+	}
+	self, err := os.Executable()
+	dir := filepath.Join(top, "work")
+	wall := sandbox.Spec{Level: level, Liza: self, Dir: dir, Write: []string{dir}, Home: filepath.Join(top, "home"), Tmp: filepath.Join(top, "tmp"), Person: filepath.Join(top, "person"), Limits: limits, Terminal: terminal}
 	return Spec{Dir: dir, Reaper: reaperOfTests, KillGrace: 5 * time.Second, Contain: func(path string, argv, env []string) (Contained, error) {
-		c, err := wall.Command(f, path, argv, env)
+		c, err := wall.Command(sandbox.Detect(context.Background()), path, argv, env)
 		return Contained(c), err
-	}}, dir
+	}}, err
 }
 
 // bothWalls runs a test at the two levels that are the machine's own.
@@ -224,4 +232,126 @@ func TestAReaperCountsWhereNothingElseDoes(t *testing.T) {
 			t.Errorf("got %+v, want a few processes to finish", res)
 		}
 	})
+}
+
+func init() {
+	linuxPrograms["supervise in a wall"] = func() { superviseWalled(os.Args[1], os.Args[2], os.Args[3], nil) }
+	linuxPrograms["supervise in a wall, in a terminal"] = func() {
+		superviseWalled(os.Args[1], os.Args[2], os.Args[3], &Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	}
+}
+
+// superviseWalled is a program of tests: the supervisor of a script in a wall, which says whom it has started.
+func superviseWalled(top, level, script string, terminal *Terminal) {
+	s, err := wallIn(top, sandbox.Level(level), sandbox.Limits{}, terminal != nil)
+	if err != nil {
+		panic(err)
+	}
+	s.Env, s.Terminal = []string{"LIZA_TEST_RUN=" + top}, terminal
+	s.Started = func(p Process) error {
+		return os.WriteFile(top+"/leader", fmt.Append(nil, p.Pid, p.Start), 0o600)
+	}
+	res := Run(context.Background(), fakeAdapter{script: script}, s)
+	fmt.Printf("ended: %s %d %s\n", res.Outcome, res.ExitCode, res.Error)
+}
+
+func TestAContainedRunOfAKilledSupervisorIsStoppedByTheNext(t *testing.T) {
+	t.Parallel()
+	bothWalls(t, func(t *testing.T, level sandbox.Level) {
+		_, dir := walled(t, level, sandbox.Limits{})
+		top := filepath.Dir(dir)
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		supervisor := exec.Command(self, top, string(level), `exec >/dev/null 2>&1; trap 'echo asked > asked; exit 0' TERM; setsid env -i sh -c "trap '' TERM; : > ready; while :; do sleep 0.1; : $PWD; done" & while :; do sleep 0.05; done`)
+		supervisor.Env = append(os.Environ(), programVariable+"=supervise in a wall")
+		if err := supervisor.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the program has begun", func() bool { _, err := os.Stat(dir + "/ready"); return err == nil })
+		_ = supervisor.Process.Kill()
+		_ = supervisor.Wait()
+		var leader Process
+		text, _ := os.ReadFile(top + "/leader")
+		if _, err := fmt.Sscan(string(text), &leader.Pid, &leader.Start); err != nil {
+			t.Fatal(err)
+		}
+		leader.Pgid = leader.Pid
+		if !Alive(leader.Pid, leader.Start) || len(mentioned(t, dir)) == 0 {
+			t.Error("the run has ended with its supervisor; the next one has to do that")
+		}
+		if err := StopOrphan(t.Context(), leader, map[string]string{"LIZA_TEST_RUN": top}, 5*time.Second); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(dir + "/asked"); err != nil || string(text) != "asked\n" {
+			t.Errorf("the program was not asked to end: %q, %v", text, err)
+		}
+		eventually(t, "nothing is there", func() bool { return len(mentioned(t, dir)) == 0 })
+	})
+}
+
+func TestKeysReachAContainedProgramAndNotItsWall(t *testing.T) {
+	t.Parallel()
+	bothWalls(t, func(t *testing.T, level sandbox.Level) {
+		_, dir := walled(t, level, sandbox.Limits{})
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		master, slave := openTerminal(t)
+		x := exec.Command(self, filepath.Dir(dir), string(level), `trap 'echo heard; exit 5' INT; tty -s && echo ready;  while :; do sleep 0.05; done`)
+		x.Env = append(os.Environ(), programVariable+"=supervise in a wall, in a terminal")
+		x.Stdin, x.Stdout, x.Stderr = slave, slave, slave
+		x.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		if err := x.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = x.Process.Kill(); _ = x.Wait() }()
+		slave.Close()
+		shown := ""
+		sees := func(what string) {
+			t.Helper()
+			_ = master.SetReadDeadline(time.Now().Add(10 * time.Second))
+			for buffer := make([]byte, 1000); !strings.Contains(shown, what); {
+				n, err := master.Read(buffer)
+				if shown += string(buffer[:n]); err != nil && !strings.Contains(shown, what) {
+					t.Fatalf("waited for %q and saw %q: %v", what, shown, err)
+				}
+			}
+		}
+		sees("ready")
+		if _, err := master.Write([]byte{3}); err != nil { // Ctrl-C
+			t.Fatal(err)
+		}
+		sees("heard")
+		sees("ended: crashed 5")
+	})
+}
+
+// openTerminal makes a terminal of two ends.
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	raw, err := master.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	_ = raw.Control(func(fd uintptr) {
+		if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
+			n, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		}
+	})
+	if err == nil {
+		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
 }

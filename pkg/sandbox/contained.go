@@ -192,11 +192,12 @@ func (s Spec) fillHome() error {
 // usrLinks are the folders beside /usr that a system with a merged /usr has as links.
 func usrLinks() []string { return []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} }
 
-// etc is what is shown of /etc: names of users and hosts, certificates, the loader's cache, and the settings by
-// which a company manages agent programs.
+// etc is what is shown of /etc: names of users and hosts, certificates, the loader's cache, settings of tools, of which some
+// fail when there is a file that they may not read, and those by which a company manages agent programs.
 var etc = []string{
 	"passwd", "group", "nsswitch.conf", "hosts", "services", "protocols", "localtime", "timezone", "locale.conf",
-	"ssl", "pki", "ca-certificates", "ca-certificates.conf", "crypto-policies", "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "mime.types",
+	"ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "ca-certificates", "ca-certificates.conf", "crypto-policies", // no private keys
+	"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "mime.types", "gitconfig", "gitattributes", "npmrc", "pip.conf", "profile", "bash.bashrc",
 	"claude-code", "codex", "gemini-cli", "opencode",
 }
 
