@@ -43,11 +43,17 @@ func folderOf(base, project, agent string) string {
 }
 
 // MakeFolder makes the folder of a run with the broker's socket. What an earlier run of that agent left
-// is removed.
+// is removed, and so is what other supervisors left that were killed.
 func MakeFolder(base, project, agent string) (*Folder, error) {
 	f := &Folder{Path: folderOf(base, project, agent)}
 	err := alone(filepath.Dir(f.Path), func() (err error) {
-		if err = os.RemoveAll(f.Path); err == nil {
+		all, _ := filepath.Glob(filepath.Join(filepath.Dir(f.Path), "*", Socket))
+		for _, socket := range all {
+			if !answered(socket) {
+				err = errors.Join(err, os.RemoveAll(filepath.Dir(socket)))
+			}
+		}
+		if err = errors.Join(err, os.RemoveAll(f.Path)); err == nil {
 			err = os.Mkdir(f.Path, 0o700)
 		}
 		if err == nil {
@@ -90,11 +96,20 @@ func removeUnanswered(path string) error {
 		return nil
 	}
 	return alone(filepath.Dir(path), func() error {
-		if conn, err := net.Dial("unix", filepath.Join(path, Socket)); err == nil {
-			return conn.Close()
+		if answered(filepath.Join(path, Socket)) {
+			return nil
 		}
 		return os.RemoveAll(path)
 	})
+}
+
+// answered reports whether somebody listens, even when that one has no time now.
+func answered(socket string) bool {
+	conn, err := net.Dial("unix", socket)
+	if err == nil {
+		_ = conn.Close() // nothing was said
+	}
+	return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist)
 }
 
 // alone does something in the folder that holds those of all runs, while no other process does. /tmp is

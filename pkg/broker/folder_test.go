@@ -102,9 +102,17 @@ func TestWhatAKilledSupervisorLeftIsRemoved(t *testing.T) {
 	if left, err = MakeFolder(base, "p", "coder-1"); err != nil {
 		t.Fatal(err)
 	}
+	other, err := MakeFolder(base, "p", "coder-2")
+	if err != nil || !exists(left.Path) {
+		t.Fatalf("the folder of another run that is under way is removed: %v", err)
+	}
+	_ = other.Listener.Close()
 	next, err := MakeFolder(base, "p", "coder-1")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if exists(other.Path) {
+		t.Error("what another killed supervisor left stays when a run begins")
 	}
 	_ = left.Listener.Close()
 	if err := left.Remove(); err != nil || !exists(filepath.Join(next.Path, Socket)) {
