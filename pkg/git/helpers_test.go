@@ -34,14 +34,14 @@ var someTime = time.Unix(1_700_000_000, 0)
 
 // A fixture is a repository with a main checkout on branch main and a branch integration at its commit.
 type fixture struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	env  []string
 	repo *Repo
 }
 
 // isolated keeps the configuration of anyone who runs the tests out of them, identities included.
-func isolated(t *testing.T) []string {
+func isolated(t testing.TB) []string {
 	t.Helper()
 	return []string{"HOME=" + t.TempDir(), "XDG_CONFIG_HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
 }
@@ -51,7 +51,7 @@ var startFiles = map[string]string{"a.txt": "one\ntwo\nthree\n", ".gitignore": "
 var start = gittest.Template(startFiles, []string{"add", "-A"},
 	[]string{"-c", "user.name=Tester", "-c", "user.email=t@example.org", "commit", "-q", "-m", "start"}, []string{"branch", "integration"})
 
-func newFixture(t *testing.T, initOptions ...string) *fixture {
+func newFixture(t testing.TB, initOptions ...string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dir: filepath.Join(realTemp(t), "project"), env: isolated(t)}
 	if len(initOptions) == 0 {
@@ -74,7 +74,7 @@ func newFixture(t *testing.T, initOptions ...string) *fixture {
 	return f
 }
 
-func realTemp(t *testing.T) string {
+func realTemp(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -117,7 +117,7 @@ func (f *fixture) write(name, content string) {
 	writeFile(f.t, filepath.Join(f.dir, name), content)
 }
 
-func writeFile(t *testing.T, path, content string) {
+func writeFile(t testing.TB, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-func readText(t *testing.T, path string) string {
+func readText(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -266,7 +266,7 @@ func (f *fixture) checkout() []string {
 	return all
 }
 
-func fileState(t *testing.T, path, name string) string {
+func fileState(t testing.TB, path, name string) string {
 	t.Helper()
 	info, err := os.Lstat(path)
 	if err != nil {

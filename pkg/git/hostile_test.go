@@ -42,7 +42,7 @@ func (x *run) setBranch(commit string) {
 	writeFile(x.t, filepath.Join(x.folder.Git, "refs/heads/task/t"), commit+"\n")
 }
 
-func binary(t *testing.T, hash string) string {
+func binary(t testing.TB, hash string) string {
 	t.Helper()
 	var b strings.Builder
 	for i := 0; i < len(hash); i += 2 {

@@ -129,7 +129,7 @@ func TestABranchWithoutFolderIsAttached(t *testing.T) {
 	}
 }
 
-func mustRemoveAll(t *testing.T, path string) {
+func mustRemoveAll(t testing.TB, path string) {
 	t.Helper()
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)

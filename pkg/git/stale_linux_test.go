@@ -35,7 +35,7 @@ func TestAStaleLockFileOfGitIsRemovedOnceAndReported(t *testing.T) {
 }
 
 // living starts a git process that waits for input until the test ends.
-func living(t *testing.T, f *fixture, dir string, env ...string) {
+func living(t testing.TB, f *fixture, dir string, env ...string) {
 	t.Helper()
 	cmd := f.command(dir, "cat-file", "--batch")
 	cmd.Env = append(cmd.Env, env...)

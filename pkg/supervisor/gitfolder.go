@@ -7,15 +7,18 @@ import (
 	"liza/pkg/role"
 )
 
-// openGit gives a run a git folder of its own: that of a coder for its commits, any other to be thrown away. Runs in the
-// main checkout have git as it is there, unless the folder is mounted.
-func (s *Supervisor) openGit(ctx context.Context, r *run, st *blackboard.State, task, worktree string) (err error) {
+// openGit gives a run a git folder of its own: that of a coder for its commits, any other to be thrown away. With mounted the
+// wall shows r.git.Git at r.git.Target and r.git.Read besides, also for runs in the main checkout. Without, the worktree's
+// .git names the folder until the end of the run, and runs in the main checkout have git as it is there.
+func (s *Supervisor) openGit(ctx context.Context, r *run, st *blackboard.State, task, worktree string, mounted bool) (err error) {
 	t := st.Task(task)
 	if t == nil || worktree != s.Service.Repo.WorktreePath(task) {
-		return nil
+		if t = nil; !mounted {
+			return nil
+		}
 	}
 	keep := r.brief.role.Role.Kind == role.Coder
-	r.git, err = s.Service.GitFolder(ctx, st, t, s.ID, keep, true)
+	r.git, err = s.Service.GitFolder(ctx, st, t, s.ID, keep, !mounted)
 	return err
 }
 

@@ -77,7 +77,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	if err := s.equip(ctx, adapter, &spec, r, st, task); err != nil {
 		return r, err
 	}
-	if err := s.openGit(ctx, r, st, task, spec.Worktree); err != nil {
+	if err := s.openGit(ctx, r, st, task, spec.Worktree, false); err != nil {
 		return r, err
 	}
 	if spec.Liza == "" {
