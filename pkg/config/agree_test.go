@@ -2,9 +2,8 @@ package config
 
 import (
 	"maps"
-	"path/filepath"
+	"net"
 	"slices"
-	"strings"
 	"testing"
 
 	"liza/pkg/agent"
@@ -52,11 +51,15 @@ func TestTheBuiltInProgramsAreThoseOfTheCatalogue(t *testing.T) {
 func TestHostsOfSettingsAndCatalogueAreThoseOfTheProxy(t *testing.T) {
 	t.Parallel()
 	takes := func(host string) bool {
-		p, err := proxy.Serve(filepath.Join(t.TempDir(), "none", "s"), proxy.Options{Hosts: []string{host}})
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := proxy.Serve(l, proxy.Options{Hosts: []string{host}})
 		if err == nil {
 			_ = p.Close()
 		}
-		return err == nil || !strings.Contains(err.Error(), "cannot allow the host")
+		return err == nil
 	}
 	for _, host := range []string{"a.example", "*.a.example", "a.example:8443", "*.a.example:1", "127.0.0.1", "127.0.0.1:11434", "[::1]:80", "localhost", "my_host.example"} {
 		if k := (kind{is: "host"}); k.text(host) != "" || !takes(host) {

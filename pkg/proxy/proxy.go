@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -77,8 +76,8 @@ type Proxy struct {
 	telling sync.Mutex
 }
 
-// Serve begins to serve on a Unix socket at path, which is made, for this user only.
-func Serve(path string, o Options) (*Proxy, error) {
+// Serve begins to serve on a listener, a Unix socket of this user's alone. The listener is closed when that fails, too.
+func Serve(l net.Listener, o Options) (*Proxy, error) {
 	p := &Proxy{o: o, refused: map[string]bool{}}
 	for _, list := range []struct {
 		to   *[]pattern
@@ -86,7 +85,7 @@ func Serve(path string, o Options) (*Proxy, error) {
 	}{{&p.hosts, o.Hosts}, {&p.quiet, o.Quiet}, {&p.registries, o.Registries}} {
 		var err error
 		if *list.to, err = parsePatterns(list.from); err != nil {
-			return nil, err
+			return nil, errors.Join(err, l.Close())
 		}
 	}
 	if p.o.Lookup == nil {
@@ -101,13 +100,6 @@ func Serve(path string, o Options) (*Proxy, error) {
 	}
 	if p.o.Own == nil {
 		p.o.Own = ownAddresses
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the proxy of a run: %w", err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open the proxy of a run: %w", err), l.Close())
 	}
 	p.begin(&bounded{Listener: l, free: make(chan struct{}, maxConnections)})
 	return p, nil
@@ -138,7 +130,7 @@ func (p *Proxy) begin(l net.Listener) {
 	p.busy.Go(func() { _ = p.server.Serve(l) })
 }
 
-// Close ends every connection and removes the socket; it returns when nothing runs any more.
+// Close ends every connection; it returns when nothing runs any more.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true

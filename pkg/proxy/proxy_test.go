@@ -77,7 +77,11 @@ func begin(t *testing.T, world *httptest.Server, o Options, addrs map[string]str
 		defer x.mu.Unlock()
 		x.refused = append(x.refused, r)
 	}
-	if x.proxy, err = Serve(x.socket, o); err != nil {
+	l, err := net.Listen("unix", x.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.proxy, err = Serve(l, o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -432,8 +436,12 @@ func TestWhatIsSlowEndsInTime(t *testing.T) {
 
 func TestAListOfHostsThatIsWrongIsRefused(t *testing.T) {
 	t.Parallel()
-	if p, err := Serve(filepath.Join(t.TempDir(), "s"), Options{Hosts: []string{"http://x"}}); err == nil {
+	l := &pipes{make(chan net.Conn), make(chan struct{})}
+	if p, err := Serve(l, Options{Hosts: []string{"http://x"}}); err == nil {
 		_ = p.Close()
 		t.Error("a URL is taken for a host")
+	}
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the listener is open: %v", err)
 	}
 }
