@@ -1,0 +1,158 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// A Wall is how one program is contained, and why so.
+type Wall struct {
+	Spec   Spec
+	Reason string   // why it is not closed; "" when it is, and when a person chose so
+	Hosts  []string // that the proxy lets through
+	Env    []string // NAME=value: all that the program gets
+}
+
+// Targets are what a wall has to keep apart. Each is tried, and none is changed if that succeeds.
+type Targets struct {
+	Board   string   // a file that a run must not write
+	Folders []string // in which a run must not make a file
+	Private string   // a file or folder that a run must not read
+	Address string   // HOST:PORT where somebody outside of the wall listens
+	Host    string   // HOST:PORT that the proxy must refuse
+	Pid     int      // of a process outside
+}
+
+// An Attempt is one act that a wall has to refuse.
+type Attempt struct {
+	Act     string `json:"act"`
+	Target  string `json:"target"`
+	Refused bool   `json:"refused"`
+	How     string `json:"how"` // what the system said
+}
+
+// Acts that Prove tries.
+const (
+	ActWrite   = "write to the board"
+	ActMake    = "make a file in another folder"
+	ActRead    = "read a private file or folder"
+	ActConnect = "connect to a port of this machine"
+	ActReach   = "reach a host that is not allowed"
+	ActSignal  = "signal a process outside"
+)
+
+// attemptCommand is the hidden command of liza that makes the attempts inside a wall.
+const attemptCommand = "attempt"
+
+// Prove tries in a wall what it has to refuse.
+func Prove(ctx context.Context, s Spec, f Facts, t Targets) ([]Attempt, error) {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	s.Limits.Processes, s.Limits.Memory = 0, 0 // they need somebody who removes what they leave
+	c, err := s.Command(f, s.Liza, []string{"liza", attemptCommand, string(text)}, []string{"PATH=/usr/bin:/bin"})
+	if err != nil {
+		return nil, err
+	}
+	runtime.LockOSThread() // the wall dies with the thread that has started it
+	defer runtime.UnlockOSThread()
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, c.Path)
+	cmd.Args, cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.Argv, c.Env, s.Dir, &out, &errs, time.Second
+	err = cmd.Run()
+	var list []Attempt
+	if bad := json.Unmarshal(out.Bytes(), &list); bad != nil {
+		return nil, fmt.Errorf("cannot try the wall: %v: %s", err, bytes.TrimSpace(errs.Bytes()))
+	}
+	return list, nil
+}
+
+// Attempted makes the attempts when a command line says so; it is what runs inside the wall.
+func Attempted(args []string, stdout io.Writer) bool {
+	var t Targets
+	if len(args) != 2 || args[0] != attemptCommand || json.Unmarshal([]byte(args[1]), &t) != nil {
+		return false
+	}
+	_ = json.NewEncoder(stdout).Encode(t.attempts())
+	return true
+}
+
+func (t Targets) attempts() []Attempt {
+	var list []Attempt
+	try := func(act, target string, do func() error) {
+		if target == "" {
+			return
+		}
+		a := Attempt{Act: act, Target: target}
+		if err := do(); err != nil {
+			a.Refused, a.How = true, err.Error()
+		}
+		list = append(list, a)
+	}
+	open := func(path string, flag int) func() error {
+		return func() error {
+			file, err := os.OpenFile(path, flag, 0)
+			if err != nil {
+				return err
+			}
+			return file.Close()
+		}
+	}
+	try(ActWrite, t.Board, open(t.Board, os.O_WRONLY)) // not emptied, and nothing is written
+	for _, folder := range t.Folders {
+		try(ActMake, folder, func() error {
+			file, err := os.CreateTemp(folder, ".liza-doctor-*")
+			if err != nil {
+				return err
+			}
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+			return nil
+		})
+	}
+	try(ActRead, t.Private, open(t.Private, os.O_RDONLY))
+	try(ActConnect, t.Address, func() error {
+		c, err := net.DialTimeout("tcp", t.Address, 2*time.Second)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	})
+	try(ActReach, t.Host, func() error { return t.reach() })
+	if t.Pid > 0 {
+		try(ActSignal, fmt.Sprint(t.Pid), func() error { return syscall.Kill(t.Pid, 0) })
+	}
+	return list
+}
+
+// reach asks the proxy of the wall for a tunnel, as any program would.
+func (t Targets) reach() error {
+	proxy, err := url.Parse("http://" + ForwardAddress)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
+	resp, err := client.Get("https://" + t.Host)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// Covers reports whether a level promises to refuse an act.
+func (l Level) Covers(act string) bool {
+	return l == Closed || l == Partial && !slices.Contains([]string{ActConnect, ActReach}, act)
+}
