@@ -187,3 +187,6 @@ func hostOf(text string) string {
 	}
 	return strings.ToLower(u.Host) + map[bool]string{true: ":443", false: ":80"}[u.Scheme == "https"]
 }
+
+// CommonNeeds are those of every command, also of one that is not an agent program.
+func CommonNeeds() Needs { return builtin().Common.Sandbox }

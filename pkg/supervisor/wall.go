@@ -1,0 +1,246 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"liza/pkg/agent"
+	"liza/pkg/config"
+	"liza/pkg/git"
+	"liza/pkg/project"
+	"liza/pkg/proxy"
+	"liza/pkg/safefile"
+	"liza/pkg/sandbox"
+	"liza/pkg/toolchain"
+)
+
+// A Run is what the wall of one run is made of. Compose is a pure function of it and of what is on the disk.
+type Run struct {
+	Project  *project.Project
+	Settings config.Sandbox // of the program (config.SandboxOf)
+	Program  string         // name of the agent program; "" for a command of the project
+	Needs    agent.Needs    // of the program
+	Argv     []string       // of the program: what of it is a file is shown
+	Liza     string
+	Person   toolchain.Person
+
+	Worktrees string // the folder of all worktrees
+
+	Folder string      // of the run: its sockets, and its private home and temporary folders
+	Dir    string      // where it works
+	Write  bool        // whether it may change Dir
+	Git    *git.Folder // its git folder: mounted at closed, at other levels named by the worktree; nil: git is read-only
+	Read   []string    // what else is meant for it: its prompt
+	Job    bool        // a setup command, a check, a hook: no program's needs, and it may download packages
+}
+
+// A Wall is a sandbox.Wall with what has to be prepared before it is entered.
+type Wall struct {
+	sandbox.Wall
+	Make  []string        // folders that must be there
+	Copy  []sandbox.Mount // files and folders that are copied into the private home
+	Link  []sandbox.Mount // folders that are linked there, where nothing can be mounted
+	Proxy proxy.Options   // without Refused
+}
+
+// Compose says what a run may read, write and reach at a level that has been chosen.
+func (r Run) Compose(level sandbox.Level, reason string) Wall {
+	p, home := r.Project, r.Person.Home
+	inside := filepath.Join(r.Folder, "home")
+	w := Wall{Wall: sandbox.Wall{Reason: reason, Spec: sandbox.Spec{
+		Level: level, Wrap: r.Settings.Wrap, Liza: r.Liza, Dir: r.Dir, Home: inside, Person: home, Tmp: filepath.Join(r.Folder, "tmp"),
+		Proxy: filepath.Join(r.Folder, "proxy.sock"), Limits: limitsOf(r.Settings.Limits),
+	}}}
+	s := &w.Spec
+	s.Read = append(slices.Clone(r.Read), r.Folder)
+	if r.Write {
+		s.Write = append(s.Write, r.Dir)
+	} else {
+		s.Read = append(s.Read, r.Dir)
+	}
+	// Within what is shown, the board, other worktrees and what Liza keeps beside git are not there.
+	s.Hide = append(s.Hide, p.Liza, r.Worktrees, filepath.Join(p.GitDir, "liza"))
+	switch {
+	case r.Git == nil:
+		s.Read = append(s.Read, p.GitDir)
+	case level == sandbox.Closed:
+		s.Read = append(s.Read, r.Git.Read...)
+		s.Over = append(s.Over, sandbox.Mount{Source: r.Git.Git, Target: r.Git.Target})
+	default:
+		s.Read, s.Write = append(s.Read, r.Git.Read...), append(s.Write, r.Git.Git)
+	}
+
+	needs := r.Needs
+	needs.Env = append(slices.Clone(needs.Env), r.Settings.Allow.Env...)
+	online := r.Job || r.Settings.Allow.Registries
+	tools := toolchain.In(r.Person, toolchain.Use{Root: p.Root, Cache: filepath.Join(p.Liza, "cache"), Registries: online, Proxy: proxyOf(level)})
+	needs.Env = append(needs.Env, tools.Pass...)
+	access := needs.In(home, inside, r.Person.Environ)
+	s.Read = slices.Concat(s.Read, tools.Read, access.Read)
+	s.Tools = slices.Concat(tools.Tools, r.shownOf(r.Argv))
+	s.Write = slices.Concat(s.Write, tools.Caches, access.Write)
+	w.Make = append(slices.Clone(tools.Caches), s.Home, s.Tmp)
+
+	s.HomeRead = access.HomeRead
+	for _, rel := range access.HomeWrite {
+		s.HomeWrite, w.Make = append(s.HomeWrite, rel), append(w.Make, filepath.Join(home, rel))
+	}
+	for _, rel := range access.HomeLogin {
+		if r.Person.Real(filepath.Join(home, rel)) != "" {
+			s.HomeWrite = append(s.HomeWrite, rel)
+		}
+	}
+	for _, rel := range access.HomeKeep {
+		kept := filepath.Join(p.Liza, "cache", "home", r.Program, rel)
+		at := sandbox.Mount{Source: kept, Target: filepath.Join(inside, rel)}
+		w.Make = append(w.Make, kept)
+		if level == sandbox.Closed {
+			s.Over = append(s.Over, at)
+		} else {
+			s.Write, w.Link = append(s.Write, kept), append(w.Link, at)
+		}
+	}
+	r.allow(&w, access.HomeCopy)
+
+	w.Env = append(access.Env, tools.Env...)
+	w.Hosts = slices.Concat(access.Hosts, r.Settings.Allow.Hosts, tools.Hosts)
+	quiet := access.Quiet
+	if i := slices.Index(quiet, "registries"); i >= 0 {
+		quiet = slices.Concat(quiet[:i], quiet[i+1:], toolchain.Registries())
+	}
+	w.Proxy = proxy.Options{Hosts: w.Hosts, Quiet: quiet, Registries: toolchain.Registries()}
+	return w
+}
+
+// allow adds what the settings allow. What is in the home folder is shown at its own path as well as in the
+// private home: settings of programs name both.
+func (r Run) allow(w *Wall, copies []string) {
+	s, home := &w.Spec, r.Person.Home
+	inHome := func(at string) (string, bool) {
+		rel, err := filepath.Rel(home, at)
+		return rel, err == nil && filepath.IsLocal(rel) && rel != "."
+	}
+	for _, text := range r.Settings.Allow.Read {
+		at := config.Path(text, home, r.Project.Root)
+		s.Read = append(s.Read, at)
+		if rel, ok := inHome(at); ok {
+			s.HomeRead = append(s.HomeRead, rel)
+		}
+	}
+	for _, text := range r.Settings.Allow.Write {
+		at := config.Path(text, home, r.Project.Root)
+		s.Write = append(s.Write, at)
+		if rel, ok := inHome(at); ok {
+			s.HomeWrite = append(s.HomeWrite, rel)
+		}
+	}
+	for _, text := range r.Settings.Allow.Copy {
+		if rel, ok := inHome(config.Path(text, home, r.Project.Root)); ok {
+			copies = append(copies, rel)
+		}
+	}
+	for _, rel := range copies {
+		if from := filepath.Join(home, rel); r.Person.Real(from) != "" {
+			w.Copy = append(w.Copy, sandbox.Mount{Source: from, Target: filepath.Join(s.Home, rel)})
+		}
+	}
+}
+
+// shownOf is what a command line names: its program, and its arguments that are files.
+func (r Run) shownOf(argv []string) (shown []string) {
+	for i, a := range argv {
+		if i == 0 && !strings.Contains(a, "/") {
+			a = r.Person.Which(a)
+		}
+		if filepath.IsAbs(a) && (i == 0 || isFile(r.Person.Real(a))) {
+			shown = append(shown, r.Person.Installed(a)...)
+		}
+	}
+	return shown
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func proxyOf(level sandbox.Level) string {
+	if level == sandbox.Closed {
+		return sandbox.ForwardAddress
+	}
+	return ""
+}
+
+func limitsOf(l config.SandboxLimits) sandbox.Limits {
+	const mb = 1 << 20
+	return sandbox.Limits{Processes: l.Processes, Memory: int64(l.MemoryMB) * mb, Disk: int64(l.DiskMB) * mb, File: int64(l.FileMB) * mb}
+}
+
+// maxCopy bounds what a run gets copies of.
+const maxCopy = 64 << 20
+
+// Prepare makes the folders and the copies.
+func (w Wall) Prepare() error {
+	for _, folder := range w.Make {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return fmt.Errorf("cannot prepare a sandbox: %w", err)
+		}
+	}
+	for _, c := range w.Copy {
+		if err := copyInto(c.Source, c.Target); err != nil {
+			return fmt.Errorf("cannot prepare a sandbox: cannot copy %s: %w", c.Source, err)
+		}
+	}
+	for _, l := range w.Link {
+		err := os.MkdirAll(filepath.Dir(l.Target), 0o700)
+		if err == nil {
+			err = os.Symlink(l.Source, l.Target)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("cannot prepare a sandbox: %w", err)
+		}
+	}
+	return nil
+}
+
+// copyInto copies a file or a folder; of what it has in it only folders and files.
+func copyInto(from, to string) error {
+	left := int64(maxCopy)
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(to, rel)
+		info, err := os.Stat(path) // a link is what it leads to
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case e.IsDir():
+			return os.MkdirAll(at, 0o700)
+		case !info.Mode().IsRegular():
+			return nil
+		}
+		if left -= info.Size(); left < 0 {
+			return fmt.Errorf("it has more than %d MB", maxCopy>>20)
+		}
+		data, err := safefile.Read(path)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(at), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(at, data, info.Mode().Perm()&0o700)
+		}
+		return err
+	})
+}

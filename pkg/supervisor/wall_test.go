@@ -1,0 +1,173 @@
+package supervisor
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"liza/pkg/agent"
+	"liza/pkg/config"
+	"liza/pkg/git"
+	"liza/pkg/project"
+	"liza/pkg/sandbox"
+	"liza/pkg/toolchain"
+)
+
+// contained is the run of a program in the worktree of task-1, with what a person's home and a project have.
+func contained(t *testing.T, program string) Run {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"p/.liza/state.yaml": "x", "p/.git/config": "x", "p/.worktrees/task-1/go.mod": "module x", "p/go.mod": "module x", "p/agent.sh": "#!/bin/sh",
+		"home/.claude/settings.json": "{}", "home/.claude.json": "{}", "home/.claude/.credentials.json": "{}", "home/.ssh/id": "x", "home/data/a": "x", "home/bin/claude": "#!/bin/sh",
+		"home/.config/opencode/opencode.json": "{}", "home/.config/opencode/agent/a.md": "x",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := agent.Lookup(program, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(root, name) }
+	return Run{
+		Project: &project.Project{Root: at("p"), Liza: at("p/.liza"), GitDir: at("p/.git")}, Settings: config.Default().SandboxOf(program), Program: program, Needs: a.Info().Needs,
+		Argv: []string{"claude", "-p"}, Liza: "/opt/liza", Person: toolchain.On(at("home"), []string{"PATH=" + at("home/bin") + ":/usr/bin", "HOME=" + at("home"), "ANTHROPIC_API_KEY=k", "SECRET=s", "GH_TOKEN=t"}),
+		Worktrees: at("p/.worktrees"), Folder: at("run"), Dir: at("p/.worktrees/task-1"), Write: true, Read: []string{at("p/.liza/prompts/task-1/1.txt")},
+	}
+}
+
+// within reports whether a list has the path, or a folder that it is in.
+func within(list []string, path string) bool {
+	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(path+"/", p+"/") })
+}
+
+func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	w := r.Compose(sandbox.Closed, "")
+	s, home := w.Spec, r.Person.Home
+	if !slices.Contains(s.Write, r.Dir) {
+		t.Errorf("it writes %v", s.Write)
+	}
+	for _, path := range s.Write {
+		if path != r.Dir && !strings.HasPrefix(path, filepath.Join(r.Project.Liza, "cache")+"/") {
+			t.Errorf("it may write %s", path)
+		}
+	}
+	for _, hidden := range []string{r.Project.State(), filepath.Join(r.Worktrees, "task-2"), filepath.Join(r.Project.GitDir, "liza", "folders")} {
+		if within(slices.Concat(s.Read, s.Write, s.Tools), hidden) && !within(s.Hide, hidden) {
+			t.Errorf("it sees %s", hidden)
+		}
+	}
+	for _, path := range []string{filepath.Join(home, ".ssh/id"), filepath.Join(home, "data"), filepath.Join(r.Project.Root, "agent.sh")} {
+		if within(slices.Concat(s.Read, s.Write, s.Tools), path) {
+			t.Errorf("it sees %s", path)
+		}
+	}
+	if !slices.Contains(s.HomeRead, ".claude/settings.json") || !slices.Equal(s.HomeWrite, []string{".claude/projects", ".claude/.credentials.json"}) || !within(s.Tools, filepath.Join(home, "bin/claude")) {
+		t.Errorf("of the home folder: %v %v %v", s.HomeRead, s.HomeWrite, s.Tools)
+	}
+	if !slices.Contains(w.Env, "ANTHROPIC_API_KEY=k") || slices.ContainsFunc(w.Env, func(pair string) bool {
+		return strings.HasPrefix(pair, "SECRET=") || strings.HasPrefix(pair, "GH_TOKEN=")
+	}) {
+		t.Errorf("it gets %v", w.Env)
+	}
+	if !slices.Contains(w.Hosts, "api.anthropic.com") || len(w.Proxy.Hosts) != len(w.Hosts) || slices.ContainsFunc(toolchain.Registries(), func(h string) bool { return slices.Contains(w.Hosts, h) }) {
+		t.Errorf("it reaches %v", w.Hosts)
+	}
+	if err := w.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	for _, there := range []string{filepath.Join(home, ".claude/projects"), filepath.Join(s.Home, ".claude.json"), s.Tmp} {
+		if _, err := os.Stat(there); err != nil {
+			t.Errorf("not prepared: %v", err)
+		}
+	}
+}
+
+func TestWhatTheProjectAllowsIsAdded(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	r.Settings.Allow = config.Allow{Read: []string{"~/data", "agent.sh", "/srv/x"}, Write: []string{"~/out"}, Copy: []string{"~/bin", "/etc/passwd"}, Hosts: []string{"127.0.0.1:11434"}, Env: []string{"SEC*"}, Registries: true}
+	r.Settings.Limits.MemoryMB = 3
+	w := r.Compose(sandbox.Closed, "")
+	s, home := w.Spec, r.Person.Home
+	for _, path := range []string{filepath.Join(home, "data"), filepath.Join(r.Project.Root, "agent.sh"), "/srv/x"} {
+		if !slices.Contains(s.Read, path) {
+			t.Errorf("%s is not shown: %v", path, s.Read)
+		}
+	}
+	if !slices.Contains(s.HomeRead, "data") || !slices.Contains(s.HomeWrite, "out") || !slices.Contains(s.Write, filepath.Join(home, "out")) {
+		t.Errorf("of the home folder: %v %v %v", s.HomeRead, s.HomeWrite, s.Write)
+	}
+	if want := (sandbox.Mount{Source: filepath.Join(home, "bin"), Target: filepath.Join(s.Home, "bin")}); !slices.Contains(w.Copy, want) || len(w.Copy) != 2 {
+		t.Errorf("copied are %v", w.Copy)
+	}
+	if !slices.Contains(w.Hosts, "127.0.0.1:11434") || !slices.Contains(w.Env, "SECRET=s") || s.Limits.Memory != 3<<20 {
+		t.Errorf("%v %v %v", w.Hosts, w.Env, s.Limits)
+	}
+}
+
+// A check has no program's settings, logins and keys, and may download packages.
+func TestAJobHasNothingOfAnAgentProgram(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	r.Program, r.Needs, r.Argv, r.Job = "", agent.CommonNeeds(), []string{"/bin/sh", "-c", "go test ./..."}, true
+	w := r.Compose(sandbox.Closed, "")
+	if slices.Contains(w.Hosts, "api.anthropic.com") || slices.Contains(w.Env, "ANTHROPIC_API_KEY=k") || len(w.Spec.HomeWrite) > 0 || slices.ContainsFunc(w.Spec.HomeRead, func(p string) bool { return strings.HasPrefix(p, ".claude") }) {
+		t.Errorf("it has %v %v %v %v", w.Hosts, w.Env, w.Spec.HomeRead, w.Spec.HomeWrite)
+	}
+	if r.Person.Which("go") != "" && len(w.Hosts) == 0 {
+		t.Error("it may not download packages")
+	}
+}
+
+func TestTheGitFolderOfARunIsMountedWhereThatCanBe(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "opencode")
+	r.Git = &git.Folder{Git: "/p/.git/liza/folders/x/git", Target: "/p/.git/worktrees/task-1", Read: []string{"/p/.git/objects"}}
+	for level, over := range map[sandbox.Level]int{sandbox.Closed: 2, sandbox.Partial: 0} { // the other one is the program's database
+		w := r.Compose(level, "why")
+		s := w.Spec
+		if len(s.Over) != over || slices.Contains(s.Write, r.Git.Git) != (level == sandbox.Partial) || !slices.Contains(s.Read, "/p/.git/objects") || slices.Contains(s.Read, r.Project.GitDir) || w.Reason != "why" {
+			t.Errorf("%s: %+v", level, s)
+		}
+		if err := w.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := os.Readlink(filepath.Join(s.Home, ".local/share/opencode"))
+		if (err == nil) != (level == sandbox.Partial) {
+			t.Errorf("%s: the database is linked: %v", level, err)
+		}
+		if data, err := os.ReadFile(filepath.Join(s.Home, ".config/opencode/agent/a.md")); err != nil || string(data) != "x" {
+			t.Errorf("%s: the settings are not copied: %v", level, err)
+		}
+		if err := os.RemoveAll(r.Folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Git = nil
+	if s := r.Compose(sandbox.Closed, "").Spec; !slices.Contains(s.Read, r.Project.GitDir) || within(s.Write, r.Project.GitDir) {
+		t.Errorf("without a folder: %+v", s)
+	}
+}
+
+func TestComposeChangesNothingOfWhatItIsGiven(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	r.Settings.Allow.Hosts = append(make([]string, 0, 8), "a.example")
+	first := r.Compose(sandbox.Closed, "")
+	r.Compose(sandbox.Partial, "")
+	if again := r.Compose(sandbox.Closed, ""); !reflect.DeepEqual(first.Spec, again.Spec) || !slices.Equal(first.Hosts, again.Hosts) {
+		t.Error("the same run has another wall the second time")
+	}
+}
