@@ -65,12 +65,14 @@ func (s Spec) namespaces(f Facts) []string {
 	for _, link := range usrLinks() {
 		if to, err := os.Readlink(link); err == nil {
 			args = append(args, "--symlink", to, link)
-		} else {
-			args = append(args, "--ro-bind-try", link, link)
+		} else if _, err := os.Stat(link); err == nil {
+			args = append(args, "--ro-bind", link, link)
 		}
 	}
 	for _, path := range s.etcPaths() {
-		args = append(args, "--ro-bind-try", path, path)
+		if _, err := os.Stat(path); err == nil {
+			args = append(args, "--ro-bind-try", path, path)
+		}
 	}
 	size := strconv.FormatInt(s.scratch(), 10)
 	return append(args, "--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/dev/shm", "--size", size, "--perms", "1777", "--tmpfs", "/tmp")

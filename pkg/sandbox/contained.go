@@ -192,22 +192,24 @@ func (s Spec) fillHome() error {
 // usrLinks are the folders beside /usr that a system with a merged /usr has as links.
 func usrLinks() []string { return []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} }
 
-// etc is what is shown of /etc: names of users and hosts, certificates, the loader's cache, settings of tools, of which some
-// fail when there is a file that they may not read, and those by which a company manages agent programs.
+// etc is what is shown of /etc: names of users and hosts, certificates without private keys, the loader's cache, git's settings,
+// and those by which a company manages agent programs. Each mount costs time.
 var etc = []string{
-	"passwd", "group", "nsswitch.conf", "hosts", "services", "protocols", "localtime", "timezone", "locale.conf",
-	"ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "ca-certificates", "ca-certificates.conf", "crypto-policies", // no private keys
-	"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "mime.types", "gitconfig", "gitattributes", "npmrc", "pip.conf", "profile", "bash.bashrc",
-	"claude-code", "codex", "gemini-cli", "opencode",
+	"passwd", "group", "nsswitch.conf", "hosts", "localtime", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "crypto-policies",
+	"alternatives", "ld.so.cache", "gitconfig", "gitattributes", "claude-code", "codex", "gemini-cli", "opencode",
 }
 
-// etcOnline is what programs need besides to resolve names, where the network is the machine's.
-var etcOnline = []string{"resolv.conf", "host.conf", "gai.conf"}
+// etcPartial is shown besides where nothing is mounted: to resolve names, because the network is the machine's, and because some
+// tools do without a file, but fail when there is one that they may not read.
+var etcPartial = []string{
+	"resolv.conf", "host.conf", "gai.conf", "services", "protocols", "timezone", "locale.conf", "ca-certificates", "ca-certificates.conf",
+	"ld.so.conf", "ld.so.conf.d", "mime.types", "npmrc", "pip.conf", "profile", "bash.bashrc", "os-release",
+}
 
 func (s Spec) etcPaths() []string {
 	names := etc
 	if s.Level == Partial {
-		names = slices.Concat(etc, etcOnline)
+		names = slices.Concat(etc, etcPartial)
 	}
 	var paths []string
 	for _, name := range names {
