@@ -394,6 +394,23 @@ func (r *Repo) LeftFolders() []string {
 	return slices.Compact(tasks)
 }
 
+// ClearFolders removes folders that killed processes have left half made: they have no record.
+func (r *Repo) ClearFolders(ctx context.Context) error {
+	s, err := r.lock(ctx) // nobody makes one now
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	dir := filepath.Join(r.place.CommonDir, foldersDir)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); !exists(filepath.Join(path, recordFile)) {
+			err = errors.Join(err, removeAll(path))
+		}
+	}
+	return err
+}
+
 // claim takes the lock of a folder whose run is over.
 func (f *Folder) claim() bool {
 	f.lock = flock.New(filepath.Join(f.dir, "lock"))

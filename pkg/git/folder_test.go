@@ -201,9 +201,16 @@ func TestAHalfMadeFolderIsMadeAgain(t *testing.T) {
 	f := newFixture(t)
 	writeFile(t, f.dir+"/.git/liza/folders/t@coder-1/git/HEAD", "ref: refs/heads/elsewhere\n")
 	writeFile(t, f.dir+"/.git/liza/folders/t@coder-1/lock", "")
+	writeFile(t, f.dir+"/.git/liza/folders/other@coder-1/lock", "")
 	x := f.run("t")
 	if got := x.in("branch", "--show-current"); got != "task/t" {
 		t.Errorf("it is on %s", got)
+	}
+	if err := f.repo.ClearFolders(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f.exists(".git/liza/folders/other@coder-1") || x.in("branch", "--show-current") != "task/t" {
+		t.Error("another one that is half made stays, or that of a living run went")
 	}
 }
 

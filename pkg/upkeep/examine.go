@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,7 +181,7 @@ func (d examiner) behindOf(ctx context.Context, s *blackboard.State, f *findings
 	}
 }
 
-// locksOf looks at git's lock files.
+// locksOf looks at git's lock files, and at git folders whose run is over.
 func (d examiner) locksOf(ctx context.Context, _ *blackboard.State, f *findings) error {
 	locks, err := d.Repo.LockFiles(ctx)
 	for _, l := range locks {
@@ -194,6 +195,9 @@ func (d examiner) locksOf(ctx context.Context, _ *blackboard.State, f *findings)
 		default:
 			f.add("git", SeverityWarning, name, recovers, fmt.Sprintf("%s old, and no git process lives", age), "a git that was killed left a lock file; the process that needs it next removes it")
 		}
+	}
+	for _, id := range d.Repo.LeftFolders() {
+		f.add("git", SeverityWarning, cmp.Or(id, "planner"), recovers, "", "the supervisor of a run was killed before what it committed was taken over; the next claim does it, too")
 	}
 	return err
 }

@@ -117,5 +117,5 @@ func (d *Service) SettleFolders(ctx context.Context) ([]string, error) {
 			did = append(did, fmt.Sprintf("took over commit %.9s of %s, whose run was killed", taken.Commit, id))
 		}
 	}
-	return did, nil
+	return did, d.Repo.ClearFolders(ctx)
 }
