@@ -99,6 +99,7 @@ func setUp(env *testscript.Env) error {
 	}
 	env.Setenv("HOME", home)
 	env.Setenv("XDG_CONFIG_HOME", home)
+	env.Setenv("XDG_RUNTIME_DIR", tmp) // folders of runs: what a killed supervisor leaves, a run of another script would remove
 	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("USER", "ada")
