@@ -186,6 +186,13 @@ var attacks = map[string]func(args []string) error{
 		}
 		return os.WriteFile("linked", []byte("x"), 0)
 	},
+	"files of the parent": func([]string) error {
+		if os.Getppid() == 1 { // at partial it is the parent of the wall
+			return errors.New("none")
+		}
+		_, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/fd/1")
+		return err
+	},
 	"memory of the parent": func([]string) error {
 		f, err := os.OpenFile("/proc/"+strconv.Itoa(os.Getppid())+"/mem", os.O_RDWR, 0)
 		f.Close()
@@ -302,6 +309,24 @@ func (p place) servers() (tcp, udp, path, abstract string) {
 	return serve("tcp", "127.0.0.1:0"), echo.LocalAddr().String(), path, serve("unix", "@wall"+filepath.Base(p.root))
 }
 
+// terminal is the path of one beside the wall.
+func (p place) terminal() string {
+	p.t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		p.t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return "/dev/pts/" + strconv.Itoa(n)
+}
+
 // atPartial says what is not stopped there. Everything else is refused at both levels.
 var atPartial = map[string]string{
 	"tcp to this machine":            "the network is the machine's",
@@ -316,7 +341,7 @@ func TestEscapesAreRefused(t *testing.T) {
 	levels(t, func(t *testing.T, p place) {
 		pid := p.outsider()
 		tcp, udp, path, abstract := p.servers()
-		own := p.spec.Dir
+		own, terminal := p.spec.Dir, p.terminal()
 		board, neighbour := p.path("repo/.liza/state.yaml"), p.path("repo/.worktrees/two/file")
 		tests := map[string][]string{
 			"edit the board":                   {"write", board},
@@ -347,6 +372,11 @@ func TestEscapesAreRefused(t *testing.T) {
 			"the program liza":                 {"write", p.spec.Liza},
 			"a folder in /":                    {"mkdir", "/new"},
 			"a file in /dev":                   {"write", "/dev/new"},
+			"memory of the machine":            {"read", "/dev/mem"},
+			"the log of the kernel":            {"read", "/dev/kmsg"},
+			"the machine's devices":            {"list", "/dev/block"},
+			"a terminal of the person":         {"read", terminal},
+			"files of the launcher":            {"files of the parent"},
 			"a file in /etc":                   {"write", "/etc/new"},
 			"passwords":                        {"read", "/etc/shadow"},
 			"rights of the board's file":       {"chmod", board},

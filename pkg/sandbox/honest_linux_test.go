@@ -45,7 +45,8 @@ import multiprocessing, pty, os, socket, subprocess, tempfile, threading
 def f(x): return x * x
 if __name__ == '__main__':
     with multiprocessing.Pool(2) as p: assert p.map(f, [1, 2, 3]) == [1, 4, 9]
-    m, s = pty.openpty(); os.write(s, b'x\n'); os.read(m, 2)
+    if os.environ['LEVEL'] == 'closed': # partial has no terminals
+        m, s = pty.openpty(); os.write(s, b'x\n'); os.read(m, 2)
     if os.fork() == 0: os._exit(0)
     os.wait()
     a, b = socket.socketpair(); a.send(b'x'); assert b.recv(1) == b'x'

@@ -54,6 +54,9 @@ func (s Spec) confine() error {
 	return config.Restrict(rules...)
 }
 
+// devices are those of every program. At closed there are besides terminals of the wall's own.
+var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
+
 // A grant is what may be done with a path and all that lies in it.
 type grant struct {
 	path   string
@@ -68,8 +71,10 @@ func (s Spec) grants() []grant {
 		}
 	}
 	add(landRead, slices.Concat([]string{"/usr", s.Liza}, usrLinks(), s.etcPaths())...)
-	add(landRead, "/proc") // some runtimes do not start without it
-	add(landDevice, "/dev")
+	add(landRead, "/proc")         // some runtimes do not start without it
+	for _, name := range devices { // at partial /dev is the machine's, with its disks and the person's terminals
+		add(landDevice, "/dev/"+name)
+	}
 	for _, path := range slices.Concat(s.Read, s.Tools) {
 		list = append(list, s.readable(path)...)
 	}
@@ -79,6 +84,7 @@ func (s Spec) grants() []grant {
 	}
 	if s.Level == Closed {
 		add(landWrite, "/tmp", "/dev/shm")
+		add(landDevice, "/dev/ptmx", "/dev/pts", "/dev/console")
 		for _, m := range s.Over {
 			add(landWrite, m.Target)
 		}

@@ -22,6 +22,13 @@ func TestMain(m *testing.M) {
 	if Attempted(os.Args[1:], os.Stdout) {
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == "choose" {
+		level, reason, err := Choose("auto", "", Detect(context.Background()))
+		fmt.Println(level, reason, err)
+		_, _, err = Choose("auto", Closed, Detect(context.Background()))
+		fmt.Println(err)
+		return
+	}
 	if len(os.Args) == 3 && os.Args[1] == "attack" {
 		attack(os.Args[2])
 		return
@@ -150,7 +157,7 @@ func (p place) command(argv ...string) *exec.Cmd {
 	if p.uid > 0 { // what it would find itself
 		f.LimitsOwn, f.Cgroups = true, Cgroups{}
 	}
-	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C", "ROOT=" + p.root, "HOME=" + p.spec.Person}
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C", "ROOT=" + p.root, "LEVEL=" + string(p.spec.Level), "HOME=" + p.spec.Person}
 	c, err := p.spec.Command(f, path, argv, env)
 	if err != nil {
 		p.t.Fatal(err)
@@ -252,4 +259,14 @@ func TestARunReadsAndWritesWhatItMay(t *testing.T) {
 			t.Errorf("the session is not kept: %q, %v", data, err)
 		}
 	})
+}
+
+func TestWhereNamespacesAreForbiddenPartialIsReached(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, Closed) // no namespace can be made inside one
+	out, code := p.run(p.spec.Liza, "choose")
+	if !strings.HasPrefix(out, "partial agents run partly contained") || !strings.Contains(out, "because bubblewrap cannot make namespaces here: ") ||
+		!strings.Contains(out, "the sandbox level 'closed' is required, but 'partial' is the strongest here") || code != 0 {
+		t.Errorf("got exit code %d and %q", code, out)
+	}
 }
