@@ -1,6 +1,7 @@
 package git
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -139,6 +140,11 @@ var hostile = map[string]struct {
 	}, "not the name of a commit"},
 	"a folder of refs that leads out": {func(x *run) {
 		replaceWith(x, "refs", func(path string) error { return os.Symlink(filepath.Join(x.fixture.dir, ".git/refs"), path) })
+	}, "cannot be read"},
+	"no folder at all": {func(x *run) {
+		if err := os.RemoveAll(x.folder.Git); err != nil {
+			x.t.Fatal(err)
+		}
 	}, "cannot be read"},
 	"objects that are elsewhere": {func(x *run) {
 		elsewhere := filepath.Join(x.t.TempDir(), "objects")
@@ -431,5 +437,39 @@ func TestTheFolderOfTheMainCheckoutShowsItAsItIs(t *testing.T) {
 	}
 	if _, err := folder.Close(t.Context(), false); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// git-lfs keeps large files in the git folder, named by the hash of their content.
+func TestLargeFilesAreTakenOverByTheirContentAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	x := f.run("t")
+	name := func(text string) string {
+		hash := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+		return "lfs/objects/" + hash[:2] + "/" + hash[2:4] + "/" + hash
+	}
+	writeFile(t, filepath.Join(x.folder.Git, name("large")), "large")
+	writeFile(t, filepath.Join(x.folder.Git, name("true")), "false")
+	writeFile(t, filepath.Join(x.folder.Git, "lfs/objects/ab/cd/config"), "x")
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(x.folder.Git, name("secret"))), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	writeFile(t, secret, "secret")
+	if err := os.Symlink(secret, filepath.Join(x.folder.Git, name("secret"))); err != nil {
+		t.Fatal(err)
+	}
+	x.commit("new.txt", "pointer\n")
+	if taken := x.take(); !taken.Moved {
+		t.Errorf("%+v", taken)
+	}
+	if got := readText(t, filepath.Join(f.dir, ".git", name("large"))); got != "large" {
+		t.Errorf("the large file is %q", got)
+	}
+	for _, odd := range []string{name("true"), name("secret"), "lfs/objects/ab/cd/config"} {
+		if f.exists(".git/" + odd) {
+			t.Errorf("%s was taken over", odd)
+		}
 	}
 }

@@ -44,6 +44,11 @@ func (in *incoming) copyObjects(ctx context.Context) (why string, err error) {
 	if err == nil {
 		err = c.files("pack", packFile)
 	}
+	return oddOr(err)
+}
+
+// oddOr tells what is wrong with the objects from an error of the machine.
+func oddOr(err error) (why string, _ error) {
 	if odd, ok := errors.AsType[oddError](err); ok {
 		return odd.text, nil
 	}

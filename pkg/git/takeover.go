@@ -58,7 +58,8 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 	}
 	view, err := os.OpenRoot(f.Git)
 	if err != nil {
-		return fail(err)
+		out.Refused = fmt.Sprintf("its git folder cannot be read: %v", err)
+		return out, nil
 	}
 	defer view.Close()
 	p := private{view}
@@ -81,6 +82,9 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 	in := &incoming{folder: f, from: p, commit: out.Commit, own: own, known: f.knownTo(t, own), last: last}
 	out.Refused, err = in.fetch(ctx)
 	defer in.remove()
+	if err == nil && out.Refused == "" {
+		out.Refused, err = in.takeLarge(ctx)
+	}
 	if err == nil && (out.Refused == "" || in.sound) {
 		err = f.move(ctx, t, in, &out)
 	}
