@@ -93,6 +93,11 @@ func (s Spec) check(program string) error {
 			return fmt.Errorf("cannot contain %s: '%s', which it may write, is missing", program, path)
 		}
 	}
+	for _, m := range s.Over {
+		if info, err := os.Stat(m.Source); s.Level == Closed && (err != nil || !info.IsDir()) {
+			return fmt.Errorf("cannot contain %s: the folder '%s', which is shown at '%s', is missing", program, m.Source, m.Target)
+		}
+	}
 	for _, path := range slices.Concat(s.homePaths(s.HomeRead), s.homePaths(s.HomeWrite)) {
 		if !within(path, s.Person) || path == s.Person {
 			return fmt.Errorf("cannot contain %s: '%s' is not in the home folder '%s'", program, path, s.Person)

@@ -87,6 +87,7 @@ func TestWhatASpecCannotHaveIsSaid(t *testing.T) {
 		"its private home folder '' is missing":                           func(s *Spec, root string) { s.Home = "" },
 		"'ROOT/none', which it may write, is missing":                     func(s *Spec, root string) { s.Write = append(s.Write, root+"/none") },
 		"'ROOT/home/.none', which it may write, is missing":               func(s *Spec, root string) { s.HomeWrite = []string{".none"} },
+		"'ROOT/none', which is shown at 'ROOT/repo', is missing":          func(s *Spec, root string) { s.Over = []Mount{{root + "/none", root + "/repo"}} },
 		"'ROOT/repo' is not in the home folder 'ROOT/home'":               func(s *Spec, root string) { s.HomeRead = []string{root + "/repo"} },
 		"'ROOT/tools/bin/agent' is not among what the wall shows\nnext: ": func(s *Spec, _ string) { s.Tools = nil },
 		"the level 'high' is not a valid sandbox level":                   func(s *Spec, _ string) { s.Level = "high" },

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // CannotEnter is the exit code of the launcher when the wall cannot be made as it was asked for. The program was not started then.
@@ -25,7 +26,8 @@ func forward(listener net.Listener, proxy string) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil {
+		if err != nil { // too many open files
+			time.Sleep(10 * time.Millisecond)
 			continue
 		}
 		go func() {

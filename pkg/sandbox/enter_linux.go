@@ -47,10 +47,10 @@ func (l launch) enter(argv []string) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("cannot listen for the proxy: %v", err)
 		}
-		if l.Limits.Processes > 0 {
-			haveThreads(8)
-		}
 		go forward(listener, l.Proxy)
+	}
+	if l.Level == Closed && l.Limits.Processes > 0 {
+		haveThreads(8)
 	}
 	if err := l.limit(); err != nil {
 		return 0, err
