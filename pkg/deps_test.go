@@ -89,6 +89,9 @@ var rules = map[string]rule{
 	"verb": {level: 4, upTo: 3, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest"),
 		reason: "a verb has its effects on state and repository; starting programs is the supervisor's"},
 
+	"wall": {level: 4, may: imports("agent", "sandbox", "proxy", "toolchain", "broker", "config", "git", "project", "safefile"),
+		reason: "it puts together what each kind of run may have; what a task is, it does not know"},
+
 	"simulate": {level: 5, upTo: 4, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest", "merge"),
 		reason: "a run that did not happen, or happens again, goes through the verbs; no program is started"},
 	"upkeep": {level: 5, upTo: 4, but: imports("agent/scripted", "prompt", "store/storetest"),

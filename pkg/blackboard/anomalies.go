@@ -53,6 +53,7 @@ var AnomalyTypes = []AnomalyType{
 	{"replan_loop", systemOnly, []string{"what"}, false},
 	{"notify_failed", systemOnly, []string{"what"}, false},
 	{"policy_denied", systemOnly, []string{"what"}, false},
+	{"host_refused", systemOnly, []string{"what"}, false},
 }
 
 // AnomalyTypeOf finds a type by name. A name that begins with "x-" is a type that

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -102,7 +104,7 @@ func newStage(t *testing.T, level string, acts []act) *stage {
 	}
 	s.AddTask("mine")
 	s.person = filepath.Join(t.TempDir(), "person")
-	kept, runtime, root := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "runtime"), s.Dir
+	kept, session, root := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "session"), s.Dir
 	near := s.Repo.WorktreePath("near")
 	other, err := os.CreateTemp("/tmp", "liza-act-")
 	if err != nil {
@@ -114,7 +116,7 @@ func newStage(t *testing.T, level string, acts []act) *stage {
 	for path, text := range map[string]string{
 		s.person + "/.bashrc": "# his\n", s.person + "/.ssh/id_ed25519": canary, s.person + "/.gitconfig": "[user]\n\tname = Ada\n\temail = ada@example.com\n",
 		s.person + "/notes.txt": canary, near + "/near.txt": canary, root + "/.liza/secrets/api": canary + "-secret-of-somebody",
-		root + "/.liza/agents-private/prompt": canary, runtime + "/x": "",
+		root + "/.liza/agents-private/prompt": canary, session + "/x": "",
 	} {
 		verbtest.Write(t, path, text)
 	}
@@ -128,7 +130,7 @@ func newStage(t *testing.T, level string, acts []act) *stage {
 	s.Shell(s.Dir, "git init -q --bare "+remote)
 	arrived := filepath.Join(kept, "arrived")
 	verbtest.Write(t, arrived, "")
-	port, port6, abstract := servers(t, arrived, runtime)
+	port, port6, abstract := servers(t, arrived, session)
 	victim := exec.Command("sleep", "300")
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
@@ -136,10 +138,13 @@ func newStage(t *testing.T, level string, acts []act) *stage {
 	go victim.Wait() // so that it is gone when a signal has ended it
 	t.Cleanup(func() { victim.Process.Kill() })
 	s.vars = []string{"ROOT=" + root, "HERE=" + s.Repo.WorktreePath("mine"), "NEAR=" + near, "PERSON=" + s.person, fmt.Sprintf("VICTIM=%d", victim.Process.Pid),
-		"PORT=" + port, "PORT6=" + port6, "SOCK=" + runtime + "/person.sock", "ABSTRACT=" + abstract, "ARRIVED=" + arrived, "REMOTE=" + remote, "KEPT=" + kept,
-		"RUNTIME=" + runtime, "OTHERTMP=" + other.Name(), fmt.Sprintf("SUPERVISOR=%d", os.Getpid())}
+		"PORT=" + port, "PORT6=" + port6, "SOCK=" + session + "/person.sock", "ABSTRACT=" + abstract, "ARRIVED=" + arrived, "REMOTE=" + remote, "KEPT=" + kept,
+		"RUNTIME=" + session, "OTHERTMP=" + other.Name(), fmt.Sprintf("SUPERVISOR=%d", os.Getpid())}
 	s.kept = kept
 	s.writeProgram(t, level, acts)
+	if len(acts) > 1 {
+		s.startNeighbour(t)
+	}
 	return s
 }
 
@@ -170,7 +175,7 @@ func (s *stage) writeProgram(t *testing.T, level string, acts []act) {
 	}
 	verbtest.Write(t, filepath.Join(s.Dir, "acts.sh"), text.String())
 	verbtest.Write(t, filepath.Join(s.Dir, ".liza", "config.yaml"),
-		"agents:\n  default: acts\n  acts: {command: [sh, ./acts.sh], prompt: stdin, output: text}\n"+sandboxKeys(level, filepath.Dir(s.probe(t))))
+		"agents:\n  default: acts\n  acts: {command: [sh, ./acts.sh], prompt: stdin, output: text}\n  sleeper: {command: [sleep, \"299.5\"], prompt: stdin}\n"+sandboxKeys(level, filepath.Dir(s.probe(t))))
 }
 
 // probe is the program that makes the system calls that no shell can: this test again, under another name.
@@ -188,12 +193,7 @@ func (s *stage) try(t *testing.T) (printed []string, all string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(s.liza), "liza-agent"), "--once", "coder", "mine")
-	cmd.Dir = s.Dir
-	cmd.Env = append(s.environ(), "ACT_CANARY="+canary)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 20 * time.Second
+	cmd := s.agent(ctx, &out, "coder", "mine")
 	_ = cmd.Run() // the task is blocked in the end
 	verbtest.Write(t, filepath.Join(s.kept, "said"), out.String())
 	log, err := os.ReadFile(filepath.Join(s.Dir, ".liza", "output", "mine.log"))
@@ -204,6 +204,45 @@ func (s *stage) try(t *testing.T) (printed []string, all string) {
 		printed = append(printed, m[1])
 	}
 	return printed, out.String() + string(log)
+}
+
+// agent is a supervisor of the project.
+func (s *stage) agent(ctx context.Context, out *bytes.Buffer, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(s.liza), "liza-agent"), append([]string{"--once"}, args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, append(s.environ(), "ACT_CANARY="+canary), out, out
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	return cmd
+}
+
+// startNeighbour starts a planner that does nothing for as long as the test goes on.
+func (s *stage) startNeighbour(t *testing.T) {
+	t.Helper()
+	_, err := s.Service("").Discover(t.Context(), blackboard.Discovery{During: "near", Description: "Something to plan", Severity: "high", Urgency: "immediate"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var out bytes.Buffer
+	cmd := s.agent(ctx, &out, "--cli", "sleeper", "planner")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		stop := exec.Command("pkill", "-f", "sleep 299.5")
+		_ = stop.Run()
+		_ = cmd.Wait()
+	})
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		if e := s.State().Agents["planner-1"]; e != nil && e.Child != nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the neighbour's run does not begin\n%s", out.String())
+		}
+		runtime.Gosched()
+	}
 }
 
 // environ is that of the person.
@@ -234,7 +273,7 @@ func (s *stage) outcome(a act, printed string) string {
 }
 
 // servers are those of the person: each answers or notes what arrives.
-func servers(t *testing.T, arrived, runtime string) (port, port6, abstract string) {
+func servers(t *testing.T, arrived, session string) (port, port6, abstract string) {
 	t.Helper()
 	listen := func(network, address string) net.Listener {
 		l, err := net.Listen(network, address)
@@ -260,8 +299,8 @@ func servers(t *testing.T, arrived, runtime string) (port, port6, abstract strin
 	if six := listen("tcp6", "[::1]:0"); six != nil {
 		_, port6, _ = net.SplitHostPort(six.Addr().String())
 	}
-	listen("unix", filepath.Join(runtime, "person.sock"))
-	listen("unix", filepath.Join(runtime, "bus"))
+	listen("unix", filepath.Join(session, "person.sock"))
+	listen("unix", filepath.Join(session, "bus"))
 	abstract = fmt.Sprintf("liza-act-%d", time.Now().UnixNano())
 	listen("unix", "@"+abstract)
 	udp, err := net.ListenPacket("udp4", "127.0.0.1:"+port)
@@ -385,6 +424,8 @@ func TestGeneratedTableOfActs(t *testing.T) {
 	}
 }
 
-var actLevels = []string{"open"}
+var actLevels = []string{"closed", "partial", "open"}
 
-func sandboxKeys(level, read string) string { return "" }
+func sandboxKeys(level, read string) string {
+	return "sandbox: {level: " + level + ", allow: {read: [" + read + "]}}\n"
+}

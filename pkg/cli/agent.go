@@ -79,6 +79,9 @@ func (o *agentOptions) run(ctx context.Context) error {
 		return err
 	}
 	c.screen = o.env.newScreen()
+	if err := c.sayLevel(ctx); err != nil {
+		return err
+	}
 	s := c.supervisor(role)
 	s.ID, s.Task, s.Once = id, o.task, o.once
 	if o.interactive {

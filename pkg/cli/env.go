@@ -185,9 +185,11 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 // serviceOn is the service of this command on a project that is open.
 func (e *Env) serviceOn(open *verb.Service) *verb.Service {
 	p := open.Project
-	return &verb.Service{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
+	d := &verb.Service{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
 		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Root), Now: e.Now, Random: rand.Reader, NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true",
 		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}
+	d.Enclose = e.enclose(d)
+	return d
 }
 
 // settings is the configuration now: read again when its file changed.

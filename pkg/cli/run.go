@@ -68,6 +68,9 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	}
 	c.screen = o.env.newScreen()
 	c.screen.colour = c.screen.colour && !o.plain
+	if err := c.sayLevel(ctx); err != nil {
+		return err
+	}
 	if !o.quiet {
 		c.preflight(ctx, s)
 	}

@@ -22,6 +22,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb"
+	"liza/pkg/wall"
 )
 
 // factory makes the supervisors of one process.
@@ -34,6 +35,7 @@ type factory struct {
 	scenario string
 	screen   *screen
 	versions agent.Versions
+	walls    *wall.Maker
 }
 
 // readyFactory checks what the supervisors will need: the program that they run, and the scenario
@@ -67,7 +69,15 @@ func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (
 		}
 		cliName = cmp.Or(cliName, "scripted")
 	}
-	return &factory{env: e, service: service, liza: liza, cli: cliName, model: model, scenario: scenario}, nil
+	c := &factory{env: e, service: service, liza: liza, cli: cliName, model: model, scenario: scenario}
+	c.walls = e.newWalls(service, func(name string) (agent.Needs, error) {
+		a, err := c.adapter(name)
+		if err != nil {
+			return agent.Needs{}, err
+		}
+		return a.Info().Needs, nil
+	})
+	return c, nil
 }
 
 // installed checks that the agent program is known and can be started at all (A02).
@@ -122,7 +132,7 @@ func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
 	service.Caller = verb.Caller{Person: c.service.Caller.Person}
 	start, _ := agent.ProcessStart(os.Getpid())
 	return &supervisor.Supervisor{Service: &service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
-		Terminal: terminalName(), Start: c.run, Commands: c.commands, RunBase: c.env.brokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
+		Terminal: terminalName(), Start: c.run, Walls: c.walls, Commands: c.commands, RunBase: c.env.brokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
 }
 

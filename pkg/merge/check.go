@@ -107,7 +107,7 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 			}
 		}
 		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
-		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.Run(ctx)
+		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.RunIn(ctx, j.Enclose)
 		if j.onBase(ctx, i < len(j.Setup), candidate, shell, r) {
 			continue
 		}

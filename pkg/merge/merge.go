@@ -45,6 +45,7 @@ type Merger struct {
 	Warn        func(text string)
 	Unsaved     func(err error)                    // work could not be let go because it is saved nowhere else; may be nil
 	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked
+	Enclose     review.Enclose                     // of each command; nil: nothing contains them
 }
 
 // Result says what became of one task.

@@ -150,3 +150,6 @@ func (p *Project) MergeLock() string { return p.inGit("merge.lock") }
 
 // RunLock lets one exec or skill command of a task run at a time.
 func (p *Project) RunLock(task string) string { return p.inGit("run-" + task + ".lock") }
+
+// Cache has the caches of toolchains and programs that contained runs share.
+func (p *Project) Cache() string { return p.in("cache") }

@@ -43,6 +43,7 @@ type Environment struct {
 	LookOnly  bool                                                             // run nothing: what would have to run is left open
 	Worktree  func(ctx context.Context) (dir string, err error)                // makes the throw-away worktree at the commit
 	Changed   func(ctx context.Context, dir string) (map[string]string, error) // its tracked files that differ from the commit; nil: nobody looks
+	Enclose   Enclose                                                          // of each command; may be nil
 	worktree  string
 	expected  map[string]string // what setup changed
 	setupTold bool
@@ -229,7 +230,7 @@ func (b *Environment) runCommand(ctx context.Context, name, command string, tota
 		return nil
 	}
 	size := sizeOf(total.Log)
-	ran := Command{Shell: command, Dir: b.worktree, Log: total.Log, Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog}.Run(ctx)
+	ran := Command{Shell: command, Dir: b.worktree, Log: total.Log, Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog}.RunIn(ctx, b.Enclose)
 	if ran.Err != nil {
 		return fmt.Errorf("cannot run the check %s (%q): %w", name, command, ran.Err)
 	}
@@ -339,7 +340,7 @@ func (b *Environment) open(ctx context.Context) (err error) {
 		return err
 	}
 	for _, command := range b.Setup {
-		ran := Command{Shell: command, Dir: b.worktree, Log: b.Log("setup"), Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog}.Run(ctx)
+		ran := Command{Shell: command, Dir: b.worktree, Log: b.Log("setup"), Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog}.RunIn(ctx, b.Enclose)
 		switch {
 		case ran.Err != nil:
 			return fmt.Errorf("cannot run worktree.setup (%q): %w", command, ran.Err)

@@ -37,16 +37,21 @@ func forward(listener net.Listener, proxy string) {
 				return
 			}
 			defer outer.Close()
-			var both sync.WaitGroup
-			both.Go(func() { pass(outer, inner) })
-			both.Go(func() { pass(inner, outer) })
-			both.Wait()
+			carry(inner, outer, outer)
 		}()
 	}
 }
 
+// carry passes both directions on until both have ended; what comes from outside is read from fromOuter.
+func carry(inner, outer net.Conn, fromOuter io.Reader) {
+	var both sync.WaitGroup
+	both.Go(func() { pass(outer, inner) })
+	both.Go(func() { pass(inner, fromOuter) })
+	both.Wait()
+}
+
 // pass copies one direction and passes on its end.
-func pass(to, from net.Conn) {
+func pass(to net.Conn, from io.Reader) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()

@@ -48,6 +48,11 @@ func (l launch) enter(argv []string) (int, error) {
 			return 0, fmt.Errorf("cannot listen for the proxy: %v", err)
 		}
 		go forward(listener, l.Proxy)
+		for _, port := range l.Local {
+			if err := forwardLocal(port, l.Proxy); err != nil {
+				return 0, err
+			}
+		}
 	}
 	if l.Level == Closed && l.Limits.Processes > 0 {
 		haveThreads(8)

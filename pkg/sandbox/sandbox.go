@@ -37,6 +37,7 @@ type Spec struct {
 
 	Tmp      string // a private folder for temporary files of the run; at closed /tmp is one besides
 	Proxy    string // Unix socket of the proxy; "": no network at all. At closed HTTP_PROXY and the like lead to it
+	Local    []int  // ports of the machine's loopback that the proxy lets through: at closed they are on that of the wall, too
 	Limits   Limits
 	Terminal bool // a person works with it in a terminal
 }

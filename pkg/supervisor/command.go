@@ -79,7 +79,7 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	x := s.recordJob(ctx, u, st, t, j)
 	defer s.closeRun(ctx, x, nil)
 	began, before := time.Now(), size(c.Log)
-	r := c.Run(ctx)
+	r := c.RunIn(ctx, s.Service.Enclose)
 	if ctx.Err() != nil {
 		return jobEnd{}, context.Cause(ctx)
 	}

@@ -7,20 +7,22 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/git"
+	"liza/pkg/sandbox"
 	"liza/pkg/verb"
 )
 
 // A run is one start of an agent program, from its prompt to what became of its answer. What belongs to it
 // ends with it: launch makes it, closeRun writes it into the history.
 type run struct {
-	brief  briefing
-	number int    // among the runs of this agent
-	mark   string // its correlation id: in the history, the journal and the output
-	before verb.Mark
-	record *recording // nil: it has none
-	folder string     // of its sockets; "" for none
-	task   string
-	git    *git.Folder // of its own; nil: it has none
+	brief   briefing
+	number  int    // among the runs of this agent
+	mark    string // its correlation id: in the history, the journal and the output
+	before  verb.Mark
+	record  *recording // nil: it has none
+	task    string
+	folder  string        // of its sockets; "" for none
+	git     *git.Folder   // of its own; nil: it has none
+	sandbox sandbox.Level // how it is contained
 
 	result  agent.Result
 	answer  exitcmd.Answer           // what the result says, read once

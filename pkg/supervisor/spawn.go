@@ -22,6 +22,7 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
+	"liza/pkg/sandbox"
 	"liza/pkg/verb"
 )
 
@@ -77,7 +78,10 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	if err := s.equip(ctx, adapter, &spec, r, st, task); err != nil {
 		return r, err
 	}
-	if err := s.openGit(ctx, r, st, task, spec.Worktree, false); err != nil {
+	if r.sandbox, err = s.level(ctx, b.program); err != nil {
+		return r, err
+	}
+	if err := s.openGit(ctx, r, st, task, spec.Worktree, r.sandbox == sandbox.Closed); err != nil {
 		return r, err
 	}
 	if spec.Liza == "" {
@@ -90,6 +94,11 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 		}
 		defer closeBroker()
 	}
+	closeWall, err := s.openWall(ctx, &spec, r, task)
+	if err != nil {
+		return r, err
+	}
+	defer closeWall()
 	spec.Started = func(p agent.Process) error {
 		return s.Service.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
@@ -101,7 +110,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 			if b.reask == 0 {
 				st.UseFacts(prompt.FactsIn(st, b.Text), s.Service.Now())
 			}
-			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task}, s.Service.Now())
+			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox)}, s.Service.Now())
 		})
 	}
 	before := s.around(ctx)
@@ -355,7 +364,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, x *run) error {
 		rr.Cost = &cents
 	}
 	rr.Attempt = blackboard.Attempt{Run: x.number, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: prose.FirstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
-		Commit: s.head(ctx, task), CLI: b.program, Session: x.talk}
+		Commit: s.head(ctx, task), CLI: b.program, Session: x.talk, Sandbox: string(x.sandbox)}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: s.Service.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Service.Now())}

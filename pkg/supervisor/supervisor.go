@@ -13,6 +13,7 @@ import (
 	"liza/pkg/merge"
 	"liza/pkg/project"
 	"liza/pkg/verb"
+	"liza/pkg/wall"
 )
 
 // Supervisor drives one registered agent. Make it with its exported fields and call Run
@@ -46,6 +47,7 @@ type Supervisor struct {
 	Schema func() ([]byte, error)
 	// Commands carries out what comes out of a run over its broker; nil: nothing does.
 	Commands func(InRun) broker.Handler
+	Walls    *wall.Maker // of runs and commands; nil: nothing is contained
 	// RunBase is where the folders of runs are made (broker.Base).
 	RunBase string
 	// Environ is the environment that agent programs inherit from.

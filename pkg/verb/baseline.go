@@ -167,7 +167,7 @@ func (d *Service) runOnBase(ctx context.Context, secrets []string, base, check, 
 		limit = d.integrationTimeout(ctx)
 	}
 	run := func(shell string) review.Ran {
-		return review.Command{Shell: shell, Dir: dir, Log: log, Timeout: limit, Hide: secrets, Mask: d.MaskLog}.Run(ctx)
+		return review.Command{Shell: shell, Dir: dir, Log: log, Timeout: limit, Hide: secrets, Mask: d.MaskLog}.RunIn(ctx, d.Enclose)
 	}
 	for _, setup := range d.Config().Worktree.Setup {
 		if ran := run(setup); ran.Err != nil || ran.Failed() {

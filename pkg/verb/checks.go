@@ -170,7 +170,7 @@ func (d *Service) checkEnvironment(ctx context.Context, s *blackboard.State, t *
 	cfg := d.Config()
 	b := &review.Environment{Tree: d.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
 		Log: func(check string) string { return d.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: d.Secrets.Mask,
-		MaskLog:  func(w io.Writer) io.WriteCloser { return d.Secrets.Writer(w) },
+		Enclose: d.Enclose, MaskLog: func(w io.Writer) io.WriteCloser { return d.Secrets.Writer(w) },
 		Say:      func(text string) { d.Progressf("%s: %s", t.ID, text) },
 		Worktree: func(ctx context.Context) (string, error) { return d.openReview(ctx, t) }, Changed: d.Repo.Changed}
 	if t.Review != nil {

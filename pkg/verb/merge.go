@@ -44,7 +44,7 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 // Merger is what merges approved work in the name of by.
 func (d *Service) Merger(by string) *merge.Merger {
 	cfg := d.Config()
-	m := &merge.Merger{Store: d.watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
+	m := &merge.Merger{Enclose: d.Enclose, Store: d.watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
 		Control: d.Control, Prepare: d.Prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}

@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"slices"
 
 	"liza/pkg/blackboard"
 )
@@ -83,6 +84,26 @@ func (d *Service) ItemDone(ctx context.Context, id string, item, code int, outpu
 func (d *Service) PolicyDenied(ctx context.Context, id, why string) {
 	if err := d.anomaly(ctx, id, "policy_denied", why); err != nil {
 		d.Progressf("cannot record that a command was denied: %v", err)
+	}
+}
+
+// HostRefused records that a run could not reach a host: as an anomaly of its task, once for each host.
+func (d *Service) HostRefused(ctx context.Context, task, what string) {
+	err := d.Update(ctx, "anomaly", func(s *blackboard.State, a blackboard.Actor) error {
+		if s.Task(task) == nil { // a planner's run has none
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "host_refused", Detail: what, Extra: map[string]any{"level": "warning"}})
+			return nil
+		}
+		told := slices.ContainsFunc(s.Anomalies, func(x *blackboard.Anomaly) bool {
+			return x.Type == "host_refused" && x.Task == task && x.Details["what"] == what
+		})
+		if !told {
+			s.AddAnomaly(task, blackboard.System, "host_refused", blackboard.Settings{"what": what}, d.Now())
+		}
+		return nil
+	})
+	if err != nil {
+		d.Progressf("cannot record that a host was refused: %v", err)
 	}
 }
 

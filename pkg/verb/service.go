@@ -18,6 +18,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/history"
 	"liza/pkg/project"
+	"liza/pkg/review"
 	"liza/pkg/safefile"
 	"liza/pkg/secret"
 	"liza/pkg/store"
@@ -51,6 +52,8 @@ type Service struct {
 
 	Secrets *secret.Set  // masked in everything that is written; nil: none are known
 	Held    *HeldSecrets // secrets that are in no file; nil: there are none
+
+	Enclose review.Enclose // contains each command that runs what agents wrote; nil: nothing does
 
 	AllowEmpty bool // a submission may change no file: --empty-commit of poststep
 	Rehearsal  bool // the board is a copy, so work is neither saved nor removed

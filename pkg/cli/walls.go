@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"liza/pkg/agent"
+	"liza/pkg/review"
+	"liza/pkg/sandbox"
+	"liza/pkg/verb"
+	"liza/pkg/wall"
+)
+
+// newWalls makes what contains runs and commands of the project.
+func (e *Env) newWalls(d *verb.Service, program func(name string) (agent.Needs, error)) *wall.Maker {
+	home := e.Get("HOME")
+	if home == "" && e.home != nil {
+		home = e.home()
+	}
+	liza, _ := e.liza() // without it nothing is started
+	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: home, Base: e.brokerBase(), Liza: liza, Facts: sandbox.Detect, Program: program}
+}
+
+// enclose contains the commands of the project that run what agents wrote: setup, checks, hooks, exec tasks and skills.
+func (e *Env) enclose(d *verb.Service) review.Enclose {
+	walls := sync.OnceValue(func() *wall.Maker { return e.newWalls(d, nil) })
+	return func(ctx context.Context, c *review.Command) (done func(), err error) {
+		r := wall.Run{Name: filepath.Base(c.Dir), Dir: c.Dir, Writes: true, Registries: true}
+		for _, pair := range c.Env { // of an exec task or a skill: exactly what it may see
+			name, _, _ := strings.Cut(pair, "=")
+			r.Env = append(r.Env, name)
+		}
+		if c.Argv != nil {
+			r.Read = []string{filepath.Dir(c.Argv[0])}
+		}
+		w, err := walls().Open(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if path, err := e.Executable(); err == nil {
+			c.Reaper = []string{path, reapCommand}
+		}
+		if w.Contained() {
+			c.Contain = w.Contain
+		}
+		return func() { _ = w.Close() }, nil // what is left is removed with the next one
+	}
+}
+
+// sayLevel is the first line of every start: how strongly agents are contained. An error is that the settings require more
+// than this machine can do.
+func (c *factory) sayLevel(ctx context.Context) error {
+	level, reason, err := c.walls.Level(ctx, cmp.Or(c.cli, c.service.Config().Agents.Default))
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("agents run contained: %s", level)
+	switch {
+	case reason != "":
+		text = reason
+	case level == sandbox.Open:
+		text = "agents run uncontained (sandbox.level is open): they can read, write and reach whatever you can"
+	}
+	c.screen.say(c.env.Now(), reason != "" || level == sandbox.Open, "%s", text)
+	return nil
+}

@@ -1,0 +1,20 @@
+package review
+
+import "context"
+
+// Enclose puts a command behind a wall and below a reaper, by filling in its fields (specs/security.md). done ends what
+// belongs to the wall, when the command has ended.
+type Enclose func(ctx context.Context, c *Command) (done func(), err error)
+
+// RunIn is Run behind what encloses the command; nil: nothing does.
+func (c Command) RunIn(ctx context.Context, enclose Enclose) Ran {
+	if enclose == nil {
+		return c.Run(ctx)
+	}
+	done, err := enclose(ctx, &c)
+	if err != nil {
+		return Ran{ExitCode: -1, Err: err}
+	}
+	defer done()
+	return c.Run(ctx)
+}

@@ -1,0 +1,62 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"liza/pkg/agent"
+	"liza/pkg/proxy"
+	"liza/pkg/sandbox"
+	"liza/pkg/wall"
+)
+
+// level is how strongly the runs of a program are contained now.
+func (s *Supervisor) level(ctx context.Context, program string) (sandbox.Level, error) {
+	if s.Walls == nil {
+		return sandbox.Open, nil
+	}
+	level, _, err := s.Walls.Level(ctx, program)
+	return level, err
+}
+
+// openWall puts the program of a run behind its wall (specs/security.md). done is called when everything of the run
+// has ended.
+func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, task string) (done func(), err error) {
+	if s.Walls == nil {
+		return func() {}, nil
+	}
+	w, err := s.Walls.Open(ctx, wall.Run{Name: s.ID, Program: r.program(), Dir: spec.Dir, Writes: spec.Dir != s.Service.Project.Root, Sockets: r.folder, Folder: r.git,
+		Read: s.readable(spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { s.hostRefused(ctx, r, task, x) }})
+	if err != nil {
+		return nil, err
+	}
+	if w.Contained() {
+		spec.Contain = w.Contain
+	}
+	return func() {
+		if err := w.Close(); err != nil {
+			s.warn(task, "cannot remove the private folders of the run: %v", err)
+		}
+	}, nil
+}
+
+// readable is what of .liza is meant for a run: its prompt, and the logs of its own task, which a prompt may name.
+func (s *Supervisor) readable(spec *agent.Spec, task string) []string {
+	files := []string{spec.PromptFile}
+	if spec.SchemaFile != "" {
+		files = append(files, spec.SchemaFile)
+	}
+	if task != "" {
+		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Service.Project.Output(task)), task+".*"))
+		files = append(files, logs...)
+	}
+	return files
+}
+
+// hostRefused tells that a run could not reach a host: once for each host and task, with the setting that allows it.
+func (s *Supervisor) hostRefused(ctx context.Context, r *run, task string, x proxy.Refusal) {
+	what := fmt.Sprintf("%s could not reach %s: %s; next: %s", r.program(), x.Host, x.Why, x.Next)
+	s.warn(task, "%s", what)
+	s.Service.HostRefused(context.WithoutCancel(ctx), task, what)
+}
