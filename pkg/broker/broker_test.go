@@ -23,7 +23,7 @@ func open(t *testing.T, h Handler) (*Server, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Serve(f.Listener, h)
+	s := Serve(f.Listener, h, nil)
 	t.Cleanup(func() {
 		if !s.Close() {
 			t.Error("commands are still under way")

@@ -51,11 +51,13 @@ type Server struct {
 	end      context.CancelFunc
 	calls    sync.WaitGroup
 	slots    chan struct{}
+	belongs  func(pid int) bool
 }
 
-// Serve answers what comes over the listener, until Close.
-func Serve(l net.Listener, h Handler) *Server {
-	s := &Server{listener: l, handler: h, slots: make(chan struct{}, maxCalls)}
+// Serve answers what comes over the listener, until Close. Who connects must belong to the run: belongs is asked with
+// the process id, where the system tells it; nil: everybody who can connect does.
+func Serve(l net.Listener, h Handler, belongs func(pid int) bool) *Server {
+	s := &Server{listener: l, handler: h, belongs: belongs, slots: make(chan struct{}, maxCalls)}
 	s.over, s.end = context.WithCancel(context.Background())
 	s.calls.Go(s.accept)
 	return s
@@ -92,6 +94,10 @@ func (s *Server) accept() {
 		if err == nil {
 			s.calls.Go(func() {
 				defer func() { <-s.slots }()
+				if pid := peer(conn); s.belongs != nil && pid != 0 && !s.belongs(pid) {
+					_ = conn.Close() // a process of another run, or of nobody
+					return
+				}
 				s.answer(conn)
 			})
 			continue

@@ -51,7 +51,7 @@ func inRun(t testing.TB, p *verbtest.Place, d *verb.Service) *aRun {
 		t.Fatal(err)
 	}
 	run := supervisor.InRun{Agent: id, Token: token, Mark: "g-1", Root: p.Project.Root}
-	server := broker.Serve(folder.Listener, outside.commands(run))
+	server := broker.Serve(folder.Listener, outside.commands(run), nil)
 	t.Cleanup(func() {
 		if !server.Close() {
 			t.Error("a command of the run goes on")

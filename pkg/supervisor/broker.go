@@ -1,8 +1,11 @@
 package supervisor
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
 	"liza/pkg/agent"
 	"liza/pkg/broker"
@@ -30,7 +33,8 @@ func (s *Supervisor) openBroker(spec *agent.Spec, r *run, task, token string) (d
 	}
 	r.folder = folder.Path
 	spec.Env = append(spec.Env, "LIZA_BROKER="+filepath.Join(folder.Path, broker.Socket))
-	server := broker.Serve(folder.Listener, s.Commands(InRun{Agent: s.ID, Token: token, Mark: r.mark, Task: task, Root: root}))
+	r.started = make(chan struct{})
+	server := broker.Serve(folder.Listener, s.Commands(InRun{Agent: s.ID, Token: token, Mark: r.mark, Task: task, Root: root}), r.holds)
 	return sync.OnceFunc(func() {
 		if !server.Close() {
 			s.warn(task, "a command of the run has not ended yet; it ends by itself")
@@ -40,3 +44,27 @@ func (s *Supervisor) openBroker(spec *agent.Spec, r *run, task, token string) (d
 		}
 	}), nil
 }
+
+// begun notes below which process everything of the run is: the reaper of its program.
+func (r *run) begun(p agent.Process) {
+	r.top = p
+	if above := agent.Ancestors(p.Pid); len(above) > 0 && above[0].Pid != os.Getpid() {
+		r.top = above[0]
+	}
+	if r.started != nil {
+		close(r.started)
+	}
+}
+
+// holds reports whether a process is one of the run. A command may come before the program's start is noted.
+func (r *run) holds(pid int) bool {
+	select {
+	case <-r.started:
+	case <-time.After(startNoted):
+		return false
+	}
+	return pid == r.top.Pid || slices.ContainsFunc(agent.Ancestors(pid), func(a agent.Process) bool { return a.Pid == r.top.Pid && a.Start == r.top.Start })
+}
+
+// startNoted is how long a command waits for that.
+const startNoted = 5 * time.Second

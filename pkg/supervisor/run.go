@@ -23,6 +23,8 @@ type run struct {
 	folder  string        // of its sockets; "" for none
 	git     *git.Folder   // of its own; nil: it has none
 	sandbox sandbox.Level // how it is contained
+	started chan struct{} // closed when top is known; nil: it has no broker
+	top     agent.Process // everything of the run is below it
 
 	result  agent.Result
 	answer  exitcmd.Answer           // what the result says, read once

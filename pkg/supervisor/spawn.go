@@ -100,6 +100,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	}
 	defer closeWall()
 	spec.Started = func(p agent.Process) error {
+		r.begun(p)
 		return s.Service.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
