@@ -24,7 +24,7 @@ var callers = map[string]who{
 	"doctor": everyone, "explain": everyone, "facts list": everyone, "graph": everyone, "help": everyone, "history": everyone, "init": outside,
 	"log": everyone, "man": everyone, "mcp": everyone, "metrics": everyone, "plan show": everyone, "preview": everyone, "questions": everyone, "replay": everyone,
 	"report": everyone, "roles diff": everyone, "roles list": everyone, "roles resolve": everyone, "roles show": everyone, "roles validate": everyone,
-	"scripted-agent": everyone, "show": everyone, "status": everyone, "top": outside, "usage": everyone, "validate": everyone, // --fix: people
+	"sandbox exec": outside, "sandbox explain": everyone, "scripted-agent": everyone, "show": everyone, "status": everyone, "top": outside, "usage": everyone, "validate": everyone, // --fix: people
 	"version": everyone, "watch": everyone, "worktree list": everyone,
 
 	"abandon": byVerb, "add-task": byVerb, "anomaly": byVerb, "block": byVerb, "claim": byVerb, "claim-review": byVerb, "convert": byVerb,

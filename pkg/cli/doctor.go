@@ -28,6 +28,7 @@ func newDoctor(env *Env) *urfave.Command {
 		Name: "doctor", Category: "people", Usage: "look at everything that a team needs, and at what crashes left",
 		Description: "git, the repository and who commits in it, the spec, the integration branch against its base, what is known of the checks on it, agent programs (also as a worktree has them) and\n" +
 			"their versions, disk and file system, clock, locks, board and journal, snapshots, configuration;\n" +
+			"the sandbox of agent programs: the level that this machine reaches, and what it refuses when it is tried;\n" +
 			"dead registrations, programs without a supervisor, stale claims, interrupted merges, worktrees without a task. Each with what the next\n" +
 			"recovery does about it: every supervisor recovers by itself. Changes nothing. Exit code 1 when there is an error; warnings are allowed." +
 			examples("liza doctor", "liza doctor --checks", "liza doctor --json") + exitsText(0, 1),
@@ -62,6 +63,9 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	}
 	if err := x.Examine(ctx, o.checks); err != nil {
 		return err
+	}
+	if x.Service != nil {
+		o.env.examineWall(ctx, x)
 	}
 	return o.show(x.Found)
 }

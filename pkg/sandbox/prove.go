@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
@@ -29,6 +32,7 @@ type Wall struct {
 type Targets struct {
 	Board   string   // a file that a run must not write
 	Folders []string // in which a run must not make a file
+	Mark    string   // the name of that file
 	Private string   // a file or folder that a run must not read
 	Address string   // HOST:PORT where somebody outside of the wall listens
 	Host    string   // HOST:PORT that the proxy must refuse
@@ -46,8 +50,8 @@ type Attempt struct {
 // Acts that Prove tries.
 const (
 	ActWrite   = "write to the board"
-	ActMake    = "make a file in another folder"
-	ActRead    = "read a private file or folder"
+	ActMake    = "make a file outside of its worktree"
+	ActRead    = "read a file that is not for it"
 	ActConnect = "connect to a port of this machine"
 	ActReach   = "reach a host that is not allowed"
 	ActSignal  = "signal a process outside"
@@ -58,6 +62,7 @@ const attemptCommand = "attempt"
 
 // Prove tries in a wall what it has to refuse.
 func Prove(ctx context.Context, s Spec, f Facts, t Targets) ([]Attempt, error) {
+	t.Mark = fmt.Sprintf(".liza-doctor-%d", os.Getpid())
 	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -76,6 +81,14 @@ func Prove(ctx context.Context, s Spec, f Facts, t Targets) ([]Attempt, error) {
 	var list []Attempt
 	if bad := json.Unmarshal(out.Bytes(), &list); bad != nil {
 		return nil, fmt.Errorf("cannot try the wall: %v: %s", err, bytes.TrimSpace(errs.Bytes()))
+	}
+	for i, a := range list {
+		if made := filepath.Join(a.Target, t.Mark); a.Act == ActMake && !a.Refused {
+			// A folder of the same name in the private /tmp of the wall is another folder.
+			if err := os.Remove(made); errors.Is(err, fs.ErrNotExist) {
+				list[i].Refused, list[i].How = true, "it was made elsewhere"
+			}
+		}
 	}
 	return list, nil
 }
@@ -104,7 +117,7 @@ func (t Targets) attempts() []Attempt {
 	}
 	open := func(path string, flag int) func() error {
 		return func() error {
-			file, err := os.OpenFile(path, flag, 0)
+			file, err := os.OpenFile(path, flag, 0o600)
 			if err != nil {
 				return err
 			}
@@ -113,15 +126,7 @@ func (t Targets) attempts() []Attempt {
 	}
 	try(ActWrite, t.Board, open(t.Board, os.O_WRONLY)) // not emptied, and nothing is written
 	for _, folder := range t.Folders {
-		try(ActMake, folder, func() error {
-			file, err := os.CreateTemp(folder, ".liza-doctor-*")
-			if err != nil {
-				return err
-			}
-			_ = file.Close()
-			_ = os.Remove(file.Name())
-			return nil
-		})
+		try(ActMake, folder, open(filepath.Join(folder, t.Mark), os.O_CREATE|os.O_EXCL|os.O_WRONLY))
 	}
 	try(ActRead, t.Private, open(t.Private, os.O_RDONLY))
 	try(ActConnect, t.Address, func() error {

@@ -244,3 +244,12 @@ func copyInto(from, to string) error {
 		return err
 	})
 }
+
+// LevelOf is the level of a run by the settings of its program; the reason says why it is not closed.
+func LevelOf(s config.Sandbox, f sandbox.Facts) (level sandbox.Level, reason string, err error) {
+	level = sandbox.Level(s.Level)
+	if level == "auto" && len(s.Wrap) > 0 {
+		level = sandbox.Wrapped
+	}
+	return sandbox.Choose(level, sandbox.Level(s.Require), f)
+}

@@ -1,0 +1,328 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/agent"
+	"liza/pkg/broker"
+	"liza/pkg/prose"
+	"liza/pkg/proxy"
+	"liza/pkg/sandbox"
+	"liza/pkg/supervisor"
+	"liza/pkg/toolchain"
+	"liza/pkg/verb"
+)
+
+type sandboxOptions struct {
+	env           *Env
+	program, task string
+}
+
+func newSandbox(env *Env) *urfave.Command {
+	o := &sandboxOptions{env: env}
+	return &urfave.Command{
+		Name: "sandbox", Category: "people", Usage: "what agent programs may read, write and reach",
+		Commands: []*urfave.Command{
+			{
+				Name: "explain", ArgsUsage: "[PROGRAM]", Usage: "list what a run of an agent program may read, write and reach",
+				Description: "The level that this machine reaches and why, the files and folders, hosts and variables that a coder's run gets, and the settings that add to them.\n" +
+					"PROGRAM is one of `agents`, by default agents.default. Changes nothing." +
+					examples("liza sandbox explain", "liza sandbox explain codex --json") + exitsText(0, 1, 2, 4),
+				Action: env.onReader(o.explain),
+			},
+			{
+				Name: "exec", ArgsUsage: "COMMAND…", Usage: "run a command, or a shell, in the same sandbox as an agent program",
+				Description: "COMMAND sees, writes and reaches what a run would: to look around, or to find out why a build fails there. Git is read-only, and there is no board.\n" +
+					"Hosts that are refused are told on stderr. The exit code is that of COMMAND." +
+					examples("liza sandbox exec -- bash", "liza sandbox exec --task task-3 -- go test ./...", "LIZA_SANDBOX=partial liza sandbox exec -- sh -c 'ls ~'") + exitsText(0, 1, 2, 4),
+				Flags: []urfave.Flag{
+					text("program", "`NAME` of the agent program whose needs are met; by default agents.default", &o.program),
+					text("task", "`ID` of the task in whose worktree it runs; by default the project folder, read-only", &o.task),
+				},
+				Action: env.onReader(o.exec),
+			},
+		},
+	}
+}
+
+// wallFor is the wall that a run of a program would have now.
+func (e *Env) wallFor(ctx context.Context, d *verb.Service, program, dir string, write bool, folder string) (supervisor.Wall, error) {
+	cfg, fail := d.Config(), supervisor.Wall{}
+	program = cmp.Or(program, cfg.Agents.Default)
+	liza, err := e.liza()
+	if err != nil {
+		return fail, err
+	}
+	options := agent.Options{Custom: programs(cfg), Root: d.Project.Root, Liza: liza, Scenario: "scenario.yaml"}
+	a, err := agent.Lookup(program, options)
+	if err != nil {
+		return fail, usagef("liza sandbox explain "+cfg.Agents.Default, "%v", err)
+	}
+	command, err := a.Command(agent.Spec{PromptFile: "prompt"})
+	if err != nil {
+		return fail, err
+	}
+	settings := cfg.SandboxOf(program)
+	level, reason, err := supervisor.LevelOf(settings, sandbox.Detect(ctx))
+	if err != nil {
+		return fail, err
+	}
+	r := supervisor.Run{
+		Project: d.Project, Settings: settings, Program: program, Needs: a.Info().Needs, Argv: command.Argv, Liza: liza, Person: toolchain.On(e.homeFolder(), e.Environ),
+		Worktrees: filepath.Dir(d.Repo.WorktreePath("x")), Folder: folder, Dir: dir, Write: write,
+	}
+	return r.Compose(level, reason), nil
+}
+
+// homeFolder is the person's.
+func (e *Env) homeFolder() string {
+	if home := e.Get("HOME"); filepath.IsAbs(home) || e.home == nil {
+		return filepath.Clean(home)
+	}
+	return e.home()
+}
+
+// shownWall is the result of `liza sandbox explain`. Of variables it has the names only.
+type shownWall struct {
+	Program    string         `json:"program"`
+	Level      sandbox.Level  `json:"level"`
+	Reason     string         `json:"reason,omitempty"`
+	Unverified bool           `json:"unverified"` // what the program needs is a guess
+	Write      []string       `json:"write"`
+	Read       []string       `json:"read"`
+	Copies     []string       `json:"copies"`
+	Keeps      []string       `json:"keeps"`
+	Hosts      []string       `json:"hosts"`
+	Quiet      []string       `json:"quiet"`
+	Variables  []string       `json:"variables"`
+	Limits     sandbox.Limits `json:"limits"`
+}
+
+func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []string) error {
+	d, err := o.withGit(ctx, d)
+	if err != nil {
+		return err
+	}
+	name := d.Config().Agents.Default
+	if len(args) > 0 {
+		name = args[0]
+	}
+	w, err := o.env.wallFor(ctx, d, name, d.Repo.WorktreePath("TASK"), true, filepath.Join(o.env.brokerBase(), "RUN"))
+	if err != nil {
+		return err
+	}
+	a, err := agent.Lookup(name, agent.Options{Custom: programs(d.Config()), Root: d.Project.Root, Scenario: "scenario.yaml"})
+	if err != nil {
+		return err
+	}
+	v := explainWall(name, w, d.Project.Root, len(a.Info().Needs.Hosts) > 0 && !a.Info().Needs.Measured)
+	return o.env.Print(v, "%s", v.text())
+}
+
+// withGit is the project with its repository, which a reader may lack.
+func (o *sandboxOptions) withGit(ctx context.Context, d *verb.Service) (*verb.Service, error) {
+	if d.Repo != nil {
+		return d, nil
+	}
+	return o.env.Service(ctx)
+}
+
+// explainWall is what people are told of a wall. Paths are written as people write them.
+func explainWall(program string, w supervisor.Wall, root string, unverified bool) shownWall {
+	s := w.Spec
+	name := func(path string) string {
+		switch {
+		case path == s.Dir:
+			return "the worktree of its task"
+		case strings.HasPrefix(path, s.Home+"/"):
+			return "~" + strings.TrimPrefix(path, s.Home)
+		case strings.HasPrefix(path, root+"/") && !(strings.HasPrefix(path, s.Person+"/") && strings.HasPrefix(s.Person, root)):
+			return strings.TrimPrefix(path, root+"/")
+		case strings.HasPrefix(path, s.Person+"/"):
+			return "~" + strings.TrimPrefix(path, s.Person)
+		}
+		return path
+	}
+	var v shownWall
+	add := func(list *[]string, paths ...string) {
+		for _, path := range paths {
+			if filepath.Dir(s.Home) != path && !slices.Contains(*list, name(path)) { // the folder of the run is known
+				*list = append(*list, name(path))
+			}
+		}
+	}
+	inHome := func(rels []string) (paths []string) {
+		for _, rel := range rels {
+			paths = append(paths, filepath.Join(s.Person, rel))
+		}
+		return paths
+	}
+	v = shownWall{Program: program, Level: s.Level, Reason: w.Reason, Unverified: unverified, Limits: s.Limits, Write: []string{}, Read: []string{}, Copies: []string{}, Keeps: []string{}, Variables: []string{},
+		Hosts: list(w.Hosts), Quiet: list(w.Proxy.Quiet)}
+	add(&v.Write, s.Write...)
+	add(&v.Write, inHome(s.HomeWrite)...)
+	add(&v.Read, inHome(s.HomeRead)...)
+	add(&v.Read, s.Read...)
+	add(&v.Read, s.Tools...)
+	for _, c := range w.Copy {
+		add(&v.Copies, c.Source)
+	}
+	for _, o := range slices.Concat(s.Over, w.Link) {
+		add(&v.Keeps, o.Target)
+	}
+	for _, pair := range w.Env {
+		variable, _, _ := strings.Cut(pair, "=")
+		v.Variables = append(v.Variables, variable)
+	}
+	slices.Sort(v.Variables)
+	v.Variables = slices.Compact(v.Variables)
+	return v
+}
+
+// levelSays is what a level means, in one sentence.
+var levelSays = map[sandbox.Level]string{
+	sandbox.Closed:  "files, processes and network are contained; what is not listed here is not there",
+	sandbox.Partial: "files and system calls are contained; the network and other processes are not: hosts below are a wish only",
+	sandbox.Wrapped: "the command of sandbox.wrap is put before the program; what it lets through is its own matter",
+	sandbox.Open:    "nothing is contained: the program may do what you may do; below is what it would get",
+}
+
+func (v shownWall) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s runs at level %s: %s.\n", v.Program, v.Level, levelSays[v.Level])
+	if v.Reason != "" {
+		fmt.Fprintf(&b, "%s.\n", strings.TrimSuffix(v.Reason, "."))
+	}
+	if v.Unverified {
+		fmt.Fprintf(&b, "What %s needs has not been measured: it gets copies of its settings, and some of it may be missing. `liza sandbox exec` shows what it sees.\n", v.Program)
+	}
+	section := func(title string, lines []string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "\n%s\n", title)
+			for _, line := range lines {
+				fmt.Fprintf(&b, "  %s\n", line)
+			}
+		}
+	}
+	section("It may write", append(slices.Clone(v.Write), "a home folder, and a folder for temporary files, that are removed when it ends"))
+	section("It may read, besides the system's own programs and libraries", v.Read)
+	section("It has copies of", v.Copies)
+	section("The project keeps for all its runs", v.Keeps)
+	section("It may reach", v.Hosts)
+	if len(v.Quiet) > 0 {
+		fmt.Fprintf(&b, "  (%s are refused without a word, because the program does without them)\n", prose.OneLine(strings.Join(v.Quiet, ", "), listWidth))
+	}
+	section("It gets these variables, when you have them", []string{strings.Join(v.Variables, " ")})
+	section("Its limits", v.limits())
+	fmt.Fprintf(&b, "\nTo allow more, for all programs or for this one (list each in .liza/config.yaml):\n"+
+		"  sandbox.allow.read, write, copy, hosts, env          e.g. liza config set sandbox.allow.hosts api.example.com\n"+
+		"  agents.%s.sandbox.allow.read, write, …     see `liza config list containment`\n", v.Program)
+	return b.String()
+}
+
+func (v shownWall) limits() (lines []string) {
+	const mb = 1 << 20
+	for _, l := range []struct {
+		n    int64
+		unit string
+	}{{int64(v.Limits.Processes), "processes"}, {v.Limits.Memory / mb, "MB of memory"}, {v.Limits.Disk / mb, "MB in each private folder"}, {v.Limits.File / mb, "MB in one file"}} {
+		if l.n > 0 {
+			lines = append(lines, fmt.Sprintf("%d %s", l.n, l.unit))
+		}
+	}
+	return lines
+}
+
+func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []string) (err error) {
+	if d, err = o.withGit(ctx, d); err != nil {
+		return err
+	}
+	dir := d.Project.Root
+	if o.task != "" {
+		if dir = d.Repo.WorktreePath(o.task); !isDir(dir) {
+			return usagef("liza worktree list", "the task %s has no worktree", o.task)
+		}
+	}
+	run, err := broker.MakeFolder(o.env.brokerBase(), d.Project.Root, fmt.Sprintf("person-%d", os.Getpid()))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, run.Remove()) }()
+	_ = run.Listener.Close() // a person's command has no board
+
+	w, err := o.env.wallFor(ctx, d, o.program, dir, o.task != "", run.Path)
+	if err != nil {
+		return err
+	}
+	if err := w.Prepare(); err != nil {
+		return err
+	}
+	l, err := run.Listen(filepath.Base(w.Spec.Proxy))
+	if err != nil {
+		return err
+	}
+	w.Proxy.Refused = func(r proxy.Refusal) {
+		if !r.Quiet {
+			fmt.Fprintf(o.env.Stderr, "liza: %v; next: %s\n", &r, r.Next)
+		}
+	}
+	p, err := proxy.Serve(l, w.Proxy)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	return o.env.inWall(ctx, w, args)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// inWall runs a person's command in a wall, with the streams of this one.
+func (e *Env) inWall(ctx context.Context, w supervisor.Wall, args []string) error {
+	s := w.Spec
+	s.Terminal = e.StdinTerminal
+	s.Limits.Processes, s.Limits.Memory = 0, 0 // they need a reaper, and a person can end what is too much
+	on := toolchain.On(s.Person, w.Env)
+	path := args[0]
+	if !strings.Contains(path, "/") {
+		path = on.Which(path)
+	}
+	if path == "" {
+		return usagef("liza sandbox exec -- sh", "%s is not found on PATH", args[0])
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	s.Tools = slices.Concat(s.Tools, on.Installed(path))
+	if s.Level == sandbox.Open {
+		w.Env = e.Environ
+	}
+	c, err := s.Command(sandbox.Detect(ctx), path, args, w.Env)
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // the wall dies with the thread that has started it
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command(c.Path)
+	cmd.Args, cmd.Env, cmd.Dir = c.Argv, c.Env, s.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.direct.out, e.direct.errs
+	err = cmd.Run()
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		return &errDone{max(1, ended.ExitCode())}
+	}
+	return err
+}
