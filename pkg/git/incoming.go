@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,158 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 )
+
+// incoming is one taking over: commits on their way from a folder into the repository.
+type incoming struct {
+	folder *Folder
+	from   private
+	commit string
+	own    string // the tip of the task's branch
+	known  []string
+	dir    string
+	last   bool // the folder is removed after this: what may not be on the branch is saved
+	sound  bool // the objects are in the repository; what speaks against them is their history
+}
+
+// What is taken over at once is bounded: a run could fill the disk with the copy.
+const (
+	mostFiles = 200_000
+	mostBytes = 2 << 30
+)
+
+// fetch brings the objects into the repository. The text says why they may not come, "" when they are there.
+func (in *incoming) fetch(ctx context.Context) (why string, err error) {
+	r := in.folder.repo
+	in.dir = filepath.Join(in.folder.dir, "incoming")
+	if err := removeAll(in.dir); err != nil {
+		return "", err
+	}
+	if why, err := in.copyObjects(ctx); why != "" || err != nil {
+		return why, err
+	}
+	commits, err := r.newCommits(ctx, in.commit, in.known, in.borrowed()...)
+	if err != nil {
+		return unsoundBy("rev-list", err)
+	}
+	if len(commits) == 0 { // it is one of those that are known, or not a commit
+		found, err := r.CommitExists(ctx, in.commit)
+		if !found {
+			why = fmt.Sprintf("%.9s is not a commit", in.commit)
+		}
+		return why, err
+	}
+	if broken, err := in.check(ctx); broken != "" || err != nil {
+		return broken, err
+	}
+	if why, err = in.history(ctx, commits); err != nil || why != "" && !in.last {
+		return why, err
+	}
+	in.sound = true
+	return why, in.moveIn(filepath.Join(r.place.CommonDir, "objects"))
+}
+
+func (in *incoming) remove() { _ = removeAll(in.dir) }
+
+// borrowed lets a git command see the copies besides the repository's objects.
+func (in *incoming) borrowed() []string {
+	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(in.dir, "copied"))}
+}
+
+// history says what speaks against the new commits: they have to be the task's own line, on top of what is known.
+func (in *incoming) history(ctx context.Context, commits [][]string) (string, error) {
+	r := in.folder.repo
+	if stray := strayOf(commits); stray != "" {
+		return stray, nil
+	}
+	for _, c := range commits {
+		if len(c) == 1 {
+			return fmt.Sprintf("the history below commit %.9s was replaced", c[0]), nil
+		}
+	}
+	args := append([]string{"rev-list", "--count", in.commit, "--not"}, in.known...)
+	args = append(args, "--exclude="+branches+TaskBranch(in.folder.record.Task), "--glob="+branches+"task/*", "--")
+	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: in.borrowed()})
+	if err != nil {
+		return unsoundBy("rev-list", err)
+	}
+	if strings.TrimSpace(out) != strconv.Itoa(len(commits)) {
+		return "it has commits of another task's branch", nil
+	}
+	return "", nil
+}
+
+// check lets git pack what is new and check each object of it, as it checks what is sent to it.
+func (in *incoming) check(ctx context.Context) (string, error) {
+	r := in.folder.repo
+	checked := filepath.Join(in.dir, "checked")
+	if err := os.MkdirAll(filepath.Join(checked, "pack"), 0o755); err != nil {
+		return "", err
+	}
+	pack, err := os.OpenFile(filepath.Join(in.dir, "new.pack"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer pack.Close()
+	input := in.commit + "\n"
+	for _, rev := range in.known {
+		input += "^" + rev + "\n"
+	}
+	_, err = r.run(ctx, call{dir: r.place.Root, stdin: input, out: pack, env: in.borrowed(),
+		args: []string{"pack-objects", "--quiet", "--stdout", "--revs", "--thin", "--delta-base-offset", "--missing=error"}})
+	if err != nil {
+		return unsoundBy("pack-objects", err)
+	}
+	head := make([]byte, 12)
+	if _, err := pack.ReadAt(head, 0); err != nil || !bytes.HasPrefix(head, []byte("PACK")) {
+		return "", fmt.Errorf("git made no pack: %v", err)
+	}
+	if _, err := pack.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	limit := fmt.Sprintf("--max-input-size=%d", r.mostTaken())
+	args := []string{"index-pack", "--strict", "--stdin", "--fix-thin", limit}
+	if few := bytes.Compare(head[8:], []byte{0, 0, 0, 100}) < 0; few { // each pack makes every later look slower
+		args = []string{"unpack-objects", "-q", "--strict", limit}
+	}
+	_, err = r.run(ctx, call{dir: r.place.Root, in: pack, write: true, args: args, env: []string{
+		"GIT_OBJECT_DIRECTORY=" + checked,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(r.place.CommonDir, "objects")),
+	}})
+	return unsoundBy(args[0], err)
+}
+
+// moveIn moves what was checked to the repository's objects, the index of a pack last.
+func (in *incoming) moveIn(objects string) error {
+	checked := filepath.Join(in.dir, "checked")
+	var last []string
+	place := func(name string) error {
+		to := filepath.Join(objects, name)
+		if exists(to) {
+			return nil
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		return os.Rename(filepath.Join(checked, name), to)
+	}
+	err := fs.WalkDir(os.DirFS(checked), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.IsDir():
+			return err
+		case strings.HasSuffix(name, ".idx"):
+			last = append(last, name)
+			return nil
+		}
+		return place(name)
+	})
+	for _, name := range last {
+		err = errors.Join(err, place(name))
+	}
+	return err
+}
 
 var (
 	objectFolder = regexp.MustCompile(`^[0-9a-f]{2}$`)
