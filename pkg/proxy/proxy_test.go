@@ -237,12 +237,12 @@ func TestANameThatLeadsToThisMachineOrAPrivateNetworkIsRefused(t *testing.T) {
 		t.Errorf("dialled %v", got)
 	}
 	// What a person has written down as an address or with a port is meant.
-	for _, at := range []string{"named.example:443", "127.0.0.1:11434", "10.0.0.9:80", "localhost:8080"} {
+	for _, at := range []string{"named.example:443", "127.0.0.1:11434", "10.0.0.9:80", "localhost:8080", "127.0.0.1:8080"} {
 		if got := x.raw("GET http://" + at + "/ok HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 200 ") {
 			t.Errorf("%s: %s", at, got)
 		}
 	}
-	if got := x.seen(&x.dialled); len(got) != 4 {
+	if got := x.seen(&x.dialled); len(got) != 5 {
 		t.Errorf("dialled %v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -128,17 +129,20 @@ func parsePatterns(list []string) ([]pattern, error) {
 			return nil, fmt.Errorf("cannot allow the host %q: it is not a name, *.NAME or an address, with or without a port", text)
 		}
 		out = append(out, pattern{t, below})
+		if t.name == "localhost" && t.port != 0 && !below { // a forwarder (Local) asks by address
+			out = append(out, pattern{target: target{addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), port: t.port}})
+		}
 	}
 	return out, nil
 }
 
 // Local are the ports of this machine that a list of hosts names. They are not on the loopback of
-// a sandbox with a network of its own: a forwarder has to be there.
+// a sandbox with a network of its own: a forwarder has to be there, which cannot have a port below 1024.
 func Local(hosts []string) []int {
 	patterns, _ := parsePatterns(hosts)
 	var ports []int
 	for _, p := range patterns {
-		if p.port != 0 && (p.addr.IsLoopback() || p.name == "localhost" && !p.below) {
+		if p.port >= 1024 && p.addr.IsLoopback() && p.addr.Is4() && !slices.Contains(ports, int(p.port)) {
 			ports = append(ports, int(p.port))
 		}
 	}

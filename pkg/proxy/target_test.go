@@ -48,6 +48,7 @@ func TestPatternsAllowWhatTheyNameAndNothingElse(t *testing.T) {
 		{"*.example.com:8443", "a.example.com:8443", "example.com:8443 a.example.com:443"},
 		{"127.0.0.1:11434", "127.0.0.1:11434 [::ffff:127.0.0.1]:11434", "127.0.0.1:80 127.0.0.2:11434 localhost:11434"},
 		{"10.0.0.7", "10.0.0.7:80 10.0.0.7:443", "10.0.0.7:22 10.0.0.8:80"},
+		{"localhost", "localhost:80", "127.0.0.1:80"},
 		{"[::1]:80", "[::1]:80", "[::1]:443 127.0.0.1:80"},
 	} {
 		list, err := parsePatterns([]string{c.pattern})
@@ -91,8 +92,8 @@ func TestAnAddressThatIsNotPublicIsKnown(t *testing.T) {
 
 func TestPortsOfThisMachineAreFound(t *testing.T) {
 	t.Parallel()
-	got := Local([]string{"api.example.com", "127.0.0.1:11434", "localhost:8080", "[::1]:81", "10.0.0.1:82", "*.localhost:83", "127.0.0.1"})
-	if !slices.Equal(got, []int{11434, 8080, 81}) {
+	got := Local([]string{"api.example.com", "127.0.0.1:11434", "localhost:8080", "127.0.0.1:8080", "[::1]:8081", "10.0.0.1:8082", "*.localhost:8083", "127.0.0.1", "127.0.0.1:81"})
+	if !slices.Equal(got, []int{11434, 8080}) {
 		t.Errorf("the ports of this machine are %v", got)
 	}
 }

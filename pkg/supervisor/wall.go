@@ -109,6 +109,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Wall {
 
 	w.Env = append(access.Env, tools.Env...)
 	w.Hosts = slices.Concat(access.Hosts, r.Settings.Allow.Hosts, tools.Hosts)
+	s.Local = proxy.Local(w.Hosts)
 	quiet := access.Quiet
 	if i := slices.Index(quiet, "registries"); i >= 0 {
 		quiet = slices.Concat(quiet[:i], quiet[i+1:], toolchain.Registries())

@@ -112,7 +112,7 @@ func TestWhatTheProjectAllowsIsAdded(t *testing.T) {
 	if want := (sandbox.Mount{Source: filepath.Join(home, "bin"), Target: filepath.Join(s.Home, "bin")}); !slices.Contains(w.Copy, want) || len(w.Copy) != 2 {
 		t.Errorf("copied are %v", w.Copy)
 	}
-	if !slices.Contains(w.Hosts, "127.0.0.1:11434") || !slices.Contains(w.Env, "SECRET=s") || s.Limits.Memory != 3<<20 {
+	if len(s.Local) != 1 || !slices.Contains(w.Hosts, "127.0.0.1:11434") || !slices.Contains(w.Env, "SECRET=s") || s.Limits.Memory != 3<<20 {
 		t.Errorf("%v %v %v", w.Hosts, w.Env, s.Limits)
 	}
 }
