@@ -80,7 +80,8 @@ type Options struct {
 	Scenario string           // scenario file of the scripted agent
 }
 
-const nameScripted = "scripted"
+// Scripted is the name of the built-in agent that follows a scenario.
+const Scripted = "scripted"
 
 // Lookup returns the adapter of that name: the catalogue's entry with the project's changes,
 // or the project's own.
@@ -93,7 +94,7 @@ func Lookup(name string, o Options) (Adapter, error) {
 		return newProgram(name, own.over(base), isOwn)
 	case isOwn:
 		return newProgram(name, own.over(Entry{Prompt: promptStdin, Output: formatText, RestartCode: restartCode}), false)
-	case name == nameScripted:
+	case name == Scripted:
 		return newScripted(o)
 	}
 	known := Names()

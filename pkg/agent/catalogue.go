@@ -215,5 +215,5 @@ func added[K comparable, V any](base, more map[K]V) map[K]V {
 
 // Names are the programs of the catalogue, and scripted.
 func Names() []string {
-	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(builtin().Programs)), nameScripted)))
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(builtin().Programs)), Scripted)))
 }

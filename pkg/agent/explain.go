@@ -40,7 +40,7 @@ func Explain(reader Reader, r Recording) Result {
 // of. It is "" when there are none, as in the output of a program that prints text.
 func Guess(stdout []byte) string {
 	if bytes.Contains(stdout, scriptedKey) {
-		return nameScripted
+		return Scripted
 	}
 	if bytes.Contains(stdout, []byte(`"qwen_code_version"`)) {
 		return "qwen" // its events have the names of claude's

@@ -15,7 +15,7 @@ type scripted struct {
 }
 
 func (s scripted) Info() Info {
-	return Info{Name: nameScripted, Binary: s.liza, About: "the built-in scripted agent", Output: formatScripted, Needs: Needs{Measured: true}.and(builtin().Common.Sandbox)}
+	return Info{Name: Scripted, Binary: s.liza, About: "the built-in scripted agent", Output: formatScripted, Needs: Needs{Measured: true}.and(builtin().Common.Sandbox)}
 }
 
 func (s scripted) Interactive(Spec) (Command, error) {

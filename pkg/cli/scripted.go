@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/agent/scripted"
+	"liza/pkg/project"
 )
 
 type scriptedOptions struct {
@@ -36,32 +39,48 @@ func (o *scriptedOptions) run(ctx context.Context) error {
 	if err != nil {
 		return usagef("liza help scripted-agent", "%v", err)
 	}
-	p, err := o.env.Find(ctx)
-	if err != nil {
-		return err
+	root := o.env.Get("LIZA_ROOT") // in a wall, all that is to be seen of the project is what is meant for the run
+	if root == "" {
+		p, err := o.env.Find(ctx)
+		if err != nil {
+			return err
+		}
+		root = p.Root
 	}
 	worktree := cmp.Or(o.env.Get("LIZA_WORKTREE"), o.env.Dir)
 	task := o.env.Get("LIZA_TASK_ID")
 	ctx, _, done := o.env.interrupts(ctx, func(string) {})
 	defer done()
 	code := scripted.Run(ctx, scripted.Options{Scenario: scenario, Role: o.env.Get("LIZA_ROLE"), TaskID: task, Worktree: worktree,
-		StateDir: filepath.Join(p.Tmp(), "scripted"), Stdout: o.env.direct.out, Stderr: o.env.direct.errs, Env: os.Environ(),
-		Describe: func() (string, error) {
-			d, err := o.env.Reader(ctx)
-			if err != nil {
-				return "", err
-			}
-			s, err := d.View(ctx)
-			if err != nil {
-				return "", err
-			}
-			if t := s.Task(task); t != nil {
-				return t.Description, nil
-			}
-			return "", nil
-		}})
+		StateDir: (&project.Project{Root: root, Liza: filepath.Join(root, ".liza")}).Scripted(), Stdout: o.env.direct.out, Stderr: o.env.direct.errs, Env: os.Environ(),
+		Describe: func() (string, error) { return o.env.description(ctx, task) }})
 	if code != 0 {
 		return &errDone{code}
 	}
 	return nil
+}
+
+// description is that of a task. Inside a run the supervisor is asked.
+func (e *Env) description(ctx context.Context, task string) (string, error) {
+	var out bytes.Buffer
+	inner := *e
+	inner.Stdout, inner.JSON = &out, false
+	args := []string{"--json", "show", task}
+	code, over := inner.overBroker(args)
+	if !over {
+		inner.Signals = nil
+		code = inner.serve(ctx, lizaCommand(&inner), append([]string{"liza"}, args...))
+	}
+	var shown struct {
+		Result struct {
+			Task struct {
+				Description string `json:"description"`
+			} `json:"task"`
+		} `json:"result"`
+	}
+	if code != 0 {
+		return "", nil // a messenger's run has no verbs
+	}
+	err := json.Unmarshal(out.Bytes(), &shown)
+	return shown.Result.Task.Description, err
 }

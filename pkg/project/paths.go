@@ -151,5 +151,8 @@ func (p *Project) MergeLock() string { return p.inGit("merge.lock") }
 // RunLock lets one exec or skill command of a task run at a time.
 func (p *Project) RunLock(task string) string { return p.inGit("run-" + task + ".lock") }
 
+// Scripted is where the scripted agent counts its attempts.
+func (p *Project) Scripted() string { return p.in("tmp", "scripted") }
+
 // Cache has the caches of toolchains and programs that contained runs share.
 func (p *Project) Cache() string { return p.in("cache") }

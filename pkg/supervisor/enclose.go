@@ -26,7 +26,11 @@ func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, tas
 	if s.Walls == nil {
 		return func() {}, nil
 	}
-	w, err := s.Walls.Open(ctx, wall.Run{Name: s.ID, Program: r.program(), Dir: spec.Dir, Writes: spec.Dir != s.Service.Project.Root, Sockets: r.folder, Folder: r.git,
+	var state []string
+	if r.program() == agent.Scripted {
+		state = []string{s.Service.Project.Scripted()}
+	}
+	w, err := s.Walls.Open(ctx, wall.Run{Write: state, Name: s.ID, Program: r.program(), Dir: spec.Dir, Writes: spec.Dir != s.Service.Project.Root, Sockets: r.folder, Folder: r.git,
 		Read: s.readable(spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { s.hostRefused(ctx, r, task, x) }})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ type Run struct {
 	Folder  *git.Folder // its own git folder; nil: it has none
 	Sockets string      // folder with the sockets of the run; "": it has no broker
 	Read    []string    // what it may read besides: its prompt, logs of checks, a skill
+	Write   []string    // folders that it may write besides; they are made
 
 	Env        []string            // names of variables of the person that it gets
 	Registries bool                // it may reach the registries of packages
@@ -177,6 +178,11 @@ func (w *Wall) repository(r Run) {
 	}
 	spec.Read = append(spec.Read, p.Instructions(), p.Skills())
 	spec.Read = append(spec.Read, r.Read...)
+	for _, dir := range r.Write {
+		if os.MkdirAll(dir, 0o700) == nil {
+			spec.Write = append(spec.Write, dir)
+		}
+	}
 	if r.Sockets != "" {
 		spec.Read = append(spec.Read, r.Sockets)
 	}
