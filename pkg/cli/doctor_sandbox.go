@@ -10,22 +10,20 @@ import (
 	"slices"
 	"strings"
 
-	"liza/pkg/agent"
 	"liza/pkg/broker"
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/proxy"
 	"liza/pkg/sandbox"
-	"liza/pkg/supervisor"
-	"liza/pkg/toolchain"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
+	"liza/pkg/wall"
 )
 
 // examineWall says which level of sandbox this machine reaches, and proves it by trying what must be refused.
 func (e *Env) examineWall(ctx context.Context, x *upkeep.Doctor) {
 	cfg := x.Service.Config()
-	level, reason, err := supervisor.LevelOf(cfg.Sandbox, sandbox.Detect(ctx))
+	level, reason, err := e.newWalls(x.Service, nil).Level(ctx, "")
 	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {
 		x.Add("sandbox", upkeep.SeverityError, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
 		return
@@ -86,21 +84,20 @@ func sayAttempts(x *upkeep.Doctor, level sandbox.Level, tried []sandbox.Attempt)
 
 // tryWall makes a wall like that of a run, without a program, around a folder of its own, and tries it.
 func (e *Env) tryWall(ctx context.Context, d *verb.Service, level sandbox.Level) ([]sandbox.Attempt, error) {
-	run, err := broker.MakeFolder(e.brokerBase(), d.Project.Root, fmt.Sprintf("doctor-%d", os.Getpid()))
+	name := fmt.Sprintf("doctor-%d", os.Getpid())
+	run, err := broker.MakeFolder(e.brokerBase(), d.Project.Root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = run.Remove() }()
 	_ = run.Listener.Close()
 	dir := filepath.Join(run.Path, "work")
-	liza, err := e.liza()
+	w, err := e.newWalls(d, nil).Plan(ctx, wall.Use{Name: name, Dir: dir, Write: true, Sockets: run.Path}, nil)
 	if err != nil {
 		return nil, err
 	}
-	r := supervisor.Run{Project: d.Project, Settings: d.Config().Sandbox, Needs: agent.CommonNeeds(), Liza: liza, Person: toolchain.On(e.homeFolder(), e.Environ),
-		Worktrees: filepath.Dir(d.Repo.WorktreePath("x")), Folder: run.Path, Dir: dir, Write: true}
-	w := r.Compose(level, "")
 	w.Spec.Write, w.Make = []string{dir}, []string{dir, w.Spec.Home, w.Spec.Tmp} // nothing of the person's is made for this
+	defer func() { _ = os.RemoveAll(filepath.Dir(w.Spec.Home)) }()
 	if err := w.Prepare(); err != nil {
 		return nil, err
 	}

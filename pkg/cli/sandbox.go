@@ -19,9 +19,9 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/proxy"
 	"liza/pkg/sandbox"
-	"liza/pkg/supervisor"
 	"liza/pkg/toolchain"
 	"liza/pkg/verb"
+	"liza/pkg/wall"
 )
 
 type sandboxOptions struct {
@@ -56,33 +56,23 @@ func newSandbox(env *Env) *urfave.Command {
 	}
 }
 
-// wallFor is the wall that a run of a program would have now.
-func (e *Env) wallFor(ctx context.Context, d *verb.Service, program, dir string, write bool, folder string) (supervisor.Wall, error) {
-	cfg, fail := d.Config(), supervisor.Wall{}
-	program = cmp.Or(program, cfg.Agents.Default)
+// planFor is what the wall of a run of a program would be made of now.
+func (e *Env) planFor(ctx context.Context, d *verb.Service, u wall.Use) (wall.Plan, error) {
+	cfg := d.Config()
+	u.Program = cmp.Or(u.Program, cfg.Agents.Default)
 	liza, err := e.liza()
 	if err != nil {
-		return fail, err
+		return wall.Plan{}, err
 	}
-	options := agent.Options{Custom: programs(cfg), Root: d.Project.Root, Liza: liza, Scenario: "scenario.yaml"}
-	a, err := agent.Lookup(program, options)
+	a, err := agent.Lookup(u.Program, agent.Options{Custom: programs(cfg), Root: d.Project.Root, Liza: liza, Scenario: "scenario.yaml"})
 	if err != nil {
-		return fail, usagef("liza sandbox explain "+cfg.Agents.Default, "%v", err)
+		return wall.Plan{}, usagef("liza sandbox explain "+cfg.Agents.Default, "%v", err)
 	}
 	command, err := a.Command(agent.Spec{PromptFile: "prompt"})
 	if err != nil {
-		return fail, err
+		return wall.Plan{}, err
 	}
-	settings := cfg.SandboxOf(program)
-	level, reason, err := supervisor.LevelOf(settings, sandbox.Detect(ctx))
-	if err != nil {
-		return fail, err
-	}
-	r := supervisor.Run{
-		Project: d.Project, Settings: settings, Program: program, Needs: a.Info().Needs, Argv: command.Argv, Liza: liza, Person: toolchain.On(e.homeFolder(), e.Environ),
-		Worktrees: filepath.Dir(d.Repo.WorktreePath("x")), Folder: folder, Dir: dir, Write: write,
-	}
-	return r.Compose(level, reason), nil
+	return e.newWalls(d, func(string) (agent.Needs, error) { return a.Info().Needs, nil }).Plan(ctx, u, command.Argv)
 }
 
 // homeFolder is the person's.
@@ -118,7 +108,7 @@ func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []st
 	if len(args) > 0 {
 		name = args[0]
 	}
-	w, err := o.env.wallFor(ctx, d, name, d.Repo.WorktreePath("TASK"), true, filepath.Join(o.env.brokerBase(), "RUN"))
+	w, err := o.env.planFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Repo.WorktreePath("TASK"), Write: true, Sockets: filepath.Join(o.env.brokerBase(), "RUN")})
 	if err != nil {
 		return err
 	}
@@ -139,7 +129,7 @@ func (o *sandboxOptions) withGit(ctx context.Context, d *verb.Service) (*verb.Se
 }
 
 // explainWall is what people are told of a wall. Paths are written as people write them.
-func explainWall(program string, w supervisor.Wall, root string, unverified bool) shownWall {
+func explainWall(program string, w wall.Plan, root string, unverified bool) shownWall {
 	s := w.Spec
 	name := func(path string) string {
 		switch {
@@ -157,7 +147,7 @@ func explainWall(program string, w supervisor.Wall, root string, unverified bool
 	var v shownWall
 	add := func(list *[]string, paths ...string) {
 		for _, path := range paths {
-			if filepath.Dir(s.Home) != path && !slices.Contains(*list, name(path)) { // the folder of the run is known
+			if filepath.Dir(s.Proxy) != path && filepath.Dir(s.Home) != path && !slices.Contains(*list, name(path)) { // the folder of the run is known
 				*list = append(*list, name(path))
 			}
 		}
@@ -254,17 +244,19 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 			return usagef("liza worktree list", "the task %s has no worktree", o.task)
 		}
 	}
-	run, err := broker.MakeFolder(o.env.brokerBase(), d.Project.Root, fmt.Sprintf("person-%d", os.Getpid()))
+	name := fmt.Sprintf("person-%d", os.Getpid())
+	run, err := broker.MakeFolder(o.env.brokerBase(), d.Project.Root, name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, run.Remove()) }()
 	_ = run.Listener.Close() // a person's command has no board
 
-	w, err := o.env.wallFor(ctx, d, o.program, dir, o.task != "", run.Path)
+	w, err := o.env.planFor(ctx, d, wall.Use{Name: name, Program: o.program, Dir: dir, Write: o.task != "", Sockets: run.Path})
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(w.Spec.Home))) }()
 	if err := w.Prepare(); err != nil {
 		return err
 	}
@@ -291,7 +283,7 @@ func isDir(path string) bool {
 }
 
 // inWall runs a person's command in a wall, with the streams of this one.
-func (e *Env) inWall(ctx context.Context, w supervisor.Wall, args []string) error {
+func (e *Env) inWall(ctx context.Context, w wall.Plan, args []string) error {
 	s := w.Spec
 	s.Terminal = e.StdinTerminal
 	s.Limits.Processes, s.Limits.Memory = 0, 0 // they need a reaper, and a person can end what is too much

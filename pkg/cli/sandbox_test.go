@@ -7,15 +7,15 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/proxy"
 	"liza/pkg/sandbox"
-	"liza/pkg/supervisor"
 	"liza/pkg/upkeep"
+	"liza/pkg/wall"
 )
 
 func TestAWallIsExplainedInAPersonsWords(t *testing.T) {
 	t.Parallel()
-	w := supervisor.Wall{
+	w := wall.Plan{
 		Wall: sandbox.Wall{Reason: "agents run partly contained (partial), because bubblewrap is not installed", Hosts: []string{"api.example.com"}, Env: []string{"X_KEY=sk-secret", "PATH=/bin"},
-			Spec: sandbox.Spec{Level: sandbox.Partial, Dir: "/home/ada/p/.worktrees/TASK", Home: "/tmp/liza-1/ab/home", Person: "/home/ada", HomeRead: []string{".x/settings"}, HomeWrite: []string{".x/sessions"},
+			Spec: sandbox.Spec{Level: sandbox.Partial, Dir: "/home/ada/p/.worktrees/TASK", Home: "/tmp/liza-1/ab/home", Proxy: "/tmp/liza-1/ab/proxy.sock", Person: "/home/ada", HomeRead: []string{".x/settings"}, HomeWrite: []string{".x/sessions"},
 				Read: []string{"/tmp/liza-1/ab", "/home/ada/p/.git", "/home/ada/data"}, Write: []string{"/home/ada/p/.worktrees/TASK", "/home/ada/p/.liza/cache/go"}, Tools: []string{"/home/ada/.nvm", "/opt/x"},
 				Limits: sandbox.Limits{Processes: 9, Disk: 5 << 20}}},
 		Copy: []sandbox.Mount{{Source: "/home/ada/.x.json", Target: "/tmp/liza-1/ab/home/.x.json"}}, Link: []sandbox.Mount{{Source: "/home/ada/p/.liza/cache/home/x/db", Target: "/tmp/liza-1/ab/home/db"}},

@@ -30,7 +30,7 @@ func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, tas
 	if r.program() == agent.Scripted {
 		state = []string{s.Service.Project.Scripted()}
 	}
-	w, err := s.Walls.Open(ctx, wall.Run{Write: state, Name: s.ID, Program: r.program(), Dir: spec.Dir, Writes: spec.Dir != s.Service.Project.Root, Sockets: r.folder, Folder: r.git,
+	w, err := s.Walls.Open(ctx, wall.Use{Also: state, Name: s.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != s.Service.Project.Root, Sockets: r.folder, Git: r.git,
 		Read: s.readable(spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { s.hostRefused(ctx, r, task, x) }})
 	if err != nil {
 		return nil, err

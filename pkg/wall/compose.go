@@ -1,4 +1,4 @@
-package supervisor
+package wall
 
 import (
 	"errors"
@@ -29,18 +29,18 @@ type Run struct {
 	Liza     string
 	Person   toolchain.Person
 
-	Worktrees string // the folder of all worktrees
-
-	Folder string      // of the run: its sockets, and its private home and temporary folders
-	Dir    string      // where it works
-	Write  bool        // whether it may change Dir
-	Git    *git.Folder // its git folder: mounted at closed, at other levels named by the worktree; nil: git is read-only
-	Read   []string    // what else is meant for it: its prompt
-	Job    bool        // a setup command, a check, a hook: no program's needs, and it may download packages
+	Folder  string      // of its sockets
+	Private string      // of its private home and temporary folders
+	Dir     string      // where it works
+	Write   bool        // whether it may change Dir; else that is the main checkout
+	Git     *git.Folder // its git folder: mounted at closed, at other levels named by the worktree; nil: git can be read
+	Read    []string    // what else is meant for it: its prompt
+	Also    []string    // folders that it may write besides
+	Job     bool        // a setup command, a check, a hook: no program's needs, and it may download packages
 }
 
-// A Wall is a sandbox.Wall with what has to be prepared before it is entered.
-type Wall struct {
+// A Plan is a sandbox.Wall with what has to be prepared before it is entered.
+type Plan struct {
 	sandbox.Wall
 	Make  []string        // folders that must be there
 	Copy  []sandbox.Mount // files and folders that are copied into the private home
@@ -49,42 +49,32 @@ type Wall struct {
 }
 
 // Compose says what a run may read, write and reach at a level that has been chosen.
-func (r Run) Compose(level sandbox.Level, reason string) Wall {
+func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	p, home := r.Project, r.Person.Home
-	inside := filepath.Join(r.Folder, "home")
-	w := Wall{Wall: sandbox.Wall{Reason: reason, Spec: sandbox.Spec{
-		Level: level, Wrap: r.Settings.Wrap, Liza: r.Liza, Dir: r.Dir, Home: inside, Person: home, Tmp: filepath.Join(r.Folder, "tmp"),
-		Proxy: filepath.Join(r.Folder, "proxy.sock"), Limits: limitsOf(r.Settings.Limits),
+	inside := filepath.Join(r.Private, "home")
+	w := Plan{Wall: sandbox.Wall{Reason: reason, Spec: sandbox.Spec{
+		Level: level, Wrap: r.Settings.Wrap, Liza: r.Liza, Dir: r.Dir, Home: inside, Person: home, Tmp: filepath.Join(r.Private, "tmp"),
+		Proxy: filepath.Join(r.Folder, proxySocket), Limits: limitsOf(r.Settings.Limits),
 	}}}
 	s := &w.Spec
 	s.Read = append(slices.Clone(r.Read), r.Folder)
-	if r.Write {
-		s.Write = append(s.Write, r.Dir)
-	} else {
-		s.Read = append(s.Read, r.Dir)
-	}
-	// Within what is shown, the board, other worktrees and what Liza keeps beside git are not there.
-	s.Hide = append(s.Hide, p.Liza, r.Worktrees, filepath.Join(p.GitDir, "liza"))
-	switch {
-	case r.Git == nil:
-		s.Read = append(s.Read, p.GitDir)
-	case level == sandbox.Closed:
-		s.Read = append(s.Read, r.Git.Read...)
-		s.Over = append(s.Over, sandbox.Mount{Source: r.Git.Git, Target: r.Git.Target})
-	default:
-		s.Read, s.Write = append(s.Read, r.Git.Read...), append(s.Write, r.Git.Git)
-	}
+	s.Write = slices.Clone(r.Also)
+	r.repository(s)
 
 	needs := r.Needs
 	needs.Env = append(slices.Clone(needs.Env), r.Settings.Allow.Env...)
 	online := r.Job || r.Settings.Allow.Registries
-	tools := toolchain.In(r.Person, toolchain.Use{Root: p.Root, Cache: filepath.Join(p.Liza, "cache"), Registries: online, Proxy: proxyOf(level)})
+	cache := "agents" // what an agent leaves in a cache must not get into a check
+	if r.Job {
+		cache = "checks"
+	}
+	tools := toolchain.In(r.Person, toolchain.Use{Root: r.Dir, Cache: filepath.Join(p.Cache(), cache), Registries: online, Proxy: proxyOf(level)})
 	needs.Env = append(needs.Env, tools.Pass...)
 	access := needs.In(home, inside, r.Person.Environ)
 	s.Read = slices.Concat(s.Read, tools.Read, access.Read)
 	s.Tools = slices.Concat(tools.Tools, r.shownOf(r.Argv))
 	s.Write = slices.Concat(s.Write, tools.Caches, access.Write)
-	w.Make = append(slices.Clone(tools.Caches), s.Home, s.Tmp)
+	w.Make = slices.Concat(tools.Caches, r.Also, []string{s.Home, s.Tmp})
 
 	s.HomeRead = access.HomeRead
 	for _, rel := range access.HomeWrite {
@@ -96,7 +86,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Wall {
 		}
 	}
 	for _, rel := range access.HomeKeep {
-		kept := filepath.Join(p.Liza, "cache", "home", r.Program, rel)
+		kept := filepath.Join(p.Cache(), "home", r.Program, rel)
 		at := sandbox.Mount{Source: kept, Target: filepath.Join(inside, rel)}
 		w.Make = append(w.Make, kept)
 		if level == sandbox.Closed {
@@ -106,6 +96,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Wall {
 		}
 	}
 	r.allow(&w, access.HomeCopy)
+	r.hide(s)
 
 	w.Env = append(access.Env, tools.Env...)
 	w.Hosts = slices.Concat(access.Hosts, r.Settings.Allow.Hosts, tools.Hosts)
@@ -118,9 +109,41 @@ func (r Run) Compose(level sandbox.Level, reason string) Wall {
 	return w
 }
 
+// proxySocket is the name of the proxy's socket in the folder of a run.
+const proxySocket = "proxy.sock"
+
+// repository is what is shown of the project: the worktree, or the main checkout to be read, and what git needs.
+func (r Run) repository(s *sandbox.Spec) {
+	if r.Write {
+		s.Write, s.Read = append(s.Write, r.Dir), append(s.Read, filepath.Join(r.Dir, ".git"))
+	} else {
+		s.Read = append(s.Read, r.Dir)
+	}
+	switch {
+	case r.Git == nil && r.Write:
+		s.Read = append(s.Read, gitToRead(r.Project.GitDir, r.Dir, s.Level)...)
+	case r.Git == nil:
+		s.Hide = append(s.Hide, filepath.Join(r.Dir, ".git"))
+	case s.Level == sandbox.Closed:
+		s.Read = append(s.Read, r.Git.Read...)
+		s.Over = append(s.Over, sandbox.Mount{Source: r.Git.Git, Target: r.Git.Target})
+	default:
+		s.Read, s.Write = append(s.Read, r.Git.Read...), append(s.Write, r.Git.Git)
+	}
+}
+
+// hide takes the board, other worktrees and what Liza keeps beside git out of folders that are shown.
+func (r Run) hide(s *sandbox.Spec) {
+	for _, path := range []string{r.Project.Liza, r.Project.Worktrees(), filepath.Join(r.Project.GitDir, "liza")} {
+		if slices.ContainsFunc(slices.Concat(s.Read, s.Write, s.Tools), func(top string) bool { return top != path && strings.HasPrefix(path, top+"/") }) {
+			s.Hide = append(s.Hide, path)
+		}
+	}
+}
+
 // allow adds what the settings allow. What is in the home folder is shown at its own path as well as in the
 // private home: settings of programs name both.
-func (r Run) allow(w *Wall, copies []string) {
+func (r Run) allow(w *Plan, copies []string) {
 	s, home := &w.Spec, r.Person.Home
 	inHome := func(at string) (string, bool) {
 		rel, err := filepath.Rel(home, at)
@@ -185,8 +208,11 @@ func limitsOf(l config.SandboxLimits) sandbox.Limits {
 // maxCopy bounds what a run gets copies of.
 const maxCopy = 64 << 20
 
-// Prepare makes the folders and the copies.
-func (w Wall) Prepare() error {
+// Prepare makes the folders and the copies. What an earlier run has left is removed.
+func (w Plan) Prepare() error {
+	if err := os.RemoveAll(filepath.Dir(w.Spec.Home)); err != nil {
+		return fmt.Errorf("cannot prepare a sandbox: %w", err)
+	}
 	for _, folder := range w.Make {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return fmt.Errorf("cannot prepare a sandbox: %w", err)
@@ -244,13 +270,4 @@ func copyInto(from, to string) error {
 		}
 		return err
 	})
-}
-
-// LevelOf is the level of a run by the settings of its program; the reason says why it is not closed.
-func LevelOf(s config.Sandbox, f sandbox.Facts) (level sandbox.Level, reason string, err error) {
-	level = sandbox.Level(s.Level)
-	if level == "auto" && len(s.Wrap) > 0 {
-		level = sandbox.Wrapped
-	}
-	return sandbox.Choose(level, sandbox.Level(s.Require), f)
 }

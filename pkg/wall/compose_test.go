@@ -1,4 +1,4 @@
-package supervisor
+package wall
 
 import (
 	"os"
@@ -41,7 +41,7 @@ func contained(t *testing.T, program string) Run {
 	return Run{
 		Project: &project.Project{Root: at("p"), Liza: at("p/.liza"), GitDir: at("p/.git")}, Settings: config.Default().SandboxOf(program), Program: program, Needs: a.Info().Needs,
 		Argv: []string{"claude", "-p"}, Liza: "/opt/liza", Person: toolchain.On(at("home"), []string{"PATH=" + at("home/bin") + ":/usr/bin", "HOME=" + at("home"), "ANTHROPIC_API_KEY=k", "SECRET=s", "GH_TOKEN=t"}),
-		Worktrees: at("p/.worktrees"), Folder: at("run"), Dir: at("p/.worktrees/task-1"), Write: true, Read: []string{at("p/.liza/prompts/task-1/1.txt")},
+		Folder: at("run"), Private: at("private"), Dir: at("p/.worktrees/task-1"), Write: true, Read: []string{at("p/.liza/prompts/task-1/1.txt")},
 	}
 }
 
@@ -63,7 +63,7 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 			t.Errorf("it may write %s", path)
 		}
 	}
-	for _, hidden := range []string{r.Project.State(), filepath.Join(r.Worktrees, "task-2"), filepath.Join(r.Project.GitDir, "liza", "folders")} {
+	for _, hidden := range []string{r.Project.State(), filepath.Join(r.Project.Worktrees(), "task-2"), filepath.Join(r.Project.GitDir, "liza", "folders")} {
 		if within(slices.Concat(s.Read, s.Write, s.Tools), hidden) && !within(s.Hide, hidden) {
 			t.Errorf("it sees %s", hidden)
 		}
@@ -151,12 +151,9 @@ func TestTheGitFolderOfARunIsMountedWhereThatCanBe(t *testing.T) {
 		if data, err := os.ReadFile(filepath.Join(s.Home, ".config/opencode/agent/a.md")); err != nil || string(data) != "x" {
 			t.Errorf("%s: the settings are not copied: %v", level, err)
 		}
-		if err := os.RemoveAll(r.Folder); err != nil {
-			t.Fatal(err)
-		}
 	}
 	r.Git = nil
-	if s := r.Compose(sandbox.Closed, "").Spec; !slices.Contains(s.Read, r.Project.GitDir) || within(s.Write, r.Project.GitDir) {
+	if s := r.Compose(sandbox.Closed, "").Spec; !slices.Contains(s.Read, filepath.Join(r.Project.GitDir, "refs")) || slices.Contains(s.Read, r.Project.GitDir) || slices.Contains(s.Read, filepath.Join(r.Project.GitDir, "config")) || within(s.Write, r.Project.GitDir) {
 		t.Errorf("without a folder: %+v", s)
 	}
 }
