@@ -24,6 +24,7 @@ const longest = 103
 type Folder struct {
 	Path     string
 	Listener net.Listener // of the broker
+	open     *os.File     // the folder itself, so that no other one is taken for it
 }
 
 // Base is where folders of runs are made: the person's runtime folder (XDG_RUNTIME_DIR) when it can be
@@ -57,11 +58,15 @@ func MakeFolder(base, project, agent string) (*Folder, error) {
 			err = os.Mkdir(f.Path, 0o700)
 		}
 		if err == nil {
+			f.open, err = os.Open(f.Path)
+		}
+		if err == nil {
 			f.Listener, err = f.Listen(Socket)
 		}
 		return err
 	})
 	if err != nil {
+		_ = f.open.Close() // of nil: an error that says so
 		return nil, fmt.Errorf("cannot make the folder of a run: %w", err)
 	}
 	return f, nil
@@ -81,17 +86,26 @@ func (f *Folder) Listen(name string) (net.Listener, error) {
 	return l, nil
 }
 
-// Remove removes the folder, once its server is closed.
-func (f *Folder) Remove() error { return removeUnanswered(f.Path) }
-
-// RemoveStale removes what a killed supervisor left of the run of that agent.
-func RemoveStale(base, project, agent string) error {
-	return removeUnanswered(folderOf(base, project, agent))
+// Remove removes the folder, once, when its server is closed. One that has taken its place belongs to a later run, and
+// stays. Whether the socket is answered says nothing here: a program that starts at this moment has a copy of it.
+func (f *Folder) Remove() error {
+	defer f.open.Close()
+	own, err := f.open.Stat()
+	if err != nil {
+		return err
+	}
+	return alone(filepath.Dir(f.Path), func() error {
+		if now, err := os.Lstat(f.Path); err != nil || !os.SameFile(own, now) {
+			return nil // it is gone
+		}
+		return os.RemoveAll(f.Path)
+	})
 }
 
-// removeUnanswered removes the folder of a run. One whose socket is answered belongs to another run of
-// that agent, which is under way, and stays.
-func removeUnanswered(path string) error {
+// RemoveStale removes what a killed supervisor left of the run of that agent. A folder whose socket is answered belongs to a
+// run that is under way, and stays.
+func RemoveStale(base, project, agent string) error {
+	path := folderOf(base, project, agent)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,23 @@ func TestTheFolderOfARunIsItsOwnersAlone(t *testing.T) {
 	if other := folderOf(base, "/work/project", "coder-2"); other == f.Path || folderOf(base, "/work/project", "coder-1") != f.Path {
 		t.Errorf("%s is not the folder of one agent", other)
 	}
+	_ = f.Listener.Close()
+	if err := f.Remove(); err != nil || exists(f.Path) {
+		t.Errorf("it is not removed: %v", err)
+	}
+}
+
+func TestAFolderIsRemovedWhileAProgramThatStartsHasACopyOfItsSocket(t *testing.T) {
+	t.Parallel()
+	f, err := MakeFolder(short(t), "/work/project", "coder-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, err := f.Listener.(*net.UnixListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
 	_ = f.Listener.Close()
 	if err := f.Remove(); err != nil || exists(f.Path) {
 		t.Errorf("it is not removed: %v", err)
