@@ -43,7 +43,7 @@ func newTable(t *testing.T, title, head string) *table {
 
 // measured says of what, where and when a table is.
 func measured(t *testing.T) string {
-	text := fmt.Sprintf("%s, %s/%s", time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH)
+	text := fmt.Sprintf("%s, %s/%s", time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH) + ", sandbox " + string(level)
 	for _, p := range installed(t) {
 		if a, err := agent.Lookup(p.name, agent.Options{}); err == nil {
 			text += ", " + p.name + " " + a.Info().Checked
@@ -139,6 +139,7 @@ func TestAProgramWorksThroughAWholeSprint(t *testing.T) {
 					t.Errorf("liza run: %v", err)
 				}
 				checkSprint(t, pr, s, b)
+				checkContained(t, pr, b)
 				checkResumed(t, p, s)
 				if w == byTools {
 					checkTools(t, s)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -21,7 +22,11 @@ type program struct {
 	files  func(url, home string) map[string]string // below the home folder
 	setup  func(url string) []string                // once, before the first run
 	silent string                                   // failures of which it says nothing while it waits
-	config string                                   // below agents: of .liza/config.yaml
+	config string                                   // below agents.NAME: of .liza/config.yaml
+
+	// apart: the key or the URL is where the catalogue cannot know of it (in a variable of the person's own
+	// choice, in a file), so that the person allows them in sandbox.allow.
+	apart bool
 
 	// tools are files like files, by which a person tells the program of Liza's MCP server; nil
 	// where Liza itself does it. noTools says why that is not possible.
@@ -37,7 +42,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "codex", silent: "429",
+		name: "codex", apart: true, silent: "429",
 		env: func(url, home string) []string {
 			return []string{"CODEX_HOME=" + home + "/.codex", "FAKE_API_KEY=" + key}
 		},
@@ -58,7 +63,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "opencode", silent: "429 529 quota reset", model: "fake/fake-model",
+		name: "opencode", apart: true, silent: "429 529 quota reset", model: "fake/fake-model",
 		env: func(url, home string) []string {
 			return []string{"OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "FAKE_API_KEY=" + key, fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "name": "fake", `+
 				`"options": {"baseURL": "%s/v1", "apiKey": "{env:FAKE_API_KEY}"}, "models": {"fake-model": {"name": "fake", "tool_call": true, "limit": {"context": 200000, "output": 8000}}}}}, `+
@@ -78,7 +83,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "pi", silent: "429 529 quota", noTools: "it takes no MCP servers", model: "fake/fake-model",
+		name: "pi", apart: true, silent: "429 529 quota", noTools: "it takes no MCP servers", model: "fake/fake-model",
 		env: func(url, home string) []string {
 			return []string{"PI_CODING_AGENT_DIR=" + home + "/.pi/agent", "FAKE_API_KEY=" + key}
 		},
@@ -87,7 +92,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "cline", silent: "429 529 quota reset", model: "fake-model",
+		name: "cline", apart: true, silent: "429 529 quota reset", model: "fake-model",
 		env: func(url, home string) []string { return []string{"FAKE_API_KEY=" + key} },
 		files: func(url, home string) map[string]string {
 			return map[string]string{".cline/data/settings/global-settings.json": `{"telemetryOptOut": true, "autoUpdateEnabled": false}`}
@@ -98,10 +103,10 @@ var programs = []program{
 		tools: func(string) map[string]string {
 			return map[string]string{".cline/data/settings/cline_mcp_settings.json": fmt.Sprintf(`{"mcpServers": {"liza": {"transport": {"type": "stdio", "command": %q, "args": ["mcp"]}}}}`, liza)}
 		},
-		config: "  cline:\n    command: [cline, --json, --auto-approve, \"true\", -P, openai-compatible]\n",
+		config: "    command: [cline, --json, --auto-approve, \"true\", -P, openai-compatible]\n",
 	},
 	{
-		name: "cn", silent: "429 529 quota reset",
+		name: "cn", apart: true, silent: "429 529 quota reset",
 		env: func(url, home string) []string { return nil },
 		files: func(url, home string) map[string]string {
 			return map[string]string{".continue/config.yaml": cnSettings(url)}
@@ -120,6 +125,15 @@ func cnSettings(url string) string {
 const handedOn = `"LIZA_BROKER": "$LIZA_BROKER"`
 
 const geminiSettings = `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}`
+
+// settings are the person's .liza/config.yaml.
+func (p program) settings(url string) string {
+	text := fmt.Sprintf("agents:\n  default: %s\n  %s:\n%s", p.name, p.name, p.config)
+	if p.apart {
+		text += fmt.Sprintf("    sandbox: {allow: {env: [FAKE_API_KEY], hosts: [%q]}}\n", strings.TrimPrefix(url, "http://"))
+	}
+	return text + fmt.Sprintf("models: {default: %q}\n", p.model)
+}
 
 // home makes the home folder of a program.
 func (p program) home(t *testing.T, url string, tools bool) string {

@@ -18,10 +18,15 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/sandbox"
 )
 
-// bin is the folder of the installed programs, liza the program under test.
-var bin, liza string
+// bin is the folder of the installed programs, liza the program under test, level how strongly its runs are contained.
+var (
+	bin, liza string
+	level     sandbox.Level
+)
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
@@ -29,6 +34,14 @@ func testMain(m *testing.M) int {
 	if bin = os.Getenv("LIZA_E2E_BIN"); bin == "" {
 		fmt.Fprintln(os.Stderr, "LIZA_E2E_BIN must name the folder that scripts/install-agents has filled; next: make e2e-agents")
 		return 1
+	}
+	chosen, reason, err := sandbox.Choose(sandbox.Level(os.Getenv("LIZA_E2E_SANDBOX")), "", sandbox.Detect(context.Background()))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if level = chosen; reason != "" {
+		fmt.Println("NOT RUN: the level closed: " + reason)
 	}
 	dir, err := os.MkdirTemp("", "liza-e2e-")
 	if err != nil {
@@ -64,9 +77,10 @@ func installed(t *testing.T) []program {
 
 // A project is a repository in which one program works for Liza.
 type project struct {
-	dir string
-	env []string
-	p   program
+	dir     string
+	runtime string // XDG_RUNTIME_DIR, where runs have their sockets
+	env     []string
+	p       program
 }
 
 const integrationTest = "#!/bin/sh\nset -e\nfor t in tests/*_test.sh; do [ ! -e \"$t\" ] || sh -e \"$t\"; done\n"
@@ -76,10 +90,10 @@ const integrationTest = "#!/bin/sh\nset -e\nfor t in tests/*_test.sh; do [ ! -e 
 func newProject(t *testing.T, s *server, p program, tools bool) *project {
 	t.Helper()
 	home, tmp := p.home(t, s.url, tools), t.TempDir()
-	pr := &project{dir: t.TempDir(), p: p}
+	pr := &project{dir: t.TempDir(), runtime: shortFolder(t), p: p}
 	proxy := []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"}
 	pr.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + tmp, "USER=ada", "LOGNAME=ada", "LANG=C.UTF-8", "TERM=dumb", "TZ=UTC",
-		"LIZA_SANDBOX=open", "SHELL=/bin/bash", "SHLVL=1", "PWD=" + pr.dir, "OLDPWD=" + home, "_=" + liza, // as a shell has it, in the checkout
+		"LIZA_SANDBOX=" + string(level), "XDG_RUNTIME_DIR=" + pr.runtime, "SHELL=/bin/bash", "SHLVL=1", "PWD=" + pr.dir, "OLDPWD=" + home, "_=" + liza, // as a shell has it, in the checkout
 		"XDG_CONFIG_HOME=" + home + "/.config", "XDG_CACHE_HOME=" + home + "/.cache", "XDG_DATA_HOME=" + home + "/.local/share", "XDG_STATE_HOME=" + home + "/.local/state",
 		"GIT_CONFIG_NOSYSTEM=1", "NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost"}
 	for _, name := range proxy {
@@ -90,7 +104,7 @@ func newProject(t *testing.T, s *server, p program, tools bool) *project {
 	write(t, filepath.Join(pr.dir, "specs", "vision.md"), "# Vision\n\n`sh hello.sh Ada` prints `Hello, Ada!`. A missing name is refused with exit code 2.\n")
 	write(t, filepath.Join(pr.dir, "README.md"), "# hello\n\nA greeting for the command line.\n")
 	write(t, filepath.Join(pr.dir, "scripts", "integration-test.sh"), integrationTest)
-	write(t, filepath.Join(pr.dir, ".liza", "config.yaml"), fmt.Sprintf("agents:\n  default: %s\n%smodels: {default: %q}\n", p.name, p.config, p.model))
+	write(t, filepath.Join(pr.dir, ".liza", "config.yaml"), p.settings(s.url))
 	for _, args := range [][]string{{"chmod", "+x", "scripts/integration-test.sh"}, {"git", "init", "-q", "-b", "main"}, {"git", "add", "-A"}, {"git", "commit", "-qm", "Vision"}} {
 		pr.must(t, args...)
 	}
@@ -148,10 +162,18 @@ type board struct {
 		ID        string `yaml:"id"`
 		Status    string `yaml:"status"`
 		Iteration int    `yaml:"iteration"`
-		History   []struct {
+		Attempts  []struct {
+			Outcome string `yaml:"outcome"`
+			Sandbox string `yaml:"sandbox"`
+		} `yaml:"attempts"`
+		History []struct {
 			Event string `yaml:"event"`
 		} `yaml:"history"`
 	} `yaml:"tasks"`
+	Anomalies []struct {
+		Type    string `yaml:"type"`
+		Details any    `yaml:"details"`
+	} `yaml:"anomalies"`
 }
 
 func (pr *project) board(t *testing.T) board {
@@ -224,11 +246,11 @@ func (pr *project) outputs(t *testing.T) string {
 	return b.String()
 }
 
-// keysFound are files of Liza's that have the provider's key in them.
+// keysFound are files of the project that have the provider's key in them.
 func (pr *project) keysFound(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	err := filepath.WalkDir(filepath.Join(pr.dir, ".liza"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(pr.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -264,10 +286,10 @@ func (pr *project) processes() []string {
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range environs {
 		data, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(data, []byte("LIZA_ROOT="+pr.dir)) {
+		command, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		if err != nil || !bytes.Contains(data, []byte("LIZA_ROOT="+pr.dir)) && !bytes.Contains(command, []byte(pr.dir)) {
 			continue
 		}
-		command, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
 		out = append(out, filepath.Base(filepath.Dir(path))+" "+string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))
 	}
 	return out
