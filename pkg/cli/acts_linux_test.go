@@ -21,6 +21,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -161,21 +162,25 @@ func (s *stage) output(t *testing.T, line string) string {
 
 // writeProgram makes the agent program: all acts, one after the other, each with a time limit of its own.
 func (s *stage) writeProgram(t *testing.T, level string, acts []act) {
+	text := s.script(acts) + `echo '{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"all of it was tried"}'` + "\n"
+	verbtest.Write(t, filepath.Join(s.Dir, "acts.sh"), text)
+	verbtest.Write(t, filepath.Join(s.Dir, ".liza", "config.yaml"), agentKeys+sandboxKeys(level, filepath.Dir(s.probe(t))))
+}
+
+const agentKeys = "agents:\n  default: acts\n  acts: {command: [sh, ./acts.sh], prompt: stdin, output: text}\n  sleeper: {command: [sleep, \"299.5\"], prompt: stdin}\n"
+
+// script tries the acts where it is started.
+func (s *stage) script(acts []act) string {
 	var text strings.Builder
 	for _, v := range s.vars {
 		name, value, _ := strings.Cut(v, "=")
 		fmt.Fprintf(&text, "export %s='%s'\n", name, value)
 	}
-	text.WriteString("export T=${TMPDIR:-/tmp}\ncd \"$HERE\"\ngit commit -q --allow-empty -m Mine\n")
+	text.WriteString("export T=${TMPDIR:-/tmp} HERE=$PWD\ngit commit -q --allow-empty -m Mine\n")
 	for i, a := range acts {
 		fmt.Fprintf(&text, "echo '<act %d>'\ntimeout -k 1 100 sh -c '%s' 2>&1 </dev/null\necho; echo '</act>'\n", i, strings.ReplaceAll(a.Do, "'", `'\''`))
 	}
-	if level != "checks" {
-		text.WriteString(`echo '{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"all of it was tried"}'` + "\n")
-	}
-	verbtest.Write(t, filepath.Join(s.Dir, "acts.sh"), text.String())
-	verbtest.Write(t, filepath.Join(s.Dir, ".liza", "config.yaml"),
-		"agents:\n  default: acts\n  acts: {command: [sh, ./acts.sh], prompt: stdin, output: text}\n  sleeper: {command: [sleep, \"299.5\"], prompt: stdin}\n"+sandboxKeys(level, filepath.Dir(s.probe(t))))
+	return text.String()
 }
 
 // probe is the program that makes the system calls that no shell can: this test again, under another name.
@@ -196,14 +201,21 @@ func (s *stage) try(t *testing.T) (printed []string, all string) {
 	cmd := s.agent(ctx, &out, "coder", "mine")
 	_ = cmd.Run() // the task is blocked in the end
 	verbtest.Write(t, filepath.Join(s.kept, "said"), out.String())
-	log, err := os.ReadFile(filepath.Join(s.Dir, ".liza", "output", "mine.log"))
+	printed, log := s.printed(t, "mine.log")
+	return printed, out.String() + log
+}
+
+// printed is what each act has printed into a log.
+func (s *stage) printed(t *testing.T, name string) (printed []string, log string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.Dir, ".liza", "output", name))
 	if err != nil {
-		t.Fatalf("the run has no output: %v\n%s", err, out.String())
+		t.Fatalf("the run has no output: %v", err)
 	}
-	for _, m := range regexp.MustCompile(`(?s)<act \d+>\n(.*?)\n</act>`).FindAllStringSubmatch(string(log), -1) {
+	for _, m := range regexp.MustCompile(`(?s)<act \d+>\n(.*?)\n</act>`).FindAllStringSubmatch(string(data), -1) {
 		printed = append(printed, m[1])
 	}
-	return printed, out.String() + string(log)
+	return printed, string(data)
 }
 
 // agent is a supervisor of the project.
@@ -355,6 +367,52 @@ func tryActs(t *testing.T, level string, acts []act) {
 	for i, a := range acts {
 		if got, want := s.outcome(a, printed[i]), a.expected(level); got != want {
 			t.Errorf("%s, %s: %s, not %s\n%s", level, a.Act, got, want, printed[i])
+		}
+	}
+}
+
+// What a coder commits is run by others: as worktree.setup, as a check of the review and of the merge, and as a command of
+// a task. There it gets no further than in the run of the coder.
+func TestActsOfWhatWasCommitted(t *testing.T) {
+	t.Parallel()
+	acts := slices.DeleteFunc(readActs(t, "acts.yaml"), func(a act) bool { return a.Checks == "no" })
+	s := newStage(t, "closed", acts)
+	verbtest.Write(t, filepath.Join(s.Dir, "commits.sh"), "cat > acts_test.sh <<'END OF THE ACTS'\n"+s.script(acts)+"END OF THE ACTS\n"+
+		"git add acts_test.sh && git commit -qm 'Add a test' && liza submit mine --no-tests 'it is one'\n")
+	verbtest.Write(t, filepath.Join(s.Dir, ".liza", "config.yaml"), "agents:\n  default: commits\n  commits: {command: [sh, ./commits.sh], prompt: stdin, output: text}\n"+
+		"  reviews: {command: [liza, verdict, mine, approve], prompt: stdin, output: text}\n"+
+		"worktree: {setup: ['case $PWD in *review-mine) sh acts_test.sh;; esac']}\n"+
+		"review: {baseline: false, checks: {tests_pass: {command: sh acts_test.sh, severity: warning}}}\nintegration: {checks: [sh acts_test.sh]}\n"+
+		sandboxKeys("closed", filepath.Dir(s.probe(t))))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	run := func(args ...string) string {
+		var out bytes.Buffer
+		if err := s.agent(ctx, &out, args...).Run(); err != nil {
+			t.Logf("%s: %v\n%s", args, err, out.String())
+		}
+		return out.String()
+	}
+	said := run("coder", "mine") + run("--cli", "reviews", "code-reviewer", "mine")
+	merge := exec.CommandContext(ctx, s.liza, "merge", "mine")
+	merge.Dir, merge.Env = s.Dir, append(s.environ(), "ACT_CANARY="+canary)
+	out, _ := merge.CombinedOutput()
+	said += string(out)
+	_, err := s.Service("").AddTask(t.Context(), verb.NewTask{Task: blackboard.Task{ID: "runs", Kind: "exec", Command: "sh acts_test.sh", Description: "Run it", DoneWhen: "it ran"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said += run("coder", "runs")
+	verbtest.Write(t, filepath.Join(s.kept, "integration"), s.output(t, "git rev-parse integration")) // the merge has moved it
+	for _, log := range []string{"mine.check-setup.log", "mine.check-tests_pass.log", "integration-mine-1.log", "runs.log"} {
+		printed, all := s.printed(t, log)
+		if len(printed) != len(acts) {
+			t.Fatalf("%s: %d of %d acts were tried\n%s\n%s", log, len(printed), len(acts), said, all)
+		}
+		for i, a := range acts {
+			if got := s.outcome(a, printed[i]); got != actRefused {
+				t.Errorf("%s, %s: %s\n%s", log, a.Act, got, printed[i])
+			}
 		}
 	}
 }
