@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -187,9 +188,11 @@ func oneOf(s string, options []string) string {
 	return "one of " + strings.Join(options, ", ")
 }
 
-var badInBranch = regexp.MustCompile(`[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^[-/.]|[/.]$|^@?$`)
+var badInBranch = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^[-/.]|[/.]$|^@?$`)
+})
 
-func branchName(s string) bool { return !badInBranch.MatchString(s) }
+func branchName(s string) bool { return !badInBranch().MatchString(s) }
 
 func webURL(s string) bool {
 	u, err := url.Parse(s)

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gofrs/flock"
 
@@ -63,7 +64,7 @@ func (r *Repo) OpenFolder(ctx context.Context, spec FolderSpec) (*Folder, error)
 	fail := func(err error) (*Folder, error) {
 		return nil, fmt.Errorf("cannot make the git folder of %s: %w", spec.Agent, err)
 	}
-	if !folderName.MatchString(folderOf(spec.Task, spec.Agent)) {
+	if !folderName().MatchString(folderOf(spec.Task, spec.Agent)) {
 		return fail(errors.New("the names of task and agent are not names of files"))
 	}
 	if spec.Task != "" {
@@ -123,7 +124,9 @@ func (s *session) reserve(spec FolderSpec) (*Folder, error) {
 
 const recordFile = "record.json"
 
-var folderName = regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}@[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var folderName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}@[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+})
 
 func folderOf(task, agent string) string { return task + "@" + agent }
 

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // incoming is one taking over: commits on their way from a folder into the repository.
@@ -165,9 +166,9 @@ func (in *incoming) moveIn(objects string) error {
 }
 
 var (
-	objectFolder = regexp.MustCompile(`^[0-9a-f]{2}$`)
-	objectFile   = regexp.MustCompile(`^([0-9a-f]{38}|[0-9a-f]{62})$`)
-	packFile     = regexp.MustCompile(`^pack-[0-9a-f]{40,64}\.(pack|idx)$`)
+	objectFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{2}$`) })
+	objectFile   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{38}|[0-9a-f]{62})$`) })
+	packFile     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pack-[0-9a-f]{40,64}\.(pack|idx)$`) })
 )
 
 // mostTaken is how many bytes are taken over at once.
@@ -188,13 +189,13 @@ func (e oddError) Error() string { return e.text }
 func (in *incoming) copyObjects(ctx context.Context) (why string, err error) {
 	c := copying{in: in, ctx: ctx, bytes: in.folder.repo.mostTaken()}
 	err = c.list("objects", func(e fs.DirEntry) error {
-		if !e.IsDir() || !objectFolder.MatchString(e.Name()) {
+		if !e.IsDir() || !objectFolder().MatchString(e.Name()) {
 			return nil
 		}
-		return c.files(e.Name(), objectFile)
+		return c.files(e.Name(), objectFile())
 	})
 	if err == nil {
-		err = c.files("pack", packFile)
+		err = c.files("pack", packFile())
 	}
 	return oddOr(err)
 }

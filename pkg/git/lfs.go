@@ -11,9 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 )
 
-var lfsObject = regexp.MustCompile(`^lfs/objects/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})$`)
+var lfsObject = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^lfs/objects/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})$`)
+})
 
 // takeLarge brings the large files that git-lfs has put beside the objects of a folder to those of the repository. Each is
 // named by the hash of its content, so that there is nothing to believe: what has another content is left.
@@ -34,7 +37,7 @@ func (in *incoming) takeLarge(ctx context.Context) (why string, err error) {
 		if seen++; seen > mostFiles || ctx.Err() != nil {
 			return errors.Join(ctx.Err(), fs.SkipAll)
 		}
-		parts := lfsObject.FindStringSubmatch(name)
+		parts := lfsObject().FindStringSubmatch(name)
 		if err != nil || e.IsDir() || parts == nil || parts[3][:2] != parts[1] || parts[3][2:4] != parts[2] {
 			return nil
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind is what a changed file is to a review.
@@ -111,4 +112,4 @@ func match(glob, file []string) bool {
 }
 
 // inlineTest is how a Rust source carries its own tests.
-var inlineTest = regexp.MustCompile(`#\[(test|cfg\(test\)|tokio::test)\]`)
+var inlineTest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#\[(test|cfg\(test\)|tokio::test)\]`) })

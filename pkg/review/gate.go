@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // File is one changed file of a submission.
@@ -88,11 +89,11 @@ func (f File) gone() bool { return f.Status == "D" || f.Status == "R" && !f.Adde
 
 func (f File) isSource() bool { return f.AddedLines && !generated(f.Head) }
 
-var generatedMark = regexp.MustCompile(`Code generated .* DO NOT EDIT|@generated`)
+var generatedMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Code generated .* DO NOT EDIT|@generated`) })
 
 func generated(head []byte) bool {
 	lines := bytes.SplitN(head, []byte("\n"), 6)
-	return generatedMark.Match(bytes.Join(lines[:min(5, len(lines))], []byte("\n")))
+	return generatedMark().Match(bytes.Join(lines[:min(5, len(lines))], []byte("\n")))
 }
 
 func (f File) hasInlineTest() bool {
@@ -103,7 +104,7 @@ func (f File) hasInlineTest() bool {
 	if text == nil {
 		text = f.Head
 	}
-	return inlineTest.Match(text)
+	return inlineTest().Match(text)
 }
 
 // countsAsTest is true of every test file but testdata of a package without tests.

@@ -195,7 +195,7 @@ func (s *Submission) tests() []Changed {
 		if s.kind(c.Path) == Test || c.OldPath != "" && s.kind(c.OldPath) == Test {
 			return false
 		}
-		return path.Ext(c.Path) != ".rs" || !slices.ContainsFunc(c.Lines, func(l Line) bool { return inlineTest.MatchString(l.Text) })
+		return path.Ext(c.Path) != ".rs" || !slices.ContainsFunc(c.Lines, func(l Line) bool { return inlineTest().MatchString(l.Text) })
 	})
 }
 

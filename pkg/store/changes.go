@@ -41,7 +41,7 @@ func (c *changes) touch(sec section, entry string) {
 // The revision is left to the writer.
 func compare(doc *yamldoc.Document, before, after *blackboard.State) *changes {
 	c := &changes{touched: map[string]bool{}, edited: map[string]bool{}}
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		if sec.key == "revision" {
 			continue
 		}

@@ -48,7 +48,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 		return fmt.Errorf("cannot create %s: %w", short(o.Path), err)
 	}
 	v := &version{doc: doc, base: state(doc, nil), made: true}
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		if !yamldoc.Alike(sec.of(v.base).Interface(), sec.of(first).Interface()) {
 			return fmt.Errorf("cannot create %s: the file would not say what section %s is", short(o.Path), sec.key)
 		}
@@ -78,7 +78,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 // render writes all sections, empty ones too unless they have no value at all.
 func render(s *blackboard.State, comments []Comment) string {
 	var b strings.Builder
-	for i, sec := range sections {
+	for i, sec := range sections() {
 		value := sec.of(s)
 		if value.IsZero() && sec.kind == whole && sec.key != "config" && sec.key != "secrets" {
 			continue

@@ -143,7 +143,7 @@ func fill(v reflect.Value, rng *rand.Rand) {
 
 // fillState fills every section.
 func fillState(s *blackboard.State, random *rand.Rand) {
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		value := reflect.New(sec.typ).Elem()
 		fill(value, random)
 		sec.put(s, value)

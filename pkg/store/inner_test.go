@@ -115,7 +115,7 @@ func populate(v reflect.Value) {
 
 func TestEveryChangeOfAnEntryIsSeen(t *testing.T) {
 	t.Parallel()
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		if sec.kind == whole {
 			continue
 		}
@@ -156,7 +156,7 @@ func TestEveryChangeOfAnEntryIsSeen(t *testing.T) {
 // Every field of the model must come back from the file as it was put in.
 func TestEveryFieldOfTheStateSurvivesAWrite(t *testing.T) {
 	t.Parallel()
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		s := new(blackboard.State)
 		value := reflect.New(sec.typ).Elem()
 		populate(value)

@@ -123,7 +123,7 @@ func (m *Memory) Update(ctx context.Context, op Op, change func(*blackboard.Stat
 }
 
 func equal(a, b *blackboard.State) bool {
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		if !yamldoc.Same(sec.of(a).Interface(), sec.of(b).Interface()) {
 			return false
 		}

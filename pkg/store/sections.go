@@ -32,7 +32,7 @@ type section struct {
 
 // model is what the file has: the fields of the state that have a key, with the list of
 // tasks, which a state lets nobody change.
-var model = modelOf(reflect.TypeFor[blackboard.State]())
+var model = sync.OnceValue(func() reflect.Type { return modelOf(reflect.TypeFor[blackboard.State]()) })
 
 func modelOf(t reflect.Type) reflect.Type {
 	var fields []reflect.StructField
@@ -48,15 +48,15 @@ func modelOf(t reflect.Type) reflect.Type {
 }
 
 // sections are the sections of the state in the order of specs/protocol.md#2.1.
-var sections = sectionsOf(model)
+var sections = sync.OnceValue(func() []section { return sectionsOf(model()) })
 
 // schema knows what the sections and their entries may have.
-var schema = yamldoc.NewSchema(model)
+var schema = sync.OnceValue(func() yamldoc.Schema { return yamldoc.NewSchema(model()) })
 
 // fast reads them as long as they have nothing unusual. It is made when it is needed, for
 // many commands read no state.
 var fast = sync.OnceValue(func() *yamldoc.Fast {
-	return yamldoc.NewFast(model, reflect.TypeFor[blackboard.List](), reflect.TypeFor[blackboard.Rejection]())
+	return yamldoc.NewFast(model(), reflect.TypeFor[blackboard.List](), reflect.TypeFor[blackboard.Rejection]())
 })
 
 func sectionsOf(t reflect.Type) []section {
@@ -77,7 +77,7 @@ func sectionsOf(t reflect.Type) []section {
 }
 
 func sectionOf(key string) (section, bool) {
-	for _, s := range sections {
+	for _, s := range sections() {
 		if s.key == key {
 			return s, true
 		}
@@ -88,7 +88,7 @@ func sectionOf(key string) (section, bool) {
 // splitKeys are the sections that have entries.
 func splitKeys() []string {
 	var keys []string
-	for _, s := range sections {
+	for _, s := range sections() {
 		if s.kind != whole {
 			keys = append(keys, s.key)
 		}
@@ -159,7 +159,7 @@ func decode(key string, entry *yamldoc.Entry, node *yaml.Node) any {
 	}
 	if entry == nil {
 		value := reflect.New(s.typ)
-		problems := schema.Problems(node, value.Interface())
+		problems := schema().Problems(node, value.Interface())
 		_ = decodeNode(node, value) // what does not fit stays empty and is one of the problems
 		return newPiece(s, value.Elem(), problems).withoutEmpty(s, node)
 	}
@@ -167,7 +167,7 @@ func decode(key string, entry *yamldoc.Entry, node *yaml.Node) any {
 		return &piece{problems: []yamldoc.Problem{{Line: node.Line, Column: node.Column, Message: "it is not an entry of " + key}}}
 	}
 	value := reflect.New(s.entry)
-	problems := schema.Problems(node, value.Interface())
+	problems := schema().Problems(node, value.Interface())
 	_ = decodeNode(node, value)
 	return newPiece(s, value, problems).withoutEmpty(s, node)
 }
@@ -230,7 +230,7 @@ func normalized(s section, value reflect.Value) reflect.Value {
 // document and must not be changed. like is the state before, or nil.
 func state(doc *yamldoc.Document, like *blackboard.State) *blackboard.State {
 	var s blackboard.State
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		entries, split := doc.Entries(sec.key)
 		if sec.key == "tasks" {
 			tasks := tasksOf(entries)

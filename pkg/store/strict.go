@@ -16,7 +16,7 @@ func (f *File) proveUntouched(v *version) {
 	if err := again.parse(v.doc.Bytes(), newReader()); err != nil {
 		panic("store: the state cannot be read again: " + err.Error())
 	}
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		if is, was := sec.of(v.base), sec.of(again.base); !yamldoc.Same(is.Interface(), was.Interface()) {
 			panic(fmt.Sprintf("store: somebody changed section %s of a state that is shared; see blackboard.State.Own", sec.key))
 		}

@@ -122,7 +122,7 @@ func (r *reporter) unknownSection(key string) {
 		return
 	}
 	var known []string
-	for _, s := range sections {
+	for _, s := range sections() {
 		known = append(known, s.key)
 	}
 	line, column := r.doc.Line(key)
