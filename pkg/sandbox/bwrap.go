@@ -31,6 +31,10 @@ func (s Spec) bwrap(f Facts) []string {
 	for _, m := range s.mounts() {
 		switch m.kind {
 		case readOnly:
+			if real, ok := s.linked(m); ok {
+				args = append(args, "--symlink", real, m.target)
+				continue
+			}
 			args = append(args, "--ro-bind-try", m.source, m.target)
 		case writable, over:
 			args = append(args, "--bind", m.source, m.target)
@@ -109,6 +113,20 @@ func (s Spec) mounts() []mount {
 		return cmp.Or(slices.Compare(parts(a.target), parts(b.target)), cmp.Compare(b.kind, a.kind))
 	})
 	return slices.CompactFunc(list, func(a, b mount) bool { return a.target == b.target })
+}
+
+// linked is the file that a link leads to and that is shown, too, so that it can stay a link: programs look for their other
+// files beside what a link to them leads to.
+func (s Spec) linked(m mount) (real string, ok bool) {
+	info, err := os.Lstat(m.target)
+	if m.source != m.target || err != nil || info.Mode()&os.ModeSymlink == 0 || s.shows(filepath.Dir(m.target)) {
+		return "", false
+	}
+	if real, err = filepath.EvalSymlinks(m.target); err != nil || !s.shows(real) {
+		return "", false
+	}
+	info, err = os.Stat(real)
+	return real, err == nil && info.Mode().IsRegular()
 }
 
 func parts(path string) []string { return strings.Split(filepath.Clean(path), "/") }

@@ -242,6 +242,26 @@ func TestAProgramRunsInTheWallAndItsExitCodeIsKept(t *testing.T) {
 	})
 }
 
+// As a package manager installs it, without its folder: node looks for modules beside the file that a link leads to.
+func TestAProgramThatIsALinkFindsTheFilesBesideIt(t *testing.T) {
+	t.Parallel()
+	levels(t, func(t *testing.T, p place) {
+		p.file("opt/agent/cli.sh", "#!/bin/sh\ncat \"$(dirname \"$(readlink -f \"$0\")\")\"/module\n")
+		p.file("opt/agent/module", "loaded")
+		link := p.path("bin/agent")
+		if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Chmod(p.path("opt/agent/cli.sh"), 0o755), os.Symlink(p.path("opt/agent/cli.sh"), p.path("between")), os.Symlink("../between", link)); err != nil {
+			t.Fatal(err)
+		}
+		p.spec.Tools = append(p.spec.Tools, link, p.path("opt/agent"))
+		if out, code := p.run(link); code != 0 || out != "loaded" {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+	})
+}
+
 func TestARunReadsAndWritesWhatItMay(t *testing.T) {
 	t.Parallel()
 	levels(t, func(t *testing.T, p place) {
