@@ -42,7 +42,7 @@ func newInit(env *Env) *urfave.Command {
 			if done.NoIdentity {
 				identity = fmt.Sprintf("  identity     %s: %s\n", upkeep.NoIdentity, upkeep.TellIdentity)
 			}
-			return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\n%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run as you, with their permission questions switched off (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
+			return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\n%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run with their permission questions switched off; how far they are contained here: liza doctor (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
 				done.Root, done.State, done.Goal, done.Branch, done.Integration, identity, done.Undo)
 		}),
 	}

@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"liza/pkg/agent"
+	"liza/pkg/blackboard"
 	"liza/pkg/review"
 	"liza/pkg/sandbox"
 	"liza/pkg/verb"
@@ -55,6 +57,9 @@ func (e *Env) enclose(d *verb.Service) review.Enclose {
 // than this machine can do.
 func (c *factory) sayLevel(ctx context.Context) error {
 	level, reason, err := c.walls.Level(ctx, cmp.Or(c.cli, c.service.Config().Agents.Default))
+	if weak, ok := errors.AsType[*sandbox.Unavailable](err); ok {
+		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: weak.Next, Message: weak.Sentence()}
+	}
 	if err != nil {
 		return err
 	}

@@ -86,10 +86,17 @@ func (f Facts) Strongest() Level {
 type Unavailable struct {
 	Want, Have Level
 	Why, Next  string // a sentence without its end; the command that helps
+	Chosen     bool   // Have is what somebody has set
 }
 
-func (u *Unavailable) Error() string {
-	return fmt.Sprintf("the sandbox level '%s' is required, but '%s' is the strongest here: %s\nnext: %s", u.Want, u.Have, u.Why, u.Next)
+func (u *Unavailable) Error() string { return u.Sentence() + "\nnext: " + u.Next }
+
+// Sentence is the error without the command that helps.
+func (u *Unavailable) Sentence() string {
+	if u.Chosen {
+		return fmt.Sprintf("the sandbox level '%s' is required, but %s", u.Want, u.Why)
+	}
+	return fmt.Sprintf("the sandbox level '%s' is required, but '%s' is the strongest here: %s", u.Want, u.Have, u.Why)
 }
 
 // Choose settles the level: level is what was asked for ("" and auto: the strongest that can be had), require the
@@ -107,11 +114,11 @@ func Choose(level, require Level, f Facts) (Level, string, error) {
 	case rank[level] == 0:
 		return "", "", fmt.Errorf("sandbox.level '%s' is not valid: it must be auto, closed, partial, wrap or open", level)
 	case rank[require] > rank[level] && !auto:
-		return "", "", &Unavailable{require, level, "sandbox.level is " + string(level), "liza config set sandbox.level auto"}
+		return "", "", &Unavailable{Want: require, Have: level, Why: "sandbox.level is " + string(level), Next: "liza config set sandbox.level auto", Chosen: true}
 	case rank[require] > rank[level]:
-		return "", "", &Unavailable{require, have, why, next}
+		return "", "", &Unavailable{Want: require, Have: have, Why: why, Next: next}
 	case level != Wrapped && rank[level] > rank[have]:
-		return "", "", &Unavailable{level, have, why, next}
+		return "", "", &Unavailable{Want: level, Have: have, Why: why, Next: next}
 	case auto && level == Partial:
 		return Partial, fmt.Sprintf("agents run partly contained (partial): files and system calls are, network and other processes are not, because %s; to contain them: %s", why, next), nil
 	case auto && level == Open:
