@@ -70,7 +70,7 @@ crash: ## crash tests in their long form: every step killed 50 times, a whole te
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
 
 load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revision is checked, time and overhead per task; a board with 1,000 merges against an empty one
-	STORE_TEST_FULL=1 go test ./pkg/cli -run 'TestALargeTeam|TestALargeBoard' -v -count=1 -timeout 20m
+	STORE_TEST_FULL=1 go test ./pkg/cli -run 'TestALargeTeam|TestALargeBoard|TestASprintInTheWall' -v -count=1 -timeout 20m
 
 model: ## everything that can be reached in small worlds: states explored, steps between them, and what holds in each
 	MODEL_FULL=1 go test ./pkg/blackboard -run '^TestModel$$' -v -count=1 -timeout 20m

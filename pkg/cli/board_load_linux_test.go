@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/sandbox"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -50,7 +51,7 @@ func TestALargeBoardIsAsFastAsAnEmptyOne(t *testing.T) {
 	best := map[int]loaded{}
 	for range 3 { // by turns, so that what others do meets both
 		for _, merged := range []int{0, 1000} {
-			got := loadBoard(t, merged, tasks)
+			got := loadBoard(t, "open", merged, tasks, shellAgent)
 			t.Logf("%5d merged before: %3d ms of wall time (%.1f × the floor of %d ms), %3d ms of processor (%.1f × %d ms) per merged task; %d revisions; others used %.0f %% of the machine",
 				merged, got.wall.Milliseconds(), ratio(got.wall, got.floor), got.floor.Milliseconds(), got.cpu.Milliseconds(), ratio(got.cpu, got.floorCPU), got.floorCPU.Milliseconds(), got.revisions, 100*got.busy)
 			if old, ok := best[merged]; !ok || got.wall < old.wall {
@@ -71,9 +72,41 @@ func TestALargeBoardIsAsFastAsAnEmptyOne(t *testing.T) {
 
 func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
+// A sprint of 60 tasks in the wall takes at most a twentieth more than without (make load). Agents that take no time show the
+// cost alone; those that take a second are still faster than any real one.
+func TestASprintInTheWallTakesLittleMore(t *testing.T) {
+	if os.Getenv(fullMark) == "" {
+		t.Skip("a measurement of minutes: make load")
+	}
+	if !closedWorks(t) {
+		t.Skip("NOT RUN: this machine cannot make a closed sandbox")
+	}
+	for name, script := range map[string]string{"no time": shellAgent, "a second": strings.Replace(shellAgent, "\n", "\nsleep 1\n", 1)} {
+		best := map[string]loaded{}
+		for range 3 {
+			for _, level := range []string{"open", "closed"} {
+				got := loadBoard(t, level, 0, 60, script)
+				if old, ok := best[level]; !ok || got.wall < old.wall {
+					best[level] = got
+				}
+			}
+		}
+		open, closed := best["open"], best["closed"]
+		t.Logf("agents that take %s: %d ms of wall time per merged task closed, %d open: %.2f ×; %d ms of processor closed, %d open: %.2f ×; others used %.0f %% of the machine", name,
+			closed.wall.Milliseconds(), open.wall.Milliseconds(), ratio(closed.wall, open.wall), closed.cpu.Milliseconds(), open.cpu.Milliseconds(), ratio(closed.cpu, open.cpu), 100*max(open.busy, closed.busy))
+		if name == "a second" && max(open.busy, closed.busy) < 0.1 && ratio(closed.wall, open.wall) > 1.05 {
+			t.Error("missed: at most 1.05 × the time without the wall")
+		}
+	}
+}
+
+func closedWorks(t *testing.T) bool {
+	return sandbox.Detect(t.Context()).Strongest() == sandbox.Closed
+}
+
 // loadBoard lets 12 coders and 4 reviewers merge tasks on a board that has merged ones.
-func loadBoard(t *testing.T, merged, tasks int) loaded {
-	s := &sprint{Place: verbtest.New(t), liza: lizaProgram(t)}
+func loadBoard(t *testing.T, level string, merged, tasks int, agent string) loaded {
+	s := &sprint{Place: verbtest.New(t), liza: lizaProgram(t), level: level}
 	s.Merges(merged)
 	for i := range tasks {
 		id := fmt.Sprintf("task-%02d", i)
@@ -81,7 +114,7 @@ func loadBoard(t *testing.T, merged, tasks int) loaded {
 		s.tasks = append(s.tasks, id)
 	}
 	script := filepath.Join(s.Dir, ".git", "agent.sh")
-	verbtest.Write(t, script, shellAgent)
+	verbtest.Write(t, script, agent)
 	verbtest.Write(t, filepath.Join(s.Dir, ".liza", "config.yaml"), "agents:\n  default: shell\n  shell: {command: [sh, "+script+"], prompt: stdin, output: text}\n")
 	var got loaded
 	got.floor, got.floorCPU = s.leastWork(20)

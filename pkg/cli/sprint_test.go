@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -35,6 +36,7 @@ type sprint struct {
 	*verbtest.Place
 	liza  string
 	tasks []string
+	level string // of the sandbox; "": open
 }
 
 // newSprint has n tasks; of each four the last waits for the one before. Of each five the
@@ -99,7 +101,7 @@ func (s *sprint) command(ctx context.Context, out *bytes.Buffer, args ...string)
 	cmd := exec.CommandContext(ctx, s.liza, args...)
 	cmd.Dir = s.Dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LIZA_") })
-	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+s.StateHome(), "LIZA_SANDBOX=open")
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+s.StateHome(), "LIZA_SANDBOX="+cmp.Or(s.level, "open"))
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd
 }
