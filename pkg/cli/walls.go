@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/proxy"
 	"liza/pkg/review"
 	"liza/pkg/sandbox"
 	"liza/pkg/verb"
@@ -39,6 +41,11 @@ func (e *Env) enclose(d *verb.Service) review.Enclose {
 		if c.Argv != nil {
 			r.Read = []string{filepath.Dir(c.Argv[0])}
 		}
+		var refused refusals
+		r.Refused = func(x proxy.Refusal) {
+			refused.add(fmt.Sprintf("could not reach %s: %s; next: %s", x.Host, x.Why, x.Next))
+		}
+		c.Refused = refused.all
 		w, err := walls().Open(ctx, r)
 		if err != nil {
 			return nil, err
@@ -51,6 +58,24 @@ func (e *Env) enclose(d *verb.Service) review.Enclose {
 		}
 		return func() { _ = w.Close() }, nil // what is left is removed with the next one
 	}
+}
+
+// refusals are collected by one goroutine and read by another.
+type refusals struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (r *refusals) add(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, line)
+}
+
+func (r *refusals) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
 }
 
 // sayLevel is the first line of every start: how strongly agents are contained. An error is that the settings require more

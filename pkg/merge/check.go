@@ -117,7 +117,7 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		case r.Err != nil:
 			return "", nil, fmt.Errorf("cannot run the check %q of %s: %w", shell, j.name, r.Err)
 		case r.ExitCode != 0:
-			return fmt.Sprintf("%q ended with exit code %d", shell, r.ExitCode), expected, nil
+			return fmt.Sprintf("%q ended with exit code %d%s", shell, r.ExitCode, r.Unreached()), expected, nil
 		}
 	}
 	return "", expected, nil

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -190,7 +191,7 @@ func TestARefusalNamesTheSettingAndIsToldOnce(t *testing.T) {
 	} {
 		for range 3 {
 			got := x.raw("CONNECT " + host + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")
-			if !strings.HasPrefix(got, "HTTP/1.1 403 Forbidden by sandbox.allow.hosts") || !strings.Contains(got, want) {
+			if !regexp.MustCompile(`^HTTP/1.1 403 Forbidden by Liza: \S+ is not in sandbox.allow.hosts\r\n`).MatchString(got) || !strings.Contains(got, want) {
 				t.Errorf("%s: %s", host, got)
 			}
 		}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,8 +28,8 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 		status, text := answer(err)
 		// The reason of a refused CONNECT is all that most programs show of it.
 		reason := http.StatusText(status)
-		if status == http.StatusForbidden {
-			reason = "Forbidden by sandbox.allow.hosts of Liza"
+		if refused := (*Refusal)(nil); errors.As(err, &refused) {
+			reason = "Forbidden by Liza: " + refused.Host + " is not in sandbox.allow.hosts"
 		}
 		_ = in.SetDeadline(time.Now().Add(headerTime))
 		_, _ = fmt.Fprintf(in, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", status, reason, len(text)+1, strings.ReplaceAll(text, "\n", " "))

@@ -41,6 +41,9 @@ type Command struct {
 	// it detaches is left, and behind a wall.
 	Reaper  []string
 	Contain func(path string, argv, env []string) (agent.Contained, error)
+
+	// Refused is what the wall has kept it from reaching, a line each; asked at its end, may be nil.
+	Refused func() []string
 }
 
 // Ran says how a command ended.
@@ -49,7 +52,16 @@ type Ran struct {
 	TimedOut bool
 	TooMuch  bool // it was killed for its output
 	Seconds  int
-	Err      error // it could not be started, or ctx ended it
+	Refused  []string // what it could not reach, with the setting that allows it
+	Err      error    // it could not be started, or ctx ended it
+}
+
+// Unreached says what it could not reach, which often is why it failed: the end of a sentence about that; "" for nothing.
+func (r Ran) Unreached() string {
+	if len(r.Refused) == 0 {
+		return ""
+	}
+	return "; it " + r.Refused[0]
 }
 
 // Failed reports whether the command did not end well.
@@ -85,6 +97,12 @@ func (c Command) Run(ctx context.Context) Ran {
 	began := time.Now()
 	r := c.run(ctx, to)
 	r.Seconds = int(time.Since(began).Seconds())
+	if c.Refused != nil {
+		r.Refused = c.Refused()
+	}
+	for _, line := range r.Refused {
+		fmt.Fprintf(to, "liza: the command %s\n", line)
+	}
 	if r.TimedOut {
 		fmt.Fprintf(to, "\nstopped: the time limit of %s is over\n", c.Timeout)
 	}

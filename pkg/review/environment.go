@@ -345,7 +345,7 @@ func (b *Environment) open(ctx context.Context) (err error) {
 		case ran.Err != nil:
 			return fmt.Errorf("cannot run worktree.setup (%q): %w", command, ran.Err)
 		case ran.Failed():
-			b.setup = fmt.Errorf("worktree.setup: %q ended with exit code %d, so nothing could be checked", command, ran.ExitCode)
+			b.setup = fmt.Errorf("worktree.setup: %q ended with exit code %d, so nothing could be checked%s", command, ran.ExitCode, ran.Unreached())
 			return nil
 		}
 	}

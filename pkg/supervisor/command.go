@@ -95,7 +95,7 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	case r.Err != nil:
 		end.why = r.Err.Error()
 	case r.ExitCode != 0:
-		end.why = fmt.Sprintf("it ended with exit code %d", r.ExitCode)
+		end.why = fmt.Sprintf("it ended with exit code %d%s", r.ExitCode, r.Unreached())
 	}
 	x.record.result = &agent.Result{Outcome: agent.Finished, Final: end.text, ExitCode: end.code, Error: end.why, Seconds: time.Since(began).Seconds()}
 	x.outcome(verb.Outcome{Effect: verb.Applied, Problem: end.why})

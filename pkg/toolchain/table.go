@@ -3,7 +3,7 @@ package toolchain
 // Toolchain is the tools of one language.
 type Toolchain struct {
 	Name  string
-	Marks []string // files of a project that is built with it
+	Marks []string // files of a project that is built with it, in its folder or one below
 
 	// Programs are looked up in PATH. The folder that one is installed in is shown.
 	Programs []string
@@ -22,7 +22,7 @@ type Toolchain struct {
 	Registries []string
 }
 
-// Variable is one that a run gets. {cache} is the project's cache of the toolchain, {NAME} a place, $NAME
+// Variable is one that a run gets. {cache} is the project's cache of the toolchain, {filled} that which setup has filled, {NAME} a place, $NAME
 // a variable of the person's. One that mentions a place that is not there is left out; of several
 // with one name the first that is left counts.
 type Variable struct {
@@ -53,6 +53,7 @@ var Table = []Toolchain{
 			{"GOMODCACHE", "{cache}/mod", always}, {"GOCACHE", "{cache}/build", always},
 			{"GOPROXY", "file://{mod}/cache/download,$GOPROXY", online}, {"GOPROXY", "$GOPROXY", online},
 			{"GOPROXY", "file://{mod}/cache/download,https://proxy.golang.org", online}, {"GOPROXY", "https://proxy.golang.org", online},
+			{"GOPROXY", "file://{filled}/mod/cache/download,file://{mod}/cache/download,off", offline}, {"GOPROXY", "file://{filled}/mod/cache/download,off", offline},
 			{"GOPROXY", "file://{mod}/cache/download,off", offline}, {"GOPROXY", "off", offline},
 			{"GONOPROXY", "none", always}, // private modules come from the person's cache as well
 			{"GOTOOLCHAIN", "local", always},

@@ -49,6 +49,7 @@ func On(home string, environ []string) Person {
 type Use struct {
 	Root       string // of the project: what it is built with
 	Cache      string // folder of the project's own caches
+	Filled     string // folder of caches that setup has filled, which are read only; "" for none
 	Registries bool   // packages may be downloaded
 	Proxy      string // HOST:PORT of the proxy, for tools that read no HTTP_PROXY; "" for none
 }
@@ -95,6 +96,10 @@ func (a *Access) add(p Person, u Use, t Toolchain) {
 	for name, candidates := range t.Places {
 		places[name] = p.first(candidates)
 	}
+	if u.Filled != "" {
+		places["filled"] = p.first([]string{filepath.Join(u.Filled, t.Name)})
+		a.Read = append(a.Read, p.outside(places["filled"])...)
+	}
 	for _, name := range t.Tools {
 		a.Tools = append(a.Tools, p.outside(places[name])...)
 	}
@@ -118,7 +123,9 @@ func (a *Access) add(p Person, u Use, t Toolchain) {
 			a.Env = append(a.Env, v.Name+"="+value)
 		}
 	}
-	if u.Registries && slices.ContainsFunc(t.Marks, func(mark string) bool { return p.Real(filepath.Join(u.Root, mark)) != "" }) {
+	if u.Registries && slices.ContainsFunc(t.Marks, func(mark string) bool {
+		return p.Real(filepath.Join(u.Root, mark)) != "" || len(p.Glob(filepath.Join(u.Root, "*", mark))) > 0
+	}) {
 		a.Hosts = append(a.Hosts, t.Registries...)
 	}
 }

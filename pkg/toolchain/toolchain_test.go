@@ -132,6 +132,31 @@ func TestModulesThatThePersonHasAreUsedWithoutANetwork(t *testing.T) {
 	}
 }
 
+func TestAnAgentBuildsWithWhatSetupHasDownloaded(t *testing.T) {
+	t.Parallel()
+	p := machine([]string{"PATH=/usr/bin"}, "/usr/bin/go", "/p/.liza/cache/checks/go")
+	use := Use{Cache: "/p/.liza/cache/agents", Filled: "/p/.liza/cache/checks"}
+	a := In(p, use)
+	if got := env(t, a, "GOPROXY"); got != "file:///p/.liza/cache/checks/go/mod/cache/download,off" {
+		t.Errorf("GOPROXY is %s", got)
+	}
+	if !slices.Contains(a.Read, use.Filled+"/go") || slices.Contains(a.Caches, use.Filled+"/go") {
+		t.Errorf("reads %v, writes %v", a.Read, a.Caches)
+	}
+	p = machine([]string{"PATH=/usr/bin"}, "/usr/bin/go", "/p/.liza/cache/checks/go", "/home/ada/go/pkg/mod")
+	if got := env(t, In(p, use), "GOPROXY"); got != "file:///p/.liza/cache/checks/go/mod/cache/download,file:///home/ada/go/pkg/mod/cache/download,off" {
+		t.Errorf("GOPROXY is %s", got)
+	}
+}
+
+func TestAProjectInAFolderBelowHasItsRegistry(t *testing.T) {
+	t.Parallel()
+	p := machine([]string{"PATH=/usr/bin"}, "/usr/bin/node", "/usr/bin/go", "/p/frontend/package.json")
+	if a := In(p, Use{Root: "/p", Cache: "/c", Registries: true}); !slices.Contains(a.Hosts, "registry.npmjs.org") || slices.Contains(a.Hosts, "proxy.golang.org") {
+		t.Errorf("it may reach %v", a.Hosts)
+	}
+}
+
 func TestRegistriesAreThoseOfWhatTheProjectIsBuiltWith(t *testing.T) {
 	t.Parallel()
 	p := machine([]string{"PATH=/usr/bin"}, "/usr/bin/go", "/usr/bin/node", "/usr/bin/cargo", "/p/go.mod", "/p/package.json", "/p/pom.xml")
@@ -202,7 +227,7 @@ func TestAPlaceThatIsTooWideIsNotShown(t *testing.T) {
 
 func TestTheTableIsSound(t *testing.T) {
 	t.Parallel()
-	keys := map[string]bool{"cache": true, "host": true, "port": true}
+	keys := map[string]bool{"cache": true, "filled": true, "host": true, "port": true}
 	for _, tc := range Table {
 		if len(tc.Marks) == 0 || len(tc.Programs) == 0 || len(tc.Registries) == 0 {
 			t.Errorf("%s lacks marks, programs or registries", tc.Name)

@@ -246,7 +246,7 @@ func (d *Service) SetUp(ctx context.Context, task string) error {
 		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
 			Timeout: d.Config().Limits.CheckTimeout}.RunIn(ctx, d.Enclose)
 		if res.Err != nil || res.ExitCode != 0 {
-			return fmt.Errorf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)", task, command, res.ExitCode, d.Project.SetupLog(task))
+			return fmt.Errorf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, d.Project.SetupLog(task), res.Unreached())
 		}
 	}
 	return nil

@@ -64,11 +64,12 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	needs := r.Needs
 	needs.Env = append(slices.Clone(needs.Env), r.Settings.Allow.Env...)
 	online := r.Job || r.Settings.Allow.Registries
-	cache := "agents" // what an agent leaves in a cache must not get into a check
+	// What an agent leaves in a cache must not get into a check; what setup has downloaded is there for agents.
+	use := toolchain.Use{Root: r.Dir, Cache: filepath.Join(p.Cache(), "agents"), Filled: filepath.Join(p.Cache(), "checks"), Registries: online, Proxy: proxyOf(level)}
 	if r.Job {
-		cache = "checks"
+		use.Cache, use.Filled = use.Filled, ""
 	}
-	tools := toolchain.In(r.Person, toolchain.Use{Root: r.Dir, Cache: filepath.Join(p.Cache(), cache), Registries: online, Proxy: proxyOf(level)})
+	tools := toolchain.In(r.Person, use)
 	needs.Env = append(needs.Env, tools.Pass...)
 	access := needs.In(home, inside, r.Person.Environ)
 	s.Read = slices.Concat(s.Read, tools.Read, access.Read)
