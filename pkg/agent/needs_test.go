@@ -47,8 +47,9 @@ func TestNoProgramCanWriteWhatRunsInALaterSessionOfThePerson(t *testing.T) {
 		if runsLater[name] == "" && (len(n.Write) > 0 || len(n.Login) > 0) {
 			t.Errorf("%s has not been measured in a sandbox and may write %v %v", name, n.Write, n.Login)
 		}
-		if len(n.Hosts) == 0 || len(e.Sandbox.Env) == 0 || len(n.Write)+len(n.Keep)+len(n.Copy) == 0 {
-			t.Errorf("%s needs hosts, variables and a place for what it keeps: %+v", name, e.Sandbox)
+		resumes := len(e.Resume)+len(e.ResumeCommand) > 0
+		if len(n.Hosts) == 0 || len(e.Sandbox.Env) == 0 || resumes && len(n.Write)+len(n.Keep)+len(n.Copy) == 0 {
+			t.Errorf("%s needs hosts, variables and a place for the conversations that it resumes: %+v", name, e.Sandbox)
 		}
 	}
 }
