@@ -55,6 +55,7 @@ type reaper struct {
 	gone    chan struct{} // closed when nothing more will be heard
 	tooMany int           // how many processes there were when they were too many; once exited is closed
 	over    note          // the last one, once gone is closed
+	leave   func()        // removes the control groups that a killed reaper has left
 }
 
 // answerWait is how much longer than it is given a reaper may take for its last word.
@@ -117,6 +118,7 @@ func (r *reaper) wait() {
 	r.control.Close()
 	_ = r.cmd.Wait()
 	<-r.gone
+	r.leave()
 }
 
 // status is how the program ended. When the reaper was killed nobody knows: it counts as

@@ -24,7 +24,7 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 		return nil, Process{}, err
 	}
 	defer theirs.Close()
-	r := &reaper{control: ours, exited: make(chan struct{}), stopped: make(chan struct{}, 1), gone: make(chan struct{})}
+	r := &reaper{control: ours, exited: make(chan struct{}), stopped: make(chan struct{}, 1), gone: make(chan struct{}), leave: func() { leaveNoGroups(c.Groups) }}
 	// Always this very program, also when its file has been replaced meanwhile.
 	r.cmd = &exec.Cmd{Path: "/proc/self/exe", Args: s.Reaper, Dir: x.Dir, Env: x.Env,
 		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: append([]*os.File{theirs}, x.ExtraFiles...)}

@@ -48,13 +48,7 @@ func folderOf(base, project, agent string) string {
 func MakeFolder(base, project, agent string) (*Folder, error) {
 	f := &Folder{Path: folderOf(base, project, agent)}
 	err := alone(filepath.Dir(f.Path), func() (err error) {
-		all, _ := filepath.Glob(filepath.Join(filepath.Dir(f.Path), "*", Socket))
-		for _, socket := range all {
-			if !answered(socket) {
-				err = errors.Join(err, os.RemoveAll(filepath.Dir(socket)))
-			}
-		}
-		if err = errors.Join(err, os.RemoveAll(f.Path)); err == nil {
+		if err = errors.Join(sweep(filepath.Dir(f.Path)), os.RemoveAll(f.Path)); err == nil {
 			err = os.Mkdir(f.Path, 0o700)
 		}
 		if err == nil {
@@ -102,19 +96,24 @@ func (f *Folder) Remove() error {
 	})
 }
 
-// RemoveStale removes what a killed supervisor left of the run of that agent. A folder whose socket is answered belongs to a
-// run that is under way, and stays.
-func RemoveStale(base, project, agent string) error {
-	path := folderOf(base, project, agent)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+// RemoveStale removes the folders of runs whose supervisors were killed. A folder whose socket is answered belongs to a run
+// that is under way, and stays.
+func RemoveStale(base string) error {
+	dir := filepath.Dir(folderOf(base, "", ""))
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return alone(filepath.Dir(path), func() error {
-		if answered(filepath.Join(path, Socket)) {
-			return nil
+	return alone(dir, func() error { return sweep(dir) })
+}
+
+func sweep(dir string) (err error) {
+	all, _ := filepath.Glob(filepath.Join(dir, "*", Socket))
+	for _, socket := range all {
+		if !answered(socket) {
+			err = errors.Join(err, os.RemoveAll(filepath.Dir(socket)))
 		}
-		return os.RemoveAll(path)
-	})
+	}
+	return err
 }
 
 // answered reports whether somebody listens, even when that one has no time now.

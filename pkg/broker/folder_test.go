@@ -107,14 +107,14 @@ func TestWhatAKilledSupervisorLeftIsRemoved(t *testing.T) {
 	if err := os.Symlink(base, filepath.Join(left.Path, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveStale(base, "p", "coder-1"); err != nil || !exists(left.Path) {
+	if err := RemoveStale(base); err != nil || !exists(left.Path) {
 		t.Errorf("the folder of a run that is under way is removed: %v", err)
 	}
 	_ = left.Listener.Close() // what remains of it is as after a kill
-	if err := RemoveStale(base, "p", "coder-1"); err != nil || exists(left.Path) || !exists(kept) {
+	if err := RemoveStale(base); err != nil || exists(left.Path) || !exists(kept) {
 		t.Errorf("it stays: %v", err)
 	}
-	if err := RemoveStale(base, "p", "coder-1"); err != nil {
+	if err := RemoveStale(base); err != nil {
 		t.Error(err)
 	}
 	if left, err = MakeFolder(base, "p", "coder-1"); err != nil {

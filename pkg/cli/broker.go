@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"liza/pkg/broker"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb"
+	"liza/pkg/wall"
 )
 
 // brokerVariable names the socket to which a command inside the run of an agent goes.
@@ -193,11 +193,13 @@ func (e *Env) ownFile(name string) error {
 // brokerBase is where the folders of runs are made.
 func (e *Env) brokerBase() string { return broker.Base(e.Get("XDG_RUNTIME_DIR")) }
 
-// removeRunFolder removes what a killed supervisor left of the run of an agent.
-func (e *Env) removeRunFolder(root, agent string) {
+// removeLeft removes what killed supervisors have left of their runs: the folders of their sockets, and private folders.
+func (e *Env) removeLeft(tmp string) {
+	err := wall.RemoveLeft(tmp)
 	for _, base := range slices.Compact([]string{e.brokerBase(), broker.Base("")}) {
-		if err := broker.RemoveStale(base, root, agent); err != nil && !errors.Is(err, os.ErrNotExist) {
-			e.Log().Warn("cannot remove what the last run of " + agent + " left: " + err.Error())
-		}
+		err = errors.Join(err, broker.RemoveStale(base))
+	}
+	if err != nil {
+		e.Log().Warn("cannot remove what killed runs have left: " + err.Error())
 	}
 }

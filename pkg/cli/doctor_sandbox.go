@@ -89,16 +89,16 @@ func (e *Env) tryWall(ctx context.Context, d *verb.Service, level sandbox.Level)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = run.Remove() }()
-	_ = run.Listener.Close()
+	defer func() { _ = errors.Join(run.Listener.Close(), run.Remove()) }()
 	dir := filepath.Join(run.Path, "work")
 	w, err := e.newWalls(d, nil).Plan(ctx, wall.Use{Name: name, Dir: dir, Write: true, Sockets: run.Path}, nil)
 	if err != nil {
 		return nil, err
 	}
 	w.Spec.Write, w.Make = []string{dir}, []string{dir, w.Spec.Home, w.Spec.Tmp} // nothing of the person's is made for this
-	defer func() { _ = os.RemoveAll(filepath.Dir(w.Spec.Home)) }()
-	if err := w.Prepare(); err != nil {
+	remove, err := w.Prepare()
+	defer func() { _ = remove() }()
+	if err != nil {
 		return nil, err
 	}
 	outside, err := net.Listen("tcp", "127.0.0.1:0")

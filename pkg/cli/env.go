@@ -186,7 +186,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 func (e *Env) serviceOn(open *verb.Service) *verb.Service {
 	p := open.Project
 	d := &verb.Service{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
-		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Root), Now: e.Now, Random: rand.Reader, NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true",
+		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Tmp()), Now: e.Now, Random: rand.Reader, NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true",
 		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}
 	d.Enclose = e.enclose(d)
 	return d
@@ -354,7 +354,7 @@ func (e *Env) mask() (flush func()) {
 	}
 }
 
-func (e *Env) processes(root string) verb.Processes {
+func (e *Env) processes(tmp string) verb.Processes {
 	host, _ := os.Hostname()
 	return verb.Processes{Host: host, BootID: agent.BootID(),
 		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
@@ -369,7 +369,7 @@ func (e *Env) processes(root string) verb.Processes {
 			if err := agent.StopOrphan(ctx, p, map[string]string{"LIZA_AGENT_ID": id, "LIZA_RUN": c.RunID}, grace); err != nil {
 				return err
 			}
-			e.removeRunFolder(root, id)
+			e.removeLeft(tmp)
 			return nil
 		},
 		FreeMB: func(path string) int {

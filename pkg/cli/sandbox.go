@@ -249,15 +249,16 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, run.Remove()) }()
-	_ = run.Listener.Close() // a person's command has no board
+	// A person's command has no board: nobody answers. The socket stays open, so that the folder is not taken for one that was left.
+	defer func() { err = errors.Join(err, run.Listener.Close(), run.Remove()) }()
 
 	w, err := o.env.planFor(ctx, d, wall.Use{Name: name, Program: o.program, Dir: dir, Write: o.task != "", Sockets: run.Path})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(w.Spec.Home))) }()
-	if err := w.Prepare(); err != nil {
+	remove, err := w.Prepare()
+	defer func() { err = errors.Join(err, remove()) }()
+	if err != nil {
 		return err
 	}
 	l, err := run.Listen(filepath.Base(w.Spec.Proxy))

@@ -141,7 +141,7 @@ func (e *Env) boardIn(ctx context.Context, found *project.Project) (*upkeep.Boar
 	if err != nil {
 		return nil, err
 	}
-	proc := e.processes(found.Root)
+	proc := e.processes(found.Tmp())
 	p := &upkeep.Board{Name: upkeep.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo

@@ -119,7 +119,7 @@ func (s *session) reserve(spec FolderSpec) (*Folder, error) {
 		}
 	}
 	f.Git = filepath.Join(f.dir, "git")
-	return f, removeAll(f.Git)
+	return f, safefile.RemoveTree(f.Git)
 }
 
 const recordFile = "record.json"
@@ -323,23 +323,5 @@ func (f *Folder) remove() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return errors.Join(err, removeAll(f.dir), f.lock.Close())
-}
-
-// removeAll removes a folder whose content may have been made unreadable.
-func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	_ = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, _ error) error {
-		if e != nil && e.IsDir() {
-			_ = root.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return errors.Join(root.Close(), os.RemoveAll(dir))
+	return errors.Join(err, safefile.RemoveTree(f.dir), f.lock.Close())
 }

@@ -77,7 +77,7 @@ func (r *Repo) ClearFolders(ctx context.Context) error {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if path := filepath.Join(dir, e.Name()); !exists(filepath.Join(path, recordFile)) {
-			err = errors.Join(err, removeAll(path))
+			err = errors.Join(err, safefile.RemoveTree(path))
 		}
 	}
 	return err

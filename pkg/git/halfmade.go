@@ -77,7 +77,7 @@ const removedMark = ".removed-"
 // name before its first file goes, so that what is left is never taken for a worktree, or for somebody's folder.
 func (s *session) removeFolder(path string, forget func() error) error {
 	aside := filepath.Join(filepath.Dir(path), removedMark+filepath.Base(path))
-	if err := os.RemoveAll(aside); err != nil {
+	if err := safefile.RemoveTree(aside); err != nil {
 		return err
 	}
 	err := os.Rename(path, aside)
@@ -88,7 +88,7 @@ func (s *session) removeFolder(path string, forget func() error) error {
 		_ = os.Rename(aside, path)
 		return err
 	}
-	return os.RemoveAll(aside)
+	return safefile.RemoveTree(aside)
 }
 
 // ClearRemoved ends removals that were killed.
@@ -100,7 +100,7 @@ func (r *Repo) ClearRemoved(ctx context.Context) error {
 	defer s.unlock()
 	left, err := filepath.Glob(filepath.Join(r.place.Root, worktreesDir, removedMark+"*"))
 	for _, path := range left {
-		err = errors.Join(err, os.RemoveAll(path))
+		err = errors.Join(err, safefile.RemoveTree(path))
 	}
 	return err
 }

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"liza/pkg/safefile"
 )
 
 // incoming is one taking over: commits on their way from a folder into the repository.
@@ -38,7 +40,7 @@ const (
 func (in *incoming) fetch(ctx context.Context) (why string, err error) {
 	r := in.folder.repo
 	in.dir = filepath.Join(in.folder.dir, "incoming")
-	if err := removeAll(in.dir); err != nil {
+	if err := safefile.RemoveTree(in.dir); err != nil {
 		return "", err
 	}
 	if why, err := in.copyObjects(ctx); why != "" || err != nil {
@@ -65,7 +67,7 @@ func (in *incoming) fetch(ctx context.Context) (why string, err error) {
 	return why, in.moveIn(filepath.Join(r.place.CommonDir, "objects"))
 }
 
-func (in *incoming) remove() { _ = removeAll(in.dir) }
+func (in *incoming) remove() { _ = safefile.RemoveTree(in.dir) }
 
 // borrowed lets a git command see the copies besides the repository's objects.
 func (in *incoming) borrowed() []string {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // Proof says what counts as safe when work is removed, besides the task's attic, which is looked at in any case.
@@ -230,7 +231,7 @@ func (s *session) dropScratch(ctx context.Context, path string) error {
 	}
 	removed := s.dropFolder(ctx, path, entry)
 	// A killed add leaves a folder without entry or an entry without use; the folder holds nothing but a checkout.
-	if err := os.RemoveAll(path); err != nil {
+	if err := safefile.RemoveTree(path); err != nil {
 		return errors.Join(removed, err)
 	}
 	if removed != nil {

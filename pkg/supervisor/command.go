@@ -73,7 +73,7 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	if err != nil {
 		return jobEnd{}, err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { _ = safefile.RemoveTree(tmp) }()
 	c.Env = append(c.Env, "TMPDIR="+tmp)
 	c.Holds, c.Started = lock, func(pid int) { noteRun(lock, pid) }
 	x := s.recordJob(ctx, u, st, t, j)

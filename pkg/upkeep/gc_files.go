@@ -14,6 +14,7 @@ import (
 
 	"liza/pkg/history"
 	"liza/pkg/prose"
+	"liza/pkg/safefile"
 )
 
 // lastSprint is when the sprint before the current one began; ok is false when there was
@@ -153,7 +154,7 @@ func (c *collector) temporary(context.Context) error {
 	}
 	for _, e := range entries {
 		if path := filepath.Join(c.Project.Tmp(), e.Name()); c.strayed(path) && c.Now().Sub(newest(path)) > stray {
-			c.drop("file", c.Rel(path), "scratch of a program that has ended", func() error { return os.RemoveAll(path) })
+			c.drop("file", c.Rel(path), "scratch of a program that has ended", func() error { return safefile.RemoveTree(path) })
 		}
 	}
 	return err

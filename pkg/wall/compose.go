@@ -209,19 +209,28 @@ func limitsOf(l config.SandboxLimits) sandbox.Limits {
 // maxCopy bounds what a run gets copies of.
 const maxCopy = 64 << 20
 
-// Prepare makes the folders and the copies. What an earlier run has left is removed.
-func (w Plan) Prepare() error {
-	if err := os.RemoveAll(filepath.Dir(w.Spec.Home)); err != nil {
-		return fmt.Errorf("cannot prepare a sandbox: %w", err)
+// Prepare makes the folders and the copies. remove ends the use of the private folder; it is never nil.
+func (w Plan) Prepare() (remove func() error, err error) {
+	if remove, err = makePrivate(filepath.Dir(w.Spec.Home)); err == nil {
+		err = w.fill()
+	} else {
+		remove = func() error { return nil }
 	}
+	if err != nil {
+		err = fmt.Errorf("cannot prepare a sandbox: %w", err)
+	}
+	return remove, err
+}
+
+func (w Plan) fill() error {
 	for _, folder := range w.Make {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return fmt.Errorf("cannot prepare a sandbox: %w", err)
+			return err
 		}
 	}
 	for _, c := range w.Copy {
 		if err := copyInto(c.Source, c.Target); err != nil {
-			return fmt.Errorf("cannot prepare a sandbox: cannot copy %s: %w", c.Source, err)
+			return fmt.Errorf("cannot copy %s: %w", c.Source, err)
 		}
 	}
 	for _, l := range w.Link {
@@ -230,7 +239,7 @@ func (w Plan) Prepare() error {
 			err = os.Symlink(l.Source, l.Target)
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("cannot prepare a sandbox: %w", err)
+			return err
 		}
 	}
 	return nil

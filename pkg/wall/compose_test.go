@@ -84,13 +84,23 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 	if !slices.Contains(w.Hosts, "api.anthropic.com") || len(w.Proxy.Hosts) != len(w.Hosts) || slices.ContainsFunc(toolchain.Registries(), func(h string) bool { return slices.Contains(w.Hosts, h) }) {
 		t.Errorf("it reaches %v", w.Hosts)
 	}
-	if err := w.Prepare(); err != nil {
+	remove, err := w.Prepare()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, there := range []string{filepath.Join(home, ".claude/projects"), filepath.Join(s.Home, ".claude.json"), s.Tmp} {
 		if _, err := os.Stat(there); err != nil {
 			t.Errorf("not prepared: %v", err)
 		}
+	}
+	if _, err := w.Prepare(); err == nil {
+		t.Error("two runs have one private folder")
+	}
+	if err := remove(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.Home); err == nil {
+		t.Error("the private folder stays")
 	}
 }
 
@@ -141,15 +151,19 @@ func TestTheGitFolderOfARunIsMountedWhereThatCanBe(t *testing.T) {
 		if len(s.Over) != over || slices.Contains(s.Write, r.Git.Git) != (level == sandbox.Partial) || !slices.Contains(s.Read, "/p/.git/objects") || slices.Contains(s.Read, r.Project.GitDir) || w.Reason != "why" {
 			t.Errorf("%s: %+v", level, s)
 		}
-		if err := w.Prepare(); err != nil {
+		remove, err := w.Prepare()
+		if err != nil {
 			t.Fatal(err)
 		}
-		_, err := os.Readlink(filepath.Join(s.Home, ".local/share/opencode"))
+		_, err = os.Readlink(filepath.Join(s.Home, ".local/share/opencode"))
 		if (err == nil) != (level == sandbox.Partial) {
 			t.Errorf("%s: the database is linked: %v", level, err)
 		}
 		if data, err := os.ReadFile(filepath.Join(s.Home, ".config/opencode/agent/a.md")); err != nil || string(data) != "x" {
 			t.Errorf("%s: the settings are not copied: %v", level, err)
+		}
+		if err := remove(); err != nil {
+			t.Error(err)
 		}
 	}
 	r.Git = nil

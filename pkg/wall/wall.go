@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ type Maker struct {
 
 // Use is what is to be contained.
 type Use struct {
-	Name    string      // unlike that of every other run under way: the agent's id, the name of a worktree
+	Name    string      // unlike that of every other run under way: the agent's id, "job+" and the name of a worktree
 	Program string      // name of the agent program; "": a command that runs what agents wrote
 	Dir     string      // where it works
 	Write   bool        // it may change Dir; else Dir is the main checkout, to be read
@@ -92,7 +91,7 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 		return r, level, reason, err
 	}
 	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
-		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), "wall-"+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "",
+		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "",
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
 	if u.Program != "" {
 		r.Needs, err = m.Program(u.Program)
@@ -131,8 +130,9 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 	}
 	w.Plan = w.run.Compose(level, reason)
 	w.Spec.Terminal = u.Terminal
-	w.close = append(w.close, func() error { return os.RemoveAll(w.run.Private) })
-	if err := w.Prepare(); err != nil || level != sandbox.Closed { // elsewhere programs have the network of the machine
+	remove, err := w.Prepare()
+	w.close = append(w.close, remove)
+	if err != nil || level != sandbox.Closed { // elsewhere programs have the network of the machine
 		return err
 	}
 	if u.Refused != nil {

@@ -1,0 +1,67 @@
+package safefile
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestATreeIsRemovedWhateverWasMadeOfIt(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "kept", "x")
+	if err := os.MkdirAll(outside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, script := range map[string]string{
+		"closed folders": "mkdir -p a/b/c removed-0/d && touch a/b/c/x a/f && ln -s " + filepath.Dir(outside) + " a/b/out && chmod 000 a/b/c && chmod 500 a/b && chmod 000 a removed-0",
+		"links":          "ln -s " + filepath.Dir(outside) + " out && mkdir a && ln -s .. a/up",
+		"a closed top":   "mkdir a && chmod 000 a . ",
+	} {
+		dir := filepath.Join(t.TempDir(), "tree")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", "-c", script)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		if err := RemoveTree(dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(dir); err == nil {
+			t.Errorf("%s: it is still there", name)
+		}
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Errorf("what a link led to: %v", err)
+	}
+	if err := RemoveTree(filepath.Join(t.TempDir(), "none")); err != nil {
+		t.Errorf("what is not there: %v", err)
+	}
+}
+
+// Folders in one another are opened one in the other: more of them than files may be open cannot be removed that way.
+func TestMoreFoldersInOneAnotherThanFilesMayBeOpen(t *testing.T) {
+	t.Parallel()
+	if dir := os.Getenv("REMOVE_TREE"); dir != "" {
+		if os.RemoveAll(dir) == nil {
+			t.Error("it can be removed without more ado")
+		}
+		if err := RemoveTree(dir); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, strings.Repeat("a/", 400)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", `ulimit -n 100 && exec "$0" -test.run='^TestMoreFoldersInOneAnotherThanFilesMayBeOpen$'`, os.Args[0])
+	cmd.Env = append(os.Environ(), "REMOVE_TREE="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
