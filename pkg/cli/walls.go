@@ -21,12 +21,8 @@ import (
 
 // newWalls makes what contains runs and commands of the project.
 func (e *Env) newWalls(d *verb.Service, program func(name string) (agent.Needs, error)) *wall.Maker {
-	home := e.Get("HOME")
-	if home == "" && e.home != nil {
-		home = e.home()
-	}
 	liza, _ := e.liza() // without it nothing is started
-	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: home, Base: e.brokerBase(), Liza: liza, Facts: sandbox.Detect, Program: program}
+	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.brokerBase(), Liza: liza, Facts: sandbox.Detect, Program: program}
 }
 
 // enclose contains the commands of the project that run what agents wrote: setup, checks, hooks, exec tasks and skills.
