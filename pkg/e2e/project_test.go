@@ -246,13 +246,13 @@ func (pr *project) outputs(t *testing.T) string {
 	return b.String()
 }
 
-// keysFound are files of the project that have the provider's key in them, but for a database of the program's own that
-// has it always.
+// keysFound are files of the project that have the provider's key in them, but for the program's own
+// conversations: a command of the coder has printed it.
 func (pr *project) keysFound(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	err := filepath.WalkDir(pr.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || pr.p.keyIn != "" && strings.HasPrefix(path, filepath.Join(pr.dir, pr.p.keyIn)) {
+		if err != nil || !d.Type().IsRegular() || pr.p.talks != "" && strings.HasPrefix(path, filepath.Join(pr.dir, pr.p.talks)) {
 			return err
 		}
 		data, err := os.ReadFile(path)
