@@ -54,6 +54,10 @@ func (s Spec) Command(f Facts, path string, argv, env []string) (Contained, erro
 	if err := s.check(path); err != nil {
 		return c, err
 	}
+	if f.Seatbelt {
+		c.Env = s.environment(env)
+		return s.underSeatbelt(c)
+	}
 	groups := f.Cgroups.plan(s.Limits)
 	if s.Limits.Processes > 0 && !groups.countsProcesses() && !f.LimitsOwn {
 		c.Processes = s.Limits.Processes

@@ -15,6 +15,8 @@ type Facts struct {
 	BwrapError     string // what it said when it could not
 	Hint           string // the setting of the system that forbids namespaces, as a command; may be ""
 
+	Seatbelt bool // of macOS: partial, when a person asks for it
+
 	Landlock int  // version of its interface; 0: none
 	Seccomp  bool // filters of system calls
 
@@ -30,6 +32,7 @@ type Machine struct {
 	Find     func(program string) (path string, err error)
 	Try      func(ctx context.Context, bwrap string, args ...string) error // runs it; the error has what it said
 	Hint     func() string
+	Seatbelt func() bool // nil: this is not macOS
 	Landlock func() int
 	Seccomp  func() bool
 	Root     func() bool
@@ -52,7 +55,7 @@ func ThisMachine() Machine { return thisMachine() }
 
 // Detect finds the facts.
 func (m Machine) Detect(ctx context.Context) Facts {
-	f := Facts{Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}
+	f := Facts{Seatbelt: m.Seatbelt != nil && m.Seatbelt(), Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}
 	path, err := m.Find("bwrap")
 	if err != nil {
 		return f
@@ -117,6 +120,8 @@ func Choose(level, require Level, f Facts) (Level, string, error) {
 		return "", "", &Unavailable{Want: require, Have: level, Why: "sandbox.level is " + string(level), Next: "liza config set sandbox.level auto", Chosen: true}
 	case rank[require] > rank[level]:
 		return "", "", &Unavailable{Want: require, Have: have, Why: why, Next: next}
+	case level == Partial && f.Seatbelt:
+		return Partial, "", nil
 	case level != Wrapped && rank[level] > rank[have]:
 		return "", "", &Unavailable{Want: level, Have: have, Why: why, Next: next}
 	case auto && level == Partial:
@@ -133,6 +138,8 @@ const installBwrap = "apt-get install bubblewrap (or dnf, pacman -S, zypper, apk
 // missing says what keeps this machine from closed, and what helps.
 func (f Facts) missing() (why, next string) {
 	switch {
+	case f.Seatbelt:
+		return "macOS has no namespaces and no Landlock, and Liza's profile for its sandbox has not been tried by anybody yet", "liza config set sandbox.level partial, to try it, or run the agents in a Linux container (sandbox.wrap)"
 	case !f.Seccomp:
 		return "this system has no filters of system calls that Liza knows (seccomp on amd64 or arm64)", "run the agents on such a system"
 	case f.Landlock == 0:
