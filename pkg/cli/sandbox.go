@@ -216,7 +216,7 @@ func (v shownWall) text() string {
 	section("It gets these variables, when you have them", []string{strings.Join(v.Variables, " ")})
 	section("Its limits", v.limits())
 	fmt.Fprintf(&b, "\nTo allow more, for all programs or for this one (list each in .liza/config.yaml):\n"+
-		"  sandbox.allow.read, write, copy, hosts, env          e.g. liza config set sandbox.allow.hosts api.example.com\n"+
+		"  sandbox.allow.read, write, copy, hosts, env          e.g. sandbox: {allow: {hosts: [api.example.com]}}\n"+
 		"  agents.%s.sandbox.allow.read, write, …     see `liza config list containment`\n", v.Program)
 	return b.String()
 }
