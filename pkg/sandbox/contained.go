@@ -94,7 +94,7 @@ func (s Spec) check(program string) error {
 	}
 	for _, path := range slices.Concat(s.Write, s.homePaths(s.HomeWrite)) {
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("cannot contain %s: '%s', which it may write, is missing", program, path)
+			return fmt.Errorf("cannot contain %s: '%s', which it may write, is missing\nnext: mkdir -p '%s', or take it out of sandbox.allow.write", program, path, path)
 		}
 	}
 	for _, m := range s.Over {

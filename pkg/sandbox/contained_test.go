@@ -83,15 +83,15 @@ func TestTheArgumentsOfBubblewrapFollowFromTheSpec(t *testing.T) {
 func TestWhatASpecCannotHaveIsSaid(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(s *Spec, root string){
-		"its working folder 'ROOT/none' is missing":                       func(s *Spec, root string) { s.Dir = root + "/none" },
-		"its private home folder '' is missing":                           func(s *Spec, root string) { s.Home = "" },
-		"'ROOT/none', which it may write, is missing":                     func(s *Spec, root string) { s.Write = append(s.Write, root+"/none") },
-		"'ROOT/home/.none', which it may write, is missing":               func(s *Spec, root string) { s.HomeWrite = []string{".none"} },
-		"'ROOT/none', which is shown at 'ROOT/repo', is missing":          func(s *Spec, root string) { s.Over = []Mount{{root + "/none", root + "/repo"}} },
-		"'ROOT/repo' is not in the home folder 'ROOT/home'":               func(s *Spec, root string) { s.HomeRead = []string{root + "/repo"} },
-		"'ROOT/tools/bin/agent' is not among what the wall shows\nnext: ": func(s *Spec, _ string) { s.Tools = nil },
-		"the level 'high' is not a valid sandbox level":                   func(s *Spec, _ string) { s.Level = "high" },
-		"sandbox.level is wrap, but sandbox.wrap names no command":        func(s *Spec, _ string) { s.Level = Wrapped },
+		"its working folder 'ROOT/none' is missing":                               func(s *Spec, root string) { s.Dir = root + "/none" },
+		"its private home folder '' is missing":                                   func(s *Spec, root string) { s.Home = "" },
+		"'ROOT/none', which it may write, is missing\nnext: mkdir -p 'ROOT/none'": func(s *Spec, root string) { s.Write = append(s.Write, root+"/none") },
+		"'ROOT/home/.none', which it may write, is missing":                       func(s *Spec, root string) { s.HomeWrite = []string{".none"} },
+		"'ROOT/none', which is shown at 'ROOT/repo', is missing":                  func(s *Spec, root string) { s.Over = []Mount{{root + "/none", root + "/repo"}} },
+		"'ROOT/repo' is not in the home folder 'ROOT/home'":                       func(s *Spec, root string) { s.HomeRead = []string{root + "/repo"} },
+		"'ROOT/tools/bin/agent' is not among what the wall shows\nnext: ":         func(s *Spec, _ string) { s.Tools = nil },
+		"the level 'high' is not a valid sandbox level":                           func(s *Spec, _ string) { s.Level = "high" },
+		"sandbox.level is wrap, but sandbox.wrap names no command":                func(s *Spec, _ string) { s.Level = Wrapped },
 	} {
 		s, root := fakePlace(t)
 		change(&s, root)
