@@ -76,6 +76,19 @@ func TestAKilledCommandLeavesNothing(t *testing.T) {
 	k.nothingLeft(t, pids)
 }
 
+// A run that fills the disk is stopped, with the setting that allows more.
+func TestARunThatFillsTheDiskIsStopped(t *testing.T) {
+	t.Parallel()
+	k := newKilled(t, "")
+	verbtest.Write(t, filepath.Join(k.Dir, ".liza", "config.yaml"), agentKeys+"sandbox: {level: closed, limits: {disk_mb: 2}}\n")
+	verbtest.Write(t, filepath.Join(k.Dir, "acts.sh"), "[ ! -e large ] || exit 1; sleep 2; head -c 5000000 /dev/zero > large; touch ready; "+k.mark+"\n")
+	k.begin(t, "coder", "mine")
+	k.wait(t)
+	if said := k.out.String(); !strings.Contains(said, "has grown by 4 MB in this run, and 2 are allowed") || !strings.Contains(said, "sandbox.limits.disk_mb") {
+		t.Errorf("the supervisor says: %s", said)
+	}
+}
+
 // killed is a project of which something is killed.
 type killed struct {
 	*stage
@@ -93,6 +106,7 @@ func newKilled(t *testing.T, keys string) *killed {
 	t.Cleanup(func() { os.RemoveAll(base) })
 	k := &killed{stage: newStage(t, "closed", nil), base: base}
 	k.mark = fmt.Sprintf("sleep 298.%d", time.Now().UnixNano())
+	t.Cleanup(func() { _ = exec.Command("pkill", "-KILL", "-f", k.mark).Run() })
 	keys = strings.NewReplacer("$AGAIN", filepath.Join(k.Dir, "again"), "MARK", k.mark).Replace(keys)
 	verbtest.Write(t, filepath.Join(k.Dir, ".liza", "config.yaml"), "agents:\n  default: works\n  works: {command: [sh, ./works.sh], prompt: stdin, output: text}\n"+keys+sandboxKeys("closed", "again"))
 	k.Shell(k.Dir, "printf '  kill_grace: 1\\n' >> .liza/state.yaml")

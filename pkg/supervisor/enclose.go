@@ -35,6 +35,7 @@ func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, tas
 	if err != nil {
 		return nil, err
 	}
+	r.wall = w
 	if w.Contained() {
 		spec.Contain = w.Contain
 	}

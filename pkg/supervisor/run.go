@@ -9,6 +9,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/sandbox"
 	"liza/pkg/verb"
+	"liza/pkg/wall"
 )
 
 // A run is one start of an agent program, from its prompt to what became of its answer. What belongs to it
@@ -23,6 +24,7 @@ type run struct {
 	folder  string        // of its sockets; "" for none
 	git     *git.Folder   // of its own; nil: it has none
 	sandbox sandbox.Level // how it is contained
+	wall    *wall.Wall    // nil: it has none
 	started chan struct{} // closed when top is known; nil: it has no broker
 	top     agent.Process // everything of the run is below it
 

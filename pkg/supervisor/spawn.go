@@ -115,7 +115,10 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 		})
 	}
 	before := s.around(ctx)
-	r.result, r.over = s.watched(ctx, adapter, spec, b, task)
+	within, stop := context.WithCancelCause(ctx)
+	go r.wall.WatchDisk(within, stop)
+	r.result, r.over = s.watched(within, adapter, spec, b, task)
+	stop(nil)
 	closeBroker() // nothing that came out of the run happens after its end is read
 	s.takeOver(ctx, r, task)
 	s.tellChanges(ctx, before, r, task)

@@ -20,8 +20,8 @@ func gitToRead(common, dir string, level sandbox.Level) []string {
 	}
 	text, err := safefile.Read(filepath.Join(dir, ".git"))
 	admin, isLink := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if err == nil && isLink && filepath.IsAbs(admin) && strings.HasPrefix(admin, filepath.Join(common, "worktrees")+"/") {
-		paths = append(paths, admin)
+	if err == nil && isLink && filepath.Dir(filepath.Clean(admin)) == filepath.Join(common, "worktrees") {
+		paths = append(paths, filepath.Clean(admin))
 	}
 	return paths
 }

@@ -199,6 +199,23 @@ func (w *Wall) environment(env []string) []string {
 	return all
 }
 
+// WatchDisk looks until ctx ends at what the run writes, and calls over when that is more than sandbox.limits.disk_mb.
+func (w *Wall) WatchDisk(ctx context.Context, over func(error)) {
+	if w == nil || w.Spec.Limits.Disk <= 0 {
+		return
+	}
+	folders := []string{w.run.Private}
+	if w.run.Write {
+		folders = append(folders, w.run.Dir)
+	}
+	if w.run.Git != nil {
+		folders = append(folders, w.run.Git.Git)
+	}
+	sandbox.WatchDisk(ctx, w.Spec.Limits.Disk, folders, func(folder string, grown int64) {
+		over(fmt.Errorf("%s has grown by %d MB in this run, and %d are allowed; next: liza config set sandbox.limits.disk_mb N", folder, grown>>20, w.Spec.Limits.Disk>>20))
+	})
+}
+
 // Close ends what belongs to the run alone.
 func (w *Wall) Close() error {
 	var errs []error
