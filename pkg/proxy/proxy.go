@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +26,10 @@ type Options struct {
 
 	// Registries are hosts that another setting allows; a refusal of one names that.
 	Registries []string
+
+	// Upstream is the proxy through which the person reaches a URL, as the variables of the environment say
+	// (HTTPS_PROXY, NO_PROXY); nil: none. Hosts that a person has written with a port or as an address are reached directly.
+	Upstream func(*url.URL) (*url.URL, error)
 
 	// Refused is called once for each host that is refused, for the first hundred; never by two
 	// goroutines at a time. May be nil.
@@ -207,6 +212,12 @@ func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 	explicit, err := p.allowed(t)
 	if err != nil {
 		return nil, err
+	}
+	if up, err := p.upstream(t); !explicit && (up != nil || err != nil) {
+		if err != nil {
+			return nil, fmt.Errorf("cannot use the proxy of your environment: %w", err)
+		}
+		return through(ctx, up, t)
 	}
 	addrs := []netip.Addr{t.addr}
 	if t.name != "" {

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpproxy"
 
 	"liza/pkg/agent"
 	"liza/pkg/config"
@@ -106,7 +109,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	if i := slices.Index(quiet, "registries"); i >= 0 {
 		quiet = slices.Concat(quiet[:i], quiet[i+1:], toolchain.Registries())
 	}
-	w.Proxy = proxy.Options{Hosts: w.Hosts, Quiet: quiet, Registries: toolchain.Registries()}
+	w.Proxy = proxy.Options{Hosts: w.Hosts, Quiet: quiet, Registries: toolchain.Registries(), Upstream: upstream(r.Person.Environ)}
 	return w
 }
 
@@ -280,4 +283,21 @@ func copyInto(from, to string) error {
 		}
 		return err
 	})
+}
+
+// upstream is how the person reaches the network, when that is by a proxy.
+func upstream(environ []string) func(*url.URL) (*url.URL, error) {
+	value := func(names ...string) (found string) {
+		for _, pair := range environ {
+			if name, v, _ := strings.Cut(pair, "="); v != "" && slices.Contains(names, name) {
+				found = v
+			}
+		}
+		return found
+	}
+	c := httpproxy.Config{HTTPProxy: value("HTTP_PROXY", "http_proxy"), HTTPSProxy: value("HTTPS_PROXY", "https_proxy"), NoProxy: value("NO_PROXY", "no_proxy")}
+	if c.HTTPProxy == "" && c.HTTPSProxy == "" {
+		return nil
+	}
+	return c.ProxyFunc()
 }
