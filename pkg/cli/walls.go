@@ -22,7 +22,8 @@ import (
 // newWalls makes what contains runs and commands of the project.
 func (e *Env) newWalls(d *verb.Service, program func(name string) (agent.Needs, error)) *wall.Maker {
 	liza, _ := e.liza() // without it nothing is started
-	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.brokerBase(), Liza: liza, Facts: sandbox.Detect, Program: program}
+	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.brokerBase(), Liza: liza, Facts: sandbox.Detect, Program: program,
+		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }}
 }
 
 // enclose contains the commands of the project that run what agents wrote: setup, checks, hooks, exec tasks and skills.
@@ -93,4 +94,25 @@ func (c *factory) sayLevel(ctx context.Context) error {
 	}
 	c.screen.say(c.env.Now(), reason != "" || level == sandbox.Open, "%s", text)
 	return nil
+}
+
+// trackedAtTop are the files and folders at the top of the main checkout that its commit has.
+func trackedAtTop(ctx context.Context, d *verb.Service) (names []string) {
+	if d.Repo == nil {
+		return nil
+	}
+	at, err := d.Repo.Head(ctx)
+	if err != nil {
+		return nil // nothing is shown rather than all of it
+	}
+	files, err := d.Repo.ListCommit(ctx, at.Commit)
+	if err != nil {
+		return nil
+	}
+	for _, f := range files {
+		name, _, _ := strings.Cut(f.Path, "/")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

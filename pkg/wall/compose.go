@@ -36,6 +36,7 @@ type Run struct {
 	Private string      // of its private home and temporary folders
 	Dir     string      // where it works
 	Write   bool        // whether it may change Dir; else that is the main checkout
+	Tracked []string    // files and folders at the top of the main checkout that git tracks
 	Git     *git.Folder // its git folder: mounted at closed, at other levels named by the worktree; nil: git can be read
 	Read    []string    // what else is meant for it: its prompt
 	Also    []string    // folders that it may write besides
@@ -120,6 +121,10 @@ const proxySocket = "proxy.sock"
 func (r Run) repository(s *sandbox.Spec) {
 	if r.Write {
 		s.Write, s.Read = append(s.Write, r.Dir), append(s.Read, filepath.Join(r.Dir, ".git"))
+	} else if within(r.Person.Home, r.Dir) { // the project is the home folder, or around it: only what git tracks is the project's
+		for _, name := range r.Tracked {
+			s.Read = append(s.Read, filepath.Join(r.Dir, name))
+		}
 	} else {
 		s.Read = append(s.Read, r.Dir)
 	}
@@ -301,3 +306,6 @@ func upstream(environ []string) func(*url.URL) (*url.URL, error) {
 	}
 	return c.ProxyFunc()
 }
+
+// within reports whether a path is the folder top, or in it.
+func within(path, top string) bool { return path == top || strings.HasPrefix(path, top+"/") }

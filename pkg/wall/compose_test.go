@@ -45,8 +45,8 @@ func contained(t *testing.T, program string) Run {
 	}
 }
 
-// within reports whether a list has the path, or a folder that it is in.
-func within(list []string, path string) bool {
+// covers reports whether a list has the path, or a folder that it is in.
+func covers(list []string, path string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(path+"/", p+"/") })
 }
 
@@ -64,16 +64,16 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 		}
 	}
 	for _, hidden := range []string{r.Project.State(), filepath.Join(r.Project.Worktrees(), "task-2"), filepath.Join(r.Project.GitDir, "liza", "folders")} {
-		if within(slices.Concat(s.Read, s.Write, s.Tools), hidden) && !within(s.Hide, hidden) {
+		if covers(slices.Concat(s.Read, s.Write, s.Tools), hidden) && !covers(s.Hide, hidden) {
 			t.Errorf("it sees %s", hidden)
 		}
 	}
 	for _, path := range []string{filepath.Join(home, ".ssh/id"), filepath.Join(home, "data"), filepath.Join(r.Project.Root, "agent.sh")} {
-		if within(slices.Concat(s.Read, s.Write, s.Tools), path) {
+		if covers(slices.Concat(s.Read, s.Write, s.Tools), path) {
 			t.Errorf("it sees %s", path)
 		}
 	}
-	if !slices.Contains(s.HomeRead, ".claude/settings.json") || !slices.Equal(s.HomeWrite, []string{".claude/projects", ".claude/.credentials.json"}) || !within(s.Tools, filepath.Join(home, "bin/claude")) {
+	if !slices.Contains(s.HomeRead, ".claude/settings.json") || !slices.Equal(s.HomeWrite, []string{".claude/projects", ".claude/.credentials.json"}) || !covers(s.Tools, filepath.Join(home, "bin/claude")) {
 		t.Errorf("of the home folder: %v %v %v", s.HomeRead, s.HomeWrite, s.Tools)
 	}
 	if !slices.Contains(w.Env, "ANTHROPIC_API_KEY=k") || slices.ContainsFunc(w.Env, func(pair string) bool {
@@ -167,7 +167,7 @@ func TestTheGitFolderOfARunIsMountedWhereThatCanBe(t *testing.T) {
 		}
 	}
 	r.Git = nil
-	if s := r.Compose(sandbox.Closed, "").Spec; !slices.Contains(s.Read, filepath.Join(r.Project.GitDir, "refs")) || slices.Contains(s.Read, r.Project.GitDir) || slices.Contains(s.Read, filepath.Join(r.Project.GitDir, "config")) || within(s.Write, r.Project.GitDir) {
+	if s := r.Compose(sandbox.Closed, "").Spec; !slices.Contains(s.Read, filepath.Join(r.Project.GitDir, "refs")) || slices.Contains(s.Read, r.Project.GitDir) || slices.Contains(s.Read, filepath.Join(r.Project.GitDir, "config")) || covers(s.Write, r.Project.GitDir) {
 		t.Errorf("without a folder: %+v", s)
 	}
 }
@@ -180,5 +180,18 @@ func TestComposeChangesNothingOfWhatItIsGiven(t *testing.T) {
 	r.Compose(sandbox.Partial, "")
 	if again := r.Compose(sandbox.Closed, ""); !reflect.DeepEqual(first.Spec, again.Spec) || !slices.Equal(first.Hosts, again.Hosts) {
 		t.Error("the same run has another wall the second time")
+	}
+}
+
+// A project that is the home folder shows what git tracks, and no keys.
+func TestAProjectThatIsTheHomeFolderShowsOnlyWhatGitTracks(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	home := r.Person.Home
+	r.Project = &project.Project{Root: home, Liza: filepath.Join(home, ".liza"), GitDir: filepath.Join(home, ".git")}
+	r.Dir, r.Write, r.Tracked = home, false, []string{"data"}
+	s := r.Compose(sandbox.Closed, "").Spec
+	if covers(s.Read, filepath.Join(home, ".ssh/id")) || !covers(s.Read, filepath.Join(home, "data/a")) {
+		t.Errorf("it reads %v", s.Read)
 	}
 }

@@ -31,6 +31,7 @@ type Maker struct {
 	Base    string   // where folders of sockets are made (broker.Base)
 	Liza    string   // absolute path of liza
 	Facts   func(ctx context.Context) sandbox.Facts
+	Tracked func(ctx context.Context) []string     // what git tracks at the top of the main checkout
 	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
 }
 
@@ -93,6 +94,9 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
 		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "",
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
+	if !u.Write && within(m.Home, u.Dir) && m.Tracked != nil {
+		r.Tracked = m.Tracked(ctx)
+	}
 	if u.Program != "" {
 		r.Needs, err = m.Program(u.Program)
 	}
