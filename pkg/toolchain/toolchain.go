@@ -230,6 +230,9 @@ func (p Person) home(real string) string {
 		return before + "/node_modules" // packages use those beside them
 	}
 	folder := filepath.Dir(real)
+	if filepath.Base(folder) == "shims" { // of a manager of versions: it starts what is beside them
+		return filepath.Dir(folder)
+	}
 	if filepath.Base(folder) != "bin" {
 		return ""
 	}
