@@ -181,11 +181,13 @@ func (p place) command(argv ...string) *exec.Cmd {
 		for _, dir := range c.Groups {
 			fmt.Fprintf(&enter, "echo 0 > %s/cgroup.procs && ", dir)
 			p.t.Cleanup(func() {
+				look := time.NewTicker(10 * time.Millisecond) // the kernel takes the processes out of it a moment after their end
+				defer look.Stop()
 				for range 500 {
 					if os.Remove(dir) == nil {
 						return
 					}
-					time.Sleep(10 * time.Millisecond)
+					<-look.C
 				}
 				p.t.Errorf("the control group %s cannot be removed", dir)
 			})
