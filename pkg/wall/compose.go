@@ -122,6 +122,7 @@ func (r Run) repository(s *sandbox.Spec) {
 	if r.Write {
 		s.Write, s.Read = append(s.Write, r.Dir), append(s.Read, filepath.Join(r.Dir, ".git"))
 	} else if within(r.Person.Home, r.Dir) { // the project is the home folder, or around it: only what git tracks is the project's
+		s.Hide = append(s.Hide, r.Dir)
 		for _, name := range r.Tracked {
 			s.Read = append(s.Read, filepath.Join(r.Dir, name))
 		}
