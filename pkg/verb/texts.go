@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -44,11 +45,12 @@ func (d *Service) clean(texts ...text) error {
 	return nil
 }
 
-// all are the texts of a list.
-func all(name string, list []string) []text {
-	out := make([]text, len(list))
-	for i := range list {
-		out[i] = text{name, &list[i]}
+// all are the texts of a list, of which the verb gets its own copy: the caller's may be used by others.
+func all[L ~[]string](name string, list *L) []text {
+	*list = slices.Clone(*list)
+	out := make([]text, len(*list))
+	for i := range *list {
+		out[i] = text{name, &(*list)[i]}
 	}
 	return out
 }
@@ -57,14 +59,14 @@ func all(name string, list []string) []text {
 func (d *Service) cleanTask(t *blackboard.Task) error {
 	texts := []text{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef},
 		{"--command", &t.Command}, {"--legacy-tests", &t.LegacyTests}}
-	texts = append(texts, all("--criteria", t.AcceptanceCriteria)...)
-	return d.clean(append(texts, all("--file", t.Files)...)...)
+	texts = append(texts, all("--criteria", &t.AcceptanceCriteria)...)
+	return d.clean(append(texts, all("--file", &t.Files)...)...)
 }
 
 // cleanVerdict cleans what a reviewer says.
 func (d *Service) cleanVerdict(in *VerdictInput) error {
-	texts := append([]text{{"--reason", &in.Reason}}, all("--suggest", in.Suggestions)...)
-	texts = append(texts, all("--learn", in.Learn)...)
+	texts := append([]text{{"--reason", &in.Reason}}, all("--suggest", &in.Suggestions)...)
+	texts = append(texts, all("--learn", &in.Learn)...)
 	for _, f := range in.Findings {
 		texts = append(texts, text{"--finding", &f.Message}, text{"--finding", &f.Fix}, text{"--finding", &f.File}, text{"--finding", &f.Check})
 	}
