@@ -2,10 +2,14 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"liza/pkg/agent"
+	"liza/pkg/blackboard"
 	"liza/pkg/proxy"
 	"liza/pkg/sandbox"
 	"liza/pkg/wall"
@@ -31,9 +35,12 @@ func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, tas
 		state = []string{s.Service.Project.Scripted()}
 	}
 	w, err := s.Walls.Open(ctx, wall.Use{Also: state, Name: s.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != s.Service.Project.Root, Sockets: r.folder, Git: r.git,
-		Read: s.readable(spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { s.hostRefused(ctx, r, task, x) }})
+		Read: s.readable(ctx, spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { s.hostRefused(ctx, r, task, x) }})
 	if err != nil {
 		return nil, err
+	}
+	if w.Spec.Level != r.sandbox { // the settings changed since the git folder was made for the other one
+		return nil, errors.Join(fmt.Errorf("the sandbox level changed from %s to %s while the run began; next: liza config show --origin", r.sandbox, w.Spec.Level), w.Close())
 	}
 	r.wall = w
 	if w.Contained() {
@@ -47,16 +54,28 @@ func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, tas
 }
 
 // readable is what of .liza is meant for a run: its prompt, and the logs of its own task, which a prompt may name.
-func (s *Supervisor) readable(spec *agent.Spec, task string) []string {
+func (s *Supervisor) readable(ctx context.Context, spec *agent.Spec, task string) []string {
 	files := []string{spec.PromptFile}
 	if spec.SchemaFile != "" {
 		files = append(files, spec.SchemaFile)
 	}
 	if task != "" {
 		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Service.Project.Output(task)), task+".*"))
-		files = append(files, logs...)
+		files = append(files, ownLogs(logs, task, s.Service.LastState(ctx))...)
 	}
 	return files
+}
+
+// ownLogs leaves out the logs of other tasks: those of a.b begin as those of a do.
+func ownLogs(logs []string, task string, st *blackboard.State) []string {
+	return slices.DeleteFunc(logs, func(log string) bool {
+		for other := range st.Tasks() {
+			if strings.HasPrefix(other.ID, task+".") && strings.HasPrefix(filepath.Base(log), other.ID+".") {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // hostRefused tells that a run could not reach a host: once for each host and task, with the setting that allows it.

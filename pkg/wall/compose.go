@@ -67,6 +67,9 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 
 	needs := r.Needs
 	needs.Env = append(slices.Clone(needs.Env), r.Settings.Allow.Env...)
+	if level != sandbox.Closed { // there the person's own proxy is that of the run
+		needs.Env = append(needs.Env, proxyVariables...)
+	}
 	online := r.Job || r.Settings.Allow.Registries
 	// What an agent leaves in a cache must not get into a check; what setup has downloaded is there for agents.
 	use := toolchain.Use{Root: r.Dir, Cache: filepath.Join(p.Cache(), "agents"), Filled: filepath.Join(p.Cache(), "checks"), Registries: online, Proxy: proxyOf(level)}
@@ -114,6 +117,9 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	return w
 }
 
+// proxyVariables say how the person reaches the network.
+var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"}
+
 // proxySocket is the name of the proxy's socket in the folder of a run.
 const proxySocket = "proxy.sock"
 
@@ -121,7 +127,7 @@ const proxySocket = "proxy.sock"
 func (r Run) repository(s *sandbox.Spec) {
 	if r.Write {
 		s.Write, s.Read = append(s.Write, r.Dir), append(s.Read, filepath.Join(r.Dir, ".git"))
-	} else if within(r.Person.Home, r.Dir) { // the project is the home folder, or around it: only what git tracks is the project's
+	} else if within(r.Person.Real(r.Person.Home), r.Dir) { // the project is the home folder, or around it: only what git tracks is the project's
 		s.Hide = append(s.Hide, r.Dir)
 		for _, name := range r.Tracked {
 			s.Read = append(s.Read, filepath.Join(r.Dir, name))

@@ -195,3 +195,32 @@ func TestAProjectThatIsTheHomeFolderShowsOnlyWhatGitTracks(t *testing.T) {
 		t.Errorf("it reads %v", s.Read)
 	}
 }
+
+// The path of a project has no links; that of a home folder may have one.
+func TestAHomeFolderThatIsALinkIsKnown(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	home := r.Person.Home
+	link := filepath.Join(t.TempDir(), "ada")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal(err)
+	}
+	r.Person = toolchain.On(link, []string{"PATH=/usr/bin"})
+	r.Project = &project.Project{Root: home, Liza: filepath.Join(home, ".liza"), GitDir: filepath.Join(home, ".git")}
+	r.Dir, r.Write, r.Tracked = home, false, []string{"data"}
+	if s := r.Compose(sandbox.Closed, "").Spec; covers(s.Read, filepath.Join(home, ".ssh/id")) {
+		t.Errorf("it reads %v", s.Read)
+	}
+}
+
+// Without a network of its own a program needs the person's way to it; with one it has the run's.
+func TestThePersonsProxyIsPassedOnWhereTheRunHasNone(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	r.Person = toolchain.On(r.Person.Home, []string{"PATH=/usr/bin", "HTTPS_PROXY=http://proxy.example:3128"})
+	for level, want := range map[sandbox.Level]bool{sandbox.Partial: true, sandbox.Closed: false} {
+		if got := slices.Contains(r.Compose(level, "").Env, "HTTPS_PROXY=http://proxy.example:3128"); got != want {
+			t.Errorf("%s: passed on %v, want %v", level, got, want)
+		}
+	}
+}
