@@ -60,8 +60,9 @@ var rules = map[string]rule{
 	"exitcmd": {level: 1, may: imports("blackboard"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",
 		not: []string{"os", "os/exec"}, noUse: []string{"time.Now"}},
 	// yamldoc: an archived task is read by the same rules as one on the board.
-	"history": {level: 1, may: imports("blackboard", "safefile", "secret", "yamldoc"), reason: "what happened never influences what happens"},
-	"breaker": {level: 1, may: imports("blackboard"), reason: "it judges events that it is given and keeps no state of its own"},
+	"history":  {level: 1, may: imports("blackboard", "safefile", "secret", "yamldoc"), reason: "what happened never influences what happens"},
+	"activity": {level: 1, may: imports("safefile"), reason: "it keeps lines about runs; whose runs they are, the supervisor knows"},
+	"breaker":  {level: 1, may: imports("blackboard"), reason: "it judges events that it is given and keeps no state of its own"},
 	// safefile, here and below: a named pipe in the place of a file must not be waited for.
 	"git":    {level: 1, may: imports("safefile"), reason: "it knows repositories and worktrees, not tasks"},
 	"config": {level: 1, may: imports("yamldoc", "safefile"), reason: "settings know no command line and no state"},
@@ -100,11 +101,12 @@ var rules = map[string]rule{
 	"git/gittest":   {level: 0, reason: "copies of a repository for tests; it knows the git command only"},
 	"verb/verbtest": {level: 5, upTo: 4, reason: "tests of merges and supervisors begin with a real project"},
 
-	"supervisor": {level: 6, upTo: 5, but: imports("watch", "store/storetest", "verb/verbtest", "upkeep"), reason: "the command line starts the watcher beside the team"},
-	"dashboard":  {level: 6, may: imports("blackboard", "history", "breaker", "watch"), reason: "a view shows; it changes nothing"},
-	"dashboard/tui": {level: 6, may: imports("blackboard", "history", "breaker", "watch", "dashboard", "verb", "store"),
-		reason: "buttons call verbs, and nothing else changes the state"},
-	"dashboard/web": {level: 6, may: imports("blackboard", "history", "breaker", "watch", "dashboard", "verb", "store"),
+	"supervisor":       {level: 6, upTo: 5, but: imports("watch", "store/storetest", "verb/verbtest", "upkeep"), reason: "the command line starts the watcher beside the team"},
+	"dashboard":        {level: 6, may: imports("activity", "blackboard", "history", "breaker", "watch"), reason: "a view shows; it changes nothing"},
+	"dashboard/source": {level: 6, may: imports("dashboard"), upTo: 4, but: imports("agent/scripted", "prompt", "store/storetest"), reason: "it reads for the views, so that all show the same, and changes nothing"},
+	"dashboard/tui": {level: 7, may: imports("activity", "blackboard", "history", "watch", "dashboard", "dashboard/source", "verb", "store"),
+		reason: "keys call verbs, and nothing else changes the state"},
+	"dashboard/web": {level: 7, may: imports("activity", "blackboard", "history", "watch", "dashboard", "dashboard/source", "verb", "store"),
 		reason: "buttons call verbs, and nothing else changes the state"},
 
 	// blackboard, history, exitcmd, plan: what tools take and show is in their words.
