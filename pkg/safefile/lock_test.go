@@ -116,6 +116,31 @@ func TestTheLockTellsWhoHoldsIt(t *testing.T) {
 	}
 }
 
+// A machine under load may let the time pass before the lock is asked for: a short wait that is over
+// still says who has the lock, and takes it where nobody does.
+func TestATimeThatIsOverBeforeTheFirstTryIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.lock")
+	over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	unlock, err := Lock(over, path, Holder{PID: os.Getpid(), Agent: "coder-1"})
+	if err != nil {
+		t.Fatalf("nobody had it: %v", err)
+	}
+	var held *HeldError
+	if _, err := Lock(over, path, Holder{PID: os.Getpid()}); !errors.As(err, &held) || held.Holder.Agent != "coder-1" {
+		t.Errorf("got %v, want who has it", err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	gone, end := context.WithCancel(t.Context())
+	end()
+	if _, err := Lock(gone, path, Holder{PID: os.Getpid()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that was cancelled: %v", err)
+	}
+}
+
 func TestOnlyOneHoldsTheLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.lock")
