@@ -148,6 +148,7 @@ func interactionText(in history.Interaction) string {
 	line("agent", strings.TrimSpace(fmt.Sprintf("%s %s %s %s", m.Agent, m.Role, m.Adapter, m.Model)))
 	line("workspace", in.WorkspacePath)
 	line("files", strings.Join(in.Request.FilesContext, ", "))
+	line("refused", strings.Join(l.RefusedHosts, ", "))
 	line("commits", strings.TrimSpace(fmt.Sprintf("%.9s %.9s", l.CommitBefore, l.CommitAfter)))
 	line("response", in.Response.Status+" "+strings.Join(in.Response.Actions, " "))
 	line("error", l.Error)

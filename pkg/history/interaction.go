@@ -71,7 +71,8 @@ type RunFacts struct {
 	CommitBefore string             `json:"commit_before,omitempty"`
 	CommitAfter  string             `json:"commit_after,omitempty"`
 	Epoch        int                `json:"epoch"`
-	ID           string             `json:"id,omitempty"` // of the run, also in the journal
+	ID           string             `json:"id,omitempty"`            // of the run, also in the journal
+	RefusedHosts []string           `json:"refused_hosts,omitempty"` // that it tried to reach and may not
 }
 
 // Events of entries that are not runs.

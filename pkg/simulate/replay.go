@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -139,7 +140,7 @@ func recordedKind(in history.Interaction) (role.Kind, string) {
 func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 	said := exitcmd.Read(in.Response.RawResponse, string(kind), r.service.Config().Exit.Strict)
 	exit, problem := said.Exit, said.Problem
-	foreign := in.Liza == history.RunFacts{} || in.Liza.Effect == "" && in.Liza.Outcome == ""
+	foreign := reflect.ValueOf(in.Liza).IsZero() || in.Liza.Effect == "" && in.Liza.Outcome == ""
 	switch {
 	case in.Liza.Event != "":
 		return in.Liza.Event + " is not a run"

@@ -81,6 +81,7 @@ func ownLogs(logs []string, task string, st *blackboard.State) []string {
 // hostRefused tells that a run could not reach a host: once for each host and task, with the setting that allows it.
 func (s *Supervisor) hostRefused(ctx context.Context, r *run, task string, x proxy.Refusal) {
 	what := fmt.Sprintf("%s could not reach %s: %s; next: %s", r.program(), x.Host, x.Why, x.Next)
+	r.record.unreached(x.Host)
 	s.warn(task, "%s", what)
 	s.Service.HostRefused(context.WithoutCancel(ctx), task, what)
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
@@ -26,6 +28,19 @@ type recording struct {
 	out    *verb.Outcome
 	failed string // why the program could not be started
 	state  string // of the task afterwards, as the Logist document names it
+
+	mu    sync.Mutex
+	hosts []string // that were refused; the proxy tells while the run goes on
+}
+
+// unreached notes a host that was refused to the run.
+func (r *recording) unreached(host string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hosts = append(r.hosts, host)
 }
 
 // record puts the request of a run on disk, before the program starts. folder is that of
@@ -171,6 +186,9 @@ func (s *Supervisor) closeRecord(ctx context.Context, r *recording, exit *exitcm
 // answer fills in the response.
 func (r *recording) answer(exit *exitcmd.Exit) {
 	in := &r.in
+	r.mu.Lock()
+	in.Liza.RefusedHosts = slices.Clone(r.hosts)
+	r.mu.Unlock()
 	in.Response.Status, in.Liza.Error = history.Failed, r.failed
 	if r.result == nil {
 		in.Liza.Error = cmp.Or(r.failed, "the program was not started")
