@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // open serves a handler and returns its socket.
@@ -319,4 +321,35 @@ func FuzzReadFrame(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A run that calls in a loop takes the board's lock from the others: after some commands each waits
+// for its turn.
+func TestARunThatCallsWithoutEndIsSlowedDown(t *testing.T) {
+	t.Parallel()
+	f, err := MakeFolder(short(t), t.Name(), "coder-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var carriedOut atomic.Int32
+	never := rate.NewLimiter(0, 3) // three, and no more
+	s := serve(f.Listener, func(context.Context, *Call) int { carriedOut.Add(1); return 0 }, nil, never)
+	socket := filepath.Join(f.Path, Socket)
+	for range 3 {
+		if code, _, _, err := call(t, socket, "", "status"); code != 0 || err != nil {
+			t.Fatalf("exit code %d, %v", code, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	c := &Client{Socket: socket, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Open: func(string) (io.ReadCloser, error) { return nil, io.EOF }}
+	if code, err := c.Do(ctx, Request{Args: []string{"status"}, Dir: "/work"}); err == nil && code == 0 {
+		t.Error("the fourth was carried out at once")
+	}
+	if !s.Close() {
+		t.Error("a command that waits for its turn keeps the end of the run waiting")
+	}
+	if n := carriedOut.Load(); n != 3 {
+		t.Errorf("%d were carried out", n)
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -16,6 +18,11 @@ const (
 	opening  = 10 * time.Second // in which a client says what it wants
 	ending   = 10 * time.Second // in which commands end once the run is over
 	crashed  = 1                // exit code of a command that could not be carried out
+
+	// A run that calls without end, in a loop that went wrong, would take the board's lock from the
+	// others all the time: after so many commands each next one waits for its turn.
+	atOnce    = 100
+	perSecond = 20
 )
 
 // Handler carries out a command and returns its exit code. ctx ends with the run; a client that goes away
@@ -51,13 +58,18 @@ type Server struct {
 	end      context.CancelFunc
 	calls    sync.WaitGroup
 	slots    chan struct{}
+	pace     *rate.Limiter
 	belongs  func(pid int) bool
 }
 
 // Serve answers what comes over the listener, until Close. Who connects must belong to the run: belongs is asked with
 // the process id, where the system tells it; nil: everybody who can connect does.
 func Serve(l net.Listener, h Handler, belongs func(pid int) bool) *Server {
-	s := &Server{listener: l, handler: h, belongs: belongs, slots: make(chan struct{}, maxCalls)}
+	return serve(l, h, belongs, rate.NewLimiter(perSecond, atOnce))
+}
+
+func serve(l net.Listener, h Handler, belongs func(pid int) bool, pace *rate.Limiter) *Server {
+	s := &Server{listener: l, handler: h, belongs: belongs, slots: make(chan struct{}, maxCalls), pace: pace}
 	s.over, s.end = context.WithCancel(context.Background())
 	s.calls.Go(s.accept)
 	return s
@@ -88,6 +100,9 @@ func (s *Server) accept() {
 		select {
 		case s.slots <- struct{}{}:
 		case <-s.over.Done():
+			return
+		}
+		if s.pace.Wait(s.over) != nil {
 			return
 		}
 		conn, err := s.listener.Accept()
