@@ -33,6 +33,9 @@ type kept struct {
 	Open []Alert `json:"open"`
 }
 
+// Open are the alerts that are open, as the last watcher has left them.
+func (f Files) Open() ([]Alert, error) { return f.read() }
+
 // read reads alerts.json. That is a cache: when it is missing or broken, alerts.log says
 // what is open.
 func (f Files) read() ([]Alert, error) {

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
@@ -116,44 +114,4 @@ func (o Options) metrics(_ http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	return o.Metrics(s)
-}
-
-// prometheus shows figures in the text form of Prometheus.
-func (o Options) prometheus(w http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Service.View(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	figures, err := o.Metrics(s)
-	if err != nil {
-		return nil, err
-	}
-	v := dashboard.Build(s, o.Facts())
-	var b strings.Builder
-	gauge := func(name, help string) {
-		fmt.Fprintf(&b, "# HELP liza_%s %s\n# TYPE liza_%s gauge\n", name, help, name)
-	}
-	gauge("revision", "Revision of the board.")
-	fmt.Fprintf(&b, "liza_revision %d\n", v.Revision)
-	gauge("tasks", "Tasks on the board by status.")
-	for _, c := range v.Counts {
-		fmt.Fprintf(&b, "liza_tasks{status=%q} %d\n", c.Status, c.N)
-	}
-	gauge("agents", "Registered agents by role.")
-	roles := map[blackboard.Role]int{blackboard.RolePlanner: 0, blackboard.RoleCoder: 0, blackboard.RoleReviewer: 0}
-	for _, a := range s.Agents {
-		roles[a.Role]++
-	}
-	for _, role := range []blackboard.Role{blackboard.RolePlanner, blackboard.RoleCoder, blackboard.RoleReviewer} {
-		fmt.Fprintf(&b, "liza_agents{role=%q} %d\n", role, roles[role])
-	}
-	for _, m := range figures {
-		if m.Value != nil { // unknown is not zero
-			gauge(m.Name, m.Label()+" of the sprint.")
-			fmt.Fprintf(&b, "liza_%s %s\n", m.Name, strconv.FormatFloat(float64(*m.Value), 'f', -1, 64))
-		}
-	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write([]byte(b.String()))
-	return nil, nil
 }
