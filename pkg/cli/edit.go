@@ -55,7 +55,7 @@ func (o *editOptions) run(ctx context.Context, d *verb.Service, _ []string) erro
 	}
 	os.RemoveAll(dir)
 	if done.Revision == 0 {
-		fmt.Fprintln(o.env.Stderr, "nothing was changed")
+		o.env.Log().Info("nothing was changed")
 		return &errDone{7}
 	}
 	result := edited{Revision: done.Revision, Changed: done.Names}
@@ -86,7 +86,7 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 		if !s.env.StdinTerminal {
 			return nil, nil
 		}
-		fmt.Fprintf(s.env.Stderr, "error: %s\n", explain(problem).message)
+		s.env.Log().Error(explain(problem).message)
 		if !s.again() {
 			return nil, nil
 		}

@@ -390,7 +390,7 @@ func (e *Env) Log() *slog.Logger {
 	return slog.New(&plainHandler{out: e.Stderr})
 }
 
-// plainHandler writes one line per message: level and text, for people.
+// plainHandler writes level and text of a message for people, and the command that helps.
 type plainHandler struct {
 	slog.Handler
 	out io.Writer
@@ -404,7 +404,14 @@ func (h *plainHandler) Handle(_ context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		level = strings.ToLower(r.Level.String()) + ": "
 	}
-	_, err := fmt.Fprintf(h.out, "%s%s\n", level, r.Message)
+	next := ""
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "next" {
+			next = "next: " + a.Value.String() + "\n"
+		}
+		return true
+	})
+	_, err := fmt.Fprintf(h.out, "%s%s\n%s", level, r.Message, next)
 	return err
 }
 

@@ -150,8 +150,13 @@ func (e *Env) fail(err error) int {
 		_ = e.printJSON(map[string]any{"ok": false, "error": map[string]any{"code": exitName(r.code), "message": r.message, "next": r.next}})
 		return r.code
 	}
-	fmt.Fprintf(e.Stderr, "error: %s\nnext: %s\n", r.message, r.next)
+	e.tell(r)
 	return r.code
+}
+
+// tell writes an error where diagnostics go.
+func (e *Env) tell(r report) {
+	e.Log().Error(r.message, "code", exitName(r.code), "next", r.next)
 }
 
 // exitsText is the part of a help text that lists the exit codes of a command.

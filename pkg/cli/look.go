@@ -54,7 +54,8 @@ func (e *Env) showStale(stale error, result any, body string) error {
 		return e.failWith(r, result)
 	}
 	fmt.Fprint(e.Stdout, body)
-	fmt.Fprintf(e.Stderr, "error: %s; the last valid state is shown\nnext: %s\n", r.message, r.next)
+	r.message += "; the last valid state is shown"
+	e.tell(r)
 	return &errDone{r.code}
 }
 

@@ -267,7 +267,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	}
 	w.Proxy.Refused = func(r proxy.Refusal) {
 		if !r.Quiet {
-			fmt.Fprintf(o.env.Stderr, "liza: %v; next: %s\n", &r, r.Next)
+			o.env.Log().Warn(r.Error(), "next", r.Next)
 		}
 	}
 	p, err := proxy.Serve(l, w.Proxy)

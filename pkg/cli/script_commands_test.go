@@ -31,6 +31,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"nowhere":   cmdNowhere,
 	"receiver":  cmdReceiver,
 	"locked":    cmdLocked,
+	"logged":    cmdLogged,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
@@ -111,6 +112,25 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("stdout has more than one JSON object")
 	}
 	expect(ts, neg, doc, args)
+}
+
+// cmdLogged looks whether stderr is JSON lines of diagnostics and nothing else, and whether one has
+// the level and contains the text.
+func cmdLogged(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: logged LEVEL TEXT")
+	}
+	found := false
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		var l struct{ Time, Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil || l.Time == "" || l.Level == "" || l.Msg == "" {
+			ts.Fatalf("%q is not a diagnostic in JSON: %v", line, err)
+		}
+		found = found || l.Level == args[0] && strings.Contains(line, args[1])
+	}
+	if !found {
+		ts.Fatalf("no line of level %s contains %q", args[0], args[1])
+	}
 }
 
 // expect compares values: PATH=VALUE wants this value, PATH= wants none, PATH~TEXT wants

@@ -70,7 +70,7 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 			return env.failWith(r, v)
 		}
 		fmt.Fprint(env.Stdout, text)
-		fmt.Fprintf(env.Stderr, "error: %s\nnext: %s\n", r.message, r.next)
+		env.tell(r)
 		return &errDone{r.code}
 	}
 	return env.showStale(stale, v, text)

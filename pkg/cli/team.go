@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -155,6 +156,7 @@ func terminalName() string {
 type screen struct {
 	mu     sync.Mutex
 	out    io.Writer
+	log    *slog.Logger // steps go there when they are diagnostics in JSON
 	colour bool
 	held   bool
 	later  []supervisor.Line // while somebody else has the terminal
@@ -190,6 +192,14 @@ func (s *screen) say(now time.Time, warning bool, format string, args ...any) {
 }
 
 func (s *screen) show(l supervisor.Line) {
+	if s.log != nil {
+		level := slog.LevelInfo
+		if l.Warning {
+			level = slog.LevelWarn
+		}
+		s.log.Log(context.Background(), level, l.Text, "agent", l.Agent, "task", l.Task)
+		return
+	}
 	task := l.Task
 	if task == "" {
 		task = "-"
@@ -205,6 +215,9 @@ func (s *screen) show(l supervisor.Line) {
 
 // newScreen writes steps where they do not mix with a JSON result.
 func (e *Env) newScreen() *screen {
+	if e.JSON && e.LogFormat == "json" {
+		return &screen{log: e.Log()}
+	}
 	out := e.Stdout
 	if e.JSON {
 		out = e.Stderr

@@ -89,7 +89,7 @@ func (o *validateOptions) show(v upkeep.Validated) error {
 		return nil
 	}
 	fmt.Fprintf(o.env.Stdout, "%sINVALID\n", b.String())
-	fmt.Fprintf(o.env.Stderr, "next: %s\n", next)
+	o.env.Log().Info("next: " + next)
 	return &errDone{3}
 }
 
