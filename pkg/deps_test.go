@@ -79,7 +79,7 @@ var rules = map[string]rule{
 	"store": {level: 2, may: imports("blackboard", "blackboard/audit", "history", "yamldoc", "safefile", "seal"),
 		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
 	"store/storetest": {level: 2, may: imports("blackboard", "history", "store"), reason: "every backend must pass it"},
-	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols"),
+	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols", "prose"),
 		reason: "the same input gives the same prompt, byte for byte",
 		not:    []string{"math/rand", "math/rand/v2", "crypto/rand"}, noUse: []string{"time.Now"}},
 

@@ -13,7 +13,7 @@ func ago(minutes int) blackboard.Time {
 	return blackboard.TimeOf(now.Add(-time.Duration(minutes) * time.Minute))
 }
 
-func history(minutesAgo int, event, agent string) []*blackboard.HistoryEntry {
+func past(minutesAgo int, event, agent string) []*blackboard.HistoryEntry {
 	return []*blackboard.HistoryEntry{{Time: ago(60), Event: "created", Agent: "planner-1"}, {Time: ago(minutesAgo), Event: event, Agent: agent}}
 }
 
@@ -49,18 +49,18 @@ func busy() *blackboard.State {
 		Programs:   map[string]*blackboard.Program{"codex": {PausedUntil: ago(-5), Reason: "usage limit"}, "old": {PausedUntil: ago(5)}},
 		Planner:    &blackboard.Planner{Triggers: map[string]*blackboard.TriggerRecord{}},
 	}).With([]*blackboard.Task{
-		{ID: "task-1", Title: "Greet the world", Status: blackboard.Merged, AssignedTo: "coder-1", Iteration: 1, Usage: cents(12, 2, 0), History: history(30, "merged", "system"), Plan: "plan-1"},
-		{ID: "task-2", Title: "Parse --name", Status: blackboard.Claimed, AssignedTo: "coder-1", Iteration: 2, Usage: cents(40, 3, 1), History: history(5, "claimed", "coder-1"), DependsOn: blackboard.List{"task-1"}},
+		{ID: "task-1", Title: "Greet the world", Status: blackboard.Merged, AssignedTo: "coder-1", Iteration: 1, Usage: cents(12, 2, 0), History: past(30, "merged", "system"), Plan: "plan-1"},
+		{ID: "task-2", Title: "Parse --name", Status: blackboard.Claimed, AssignedTo: "coder-1", Iteration: 2, Usage: cents(40, 3, 1), History: past(5, "claimed", "coder-1"), DependsOn: blackboard.List{"task-1"}},
 		{ID: "task-3", Title: "名前のファイルを読む、一行に一つの名前、空の行は飛ばす、とても長い題名です", Status: blackboard.ReadyForReview, AssignedTo: "coder-2", ReviewingBy: "code-reviewer-1", ReviewingGeneration: "g-3",
-			ReviewLeaseExpires: ago(-20), Iteration: 1, Usage: cents(0, 2, 2), History: history(2, "ready_for_review", "coder-2"), DependsOn: blackboard.List{"task-1"}},
+			ReviewLeaseExpires: ago(-20), Iteration: 1, Usage: cents(0, 2, 2), History: past(2, "ready_for_review", "coder-2"), DependsOn: blackboard.List{"task-1"}},
 		{ID: "task-4", Title: "Greet in many languages", Status: blackboard.Blocked, AssignedTo: "coder-2", Iteration: 1, BlockedKind: "question", BlockedReason: "the spec names no languages",
-			BlockedQuestions: blackboard.List{"Which languages?"}, History: history(12, "blocked", "coder-2")},
+			BlockedQuestions: blackboard.List{"Which languages?"}, History: past(12, "blocked", "coder-2")},
 		{ID: "task-5", Title: "Cache greetings", Status: blackboard.Blocked, BlockedKind: "halt", BlockedReason: "cost limit reached: 1012 of 1000", Halt: &blackboard.Halt{Kind: "cost", Value: 1012, Limit: 1000}, Usage: cents(1012, 7, 0),
-			History: history(50, "blocked", "system")},
-		{ID: "task-6", Title: "Write the manual", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"task-2", "task-3", "gone"}, History: history(60, "finalized", "planner-1")},
-		{ID: "task-7", Title: "Version flag", Status: blackboard.Approved, AssignedTo: "coder-1", ApprovedBy: "code-reviewer-1", Iteration: 1, MergeApproval: &blackboard.MergeApproval{Required: true}, History: history(1, "approved", "code-reviewer-1")},
-		{ID: "task-8", Title: "Colours", Status: blackboard.Unclaimed, Hold: &blackboard.Hold{By: "ada", Reason: "design first"}, History: history(3, "held", "human")},
-		{ID: "task-9", Title: "Old parser", Status: blackboard.Superseded, SupersededBy: blackboard.List{"task-2"}, History: history(40, "superseded", "planner-1")},
+			History: past(50, "blocked", "system")},
+		{ID: "task-6", Title: "Write the manual", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"task-2", "task-3", "gone"}, History: past(60, "finalized", "planner-1")},
+		{ID: "task-7", Title: "Version flag", Status: blackboard.Approved, AssignedTo: "coder-1", ApprovedBy: "code-reviewer-1", Iteration: 1, MergeApproval: &blackboard.MergeApproval{Required: true}, History: past(1, "approved", "code-reviewer-1")},
+		{ID: "task-8", Title: "Colours", Status: blackboard.Unclaimed, Hold: &blackboard.Hold{By: "ada", Reason: "design first"}, History: past(3, "held", "human")},
+		{ID: "task-9", Title: "Old parser", Status: blackboard.Superseded, SupersededBy: blackboard.List{"task-2"}, History: past(40, "superseded", "planner-1")},
 		{ID: "task-10", Title: "Exit codes", Status: blackboard.IntegrationFailed, AssignedTo: "coder-1", Iteration: 1, DependsOn: blackboard.List{"task-2"},
 			History: []*blackboard.HistoryEntry{{Time: ago(4), Event: "integration_failed", Agent: "system", Reason: "merge conflict", Files: blackboard.List{"hello/cli.py"}}}},
 	}...)
@@ -70,7 +70,7 @@ func busy() *blackboard.State {
 func crowd(n int) *blackboard.State {
 	s := &blackboard.State{Goal: &blackboard.Goal{Description: "Much", Status: blackboard.InProgress}, Sprint: &blackboard.Sprint{ID: "sprint-7", Status: blackboard.InProgress}}
 	for i := range n {
-		t := &blackboard.Task{ID: fmt.Sprintf("task-%d", i+1), Title: fmt.Sprintf("Piece %d of the work", i+1), Status: blackboard.Merged, AssignedTo: "coder-1", Iteration: 1, History: history(n-i, "merged", "system")}
+		t := &blackboard.Task{ID: fmt.Sprintf("task-%d", i+1), Title: fmt.Sprintf("Piece %d of the work", i+1), Status: blackboard.Merged, AssignedTo: "coder-1", Iteration: 1, History: past(n-i, "merged", "system")}
 		switch {
 		case i > n-8:
 			t.Status, t.DependsOn = blackboard.Unclaimed, blackboard.List{fmt.Sprintf("task-%d", i)}

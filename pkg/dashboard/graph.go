@@ -31,6 +31,7 @@ type graph struct {
 	tasks []*blackboard.Task
 	index map[string]int
 	depth []int // longest way from a task without dependencies; -1: on a cycle
+	path  []int // the critical one, in order
 }
 
 func newGraph(s *blackboard.State) *graph {
@@ -44,6 +45,7 @@ func newGraph(s *blackboard.State) *graph {
 		}
 	}
 	g.measure()
+	g.path = g.criticalPath()
 	return g
 }
 
@@ -146,7 +148,19 @@ func (g *graph) tree() string {
 	for _, c := range cyclic {
 		b.WriteString(g.label(c) + " (dependency cycle)\n")
 	}
-	return b.String() + "\n" + g.legend() + "\n"
+	return b.String() + "\n" + g.legend() + "\n" + g.pathLine()
+}
+
+// pathLine names the critical path.
+func (g *graph) pathLine() string {
+	if len(g.path) == 0 {
+		return ""
+	}
+	var ids []string
+	for _, i := range g.path {
+		ids = append(ids, plain(g.tasks[i].ID))
+	}
+	return "critical path: " + strings.Join(ids, " → ") + "\n"
 }
 
 // parent is the deepest dependency of a task, -1 without one.

@@ -22,13 +22,15 @@ func (g *graph) svg() string {
 	place, width, height := g.places()
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="Helvetica, Arial, sans-serif" font-size="12">`+"\n", width, height, width, height)
-	b.WriteString(`<style>.edge{fill:none;stroke:#777}.instead{stroke-dasharray:5 4}rect.task{stroke:#555}.id{font-weight:bold}.status{font-size:10px;fill:#444}</style>` + "\n")
+	b.WriteString(`<style>.edge{fill:none;stroke:#777}.instead{stroke-dasharray:5 4}rect.task{stroke:#555}.edge.critical,rect.critical{stroke:#c2410c;stroke-width:2}.id{font-weight:bold}.status{font-size:10px;fill:#444}</style>` + "\n")
 	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker></defs>` + "\n")
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
 	g.edges(func(from, to int, superseded bool) {
 		class := "edge"
 		if superseded {
 			class = "edge instead"
+		} else if g.criticalEdge(from, to) {
+			class = "edge critical"
 		}
 		x1, y1, x2, y2 := place[from].x+boxWidth, place[from].y+boxHeight/2, place[to].x, place[to].y+boxHeight/2
 		fmt.Fprintf(&b, `<path class="%s" d="M%d %dC%d %d %d %d %d %d" marker-end="url(#arrow)"/>`+"\n", class, x1, y1, x1+columnGap/2, y1, x2-columnGap/2, y2, x2, y2)
@@ -36,8 +38,11 @@ func (g *graph) svg() string {
 	escape := html.EscapeString
 	for i, t := range g.tasks {
 		at := place[i]
-		title := plain(t.TitleText())
-		fmt.Fprintf(&b, `<g><title>%s: %s</title><rect class="task" x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s"/>`, escape(plain(t.ID)), escape(title),
+		title, class := plain(t.TitleText()), "task"
+		if g.critical(i) {
+			class = "task critical"
+		}
+		fmt.Fprintf(&b, `<g><title>%s: %s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s"/>`, escape(plain(t.ID)), escape(title), class,
 			at.x, at.y, boxWidth, boxHeight, cmp.Or(fills[t.Status], "#ffffff"))
 		fmt.Fprintf(&b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(fit(plain(t.ID), svgLabel-12)),
 			at.x+boxWidth-8, at.y+17, escape(plain(string(t.Status))))

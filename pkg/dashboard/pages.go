@@ -108,7 +108,8 @@ type DiffFile struct {
 	Added    int       `json:"added"`
 	Removed  int       `json:"removed"`
 	Binary   bool      `json:"binary,omitempty"`
-	Patch    string    `json:"patch"` // its hunks as git writes them, from the first @@ on
+	Patch    string    `json:"patch"`         // its hunks as git writes them, from the first @@ on
+	Cut      bool      `json:"cut,omitempty"` // the patch does not have all of them
 	Findings []Finding `json:"findings"`
 }
 

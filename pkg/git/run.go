@@ -27,6 +27,7 @@ type call struct {
 	in    io.Reader // in the place of stdin
 	out   *os.File  // takes the output, which is not returned then
 	write bool      // may take git's optional locks, and waits for the disk
+	most  int       // no more bytes of the output are read, and git is ended then; 0: all
 }
 
 // everywhere keeps hooks, collectors and watchers of the user and of agents out of what Liza does; foreignSettings has
@@ -101,7 +102,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	if c.in != nil {
 		cmd.Stdin = c.in
 	}
-	var stdout, stderr bytes.Buffer
+	stdout, stderr := bounded{most: c.most}, bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if c.out != nil {
 		cmd.Stdout = c.out
@@ -113,7 +114,26 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	if cmd.Process != nil && ctx.Err() != nil && err != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the sweep: filters that ignored TERM
 	}
-	return stdout.String(), explain(ctx, c, err, stderr.String())
+	if stdout.full {
+		err = nil // it was ended by us
+	}
+	return stdout.text.String(), explain(ctx, c, err, stderr.String())
+}
+
+// bounded takes no more than most bytes, any number when that is 0.
+type bounded struct {
+	text bytes.Buffer
+	most int
+	full bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.most > 0 && b.text.Len()+len(p) > b.most {
+		b.full = true
+		n, _ := b.text.Write(p[:b.most-b.text.Len()])
+		return n, io.ErrShortWrite
+	}
+	return b.text.Write(p)
 }
 
 // ownEnv keeps git from finding a repository above the folder it was sent to: a folder that has lost its .git must be

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/role"
 )
 
@@ -103,7 +104,7 @@ func TestTheSpecIsTheSectionThatTheAnchorNames(t *testing.T) {
 		"s.md#other-1":     "## Other\nfour\n",
 		"s.md#nowhere":     text,
 	} {
-		if got := excerpt(text, ref); got != want {
+		if got := prose.Section(text, ref); got != want {
 			t.Errorf("%s: %q, want %q", ref, got, want)
 		}
 	}

@@ -19,8 +19,9 @@ type Source struct {
 	// Facts is what a view shows besides the state.
 	Facts func(*blackboard.State) dashboard.Facts
 
-	mu   sync.Mutex
-	last *blackboard.State // what was read last: the store gives the same state for the same revision
+	mu     sync.Mutex
+	last   *blackboard.State // what was read last: the store gives the same state for the same revision
+	ledger ledger
 }
 
 // State is the board as it is; when the file is damaged, the error says how, and the last one that was whole comes with it.
