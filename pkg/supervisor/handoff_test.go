@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	givesUp   = `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"no idea"}`
+	givesUp   = `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"the header of the answer is not said"}`
 	completes = `{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"it is there"}`
 	retries   = `{"action":"RETRY","evidence_files":[],"summary_for_supervisor":"half done"}`
 )

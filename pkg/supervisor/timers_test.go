@@ -167,7 +167,7 @@ func TestARateLimitIsWaitedOut(t *testing.T) {
 			case 2, 3:
 				return agent.Result{Outcome: agent.Overloaded}
 			}
-			return agent.Result{Outcome: agent.Finished, Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"no idea"}`}
+			return agent.Result{Outcome: agent.Finished, Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"the header of the answer is not said"}`}
 		})
 		s.Once = true
 		if err := s.Run(context.Background(), context.Background()); err != nil {
@@ -234,7 +234,7 @@ func TestHeartbeatsKeepTheLeases(t *testing.T) {
 			time.Sleep(90 * time.Minute) // three leases long
 			st := c.state()
 			agentLease, taskLease = st.Agents["coder-1"].LeaseExpires, st.Task("task-1").LeaseExpires
-			return agent.Result{Outcome: agent.Finished, Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"no idea"}`}
+			return agent.Result{Outcome: agent.Finished, Final: `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"the header of the answer is not said"}`}
 		})
 		s.Once = true
 		if err := s.Run(context.Background(), context.Background()); err != nil {

@@ -207,6 +207,9 @@ func (d *Service) coderExit(ctx context.Context, t *blackboard.Task, exit *exitc
 		out.Status, out.Note = done.Status, "submitted"
 		return out, nil
 	case exitcmd.Stuck:
+		if why := blackboard.LintReason(exit.Summary); why != "" && len(exit.BlockedQuestions) == 0 { // a person could not answer it
+			return out.reask("summary_for_supervisor " + why), nil
+		}
 		in := BlockInput{Task: t.ID, Reason: exit.Summary, Questions: exit.BlockedQuestions, Attempted: exit.Attempted}
 		if len(in.Questions) == 0 {
 			in.Questions, in.Synthetic = []string{"What is needed to continue?"}, true
