@@ -17,6 +17,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/dashboard/source"
 	"liza/pkg/dashboard/web"
 )
 
@@ -85,11 +86,11 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
 		Handler: web.Handler(web.Options{Version: version, Service: d, Token: token,
+			Source: &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts { return o.env.viewFacts(d, "liza") }},
 			Explain: func(err error) web.Problem {
 				r := explain(err)
 				return web.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
 			},
-			Facts: func() dashboard.Facts { return o.env.viewFacts(d, "liza") },
 			Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
 				f, err := o.env.reportFacts(d, s)
 				return dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now), err

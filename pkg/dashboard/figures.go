@@ -184,10 +184,13 @@ func mean(list []int) int {
 	for _, n := range list {
 		sum += n
 	}
-	return sum / len(list)
+	return sum / max(1, len(list))
 }
 
 func middle(list []int) int {
+	if len(list) == 0 {
+		return 0
+	}
 	list = slices.Sorted(slices.Values(list))
 	return list[len(list)/2]
 }

@@ -3,180 +3,153 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/verb"
 )
 
+type reason struct {
+	Reason string `json:"reason"`
+}
+
 func (o Options) changing() map[string]handler {
+	d := o.Service
 	return map[string]handler{
-		"/api/tasks/{id}/approve-merge": o.decide(o.Service.ApproveMerge),
-		"/api/tasks/{id}/reject-merge":  o.decide(o.Service.RejectMerge),
-		"/api/tasks/{id}/hold":          o.hold,
-		"/api/tasks/{id}/unhold":        o.unhold,
-		"/api/tasks/{id}/release":       o.release,
-		"/api/questions/{id}/answer":    o.answer,
-		"/api/notes":                    o.note,
-		"/api/pause":                    o.pause,
-		"/api/resume":                   o.resume,
-		"/api/checkpoint":               o.checkpoint,
-		"/api/abort":                    o.abort,
+		"/api/tasks/{id}/approve-merge": onTask(o, decision(d.ApproveMerge)),
+		"/api/tasks/{id}/reject-merge":  onTask(o, decision(d.RejectMerge)),
+		"/api/tasks/{id}/hold": onTask(o, func(ctx context.Context, id string, in reason) (any, error) {
+			return d.Hold(ctx, id, in.Reason)
+		}),
+		"/api/tasks/{id}/unhold": onTask(o, func(ctx context.Context, id string, _ struct{}) (any, error) {
+			return d.Unhold(ctx, id)
+		}),
+		"/api/tasks/{id}/release": onTask(o, o.release),
+		"/api/tasks/{id}/unblock": onTask(o, func(ctx context.Context, id string, in reason) (any, error) {
+			return d.Unblock(ctx, verb.WayOut{Task: id, Reason: in.Reason})
+		}),
+		"/api/tasks/{id}/resubmit": onTask(o, o.resubmit),
+		"/api/tasks/{id}/finalize": onTask(o, func(ctx context.Context, id string, _ struct{}) (any, error) {
+			return d.Finalize(ctx, []string{id})
+		}),
+		"/api/questions/{id}/answer": act(o.answer),
+		"/api/notes":                 act(o.note),
+		"/api/pause":                 act(func(ctx context.Context, _ string, in reason) (any, error) { return d.Pause(ctx, in.Reason) }),
+		"/api/resume":                act(o.resume),
+		"/api/checkpoint":            act(o.checkpoint),
+		"/api/abort":                 act(o.abort),
+		"/api/ack":                   act(o.acknowledge),
+		"/api/integration/accept": act(func(ctx context.Context, _ string, in reason) (any, error) {
+			return d.AcceptIntegration(ctx, in.Reason)
+		}),
+		"/api/integration/restore": act(func(ctx context.Context, _ string, in reason) (any, error) {
+			return d.RestoreIntegration(ctx, in.Reason)
+		}),
 	}
 }
 
-// known refuses a task that is not on the board.
-func (o Options) known(r *http.Request) (string, error) {
-	id := r.PathValue("id")
-	s, err := o.Service.View(r.Context())
-	if err == nil && s.Task(id) == nil {
-		err = notFound("task", id)
-	}
-	return id, err
-}
-
-func (o Options) decide(decide func(context.Context, verb.MergeDecision) (verb.Done, error)) handler {
+// act reads the body of a request and does what its path says. id is that of the path, if it has one.
+func act[In any](do func(ctx context.Context, id string, in In) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) (any, error) {
-		var in struct {
-			Reason   string `json:"reason"`
-			Override bool   `json:"override"`
-		}
+		var in In
 		if err := body(w, r, &in); err != nil {
 			return nil, err
 		}
-		id, err := o.known(r)
+		return do(r.Context(), r.PathValue("id"), in)
+	}
+}
+
+// onTask is act that refuses a task that is not on the board.
+func onTask[In any](o Options, do func(ctx context.Context, id string, in In) (any, error)) handler {
+	return act(func(ctx context.Context, id string, in In) (any, error) {
+		s, err := o.Service.View(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return decide(r.Context(), verb.MergeDecision{Task: id, Reason: in.Reason, Override: in.Override})
+		if s.Task(id) == nil {
+			return nil, notFound("task", id)
+		}
+		return do(ctx, id, in)
+	})
+}
+
+type merge struct {
+	Reason   string `json:"reason"`
+	Override bool   `json:"override"`
+}
+
+func decision(decide func(context.Context, verb.MergeDecision) (verb.Done, error)) func(context.Context, string, merge) (any, error) {
+	return func(ctx context.Context, id string, in merge) (any, error) {
+		return decide(ctx, verb.MergeDecision{Task: id, Reason: in.Reason, Override: in.Override})
 	}
 }
 
-func (o Options) hold(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in struct {
-		Reason string `json:"reason"`
-	}
-	if err := body(w, r, &in); err != nil {
-		return nil, err
-	}
-	id, err := o.known(r)
-	if err != nil {
-		return nil, err
-	}
-	return o.Service.Hold(r.Context(), id, in.Reason)
-}
-
-func (o Options) unhold(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := body(w, r, &struct{}{}); err != nil {
-		return nil, err
-	}
-	id, err := o.known(r)
-	if err != nil {
-		return nil, err
-	}
-	return o.Service.Unhold(r.Context(), id)
-}
-
-func (o Options) release(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in struct {
-		Reason   string `json:"reason"`
-		Coder    bool   `json:"coder"`
-		Reviewer bool   `json:"reviewer"`
-		Force    bool   `json:"force"`
-	}
-	if err := body(w, r, &in); err != nil {
-		return nil, err
-	}
+func (o Options) release(ctx context.Context, id string, in struct {
+	Reason   string `json:"reason"`
+	Coder    bool   `json:"coder"`
+	Reviewer bool   `json:"reviewer"`
+	Force    bool   `json:"force"`
+}) (any, error) {
 	if in.Coder && in.Reviewer {
 		return nil, badInput("coder and reviewer exclude each other")
 	}
-	id, err := o.known(r)
-	if err != nil {
-		return nil, err
-	}
-	return o.Service.Release(r.Context(), verb.ReleaseInput{Task: id, Reason: in.Reason, Coder: in.Coder, Reviewer: in.Reviewer, Force: in.Force})
+	return o.Service.Release(ctx, verb.ReleaseInput{Task: id, Reason: in.Reason, Coder: in.Coder, Reviewer: in.Reviewer, Force: in.Force})
 }
 
-func (o Options) answer(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in struct {
-		Answer string `json:"answer"`
-		Text   string `json:"text"`
-	}
-	if err := body(w, r, &in); err != nil {
-		return nil, err
-	}
+func (o Options) resubmit(ctx context.Context, id string, in struct {
+	Limits blackboard.Settings `json:"limits"`
+}) (any, error) {
+	return o.Service.Resubmit(ctx, id, in.Limits)
+}
+
+func (o Options) answer(ctx context.Context, id string, in struct {
+	Answer string `json:"answer"`
+	Text   string `json:"text"`
+}) (any, error) {
 	if in.Answer == "" {
 		in.Answer = in.Text
 	}
-	id := r.PathValue("id")
-	s, err := o.Service.View(r.Context())
+	s, err := o.Service.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !asked(s, id) {
+	if !slices.ContainsFunc(s.Questions, func(q *blackboard.Question) bool { return q.ID == id }) {
 		return nil, notFound("question", id)
 	}
-	return o.Service.Answer(r.Context(), id, in.Answer)
+	return o.Service.Answer(ctx, id, in.Answer)
 }
 
-func asked(s *blackboard.State, id string) bool {
-	for _, q := range s.Questions {
-		if q.ID == id {
-			return true
-		}
-	}
-	return false
+func (o Options) note(ctx context.Context, _ string, in struct {
+	Text string `json:"text"`
+	Task string `json:"task"`
+	ID   string `json:"id"`
+}) (any, error) {
+	return o.Service.Note(ctx, verb.NoteInput{Text: in.Text, Task: in.Task, ID: in.ID})
 }
 
-func (o Options) note(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in struct {
-		Text string `json:"text"`
-		Task string `json:"task"`
-		ID   string `json:"id"`
-	}
-	if err := body(w, r, &in); err != nil {
-		return nil, err
-	}
-	return o.Service.Note(r.Context(), verb.NoteInput{Text: in.Text, Task: in.Task, ID: in.ID})
+func (o Options) resume(ctx context.Context, _ string, in struct {
+	Decision string `json:"decision"`
+	Note     string `json:"note"`
+}) (any, error) {
+	return o.Service.Resume(ctx, in.Decision, in.Note)
 }
 
-func (o Options) pause(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in struct {
-		Reason string `json:"reason"`
-	}
-	if err := body(w, r, &in); err != nil {
-		return nil, err
-	}
-	return o.Service.Pause(r.Context(), in.Reason)
+func (o Options) checkpoint(ctx context.Context, _ string, in struct {
+	Message string `json:"message"`
+}) (any, error) {
+	return o.Service.Checkpoint(ctx, in.Message)
 }
 
-func (o Options) resume(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in struct {
-		Decision string `json:"decision"`
-		Note     string `json:"note"`
-	}
-	if err := body(w, r, &in); err != nil {
-		return nil, err
-	}
-	return o.Service.Resume(r.Context(), in.Decision, in.Note)
+func (o Options) abort(ctx context.Context, _ string, in struct {
+	Reason string `json:"reason"`
+	Goal   bool   `json:"goal"`
+}) (any, error) {
+	return o.Service.Abort(ctx, in.Reason, in.Goal)
 }
 
-func (o Options) checkpoint(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in struct {
-		Message string `json:"message"`
-	}
-	if err := body(w, r, &in); err != nil {
-		return nil, err
-	}
-	return o.Service.Checkpoint(r.Context(), in.Message)
-}
-
-func (o Options) abort(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in struct {
-		Reason string `json:"reason"`
-		Goal   bool   `json:"goal"`
-	}
-	if err := body(w, r, &in); err != nil {
-		return nil, err
-	}
-	return o.Service.Abort(r.Context(), in.Reason, in.Goal)
+func (o Options) acknowledge(ctx context.Context, _ string, in struct {
+	Note string `json:"note"`
+	Keep bool   `json:"keep_checkpoint"`
+}) (any, error) {
+	return o.Service.Ack(ctx, in.Note, in.Keep)
 }

@@ -26,7 +26,7 @@ func (o Options) prometheus(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, err
 	}
 	var e exposition
-	e.board(dashboard.Build(s, o.Facts()), alerts)
+	e.board(dashboard.Build(s, o.Source.Facts(s)), alerts)
 	e.add("build_info", "gauge", "Version of Liza that serves these figures; always 1.", sample{1, []string{"version", o.Version}})
 	e.sprint(figures)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

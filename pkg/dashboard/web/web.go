@@ -4,7 +4,6 @@
 package web
 
 import (
-	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -18,19 +17,19 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/dashboard/source"
 	"liza/pkg/verb"
 )
 
 // Options says what is served, and to whom.
 type Options struct {
 	Version string
-	Service *verb.Service // of a person
-	Token   string        // that a caller has to know; "" for none, which is for loopback only
+	Source  *source.Source // what there is to see
+	Service *verb.Service  // of a person
+	Token   string         // that a caller has to know; "" for none, which is for loopback only
 
 	// Explain is what a failed command would say of an error.
 	Explain func(error) Problem
-	// Facts is what the board shows besides the state.
-	Facts func() dashboard.Facts
 	// Metrics are the figures of the sprint.
 	Metrics func(*blackboard.State) (dashboard.Metrics, error)
 
@@ -43,6 +42,8 @@ type Problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Next    string `json:"next"`
+	First   *int   `json:"first,omitempty"` // the oldest revision that is kept, when another one was asked for
+	Last    *int   `json:"last,omitempty"`  // and the newest
 }
 
 func (p Problem) Error() string { return p.Message }
@@ -182,7 +183,7 @@ func (o Options) show(w http.ResponseWriter, status int, result any) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n'))
+	_, _ = io.WriteString(w, o.Service.Mask(string(text))+"\n")
 }
 
 func (o Options) fail(w http.ResponseWriter, err error) {
@@ -219,13 +220,4 @@ func badInput(message string) error {
 
 func notFound(what, id string) error {
 	return Problem{Status: http.StatusNotFound, Code: "refused", Message: fmt.Sprintf("there is no %s '%s'", what, id), Next: "liza status"}
-}
-
-// view is the board as the commands show it.
-func (o Options) view(ctx context.Context) (dashboard.View, error) {
-	s, err := o.Service.View(ctx)
-	if err != nil {
-		return dashboard.View{}, err
-	}
-	return dashboard.Build(s, o.Facts()), nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/dashboard/source"
 	"liza/pkg/dashboard/web"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -31,7 +32,7 @@ func serve(t *testing.T, p *verbtest.Place, change func(*web.Options)) *httptest
 			}
 			return web.Problem{Code: "failure", Message: err.Error(), Next: "liza status"}
 		},
-		Facts: func() dashboard.Facts { return dashboard.Facts{Now: d.Now(), Process: d.Facts()} },
+		Source: &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts { return dashboard.Facts{Now: d.Now(), Process: d.Facts()} }},
 		Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
 			return dashboard.MetricsOf(s, s.SprintTasks(nil), nil, d.Now()), nil
 		}}
@@ -107,6 +108,17 @@ func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
 		"/api/state":                          `"waits_for_person":`,
 		"/api/tasks":                          `{"tasks":[{"id":"task-1"`,
 		"/api/tasks/task-1":                   `"history":[`,
+		"/api/tasks/task-1/page":              `"done_when":"task-1.md contains a word"`,
+		"/api/tasks/task-1/attempts":          `{"attempts":[]}`,
+		"/api/tasks/task-1/attempts?full=1":   `{"attempts":[]}`,
+		"/api/timeline":                       `"lanes":[`,
+		"/api/graph":                          `"nodes":[{"id":"task-1"`,
+		"/api/graph.svg":                      `<svg `,
+		"/api/usage":                          `"by_task":[`,
+		"/api/alerts":                         `{"alerts":[]}`,
+		"/api/at":                             `{"first":1,"last":3}`,
+		"/api/at?rev=1":                       `"tasks":[]`,
+		"/api/at?rev=3":                       `"revision":3`,
 		"/api/agents":                         `{"agents":[`,
 		"/api/log":                            `"action":"task_added"`,
 		"/api/log?since=0":                    `"action":"initialized"`,
@@ -143,6 +155,12 @@ func TestWhatCannotBeDoneIsAnErrorWithItsStatus(t *testing.T) {
 		{"GET", "/api/nothing", "", 404, "usage"},
 		{"GET", "/api/tasks/task-9", "", 404, "refused"},
 		{"GET", "/page/none.js", "", 404, "refused"},
+		{"GET", "/api/tasks/task-9/page", "", 404, "refused"},
+		{"GET", "/api/tasks/task-9/diff", "", 404, "refused"},
+		{"GET", "/api/tasks/task-9/attempts", "", 404, "refused"},
+		{"GET", "/api/at?rev=99", "", 404, "refused"},
+		{"GET", "/api/at?rev=now", "", 400, "usage"},
+		{"GET", "/api/at?rev=-1", "", 400, "usage"},
 		{"POST", "/api/tasks", "", 405, "usage"},
 		{"GET", "/api/pause", "", 405, "usage"},
 		{"DELETE", "/api/tasks/task-1", "", 405, "usage"},
@@ -160,6 +178,12 @@ func TestWhatCannotBeDoneIsAnErrorWithItsStatus(t *testing.T) {
 		{"POST", "/api/tasks/task-1/unhold", "", 409, "refused"},
 		{"POST", "/api/tasks/task-1/release", `{"reason":"why"}`, 409, "refused"},
 		{"POST", "/api/tasks/task-1/release", `{"reason":"why","coder":true,"reviewer":true}`, 400, "usage"},
+		{"POST", "/api/tasks/task-1/unblock", `{"reason":"why"}`, 409, "refused"},
+		{"POST", "/api/tasks/task-1/resubmit", `{"limits":{"max_agent_runs":9}}`, 409, "refused"},
+		{"POST", "/api/tasks/task-1/finalize", "", 409, "refused"},
+		{"POST", "/api/ack", "", 409, "nothing"},
+		{"POST", "/api/integration/accept", "", 409, "nothing"},
+		{"POST", "/api/integration/restore", "", 409, "nothing"},
 		{"POST", "/api/questions/q-9/answer", `{"answer":"yes"}`, 404, "refused"},
 		{"POST", "/api/resume", "", 409, "nothing"},
 	} {
@@ -260,24 +284,22 @@ func TestNobodyElseGetsIn(t *testing.T) {
 	}
 }
 
-// C-21: a stream begins with the whole board; then come changes, and heartbeats between.
-func TestTheStreamOfEventsBeginsWithTheBoard(t *testing.T) {
-	t.Parallel()
-	p := verbtest.New(t)
-	p.AddTask("task-1")
-	s := serve(t, p, func(o *web.Options) { o.Heartbeat = 20 * time.Millisecond })
-	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/api/events", nil)
+// events reads a stream of server-sent events; the function that it returns skips heartbeats unless they are wanted.
+func events(t *testing.T, s *httptest.Server, path string) (next func(want string) map[string]any, header http.Header) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Accept", "text/event-stream")
 	r, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Body.Close()
+	t.Cleanup(func() { r.Body.Close() })
 	lines := bufio.NewScanner(r.Body)
-	lines.Buffer(nil, 1<<20)
-	next := func(want string) map[string]any {
+	lines.Buffer(nil, 4<<20)
+	return func(want string) map[string]any {
 		t.Helper()
 		event := ""
 		for lines.Scan() {
@@ -296,8 +318,17 @@ func TestTheStreamOfEventsBeginsWithTheBoard(t *testing.T) {
 		}
 		t.Fatalf("the stream ended before %s: %v", want, lines.Err())
 		return nil
-	}
-	if v := next("snapshot"); v["tasks"].([]any)[0].(map[string]any)["id"] != "task-1" || r.Header.Get("Content-Type") != "text/event-stream" {
+	}, r.Header
+}
+
+// C-21: a stream begins with the whole board; then come changes, and heartbeats between.
+func TestTheStreamOfEventsBeginsWithTheBoard(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	s := serve(t, p, func(o *web.Options) { o.Heartbeat = 20 * time.Millisecond })
+	next, header := events(t, s, "/api/events")
+	if v := next("snapshot"); v["tasks"].([]any)[0].(map[string]any)["id"] != "task-1" || header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("the snapshot is %v", v)
 	}
 	next("heartbeat")
@@ -307,5 +338,71 @@ func TestTheStreamOfEventsBeginsWithTheBoard(t *testing.T) {
 	c := next("change")
 	if text := fmt.Sprint(c["entries"]); !strings.Contains(text, "action:held") || c["revision"] != float64(p.State().Revision) || c["state"] == nil {
 		t.Errorf("the change is %v", c)
+	}
+}
+
+// An update costs what has changed: of two hundred tasks, the one that is held.
+func TestAStreamOfChangedRowsHasOnlyThose(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Merges(200)
+	p.AddTask("task-1")
+	p.AddTask("task-2")
+	s := serve(t, p, nil)
+	began := time.Now()
+	next, _ := events(t, s, "/api/events?rows=changed")
+	if v := next("snapshot"); len(v["tasks"].([]any)) != 202 {
+		t.Errorf("the snapshot has %d tasks", len(v["tasks"].([]any)))
+	}
+	t.Logf("a snapshot of 202 tasks came after %s", time.Since(began).Round(time.Millisecond))
+	if _, err := p.Service("").Hold(t.Context(), "task-2", "wait"); err != nil {
+		t.Fatal(err)
+	}
+	c := next("change")
+	text, _ := json.Marshal(c)
+	rows := c["tasks"].([]any)
+	if len(rows) != 1 || rows[0].(map[string]any)["hold"] != "on hold by ada: wait" || len(text) > 10_000 {
+		t.Errorf("the change has %d bytes and the rows %v", len(text), rows)
+	}
+	if board := c["board"].(map[string]any); board["tasks"] != nil || len(board["waits_for_person"].([]any)) != 1 || len(c["gone"].([]any)) != 0 {
+		t.Errorf("the board of the change is %v", board)
+	}
+	if _, err := p.Service("").Archive(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if c := next("change"); len(c["gone"].([]any)) != 200 || len(c["tasks"].([]any)) != 0 {
+		t.Errorf("the merged tasks have left: gone %v, rows %v", c["gone"], c["tasks"])
+	}
+}
+
+// What is known as a secret is shown nowhere, wherever it has got in.
+func TestNoAnswerHasASecret(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-and-\"quotes\"-and-more"
+	p := verbtest.New(t)
+	p.Approved("task-1")
+	_, err := p.Service("").AddTask(t.Context(), verb.NewTask{Task: blackboard.Task{ID: "task-2", Description: "call it with " + secret, SpecRef: "specs/vision.md",
+		DoneWhen: "it answers to " + secret, Scope: "IN: a.md", Type: "docs"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Secrets.Add("API_KEY", secret) // it becomes known after it was written
+	s := serve(t, p, nil)
+	plain := strings.NewReplacer(`\"`, `"`, `&#34;`, `"`)
+	found := 0
+	for _, path := range []string{"/api/health", "/api/state", "/api/tasks", "/api/tasks/task-1", "/api/tasks/task-2", "/api/tasks/task-2/page", "/api/tasks/task-1/diff", "/api/tasks/task-1/attempts?full=1",
+		"/api/agents", "/api/log?since=0", "/api/questions?all=true", "/api/alerts", "/api/timeline", "/api/graph", "/api/graph.svg", "/api/usage", "/api/at?rev=1", "/api/metrics", "/metrics"} {
+		a := ask(t, s, "GET", path, "")
+		if a.status != 200 || strings.Contains(plain.Replace(a.text), "hunter2") {
+			t.Errorf("GET %s: %d %s", path, a.status, a.text)
+		}
+		found += strings.Count(a.text, "[REDACTED:API_KEY]")
+	}
+	if found == 0 {
+		t.Error("the secret was nowhere, so that nothing was tested")
+	}
+	next, _ := events(t, s, "/api/events")
+	if text := fmt.Sprint(next("snapshot")); strings.Contains(text, "hunter2") {
+		t.Errorf("the snapshot has the secret: %s", text)
 	}
 }
