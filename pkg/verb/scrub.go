@@ -113,7 +113,7 @@ func (d *Service) scrubFile(path string) error {
 	case packed:
 		out, err = pack(out)
 		fallthrough
-	case !strings.HasSuffix(path, ".log") && !strings.HasSuffix(path, ".jsonl"):
+	case !slices.Contains([]string{".log", ".jsonl", ".events"}, filepath.Ext(path)):
 		if err == nil {
 			err = safefile.Replace(path, out, 0o600)
 		}
