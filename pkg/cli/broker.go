@@ -23,7 +23,7 @@ import (
 const brokerVariable = "LIZA_BROKER"
 
 // withoutBoard are the commands that need nothing of the project: inside a run, too, they are carried
-// out where they are called, and their files are those that are seen there.
+// out where they are called, and their files are those that are seen there. A supervisor refuses them.
 var withoutBoard = []string{"completion", "demo", "explain", "help", "man", "replay", "scripted-agent", "version"}
 
 // overBroker carries out a command over the socket of the run in which it is called; false when there
@@ -139,7 +139,11 @@ func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 	if who == 0 && len(c.Commands) > 0 {
 		who = everyone // a group alone shows what it is about
 	}
+	name, _, _ := strings.Cut(pathOf(c), " ")
 	switch {
+	case slices.Contains(withoutBoard, name): // liza never sends it: here its files would be those of the supervisor
+		return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza " + name + ", called as a program",
+			Message: fmt.Sprintf("liza %s is carried out inside the run, not by its supervisor", name)}
 	case e.As != "":
 		return &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza help agents",
 			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", i.run.Agent)}

@@ -183,6 +183,33 @@ func TestAFileThatACommandNamesIsOpenedInTheRun(t *testing.T) {
 	}
 }
 
+// A program of a run can speak to the socket without liza: what liza itself carries out inside is refused there, or it would
+// be carried out with the rights of the supervisor.
+func TestWhatIsCarriedOutInsideIsRefusedBehindTheSocket(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	e := inRun(t, p, p.Supervised("coder-1"))
+	ran, secret := filepath.Join(t.TempDir(), "ran"), filepath.Join(t.TempDir(), "secret")
+	verbtest.Write(t, secret, "CANARY of the person\n")
+	scenario := filepath.Join(p.Dir, "scenario.yaml")
+	verbtest.Write(t, scenario, "coder:\n  \"*\":\n    - run: touch "+ran+"\n      exit: {action: STUCK, evidence_files: [], summary_for_supervisor: x}\n")
+	for _, args := range [][]string{
+		{"scripted-agent", "--scenario", scenario}, {"--json", "scripted-agent", "--scenario=" + scenario}, {"man", ran}, {"explain", secret},
+		{"replay", secret}, {"--as=", "replay", "--keep", secret}, {"demo", "--dir", ran}, {"completion", "bash"}, {"version"}, {"help", "submit"}, {"help"},
+	} {
+		var out bytes.Buffer
+		client := broker.Client{Socket: e.Get(brokerVariable), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
+		code, err := client.Do(t.Context(), broker.Request{Args: args, Dir: p.Dir})
+		if err != nil || code != 4 || strings.Contains(out.String(), "CANARY") {
+			t.Errorf("%q: %d, %v, %s", args, code, err, &out)
+		}
+		if _, err := os.Lstat(ran); err == nil {
+			t.Errorf("%q has written a file", args)
+			_ = os.RemoveAll(ran)
+		}
+	}
+}
+
 func TestWithoutItsSupervisorACommandInARunEndsWithSix(t *testing.T) {
 	t.Parallel()
 	e := Env{Dir: t.TempDir(), Environ: []string{"LIZA_BROKER=" + filepath.Join(t.TempDir(), "broker.sock")}}
