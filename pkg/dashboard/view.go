@@ -123,6 +123,7 @@ type Agent struct {
 	ContextPercent   int    `json:"context_percent,omitempty"`
 	// ProviderWait is what its program says that it waits for; WaitsFor says it, too.
 	ProviderWait *blackboard.ProviderWait `json:"provider_wait,omitempty"`
+	Doing        *Doing                   `json:"doing,omitempty"` // nil: no program of it runs
 }
 
 // Waiting is something that only a person can move, with the command that does it. Kind is

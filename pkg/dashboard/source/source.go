@@ -11,6 +11,7 @@ import (
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
 	"liza/pkg/verb"
+	"liza/pkg/watch"
 )
 
 // Source reads a project. It may be used by many goroutines.
@@ -59,4 +60,9 @@ func (s *Source) Log(f history.Filter) ([]dashboard.Happening, error) {
 		list = append(list, dashboard.Happening{At: e.Timestamp, Rev: e.Rev, Who: e.Agent, Action: e.Action, Task: e.Task, Text: e.Detail})
 	}
 	return list, nil
+}
+
+// Alerts are the open ones, as the watcher of the team wrote them last.
+func (s *Source) Alerts() ([]watch.Alert, error) {
+	return watch.Files{Dir: s.Service.Project.Liza}.Open()
 }

@@ -1,0 +1,192 @@
+package tui
+
+import (
+	"strings"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// ask is something that the person is asked for: a text, or yes or no.
+type ask struct {
+	head    string   // what will be done
+	about   []string // what is needed to decide
+	label   string   // before the text
+	yesNo   bool
+	filters bool // the text is the filter, as it is typed
+	must    bool // an empty text is not enough
+	input   editor
+	do      func(m Model, text string) (Model, tea.Cmd)
+}
+
+// answerAsk takes a key while something is asked.
+func (m Model) answerAsk(k tea.KeyPressMsg) (Model, tea.Cmd) {
+	a := *m.ask
+	name := k.String()
+	switch {
+	case name == "ctrl+c":
+		m.interrupted = true
+		return m, tea.Quit
+	case name == "ctrl+z":
+		return m, tea.Suspend
+	case name == "esc" || a.yesNo && (name == "n" || name == "q"):
+		m.ask = nil
+		if a.filters {
+			return m.filtered(""), nil
+		}
+		m.said = said{text: "nothing was done"}
+		return m, nil
+	case a.yesNo:
+		if name != "y" {
+			return m, nil
+		}
+		m.ask = nil
+		return a.do(m, "")
+	case name == "enter":
+		text := strings.TrimSpace(a.input.String())
+		if a.must && text == "" {
+			return m, nil
+		}
+		m.ask = nil
+		if a.filters {
+			return m.filtered(text), nil
+		}
+		return a.do(m, text)
+	case a.filters && (name == "up" || name == "down"):
+		m.ask = nil
+		return m.moved(map[string]int{"up": -1, "down": 1}[name]), nil
+	}
+	a.input = a.input.press(k)
+	m.ask = &a
+	if a.filters {
+		return m.filtered(a.input.String()), nil
+	}
+	return m, nil
+}
+
+// paste puts a text that was pasted where one is asked for.
+func (m Model) paste(text string) Model {
+	if m.ask == nil || m.ask.yesNo {
+		return m
+	}
+	a := *m.ask
+	a.input = a.input.insert(strings.Join(strings.Fields(text), " "))
+	m.ask = &a
+	if a.filters {
+		return m.filtered(a.input.String())
+	}
+	return m
+}
+
+// lines are what is asked, over the lower lines of the panes.
+func (a *ask) lines(width, most int) []line {
+	if a.filters {
+		return nil
+	}
+	out := []line{{{repeat("─", width), accent}}}
+	for _, l := range paragraphs(a.head, width-2) {
+		out = append(out, line{gap(1), {l, bold}})
+	}
+	for _, text := range a.about {
+		for _, l := range paragraphs(text, width-4) {
+			out = append(out, line{gap(3), {l, normal}})
+		}
+	}
+	if room := max(2, most-1); len(out) > room {
+		out = append(out[:room-1], say(faint, "   …"))
+	}
+	return out
+}
+
+// foot is where the text is typed.
+func (a *ask) foot() line {
+	if a.yesNo {
+		return line{{" y ", accent}, {"yes  ", normal}, {" n ", accent}, {"no", normal}}
+	}
+	before, under, after := a.input.parts()
+	l := line{{" " + a.label + " ", accent}, {before, normal}, {under, inverse}, {after, normal}}
+	if a.filters {
+		return l
+	}
+	return append(l, seg{"   enter sends, esc gives up", faint})
+}
+
+// editor is one line of text with a cursor.
+type editor struct {
+	text []rune
+	at   int
+}
+
+func newEditor(text string) editor { return editor{[]rune(text), runes(text)} }
+
+func (e editor) String() string { return string(e.text) }
+
+func (e editor) insert(text string) editor {
+	add := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text))
+	all := append([]rune{}, e.text[:e.at]...)
+	return editor{append(append(all, add...), e.text[e.at:]...), e.at + len(add)}
+}
+
+func (e editor) cut(from, to int) editor {
+	all := append([]rune{}, e.text[:from]...)
+	return editor{append(all, e.text[to:]...), from}
+}
+
+// press takes a key as shells do.
+func (e editor) press(k tea.KeyPressMsg) editor {
+	switch k.String() {
+	case "left", "ctrl+b":
+		e.at = max(0, e.at-1)
+	case "right", "ctrl+f":
+		e.at = min(len(e.text), e.at+1)
+	case "home", "ctrl+a":
+		e.at = 0
+	case "end", "ctrl+e":
+		e.at = len(e.text)
+	case "backspace", "ctrl+h":
+		if e.at > 0 {
+			return e.cut(e.at-1, e.at)
+		}
+	case "delete", "ctrl+d":
+		if e.at < len(e.text) {
+			return e.cut(e.at, e.at+1)
+		}
+	case "ctrl+u":
+		return e.cut(0, e.at)
+	case "ctrl+k":
+		return e.cut(e.at, len(e.text))
+	case "ctrl+w", "alt+backspace":
+		from := e.at
+		for from > 0 && e.text[from-1] == ' ' {
+			from--
+		}
+		for from > 0 && e.text[from-1] != ' ' {
+			from--
+		}
+		return e.cut(from, e.at)
+	default:
+		return e.insert(k.Key().Text)
+	}
+	return e
+}
+
+// shownBefore is how much of a long text is shown before the cursor.
+const shownBefore = 30
+
+// parts are the text before the cursor, under it, and behind it.
+func (e editor) parts() (before, under, after string) {
+	from := max(0, e.at-shownBefore)
+	before = clean(string(e.text[from:e.at]))
+	if from > 0 {
+		before = "…" + before
+	}
+	if e.at == len(e.text) {
+		return before, " ", ""
+	}
+	return before, clean(string(e.text[e.at : e.at+1])), clean(string(e.text[e.at+1:]))
+}

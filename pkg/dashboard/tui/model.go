@@ -1,0 +1,324 @@
+package tui
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"liza/pkg/activity"
+	"liza/pkg/dashboard"
+	"liza/pkg/history"
+	"liza/pkg/watch"
+)
+
+// Model is the view at a moment. Update gives the next one.
+type Model struct {
+	o   Options
+	ctx context.Context
+
+	width, height int
+	theme         theme
+	now           time.Time
+
+	read    bool // a board has been read
+	view    dashboard.View
+	at      time.Time // when the view was made
+	problem *Problem  // with the board: what is shown is the last valid one
+	tasks   taskRows  // of the board pane
+
+	pane    kind    // below what is open
+	open    []place // what has been opened, the newest last
+	scrolls map[place]scroll
+	filters [panes]string
+	lanes   bool // the board in lanes
+	lane    int  // the one with the cursor
+	follow  bool // output stays at its end
+	help    bool
+	ask     *ask // what the person is being asked
+	acting  int  // acts under way
+	said    said
+
+	got  map[want]got
+	busy map[want]bool
+
+	interrupted bool
+}
+
+// said is what the last act did, or why it did not.
+type said struct {
+	text, next string
+	failed     bool
+}
+
+// Messages.
+type (
+	boardMsg struct {
+		view    dashboard.View
+		problem *Problem
+	}
+	changedMsg struct{}
+	tickMsg    time.Time
+	doingMsg   map[string]dashboard.Doing
+	gotMsg     struct {
+		want want
+		got  got
+	}
+	moreMsg    want // look for more output
+	saidMsg    said
+	outsideMsg said // another program had the terminal
+)
+
+// New is the view before it has read anything.
+func New(ctx context.Context, o Options) Model {
+	if o.Mask == nil {
+		o.Mask = func(s string) string { return s }
+	}
+	return Model{o: o, ctx: ctx, theme: newTheme(true), now: o.Now(), follow: true, scrolls: map[place]scroll{}, got: map[want]got{}, busy: map[want]bool{}}
+}
+
+// Init reads the board and begins to follow it.
+func (m Model) Init() tea.Cmd {
+	return tea.Batch(m.readBoard, m.waitFor(m.o.Source.Watch(m.ctx)), m.tick(), tea.RequestBackgroundColor)
+}
+
+func (m Model) readBoard() tea.Msg {
+	v, err := m.o.Source.View(m.ctx)
+	msg := boardMsg{view: v}
+	if err != nil {
+		p := m.o.Explain(err)
+		msg.problem = &p
+	}
+	return msg
+}
+
+// watching is a change together with where the next ones come from.
+type watching struct{ changes <-chan struct{} }
+
+func (m Model) waitFor(changes <-chan struct{}) tea.Cmd {
+	return func() tea.Msg {
+		select {
+		case <-m.ctx.Done():
+			return nil
+		case <-changes:
+			return watching{changes}
+		}
+	}
+}
+
+// tick is for elapsed times, and for what agents do: that is not on the board.
+func (m Model) tick() tea.Cmd {
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg(m.o.Now()) })
+}
+
+func (m Model) readDoing() tea.Msg { return doingMsg(m.o.Source.Doing(m.ctx)) }
+
+// Update takes a message.
+func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m, cmd := m.update(msg)
+	more := m.fetch()
+	return m, tea.Batch(cmd, more)
+}
+
+func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		return m.settled(), nil
+	case tea.BackgroundColorMsg:
+		m.theme = newTheme(msg.IsDark())
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.PasteMsg:
+		return m.paste(msg.Content), nil
+	case tea.MouseClickMsg:
+		return m.click(msg.Mouse())
+	case tea.MouseWheelMsg:
+		return m.wheel(msg.Mouse()), nil
+	case watching:
+		return m, tea.Batch(m.readBoard, m.waitFor(msg.changes))
+	case changedMsg:
+		return m, m.readBoard
+	case boardMsg:
+		return m.board(msg), nil
+	case tickMsg:
+		m.now = time.Time(msg)
+		return m, tea.Batch(m.tick(), m.readDoing)
+	case doingMsg:
+		return m.doing(msg), nil
+	case gotMsg:
+		return m.take(msg)
+	case moreMsg:
+		if slices.Contains(m.wants(), want(msg)) {
+			return m, m.load(want(msg))
+		}
+		m.busy = without(m.busy, want(msg))
+	case outsideMsg:
+		m.said = said(msg)
+	case saidMsg:
+		m.acting--
+		m.said = said(msg)
+		return m, m.readBoard
+	}
+	return m, nil
+}
+
+// board takes a new board. A damaged one is shown as it was when it was whole.
+func (m Model) board(msg boardMsg) Model {
+	m.problem = msg.problem
+	if msg.problem != nil && msg.view.View == "" {
+		return m
+	}
+	m.read, m.view, m.at, m.now = true, msg.view, m.o.Now(), m.o.Now()
+	m.tasks = rowsOf(m.view.Tasks, m.filters[board])
+	return m.settled()
+}
+
+// doing takes what agents do now.
+func (m Model) doing(now doingMsg) Model {
+	if len(now) == 0 {
+		return m
+	}
+	m.view.Agents = slices.Clone(m.view.Agents)
+	for i := range m.view.Agents {
+		if d, ok := now[m.view.Agents[i].ID]; ok {
+			m.view.Agents[i].Doing = &d
+		} else {
+			m.view.Agents[i].Doing = nil
+		}
+	}
+	m.at = m.now
+	return m
+}
+
+// settled has every cursor on a row that is there.
+func (m Model) settled() Model {
+	scrolls := maps.Clone(m.scrolls)
+	for _, b := range m.layout() {
+		scrolls[b.place] = scrolls[b.place].settle(m.content(b.place, b.w), b.rows())
+		if b.place.kind == outputPage && m.follow {
+			scrolls[b.place] = scrolls[b.place].move(m.content(b.place, b.w), 1<<30, b.rows())
+		}
+	}
+	m.scrolls = scrolls
+	return m
+}
+
+func (m Model) withScroll(p place, s scroll) Model {
+	m.scrolls = maps.Clone(m.scrolls)
+	m.scrolls[p] = s
+	return m
+}
+
+// fetch asks for what the screen needs and has not, or has of an older board.
+func (m *Model) fetch() tea.Cmd {
+	if !m.read {
+		return nil
+	}
+	var cmds []tea.Cmd
+	for _, w := range m.wants() {
+		if have, ok := m.got[w]; m.busy[w] || ok && (have.rev == m.view.Revision || w.kind == outputPage) {
+			continue
+		}
+		m.busy = maps.Clone(m.busy)
+		m.busy[w] = true
+		cmds = append(cmds, m.load(w))
+	}
+	return tea.Batch(cmds...)
+}
+
+// outputs are the events of a run, as far as they have been read.
+type outputs struct {
+	events []activity.Event
+	next   int64
+}
+
+// load reads one thing.
+func (m Model) load(w want) tea.Cmd {
+	rev, source, ctx := m.view.Revision, m.o.Source, m.ctx
+	before, _ := m.got[w].value.(outputs)
+	return func() tea.Msg {
+		g := got{rev: rev}
+		switch w.kind {
+		case taskPage:
+			g.value, g.err = source.Task(ctx, w.name)
+		case diffPage:
+			var d *dashboard.Diff
+			if d, g.err = source.Diff(ctx, w.name); g.err == nil {
+				g.value = diffRowsOf(d)
+			}
+		case outputPage:
+			events, next, err := source.Output(w.name, before.next)
+			g.value, g.err = outputs{events, next}, err
+		case journal:
+			g.value, g.err = source.Log(history.Filter{Last: logEntries})
+		case graph:
+			g.value, g.err = source.Graph(ctx)
+		case costs:
+			g.value, g.err = source.Figures(ctx)
+		case alerts:
+			g.value, g.err = source.Alerts()
+		}
+		return gotMsg{w, g}
+	}
+}
+
+// How often output is looked at while it is shown, and how much of it is kept.
+const (
+	outputEvery = 300 * time.Millisecond
+	maxEvents   = 5000
+)
+
+// take keeps what has been read, and forgets what nobody looks at.
+func (m Model) take(msg gotMsg) (Model, tea.Cmd) {
+	var again tea.Cmd
+	wanted := m.wants()
+	if msg.want.kind == outputPage {
+		msg.got = m.addOutput(msg)
+		again = tea.Tick(outputEvery, func(time.Time) tea.Msg { return moreMsg(msg.want) })
+	} else {
+		m.busy = without(m.busy, msg.want)
+	}
+	all := maps.Clone(m.got)
+	if len(all) > 20 {
+		maps.DeleteFunc(all, func(w want, _ got) bool { return !slices.Contains(wanted, w) })
+	}
+	all[msg.want] = msg.got
+	m.got = all
+	return m.settled(), again
+}
+
+func (m Model) addOutput(msg gotMsg) got {
+	before, _ := m.got[msg.want].value.(outputs)
+	now := msg.got.value.(outputs)
+	if msg.got.err != nil || now.next < before.next { // a new run: its file begins again
+		return msg.got
+	}
+	now.events = slices.Concat(before.events, now.events)
+	now.events = now.events[max(0, len(now.events)-maxEvents):]
+	msg.got.value = now
+	return msg.got
+}
+
+func without(busy map[want]bool, w want) map[want]bool {
+	busy = maps.Clone(busy)
+	delete(busy, w)
+	return busy
+}
+
+// of is what has been read of a want, the zero value when nothing has.
+func of[T any](m Model, w want) (value T, err error, ok bool) {
+	g, ok := m.got[w]
+	if !ok {
+		return value, nil, false
+	}
+	value, _ = g.value.(T)
+	return value, g.err, true
+}
+
+func (m Model) openAlerts() []watch.Alert {
+	list, _, _ := of[[]watch.Alert](m, want{kind: alerts})
+	return list
+}

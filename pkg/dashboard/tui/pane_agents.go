@@ -1,0 +1,135 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+)
+
+func (m Model) agentContent() content {
+	match := matcher(m.filters[agents])
+	var list []dashboard.Agent
+	for _, a := range m.view.Agents {
+		if match(a.ID, a.Role, a.Status, a.Task, a.CLI, a.Liveness) {
+			list = append(list, a)
+		}
+	}
+	empty := "no agent is at work: liza run, or liza-agent ROLE in a terminal"
+	if m.filters[agents] != "" {
+		empty = "no agent matches the filter; esc clears it"
+	}
+	// Two rows for each: what it is, and what it does.
+	return content{n: 3 * len(list), empty: empty,
+		key: func(i int) string {
+			if i%3 != 0 {
+				return ""
+			}
+			return list[i/3].ID
+		},
+		row: func(i, width int) line {
+			a := list[i/3]
+			switch i % 3 {
+			case 0:
+				return m.agentLine(a, width)
+			case 1:
+				return append(line{gap(2)}, m.agentFacts(a)...)
+			}
+			return nil
+		}}
+}
+
+// agentLine is what an agent does, on one line.
+func (m Model) agentLine(a dashboard.Agent, width int) line {
+	p, mark := livenessOf(a)
+	l := line{{mark + " ", p}, cell(bold, clean(a.ID), 15), gap(1)}
+	if width >= 60 {
+		l = append(l, cell(normal, clean(a.Task), min(20, max(8, width/6))), gap(1))
+	}
+	d := a.Doing
+	if d == nil || a.Task == "" && a.Status == "IDLE" {
+		what := cmp.Or(flat(a.WaitsFor), clean(a.Status))
+		if a.WaitsFor != "" {
+			what = "waits for " + what
+		}
+		if a.Liveness != string(blackboard.Alive) {
+			what = clean(a.Liveness) + ": " + flat(a.Why)
+		}
+		return append(l, seg{what, faint})
+	}
+	tail := elapsed(d.Seconds + m.since())
+	if d.Cents != nil {
+		tail += " " + d.Cents.Dollars()
+	}
+	room := width - l.width() - widthOf(tail) - 1
+	return append(l, doingSegs(d, room)...).with(gap(1), seg{tail, faint})
+}
+
+func (l line) with(s ...seg) line { return append(l, s...) }
+
+// doingSegs is what a run does, on exactly n columns.
+func doingSegs(d *dashboard.Doing, n int) []seg {
+	text, p := flat(d.Text), normal
+	switch d.Kind {
+	case "wait":
+		text, p = "waits for its provider: "+text, warn
+	case "error":
+		p = bad
+	case "":
+		text, p = "has just begun", faint
+	}
+	if d.Tool == "" {
+		return []seg{cell(p, text, n)}
+	}
+	tool := clean(d.Tool) + " "
+	return []seg{{fit(tool, n), accent}, cell(p, text, n-widthOf(tool))}
+}
+
+func livenessOf(a dashboard.Agent) (paint, string) {
+	switch {
+	case a.Liveness == string(blackboard.Dead) || a.Liveness == string(blackboard.Expired):
+		return bad, "✗"
+	case a.Liveness == string(blackboard.Unknown):
+		return warn, "?"
+	case a.Task != "":
+		return good, "▸"
+	}
+	return faint, "·"
+}
+
+// agentFacts is the rest about an agent.
+func (m Model) agentFacts(a dashboard.Agent) line {
+	l := line{{cmp.Or(clean(a.ViewRole), clean(a.Role)), faint}}
+	add := func(p paint, text string) {
+		if text != "" {
+			l = append(l, seg{" · ", faint}, seg{text, p})
+		}
+	}
+	add(faint, clean(a.CLI))
+	add(faint, clean(a.Sandbox))
+	if a.LeaseLeftSeconds > 0 {
+		add(faint, "lease "+elapsed(max(0, a.LeaseLeftSeconds-m.since())))
+	}
+	if d := a.Doing; d != nil && d.TokensIn+d.TokensOut > 0 {
+		add(faint, fmt.Sprintf("%s tokens in, %s out", count(d.TokensIn), count(d.TokensOut)))
+	}
+	if a.ContextPercent > 0 {
+		add(faint, fmt.Sprintf("context %d %%", a.ContextPercent))
+	}
+	if a.WaitsFor != "" && a.Doing != nil {
+		add(warn, "waits for "+flat(a.WaitsFor))
+	}
+	return l
+}
+
+// count is a number for people: 950, 12k, 1.4M.
+func count(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}

@@ -1,0 +1,116 @@
+package tui
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// maxLine is how many bytes of one line are looked at; no terminal shows more.
+const maxLine = 8 << 10
+
+const tabStop = 4
+
+// clean makes one line of a text of unknown origin that a terminal shows as it is counted: control
+// characters become their pictures, formatting characters (zero-width, direction) are left out.
+func clean(text string) string {
+	if len(text) > maxLine {
+		text = text[:maxLine]
+	}
+	if isPlain(text) {
+		return text
+	}
+	var b strings.Builder
+	column := 0
+	for _, r := range text {
+		switch {
+		case r == '\t':
+			n := tabStop - column%tabStop
+			b.WriteString(strings.Repeat(" ", n))
+			column += n
+			continue
+		case r == '\r' || r == '\n':
+			r = ' '
+		case r < 0x20:
+			r += 0x2400 // ␀ and those that follow
+		case r == 0x7f:
+			r = '␡'
+		case invisible(r):
+			continue
+		}
+		b.WriteRune(r)
+		column++
+	}
+	return b.String()
+}
+
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if text[i] < 0x20 || text[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// invisible are characters that terminals count in different ways, or that change what is around them.
+func invisible(r rune) bool {
+	if r < 0x80 {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector) || r >= 0x1f3fb && r <= 0x1f3ff
+}
+
+// paragraphs are the lines of a text, each wrapped to a width.
+func paragraphs(text string, width int) []string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	var out []string
+	for l := range strings.Lines(text) {
+		out = append(out, wrapped(clean(strings.TrimRight(l, "\r\n")), width)...)
+	}
+	return out
+}
+
+func wrapped(text string, width int) []string {
+	if widthOf(text) <= width {
+		return []string{text}
+	}
+	return strings.Split(ansi.WrapWc(text, max(1, width), ""), "\n")
+}
+
+func widthOf(text string) int {
+	if isPlain(text) {
+		return len(text)
+	}
+	return ansi.StringWidthWc(text)
+}
+
+// fit cuts a clean text to n columns; one that was cut ends in "…".
+func fit(text string, n int) string {
+	switch {
+	case n <= 0:
+		return ""
+	case widthOf(text) <= n:
+		return text
+	case isPlain(text):
+		return text[:n-1] + "…"
+	}
+	return ansi.TruncateWc(text, n, "…")
+}
+
+// oneLine is the first line of a text that has something on it.
+func oneLine(text string) string {
+	text = strings.TrimSpace(text)
+	line, _, _ := strings.Cut(text, "\n")
+	return clean(strings.TrimSpace(line))
+}
+
+// flat is a text of several lines on one.
+func flat(text string) string { return clean(strings.Join(strings.Fields(text), " ")) }
+
+func runes(text string) int { return utf8.RuneCountInString(text) }
