@@ -25,12 +25,18 @@ var approveByPerson = Effect{"approved_by human, approved_commit = review_commit
 	m.byPerson()
 }}
 
-var refuseMerge = Effect{"merge_approval rejected; rejection_reason, one fix; approved_by, merge_intent null; review_cycles_current + 1, review_cycles_total + 1", func(m *move) {
+var refuseMerge = Effect{"merge_approval rejected; rejection_reason, one fix for it and for each open comment; approved_by, merge_intent null; review_cycles_current + 1, review_cycles_total + 1", func(m *move) {
 	t := m.task
 	t.MergeApproval = m.decision("rejected")
 	t.ApprovedBy, t.MergeIntent = "", nil
-	t.RejectionReason = &Rejection{Summary: m.in.Reason}
-	t.Fixes = []*Fix{{N: 1, Kind: "code", Detail: m.in.Reason}}
+	t.RejectionReason = &Rejection{Summary: m.in.Reason, Findings: m.state.commented(t, nil)}
+	t.Fixes = nil
+	if m.in.Reason != seeComments {
+		t.Fixes = []*Fix{{N: 1, Kind: "code", Detail: m.in.Reason}}
+	}
+	for _, f := range t.RejectionReason.Findings {
+		t.Fixes = append(t.Fixes, &Fix{N: len(t.Fixes) + 1, Kind: "code", Detail: f.Message})
+	}
 	m.countCycle()
 	m.byPerson()
 	m.h.Commit = t.ReviewCommit

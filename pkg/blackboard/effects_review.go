@@ -57,13 +57,13 @@ func (m *move) storeReview(status string) *Review {
 	return r
 }
 
-var storeApproval = Effect{"approved_by, approved_commit = review_commit; rejection_reason, fixes null; review.status ok; review_failures 0; merge_approval by review.mode", func(m *move) {
+var storeApproval = Effect{"approved_by, approved_commit = review_commit; rejection_reason, fixes null; review.status ok; review_failures 0; merge_approval by review.mode, required with open comments of people", func(m *move) {
 	t := m.task
 	r := m.storeReview("ok")
 	t.ApprovedBy, t.ApprovedCommit = m.actor.ID, t.ReviewCommit
 	t.RejectionReason, t.Fixes = nil, nil
 	t.MergeApproval = nil
-	if m.in.ReviewMode == "strict" || m.in.ReviewMode == "normal" && !m.in.AutoMerge {
+	if m.in.ReviewMode == "strict" || m.in.ReviewMode == "normal" && !m.in.AutoMerge || len(m.state.OpenComments(t)) > 0 {
 		t.MergeApproval = &MergeApproval{Required: true}
 	}
 	m.detail = "commit " + short(t.ReviewCommit)
@@ -100,10 +100,11 @@ func (m *move) journalWarnings(r *Review) {
 	r.Findings = kept
 }
 
-var storeRejection = Effect{"rejection_reason, fixes; review.status needs_fix; review_cycles_current + 1, review_cycles_total + 1; review_failures 0", func(m *move) {
+var storeRejection = Effect{"rejection_reason, fixes, with the open comments of people; review.status needs_fix; review_cycles_current + 1, review_cycles_total + 1; review_failures 0", func(m *move) {
 	t := m.task
 	m.noteStillPresent()
 	r := m.storeReview("needs_fix")
+	r.Findings = m.state.commented(t, r.Findings)
 	t.RejectionReason = &Rejection{Summary: m.in.Reason, Findings: r.Findings, Checks: failedChecks(r.Checks), Anomalies: m.state.anomaliesBy(m.actor.ID, t.ID)}
 	t.Fixes = nil
 	if v := m.in.Verdict; v != nil {

@@ -241,8 +241,14 @@ func (s *State) ApproveMerge(id string, a Actor, in Input, now time.Time) error 
 	return s.run(EvApproveMerge, id, a, in, now)
 }
 
-// RejectMerge is a person's refusal of the merge (T20).
+// seeComments is the reason of a person who has said what is wrong in comments.
+const seeComments = "see the comments"
+
+// RejectMerge is a person's refusal of the merge (T20). With open comments it needs no further reason.
 func (s *State) RejectMerge(id string, a Actor, in Input, now time.Time) error {
+	if t := s.Find(id); t != nil && blank(in.Reason) && len(s.OpenComments(t)) > 0 {
+		in.Reason = seeComments
+	}
 	in = in.reasoned()
 	return s.run(EvRejectMerge, id, a, in, now)
 }

@@ -110,12 +110,15 @@ type Handoff struct {
 }
 
 // Note is a human note (specs/protocol.md#2.5).
-// Written by: note.
+// Written by: note, comment.
 type Note struct {
 	ID         string `yaml:"id"`                    // note-<n>, or the --id that was given
 	Timestamp  Time   `yaml:"timestamp"`             // when
 	Message    string `yaml:"message"`               // the text
 	For        string `yaml:"for,omitempty"`         // task that it is for |  | it is for the planner
+	File       string `yaml:"file,omitempty"`        // path that a comment is about | comment | the whole change, or not a comment
+	Line       int    `yaml:"line,omitempty"`        // of that file, from 1 | comment | the whole file, or not a comment
+	Commit     string `yaml:"commit,omitempty"`      // of the task, that a comment is about | comment | not a comment
 	By         string `yaml:"by,omitempty"`          // name of the person
 	CallerRole string `yaml:"caller_role,omitempty"` // admin or user
 	Plan       string `yaml:"plan,omitempty"`        // plan that answered it | plan apply | not answered

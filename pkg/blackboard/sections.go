@@ -135,7 +135,18 @@ func (s *State) AddNote(n *Note, a Actor, now time.Time) error {
 			return ErrAlreadyDone
 		}
 	}
+	if !n.IsComment() {
+		s.addNote(n, a, now)
+		return nil
+	}
+	t := s.Task(n.For)
+	if err := t.mayComment(); err != nil {
+		return err
+	}
 	s.addNote(n, a, now)
+	if t.Status == Approved {
+		t.MergeApproval = &MergeApproval{Required: true} // else it could be merged before anybody reads it
+	}
 	return nil
 }
 
@@ -151,7 +162,11 @@ func (s *State) addNote(n *Note, a Actor, now time.Time) {
 	if n.For == "" {
 		s.liftSuppression()
 	}
-	s.Record(Entry{Timestamp: n.Timestamp, Agent: a.ID, Action: "note", Task: n.For, Detail: n.ID, Extra: via(a)}) // never the text: it may hold a secret that nobody knows yet
+	action := "note"
+	if n.IsComment() {
+		action = "commented"
+	}
+	s.Record(Entry{Timestamp: n.Timestamp, Agent: a.ID, Action: action, Task: n.For, Detail: n.ID, Extra: via(a)}) // never the text: it may hold a secret that nobody knows yet
 }
 
 // DeliverAnswers notes that a coder was told the answers to its task's questions. Those that

@@ -32,7 +32,7 @@ var callers = map[string]who{
 	"merge": byVerb, "plan apply": byVerb, "register": byVerb, "release": byVerb, "spec-change": byVerb, "submit": byVerb, "supersede": byVerb,
 	"unblock": byVerb, "unregister": byVerb, "verdict": byVerb,
 
-	"abort": people, "ack": people, "analyze": people, "answer": people, "approve-merge": people, "archive": people, "checkpoint": people,
+	"abort": people, "ack": people, "analyze": people, "answer": people, "approve-merge": people, "archive": people, "checkpoint": people, "comment": people,
 	"edit": people, "facts approve": people, "goal": people, "facts rm": people, "gc": people, "hold": people, "note": people, "pause": people, "poststep": people,
 	"reject-merge": people, "rerun": people, "restep": people, "restore": people, "resubmit": people, "resume": people, "seal": people, "sprint next": people,
 	"unhold": people,

@@ -41,7 +41,7 @@ func TestEveryCommandSaysWhoMayUseIt(t *testing.T) {
 
 // words are what a command needs to get as far as the question who calls.
 var words = map[string][]string{
-	"abort": nil, "ack": nil, "analyze": nil, "answer": {"q-1", "yes"}, "approve-merge": {"task-1"}, "archive": nil, "checkpoint": nil, "edit": nil,
+	"abort": nil, "ack": nil, "analyze": nil, "answer": {"q-1", "yes"}, "approve-merge": {"task-1"}, "archive": nil, "checkpoint": nil, "comment": {"task-1", "hello"}, "edit": nil,
 	"facts approve": {"f-1"}, "facts rm": {"f-1"}, "gc": nil, "goal": {"Another goal"}, "hold": {"task-1", "--reason", "not now"}, "note": {"hello"}, "pause": nil,
 	"poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject-merge": {"task-1", "--reason", "not now"}, "rerun": {"task-1"},
 	"restep": {"task-1", "--to", "1"}, "restore": {"1"}, "resubmit": {"task-1"}, "resume": nil, "seal": {"--reason", "a new computer"}, "sprint next": nil, "unhold": {"task-1"},

@@ -18,7 +18,7 @@ var groups = []group{
 	{"start", "Start", []string{"help", "init", "run", "demo", "goal", "doctor", "sandbox", "config"}},
 	{"look", "Look", []string{"status", "show", "log", "graph", "watch", "top", "serve", "report", "metrics", "usage", "validate"}},
 	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "hold", "unhold", "edit", "sprint", "sync"}},
-	{"decide", "Decide", []string{"questions", "answer", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
+	{"decide", "Decide", []string{"questions", "answer", "comment", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
 	{"teach", "Teach", []string{"facts", "spec-change", "roles", "preview"}},
 	{"repair", "Repair", []string{"restore", "seal", "archive", "gc", "explain"}},
 	{"time-travel", "Time travel", []string{"history", "step", "poststep", "restep", "rerun", "replay"}},

@@ -31,9 +31,10 @@ func newRejectMerge(env *Env) *urfave.Command {
 	o := &mergeGateOptions{env: env}
 	return &urfave.Command{
 		Name: "reject-merge", Category: "people", ArgsUsage: "ID", Usage: "send work that waits for a person back to its coder",
-		Description: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle." +
+		Description: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle. Your comments (liza comment) are points to fix as well, and\n" +
+			"with them no other reason is needed." +
 			examples("liza reject-merge task-3 --reason 'cli.py:12: the flag must stay'", "liza show task-3") + exitsText(0, 2, 4),
-		Flags:  []urfave.Flag{text("reason", "`T` file, defect and fix (required)", &o.in.Reason)},
+		Flags:  []urfave.Flag{text("reason", "`T` file, defect and fix; not needed with open comments", &o.in.Reason)},
 		Action: env.do(o.reject),
 	}
 }

@@ -60,10 +60,23 @@ func FindingsOf(s *blackboard.State, t *blackboard.Task) []Finding {
 	case t.RejectionReason != nil:
 		found = t.RejectionReason.Findings
 	}
-	for _, f := range found {
-		if f != nil {
-			list = append(list, Finding{Severity: cmp.Or(f.Severity, "warning"), By: cmp.Or(f.Check, by, "review"), Path: f.File, Line: f.Line, Text: f.Message, Fix: f.Fix})
+	told := map[blackboard.Finding]bool{}
+	add := func(f *blackboard.Finding) {
+		if f == nil || told[*f] {
+			return
 		}
+		told[*f] = true
+		x := Finding{Severity: cmp.Or(f.Severity, "warning"), By: cmp.Or(f.Check, by, "review"), Path: f.File, Line: f.Line, Text: f.Message, Fix: f.Fix}
+		if name, ok := f.Commenter(); ok {
+			x.By, x.Person = cmp.Or(name, "a person"), true
+		}
+		list = append(list, x)
+	}
+	for _, f := range found {
+		add(f)
+	}
+	for _, n := range s.OpenComments(t) {
+		add(n.Finding())
 	}
 	return list
 }

@@ -15,11 +15,23 @@ import (
 func (in *Input) taskNotes() string {
 	var l lines
 	for _, n := range in.State.HumanNotes {
-		if n.For == in.Task.ID {
-			l.add("- %s%s: %s", n.ID, after(" by ", n.By), strings.TrimSpace(n.Message))
+		if n.For == in.Task.ID && !in.Task.RejectedFor(n) {
+			l.add("- %s%s%s: %s", n.ID, after(" by ", n.By), commentPlace(n), strings.TrimSpace(n.Message))
 		}
 	}
 	return l.String()
+}
+
+// commentPlace says what a comment on a change is about, "" for a note.
+func commentPlace(n *blackboard.Note) string {
+	if !n.IsComment() {
+		return ""
+	}
+	place := n.File
+	if n.Line > 0 {
+		place += fmt.Sprintf(":%d", n.Line)
+	}
+	return fmt.Sprintf(" on %s of commit %.9s", cmp.Or(place, "the change"), n.Commit)
 }
 
 // answers are the answered questions of the task. Those that an earlier run got stay: a

@@ -2,8 +2,10 @@ package verb
 
 import (
 	"context"
+	"fmt"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 )
 
 // MergeDecision is what a person decides about work that waits for the human merge gate.
@@ -23,9 +25,17 @@ func (d *Service) ApproveMerge(ctx context.Context, in MergeDecision) (Done, err
 		return Done{Task: in.Task}, err
 	}
 	event.Merge = &blackboard.MergeFacts{Override: in.Override}
-	return d.Event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	open := 0
+	done, err := d.Event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+		if t := s.Find(in.Task); t != nil {
+			open = len(s.OpenComments(t))
+		}
 		return s.ApproveMerge(in.Task, a, event, d.Now())
 	})
+	if err == nil && open > 0 && !done.Already {
+		done.Notices = append(done.Notices, fmt.Sprintf("%s on %s: nobody is going to work on that any more", prose.Count(open, "open comment"), in.Task))
+	}
+	return done, err
 }
 
 // RejectMerge sends work that waits for a person back to its coder (T20).
@@ -34,7 +44,6 @@ func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, erro
 	if err != nil {
 		return Done{Task: in.Task}, err
 	}
-	event.Texts = []blackboard.Text{{Option: "--reason", Value: event.Reason}}
 	return d.Event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.RejectMerge(in.Task, a, event, d.Now())
 	})

@@ -33,7 +33,7 @@ func TestADiffIsTheTasksOwnChangeBeforeAndAfterItsMerge(t *testing.T) {
 	}
 	p.AddTask("a")
 	_, err := s.Diff(ctx, "a")
-	if no := (*source.NoChangeError)(nil); !errors.As(err, &no) || no.Next() != "liza show a" {
+	if no := (*blackboard.Refusal)(nil); !errors.As(err, &no) || no.Next != "liza show a" || no.Exit != blackboard.ExitRefused {
 		t.Fatalf("before its claim: %v", err)
 	}
 	coder, reviewer := p.Service("coder-1"), p.Service("code-reviewer-1")
