@@ -8,7 +8,9 @@ type EventKind string
 const (
 	EventSession EventKind = "session" // Session: the conversation that can be resumed
 	EventText    EventKind = "text"    // Text: what the model said
-	EventTool    EventKind = "tool"    // Text: the name of the tool that is called
+	EventTool    EventKind = "tool"    // Text: the name of the tool that is called; Input: what it was given
+	EventResult  EventKind = "result"  // Text: what a tool answered, shortened
+	EventOutput  EventKind = "output"  // Text: a line of a program that prints text
 	EventUsage   EventKind = "usage"   // Usage: what the run has consumed so far
 	EventLimit   EventKind = "limit"   // a plan's limit is used up; ResetAt when it is told
 	EventError   EventKind = "error"   // the provider or the program refused; Retry when it tries again by itself
@@ -24,6 +26,8 @@ type Event struct {
 	Line int    // of stdout, from 1
 	Text string // the words, at most MaxFinal bytes
 	More bool   // text: goes on where the text before ended
+
+	Input string // of a tool, in one line; paths below the working folder are relative to it
 
 	Session string
 	Usage   Usage

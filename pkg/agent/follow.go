@@ -40,6 +40,7 @@ func (f *follower) Line(line []byte) bool {
 	case line[0] != '{':
 		f.plain[f.plainEnd%plainLines] = clean(string(line[:min(len(line), maxMessage)]))
 		f.plainEnd++
+		f.hear(Event{Kind: EventOutput, Line: f.line, Text: f.plain[(f.plainEnd-1)%plainLines]})
 	case !f.format.decode(line, f.take):
 		f.unknown++
 		f.hear(Event{Kind: EventOther, Line: f.line})
@@ -60,6 +61,7 @@ func (f *follower) take(e Event) {
 		f.goOn()
 		f.tools++
 		f.fresh = true
+		e.Input = withoutDir(e.Input, f.options.dir)
 	case EventTurn:
 		f.ended = false
 	case EventUsage:

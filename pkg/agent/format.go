@@ -46,6 +46,7 @@ func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
 type readerOptions struct {
 	listen       func(Event) // may be nil
+	dir          string      // that the program works in
 	wholeSession bool
 	answer       string // the field of formatObject
 }
@@ -67,7 +68,7 @@ func NewReader(name string) (Reader, error) {
 
 func newReader(name string, r *rules, o readerOptions) Reader {
 	if name == formatText {
-		return &textReader{rules: r}
+		return &textReader{rules: r, lineTeller: lineTeller{listen: o.listen}}
 	}
 	if name == formatObject {
 		return &objectReader{follower: &follower{rules: r, options: o}, answer: o.answer}

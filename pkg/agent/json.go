@@ -72,8 +72,9 @@ func tellTokens(data json.RawMessage, emit func(Event)) {
 
 // content is what a message says: a text, or parts of which some are text.
 type content struct {
-	text  string
-	tools []string
+	text    string
+	tools   []call
+	results []string // what tools answered
 }
 
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -81,6 +82,10 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		Type string          `json:"type"`
 		Text json.RawMessage `json:"text"`
 		Name json.RawMessage `json:"name"`
+
+		Input     json.RawMessage `json:"input"`
+		Arguments json.RawMessage `json:"arguments"`
+		Content   json.RawMessage `json:"content"`
 	}
 	if decode(data, &c.text) && c.text != "" || !decode(data, &parts) {
 		return nil
@@ -95,7 +100,15 @@ func (c *content) UnmarshalJSON(data []byte) error {
 			}
 		case "tool_use", "toolCall", "tool_call", "function_call":
 			decode(p.Name, &name)
-			c.tools = append(c.tools, name)
+			given := p.Input
+			if given == nil {
+				given = p.Arguments
+			}
+			c.tools = append(c.tools, call{name, given})
+		case "tool_result":
+			var answer content
+			decode(p.Content, &answer)
+			c.results = append(c.results, answer.text)
 		}
 	}
 	c.text = strings.Join(said, "\n")
@@ -107,7 +120,14 @@ func (c content) tell(emit func(Event)) {
 	if c.text != "" {
 		emit(Event{Kind: EventText, Text: c.text})
 	}
-	for _, name := range c.tools {
-		emit(Event{Kind: EventTool, Text: name})
+	for _, t := range c.tools {
+		emit(t.event())
+	}
+}
+
+// tellResults emits what tools answered.
+func (c content) tellResults(emit func(Event)) {
+	for _, text := range c.results {
+		emit(answered(text))
 	}
 }

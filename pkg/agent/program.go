@@ -184,5 +184,5 @@ func (p *entryProgram) start(argv []string, s Spec, prompt string) Command {
 }
 
 func (p *entryProgram) Reader(s Spec) Reader {
-	return newReader(p.entry.Output, p.rules, readerOptions{listen: s.Event, wholeSession: p.entry.SessionUsage && s.Session != "", answer: p.entry.Answer})
+	return newReader(p.entry.Output, p.rules, readerOptions{listen: s.Event, dir: s.Dir, wholeSession: p.entry.SessionUsage && s.Session != "", answer: p.entry.Answer})
 }

@@ -28,6 +28,7 @@ type claudeLine struct {
 	Error         json.RawMessage `json:"error"`
 	ErrorStatus   int             `json:"error_status"`
 	RetryDelay    float64         `json:"retry_delay_ms"`
+	ToolCall      json.RawMessage `json:"tool_call"` // of cursor-agent
 	RateLimit     struct {
 		Status   string `json:"status"`
 		ResetsAt int64  `json:"resetsAt"` // Unix seconds
@@ -89,9 +90,12 @@ func (f *claudeFormat) decode(line []byte, emit func(Event)) bool {
 		f.answer(l, emit)
 	case "user", "tool_call":
 		if l.Type == "tool_call" && l.Subtype == "started" {
-			emit(Event{Kind: EventTool})
+			emit(namedCall(l.ToolCall).event())
 		}
 		emit(Event{Kind: EventTurn})
+		var m claudeMessage
+		decode(l.Message, &m)
+		m.Content.tellResults(emit)
 	case "rate_limit_event":
 		if l.RateLimit.Status == "rejected" {
 			e := Event{Kind: EventLimit, Text: "the limit of the plan is used up"}
@@ -106,6 +110,18 @@ func (f *claudeFormat) decode(line []byte, emit func(Event)) bool {
 		return l.Type == "stream_event" || l.Type == "tool_progress" || l.Type == "thinking"
 	}
 	return true
+}
+
+// namedCall reads {"shellToolCall": {"args": {…}}}.
+func namedCall(data json.RawMessage) call {
+	var calls map[string]struct {
+		Args json.RawMessage `json:"args"`
+	}
+	decode(data, &calls)
+	for name, c := range calls {
+		return call{strings.TrimSuffix(name, "ToolCall"), c.Args}
+	}
+	return call{}
 }
 
 func (f *claudeFormat) system(l claudeLine, emit func(Event)) {

@@ -44,7 +44,12 @@ func (clineFormat) decode(line []byte, emit func(Event)) bool {
 			l.Text = text
 		}
 		emit(Event{Kind: EventError, Text: l.Text})
-	case "text", "assistant", "tool", "tool_call", "tool_use":
+	case "text", "assistant":
+		emit(Event{Kind: EventTurn})
+		if l.Text != "" {
+			emit(Event{Kind: EventOutput, Text: clean(l.Text)})
+		}
+	case "tool", "tool_call", "tool_use":
 		emit(Event{Kind: EventTurn})
 	default:
 		return false

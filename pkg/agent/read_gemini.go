@@ -14,6 +14,8 @@ func (geminiFormat) decode(line []byte, emit func(Event)) bool {
 		Content   string          `json:"content"`
 		Delta     bool            `json:"delta"`
 		ToolName  string          `json:"tool_name"`
+		Given     json.RawMessage `json:"parameters"`
+		Output    string          `json:"output"`
 		Severity  string          `json:"severity"`
 		Message   string          `json:"message"`
 		Status    string          `json:"status"`
@@ -31,9 +33,10 @@ func (geminiFormat) decode(line []byte, emit func(Event)) bool {
 			emit(Event{Kind: EventText, Text: l.Content, More: l.Delta})
 		}
 	case "tool_use":
-		emit(Event{Kind: EventTool, Text: l.ToolName})
+		emit(call{l.ToolName, l.Given}.event())
 	case "tool_result":
 		emit(Event{Kind: EventTurn})
+		emit(answered(l.Output))
 	case "error":
 		if l.Severity != "warning" {
 			emit(Event{Kind: EventError, Text: l.Message})

@@ -28,10 +28,33 @@ type anyLine struct {
 	Message   json.RawMessage `json:"message"`
 	Status    int             `json:"status_code"`
 	ToolName  string          `json:"tool_name"`
+	ToolName2 string          `json:"toolName"`
 	Name      string          `json:"name"`
-	Tools     []any           `json:"tool_calls"`
+	Tools     []anyCall       `json:"tool_calls"`
 	Usage     json.RawMessage `json:"usage"`
 	Cost      json.RawMessage `json:"total_cost_usd"`
+}
+
+// anyCall is a call of a tool: in the words of OpenAI's interface, or by the names that others use.
+type anyCall struct {
+	Name       string          `json:"name"`
+	Input      json.RawMessage `json:"input"`
+	Args       json.RawMessage `json:"args"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Parameters json.RawMessage `json:"parameters"`
+	Function   *anyCall        `json:"function"`
+}
+
+func (c anyCall) call() call {
+	if c.Function != nil {
+		return c.Function.call()
+	}
+	for _, given := range []json.RawMessage{c.Input, c.Args, c.Arguments, c.Parameters} {
+		if given != nil {
+			return call{c.Name, given}
+		}
+	}
+	return call{name: c.Name}
 }
 
 func (f *linesFormat) decode(line []byte, emit func(Event)) bool {
@@ -55,9 +78,16 @@ func (f *linesFormat) decode(line []byte, emit func(Event)) bool {
 	case strings.Contains(kind, "error") || strings.HasSuffix(kind, "failed") || kind == "" && message(l.Error) != "":
 		emit(Event{Kind: EventError, Text: cmp.Or(message(l.Error), message(l.Message), message(l.Text)), Status: l.Status})
 	case strings.Contains(kind, "tool") && !strings.Contains(kind, "result"):
-		emit(Event{Kind: EventTool, Text: cmp.Or(l.ToolName, l.Name)})
+		var c anyCall
+		decode(line, &c)
+		emit(call{cmp.Or(l.ToolName, l.ToolName2, l.Name), c.call().given}.event())
 	case l.Role == "assistant" || kind == "assistant" || kind == "text" || kind == "agent_message" || kind == "assistant.message":
 		f.say(l, emit)
+	case strings.Contains(kind, "tool") || l.Role == "tool":
+		if text := cmp.Or(l.Content.text, message(l.Result), message(l.Text)); text != "" {
+			emit(answered(text))
+		}
+		return l.Role != ""
 	default:
 		return l.Role != ""
 	}
@@ -74,8 +104,8 @@ func (f *linesFormat) say(l anyLine, emit func(Event)) {
 		said = inner.Content
 	}
 	said.text = cmp.Or(said.text, message(l.Text), message(l.Message))
-	for range l.Tools {
-		said.tools = append(said.tools, "")
+	for _, t := range l.Tools {
+		said.tools = append(said.tools, t.call())
 	}
 	said.tell(emit)
 }

@@ -20,6 +20,10 @@ func (f *opencodeFormat) decode(line []byte, emit func(Event)) bool {
 			Reason    string          `json:"reason"`
 			Cost      json.RawMessage `json:"cost"`
 			Tokens    json.RawMessage `json:"tokens"`
+			State     struct {
+				Input  json.RawMessage `json:"input"`
+				Output string          `json:"output"`
+			} `json:"state"`
 		} `json:"part"`
 		Error struct {
 			Name string `json:"name"`
@@ -46,7 +50,8 @@ func (f *opencodeFormat) decode(line []byte, emit func(Event)) bool {
 			emit(Event{Kind: EventText, Text: l.Part.Text})
 		}
 	case "tool_use":
-		emit(Event{Kind: EventTool, Text: l.Part.Tool})
+		emit(call{l.Part.Tool, l.Part.State.Input}.event())
+		emit(answered(l.Part.State.Output))
 	case "step_finish":
 		empty := f.count(l.Part.Tokens, l.Part.Cost, emit)
 		f.finish(l.Part.Reason, empty, emit)

@@ -34,7 +34,11 @@ func (f *piFormat) decode(line []byte, emit func(Event)) bool {
 		Success  *bool           `json:"success"`
 		Final    string          `json:"finalError"`
 		ToolName string          `json:"toolName"`
-		Reason   string          `json:"reason"`
+		Args     json.RawMessage `json:"args"`
+		Result   struct {
+			Content content `json:"content"`
+		} `json:"result"`
+		Reason string `json:"reason"`
 	}
 	if !decode(line, &l) {
 		return false
@@ -47,7 +51,9 @@ func (f *piFormat) decode(line []byte, emit func(Event)) bool {
 	case "message_end":
 		f.message(l.Message, emit)
 	case "tool_execution_start":
-		emit(Event{Kind: EventTool, Text: l.ToolName})
+		emit(call{l.ToolName, l.Args}.event())
+	case "tool_execution_end":
+		emit(answered(l.Result.Content.text))
 	case "agent_end":
 		f.end(l.Messages, emit)
 	case "auto_retry_start":
@@ -61,7 +67,7 @@ func (f *piFormat) decode(line []byte, emit func(Event)) bool {
 			emit(Event{Kind: EventError, Retry: true, Word: "prompt_too_long", Text: "the context is full; it is compacted"})
 		}
 	default:
-		return slices.Contains([]string{"message_start", "turn_end", "tool_execution_update", "tool_execution_end", "compaction_end", "auto_compaction_end", "queue_update"}, l.Type)
+		return slices.Contains([]string{"message_start", "turn_end", "tool_execution_update", "compaction_end", "auto_compaction_end", "queue_update"}, l.Type)
 	}
 	return true
 }

@@ -30,7 +30,9 @@ func (s scripted) Command(Spec) (Command, error) {
 	}, nil
 }
 
-func (s scripted) Reader(Spec) Reader { return &scriptedReader{} }
+func (s scripted) Reader(spec Spec) Reader {
+	return &scriptedReader{lineTeller: lineTeller{listen: spec.Event}}
+}
 
 // A ScriptedEvent is how the scripted agent says what a real program says by its provider's
 // events: one line of JSON, {"liza_scripted": {"event": "rate_limit", "retry_after": 1}}. It is
@@ -69,14 +71,16 @@ var scriptedOutcomes = map[string]Outcome{
 
 type scriptedReader struct {
 	event ScriptedEvent // the last one
+	lineTeller
 }
 
 func (r *scriptedReader) Line(line []byte) bool {
 	var l scriptedLine
 	if bytes.HasPrefix(line, scriptedKey) && json.Unmarshal(line, &l) == nil {
 		r.event = l.Scripted
+		return false
 	}
-	return false
+	return r.lineTeller.Line(line)
 }
 
 func (r *scriptedReader) End(e Exit) Result {

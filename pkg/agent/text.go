@@ -11,9 +11,24 @@ import (
 
 // textReader is for programs that print text: what the model says and what the program says
 // are one stream, so only what looks like an error at its end is read for signs.
-type textReader struct{ rules *rules }
+type textReader struct {
+	rules *rules
+	lineTeller
+}
 
-func (*textReader) Line([]byte) bool { return false }
+// lineTeller tells the lines of a program that prints no events.
+type lineTeller struct {
+	listen func(Event) // may be nil
+	line   int
+}
+
+func (t *lineTeller) Line(line []byte) bool {
+	t.line++
+	if text := clean(string(line[:min(len(line), maxMessage)])); t.listen != nil && strings.TrimSpace(text) != "" {
+		t.listen(Event{Kind: EventOutput, Line: t.line, Text: text})
+	}
+	return false
+}
 
 func (t *textReader) End(e Exit) Result {
 	res := Result{Final: string(e.Stdout)}
