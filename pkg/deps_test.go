@@ -149,6 +149,9 @@ func check(pkg string, files []*ast.File) []string {
 	if r.level < rules["cli"].level {
 		noUse = append(slices.Clone(noUse), onlyAtTheTop...)
 	}
+	if pkg != "store" && pkg != "verb/verbtest" {
+		noUse = append(slices.Clone(noUse), "store.File") // what a caller needs is an interface (specs/decisions.md#D37)
+	}
 	if pkg != "safefile" && r.allows("safefile") {
 		noUse = append(slices.Clone(noUse), "os.ReadFile") // it waits for named pipes
 	}

@@ -100,11 +100,11 @@ func noSetting(key string) error {
 // fromState puts in what the section config of state.yaml says: it wins over the file.
 func (o *configOptions) fromState(ctx context.Context, d *verb.Service, values []config.Value) {
 	cfg := d.Config()
-	file, ok := d.Store.(*store.File)
+	board, ok := d.Store.(store.Inspector)
 	if !ok {
 		return
 	}
-	i, err := file.Inspect(ctx)
+	i, err := board.Inspect(ctx)
 	if err != nil || i.State == nil {
 		return
 	}

@@ -134,8 +134,8 @@ func (e *Env) openBoard(ctx context.Context, x *upkeep.Doctor) {
 	}
 	r := explain(err)
 	x.Add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
-	if file, ok := d.Store.(*store.File); ok {
-		if last, lost := file.LastValid(ctx); lost == nil {
+	if kept, ok := d.Store.(store.Recoverer); ok {
+		if last, lost := kept.LastValid(ctx); lost == nil {
 			x.State = last
 			x.Add("state", upkeep.SeverityInfo, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
 		}

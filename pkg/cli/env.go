@@ -271,7 +271,7 @@ func (s *settings) get() *config.Config {
 	return s.current
 }
 
-func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Archive) (*store.File, error) {
+func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Archive) (store.Project, error) {
 	host, _ := os.Hostname()
 	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {

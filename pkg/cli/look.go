@@ -32,11 +32,11 @@ func lastValid(ctx context.Context, d *verb.Service) (s *blackboard.State, stale
 	if _, damaged := errors.AsType[*store.InvalidError](err); !damaged {
 		return s, nil, err
 	}
-	file, ok := d.Store.(*store.File)
+	kept, ok := d.Store.(store.Recoverer)
 	if !ok {
 		return nil, nil, err
 	}
-	last, lost := file.LastValid(ctx)
+	last, lost := kept.LastValid(ctx)
 	if lost != nil {
 		return nil, nil, err
 	}

@@ -58,7 +58,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	}
 	d, lost, err := o.service(ctx, false)
 	if err == nil && lost {
-		if _, err = upkeep.Content(d, revision); err == nil {
+		if _, err = upkeep.Content(ctx, d, revision); err == nil {
 			err = d.Project.Revive()
 		}
 	}
@@ -99,7 +99,7 @@ func (o *restoreOptions) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := upkeep.Snapshots(d, o.all)
+	list, err := upkeep.Snapshots(ctx, d, o.all)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (o *restoreOptions) show(ctx context.Context) error {
 	var b strings.Builder
 	for _, s := range list {
 		line := snapshotLine{Revision: s.Revision, At: s.At}
-		if line.Tasks, line.Problem, err = upkeep.Whole(d, s.Revision); err != nil {
+		if line.Tasks, line.Problem, err = upkeep.Whole(ctx, d, s.Revision); err != nil {
 			line.Problem = "it cannot be read"
 		}
 		line.Valid = line.Problem == ""

@@ -117,7 +117,7 @@ func (p *project) agree(t *testing.T, revision int) {
 	if len(entries) != revision {
 		t.Fatalf("revision %d has %d journal entries:\n%s", revision, len(entries), p.read(p.journal()))
 	}
-	if broken, err := p.open().JournalBroken(); err != nil || broken != nil {
+	if broken, err := p.open().JournalBroken(t.Context()); err != nil || broken != nil {
 		t.Fatalf("the journal's chain: %+v, %v", broken, err)
 	}
 	for i, e := range entries {
@@ -160,7 +160,7 @@ func TestEightProcessesLoseNoNoteAndReadersSeeValidStatesOnly(t *testing.T) {
 		t.Errorf("the revision is %d, want %d", last, 1+processes*notes)
 	}
 	p.agree(t, last)
-	if snapshots, err := f.Snapshots(); err != nil || len(snapshots) == 0 || len(snapshots) > 20 || snapshots[0].Revision != last {
+	if snapshots, err := f.Snapshots(t.Context()); err != nil || len(snapshots) == 0 || len(snapshots) > 20 || snapshots[0].Revision != last {
 		t.Errorf("the snapshots are %v, %v", snapshots, err)
 	}
 	if reads < 50 {

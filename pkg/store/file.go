@@ -67,6 +67,8 @@ const (
 	maxMoves    = 5                     // of the file under one write (W8)
 )
 
+var _ Project = (*File)(nil)
+
 // File is a Store in a file.
 type File struct {
 	o       Options
@@ -158,9 +160,6 @@ func Open(o Options) (*File, error) {
 func journalPath(statePath string) string {
 	return filepath.Join(filepath.Dir(statePath), "log.yaml")
 }
-
-// Journal is the journal beside the state, for readers.
-func (f *File) Journal() history.Journal { return f.journal }
 
 // View returns a copy of the state as it is now. It takes no lock. An unreadable file is
 // an *InvalidError; LastValid then has a state to look at. When somebody put an old copy

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 
 	"liza/pkg/blackboard"
@@ -70,8 +71,19 @@ func (f *File) append(op Op, revision int, rec record, entries []blackboard.Entr
 // AlertJournalBroken: the journal is not what Liza wrote, or nobody can tell.
 const AlertJournalBroken = "JOURNAL_BROKEN"
 
+// JournalProblems are the entries that do not fit a board of this revision.
+func (f *File) JournalProblems(ctx context.Context, revision int) ([]history.Problem, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f.journal.Check(revision)
+}
+
 // JournalBroken is the first place where the journal is not what Liza wrote, nil when it is.
-func (f *File) JournalBroken() (*history.Break, error) {
+func (f *File) JournalBroken(ctx context.Context) (*history.Break, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	rec, ok := f.committed()
 	if !ok {
 		return f.unproven(rec)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -9,8 +10,8 @@ import (
 
 // Past is the newest state that is kept whose revision is not above the given one, for looking, and when it became the state.
 // The state has its own revision. Without one the error is a *NoSnapshotError.
-func (f *File) Past(revision int) (*blackboard.State, time.Time, error) {
-	all, err := f.states()
+func (f *File) Past(ctx context.Context, revision int) (*blackboard.State, time.Time, error) {
+	all, err := f.Revisions(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

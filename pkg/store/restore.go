@@ -26,7 +26,14 @@ func (e *NoSnapshotError) Next() string { return "liza restore --list" }
 
 // Content is the state that had a revision, as it was in the file. The error is a
 // *NoSnapshotError.
-func (f *File) Content(revision int) ([]byte, error) {
+func (f *File) Content(ctx context.Context, revision int) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f.content(revision)
+}
+
+func (f *File) content(revision int) ([]byte, error) {
 	if rec, ok := f.committed(); ok && rec.Revision == revision {
 		if v := f.written(rec); v != nil {
 			return v.doc.Bytes(), nil
@@ -39,8 +46,8 @@ func (f *File) Content(revision int) ([]byte, error) {
 }
 
 // Whole says of a state that was how many tasks it has, and what is wrong with it; "" when it is valid.
-func (f *File) Whole(revision int) (tasks int, problem string, err error) {
-	data, err := f.Content(revision)
+func (f *File) Whole(ctx context.Context, revision int) (tasks int, problem string, err error) {
+	data, err := f.Content(ctx, revision)
 	if err != nil {
 		return 0, "", err
 	}
@@ -77,7 +84,7 @@ func (f *File) Restore(ctx context.Context, op Op, revision int) (now int, kept 
 }
 
 func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
-	data, err := f.Content(revision)
+	data, err := f.content(revision)
 	if err != nil {
 		return 0, "", err
 	}
@@ -155,4 +162,9 @@ func (f *File) moved(from *version) bool {
 }
 
 // Revisions are all states that can be put back, the newest first.
-func (f *File) Revisions() ([]Snapshot, error) { return f.states() }
+func (f *File) Revisions(ctx context.Context) ([]Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f.states()
+}

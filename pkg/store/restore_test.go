@@ -35,7 +35,7 @@ func TestEveryRecentRevisionCanBePutBack(t *testing.T) {
 	}
 	fresh := p.open()
 	for revision, want := range texts {
-		got, err := fresh.Content(revision)
+		got, err := fresh.Content(t.Context(), revision)
 		if err != nil || string(got) != want {
 			t.Fatalf("revision %d is not what it was: %v", revision, err)
 		}
@@ -47,7 +47,7 @@ func TestEveryRecentRevisionCanBePutBack(t *testing.T) {
 	if got, want := p.read(p.path()), strings.Replace(texts[120], "revision: 120\n", "revision: 301\n", 1); got != want {
 		t.Error("the state is not that of revision 120")
 	}
-	if got, err := f.Content(300); err != nil || string(got) != texts[300] {
+	if got, err := f.Content(t.Context(), 300); err != nil || string(got) != texts[300] {
 		t.Errorf("what was replaced is no snapshot: %v", err)
 	}
 	if log := p.read(p.journal()); !strings.Contains(log, "restored") {
@@ -57,7 +57,7 @@ func TestEveryRecentRevisionCanBePutBack(t *testing.T) {
 	if _, _, err := f.Restore(t.Context(), op, 5000); !errors.As(err, &none) || none.Next() != "liza restore --list" {
 		t.Errorf("got %v", err)
 	}
-	list, err := f.Snapshots()
+	list, err := f.Snapshots(t.Context())
 	if err != nil || len(list) == 0 || len(list) > 20 || list[0].Revision < 300 {
 		t.Errorf("the list is %+v, %v", list, err)
 	}

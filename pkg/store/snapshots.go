@@ -41,7 +41,10 @@ func (f *File) snapshotDir() string { return filepath.Join(f.lizaDir(), "snapsho
 
 // Snapshots lists some twenty of the states that were, the newest first: many of the last
 // hour, fewer of the time before. Revisions lists all.
-func (f *File) Snapshots() ([]Snapshot, error) {
+func (f *File) Snapshots(ctx context.Context) ([]Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	all, err := f.states()
 	drop := map[Snapshot]bool{}
 	for _, s := range surplus(all, f.o.Now()) {

@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/history"
 )
 
 // Store keeps one blackboard. It may be used by several goroutines.
@@ -22,6 +24,64 @@ type Store interface {
 	// closed. It is a hint: signals are coalesced, and one may come for nothing.
 	Watch(ctx context.Context) <-chan struct{}
 }
+
+// The interfaces below are what a store may offer besides. The store of a project offers all of
+// them; one for tests, in memory, none.
+type (
+	// A Recoverer has a state to look at while the present one cannot be read.
+	Recoverer interface {
+		LastValid(ctx context.Context) (*blackboard.State, error)
+	}
+
+	// An Inspector reads the state for validation, with what reading it found.
+	Inspector interface {
+		Inspect(ctx context.Context) (*Inspection, error)
+	}
+
+	// Journaled has a journal that can be checked.
+	Journaled interface {
+		JournalProblems(ctx context.Context, revision int) ([]history.Problem, error)
+		JournalBroken(ctx context.Context) (*history.Break, error)
+	}
+
+	// Past keeps the states that were, and puts one back.
+	Past interface {
+		Past(ctx context.Context, revision int) (*blackboard.State, time.Time, error)
+		Revisions(ctx context.Context) ([]Snapshot, error)
+		Snapshots(ctx context.Context) ([]Snapshot, error)
+		Content(ctx context.Context, revision int) ([]byte, error)
+		Whole(ctx context.Context, revision int) (tasks int, problem string, err error)
+		Restore(ctx context.Context, op Op, revision int) (now int, kept string, err error)
+	}
+
+	// An Editor takes a person's edit of the text.
+	Editor interface {
+		Text(ctx context.Context) ([]byte, error)
+		Edit(ctx context.Context, op Op, base, text []byte) (Edited, error)
+	}
+
+	// A Forgetter removes states that were, such as those that hold a secret.
+	Forgetter interface {
+		Forget(ctx context.Context, op Op, holds func(text []byte) bool) error
+	}
+
+	// Sealed checks the seal of an approval.
+	Sealed interface {
+		CheckSeal(t *blackboard.Task, tree string) error
+	}
+
+	// Project is the store of a project.
+	Project interface {
+		Store
+		Recoverer
+		Inspector
+		Journaled
+		Past
+		Editor
+		Forgetter
+		Sealed
+	}
+)
 
 // Op says who writes what, for those who wait for the lock meanwhile.
 type Op struct {

@@ -92,11 +92,11 @@ func (x *Doctor) locks(_ context.Context, p *project.Project) {
 }
 
 // snapshots looks at the copies of former states.
-func (x *Doctor) snapshots(context.Context, *project.Project) {
+func (x *Doctor) snapshots(ctx context.Context, _ *project.Project) {
 	if x.Service == nil {
 		return
 	}
-	list, err := Snapshots(x.Service, false)
+	list, err := Snapshots(ctx, x.Service, false)
 	switch {
 	case err != nil:
 		x.Add("snapshots", SeverityWarning, "snapshots", "liza restore --list", "", "%v", err)

@@ -33,7 +33,7 @@ type journalLook struct {
 }
 
 func (p *Board) lookAtJournal(ctx context.Context, revision int) ([]blackboard.Violation, error) {
-	problems, err := p.checkJournal(revision)
+	problems, err := p.checkJournal(ctx, revision)
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
 	for n := 0; n < 5 && err == nil && len(problems) > 0; n++ {
@@ -47,7 +47,7 @@ func (p *Board) lookAtJournal(ctx context.Context, revision int) ([]blackboard.V
 			break
 		}
 		var again []blackboard.Violation
-		again, err = p.checkJournal(s.Revision)
+		again, err = p.checkJournal(ctx, s.Revision)
 		problems = slices.DeleteFunc(problems, func(x blackboard.Violation) bool {
 			return !slices.ContainsFunc(again, func(y blackboard.Violation) bool { return y.Line == x.Line && y.Rule == x.Rule })
 		})
@@ -57,8 +57,8 @@ func (p *Board) lookAtJournal(ctx context.Context, revision int) ([]blackboard.V
 
 // checkJournal looks at the journal once: do its entries fit the board (V57), and are they
 // those that Liza wrote (V68)?
-func (p *Board) checkJournal(revision int) ([]blackboard.Violation, error) {
-	problems, err := p.Store.Journal().Check(revision)
+func (p *Board) checkJournal(ctx context.Context, revision int) ([]blackboard.Violation, error) {
+	problems, err := p.Store.JournalProblems(ctx, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (p *Board) checkJournal(revision int) ([]blackboard.Violation, error) {
 		list = append(list, blackboard.Violation{Rule: "V57", Fixable: x.Fixable, Subjects: []string{"log.yaml"}, Line: x.Line,
 			Message: strings.TrimPrefix(x.Message, "log.yaml: ")})
 	}
-	broken, err := p.Store.JournalBroken()
+	broken, err := p.Store.JournalBroken(ctx)
 	if err != nil || broken == nil || slices.ContainsFunc(list, func(v blackboard.Violation) bool { return v.Line == broken.Line }) {
 		return list, err
 	}

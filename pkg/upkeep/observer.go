@@ -81,11 +81,11 @@ func (l *Observer) state(ctx context.Context) *blackboard.State {
 	if err == nil {
 		return s
 	}
-	file, ok := l.service.Store.(*store.File)
+	kept, ok := l.service.Store.(store.Recoverer)
 	if !ok {
 		return nil
 	}
-	if s, err = file.LastValid(ctx); err != nil {
+	if s, err = kept.LastValid(ctx); err != nil {
 		return nil
 	}
 	cfg := l.service.Config()

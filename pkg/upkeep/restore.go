@@ -9,20 +9,9 @@ import (
 	"liza/pkg/verb"
 )
 
-// restorer is a store that keeps what was; all but those of tests do.
-type restorer interface {
-	Revisions() ([]store.Snapshot, error)
-	Snapshots() ([]store.Snapshot, error)
-	Content(revision int) ([]byte, error)
-	Whole(revision int) (tasks int, problem string, err error)
-	Restore(ctx context.Context, op store.Op, revision int) (now int, kept string, err error)
-	Text(ctx context.Context) ([]byte, error)
-	Edit(ctx context.Context, op store.Op, base, text []byte) (store.Edited, error)
-}
-
-func restorerOf(d *verb.Service) (restorer, error) {
-	if r, ok := d.Store.(restorer); ok {
-		return r, nil
+func pastOf(d *verb.Service) (store.Past, error) {
+	if p, ok := d.Store.(store.Past); ok {
+		return p, nil
 	}
 	return nil, errors.New("cannot restore: this store keeps no snapshots")
 }
@@ -37,7 +26,7 @@ type Restored struct {
 // Restore puts an old state back as a new revision (specs/protocol.md#14, B01 and B06). Only a
 // person may; the state may be damaged.
 func Restore(ctx context.Context, d *verb.Service, revision int) (Restored, error) {
-	r, err := restorerOf(d)
+	r, err := pastOf(d)
 	if err == nil {
 		err = d.PersonOnly(ctx, "restore the state")
 	}
@@ -63,44 +52,44 @@ func Restore(ctx context.Context, d *verb.Service, revision int) (Restored, erro
 }
 
 // Content is the text of the state that had a revision.
-func Content(d *verb.Service, revision int) ([]byte, error) {
-	r, err := restorerOf(d)
+func Content(ctx context.Context, d *verb.Service, revision int) ([]byte, error) {
+	r, err := pastOf(d)
 	if err != nil {
 		return nil, err
 	}
-	return r.Content(revision)
+	return r.Content(ctx, revision)
 }
 
 // Whole says of the state that had a revision how many tasks it has, and what is wrong with it; "" when it is valid.
-func Whole(d *verb.Service, revision int) (tasks int, problem string, err error) {
-	r, err := restorerOf(d)
+func Whole(ctx context.Context, d *verb.Service, revision int) (tasks int, problem string, err error) {
+	r, err := pastOf(d)
 	if err != nil {
 		return 0, "", err
 	}
-	return r.Whole(revision)
+	return r.Whole(ctx, revision)
 }
 
 // Snapshots are the states that can be put back, the newest first: some twenty, or all.
-func Snapshots(d *verb.Service, all bool) ([]store.Snapshot, error) {
-	r, err := restorerOf(d)
+func Snapshots(ctx context.Context, d *verb.Service, all bool) ([]store.Snapshot, error) {
+	r, err := pastOf(d)
 	switch {
 	case err != nil:
 		return nil, err
 	case all:
-		return r.Revisions()
+		return r.Revisions(ctx)
 	}
-	return r.Snapshots()
+	return r.Snapshots(ctx)
 }
 
 // Edit has a person edit the state: open gets its text and returns what became of it. What
 // others wrote meanwhile stays. When the edit breaks a rule or meets other changes, open is
 // called again with the text as it was left and the error; it returns nil to give up.
 func Edit(ctx context.Context, d *verb.Service, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
-	r, err := restorerOf(d)
-	if err == nil {
-		err = d.PersonOnly(ctx, "edit the state")
+	r, ok := d.Store.(store.Editor)
+	if !ok {
+		return store.Edited{}, errors.New("cannot edit the state: this store has no text")
 	}
-	if err != nil {
+	if err := d.PersonOnly(ctx, "edit the state"); err != nil {
 		return store.Edited{}, err
 	}
 	base, err := r.Text(ctx)

@@ -26,7 +26,7 @@ const BoardName = ".liza/state.yaml"
 type Board struct {
 	Name    string // as people know the file
 	Root    string // "" for a file that lies in no .liza
-	Store   *store.File
+	Store   store.Project
 	Project *project.Project // nil outside of a project
 	Repo    *git.Repo        // nil when git is missing, or there is no repository
 
@@ -37,13 +37,13 @@ type Board struct {
 	looked *journalLook // the last look of a watcher; nil: each look counts
 }
 
-// BoardOf is the board of a service, nil where its store is not a file.
+// BoardOf is the board of a service, nil where its store is one for tests.
 func BoardOf(d *verb.Service) *Board {
-	file, ok := d.Store.(*store.File)
+	kept, ok := d.Store.(store.Project)
 	if !ok {
 		return nil
 	}
-	return &Board{Name: BoardName, Root: d.Project.Root, Store: file, Project: d.Project, Repo: d.Repo, Now: d.Now, SkipSpecFiles: d.NoSpecFiles,
+	return &Board{Name: BoardName, Root: d.Project.Root, Store: kept, Project: d.Project, Repo: d.Repo, Now: d.Now, SkipSpecFiles: d.NoSpecFiles,
 		Processes: blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running}}
 }
 

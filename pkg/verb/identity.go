@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/store"
 )
 
 // Ancestor is the caller's process or a living one that it descends from, with what its
@@ -157,9 +158,7 @@ func (d *Service) LastState(ctx context.Context) *blackboard.State {
 	if s, err := d.View(ctx); err == nil {
 		return s
 	}
-	if last, ok := d.Store.(interface {
-		LastValid(context.Context) (*blackboard.State, error)
-	}); ok {
+	if last, ok := d.Store.(store.Recoverer); ok {
 		if valid, err := last.LastValid(ctx); err == nil {
 			return valid
 		}

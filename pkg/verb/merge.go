@@ -6,6 +6,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
 	"liza/pkg/review"
+	"liza/pkg/store"
 )
 
 // Merge merges the named task, or, for id "", everything that is approved, oldest approval
@@ -59,9 +60,7 @@ func (d *Service) Merger(by string) *merge.Merger {
 
 // sealed says why the approval of a task does not count.
 func (d *Service) sealed(t *blackboard.Task, tree string) error {
-	if s, ok := d.Store.(interface {
-		CheckSeal(t *blackboard.Task, tree string) error
-	}); ok {
+	if s, ok := d.Store.(store.Sealed); ok {
 		return s.CheckSeal(t, tree)
 	}
 	return nil

@@ -32,9 +32,7 @@ func (d *Service) scrub(ctx context.Context) error {
 		return err
 	}
 	holds := func(data []byte) bool { return d.Secrets.Mask(string(data)) != string(data) }
-	if f, ok := d.Store.(interface {
-		Forget(context.Context, store.Op, func([]byte) bool) error
-	}); ok {
+	if f, ok := d.Store.(store.Forgetter); ok {
 		if err := f.Forget(ctx, op, holds); err != nil {
 			return err
 		}

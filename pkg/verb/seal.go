@@ -28,7 +28,7 @@ func (d *Service) Seal(ctx context.Context, reason string) (Sealed, error) {
 	if err := d.PersonOnly(ctx, "seal approvals"); err != nil {
 		return Sealed{}, err
 	}
-	broken, err := d.brokenJournal()
+	broken, err := d.brokenJournal(ctx)
 	if err != nil {
 		return Sealed{}, err
 	}
@@ -59,12 +59,12 @@ func (d *Service) Seal(ctx context.Context, reason string) (Sealed, error) {
 }
 
 // brokenJournal says where the journal is not what Liza wrote first, "" when it is.
-func (d *Service) brokenJournal() (string, error) {
-	f, ok := d.Store.(*store.File)
+func (d *Service) brokenJournal(ctx context.Context) (string, error) {
+	j, ok := d.Store.(store.Journaled)
 	if !ok {
 		return "", nil
 	}
-	b, err := f.JournalBroken()
+	b, err := j.JournalBroken(ctx)
 	if err != nil || b == nil || b.Unproven {
 		return "", err
 	}

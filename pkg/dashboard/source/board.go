@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
@@ -91,12 +90,6 @@ func (e *NotKeptError) Error() string {
 // Next is the command that helps.
 func (e *NotKeptError) Next() string { return "liza restore --list" }
 
-// past is a store that keeps the states that were.
-type past interface {
-	Past(revision int) (*blackboard.State, time.Time, error)
-	Revisions() ([]store.Snapshot, error)
-}
-
 // At is the board as it was at a revision. Of the time that lies further back, not every revision is kept: then it is the
 // newest one before, and the view says which. Ages, leases and waits are those of that moment; what was known besides the
 // board, such as control files, is not kept. The error for what is not kept is a *NotKeptError.
@@ -108,13 +101,13 @@ func (s *Source) At(ctx context.Context, rev int) (dashboard.View, error) {
 	if rev == now.Revision {
 		return s.View(ctx)
 	}
-	kept, ok := s.Service.Store.(past)
+	kept, ok := s.Service.Store.(store.Past)
 	if !ok || rev > now.Revision || rev < 1 {
-		return dashboard.View{}, s.notKept(rev, now)
+		return dashboard.View{}, s.notKept(ctx, rev, now)
 	}
-	st, at, err := kept.Past(rev)
+	st, at, err := kept.Past(ctx, rev)
 	if missing := (*store.NoSnapshotError)(nil); errors.As(err, &missing) {
-		return dashboard.View{}, s.notKept(rev, now)
+		return dashboard.View{}, s.notKept(ctx, rev, now)
 	}
 	if err != nil {
 		return dashboard.View{}, err
@@ -124,10 +117,10 @@ func (s *Source) At(ctx context.Context, rev int) (dashboard.View, error) {
 	return dashboard.Build(st, dashboard.Facts{Now: at, ReviewMode: f.ReviewMode, HumanReview: f.HumanReview, Vocabulary: f.Vocabulary}), nil
 }
 
-func (s *Source) notKept(rev int, now *blackboard.State) error {
+func (s *Source) notKept(ctx context.Context, rev int, now *blackboard.State) error {
 	e := &NotKeptError{Revision: rev, First: now.Revision, Last: now.Revision}
-	if kept, ok := s.Service.Store.(past); ok {
-		all, _ := kept.Revisions() // without them, only the present one is known
+	if kept, ok := s.Service.Store.(store.Past); ok {
+		all, _ := kept.Revisions(ctx) // without them, only the present one is known
 		for _, k := range all {
 			e.First = min(e.First, k.Revision)
 		}
