@@ -38,11 +38,11 @@ check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package import
 	@out=$$(grep -rl --include='*_test.go' 'time\.Sleep(' . | xargs -r grep -L '"testing/synctest"' || true); \
 	if [ -n "$$out" ]; then echo "time.Sleep in a test outside testing/synctest:"; echo "$$out"; exit 1; fi
 
-build: ## bin/liza and bin/liza-agent
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent
+build: ## bin/liza, bin/liza-agent and bin/liza-telemetry
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
-install: ## both binaries into the Go bin folder
-	go install -trimpath -ldflags '$(LDFLAGS)' ./cmd/liza ./cmd/liza-agent
+install: ## the programs into the Go bin folder
+	go install -trimpath -ldflags '$(LDFLAGS)' ./cmd/...
 
 man: ## one man page for each command, in man/man1
 	go run ./cmd/liza man man/man1

@@ -97,11 +97,13 @@ func (o *agentOptions) run(ctx context.Context) error {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
 	})
 	delivered := o.env.deliverBeside(ctx, c.service)
+	exported := o.env.exportBeside(c.service.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	err = s.Run(soft, hard)
 	guarded()
 	done()
 	delivered()
+	exported()
 	if err != nil {
 		return err
 	}

@@ -89,12 +89,14 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	})
 	unwatch := o.env.watchBeside(ctx, c)
 	delivered := o.env.deliverBeside(ctx, c.service)
+	exported := o.env.exportBeside(c.service.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	err = team.Run(soft, hard)
 	guarded()
 	done()
 	unwatch()
 	delivered()
+	exported()
 	return o.finish(context.WithoutCancel(ctx), ctx, c, began, err)
 }
 

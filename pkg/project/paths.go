@@ -102,6 +102,12 @@ func (p *Project) BreakerReport() string { return p.in("circuit_breaker_report.m
 // Usage has one line for each run.
 func (p *Project) Usage() string { return p.in("usage.jsonl") }
 
+// TelemetryLock is held by the process that exports telemetry.
+func (p *Project) TelemetryLock() string { return p.inGit("telemetry.lock") }
+
+// TelemetryMark says until when telemetry was exported.
+func (p *Project) TelemetryMark() string { return p.inGit("telemetry") }
+
 // Notifications is the outbox.
 func (p *Project) Notifications() string { return p.in("notifications.jsonl") }
 

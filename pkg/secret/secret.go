@@ -120,12 +120,19 @@ func (s *Set) Finder() func(text string) (name string, found bool) {
 }
 
 // AddEnviron adds the secrets of an environment: LIZA_SECRET_<NAME>, and the longer
-// values of variables whose names end in _KEY, _TOKEN, _SECRET or _PASSWORD.
+// values of variables whose names end in _KEY, _TOKEN, _SECRET or _PASSWORD, and what the headers of OpenTelemetry's exporters say.
 func (s *Set) AddEnviron(environ []string) {
 	for _, e := range environ {
 		name, value, _ := strings.Cut(e, "=")
 		if own, ok := strings.CutPrefix(name, "LIZA_SECRET_"); ok {
 			s.add(strings.ToLower(own), value, true)
+			continue
+		}
+		if strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") && strings.HasSuffix(name, "HEADERS") {
+			for header := range strings.SplitSeq(value, ",") {
+				key, credential, _ := strings.Cut(header, "=")
+				s.Add(strings.TrimSpace(key), strings.TrimSpace(credential))
+			}
 			continue
 		}
 		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD"} {

@@ -1,0 +1,19 @@
+// Liza-telemetry sends what a team does to a collector of OpenTelemetry. `liza run` and `liza-agent` start
+// it when OTEL_* is set. It is a program of its own because its libraries would slow down the start of theirs.
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"liza/pkg/cli"
+	"liza/pkg/dashboard/source"
+	"liza/pkg/telemetry"
+)
+
+func main() {
+	os.Exit(cli.Telemetry(os.Args[1:], cli.Std(), func(ctx context.Context, s *source.Source, version string, since time.Time, problem func(error)) error {
+		return telemetry.Export(ctx, telemetry.Options{Source: s, Version: version, Since: since, Problem: problem})
+	}))
+}
