@@ -19,19 +19,20 @@ func actKeys() []key {
 		{names: []string{"a"}, name: "answer", help: "answer a question", can: func(m Model) bool { return m.question() != nil }, do: Model.askAnswer},
 		{names: []string{"m"}, name: "approve", help: "approve the merge", can: Model.canApprove, do: Model.askApprove},
 		{names: []string{"x"}, name: "reject", help: "send the work back to its coder, with a reason", can: Model.canApprove, do: Model.askReject},
+		{names: []string{"c"}, name: "comment", help: "say something about this line to the coder", can: Model.canComment, do: Model.askComment},
 		{names: []string{"U"}, name: "unblock", help: "let a blocked task start over", can: is(blackboard.Blocked), do: Model.askUnblock},
 		{names: []string{"f"}, name: "finalize", help: "make a draft a task that agents take", can: is(blackboard.Draft), do: Model.finalize},
 		{names: []string{"i"}, name: "accept", help: "accept the integration branch where it is now", can: waiting("integration"), do: Model.askAccept},
 		{names: []string{"I"}, name: "restore", help: "put the integration branch back", can: waiting("integration"), do: Model.askRestore},
 		{names: []string{"r"}, name: "resume", help: "let the team go on; acknowledge the circuit breaker", can: Model.stopped, do: Model.askResume},
-		{names: []string{"p"}, name: "pause", help: "let nothing new start", can: func(m Model) bool { return m.read && len(m.view.Control) == 0 }, do: Model.askPause},
 		{names: []string{"u"}, name: "unhold", help: "let agents take the task again", can: Model.held, do: Model.unhold},
-		{names: []string{"h"}, name: "hold", help: "keep agents from taking the task", can: Model.holdable, do: Model.askHold},
 		{names: []string{"n"}, name: "note", help: "leave a note for the task's agent, or for the planner", can: func(m Model) bool { return m.read }, do: Model.askNote},
-		{names: []string{"N"}, help: "leave a note for the planner", can: func(m Model) bool { return m.read }, do: func(m Model) (Model, tea.Cmd) { return m.noteFor("") }},
+		{names: []string{"h"}, name: "hold", help: "keep agents from taking the task", can: Model.holdable, do: Model.askHold},
+		{names: []string{"p"}, name: "pause", help: "let nothing new start", can: func(m Model) bool { return m.read && len(m.view.Control) == 0 }, do: Model.askPause},
 		{names: []string{"R"}, name: "release", help: "free the claim of the task", can: Model.claimed, do: Model.askRelease},
 		{names: []string{"e"}, name: "edit", help: "open the worktree of the task in your editor", can: Model.hasFolder, do: func(m Model) (Model, tea.Cmd) { return m.outside(m.o.Editor) }},
 		{names: []string{"s"}, name: "shell", help: "a shell in the worktree of the task", can: Model.hasFolder, do: func(m Model) (Model, tea.Cmd) { return m.outside(m.o.Shell) }},
+		{names: []string{"N"}, help: "leave a note for the planner", can: func(m Model) bool { return m.read }, do: func(m Model) (Model, tea.Cmd) { return m.noteFor("") }},
 		{names: []string{"D"}, help: "give the task up (abandon)", can: Model.abandonable, do: Model.askAbandon},
 		{names: []string{"A"}, help: "abort the sprint: all agents are stopped", can: func(m Model) bool { return m.read && !m.aborted() }, do: Model.askAbort},
 	}
@@ -241,6 +242,21 @@ func (m Model) noteFor(id string) (Model, tea.Cmd) {
 		return m.act(func(ctx context.Context) (string, error) {
 			_, err := m.o.Verbs.Note(ctx, verb.NoteInput{Text: text, Task: id})
 			return "the note for " + cmp.Or(id, "the planner") + " is on the board", err
+		})
+	}})
+}
+
+func (m Model) askComment() (Model, tea.Cmd) {
+	id := m.focused().name
+	path, at := m.diffPlace()
+	where := cmp.Or(path, "the whole change")
+	if at > 0 {
+		where += fmt.Sprintf(":%d", at)
+	}
+	return m.asked(ask{head: "A comment on " + where + " for the coder of " + id, label: "comment:", must: true, do: func(m Model, text string) (Model, tea.Cmd) {
+		return m.act(func(ctx context.Context) (string, error) {
+			_, err := m.o.Verbs.Comment(ctx, verb.Comment{Task: id, Path: path, Line: at, Text: text})
+			return "the coder of " + id + " gets the comment with its next prompt", err
 		})
 	}})
 }

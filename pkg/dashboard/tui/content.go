@@ -6,7 +6,7 @@ import "cmp"
 func (m Model) content(p place, width int) content {
 	switch p.kind {
 	case board:
-		return m.boardContent(width)
+		return m.boardContent()
 	case agents:
 		return m.agentContent()
 	case waits:
@@ -25,6 +25,8 @@ func (m Model) content(p place, width int) content {
 		return m.diffContent(p.name)
 	case outputPage:
 		return m.outputContent(p.name, width-1)
+	case helpPage:
+		return text(m.helpLines(width - 1))
 	}
 	return content{}
 }
@@ -43,6 +45,9 @@ func (m Model) title(b box) line {
 	l := line{{" ", normal}}
 	if len(m.open) > 0 && b.focus && m.width < twoWide {
 		l = append(l, seg{"‹ ", p})
+	}
+	if b.place.kind == helpPage {
+		return append(l, seg{"Keys", bold}, seg{"   the faint ones are of no use for what was under the cursor", faint})
 	}
 	name := clean(b.place.name)
 	l = append(l, seg{b.place.kind.String() + " ", p}, seg{name, bold})

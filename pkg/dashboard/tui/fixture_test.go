@@ -2,8 +2,10 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -84,6 +86,9 @@ func (f *fake) Unhold(_ context.Context, id string) (verb.Done, error) {
 }
 func (f *fake) Note(_ context.Context, in verb.NoteInput) (verb.Noted, error) {
 	return verb.Noted{}, f.called("note %q %s", in.Task, in.Text)
+}
+func (f *fake) Comment(_ context.Context, in verb.Comment) (verb.Done, error) {
+	return verb.Done{}, f.called("comment %s %s:%d %s", in.Task, in.Path, in.Line, in.Text)
 }
 func (f *fake) Answer(_ context.Context, id, answer string) (verb.Answered, error) {
 	return verb.Answered{Task: "task-4", Unblocked: true}, f.called("answer %s %s", id, answer)
@@ -181,6 +186,7 @@ func sprint() *fake {
 	for i, t := range f.view.Tasks {
 		f.graph.Nodes = append(f.graph.Nodes, dashboard.Node{ID: t.ID, Title: t.Title, Status: t.Status, Depth: i / 4, Critical: t.ID == "task-4" || t.ID == "task-6"})
 	}
+	f.graph.Critical = []string{"task-4", "task-6"}
 	f.graph.Edges = []dashboard.Edge{{From: "task-1", To: "task-5"}, {From: "task-4", To: "task-6", Critical: true}}
 	f.log = []dashboard.Happening{{At: at(-30), Rev: 30, Who: "coder-2", Action: "claimed", Task: "task-2"}, {At: at(-4), Rev: 38, Who: "coder-1", Action: "claimed", Task: "task-3"},
 		{At: at(-2), Rev: 40, Who: "code-reviewer-1", Action: "rejected", Task: "task-2", Text: "greet.go:14 panics when the name is empty"}, {At: at(-1), Rev: 41, Who: "human", Action: "note", Text: hostile}}
@@ -222,14 +228,14 @@ func start(f *fake, width, height int) Model {
 			return "/work/task-3"
 		}
 		return ""
-	}, Explain: func(err error) Problem {
+	}, later: func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil }, Explain: func(err error) Problem {
 		return Problem{Message: err.Error(), Next: "liza validate"}
 	}})
 	m = send(m, tea.WindowSizeMsg{Width: width, Height: height})
 	return send(m, m.readBoard())
 }
 
-// send gives the model a message, and what its commands give, but for what comes with time.
+// send gives the model a message, and what its commands give.
 func send(m Model, msg tea.Msg) Model {
 	next, cmd := m.Update(msg)
 	m = next.(Model)
@@ -243,14 +249,7 @@ func results(cmd tea.Cmd) []tea.Msg {
 	if cmd == nil {
 		return nil
 	}
-	done := make(chan tea.Msg, 1)
-	go func() { done <- cmd() }()
-	var msg tea.Msg
-	select {
-	case msg = <-done:
-	case <-time.After(50 * time.Millisecond): // it waits for time
-		return nil
-	}
+	msg := cmd()
 	if batch, ok := msg.(tea.BatchMsg); ok {
 		var out []tea.Msg
 		for _, c := range batch {
@@ -288,3 +287,34 @@ func keyOf(name string) tea.KeyPressMsg {
 }
 
 func plainScreen(m Model) string { return strip(m.View().Content) }
+
+// write types a text.
+func write(m Model, text string) Model {
+	for _, r := range text {
+		if r == ' ' {
+			m = send(m, keyOf("space"))
+		} else {
+			m = send(m, keyOf(string(r)))
+		}
+	}
+	return m
+}
+
+var errRefused = errors.New("task-10 is not on hold")
+
+func benchBoard(n int) dashboard.View {
+	v := sprint().view
+	for i := len(v.Tasks); i < n; i++ {
+		s := blackboard.Statuses[i%len(blackboard.Statuses)]
+		v.Tasks = append(v.Tasks, dashboard.Task{ID: fmt.Sprintf("task-%d", i+1), Title: fmt.Sprintf("Do part %d of the work", i), Status: s, Who: "coder-1", AgeSeconds: i, Iteration: 1})
+	}
+	v.Counts = countsOf(v.Tasks)
+	return v
+}
+
+func must(t *testing.T, screen, want string) {
+	t.Helper()
+	if !strings.Contains(screen, want) {
+		t.Errorf("the screen does not show %q:\n%s", want, screen)
+	}
+}

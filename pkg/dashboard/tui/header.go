@@ -113,6 +113,9 @@ func (m Model) running() int {
 // since is how many seconds have passed since the view was made.
 func (m Model) since() int { return max(0, int(m.now.Sub(m.at)/time.Second)) }
 
+// sinceDoing is how many seconds have passed since it was read what agents do.
+func (m Model) sinceDoing() int { return max(0, int(m.now.Sub(m.doneAt)/time.Second)) }
+
 // tabs names the panes with their numbers.
 func (m Model) tabs() line {
 	var l line
@@ -149,7 +152,7 @@ func (m Model) tabList() []tab {
 	return list
 }
 
-// elapsed is a duration for people: 45s, 12m, 3h, 2d.
+// elapsed is a duration for people: 45s, 12m, 3h05, 2d.
 func elapsed(seconds int) string {
 	switch {
 	case seconds < 60:
@@ -157,7 +160,7 @@ func elapsed(seconds int) string {
 	case seconds < 3600:
 		return fmt.Sprintf("%dm", seconds/60)
 	case seconds < 48*3600:
-		return fmt.Sprintf("%dh%02dm", seconds/3600, seconds/60%60)
+		return fmt.Sprintf("%dh%02d", seconds/3600, seconds/60%60)
 	}
 	return fmt.Sprintf("%dd", seconds/86400)
 }

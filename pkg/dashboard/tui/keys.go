@@ -14,17 +14,38 @@ type key struct {
 	help  string
 	can   func(Model) bool // nil: always
 	do    func(Model) (Model, tea.Cmd)
+	group string
+}
+
+func (m Model) possible(k key) bool {
+	if m.focused().kind == helpPage && k.group == "Act" {
+		return false
+	}
+	return k.can == nil || k.can(m)
 }
 
 // table lists all keys in the order in which the foot and the help name them.
 func table() []key {
-	return slices.Concat(lookKeys(), actKeys(), moveKeys(), lastKeys())
+	var all []key
+	for _, g := range []struct {
+		name string
+		keys []key
+	}{{"Look", lookKeys()}, {"Act", actKeys()}, {"Move", moveKeys()}, {lastGroup, lastKeys()}} {
+		for _, k := range g.keys {
+			k.group = g.name
+			all = append(all, k)
+		}
+	}
+	return all
 }
+
+// lastGroup is always in the foot.
+const lastGroup = "Else"
 
 func lookKeys() []key {
 	return []key{
-		{names: []string{"enter"}, name: "open", help: "open what is under the cursor", can: Model.canOpen, do: Model.enter},
 		{names: []string{"esc", "backspace"}, shown: "esc", name: "back", help: "go back; clear the filter", can: Model.canGoBack, do: Model.back},
+		{names: []string{"enter"}, name: "open", help: "open what is under the cursor", can: Model.canOpen, do: Model.enter},
 		{names: []string{"d"}, name: "diff", help: "the change of the task, with what was found at its lines", can: Model.hasChange, do: opens(diffPage)},
 		{names: []string{"o"}, name: "output", help: "what the agent says and does, live", can: Model.hasOutput, do: Model.openOutput},
 		{names: []string{"t"}, name: "task", help: "all about the task: spec, criteria, attempts, findings, history", can: Model.hasTask, do: opens(taskPage)},
@@ -33,9 +54,8 @@ func lookKeys() []key {
 
 func lastKeys() []key {
 	return []key{
-		{names: []string{"/"}, name: "filter", help: "show only what has these words", can: Model.canFilter, do: Model.askFilter},
-		{names: []string{"?"}, name: "keys", help: "this list", do: func(m Model) (Model, tea.Cmd) { m.help = !m.help; return m, nil }},
-		{names: []string{"q"}, name: "quit", help: "leave", do: func(m Model) (Model, tea.Cmd) { return m, tea.Quit }},
+		{names: []string{"?"}, name: "keys", help: "this list", do: Model.toggleHelp},
+		{names: []string{"q"}, name: "quit", help: "leave", do: Model.quit},
 		{names: []string{"ctrl+c"}, help: "leave with exit code 130", do: func(m Model) (Model, tea.Cmd) { m.interrupted = true; return m, tea.Quit }},
 		{names: []string{"ctrl+z"}, help: "back to the shell; fg returns", do: func(m Model) (Model, tea.Cmd) { return m, tea.Suspend }},
 	}
@@ -51,6 +71,7 @@ func moveKeys() []key {
 		{names: []string{"end", "G"}, shown: "End G", help: "to the end; output is followed from there", do: moves(1 << 30)},
 		{names: []string{"left"}, shown: "←", help: "the lane to the left", can: Model.inLanes, do: lanes(-1)},
 		{names: []string{"right"}, shown: "→", help: "the lane to the right", can: Model.inLanes, do: lanes(1)},
+		{names: []string{"/"}, name: "filter", help: "show only what has these words", can: Model.canFilter, do: Model.askFilter},
 		{names: []string{"tab"}, name: "next pane", help: "the next pane", do: turns(1)},
 		{names: []string{"shift+tab"}, help: "the pane before", do: turns(-1)},
 		{names: []string{"1", "2", "3", "4", "5", "6", "7"}, shown: "1–7", help: "the pane with that number"},
@@ -66,15 +87,9 @@ func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	if m.ask != nil {
 		return m.answerAsk(k)
 	}
-	if m.help && name != "ctrl+c" && name != "ctrl+z" {
-		m.help = false
-		if name == "?" || name == "esc" || name == "q" {
-			return m, nil
-		}
-	}
 	m.said = said{}
 	for _, e := range table() {
-		if !slices.Contains(e.names, name) || e.can != nil && !e.can(m) {
+		if !slices.Contains(e.names, name) || !m.possible(e) {
 			continue
 		}
 		if e.do == nil {
@@ -91,13 +106,12 @@ func (m Model) foot() line {
 		return m.ask.foot()
 	}
 	var list, last []seg
-	end := len(table()) - len(lastKeys())
-	for i, e := range table() {
-		if e.name == "" || e.can != nil && !e.can(m) {
+	for _, e := range table() {
+		if e.name == "" || !m.possible(e) {
 			continue
 		}
 		s := []seg{{" " + e.label(), accent}, {" " + e.name + " ", faint}}
-		if i >= end {
+		if e.group == lastGroup {
 			last = append(last, s...)
 		} else {
 			list = append(list, s...)
@@ -117,18 +131,43 @@ func (k key) label() string {
 	return k.names[0]
 }
 
-// helpLines explains all keys; those that are of no use now are faint.
-func (m Model) helpLines(height int) []line {
+// helpLines explains all keys; those that are of no use for what was under the cursor are faint.
+func (m Model) helpLines(width int) []line {
+	below := m
+	below.open = slices.DeleteFunc(slices.Clone(m.open), func(p place) bool { return p.kind == helpPage })
 	var all []line
+	group := ""
 	for _, e := range table() {
+		if e.group != group {
+			if group = e.group; len(all) > 0 {
+				all = append(all, nil)
+			}
+			all = append(all, say(bold, group))
+		}
 		p := accent
-		if e.can != nil && !e.can(m) {
+		if !below.possible(e) {
 			p = faint
 		}
-		all = append(all, line{gap(1), cell(p, e.label(), 10), {" " + e.help, normal}})
+		all = append(all, line{cell(p, e.label(), 11), {e.help, normal}})
 	}
-	head := line{{" Keys", bold}, {"   what the faint ones are for is not possible for what is under the cursor", faint}}
-	return append(line{{repeat("─", m.width), faint}}.list(), append([]line{head}, columns(all, m.width, max(1, height-2))...)...)
+	if width < 150 {
+		return all
+	}
+	return columns(all, width, (len(all)+1)/2)
+}
+
+func (m Model) toggleHelp() (Model, tea.Cmd) {
+	if m.focused().kind == helpPage {
+		return m.back()
+	}
+	return m.opened(place{kind: helpPage}), nil
+}
+
+func (m Model) quit() (Model, tea.Cmd) {
+	if m.focused().kind == helpPage {
+		return m.back()
+	}
+	return m, tea.Quit
 }
 
 // columns puts lines side by side when they do not fit below each other.

@@ -152,7 +152,10 @@ func (m Model) drawBox(b box, all []box) []string {
 		under := c.key != nil && !c.marks && i == s.at && c.stops(i) && (b.focus || len(all) > 1)
 		mark := seg{" ", normal}
 		if under {
-			mark = seg{"▌", accent}
+			mark = seg{"›", faint}
+			if b.focus {
+				mark = seg{"▌", accent}
+			}
 		}
 		out = append(out, m.theme.draw(append(line{mark}, c.row(i, b.w-1)...), b.w, under && b.focus))
 	}
@@ -163,8 +166,6 @@ func (m Model) drawBox(b box, all []box) []string {
 func (m Model) cover(body []string) {
 	var over []line
 	switch {
-	case m.help:
-		over = m.helpLines(len(body))
 	case m.ask != nil:
 		over = m.ask.lines(m.width, len(body))
 	case m.said.text != "":

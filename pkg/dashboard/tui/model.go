@@ -26,6 +26,7 @@ type Model struct {
 	read    bool // a board has been read
 	view    dashboard.View
 	at      time.Time // when the view was made
+	doneAt  time.Time // when what agents do was read
 	problem *Problem  // with the board: what is shown is the last valid one
 	tasks   taskRows  // of the board pane
 
@@ -36,7 +37,6 @@ type Model struct {
 	lanes   bool // the board in lanes
 	lane    int  // the one with the cursor
 	follow  bool // output stays at its end
-	help    bool
 	ask     *ask // what the person is being asked
 	acting  int  // acts under way
 	said    said
@@ -76,6 +76,9 @@ func New(ctx context.Context, o Options) Model {
 	if o.Mask == nil {
 		o.Mask = func(s string) string { return s }
 	}
+	if o.later == nil {
+		o.later = tea.Tick
+	}
 	return Model{o: o, ctx: ctx, theme: newTheme(true), now: o.Now(), follow: true, scrolls: map[place]scroll{}, got: map[want]got{}, busy: map[want]bool{}}
 }
 
@@ -110,7 +113,7 @@ func (m Model) waitFor(changes <-chan struct{}) tea.Cmd {
 
 // tick is for elapsed times, and for what agents do: that is not on the board.
 func (m Model) tick() tea.Cmd {
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg(m.o.Now()) })
+	return m.o.later(time.Second, func(time.Time) tea.Msg { return tickMsg(m.o.Now()) })
 }
 
 func (m Model) readDoing() tea.Msg { return doingMsg(m.o.Source.Doing(m.ctx)) }
@@ -145,7 +148,12 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 		return m.board(msg), nil
 	case tickMsg:
 		m.now = time.Time(msg)
-		return m, tea.Batch(m.tick(), m.readDoing)
+		again := m.tick()
+		if alerts := (want{kind: alerts}); m.read && m.now.Unix()%alertsEvery == 0 && !m.busy[alerts] { // they are not on the board
+			m.busy = with(m.busy, alerts)
+			again = tea.Batch(again, m.load(alerts))
+		}
+		return m, tea.Batch(again, m.readDoing)
 	case doingMsg:
 		return m.doing(msg), nil
 	case gotMsg:
@@ -171,7 +179,7 @@ func (m Model) board(msg boardMsg) Model {
 	if msg.problem != nil && msg.view.View == "" {
 		return m
 	}
-	m.read, m.view, m.at, m.now = true, msg.view, m.o.Now(), m.o.Now()
+	m.read, m.view, m.at, m.doneAt, m.now = true, msg.view, m.o.Now(), m.o.Now(), m.o.Now()
 	m.tasks = rowsOf(m.view.Tasks, m.filters[board])
 	return m.settled()
 }
@@ -189,7 +197,7 @@ func (m Model) doing(now doingMsg) Model {
 			m.view.Agents[i].Doing = nil
 		}
 	}
-	m.at = m.now
+	m.doneAt = m.now
 	return m
 }
 
@@ -222,8 +230,7 @@ func (m *Model) fetch() tea.Cmd {
 		if have, ok := m.got[w]; m.busy[w] || ok && (have.rev == m.view.Revision || w.kind == outputPage) {
 			continue
 		}
-		m.busy = maps.Clone(m.busy)
-		m.busy[w] = true
+		m.busy = with(m.busy, w)
 		cmds = append(cmds, m.load(w))
 	}
 	return tea.Batch(cmds...)
@@ -265,8 +272,9 @@ func (m Model) load(w want) tea.Cmd {
 	}
 }
 
-// How often output is looked at while it is shown, and how much of it is kept.
+// How often output is looked at while it is shown, and how much of it is kept; how often alerts are, in seconds.
 const (
+	alertsEvery = 3
 	outputEvery = 300 * time.Millisecond
 	maxEvents   = 5000
 )
@@ -277,7 +285,7 @@ func (m Model) take(msg gotMsg) (Model, tea.Cmd) {
 	wanted := m.wants()
 	if msg.want.kind == outputPage {
 		msg.got = m.addOutput(msg)
-		again = tea.Tick(outputEvery, func(time.Time) tea.Msg { return moreMsg(msg.want) })
+		again = m.o.later(outputEvery, func(time.Time) tea.Msg { return moreMsg(msg.want) })
 	} else {
 		m.busy = without(m.busy, msg.want)
 	}
@@ -300,6 +308,12 @@ func (m Model) addOutput(msg gotMsg) got {
 	now.events = now.events[max(0, len(now.events)-maxEvents):]
 	msg.got.value = now
 	return msg.got
+}
+
+func with(busy map[want]bool, w want) map[want]bool {
+	busy = maps.Clone(busy)
+	busy[w] = true
+	return busy
 }
 
 func without(busy map[want]bool, w want) map[want]bool {

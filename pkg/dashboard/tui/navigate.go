@@ -36,6 +36,9 @@ func marks(direction int) func(Model) (Model, tea.Cmd) {
 		p := m.focused()
 		b := m.box(p)
 		c := m.content(p, b.w)
+		if c.key == nil { // it has not been read yet
+			return m, nil
+		}
 		s := m.scrolls[p]
 		to := m.nextMark(p.name, s.at, direction)
 		s = s.to(c, to, b.rows())
@@ -119,7 +122,8 @@ func (m Model) back() (Model, tea.Cmd) {
 
 func (m Model) hasTask() bool {
 	p := m.picked()
-	return p.task != "" && m.task(p.task) != nil && m.focused() != place{taskPage, p.task}
+	page := place{taskPage, p.task}
+	return p.task != "" && m.task(p.task) != nil && m.focused() != page && m.target() != page
 }
 
 func (m Model) hasChange() bool {
@@ -168,7 +172,7 @@ func (m Model) click(at tea.Mouse) (Model, tea.Cmd) {
 	if at.Button != tea.MouseLeft || m.ask != nil {
 		return m, nil
 	}
-	m.help, m.said = false, said{}
+	m.said = said{}
 	if at.Y == headLines-1 {
 		x := 0
 		for _, t := range m.tabList() {

@@ -58,7 +58,7 @@ func (m Model) agentLine(a dashboard.Agent, width int) line {
 		}
 		return append(l, seg{what, faint})
 	}
-	tail := elapsed(d.Seconds + m.since())
+	tail := elapsed(d.Seconds + m.sinceDoing())
 	if d.Cents != nil {
 		tail += " " + d.Cents.Dollars()
 	}

@@ -38,6 +38,8 @@ type taskRows struct {
 	tasks []dashboard.Task
 	rows  []taskRow
 	lanes [len(laneNames)][]int // indexes of tasks
+
+	ids, who, cost, rounds int // widths of columns, 0 for one that is empty
 }
 
 type taskRow struct {
@@ -53,6 +55,8 @@ func rowsOf(tasks []dashboard.Task, filter string) taskRows {
 		if match(t.ID, t.Title, string(t.Status), t.ViewStatus, t.Who, t.Note) {
 			g := groupOf(t.Status)
 			index[g] = append(index[g], i)
+			r.ids, r.who = max(r.ids, widthOf(clean(t.ID))), max(r.who, min(15, widthOf(clean(t.Who))))
+			r.cost, r.rounds = max(r.cost, widthOf(money(t.Cost))), max(r.rounds, widthOf(rounds(t)))
 		}
 	}
 	for g, list := range index {
@@ -104,7 +108,7 @@ func (m Model) task(id string) *dashboard.Task {
 	return nil
 }
 
-func (m Model) boardContent(width int) content {
+func (m Model) boardContent() content {
 	r := m.tasks
 	empty := "no tasks yet: the planner makes them from the goal"
 	if m.filters[board] != "" {
@@ -113,11 +117,6 @@ func (m Model) boardContent(width int) content {
 	if m.lanes {
 		return m.laneContent(empty)
 	}
-	ids := 0
-	for _, t := range r.tasks[:min(len(r.tasks), 500)] {
-		ids = max(ids, len(t.ID))
-	}
-	ids = min(ids, max(10, width/4))
 	return content{n: len(r.rows), empty: empty,
 		key: func(i int) string {
 			if r.rows[i].task < 0 {
@@ -129,28 +128,34 @@ func (m Model) boardContent(width int) content {
 			if r.rows[i].task < 0 {
 				return say(faint, r.rows[i].head)
 			}
-			return taskLine(r.tasks[r.rows[i].task], ids, width, m.since())
+			return r.line(r.tasks[r.rows[i].task], width, m.since())
 		}}
 }
 
-// taskLine is a task on one line; what does not fit is left out, the title last.
-func taskLine(t dashboard.Task, ids, width, since int) line {
+// line is a task on one line; what does not fit is left out, the title last.
+func (r *taskRows) line(t dashboard.Task, width, since int) line {
 	id, status := clean(t.ID), paintOf(t.Status)
-	l := line{{glyph(t.Status) + " ", status}, cell(bold, id, ids), gap(1)}
+	l := line{{glyph(t.Status) + " ", status}, cell(bold, id, min(r.ids, max(10, width/4))), gap(1)}
 	if t.ViewStatus != "" {
 		l = append(l, cell(status, clean(t.ViewStatus), 12), gap(1))
 	}
-	if width >= 64 {
-		l = append(l, cell(normal, clean(t.Who), 15), gap(1))
+	add := func(s seg, wide int) {
+		if wide > 0 {
+			l = append(l, s, gap(1))
+		}
+	}
+	if width >= 56 {
+		add(cell(normal, clean(t.Who), r.who), r.who)
 	}
 	if width >= 76 {
-		l = append(l, right(faint, rounds(t), 3), gap(1), right(costPaint(t), money(t.Cost), 7), gap(1))
+		add(right(faint, rounds(t), r.rounds), r.rounds)
+		add(right(costPaint(t), money(t.Cost), r.cost), r.cost)
 	}
 	age := t.AgeSeconds
 	if !t.Status.Terminal() {
 		age += since
 	}
-	l = append(l, right(faint, elapsed(age), 6), gap(1))
+	l = append(l, right(faint, elapsed(age), 5), gap(1))
 	title := flat(t.Title)
 	if t.Note == "" || t.Status == blackboard.Merged {
 		return append(l, seg{title, normal})
@@ -225,32 +230,50 @@ func (m Model) glance(width, height int) []line {
 	if height < 12 || m.filters[board] != "" {
 		return nil
 	}
-	var out []line
 	most := max(1, height/8)
-	w := m.waitRows(1 << 20)
-	heads := 0
-	for _, r := range w {
-		if r.first {
-			if heads++; heads > most {
-				break
-			}
-			out = append(out, append(line{{" ", normal}, {"⚑ ", warn}}, r.line...))
-		}
-	}
-	if n := len(m.view.Waiting) + len(m.view.GaveUp) - most; n > 0 {
-		out = append(out, say(faint, fmt.Sprintf("   … and %d more for you: 3", n)))
-	}
-	shown := 0
-	for _, a := range m.view.Agents {
-		if shown == 2*most+1 {
-			out = append(out, say(faint, fmt.Sprintf("   … and %d more agents: 2", len(m.view.Agents)-shown)))
-			break
-		}
-		shown++
-		out = append(out, append(line{{" ", normal}}, m.agentLine(a, width-1)...))
-	}
+	out := append(m.glanceWaits(most), m.glanceAgents(width, 2*most+1)...)
 	if len(out) > 0 {
 		out = append(out, say(faint, strings.Repeat("─", width)))
+	}
+	return out
+}
+
+func (m Model) glanceWaits(most int) []line {
+	var out []line
+	for _, w := range m.view.Waiting {
+		who, text := clean(w.Task), flat(w.Text)
+		if len(w.Questions) > 0 {
+			text = flat(w.Questions[0].Text)
+			who = cmp.Or(who, "the planner") + " asks:"
+		}
+		out = append(out, line{{" ⚑ ", warn}, {who, bold}, {" ", normal}, {text, warn}})
+	}
+	for _, g := range m.view.GaveUp {
+		out = append(out, line{{" ⚑ ", bad}, {clean(g.Agent), bold}, {" gave up: " + flat(g.Why), bad}})
+	}
+	if n := len(out) - most; n > 0 {
+		out = append(out[:most:most], say(faint, fmt.Sprintf("   … and %d more for you: 3", n)))
+	}
+	return out
+}
+
+// glanceAgents has a line for each that is at work or gone, and one for those that wait.
+func (m Model) glanceAgents(width, most int) []line {
+	var out []line
+	var idle []string
+	for _, a := range m.view.Agents {
+		switch {
+		case a.Task == "" && a.Liveness == string(blackboard.Alive):
+			idle = append(idle, clean(a.ID))
+		case len(out) < most:
+			out = append(out, append(line{{" ", normal}}, m.agentLine(a, width-1)...))
+		}
+	}
+	if n := len(m.view.Agents) - len(idle) - len(out); n > 0 {
+		out = append(out, say(faint, fmt.Sprintf("   … and %d more agents: 2", n)))
+	}
+	if len(idle) > 0 {
+		out = append(out, say(faint, " · idle: "+strings.Join(idle, ", ")))
 	}
 	return out
 }

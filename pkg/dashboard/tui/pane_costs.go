@@ -17,9 +17,9 @@ func (m Model) costLines(width int) []line {
 		return nil
 	}
 	p := m.page(width - 1)
-	p.add(seg{"So far ", faint}, seg{cmp.Or(money(f.Total), "nothing"), bold}, seg{" in " + count(f.Total.Runs) + " runs", faint})
+	p.add(seg{"So far ", faint}, seg{cmp.Or(money(f.Total), "nothing"), bold}, seg{" in " + plural(f.Total.Runs, "run"), faint})
 	if f.Total.UnknownRuns > 0 {
-		p.add(seg{count(f.Total.UnknownRuns) + " runs did not tell what they cost", warn})
+		p.add(seg{"of " + plural(f.Total.UnknownRuns, "run") + " nobody knows what it cost", warn})
 	}
 	p.spark("Spent", f.Spent)
 	p.spark("Merged", f.Merged)

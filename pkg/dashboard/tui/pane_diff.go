@@ -136,3 +136,32 @@ func (m Model) nextMark(id string, from, direction int) int {
 	}
 	return from
 }
+
+// diffPlace is the place that the cursor is on: line 0 is the whole file, no path the whole change. A line that was
+// removed has no place any more; the next one that is there has.
+func (m Model) diffPlace() (path string, at int) {
+	p := m.focused()
+	d, _, _ := m.diffOf(p.name)
+	i := m.scrolls[p].at
+	if d == nil || i >= len(d.rows) {
+		return "", 0
+	}
+	r := d.rows[i]
+	switch {
+	case r.finding != nil:
+		return r.path, r.finding.Line
+	case r.head != nil:
+		return r.path, 0
+	}
+	for _, next := range d.rows[i:] {
+		if next.path == r.path && next.line.New > 0 {
+			return r.path, next.line.New
+		}
+	}
+	return r.path, 0
+}
+
+func (m Model) canComment() bool {
+	d, _, _ := m.diffOf(m.focused().name)
+	return m.onDiff() && d != nil && len(d.rows) > 0
+}

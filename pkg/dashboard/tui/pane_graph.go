@@ -29,6 +29,9 @@ func (m Model) graphContent() content {
 		head string
 	}
 	var rows []row
+	if len(g.Critical) > 0 {
+		rows = append(rows, row{head: fmt.Sprintf("◆ the longest chain of open tasks, %d long", len(g.Critical))})
+	}
 	depth, ids := -1, 4
 	for i := range nodes {
 		n := &nodes[i]
@@ -37,11 +40,7 @@ func (m Model) graphContent() content {
 		}
 		if n.Depth != depth {
 			depth = n.Depth
-			head := "Can begin at once"
-			if depth > 0 {
-				head = fmt.Sprintf("Step %d", depth+1)
-			}
-			rows = append(rows, row{head: head})
+			rows = append(rows, row{head: fmt.Sprintf("Step %d", depth+1)})
 		}
 		rows = append(rows, row{node: n})
 		ids = max(ids, len(n.ID))

@@ -18,10 +18,11 @@ const (
 	taskPage kind = iota
 	diffPage
 	outputPage
+	helpPage
 )
 
 func (k kind) String() string {
-	return [...]string{"Board", "Agents", "You", "Log", "Graph", "Alerts", "Costs", "", "Task", "Diff", "Output"}[k]
+	return [...]string{"Board", "Agents", "You", "Log", "Graph", "Alerts", "Costs", "", "Task", "Diff", "Output", "Keys"}[k]
 }
 
 // place is a pane, or a page about one thing that has been opened above it.
@@ -141,7 +142,7 @@ func (m Model) wants() []want {
 		case board, agents, waits:
 		case journal, graph, alerts, costs:
 			add(want{kind: b.place.kind})
-		default:
+		case taskPage, diffPage, outputPage:
 			if b.place.name != "" {
 				add(want(b.place))
 			}

@@ -114,3 +114,10 @@ func oneLine(text string) string {
 func flat(text string) string { return clean(strings.Join(strings.Fields(text), " ")) }
 
 func runes(text string) int { return utf8.RuneCountInString(text) }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return count(n) + " " + noun + "s"
+}

@@ -40,6 +40,7 @@ type Verbs interface {
 	Hold(ctx context.Context, id, reason string) (verb.Done, error)
 	Unhold(ctx context.Context, id string) (verb.Done, error)
 	Note(ctx context.Context, in verb.NoteInput) (verb.Noted, error)
+	Comment(ctx context.Context, in verb.Comment) (verb.Done, error)
 	Answer(ctx context.Context, id, answer string) (verb.Answered, error)
 	ApproveMerge(ctx context.Context, in verb.MergeDecision) (verb.Done, error)
 	RejectMerge(ctx context.Context, in verb.MergeDecision) (verb.Done, error)
@@ -68,6 +69,8 @@ type Options struct {
 	In      io.Reader
 	Out     io.Writer // the terminal
 	Environ []string
+
+	later func(time.Duration, func(time.Time) tea.Msg) tea.Cmd // tea.Tick, but in tests
 }
 
 // ErrInterrupted is what Run returns when the person ended it with Ctrl-C, or ctx is over.
