@@ -174,8 +174,7 @@ func (s *session) snapshot(ctx context.Context, path, admin, head string) (tree 
 			return "", err
 		}
 	}
-	add := []string{"-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--sparse"}
-	if _, err := s.change(ctx, call{dir: path, args: add, env: env}); err != nil {
+	if err := s.addAll(ctx, call{dir: path, args: []string{"-c", "core.safecrlf=false"}, env: env}, "--sparse"); err != nil {
 		return "", err
 	}
 	out, err := s.change(ctx, call{dir: path, args: []string{"write-tree"}, env: env})

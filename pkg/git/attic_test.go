@@ -190,7 +190,7 @@ func TestACloneInsideAWorktreeIsNotRemoved(t *testing.T) {
 	f.gitIn(work.Path, "init", "-q", "nested")
 	f.commitIn(filepath.Join(work.Path, "nested"), "x.txt", "x\n")
 	_, err := f.repo.ProvideWorktree(t.Context(), f.filled(Provide{ID: "task-1"}))
-	wantError(t, err, "nested", "commits that no remote has")
+	wantError(t, err, "nested", "a repository of its own")
 	if !exists(filepath.Join(work.Path, "nested/x.txt")) {
 		t.Error("it was removed")
 	}

@@ -28,8 +28,7 @@ func (r *Repo) Commit(ctx context.Context, path, message string) (hash string, c
 	if r.adminDir(path) == "" {
 		return fail(errors.New("it is not a linked worktree of this repository"))
 	}
-	add := []string{"-c", "advice.addEmbeddedRepo=false", "add", "--all"}
-	if _, err := s.change(ctx, call{dir: path, args: add}); err != nil {
+	if err := s.addAll(ctx, call{dir: path}); err != nil {
 		return fail(err)
 	}
 	_, err = s.read(ctx, path, "diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none")

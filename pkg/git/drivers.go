@@ -80,31 +80,24 @@ type overrides struct {
 	all     [][2]string // every key and value, in git's order
 }
 
-// disarm gives the options and variables that keep the repository's programs out of a command in a git folder of this
-// repository.
-func (r *Repo) disarm(ctx context.Context, gitDir string) ([]string, []string, error) {
-	o, err := r.configured(ctx, gitDir)
-	return o.options, o.env, err
-}
-
-// configured reads the configuration of a git folder. It asks git once, and again when a file of the repository's or the
-// person's configuration has changed.
-func (r *Repo) configured(ctx context.Context, gitDir string) (overrides, error) {
+// configured reads the configuration of a git folder, which keeps the repository's programs out of a command there. It asks
+// git once, and again when a file of the repository's or the person's configuration has changed.
+func (r *Repo) configured(ctx context.Context, gitDir, common string) (overrides, error) {
 	r.drivers.mu.Lock()
 	defer r.drivers.mu.Unlock()
 	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); errors.Is(err, fs.ErrNotExist) {
-		gitDir = r.place.CommonDir // each task has a new folder: what they share is read once
+		gitDir = common // each task has a new folder: what they share is read once
 	}
-	files := r.configFiles(gitDir)
+	files := r.configFiles(gitDir, common)
 	if o, ok := r.drivers.known[gitDir]; ok && o.files == files {
 		return o, nil
 	}
-	out, err := r.run(ctx, call{args: []string{"config", "--list", "--show-scope", "-z"}, env: gitFolders(gitDir, r.place.CommonDir, "")})
+	out, err := r.run(ctx, call{args: []string{"config", "--list", "--show-scope", "-z"}, env: gitFolders(gitDir, common, "")})
 	if err != nil {
 		return overrides{}, fmt.Errorf("cannot read the configuration of the repository: %w", err)
 	}
 	o := overridesOf(out, r.Filters)
-	if files != r.configFiles(gitDir) || strings.Contains(strings.ToLower(out), "\nlocal\x00include") ||
+	if files != r.configFiles(gitDir, common) || strings.Contains(strings.ToLower(out), "\nlocal\x00include") ||
 		strings.Contains(strings.ToLower(out), "\x00local\x00include") || strings.HasPrefix(strings.ToLower(out), "local\x00include") {
 		files = "changing" // files that it includes are looked at each time
 	}
@@ -117,8 +110,8 @@ func (r *Repo) configured(ctx context.Context, gitDir string) (overrides, error)
 }
 
 // configFiles is the state of the files of configuration: the repository's own and the person's.
-func (r *Repo) configFiles(gitDir string) string {
-	common, home, xdg := r.place.CommonDir, "", ""
+func (r *Repo) configFiles(gitDir, common string) string {
+	home, xdg := "", ""
 	paths := []string{filepath.Join(common, "config"), filepath.Join(common, "config.worktree"), filepath.Join(gitDir, "config.worktree")}
 	for _, variable := range r.env {
 		switch name, value, _ := strings.Cut(variable, "="); name {

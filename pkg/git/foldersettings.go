@@ -50,7 +50,7 @@ var folderSettings = []struct{ key, reason string }{
 
 // folderConfig is the configuration of a git folder of its own.
 func (r *Repo) folderConfig(ctx context.Context, admin, worktree string, remotes bool) (string, error) {
-	o, err := r.configured(ctx, admin)
+	o, err := r.configured(ctx, admin, r.place.CommonDir)
 	if err != nil {
 		return "", err
 	}

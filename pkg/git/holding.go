@@ -158,14 +158,17 @@ func (s *session) nestedWork(ctx context.Context, path, tree string) ([]string, 
 		return nil, err
 	}
 	var work []string
+	ours := s.submodules(path)
 	for _, f := range files {
 		name, sub := f.Path, filepath.Join(path, f.Path)
 		if !f.Submodule || !exists(filepath.Join(sub, ".git")) {
 			continue
 		}
-		what, err := s.unsharedIn(ctx, sub)
-		if err != nil {
-			what = "cannot be looked at: " + err.Error()
+		what := "a repository of its own, whose configuration a run could write"
+		if at := slices.IndexFunc(ours, func(m submodule) bool { return m.dir == sub }); at >= 0 {
+			if what, err = s.unsharedIn(ctx, ours[at]); err != nil {
+				what = "cannot be looked at: " + err.Error()
+			}
 		}
 		if what != "" {
 			work = append(work, fmt.Sprintf("%s (submodule: %s)", showPath(name), what))
@@ -174,9 +177,10 @@ func (s *session) nestedWork(ctx context.Context, path, tree string) ([]string, 
 	return work, nil
 }
 
-// unsharedIn says what a nested repository holds that cannot be had from its remotes again.
-func (s *session) unsharedIn(ctx context.Context, dir string) (string, error) {
-	out, err := s.read(ctx, dir, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none")
+// unsharedIn says what a submodule holds that cannot be had from its remotes again.
+func (s *session) unsharedIn(ctx context.Context, m submodule) (string, error) {
+	read := func(args ...string) (string, error) { return s.run(ctx, call{dir: m.dir, sub: m.git, args: args}) }
+	out, err := read("status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
 	if err != nil {
 		return "", err
 	}
@@ -184,11 +188,10 @@ func (s *session) unsharedIn(ctx context.Context, dir string) (string, error) {
 		return "changes that are not committed", nil
 	}
 	known := []string{"--not", "--remotes", "--tags"}
-	if fetched, err := s.read(ctx, dir, "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}"); err == nil {
+	if fetched, err := read("rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}"); err == nil {
 		known = append(known, strings.TrimSpace(fetched))
 	}
-	args := append([]string{"rev-list", "--max-count=1", "HEAD", "--branches", "--glob=refs/stash"}, known...)
-	if out, err = s.read(ctx, dir, args...); err != nil {
+	if out, err = read(append([]string{"rev-list", "--max-count=1", "HEAD", "--branches", "--glob=refs/stash"}, known...)...); err != nil {
 		return "", err
 	}
 	if out != "" {

@@ -86,7 +86,7 @@ func (r *Repo) named(ctx context.Context, c call, run func(context.Context, call
 // settings are the key and the value of all that is configured under such keys, in git's order: a later one wins where
 // there may be one only. git writes section and last part of a key in small letters.
 func (r *Repo) settings(ctx context.Context, wanted func(key string) bool) ([][2]string, error) {
-	o, err := r.configured(ctx, r.place.CommonDir)
+	o, err := r.configured(ctx, r.place.CommonDir, r.place.CommonDir)
 	if err != nil {
 		return nil, err
 	}

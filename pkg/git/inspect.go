@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -31,11 +32,15 @@ func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) 
 		args = []string{"--git-dir=" + admin, "--work-tree=" + path, "status"} // what Relink would make of it
 	}
 	out, err := r.read(ctx, path, append(args, "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
-		"--ignore-submodules=none", "--no-renames")...)
+		"--ignore-submodules=dirty", "--no-renames")...)
+	facts, wrong := parseStatus(out)
+	if err = cmp.Or(err, wrong); err == nil {
+		err = r.inspectSubmodules(ctx, path, &facts)
+	}
 	if err != nil {
 		return WorktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
 	}
-	return parseStatus(out)
+	return facts, nil
 }
 
 // parseStatus reads git's format "porcelain v2". Renames are switched off, so every entry is one field.
@@ -75,23 +80,15 @@ func (f *WorktreeFacts) header(text string) {
 	}
 }
 
-// submoduleText explains the field "S<c><m><u>" of a submodule; other files have "N...".
+// submoduleText explains the field "S<c>.." of a submodule; other files have "N...".
 func submoduleText(field string) string {
 	if !strings.HasPrefix(field, "S") {
 		return ""
 	}
-	var changes []string
-	for _, mark := range []struct{ letter, text string }{
-		{"C", "another commit"}, {"M", "modified content"}, {"U", "untracked files"},
-	} {
-		if strings.Contains(field[1:], mark.letter) {
-			changes = append(changes, mark.text)
-		}
+	if strings.Contains(field[1:], "C") {
+		return " (submodule: another commit)"
 	}
-	if len(changes) == 0 {
-		return " (submodule)"
-	}
-	return " (submodule: " + strings.Join(changes, ", ") + ")"
+	return " (submodule)"
 }
 
 // showPath is a path as people and agents may read it: control characters never reach a terminal or split a line.

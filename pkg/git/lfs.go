@@ -24,13 +24,14 @@ func (in *incoming) takeLarge(ctx context.Context) (why string, err error) {
 	if _, err := in.from.root.Lstat("lfs/objects"); err != nil {
 		return "", nil
 	}
-	o, err := in.folder.repo.configured(ctx, in.folder.repo.place.CommonDir)
+	common := in.folder.repo.place.CommonDir
+	o, err := in.folder.repo.configured(ctx, common, common)
 	if err != nil {
 		return "", err
 	}
-	store := filepath.Join(absolute(in.folder.repo.place.CommonDir, "lfs"), "objects")
+	store := filepath.Join(absolute(common, "lfs"), "objects")
 	if own := o.effective()["lfs.storage"]; own != "" {
-		store = filepath.Join(absolute(in.folder.repo.place.CommonDir, own), "objects")
+		store = filepath.Join(absolute(common, own), "objects")
 	}
 	seen, room := 0, in.folder.repo.mostTaken()
 	err = fs.WalkDir(in.from.root.FS(), "lfs/objects", func(name string, e fs.DirEntry, err error) error {

@@ -27,6 +27,7 @@ type call struct {
 	in    io.Reader // in the place of stdin
 	out   *os.File  // takes the output, which is not returned then
 	write bool      // may take git's optional locks, and waits for the disk
+	sub   string    // git folder of the submodule that dir is
 	most  int       // no more bytes of the output are read, and git is ended then; 0: all
 }
 
@@ -86,12 +87,16 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 		args = append(args, "-C", c.dir)
 	}
 	args = append(args, everywhere...)
-	if gitDir := r.gitDirOf(c.dir); gitDir != "" {
-		options, env, err := r.disarm(ctx, gitDir)
+	gitDir, common := r.gitDirOf(c.dir), r.place.CommonDir
+	if c.sub != "" {
+		gitDir, common = c.sub, c.sub
+	}
+	if gitDir != "" {
+		o, err := r.configured(ctx, gitDir, common)
 		if err != nil {
 			return "", err
 		}
-		args, own = append(args, options...), append(env, gitFolders(gitDir, r.place.CommonDir, c.dir)...)
+		args, own = append(args, o.options...), append(o.env, gitFolders(gitDir, common, c.dir)...)
 	}
 	if c.write {
 		args = append(args, durable...)

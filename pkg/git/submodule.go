@@ -4,8 +4,96 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
+
+// Git looks into each submodule with a git of its own, which obeys the configuration that it finds there. A run can put a
+// repository anywhere, with filters that are programs: no command of Liza's may look into one that it has not made.
+
+// A submodule is one that Liza has initialised in a worktree: its git folder is beside that of the worktree, out of reach of runs.
+type submodule struct{ name, dir, git string }
+
+// submodules are those of a worktree, with those that are in them.
+func (r *Repo) submodules(path string) (all []submodule) {
+	admin := r.adminDir(path)
+	if admin == "" {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	_ = filepath.WalkDir(filepath.Join(admin, "modules"), func(git string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() || !isGitDir(git) {
+			return nil // those of submodules in this one are in it
+		}
+		dir := absolute(git, readCore(git).worktree)
+		name, err := filepath.Rel(real, dir)
+		if err != nil || !filepath.IsLocal(name) || name == "." {
+			return nil
+		}
+		at, err := filepath.EvalSymlinks(dir)
+		if info, other := os.Lstat(filepath.Join(dir, ".git")); err == nil && at == dir && other == nil && info.Mode().IsRegular() {
+			all = append(all, submodule{name, filepath.Join(path, name), git})
+		}
+		return nil
+	})
+	return all
+}
+
+// inspectSubmodules adds what is changed inside the submodules.
+func (r *Repo) inspectSubmodules(ctx context.Context, path string, facts *WorktreeFacts) error {
+	for _, m := range r.submodules(path) {
+		out, err := r.run(ctx, call{dir: m.dir, sub: m.git, args: []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"}})
+		if err != nil {
+			return fmt.Errorf("submodule %s: %w", showPath(m.name), err)
+		}
+		var changes []string
+		lines := fields(out)
+		untracked := func(line string) bool { return strings.HasPrefix(line, "? ") }
+		if slices.ContainsFunc(lines, func(line string) bool { return !untracked(line) }) {
+			changes = append(changes, "modified content")
+		}
+		if slices.ContainsFunc(lines, untracked) {
+			changes = append(changes, "untracked files")
+		}
+		if len(changes) > 0 {
+			facts.Dirty = append(facts.Dirty, fmt.Sprintf("%s (submodule: %s)", showPath(m.name), strings.Join(changes, ", ")))
+		}
+	}
+	return nil
+}
+
+// addAll puts everything that is not ignored into the index of c, a command without its arguments. Of a submodule that is the
+// commit that it is at, which update-index takes without looking into it.
+func (s *session) addAll(ctx context.Context, c call, options ...string) error {
+	staged, err := s.run(ctx, call{dir: c.dir, env: c.env, args: []string{"ls-files", "-z", "--stage"}})
+	if err != nil {
+		return err
+	}
+	others, modules := ".\x00", ""
+	for _, line := range fields(staged) {
+		if head, name, _ := strings.Cut(line, "\t"); strings.HasPrefix(head, ModeGitlink+" ") {
+			modules += name + "\x00"
+			others += ":(exclude,literal,top)" + name + "\x00"
+		}
+	}
+	add := c
+	add.args = slices.Concat(c.args, []string{"-c", "advice.addEmbeddedRepo=false", "add", "--all"}, options)
+	if modules != "" {
+		add.args, add.stdin = append(add.args, "--pathspec-from-file=-", "--pathspec-file-nul"), others
+	}
+	if _, err := s.change(ctx, add); err != nil || modules == "" {
+		return err
+	}
+	c.args, c.stdin = append(slices.Clone(c.args), "update-index", "-z", "--add", "--remove", "--replace", "--stdin"), modules
+	_, err = s.change(ctx, c)
+	return err
+}
 
 // registerSubmodules enters the submodules of a new worktree, if it has any, in the configuration that all worktrees
 // share, hence under the lock. What git objects to comes up again, and is reported, in updateSubmodules.

@@ -95,7 +95,7 @@ func (r *Repo) ChangedIn(ctx context.Context, dir, commit string) ([]string, err
 	if !plainRev(commit) {
 		return nil, about("changes since "+commit, ErrNotFound)
 	}
-	out, err := r.read(ctx, dir, "diff", "--name-only", "-z", "--no-renames", commit, "--")
+	out, err := r.read(ctx, dir, "diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", commit, "--")
 	if err != nil {
 		return nil, about("changes since "+commit, err)
 	}

@@ -1,0 +1,61 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Git looks into a submodule with a git of its own. One that a run has made may name any program as a filter: it would be
+// started outside of the wall.
+func TestARepositoryInsideAWorktreeIsNotObeyed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	x := f.run("t")
+	sub, ran := filepath.Join(x.dir, "sub"), filepath.Join(t.TempDir(), "ran")
+	x.gitIn(x.dir, "init", "-q", sub)
+	writeFile(t, filepath.Join(sub, "a"), "x\n")
+	writeFile(t, filepath.Join(sub, ".gitattributes"), "* filter=evil diff=evil\n")
+	x.gitIn(sub, "add", "-A")
+	x.gitIn(sub, "commit", "-qm", "x")
+	writeFile(t, filepath.Join(x.dir, ".gitmodules"), "[submodule \"sub\"]\n\tpath = sub\n\turl = ./x\n\tignore = none\n")
+	x.in("add", "sub", ".gitmodules")
+	x.in("commit", "-qm", "a submodule")
+	for _, key := range []string{"filter.evil.clean", "filter.evil.smudge", "diff.evil.textconv", "diff.external", "core.fsmonitor", "core.sshCommand"} {
+		x.gitIn(sub, "config", key, "echo "+key+" >> "+ran+"; cat")
+	}
+	x.gitIn(sub, "config", "core.hooksPath", sub+"/hooks")
+	for _, hook := range []string{sub + "/hooks/post-checkout", sub + "/hooks/post-index-change"} {
+		writeFile(t, hook, "#!/bin/sh\necho "+hook+" >> "+ran+"\n")
+		if err := os.Chmod(hook, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit := x.in("rev-parse", "HEAD")
+	work := Work{ID: "t", Path: x.dir, Reason: "test"}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"TakeOver", func() error { x.take(); return nil }},
+		{"Inspect", func() error { x.facts(); return nil }},
+		{"ChangedIn", func() error { _, err := x.repo.ChangedIn(t.Context(), x.dir, x.base); return err }},
+		{"Save", func() error { _, _, err := x.repo.Save(t.Context(), work); return err }},
+		{"Commit", func() error { _, _, err := x.repo.Commit(t.Context(), x.dir, "all"); return err }},
+		{"PutBack", func() error {
+			_, err := x.repo.PutBack(t.Context(), work, commit, func() (bool, error) { return true, nil })
+			return err
+		}},
+		{"Discard", func() error { return x.repo.Discard(t.Context(), x.dir) }},
+		{"Remove", func() error { return x.repo.Remove(t.Context(), "t", Proof{}) }},
+	} {
+		for _, name := range []string{"sub/a", "new"} { // as long as what was there, so that git has to look at the content
+			writeFile(t, filepath.Join(x.dir, name), "y\n")
+		}
+		err := step.do()
+		if text, there := os.ReadFile(ran); there == nil {
+			t.Errorf("%s has started %q (%v)", step.name, text, err)
+			_ = os.Remove(ran)
+		}
+	}
+}
