@@ -17,7 +17,6 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
-	"liza/pkg/dashboard/source"
 	"liza/pkg/dashboard/web"
 )
 
@@ -86,7 +85,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
 		Handler: web.Handler(web.Options{Version: version, Service: d, Token: token,
-			Source: &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts { return o.env.viewFacts(d, "liza") }},
+			Source: o.env.source(d, "liza"),
 			Explain: func(err error) web.Problem {
 				r := explain(err)
 				return web.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}

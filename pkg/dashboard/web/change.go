@@ -28,9 +28,18 @@ func (o Options) changing() map[string]handler {
 		"/api/tasks/{id}/unblock": onTask(o, func(ctx context.Context, id string, in reason) (any, error) {
 			return d.Unblock(ctx, verb.WayOut{Task: id, Reason: in.Reason})
 		}),
+		"/api/tasks/{id}/comments": onTask(o, func(ctx context.Context, id string, in struct {
+			Path string `json:"path"`
+			Line int    `json:"line"`
+			Text string `json:"text"`
+		}) (any, error) {
+			return d.Comment(ctx, verb.Comment{Task: id, Path: in.Path, Line: in.Line, Text: in.Text})
+		}),
 		"/api/tasks/{id}/resubmit": onTask(o, o.resubmit),
-		"/api/tasks/{id}/finalize": onTask(o, func(ctx context.Context, id string, _ struct{}) (any, error) {
-			return d.Finalize(ctx, []string{id})
+		"/api/finalize": act(func(ctx context.Context, _ string, in struct {
+			Tasks []string `json:"tasks"`
+		}) (any, error) {
+			return d.Finalize(ctx, in.Tasks)
 		}),
 		"/api/questions/{id}/answer": act(o.answer),
 		"/api/notes":                 act(o.note),

@@ -19,7 +19,7 @@ func (o Options) page(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, notFound("file", r.URL.Path)
 	}
-	kinds := map[string]string{".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+	kinds := map[string]string{".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 	w.Header().Set("Content-Type", kinds[path.Ext(name)]+"; charset=utf-8")
 	_, _ = w.Write(data)
 	return nil, nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strconv"
 
 	"liza/pkg/blackboard"
@@ -149,7 +148,7 @@ func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 func (o Options) alerts(http.ResponseWriter, *http.Request) (any, error) {
-	open, err := watch.Files{Dir: filepath.Dir(o.Service.Project.State())}.Open()
+	open, err := o.Source.Alerts()
 	return map[string]any{"alerts": append([]watch.Alert{}, open...)}, err
 }
 

@@ -127,9 +127,10 @@ func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
 		"/api/questions":                      `{"questions":[]}`,
 		"/api/metrics":                        `"tasks_done"`,
 		"/metrics":                            `liza_tasks{status="UNCLAIMED"} 1`,
-		"/":                                   `<script src="/page/board.js"`,
-		"/page/board.js":                      `EventSource`,
-		"/page/board.css":                     `color-scheme`,
+		"/":                                   `<script src="/page/main.js"`,
+		"/page/live.js":                       `EventSource`,
+		"/page/page.css":                      `color-scheme`,
+		"/page/liza.svg":                      `<svg`,
 	} {
 		if a := ask(t, s, "GET", path, ""); a.status != 200 || !strings.Contains(a.text, want) {
 			t.Errorf("GET %s: %d, no %s in %.300s", path, a.status, want, a.text)
@@ -180,7 +181,7 @@ func TestWhatCannotBeDoneIsAnErrorWithItsStatus(t *testing.T) {
 		{"POST", "/api/tasks/task-1/release", `{"reason":"why","coder":true,"reviewer":true}`, 400, "usage"},
 		{"POST", "/api/tasks/task-1/unblock", `{"reason":"why"}`, 409, "refused"},
 		{"POST", "/api/tasks/task-1/resubmit", `{"limits":{"max_agent_runs":9}}`, 409, "refused"},
-		{"POST", "/api/tasks/task-1/finalize", "", 409, "refused"},
+		{"POST", "/api/finalize", `{"tasks":["task-1"]}`, 409, "refused"},
 		{"POST", "/api/ack", "", 409, "nothing"},
 		{"POST", "/api/integration/accept", "", 409, "nothing"},
 		{"POST", "/api/integration/restore", "", 409, "nothing"},

@@ -1,107 +1,164 @@
-"use strict";
+// The board in lanes, now or at a revision. Of a long lane the first cards are drawn, the others
+// on request, so that 2,000 tasks cost what is seen.
+import { h, inline, status, age, cost, later, clock } from "./dom.js";
+import { board, get, taken } from "./live.js";
+import { waitCards } from "./waits.js";
 
-const at = (id) => document.getElementById(id);
+const lanes = [
+  ["To do", ["DRAFT", "UNCLAIMED"]], ["In work", ["CLAIMED", "REJECTED", "INTEGRATION_FAILED"]], ["In review", ["READY_FOR_REVIEW"]],
+  ["Approved", ["APPROVED"]], ["Blocked", ["BLOCKED"]], ["Done", ["MERGED", "SUPERSEDED", "ABANDONED"]],
+];
+const laneOf = Object.fromEntries(lanes.flatMap(([, list], i) => list.map((s) => [s, i])));
+const first = 40;
+let sought = "";
 
-// Everything from the board is put into the page as text, never as markup.
-function element(name, text, kind) {
-  const e = document.createElement(name);
-  if (text !== undefined) e.textContent = text;
-  if (kind) e.className = kind;
-  return e;
+const order = [
+  (a, b) => Boolean(a.waits_for?.length) - Boolean(b.waits_for?.length) || a.priority - b.priority,
+  undefined, undefined, undefined, undefined,
+  (a, b) => b.since - a.since,
+];
+
+function worker(from, t) {
+  const a = t.who && from.agents.get(t.who);
+  return a?.task === t.id ? a : null;
 }
 
-function row(cells) {
-  const tr = element("tr");
-  for (const [text, kind] of cells) tr.append(element("td", text ?? "", kind));
-  return tr;
+function card(from, t, past) {
+  const a = worker(from, t), d = a?.doing;
+  return h("a", { class: `card s-${t.status}`, href: `#/task/${encodeURIComponent(t.id)}`, "data-row": true, "data-id": t.id },
+    h("span", { class: "top" }, h("span", { class: "id" }, t.id), past ? null : age(t.since)),
+    h("span", { class: "title", dir: "auto" }, t.title),
+    t.note ? h("span", { class: "note", dir: "auto" }, t.note) : null,
+    d ? h("span", { class: "doing" }, d.tool ? h("b", {}, d.tool) : null, " ", inline(d.text || d.kind || "starts")) : null,
+    h("span", { class: "foot" }, status(t.view_status || t.status), t.who ? inline(t.who, "who") : null,
+      t.iteration > 1 ? h("span", { title: `iteration ${t.iteration}` }, `×${t.iteration}`) : null, h("span", {}, cost(t.cost))));
 }
 
-function problem(text) {
-  at("problem").hidden = !text;
-  at("problem").textContent = text ?? "";
+// fits reports whether a task has all words of the filter.
+function fits(t, query) {
+  if (!query.length) return true;
+  const all = `${t.id} ${t.title} ${t.who ?? ""} ${t.status} ${t.note ?? ""}`.toLowerCase();
+  return query.every((w) => all.includes(w));
 }
 
-async function send(path, body) {
-  try {
-    const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body ?? {}) });
-    const said = await answer.json();
-    problem(answer.ok ? "" : `${said.error.message}. Next: ${said.error.next}`);
-  } catch {
-    problem("The server does not answer. Is liza serve still running?");
+// arrange puts elements in their order and moves none that is in its place: the focus stays.
+function arrange(parent, wanted) {
+  const keep = new Set(wanted);
+  for (const e of [...parent.children]) if (!keep.has(e)) e.remove();
+  wanted.forEach((e, i) => { if (parent.children[i] !== e) parent.insertBefore(e, parent.children[i] ?? null); });
+}
+
+export function show(root, { query }) {
+  let from = board, past = null, dirty = new Set(), cards = new Map(), limit = lanes.map(() => first);
+  const filter = h("input", { type: "search", placeholder: "Filter tasks  ( / )", "aria-label": "Filter tasks", value: sought, oninput: () => { sought = filter.value; draw(true); } });
+  const progress = h("div", { class: "progress", role: "img" });
+  const travel = h("a", { class: "button", href: `#/board?rev=${board.view.revision}`, title: "the board as it was (t)" }, "Time travel");
+  const time = h("div", { class: "past", hidden: true }), before = h("div", {});
+  const columns = lanes.map(([title], i) => {
+    const n = h("span", { class: "n" }), cardsOf = h("div", { class: "cards" });
+    const more = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => { limit[i] += 200; draw(); } });
+    const lane = h("section", { class: "lane", "aria-label": title }, h("h2", {}, title, " ", n), cardsOf, more);
+    return { lane, n, cardsOf, more };
+  });
+  root.append(h("div", { class: "bar" }, filter, progress, travel), time, before, h("div", { class: "lanes" }, columns.map((c) => c.lane)));
+
+  function draw(filtered) {
+    const query = sought.toLowerCase().split(/\s+/).filter(Boolean);
+    if (filtered) limit = lanes.map(() => first);
+    const sorted = lanes.map(() => []);
+    for (const t of from.tasks.values()) if (fits(t, query)) sorted[laneOf[t.status] ?? 0].push(t);
+    columns.forEach((c, i) => {
+      if (order[i]) sorted[i].sort(order[i]);
+      const all = sorted[i], shown = all.slice(0, limit[i]);
+      c.n.textContent = all.length;
+      c.more.hidden = all.length <= limit[i];
+      c.more.textContent = `${all.length - limit[i]} more`;
+      c.lane.classList.toggle("none", all.length === 0);
+      arrange(c.cardsOf, shown.map((t) => {
+        if (!cards.has(t.id) || dirty.has(t.id)) replace(t);
+        return cards.get(t.id);
+      }));
+    });
+    dirty.clear();
+    bar();
   }
-}
 
-function button(text, act) {
-  const b = element("button", text);
-  b.addEventListener("click", act);
-  return b;
-}
-
-function ask(what, then) {
-  const text = window.prompt(what);
-  if (text) then(text);
-}
-
-function waits(w) {
-  const li = element("li");
-  li.append(element("div", w.task ? `${w.task}: ${w.text}` : w.text));
-  for (const q of w.questions ?? []) {
-    const line = element("div", `${q.id} ${q.text} `);
-    line.append(button("Answer", () => ask(q.text, (text) => send(`/api/questions/${q.id}/answer`, { answer: text }))));
-    li.append(line);
+  // A card that has the focus keeps it when it is drawn again.
+  function replace(t) {
+    const old = cards.get(t.id), fresh = card(from, t, past);
+    cards.set(t.id, fresh);
+    if (!old?.isConnected) return;
+    const held = document.activeElement === old;
+    old.replaceWith(fresh);
+    if (held) fresh.focus({ preventScroll: true });
   }
-  const task = `/api/tasks/${w.task}`;
-  if (w.kind === "merge_approval") {
-    li.append(button("Approve the merge", () => send(`${task}/approve-merge`)), " ",
-      button("Reject", () => ask("File, defect and fix", (text) => send(`${task}/reject-merge`, { reason: text }))));
-  } else if (w.kind === "hold") {
-    li.append(button("Let it go on", () => send(`${task}/unhold`)));
+
+  function bar() {
+    const counts = lanes.map(([, list]) => from.view.counts.filter((c) => list.includes(c.status)).reduce((n, c) => n + c.n, 0));
+    const all = counts.reduce((a, b) => a + b, 0);
+    progress.setAttribute("aria-label", all ? lanes.map(([title], i) => `${title} ${counts[i]}`).join(", ") : "no task yet");
+    progress.replaceChildren(...[5, 3, 2, 1, 4, 0].map((i) => {
+      const part = h("i", { class: `l${i}`, title: `${lanes[i][0]}: ${counts[i]}` });
+      part.style.flexGrow = counts[i];
+      return part;
+    }));
   }
-  li.append(element("div", w.next, "quiet"));
-  return li;
-}
 
-// What a person is about to click is not replaced by the same again.
-function fill(id, list) {
-  const next = element("div");
-  next.append(...list);
-  if (at(id).textContent !== next.textContent) at(id).replaceChildren(...list);
-}
+  const soon = later(100, () => { if (!past) draw(); });
 
-function show(v) {
-  document.title = `${v.goal.status} – Liza`;
-  at("goal").textContent = v.goal.description;
-  const control = v.control.map((c) => c.name + (c.reason ? `: ${c.reason}` : "")).join(", ");
-  at("sprint").textContent = `goal ${v.goal.status}, ${v.sprint.id} ${v.sprint.status}${control ? ` (${control})` : ""}`;
-  at("counts").textContent = v.counts.filter((c) => c.n).map((c) => `${c.n} ${c.status}`).join(", ") || "no task yet";
-  at("waiting-part").hidden = v.waits_for_person.length === 0;
-  fill("waiting", v.waits_for_person.map(waits));
-  fill("tasks", v.tasks.map((t) => row([[t.id], [t.status, t.status], [t.who], [t.iteration || ""], [t.note ? `${t.title} (${t.note})` : t.title, "title"]])));
-  fill("agents", v.agents.map((a) => row([[a.id], [a.status], [a.task], [a.cli], [a.waits_for, "title"]])));
-}
-
-function log(entries) {
-  for (const e of entries) {
-    at("log").prepend(element("li", [e.timestamp, e.agent, e.action, e.task, e.detail].filter(Boolean).join("  ")));
+  // go shows another revision, or the present.
+  function go({ query }) {
+    const rev = query.get("rev");
+    if (rev === null) { past = null; from = board; } else look(rev);
+    document.body.classList.toggle("is-past", rev !== null);
+    time.hidden = rev === null;
+    before.replaceChildren();
+    travel.hidden = rev !== null;
+    if (rev === null) { cards = new Map(); draw(); }
+    return true;
   }
-  while (at("log").children.length > 200) at("log").lastChild.remove();
-}
 
-async function begin() {
-  const answer = await fetch("/api/log");
-  if (answer.ok) log((await answer.json()).entries);
-  const events = new EventSource("/api/events");
-  const on = (name, act) => events.addEventListener(name, (m) => act(JSON.parse(m.data)));
-  on("snapshot", (v) => { at("connection").textContent = "live"; problem(""); show(v); });
-  on("change", (c) => { problem(""); show(c.state); log(c.entries); });
-  on("problem", (p) => problem(`${p.error.message}. Next: ${p.error.next}`));
-  events.onerror = () => { at("connection").textContent = "the connection is lost, trying again"; };
-}
+  let range = null, asked = 0;
 
-at("pause").addEventListener("click", () => send("/api/pause"));
-at("resume").addEventListener("click", () => send("/api/resume"));
-at("note").addEventListener("submit", (e) => {
-  e.preventDefault();
-  send("/api/notes", { text: at("note-text").value }).then(() => { at("note-text").value = ""; });
-});
-begin();
+  async function look(rev) {
+    past ??= Number(rev);
+    const mine = ++asked;
+    range ??= get("/api/at").then((a) => a.said);
+    const [kept, at] = await Promise.all([range, get(`/api/at?rev=${encodeURIComponent(rev)}`)]);
+    if (mine !== asked || !document.body.classList.contains("is-past")) return;
+    slider(Number(rev), kept, at);
+    if (!at.ok) return;
+    past = at.said.revision;
+    from = taken(at.said);
+    cards = new Map();
+    draw();
+    before.replaceChildren(...waitCards(from.view, true));
+  }
+
+  const input = h("input", { type: "range", "aria-label": "Revision of the board", oninput: () => { word.textContent = `revision ${input.value}`; jump(); } });
+  const word = h("strong", {}), note = h("span", {});
+  const jump = later(120, () => { history.replaceState(null, "", `#/board?rev=${input.value}`); look(input.value); });
+  const step = (by) => () => { input.value = Number(input.value) + by; word.textContent = `revision ${input.value}`; jump(); };
+  time.append(h("p", {}, "You look at the past: ", word, " ", note), h("div", { class: "slide" },
+    h("button", { type: "button", "aria-label": "One revision back", onclick: step(-1) }, "◀"), input, h("button", { type: "button", "aria-label": "One revision on", onclick: step(1) }, "▶"),
+    h("a", { class: "button", href: "#/board" }, "Back to now")));
+
+  function slider(rev, kept, at) {
+    input.min = kept?.first ?? 1;
+    input.max = Math.max(kept?.last ?? rev, board.view.revision);
+    input.value = rev;
+    word.textContent = `revision ${rev}`;
+    note.textContent = at.ok ? `of ${input.max}, ${clock(at.said.at)}${at.said.revision === rev ? "" : `; what is kept is revision ${at.said.revision}`}. Nothing can be changed here.` : at.said?.error?.message ?? "The server does not answer.";
+  }
+
+  if (query.get("rev") !== null) go({ query }); else draw();
+  return {
+    go,
+    update(change) {
+      if (change.all) cards = new Map();
+      for (const id of change.ids) dirty.add(id);
+      if (change.all && !past) draw(); else soon();
+    },
+    close() { document.body.classList.remove("is-past"); },
+  };
+}

@@ -1,0 +1,89 @@
+// Agents, and what their programs say while they say it.
+import { h, text, inline, status, taskLink, span, money, words, later } from "./dom.js";
+import { board, path } from "./live.js";
+import { fold } from "./forms.js";
+
+const kept = 3000; // events that stay on the page
+
+function doing(a) {
+  const d = a.doing;
+  if (!d) return a.waits_for ? inline(a.waits_for, "quiet") : "";
+  return h("span", { class: "doing" }, d.tool ? h("b", {}, d.tool) : null, " ", inline(d.text || d.kind || "starts"));
+}
+
+const elapsed = (d) => (d?.started ? h("time", { "data-since": Date.parse(d.started) }, span((Date.now() - Date.parse(d.started)) / 1000)) : "");
+const tokens = (d) => (d?.tokens_in || d?.tokens_out ? `${thousands(d.tokens_in)} in, ${thousands(d.tokens_out)} out` : "");
+const thousands = (n = 0) => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`);
+const alive = (a) => (a.liveness === "alive" ? status(a.status) : h("span", { class: "status s-gone", title: a.liveness_reason }, words(a.liveness)));
+
+export function show(root) {
+  const body = h("tbody", {}), none = h("p", { class: "empty" }, "No agent is registered. Start a team with liza run.");
+  root.append(h("h2", { class: "title" }, "Agents"), none, h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Agents" },
+    h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ["Agent", "Status", "Task", "Does now", "For", "Tokens", "Cost", "Program"].map((t) => h("th", { scope: "col" }, t)))), body)));
+  function draw() {
+    const held = document.activeElement?.dataset?.id;
+    none.hidden = board.agents.size > 0;
+    body.replaceChildren(...[...board.agents.values()].map((a) => h("tr", {},
+      h("th", { scope: "row" }, h("a", { class: "id", href: `#/agent/${path(a.id)}`, "data-row": true, "data-id": a.id }, a.id)), h("td", {}, alive(a)), h("td", {}, a.task ? taskLink(a.task) : ""),
+      h("td", { class: "grow" }, doing(a)), h("td", {}, elapsed(a.doing)), h("td", {}, tokens(a.doing)), h("td", {}, a.doing?.cents != null ? money(a.doing.cents) : ""), h("td", {}, a.cli ?? ""))));
+    if (held) body.querySelector(`[data-id="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+  }
+  draw();
+  return { update: later(300, draw) };
+}
+
+const marks = { tool: "▸", result: "◂", wait: "…", error: "!", note: "✎", run: "●", end: "■" };
+
+function event(e) {
+  const words = e.kind === "run" ? [e.program, e.model, e.task].filter(Boolean).join(" · ") : e.kind === "usage" ? "" : e.text ?? "";
+  return h("li", { class: `e-${e.kind}` }, h("time", { datetime: e.at }, new Date(e.at).toLocaleTimeString(undefined, { hour12: false })), h("span", { class: "mark", "aria-hidden": "true" }, marks[e.kind] ?? ""),
+    h("span", { class: "what", dir: "auto" }, e.tool ? [h("b", {}, e.tool), " "] : null, e.kind === "end" ? "ended: " : e.kind === "note" ? "note: " : null, words));
+}
+
+// output follows what a task or an agent says. The end stays in sight unless somebody has scrolled up.
+export function output(place, id) {
+  const events = h("ol", { class: "output", tabindex: "0", role: "log", "aria-label": `Output of ${id}`, "aria-live": "off" });
+  const note = h("p", { class: "quiet" }, "Waiting for what it says …");
+  place.replaceChildren(note, events);
+  let pending = [], end = true;
+  events.addEventListener("scroll", () => { end = events.scrollHeight - events.scrollTop - events.clientHeight < 40; });
+  const flush = later(100, () => {
+    const list = pending.splice(0);
+    if (!list.length) return;
+    events.append(...list.slice(-kept).map(event));
+    while (events.children.length > kept) events.firstElementChild.remove();
+    note.textContent = "";
+    if (end) events.scrollTop = events.scrollHeight;
+  });
+  const source = new EventSource(`/api/agents/${path(id)}/output`);
+  source.addEventListener("activity", (m) => {
+    const e = JSON.parse(m.data);
+    if (e.kind === "usage") { note.textContent = [tokens({ tokens_in: e.in, tokens_out: e.out }), e.cents != null && money(e.cents)].filter(Boolean).join(" · "); return; }
+    pending.push(e);
+    flush();
+  });
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) note.textContent = "Nothing is known of its output."; };
+  return { close() { source.close(); }, again() {} };
+}
+
+export function one(root, { rest }) {
+  const id = rest[0] ?? "", head = h("div", { class: "head" }), body = h("div", { class: "body" });
+  let task = "";
+  const acts = h("div", { class: "actions" });
+  root.append(head, acts, body);
+  function draw() {
+    const a = board.agents.get(id);
+    head.replaceChildren(h("p", { class: "crumb" }, h("a", { href: "#/agents" }, "Agents"), " / ", h("span", { class: "id" }, id)), h("h2", { class: "title" }, id),
+      a ? h("p", { class: "facts" }, alive(a), h("span", {}, words(a.role)), a.task ? h("span", {}, "on ", taskLink(a.task)) : null, a.cli ? h("span", {}, a.cli) : null, a.sandbox ? h("span", {}, `sandbox ${a.sandbox}`) : null,
+        h("span", {}, elapsed(a.doing)), h("span", {}, tokens(a.doing)), a.doing?.cents != null ? h("span", {}, money(a.doing.cents)) : null, a.context_percent ? h("span", {}, `context ${a.context_percent} % full`) : null)
+        : h("p", { class: "empty" }, "It is not registered now."),
+      a?.waits_for ? text(`waits for ${a.waits_for}`, "note") : "", a?.liveness !== "alive" && a?.liveness_reason ? text(a.liveness_reason, "note") : "");
+    if (a && task !== a.task) {
+      task = a.task;
+      acts.replaceChildren(...(a.task ? [fold("Note to it …", { path: "/api/notes", fields: [{ name: "text", label: "Note", rows: 2 }], body: { task: a.task }, submit: "Send", done: "The note is on its way." })] : []));
+    }
+  }
+  draw();
+  const live = output(body, id);
+  return { update(change) { if (change.all || change.ids.has(id)) draw(); }, close() { live.close(); } };
+}

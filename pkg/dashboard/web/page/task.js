@@ -1,0 +1,122 @@
+// The page of a task: what is asked for, what was done, what others found, and what a person can do.
+import { h, text, inline, section, list, status, age, cost, money, when, short, span, taskLink, agentLink, words, later, code } from "./dom.js";
+import { board, get, path } from "./live.js";
+import { decide } from "./waits.js";
+import { fold } from "./forms.js";
+import { showDiff, finding } from "./diff.js";
+import { output } from "./agents.js";
+
+const parts = [["", "Overview"], ["diff", "Diff"], ["attempts", "Attempts"], ["output", "Output"], ["history", "History"], ["fields", "Fields"]];
+
+const links = (all) => (all.length ? h("ul", { class: "plain" }, all.map((l) => h("li", {}, taskLink(l.id), " ", status(l.status), " ", inline(l.title ?? "")))) : null);
+
+function actions(p) {
+  const id = p.task.id, task = (verb) => `/api/tasks/${path(id)}/${verb}`, open = !["MERGED", "ABANDONED", "SUPERSEDED"].includes(p.task.status) && !p.archived;
+  if (!open) return null;
+  return h("div", { class: "actions" },
+    fold("Note …", { path: "/api/notes", fields: [{ name: "text", label: "Note; who works on it gets it", rows: 2 }], body: { task: id }, submit: "Send", done: "The note is on its way." }),
+    p.task.hold ? null : fold("Hold …", { path: task("hold"), fields: [{ name: "reason", label: "Why nobody shall work on it" }], submit: "Hold", done: `${id} is on hold.` }),
+    p.task.who ? fold("Release …", { path: task("release"), fields: [{ name: "reason", label: "Why it is taken away" }], submit: "Release", kind: "danger", done: `${id} is free.`,
+      body: (v) => ({ reason: v.reason, force: true }) }) : null);
+}
+
+function overview(p) {
+  return [
+    p.waits_for_person.map((w) => h("article", { class: `wait k-${w.kind}` }, text(w.text, "why"), h("div", { class: "decide" }, decide(w)), h("p", { class: "command" }, "or ", code(w.next)))),
+    p.rejection ? h("section", { class: "rejection" }, h("h2", {}, "Rejected last because"), text(p.rejection)) : null,
+    section("Description", text(p.description)),
+    section("Done when", p.done_when && text(p.done_when), list(p.criteria)),
+    section("Findings", p.findings.map(finding)),
+    section("Checks", list(p.checks)),
+    section("What the coder means to do", list(p.intent)),
+    section("Scope", p.scope && text(p.scope)),
+    p.spec || p.spec_ref ? h("section", {}, h("h2", {}, "Spec ", p.spec_ref ? code(p.spec_ref) : null), p.spec ? h("pre", { dir: "auto", tabindex: "0", class: "spec" }, p.spec) : null) : null,
+    section("Questions", list(p.questions.map((q) => q.text))),
+    section("Depends on", links(p.depends_on)),
+    section("Is waited for by", links(p.dependents)),
+    actions(p),
+  ];
+}
+
+function attempt(a) {
+  return h("article", { class: "attempt", "data-row": true, tabindex: "-1" },
+    h("h3", {}, `#${a.seq} `, agentLink(a.agent), " ", words(a.kind), " ", h("span", { class: `outcome o-${a.outcome === "finished" ? "good" : "bad"}` }, words(a.outcome))),
+    h("p", { class: "quiet" }, [a.cli, span(a.seconds), money(a.cost_cents), a.sandbox && `sandbox ${a.sandbox}`].filter(Boolean).join(" · "), " ", a.ended ? when(a.ended) : null, " ", short(a.commit)),
+    a.summary ? text(a.summary) : null,
+    ["prompt", "answer"].map((k) => (a[k] ? h("details", {}, h("summary", {}, k === "prompt" ? "Prompt" : "Answer"), h("pre", { dir: "auto", tabindex: "0" }, a[k])) : null)));
+}
+
+async function attempts(p, place) {
+  place.replaceChildren(h("p", { class: "quiet" }, "…"));
+  const { ok, said } = await get(`/api/tasks/${path(p.task.id)}/attempts?full=1`);
+  const all = ok ? said.attempts : p.attempts;
+  place.replaceChildren(...(all.length ? all.toReversed().map(attempt) : [h("p", { class: "empty" }, "Nobody has worked on it yet.")]));
+}
+
+function history(p) {
+  return h("ol", { class: "history" }, p.history.toReversed().map((e) => h("li", { "data-row": true, tabindex: "-1" }, when(e.at), " ", h("b", {}, words(e.action)), " ", inline(e.who, "who"), " ", inline(e.text ?? ""))));
+}
+
+export function show(root, { rest }) {
+  const id = rest[0] ?? "";
+  let part = rest[1] ?? "", page = null, live = null;
+  const head = h("div", { class: "head" }), body = h("div", { class: "body" });
+  const tabs = h("nav", { class: "tabs", "aria-label": "Parts of the task" }, parts.map(([key, title]) => h("a", { href: `#/task/${path(id)}${key ? `/${key}` : ""}`, "data-part": key }, title)));
+  root.append(head, tabs, body);
+
+  function top() {
+    const t = page.task, row = board.tasks.get(id) ?? t;
+    head.replaceChildren(h("p", { class: "crumb" }, h("a", { href: "#/board" }, "Board"), " / ", h("span", { class: "id" }, t.id)), h("h2", { class: "title", dir: "auto" }, t.title),
+      h("p", { class: "facts" }, status(row.status), row.since ? h("span", {}, "for ", age(row.since)) : null, t.who ? h("span", {}, t.status === "MERGED" ? "by " : "", agentLink(t.who)) : null,
+        t.iteration ? h("span", {}, `iteration ${t.iteration}`) : null, t.rejections ? h("span", {}, `${t.rejections} ${t.rejections === 1 ? "rejection" : "rejections"}`) : null,
+        cost(t.cost) ? h("span", {}, cost(t.cost)) : null, page.merge_commit ? h("span", {}, "merged as ", short(page.merge_commit)) : page.commit ? h("span", {}, "commit ", short(page.commit)) : null,
+        page.archived ? h("span", {}, "archived") : null),
+      t.note ? text(t.note, "note") : "");
+    for (const a of tabs.children) {
+      if (a.dataset.part === part) a.setAttribute("aria-current", "page");
+      else a.removeAttribute("aria-current");
+    }
+  }
+
+  function draw() {
+    live?.close();
+    live = null;
+    const draws = {
+      diff: () => { live = showDiff(body, id); }, attempts: () => attempts(page, body), output: () => { live = output(body, id); },
+      history: () => body.replaceChildren(history(page)),
+      fields: () => body.replaceChildren(h("pre", { dir: "ltr", tabindex: "0" }, JSON.stringify(page.fields, null, 2))),
+    };
+    (draws[part] ?? (() => body.replaceChildren(...overview(page).flat(3).filter(Boolean))))();
+  }
+
+  async function load() {
+    const { ok, said } = await get(`/api/tasks/${path(id)}/page`);
+    if (!ok) {
+      if (!page) root.replaceChildren(h("p", { class: "empty" }, said?.error?.message ?? "The server does not answer."));
+      return false;
+    }
+    page = said;
+    top();
+    return true;
+  }
+
+  // Where somebody is writing, or reads what goes on by itself, nothing is drawn again.
+  const busy = () => part === "output" || part === "attempts" || body.contains(document.activeElement) && document.activeElement.closest("form") || body.querySelector("details.fold[open]");
+  const again = later(400, async () => {
+    if (!(await load()) || busy()) return;
+    if (part === "diff") live?.again(); else draw();
+  });
+
+  load().then((ok) => { if (ok) draw(); });
+  return {
+    update(change) { if (change.all || change.ids.has(id) || (page?.depends_on ?? []).some((l) => change.ids.has(l.id))) again(); },
+    go(r) {
+      if ((r.rest[0] ?? "") !== id) return false;
+      part = r.rest[1] ?? "";
+      if (page) { top(); draw(); }
+      return true;
+    },
+    back() { if (part) location.hash = `#/task/${path(id)}`; return Boolean(part); },
+    close() { live?.close(); },
+  };
+}
