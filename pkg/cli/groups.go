@@ -16,7 +16,7 @@ type group struct {
 
 var groups = []group{
 	{"start", "Start", []string{"help", "init", "run", "demo", "goal", "doctor", "sandbox", "config"}},
-	{"look", "Look", []string{"status", "show", "log", "graph", "watch", "top", "serve", "report", "metrics", "usage", "validate"}},
+	{"look", "Look", []string{"status", "show", "diff", "log", "graph", "watch", "top", "serve", "report", "metrics", "usage", "validate"}},
 	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "hold", "unhold", "edit", "sprint", "sync"}},
 	{"decide", "Decide", []string{"questions", "answer", "comment", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
 	{"teach", "Teach", []string{"facts", "spec-change", "roles", "preview"}},

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/prose"
 	"liza/pkg/verb"
 )
 
@@ -61,6 +62,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		body += fmt.Sprintf("\nIn the words of %s\n  role  %s\n", o.view, word)
 	}
 	if t, ok := entry.(*blackboard.Task); ok {
+		body += o.change(ctx, d, t)
 		for _, c := range radar(ctx, d, s, t.ID) {
 			result["conflicts"] = c.Files
 			body += "\n" + c.String() + "\n"
@@ -71,6 +73,26 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		body += "\narchived with " + sprint + "\n"
 	}
 	return o.env.showStale(stale, result, body)
+}
+
+// change leads to what a task changes, "" for one that has nothing to show.
+func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard.Task) string {
+	if d.Repo == nil || t.ReviewCommit == "" && t.Worktree == "" {
+		return ""
+	}
+	diff, err := o.env.source(d, "liza").Diff(ctx, t.ID)
+	if err != nil || diff == nil {
+		return ""
+	}
+	found := len(diff.Findings)
+	for _, f := range diff.Files {
+		found += len(f.Findings)
+	}
+	text := fmt.Sprintf("\nChange\n  liza diff %s   %s, +%d -%d", t.ID, prose.Count(len(diff.Files), "file"), diff.Added, diff.Removed)
+	if found > 0 {
+		text += ", " + prose.Count(found, "finding")
+	}
+	return text + "\n"
 }
 
 // viewStatus is the status in the vocabulary, as `liza status` shows it.

@@ -108,8 +108,10 @@ type DiffFile struct {
 	Added    int       `json:"added"`
 	Removed  int       `json:"removed"`
 	Binary   bool      `json:"binary,omitempty"`
-	Patch    string    `json:"patch"`         // its hunks as git writes them, from the first @@ on
-	Cut      bool      `json:"cut,omitempty"` // the patch does not have all of them
+	Mode     string    `json:"mode,omitempty"`     // as in git: 100644, 100755, 120000, 160000
+	OldMode  string    `json:"old_mode,omitempty"` // when it was another one
+	Patch    string    `json:"patch"`              // its hunks as git writes them, from the first @@ on
+	Cut      bool      `json:"cut,omitempty"`      // the patch does not have all of them
 	Findings []Finding `json:"findings"`
 }
 

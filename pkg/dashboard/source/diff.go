@@ -31,7 +31,11 @@ func (s *Source) Diff(ctx context.Context, id string) (*dashboard.Diff, error) {
 	d := &dashboard.Diff{Base: base, Commit: commit, Merged: t.Status == blackboard.Merged, Files: []dashboard.DiffFile{}, Cut: cut}
 	for _, f := range files {
 		d.Added, d.Removed = d.Added+f.Added, d.Removed+f.Removed
-		d.Files = append(d.Files, dashboard.DiffFile{Path: f.Path, From: f.OldPath, Status: statusOf(f), Added: f.Added, Removed: f.Removed, Binary: f.Binary, Patch: s.shown(f), Cut: f.Cut})
+		x := dashboard.DiffFile{Path: f.Path, From: f.OldPath, Status: statusOf(f), Added: f.Added, Removed: f.Removed, Binary: f.Binary, Mode: f.Mode, Patch: s.shown(f), Cut: f.Cut}
+		if f.Mode != f.OldMode && strings.Trim(f.OldMode, "0") != "" {
+			x.OldMode = f.OldMode
+		}
+		d.Files = append(d.Files, x)
 	}
 	d.Place(dashboard.FindingsOf(st, t))
 	return d, nil
