@@ -12,9 +12,11 @@ import (
 
 var morning = time.Date(2026, 1, 19, 9, 0, 0, 0, time.UTC)
 
+func masked(text string) string { return strings.ReplaceAll(text, "hunter2", "[REDACTED]") }
+
 func begin(t *testing.T, path string, n int) *Writer {
 	t.Helper()
-	w, err := Open(path, Event{At: morning, Agent: "coder-1", Task: "task-1", Number: n})
+	w, err := Open(path, Event{At: morning, Agent: "coder-1", Task: "task-1", Number: n}, masked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +62,9 @@ func TestWhatIsWrittenIsReadOnceFromAnOffset(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output", "task-1.events")
 	w := begin(t, path, 1)
-	w.Add(Event{At: morning.Add(time.Second), Kind: Tool, Tool: "bash", Text: "go test ./..."})
+	w.Add(Event{At: morning.Add(time.Second), Kind: Tool, Tool: "bash", Text: "go test ./... hunter2"})
 	events, next := read(t, path, 0)
-	if got := said(events); got != "run 1 | tool bash go test ./..." || events[0].Agent != "coder-1" {
+	if got := said(events); got != "run 1 | tool bash go test ./... [REDACTED]" || events[0].Agent != "coder-1" {
 		t.Errorf("got %s", got)
 	}
 	w.Add(Event{At: morning.Add(2 * time.Second), Kind: End, Text: "finished"})
@@ -267,7 +269,7 @@ func TestAFollowerSeesEverythingOnceWhileFilesArePutAway(t *testing.T) {
 	const many = 1500 // two files of the largest size
 	seen := make(chan int, many)
 	go func() {
-		w, err := Open(path, Event{At: morning, Number: 1})
+		w, err := Open(path, Event{At: morning, Number: 1}, masked)
 		if err != nil {
 			cancel()
 			return

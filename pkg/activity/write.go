@@ -36,6 +36,7 @@ type head struct {
 // for what is kept about it: the first one is that of Close, and nothing is written after it.
 type Writer struct {
 	path string
+	mask func(string) string
 
 	mu         sync.Mutex
 	file       *os.File
@@ -51,10 +52,10 @@ type Writer struct {
 	lastAdded time.Time
 }
 
-// Open begins a run in a file, which is made when it is not there.
-func Open(path string, run Event) (*Writer, error) {
+// Open begins a run in a file, which is made when it is not there. Texts go through mask.
+func Open(path string, run Event, mask func(string) string) (*Writer, error) {
 	run.Kind = Run
-	w := &Writer{path: path}
+	w := &Writer{path: path, mask: mask}
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
 		err = w.open()
@@ -127,7 +128,7 @@ func (w *Writer) tellLeft() {
 }
 
 func (w *Writer) write(e Event) {
-	e.At, e.Text, e.Tool = e.At.UTC().Truncate(time.Millisecond), clean(e.Text), clean(e.Tool)
+	e.At, e.Text, e.Tool = e.At.UTC().Truncate(time.Millisecond), clean(w.mask(e.Text)), clean(w.mask(e.Tool))
 	line, err := json.Marshal(e)
 	if err != nil {
 		return // a time or a number that JSON cannot say

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,9 +14,11 @@ import (
 	"syscall"
 	"time"
 
+	"liza/pkg/activity"
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/policy"
+	"liza/pkg/prose"
 	"liza/pkg/review"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
@@ -78,6 +81,10 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	c.Holds, c.Started = lock, func(pid int) { noteRun(lock, pid) }
 	x := s.recordJob(ctx, u, st, t, j)
 	defer s.closeRun(ctx, x, nil)
+	told := s.openTold(activity.Event{Task: t.ID, Role: j.kind, ID: x.mark}, x.brief, c.Dir)
+	told.add(activity.Event{Kind: activity.Tool, Tool: j.kind, Text: prose.OneLine(cmp.Or(j.command, j.skill), 500)})
+	how := "stopped"
+	defer func() { told.end(how, nil) }()
 	began, before := time.Now(), size(c.Log)
 	r := c.RunIn(ctx, s.Service.Enclose)
 	if ctx.Err() != nil {
@@ -97,6 +104,7 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	case r.ExitCode != 0:
 		end.why = fmt.Sprintf("it ended with exit code %d%s", r.ExitCode, r.Unreached())
 	}
+	how = cmp.Or(end.why, "finished")
 	x.record.result = &agent.Result{Outcome: agent.Finished, Final: end.text, ExitCode: end.code, Error: end.why, Seconds: time.Since(began).Seconds()}
 	x.outcome(verb.Outcome{Effect: verb.Applied, Problem: end.why})
 	return end, nil

@@ -114,6 +114,8 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox)}, s.Service.Now())
 		})
 	}
+	told := s.openTold(r.event(task), b, spec.Dir)
+	spec.Event = told.hear
 	before := s.around(ctx)
 	within, stop := context.WithCancelCause(ctx)
 	go r.wall.WatchDisk(within, stop)
@@ -122,7 +124,9 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	closeBroker() // nothing that came out of the run happens after its end is read
 	s.takeOver(ctx, r, task)
 	s.tellChanges(ctx, before, r, task)
-	return r, s.read(ctx, r, task)
+	err = s.read(ctx, r, task)
+	told.end(r.outcomeText(), err)
+	return r, err
 }
 
 // equip gives a program what its kind has. A messenger and a summarizer have no id, no broker and no verbs.

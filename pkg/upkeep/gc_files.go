@@ -60,9 +60,13 @@ func (c *collector) texts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	events, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Activity("x")), "*.events*"))
+	if err != nil {
+		return err
+	}
 	old := map[string][]string{}
-	for _, path := range slices.Concat(entries, logs, away) {
-		owner := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".1"), ".log")
+	for _, path := range slices.Concat(entries, logs, away, events) {
+		owner := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".1"), ".log"), ".events")
 		if dir := filepath.Dir(path); filepath.Dir(dir) == prompts {
 			owner = filepath.Base(dir)
 		}
