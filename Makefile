@@ -13,7 +13,7 @@ MUTANTS ?= named
 MUTANTS_SEED ?= 1
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences mutants e2e-agents mcp-inspector generate install man
+.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences mutants e2e-agents mcp-inspector generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,8 +41,17 @@ check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package import
 build: ## bin/liza, bin/liza-agent and bin/liza-telemetry
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
-install: ## the programs into the Go bin folder
-	go install -trimpath -ldflags '$(LDFLAGS)' ./cmd/...
+install: ## programs into the Go bin folder, man pages and shell completion into ~/.local (PREFIX=folder for all of it)
+	@LDFLAGS='$(LDFLAGS)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' DESTDIR='$(DESTDIR)' scripts/install
+
+uninstall: ## remove what `make install` has put there, with the same PREFIX
+	@PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' DESTDIR='$(DESTDIR)' scripts/install --remove
+
+release: ## archives for Linux and macOS, amd64 and arm64, with checksums, in dist/ (PLATFORMS="linux/amd64 …")
+	scripts/release $(PLATFORMS)
+
+release-check: ## build a release twice, in two folders, and compare (PLATFORMS="linux/amd64 …")
+	scripts/release --check $(PLATFORMS)
 
 man: ## one man page for each command, in man/man1
 	go run ./cmd/liza man man/man1

@@ -114,7 +114,7 @@ type sprint struct {
 func newSprint(t *testing.T, env ...string) *sprint {
 	t.Helper()
 	s := &sprint{t: t, bin: t.TempDir(), root: t.TempDir()}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.bin, "liza/cmd/liza", "liza/cmd/liza-telemetry").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", s.bin, "liza/cmd/liza", "liza/cmd/liza-telemetry").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	home := t.TempDir()

@@ -23,7 +23,7 @@ func (e *Env) writeMan(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot write the man pages: %w", err)
 	}
-	pages := manPages(lizaCommand(e), agentCommand(e, &agentOptions{}))
+	pages := manPages(lizaCommand(e), agentCommand(e, &agentOptions{}), telemetryCommand(e, nil))
 	for name, text := range pages {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("cannot write the man pages: %w", err)
@@ -32,10 +32,13 @@ func (e *Env) writeMan(dir string) error {
 	return e.Print(map[string]any{"dir": dir, "pages": len(pages)}, "%d pages in %s\n", len(pages), dir)
 }
 
-// manPages are the pages of both programs, by name of the file.
-func manPages(liza, agent *urfave.Command) map[string]string {
+// manPages are the pages of the programs, by name of the file.
+func manPages(liza *urfave.Command, others ...*urfave.Command) map[string]string {
 	overview := manTitle("LIZA", liza.Name, liza.Usage) + manText(overviewText(liza))
-	pages := map[string]string{"liza.1": overview, "liza-agent.1": manPage("liza-agent", agent)}
+	pages := map[string]string{"liza.1": overview}
+	for _, c := range others {
+		pages[c.Name+".1"] = manPage(c.Name, c)
+	}
 	for _, c := range liza.Commands {
 		if !c.Hidden {
 			pages["liza-"+c.Name+".1"] = manPage("liza "+c.Name, c)

@@ -18,10 +18,17 @@ import (
 	"liza/pkg/project"
 )
 
-// Telemetry is the program liza-telemetry: export sends what happens to a project until its context ends.
-func Telemetry(args []string, env *Env, export func(ctx context.Context, s *source.Source, version string, since time.Time, problem func(error)) error) int {
+// exporter sends what happens to a project until its context ends.
+type exporter = func(ctx context.Context, s *source.Source, version string, since time.Time, problem func(error)) error
+
+// Telemetry is the program liza-telemetry.
+func Telemetry(args []string, env *Env, export exporter) int {
+	return env.serve(context.Background(), telemetryCommand(env, export), append([]string{"liza-telemetry"}, args...))
+}
+
+func telemetryCommand(env *Env, export exporter) *urfave.Command {
 	var since string
-	return env.serve(context.Background(), &urfave.Command{
+	return &urfave.Command{
 		Name: "liza-telemetry", Usage: "export traces and metrics of a project with OpenTelemetry",
 		Description: "Follows the board until stdin ends and sends what happens where the OTEL_* variables say (OTEL_EXPORTER_OTLP_ENDPOINT and the others of\n" +
 			"OpenTelemetry). `liza run` and `liza-agent` start it by themselves when such a variable is set." +
@@ -56,7 +63,7 @@ func Telemetry(args []string, env *Env, export func(ctx context.Context, s *sour
 			s := &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts { return env.viewFacts(d, "liza") }}
 			return export(soft, s, version, from.Truncate(time.Second), func(err error) { env.Log().Warn(err.Error()) })
 		},
-	}, append([]string{"liza-telemetry"}, args...))
+	}
 }
 
 // wantsTelemetry reports whether somebody has said where telemetry goes, by OpenTelemetry's own rules.
