@@ -1,4 +1,5 @@
-package pkg_test
+// Package scripts_test runs the scripts as somebody with an empty home folder would.
+package scripts_test
 
 import (
 	"io/fs"
@@ -10,7 +11,7 @@ import (
 	"testing"
 )
 
-// inHome runs a command of the repository as somebody with an empty home folder would.
+// inHome runs a command in the root of the repository, with nothing set but what finds tools and caches.
 func inHome(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
