@@ -17,18 +17,40 @@ func (m Model) content(p place, width int) content {
 		return m.graphContent()
 	case alerts:
 		return m.alertContent(width)
-	case costs:
-		return text(m.costLines(width))
-	case taskPage:
-		return text(m.taskLines(p.name, width-1))
+	case costs, taskPage, outputPage:
+		return m.laidOut(p, width-1)
 	case diffPage:
 		return m.diffContent(p.name)
-	case outputPage:
-		return m.outputContent(p.name, width-1)
 	case helpPage:
 		return text(m.helpLines(width - 1))
 	}
 	return content{}
+}
+
+// laid is a text that has been laid out.
+type laid struct {
+	width, seq int
+	content    content
+}
+
+// laidOut lays a text out again only when it has been read again, or the width is another one: a key that
+// scrolls must not cost what a long text does.
+func (m Model) laidOut(p place, width int) content {
+	seq := m.got[want(p)].seq
+	if l, ok := m.laid[p]; ok && seq > 0 && l.width == width && l.seq == seq {
+		return l.content
+	}
+	var c content
+	switch p.kind {
+	case costs:
+		c = text(m.costLines(width))
+	case taskPage:
+		c = text(m.taskLines(p.name, width))
+	case outputPage:
+		c = m.outputContent(p.name, width)
+	}
+	m.laid[p] = laid{width, seq, c}
+	return c
 }
 
 // text is a content that is scrolled.

@@ -221,8 +221,8 @@ func countsOf(tasks []dashboard.Task) (list []dashboard.Count) {
 	return list
 }
 
-// start is a model of that size that has read its board.
-func start(f *fake, width, height int) Model {
+// begin is a model of that size that has read its board.
+func begin(f *fake, width, height int) Model {
 	m := New(context.Background(), Options{Source: f, Verbs: f, Now: func() time.Time { return noon }, Folder: func(task string) string {
 		if task == "task-3" {
 			return "/work/task-3"

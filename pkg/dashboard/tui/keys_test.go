@@ -96,7 +96,7 @@ func TestEachKeyDoesWhatTheTableSays(t *testing.T) {
 				if c.board != nil {
 					c.board(f)
 				}
-				m := types(start(f, 100, 30), c.keys...)
+				m := types(begin(f, 100, 30), c.keys...)
 				if c.text != "" {
 					m = types(write(m, c.text), "enter")
 				}
@@ -136,7 +136,7 @@ func TestKeysOfAnActAreOfferedOnlyWhereItIsPossible(t *testing.T) {
 	for task, want := range map[string]string{
 		"task-1": "n p", "task-2": "n h p D", "task-3": "n h p R e s", "task-4": "a U n h p D", "task-5": "m x n h p", "task-6": "n h p D", "task-7": "f n h p D", "task-8": "n h p R", "task-9": "n p", "task-10": "u n p D",
 	} {
-		m := start(sprint(), 100, 30)
+		m := begin(sprint(), 100, 30)
 		m = m.opened(place{taskPage, task})
 		var got []string
 		for _, k := range table() {
@@ -154,7 +154,7 @@ func TestARefusalIsShownWithTheCommandThatHelps(t *testing.T) {
 	t.Parallel()
 	f := sprint()
 	f.refuse = errRefused
-	m := types(start(f, 80, 24), "/", "t", "a", "s", "k", "-", "1", "0", "enter", "u")
+	m := types(begin(f, 80, 24), "/", "t", "a", "s", "k", "-", "1", "0", "enter", "u")
 	must(t, plainScreen(m), "task-10 is not on hold")
 	must(t, plainScreen(m), "next: liza validate")
 	if m = types(m, "down"); strings.Contains(plainScreen(m), "not on hold") {
@@ -165,7 +165,7 @@ func TestARefusalIsShownWithTheCommandThatHelps(t *testing.T) {
 func TestKeysThatLeave(t *testing.T) {
 	t.Parallel()
 	for _, k := range quitting {
-		next, cmd := start(sprint(), 80, 24).Update(keyOf(k))
+		next, cmd := begin(sprint(), 80, 24).Update(keyOf(k))
 		if len(results(cmd)) != 1 || next.(Model).interrupted != (k == "ctrl+c") {
 			t.Errorf("%s gives %v, interrupted %t", k, results(cmd), next.(Model).interrupted)
 		}
@@ -174,7 +174,7 @@ func TestKeysThatLeave(t *testing.T) {
 
 func TestATextIsEditedAsInAShell(t *testing.T) {
 	t.Parallel()
-	m := write(types(start(sprint(), 80, 24), "N"), "hello worxld")
+	m := write(types(begin(sprint(), 80, 24), "N"), "hello worxld")
 	m = types(m, "left", "left", "left", "backspace", "end", "ctrl+w")
 	m = send(types(m, "ctrl+a"), tea.PasteMsg{Content: "one\ntwo\x1b "})
 	must(t, plainScreen(m), "note: one two hello")
@@ -188,7 +188,7 @@ func TestATextIsEditedAsInAShell(t *testing.T) {
 func TestAnEmptyReasonIsNotSent(t *testing.T) {
 	t.Parallel()
 	f := sprint()
-	types(start(f, 80, 24), "U", "enter", "space", "enter")
+	types(begin(f, 80, 24), "U", "enter", "space", "enter")
 	if len(f.calls) > 0 {
 		t.Errorf("it called %q", f.calls)
 	}

@@ -43,6 +43,7 @@ type Model struct {
 
 	got  map[want]got
 	busy map[want]bool
+	laid map[place]laid // texts, laid out as they were drawn last
 
 	interrupted bool
 }
@@ -79,7 +80,7 @@ func New(ctx context.Context, o Options) Model {
 	if o.later == nil {
 		o.later = tea.Tick
 	}
-	return Model{o: o, ctx: ctx, theme: newTheme(true), now: o.Now(), follow: true, scrolls: map[place]scroll{}, got: map[want]got{}, busy: map[want]bool{}}
+	return Model{o: o, ctx: ctx, theme: newTheme(true), now: o.Now(), follow: true, scrolls: map[place]scroll{}, got: map[want]got{}, busy: map[want]bool{}, laid: map[place]laid{}}
 }
 
 // Init reads the board and begins to follow it.
@@ -276,7 +277,7 @@ func (m Model) load(w want) tea.Cmd {
 const (
 	alertsEvery = 3
 	outputEvery = 300 * time.Millisecond
-	maxEvents   = 5000
+	maxEvents   = 2000
 )
 
 // take keeps what has been read, and forgets what nobody looks at.
@@ -293,6 +294,7 @@ func (m Model) take(msg gotMsg) (Model, tea.Cmd) {
 	if len(all) > 20 {
 		maps.DeleteFunc(all, func(w want, _ got) bool { return !slices.Contains(wanted, w) })
 	}
+	msg.got.seq = all[msg.want].seq + 1
 	all[msg.want] = msg.got
 	m.got = all
 	return m.settled(), again

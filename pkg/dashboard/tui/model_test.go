@@ -21,7 +21,7 @@ func TestEveryScreenFitsEveryTerminal(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			m := types(start(sprint(), 80, 24), s.keys...)
+			m := types(begin(sprint(), 80, 24), s.keys...)
 			for _, size := range [][2]int{{20, 6}, {21, 7}, {33, 9}, {40, 12}, {59, 19}, {109, 30}, {110, 30}, {111, 13}, {189, 40}, {190, 40}, {300, 90}, {60, 20}} {
 				m = send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 				checkSize(t, m.View().Content, size[0], size[1])
@@ -32,7 +32,7 @@ func TestEveryScreenFitsEveryTerminal(t *testing.T) {
 
 func TestATerminalThatIsTooSmallIsToldSo(t *testing.T) {
 	t.Parallel()
-	if got := start(sprint(), 15, 3).View().Content; got != "too small for …" {
+	if got := begin(sprint(), 15, 3).View().Content; got != "too small for …" {
 		t.Errorf("it shows %q", got)
 	}
 }
@@ -62,7 +62,7 @@ func TestHostileTextsAreText(t *testing.T) {
 	f.diffs["task-2"].Files[0].Path, f.diffs["task-2"].Files[0].Patch = hostile, "@@ -1 +1 @@ "+hostile+"\n+"+long+"\n-"+hostile+"\n"
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 50}} {
 		for _, s := range screens {
-			screen := types(start(f, size[0], size[1]), s.keys...).View().Content
+			screen := types(begin(f, size[0], size[1]), s.keys...).View().Content
 			checkSize(t, screen, size[0], size[1])
 			for _, bad := range []string{"\x1b[31m" + "red", "\u200b", "\u202e", "\u2066", "\u200d", "\t", "\r", "\x07"} {
 				if strings.Contains(screen, bad) {
@@ -78,7 +78,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	f := sprint()
 	f.events["coder-1"] = []activity.Event{{Kind: activity.Tool, Tool: "Bash", Text: "login hunter2"}, {Kind: activity.Text, Text: "hunter2 it is"}}
 	f.pages["task-4"].Description = "the key is hunter2"
-	m := start(f, 100, 30)
+	m := begin(f, 100, 30)
 	m.o.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
 	for _, keys := range [][]string{{"enter"}, {"2", "down", "enter"}} {
 		screen := plainScreen(types(m, keys...))
@@ -91,7 +91,7 @@ func TestSecretsAreMasked(t *testing.T) {
 func TestABrokenBoardShowsTheLastWholeOneAndTheError(t *testing.T) {
 	t.Parallel()
 	f := sprint()
-	m := start(f, 80, 24)
+	m := begin(f, 80, 24)
 	f.err, f.view = errors.New("state.yaml line 12: not a list"), dashboard.View{}
 	m = send(m, m.readBoard())
 	for _, want := range []string{"state.yaml line 12: not a list; the last valid board is shown", "next: liza validate", "task-4"} {
@@ -107,7 +107,7 @@ func TestABrokenBoardShowsTheLastWholeOneAndTheError(t *testing.T) {
 func TestTheCursorStaysOnItsTaskWhenTheBoardChanges(t *testing.T) {
 	t.Parallel()
 	f := sprint()
-	m := types(start(f, 80, 24), "down")
+	m := types(begin(f, 80, 24), "down")
 	for i := range f.view.Tasks {
 		if f.view.Tasks[i].ID == "task-3" {
 			f.view.Tasks[i].Status = blackboard.Merged
@@ -124,7 +124,7 @@ func TestTheCursorStaysOnItsTaskWhenTheBoardChanges(t *testing.T) {
 func TestAChangeOfTheBoardIsReadAndSoAreThePagesOnTheScreen(t *testing.T) {
 	t.Parallel()
 	f := sprint()
-	m := types(start(f, 80, 24), "enter")
+	m := types(begin(f, 80, 24), "enter")
 	changes := make(chan struct{}, 1)
 	changes <- struct{}{}
 	f.view.Revision++
@@ -140,7 +140,7 @@ func TestAChangeOfTheBoardIsReadAndSoAreThePagesOnTheScreen(t *testing.T) {
 
 func TestElapsedTimesGoOnBetweenTwoBoards(t *testing.T) {
 	t.Parallel()
-	m := send(start(sprint(), 100, 30), tickMsg(noon.Add(2*time.Minute)))
+	m := send(begin(sprint(), 100, 30), tickMsg(noon.Add(2*time.Minute)))
 	must(t, plainScreen(m), "6m $2.33") // 4 min 5 s before
 	must(t, plainScreen(m), "· 44m ·")  // the sprint
 	m = send(m, doingMsg{"coder-1": {Kind: "tool", Tool: "Edit", Text: "greet.go", Seconds: 400}})
@@ -159,7 +159,7 @@ func TestOutputIsFollowedUntilThePersonScrollsBack(t *testing.T) {
 		}
 	}
 	say(0, 100)
-	m := types(start(f, 80, 24), "2", "down", "enter")
+	m := types(begin(f, 80, 24), "2", "down", "enter")
 	must(t, plainScreen(m), "line 99")
 	say(100, 110)
 	m = send(m, moreMsg{outputPage, "coder-1"})
@@ -181,7 +181,7 @@ func TestOutputIsFollowedUntilThePersonScrollsBack(t *testing.T) {
 func TestTheMouseSelectsOpensAndScrolls(t *testing.T) {
 	t.Parallel()
 	f := sprint()
-	m := start(f, 80, 24)
+	m := begin(f, 80, 24)
 	rowOf := func(text string) int {
 		for i, l := range strings.Split(plainScreen(m), "\n") {
 			if strings.Contains(l, text) {
@@ -209,7 +209,7 @@ func TestTheMouseSelectsOpensAndScrolls(t *testing.T) {
 
 func TestAClickBesideTheListGivesItTheKeys(t *testing.T) {
 	t.Parallel()
-	m := send(start(sprint(), 160, 50), tea.MouseClickMsg{X: 100, Y: 10, Button: tea.MouseLeft})
+	m := send(begin(sprint(), 160, 50), tea.MouseClickMsg{X: 100, Y: 10, Button: tea.MouseLeft})
 	if m.focused() != (place{taskPage, "task-4"}) {
 		t.Errorf("the keys are for %v", m.focused())
 	}
@@ -230,7 +230,7 @@ func TestLightAndDarkBackgroundsHaveADifferentShade(t *testing.T) {
 func TestTwoThousandTasksStayFluid(t *testing.T) {
 	f := sprint()
 	f.view = benchBoard(2000)
-	m := start(f, 160, 50)
+	m := begin(f, 160, 50)
 	best := func(do func()) time.Duration {
 		low := time.Hour
 		for range 20 {
@@ -266,7 +266,7 @@ func BenchmarkKey(b *testing.B)    { benchmark(b, keyOf("down")) }
 func benchmark(b *testing.B, msg tea.Msg) {
 	f := sprint()
 	f.view = benchBoard(2000)
-	var m tea.Model = start(f, 160, 50)
+	var m tea.Model = begin(f, 160, 50)
 	for b.Loop() {
 		m, _ = m.Update(msg)
 		_ = m.View()
@@ -301,7 +301,7 @@ func TestKeysWorkBeforeAnythingHasBeenRead(t *testing.T) {
 				m = next.(Model)
 			}
 			checkSize(t, m.View().Content, 80, 24)
-			m = start(f, 80, 24)
+			m = begin(f, 80, 24)
 			for _, msg := range []tea.Msg{keyOf(pane), keyOf(k.names[0]), keyOf("d"), keyOf(k.names[0])} {
 				next, _ := m.Update(msg)
 				m = next.(Model)

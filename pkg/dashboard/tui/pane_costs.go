@@ -16,7 +16,7 @@ func (m Model) costLines(width int) []line {
 	case !ok:
 		return nil
 	}
-	p := m.page(width - 1)
+	p := m.page(width)
 	p.add(seg{"So far ", faint}, seg{cmp.Or(money(f.Total), "nothing"), bold}, seg{" in " + plural(f.Total.Runs, "run"), faint})
 	if f.Total.UnknownRuns > 0 {
 		p.add(seg{"of " + plural(f.Total.UnknownRuns, "run") + " nobody knows what it cost", warn})

@@ -102,7 +102,7 @@ func (m Model) diffLine(d *diffRows, i int) line {
 		return l
 	}
 	x := r.line
-	text, p := clean(m.o.Mask(x.Text)), normal
+	text, p := clean(start(m.o.Mask(x.Text))), normal
 	switch x.Kind {
 	case '@':
 		return line{{"          ", normal}, {text, info}}

@@ -70,7 +70,7 @@ func (m Model) graphContent() content {
 			if len(after) == 0 {
 				return append(l, seg{flat(n.Title), normal})
 			}
-			tail := "← " + clean(strings.Join(after, ", "))
+			tail := "← " + clean(start(strings.Join(after, ", ")))
 			room := max((width-l.width())/2, width-l.width()-widthOf(tail)-1)
 			return append(l, cell(normal, flat(n.Title), room), gap(1), seg{tail, faint})
 		}}

@@ -125,6 +125,7 @@ type want struct {
 // got is what came of a want.
 type got struct {
 	rev   int // of the board when it was asked for
+	seq   int // counts what has been read
 	value any
 	err   error
 }

@@ -8,17 +8,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// maxLine is how many bytes of one line are looked at; no terminal shows more.
-const maxLine = 8 << 10
+// maxLine is how many bytes of a text are looked at for one line; no terminal shows more.
+const maxLine = 4 << 10
 
 const tabStop = 4
 
 // clean makes one line of a text of unknown origin that a terminal shows as it is counted: control
 // characters become their pictures, formatting characters (zero-width, direction) are left out.
 func clean(text string) string {
-	if len(text) > maxLine {
-		text = text[:maxLine]
-	}
 	if isPlain(text) {
 		return text
 	}
@@ -107,11 +104,19 @@ func fit(text string, n int) string {
 func oneLine(text string) string {
 	text = strings.TrimSpace(text)
 	line, _, _ := strings.Cut(text, "\n")
-	return clean(strings.TrimSpace(line))
+	return clean(start(strings.TrimSpace(line)))
 }
 
 // flat is a text of several lines on one.
-func flat(text string) string { return clean(strings.Join(strings.Fields(text), " ")) }
+func flat(text string) string { return clean(strings.Join(strings.Fields(start(text)), " ")) }
+
+// start is as much of a text as is looked at for one line.
+func start(text string) string {
+	if len(text) <= maxLine {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLine], "")
+}
 
 func runes(text string) int { return utf8.RuneCountInString(text) }
 
