@@ -3,6 +3,7 @@ package blackboard
 import (
 	"reflect"
 	"slices"
+	"sync"
 )
 
 // Clone makes a copy that shares nothing with s.
@@ -14,9 +15,9 @@ func (s *State) Clone() *State {
 	c.owned, c.index = nil, nil
 	c.entries = slices.Clone(s.entries)
 	for i := range c.entries {
-		entryCopier.own(reflect.ValueOf(&c.entries[i]).Elem())
+		entryCopier().own(reflect.ValueOf(&c.entries[i]).Elem())
 	}
-	stateCopier.own(reflect.ValueOf(&c).Elem())
+	stateCopier().own(reflect.ValueOf(&c).Elem())
 	c.tasks = slices.Clone(s.tasks)
 	for i, t := range s.tasks {
 		c.tasks[i] = t.clone()
@@ -26,7 +27,7 @@ func (s *State) Clone() *State {
 
 func (t *Task) clone() *Task {
 	c := *t
-	taskCopier.own(reflect.ValueOf(&c).Elem())
+	taskCopier().own(reflect.ValueOf(&c).Elem())
 	return &c
 }
 
@@ -38,16 +39,17 @@ func (s *State) Fork() *State {
 	}
 	c := *s
 	c.entries = nil
-	stateCopier.own(reflect.ValueOf(&c).Elem())
+	stateCopier().own(reflect.ValueOf(&c).Elem())
 	c.tasks = slices.Clone(s.tasks)
 	c.owned = map[*Task]bool{}
 	return &c
 }
 
+// Made when the first copy is: most commands only read.
 var (
-	stateCopier = newCopiers().of(reflect.TypeFor[State]())
-	taskCopier  = newCopiers().of(reflect.TypeFor[Task]())
-	entryCopier = newCopiers().of(reflect.TypeFor[Entry]())
+	stateCopier = sync.OnceValue(func() *copier { return newCopiers().of(reflect.TypeFor[State]()) })
+	taskCopier  = sync.OnceValue(func() *copier { return newCopiers().of(reflect.TypeFor[Task]()) })
+	entryCopier = sync.OnceValue(func() *copier { return newCopiers().of(reflect.TypeFor[Entry]()) })
 )
 
 // A copier makes values of one type own all that they refer to. It is made once, for a
