@@ -61,6 +61,12 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		result["view_role"] = word
 		body += fmt.Sprintf("\nIn the words of %s\n  role  %s\n", o.view, word)
 	}
+	for id, doing := range o.env.source(d, o.view).DoingOn(s) {
+		if a := s.Agents[id]; id == args[0] || a.CurrentTask == args[0] {
+			result["doing"] = doing
+			body += dashboard.DoingText(id, doing)
+		}
+	}
 	if t, ok := entry.(*blackboard.Task); ok {
 		body += o.change(ctx, d, t)
 		for _, c := range radar(ctx, d, s, t.ID) {

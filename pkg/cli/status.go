@@ -61,6 +61,7 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 		facts.Warnings = append(facts.Warnings, c.String())
 	}
 	facts.GaveUp = env.gaveUp(d)
+	facts.Doing = env.source(d, o.view).DoingOn(s)
 	env.branchFacts(ctx, d, s, &facts)
 	v := dashboard.Build(s, facts)
 	text := dashboard.Text(v, env.width(), env.colour())

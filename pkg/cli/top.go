@@ -9,9 +9,6 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/activity"
-	"liza/pkg/dashboard"
-	"liza/pkg/dashboard/source"
 	"liza/pkg/dashboard/tui"
 )
 
@@ -49,7 +46,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	env.lasting()
-	err = tui.Run(ctx, tui.Options{Source: silent{env.source(d, o.view)}, Verbs: d, Now: env.Now, Mask: d.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
+	err = tui.Run(ctx, tui.Options{Source: env.source(d, o.view), Verbs: d, Now: env.Now, Mask: d.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
 		Explain: func(err error) tui.Problem {
 			r := explain(err)
 			return tui.Problem{Message: r.message, Next: r.next}
@@ -81,10 +78,3 @@ func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
-
-// silent is a source that does not know yet what agents do between two changes of the board.
-type silent struct{ *source.Source }
-
-func (silent) Doing(context.Context) map[string]dashboard.Doing { return nil }
-
-func (silent) Output(string, int64) ([]activity.Event, int64, error) { return nil, 0, nil }

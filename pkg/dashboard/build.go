@@ -255,6 +255,9 @@ func (b builder) agents() []Agent {
 		if at, ok := a.LeaseExpires.At(); ok && at.After(b.f.Now) {
 			row.LeaseLeftSeconds = int(at.Sub(b.f.Now) / time.Second)
 		}
+		if d, ok := b.f.Doing[id]; ok && (live == blackboard.Alive || live == blackboard.Unknown) {
+			row.Doing = &d
+		}
 		if b.foreign() {
 			row.ViewRole = b.viewRole(a)
 		}

@@ -290,6 +290,7 @@ func (p *page) agents(v View) {
 		cells = append(cells, []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + after(", ", a.Sandbox), none}, {a.WaitsFor, faint}})
 	}
 	p.table(heads, cells)
+	p.doings(v.Agents)
 }
 
 // wrong is first: what follows is not to be relied on.

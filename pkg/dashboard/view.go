@@ -17,6 +17,7 @@ type Facts struct {
 	Tip         *string                 // where the integration branch is, "" when it does not exist; nil: not looked at
 	Warnings    []string                // of the caller, for example about the configuration
 	GaveUp      []GaveUp                // supervisors that ended by themselves, and have not come back
+	Doing       map[string]Doing        // what the programs of agents do, by agent
 }
 
 // GaveUp is a supervisor that ended by itself: on which task, why, and what a person can do.

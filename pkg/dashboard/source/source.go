@@ -23,6 +23,7 @@ type Source struct {
 	mu     sync.Mutex
 	last   *blackboard.State // what was read last: the store gives the same state for the same revision
 	ledger ledger
+	tails  tails
 }
 
 // State is the board as it is; when the file is damaged, the error says how, and the last one that was whole comes with it.
@@ -43,7 +44,9 @@ func (s *Source) View(ctx context.Context) (dashboard.View, error) {
 	if st == nil {
 		return dashboard.View{}, err
 	}
-	return dashboard.Build(st, s.Facts(st)), err
+	f := s.Facts(st)
+	f.Doing = s.DoingOn(st)
+	return dashboard.Build(st, f), err
 }
 
 // Watch sends whenever something may have changed; then View tells what.
