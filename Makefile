@@ -75,6 +75,9 @@ mcp-inspector: ## the protocol's own client lists and calls what `liza mcp` offe
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza
 	scripts/mcp-inspector.sh bin
 
+screenshots: ## pictures of every view of the page, at 1400, 800 and 390 pixels, light and dark, in screenshots/ (needs Chromium)
+	LIZA_SCREENSHOTS=$(CURDIR)/screenshots go test ./pkg/cli -run '^TestScreenshots$$' -v -count=1 -timeout 10m
+
 crash: ## crash tests in their long form: every step killed 50 times, a whole team killed 25 times (CRASHES=5, CRASH_SEED=N)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
 

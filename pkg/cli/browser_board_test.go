@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -89,14 +90,28 @@ var galleryViews = map[string]string{
 	"task": "task/name", "diff": "task/name/diff", "attempts": "task/name/attempts", "history": "task/name/history",
 }
 
+func (b *tab) theme(name string) {
+	b.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+		return err
+	}))
+}
+
+// look opens a view and waits for what it asks the server for: until nothing has changed for a while.
+func (b *tab) look(view string) {
+	b.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`location.hash = %q; window.quiet = false; {
+		let timer; const again = () => { clearTimeout(timer); timer = setTimeout(() => { o.disconnect(); window.quiet = true; }, 250); };
+		const o = new MutationObserver((all) => { if (all.some((m) => m.target.nodeName !== "TIME")) again(); }); o.observe(document.body, {childList: true, subtree: true}); again(); }`, "#/"+view)))
+	b.wait("window.quiet")
+}
+
 func (b *tab) picture(file, view string, width int64, theme string) {
 	b.Helper()
-	b.do(chromedp.EmulateViewport(width, 900), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
-		return err
-	}), chromedp.Evaluate[chromedp.Void]("location.hash = '#/"+view+"'"))
-	quiet := time.NewTimer(400 * time.Millisecond) // what the view asks the server for has to come
-	<-quiet.C
+	b.do(chromedp.EmulateViewport(width, 900))
+	b.theme(theme)
+	b.look(view)
 	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	must(b.T, nil, err)
 	must(b.T, nil, os.MkdirAll(filepath.Dir(file), 0o755))

@@ -76,7 +76,7 @@ func (b *tab) open(url string) {
 
 // text is the value of an expression, as a text.
 func (b *tab) text(expression string) string {
-	out, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")", chromedp.EvalAwaitPromise))
+	out, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("(async () => String(await ("+expression+")))()", chromedp.EvalAwaitPromise))
 	if err != nil {
 		return "? " + err.Error()
 	}

@@ -6,7 +6,7 @@ const cut = (s, n) => (s.length > n ? `${s.slice(0, n - 1)}…` : s);
 
 function node(n) {
   const title = plain(n.title);
-  return svg("a", { href: `#/task/${path(n.id)}`, class: `node s-${n.status}${n.critical ? " critical" : ""}`, "data-row": true, "aria-label": `${n.id}, ${words(n.status)}: ${title}` },
+  return svg("a", { href: `#/task/${path(n.id)}`, class: `node s-${n.status}${n.critical ? " critical" : ""}`, "data-row": true },
     svg("title", {}, `${n.id}: ${title}`), svg("rect", { x: n.x, y: n.y, width: n.w, height: n.h, rx: 6 }), svg("circle", { cx: n.x + 13, cy: n.y + 14, r: 4 }),
     svg("text", { class: "id", x: n.x + 23, y: n.y + 18 }, cut(plain(n.id), 22)), svg("text", { class: "st", x: n.x + n.w - 8, y: n.y + 18, "text-anchor": "end" }, words(n.status)),
     svg("text", { x: n.x + 10, y: n.y + 36 }, cut(title, Math.floor(n.w / 7))));
@@ -16,7 +16,7 @@ export function show(root) {
   let data = null, box = null, drawn = "";
   const drawing = svg("svg", { class: "graph", role: "group", "aria-label": "Task graph", tabindex: "0" });
   const chain = h("p", { class: "quiet" });
-  const button = (label, title, act) => h("button", { type: "button", class: "quiet", "aria-label": title, title, onclick: act }, label);
+  const button = (label, title, act) => h("button", { type: "button", class: "quiet", title, onclick: act }, label);
   root.append(h("div", { class: "bar" }, h("h2", { class: "title" }, "Graph"), button("+", "Zoom in (+)", () => zoom(0.8)), button("−", "Zoom out (-)", () => zoom(1.25)), button("Fit", "Show all (0)", fit)), chain, drawing);
 
   const put = () => drawing.setAttribute("viewBox", `${box.x} ${box.y} ${box.w} ${box.h}`);

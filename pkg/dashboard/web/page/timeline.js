@@ -16,7 +16,7 @@ function ticks(from, to, width) {
 export function show(root) {
   let data = null, zoom = 1;
   const place = h("div", { class: "timeline", tabindex: "0", role: "region", "aria-label": "Timeline, drawn" }), marks = h("ol", { class: "history" });
-  const button = (label, title, act) => h("button", { type: "button", class: "quiet", title, "aria-label": title, onclick: act }, label);
+  const button = (label, title, act) => h("button", { type: "button", class: "quiet", title, onclick: act }, label);
   const by = (f) => () => { zoom = Math.min(64, Math.max(1, zoom * f)); draw(); };
   root.append(h("div", { class: "bar" }, h("h2", { class: "title" }, "Timeline"), button("+", "Longer", by(2)), button("−", "Shorter", by(0.5))),
     h("p", { class: "legend" }, ["plan", "work", "review"].map((k) => h("span", { class: `k-${k}` }, k)), h("span", { class: "m-merged" }, "merged"), h("span", { class: "m-rejected" }, "rejected"), h("span", { class: "m-blocked" }, "blocked")), place,
