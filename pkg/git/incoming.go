@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,10 @@ func (in *incoming) fetch(ctx context.Context) (why string, err error) {
 	if why, err := in.copyObjects(ctx); why != "" || err != nil {
 		return why, err
 	}
+	sizes, why, err := in.sizes(ctx)
+	if why != "" || err != nil {
+		return why, err
+	}
 	commits, err := r.newCommits(ctx, in.commit, in.known, in.borrowed()...)
 	if err != nil {
 		return unsoundBy("rev-list", err)
@@ -55,6 +60,9 @@ func (in *incoming) fetch(ctx context.Context) (why string, err error) {
 		if !found {
 			why = fmt.Sprintf("%.9s is not a commit", in.commit)
 		}
+		return why, err
+	}
+	if why, err := in.extent(ctx, cmp.Or(in.own, in.folder.record.Tip), sizes); why != "" || err != nil {
 		return why, err
 	}
 	if broken, err := in.check(ctx); broken != "" || err != nil {
@@ -71,8 +79,10 @@ func (in *incoming) remove() { _ = safefile.RemoveTree(in.dir) }
 
 // borrowed lets a git command see the copies besides the repository's objects.
 func (in *incoming) borrowed() []string {
-	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(in.dir, "copied"))}
+	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(in.copied())}
 }
+
+func (in *incoming) copied() string { return filepath.Join(in.dir, "copied") }
 
 // history says what speaks against the new commits: they have to be the task's own line, on top of what is known.
 func (in *incoming) history(ctx context.Context, commits [][]string) (string, error) {
@@ -189,6 +199,9 @@ func (e oddError) Error() string { return e.text }
 // copyObjects copies loose objects and packs of the folder, whose names have their form, so that they stay as they are
 // while they are looked at. Everything else that lies beside them is left: alternates, bitmaps, graphs.
 func (in *incoming) copyObjects(ctx context.Context) (why string, err error) {
+	if err := os.MkdirAll(in.copied(), 0o700); err != nil {
+		return "", err
+	}
 	c := copying{in: in, ctx: ctx, bytes: in.folder.repo.mostTaken()}
 	err = c.list("objects", func(e fs.DirEntry) error {
 		if !e.IsDir() || !objectFolder().MatchString(e.Name()) {
@@ -260,7 +273,7 @@ func (c *copying) files(folder string, form *regexp.Regexp) error {
 		if !form.MatchString(e.Name()) || !e.Type().IsRegular() {
 			return nil
 		}
-		to := filepath.Join(c.in.dir, "copied", folder, e.Name())
+		to := filepath.Join(c.in.copied(), folder, e.Name())
 		if !made {
 			made = true
 			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {

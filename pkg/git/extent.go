@@ -1,0 +1,285 @@
+package git
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A few small objects can stand for more than a machine holds: a tree that has another one ten times, and so on for ten
+// levels, is ten thousand million files for everything that lists or checks it out, and a megabyte of an object can be a
+// gigabyte of zeros. So commits that come in are measured before git reads more of them than their names and sizes.
+const (
+	mostOfTree = 64 << 20 // bytes of a commit, tree or tag, which git reads as a whole
+	mostName   = 255      // bytes that a file system allows for the name of a file
+	mostPath   = 2048     // bytes of a path, below that of the worktree
+)
+
+// sizes are those of the objects that were copied. The text says what speaks against them.
+func (in *incoming) sizes(ctx context.Context) (sizes map[string]int64, why string, err error) {
+	out, err := in.folder.repo.run(ctx, call{dir: in.folder.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.copied()},
+		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects", "--unordered", "--buffer"}})
+	if err != nil {
+		why, err = unsoundBy("cat-file", err)
+		return nil, why, err
+	}
+	sizes = map[string]int64{}
+	for line := range strings.Lines(out) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kind, text, _ := strings.Cut(rest, " ")
+		size, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Sprintf("its object %.9s is not one", name), nil
+		}
+		if sizes[name] = size; kind != "blob" && size > mostOfTree {
+			return nil, fmt.Sprintf("its %s %.9s has more than %d MB", kind, name, mostOfTree>>20), nil
+		}
+	}
+	return sizes, "", nil
+}
+
+// extent says what speaks against reading the commit whole, or checking it out: how much its new objects are, and what its files
+// are beside those of base, a commit or "".
+func (in *incoming) extent(ctx context.Context, base string, sizes map[string]int64) (why string, err error) {
+	if why, err = in.newBytes(ctx, sizes); why != "" || err != nil {
+		return why, err
+	}
+	m := &measure{in: in, sizes: sizes, seen: map[string]part{}}
+	defer m.close()
+	tree, err := m.top(ctx, in.commit)
+	old := ""
+	if err == nil && base != "" {
+		old, err = m.top(ctx, base)
+	}
+	var more part
+	if err == nil {
+		more, err = m.beside(ctx, tree, old, 0)
+	}
+	switch most := in.folder.repo.mostTaken(); {
+	case err != nil:
+		return oddOr(err)
+	case more.files > mostFiles:
+		return fmt.Sprintf("it adds more than %d files", mostFiles), nil
+	case more.bytes > float64(most):
+		return fmt.Sprintf("its files have %d MB more than those of its base", most>>20), nil
+	case more.path > mostPath:
+		return fmt.Sprintf("the path of a file has more than %d bytes", mostPath), nil
+	}
+	return "", nil
+}
+
+// newBytes counts the objects that would come in, when not all that were copied are few enough.
+func (in *incoming) newBytes(ctx context.Context, sizes map[string]int64) (why string, err error) {
+	r, all := in.folder.repo, int64(0)
+	for _, size := range sizes {
+		all += min(size, r.mostTaken()+1)
+	}
+	if all <= r.mostTaken() {
+		return "", nil
+	}
+	out, err := r.run(ctx, call{dir: r.place.Root, env: in.borrowed(), args: slices.Concat([]string{"rev-list", "--objects", "--no-object-names", in.commit, "--not"}, in.known, []string{"--"})})
+	if err != nil {
+		return unsoundBy("rev-list", err)
+	}
+	all = 0
+	for name := range strings.FieldsSeq(out) {
+		if all += sizes[name]; all > r.mostTaken() {
+			return fmt.Sprintf("its commits have more than %d MB", r.mostTaken()>>20), nil
+		}
+	}
+	return "", nil
+}
+
+// measure counts what trees have, each of which it reads once.
+type measure struct {
+	in             *incoming
+	sizes          map[string]int64 // of objects
+	seen           map[string]part  // of trees
+	content, check *asking
+}
+
+// part is what a tree has, or more of than another one. Numbers that no machine holds need not be exact.
+type part struct {
+	files, bytes float64
+	path         int // bytes of its longest path
+}
+
+func (p *part) add(other part, sign float64) {
+	const enough = 1e15
+	p.files, p.bytes = min(p.files+sign*other.files, enough), min(p.bytes+sign*other.bytes, enough)
+}
+
+type entry struct{ mode, name, object string }
+
+func (e entry) isTree() bool { return e.mode == "40000" }
+
+// beside is what a tree has more than another one, "" for none.
+func (m *measure) beside(ctx context.Context, tree, old string, depth int) (more part, err error) {
+	if tree == old {
+		return more, nil
+	}
+	list, err := m.entries(ctx, tree)
+	before := map[string]entry{}
+	if err == nil && old != "" {
+		var were []entry
+		were, err = m.entries(ctx, old)
+		for _, e := range were {
+			before[e.name] = e
+		}
+	}
+	for _, e := range list {
+		was, there := before[e.name]
+		delete(before, e.name)
+		var inner, gone part
+		switch {
+		case err != nil:
+			return more, err
+		case there && was.object == e.object:
+			continue
+		case there && e.isTree() && was.isTree():
+			inner, err = m.beside(ctx, e.object, was.object, depth+1)
+		default:
+			if inner, err = m.whole(ctx, e, depth+1); err == nil && there {
+				gone, err = m.whole(ctx, was, depth+1)
+			}
+		}
+		more.add(inner, 1)
+		more.add(gone, -1)
+		more.path = max(more.path, inner.path+len(e.name)+1)
+	}
+	for _, e := range before {
+		gone, wrong := m.whole(ctx, e, depth+1)
+		err = cmp.Or(err, wrong)
+		more.add(gone, -1)
+	}
+	return more, err
+}
+
+// whole is all that an entry of a tree has.
+func (m *measure) whole(ctx context.Context, e entry, depth int) (p part, err error) {
+	switch known := false; {
+	case e.mode == ModeGitlink:
+		return p, nil
+	case !e.isTree():
+		size, err := m.size(ctx, e.object)
+		return part{files: 1, bytes: float64(size)}, err
+	case depth > mostPath/2:
+		return p, oddError{fmt.Sprintf("the path of a file has more than %d bytes", mostPath)}
+	default:
+		if p, known = m.seen[e.object]; known {
+			return p, nil
+		}
+	}
+	list, err := m.entries(ctx, e.object)
+	for _, one := range list {
+		var inner part
+		if inner, err = m.whole(ctx, one, depth+1); err != nil {
+			return p, err
+		}
+		p.add(inner, 1)
+		p.path = max(p.path, inner.path+len(one.name)+1)
+	}
+	m.seen[e.object] = p
+	return p, err
+}
+
+func (m *measure) entries(ctx context.Context, tree string) (list []entry, err error) {
+	text, err := m.object(ctx, tree, "tree")
+	for width := len(tree) / 2; text != "" && err == nil; {
+		head, rest, _ := strings.Cut(text, "\x00")
+		mode, name, ok := strings.Cut(head, " ")
+		switch {
+		case !ok || len(rest) < width:
+			return nil, oddError{fmt.Sprintf("its tree %.9s is broken off", tree)}
+		case len(name) > mostName:
+			return nil, oddError{fmt.Sprintf("the name of a file has more than %d bytes", mostName)}
+		}
+		list, text = append(list, entry{strings.TrimLeft(mode, "0"), name, hex.EncodeToString([]byte(rest[:width]))}), rest[width:]
+	}
+	return list, err
+}
+
+// top is the tree of a commit.
+func (m *measure) top(ctx context.Context, commit string) (string, error) {
+	content, err := m.object(ctx, commit, "commit")
+	line, _, _ := strings.Cut(content, "\n")
+	return strings.TrimPrefix(line, "tree "), err
+}
+
+func (m *measure) object(ctx context.Context, name, kind string) (string, error) {
+	f, err := m.ask(ctx, &m.content, "--batch", name)
+	if err != nil {
+		return "", err
+	}
+	size, bad := strconv.Atoi(f[len(f)-1])
+	if len(f) != 3 || f[1] != kind || bad != nil || size > mostOfTree {
+		return "", oddError{fmt.Sprintf("bad %s object %.9s", kind, name)}
+	}
+	content := make([]byte, size+1) // and the end of a line
+	_, err = io.ReadFull(m.content.answers, content)
+	return string(content[:size]), err
+}
+
+// size is that of a file. One that is missing is found by git's own check.
+func (m *measure) size(ctx context.Context, name string) (int64, error) {
+	if size, known := m.sizes[name]; known {
+		return size, nil
+	}
+	f, err := m.ask(ctx, &m.check, "--batch-check", name)
+	if err != nil {
+		return 0, err
+	}
+	m.sizes[name], _ = strconv.ParseInt(f[len(f)-1], 10, 64)
+	return m.sizes[name], nil
+}
+
+// asking is a git that answers one question after the other.
+type asking struct {
+	cmd     *exec.Cmd
+	ask     io.WriteCloser
+	answers *bufio.Reader
+}
+
+func (m *measure) ask(ctx context.Context, of **asking, how, name string) (answer []string, err error) {
+	if *of == nil {
+		r := m.in.folder.repo
+		cmd := exec.CommandContext(ctx, "git", slices.Concat([]string{"-C", r.place.Root}, everywhere, []string{"cat-file", how})...)
+		cmd.Env = slices.Concat(r.env, r.ownEnv(call{dir: r.place.Root}), gitFolders(r.place.CommonDir, r.place.CommonDir, r.place.Root), m.in.borrowed())
+		a := &asking{cmd: cmd}
+		var out io.Reader
+		if a.ask, err = cmd.StdinPipe(); err == nil {
+			out, err = cmd.StdoutPipe()
+		}
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.answers, *of = bufio.NewReader(out), a
+	}
+	line := ""
+	if _, err = fmt.Fprintln((*of).ask, name); err == nil {
+		line, err = (*of).answers.ReadString('\n')
+	}
+	if answer = strings.Fields(line); err == nil && len(answer) == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return answer, err
+}
+
+func (m *measure) close() {
+	for _, a := range []*asking{m.content, m.check} {
+		if a != nil {
+			_ = a.ask.Close() // it ends
+			_ = a.cmd.Wait()
+		}
+	}
+}
