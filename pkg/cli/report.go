@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/history"
 	"liza/pkg/safefile"
 	"liza/pkg/verb"
 )
@@ -25,8 +26,9 @@ func newReport(env *Env) *urfave.Command {
 	o := &reportOptions{env: env}
 	return &urfave.Command{
 		Name: "report", Category: "people", Usage: "tell what the sprint did",
-		Description: "Tasks with times, costs and rejections, anomalies, figures, and what to look at. Archived tasks of the sprint are in it. HTML is one page\n" +
-			"that needs nothing from outside. Changes nothing but the file." +
+		Description: "What was delivered, what to look at first, what is open, who worked when, what waited for what, costs, and why reviews sent work back; to be read by somebody\n" +
+			"who does not know Liza. HTML is one page that needs nothing from outside, Markdown is for a forge, JSON has all figures. Commits are links when they\n" +
+			"were pushed to a known forge (remote origin). Archived tasks of the sprint are in it. Changes nothing but the file." +
 			examples("liza report", "liza report --format html -o report.html") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "format", Value: "md", Usage: "`F`: " + strings.Join(dashboard.ReportFormats, ", "), Destination: &o.format},
@@ -54,6 +56,10 @@ func (o *reportOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if f.Runs, err = history.ReadUsage(d.Project.Usage()); err != nil {
+		return err
+	}
+	f.Link = commitLinks(ctx, d, f.Tasks)
 	r := dashboard.BuildReport(s, f)
 	body, err := o.body(r)
 	if err != nil {
@@ -77,6 +83,35 @@ func (o *reportOptions) body(r dashboard.Report) (string, error) {
 		return string(data) + "\n", err
 	}
 	return r.Markdown(), nil
+}
+
+// commitLinks finds the pages of merge commits on a known forge; those that were not pushed have none.
+func commitLinks(ctx context.Context, d *verb.Service, tasks []*blackboard.Task) func(string) string {
+	if d.Repo == nil {
+		return nil
+	}
+	const remote = "origin"
+	url, err := d.Repo.RemoteURL(ctx, remote)
+	pages := dashboard.CommitPages(url)
+	if err != nil || pages == "" {
+		return nil
+	}
+	var commits []string
+	for _, t := range tasks {
+		if t.MergeCommit != "" {
+			commits = append(commits, t.MergeCommit)
+		}
+	}
+	pushed, err := d.Repo.Pushed(ctx, remote, commits)
+	if err != nil {
+		return nil // a report without links is whole
+	}
+	return func(commit string) string {
+		if !pushed[commit] {
+			return ""
+		}
+		return pages + commit
+	}
 }
 
 // reportFacts are the facts of reports and figures: all tasks of the sprint, and its journal.

@@ -129,7 +129,7 @@ func quality(tasks []*blackboard.Task, runs []history.UsageLine, now time.Time) 
 	add(q.reviews > 0, "reviews that asked for changes", "%d of %d", q.rejections, q.reviews)
 	add(len(q.reviewTimes) > 0, "a review took", "%s on average", long(mean(q.reviewTimes)))
 	add(len(q.workTimes) > 0, "the work on a task took", "%s on average", long(mean(q.workTimes)))
-	add(len(q.leads) > 0, "from ready to start until merged", "%s in the middle of %d tasks", long(middle(q.leads)), len(q.leads))
+	add(len(q.leads) > 0, "from ready to start until merged", "%s, the median of %d tasks", long(middle(q.leads)), len(q.leads))
 	add(q.mergeFailures > 0, "merges that failed at first", "%d", q.mergeFailures)
 	failed := 0
 	for _, r := range runs {

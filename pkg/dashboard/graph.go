@@ -35,13 +35,18 @@ type graph struct {
 }
 
 func newGraph(s *blackboard.State) *graph {
+	if s == nil {
+		return graphOf(nil)
+	}
+	return graphOf(s.TaskList())
+}
+
+func graphOf(tasks []*blackboard.Task) *graph {
 	g := &graph{index: map[string]int{}}
-	if s != nil {
-		for t := range s.Tasks() {
-			if _, twice := g.index[t.ID]; !twice {
-				g.index[t.ID] = len(g.tasks)
-				g.tasks = append(g.tasks, t)
-			}
+	for _, t := range tasks {
+		if _, twice := g.index[t.ID]; !twice {
+			g.index[t.ID] = len(g.tasks)
+			g.tasks = append(g.tasks, t)
 		}
 	}
 	g.measure()
@@ -224,11 +229,11 @@ var fills = map[blackboard.Status]string{
 func (g *graph) mermaid() string {
 	var b strings.Builder
 	b.WriteString("graph TD\n")
-	escape := strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;", "&", "#amp;")
+	escape := strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", "[", "#91;", "]", "#93;", "(", "#40;", ")", "#41;")
 	used := map[blackboard.Status]bool{}
 	for i, t := range g.tasks {
 		class := strings.ToLower(strings.ReplaceAll(plain(string(t.Status)), " ", "_"))
-		fmt.Fprintf(&b, "  t%d[\"%s: %s<br/>%s\"]", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)), escape.Replace(plain(string(t.Status))))
+		fmt.Fprintf(&b, "  t%d[\"%s: %s<br/>%s\"]", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)), escape.Replace(plain(StatusWords(t.Status))))
 		if fills[t.Status] != "" {
 			used[t.Status] = true
 			b.WriteString(":::" + class)
@@ -237,7 +242,7 @@ func (g *graph) mermaid() string {
 	}
 	g.edges(func(from, to int, superseded bool) {
 		if superseded {
-			fmt.Fprintf(&b, "  t%d -. superseded by .-> t%d\n", from, to)
+			fmt.Fprintf(&b, "  t%d -. replaced by .-> t%d\n", from, to)
 			return
 		}
 		fmt.Fprintf(&b, "  t%d --> t%d\n", from, to)
@@ -256,11 +261,11 @@ func (g *graph) dot() string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for i, t := range g.tasks {
 		fmt.Fprintf(&b, "  t%d [label=\"%s\\n%s\\n%s\", fillcolor=\"%s\"];\n", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)),
-			escape.Replace(plain(string(t.Status))), cmp.Or(fills[t.Status], "#ffffff"))
+			escape.Replace(plain(StatusWords(t.Status))), cmp.Or(fills[t.Status], "#ffffff"))
 	}
 	g.edges(func(from, to int, superseded bool) {
 		if superseded {
-			fmt.Fprintf(&b, "  t%d -> t%d [style=dashed, label=\"superseded by\"];\n", from, to)
+			fmt.Fprintf(&b, "  t%d -> t%d [style=dashed, label=\"replaced by\"];\n", from, to)
 			return
 		}
 		fmt.Fprintf(&b, "  t%d -> t%d;\n", from, to)

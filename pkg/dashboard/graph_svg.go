@@ -19,12 +19,18 @@ const (
 // svg draws a column for each depth, from left to right, so that every line goes to the
 // right; what lies on a cycle is in a column of its own at the end.
 func (g *graph) svg() string {
-	place, width, height := g.places()
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="Helvetica, Arial, sans-serif" font-size="12">`+"\n", width, height, width, height)
-	b.WriteString(`<style>.edge{fill:none;stroke:#777}.instead{stroke-dasharray:5 4}rect.task{stroke:#555}.edge.critical,rect.critical{stroke:#c2410c;stroke-width:2}.id{font-weight:bold}.status{font-size:10px;fill:#444}</style>` + "\n")
-	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker></defs>` + "\n")
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
+	g.draw(&b, "<style>"+graphStyle+"</style>\n")
+	return b.String() + "\n"
+}
+
+// draw is the picture, with something at its head.
+func (g *graph) draw(b *strings.Builder, head ...string) {
+	place, width, height := g.places()
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="graph" viewBox="0 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-label="the tasks with what they wait for">`+"\n", width, height, width, height, width*7/10)
+	b.WriteString(strings.Join(head, ""))
+	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path class="arrow" d="M0 0L8 4L0 8z"/></marker></defs>` + "\n")
+	fmt.Fprintf(b, `<rect class="back" width="%d" height="%d"/>`+"\n", width, height)
 	g.edges(func(from, to int, superseded bool) {
 		class := "edge"
 		if superseded {
@@ -33,25 +39,27 @@ func (g *graph) svg() string {
 			class = "edge critical"
 		}
 		x1, y1, x2, y2 := place[from].x+boxWidth, place[from].y+boxHeight/2, place[to].x, place[to].y+boxHeight/2
-		fmt.Fprintf(&b, `<path class="%s" d="M%d %dC%d %d %d %d %d %d" marker-end="url(#arrow)"/>`+"\n", class, x1, y1, x1+columnGap/2, y1, x2-columnGap/2, y2, x2, y2)
+		fmt.Fprintf(b, `<path class="%s" d="M%d %dC%d %d %d %d %d %d" marker-end="url(#arrow)"/>`+"\n", class, x1, y1, x1+columnGap/2, y1, x2-columnGap/2, y2, x2, y2)
 	})
 	escape := html.EscapeString
 	for i, t := range g.tasks {
 		at := place[i]
 		title, class := plain(t.TitleText()), "task"
-		if g.critical(i) {
-			class = "task critical"
+		if t.Status.Known() {
+			class += " " + strings.ToLower(string(t.Status))
 		}
-		fmt.Fprintf(&b, `<g><title>%s: %s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s"/>`, escape(plain(t.ID)), escape(title), class,
-			at.x, at.y, boxWidth, boxHeight, cmp.Or(fills[t.Status], "#ffffff"))
-		fmt.Fprintf(&b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(fit(plain(t.ID), svgLabel-12)),
-			at.x+boxWidth-8, at.y+17, escape(plain(string(t.Status))))
-		fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(fit(title, svgLabel)))
+		if g.critical(i) {
+			class += " critical"
+		}
+		fmt.Fprintf(b, `<g><title>%s: %s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escape(plain(t.ID)), escape(title), class, at.x, at.y, boxWidth, boxHeight)
+		fmt.Fprintf(b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(fit(plain(t.ID), svgLabel-12)),
+			at.x+boxWidth-8, at.y+17, escape(plain(StatusWords(t.Status))))
+		fmt.Fprintf(b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(fit(title, svgLabel)))
 	}
 	if len(g.tasks) == 0 {
-		fmt.Fprintf(&b, `<text x="%d" y="%d">no tasks yet</text>`+"\n", svgMargin, svgMargin+12)
+		fmt.Fprintf(b, `<text x="%d" y="%d">no tasks yet</text>`+"\n", svgMargin, svgMargin+12)
 	}
-	return b.String() + "</svg>\n"
+	b.WriteString("</svg>")
 }
 
 type point struct{ x, y int }

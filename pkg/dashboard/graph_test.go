@@ -81,9 +81,9 @@ func TestThePictureIsSound(t *testing.T) {
 func TestTitlesCannotBreakAGraph(t *testing.T) {
 	t.Parallel()
 	s := (&blackboard.State{}).With(&blackboard.Task{ID: "a", Status: blackboard.Merged, Title: `"]; evil --> <b> & \ #`})
-	wants(t, Graph(s, "mermaid"), `t0["a: #quot;]; evil --#gt; #lt;b#gt; #amp; \ #35;<br/>MERGED"]:::merged`)
+	wants(t, Graph(s, "mermaid"), `t0["a: #quot;#93;; evil --#gt; #lt;b#gt; #amp; \ #35;<br/>merged"]:::merged`)
 	wants(t, Graph(s, "svg"), `>a</text>`, `&#34;]; evil --&gt; &lt;b&gt; &amp; \ #`)
-	wants(t, Graph(s, "dot"), `label="a\n\"]; evil --> <b> & \\ #\nMERGED"`)
+	wants(t, Graph(s, "dot"), `label="a\n\"]; evil --> <b> & \\ #\nmerged"`)
 }
 
 func BenchmarkTextOf3000Tasks(b *testing.B) {

@@ -12,8 +12,9 @@ import (
 // The critical path is the chain of open tasks, each waiting for the one before, that is expected to take longest: nothing that
 // is done beside it makes the goal end sooner. An open task is expected to take as long as the agents worked on a
 // merged one on average, less what they worked on it already; before anything is merged, each counts the same.
-func BuildGraph(s *blackboard.State) GraphView {
-	g := newGraph(s)
+func BuildGraph(s *blackboard.State) GraphView { return newGraph(s).view() }
+
+func (g *graph) view() GraphView {
 	v := GraphView{Nodes: []Node{}, Edges: []Edge{}, Critical: []string{}}
 	var place []point
 	place, v.Width, v.Height = g.places()

@@ -8,19 +8,24 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/prose"
 )
 
 // ReportFacts is what a report tells besides the state.
 type ReportFacts struct {
 	Facts
-	Tasks   []*blackboard.Task // all of the sprint, archived ones included
-	Journal []blackboard.Entry // of the sprint: the entries run_failed
+	Tasks   []*blackboard.Task         // all of the sprint, archived ones included
+	Journal []blackboard.Entry         // of the sprint: the entries run_failed
+	Runs    []history.UsageLine        // the ledger
+	Link    func(commit string) string // the page of a commit, "" when there is none; may be nil
 }
 
 // Report is what a sprint did (specs/cli.md#2, report).
 type Report struct {
 	At          blackboard.Time    `json:"at"`
 	Revision    int                `json:"revision"`
+	Headline    string             `json:"headline"` // what came of it, in one or two sentences
 	Goal        Goal               `json:"goal"`
 	Sprint      Sprint             `json:"sprint"`
 	Counts      []Count            `json:"counts"`
@@ -32,7 +37,12 @@ type Report struct {
 	Discoveries []ReportDiscovery  `json:"discoveries"`
 	Checkpoints []ReportCheckpoint `json:"checkpoints"`
 	LookAt      []Hint             `json:"look_at"`
+	Timeline    Timeline           `json:"timeline"`
+	Graph       GraphView          `json:"graph"`
+	Figures     Figures            `json:"figures"`
 	Retro       any                `json:"retrospective"`
+
+	graph *graph
 }
 
 // ReportTask is one task of the sprint. Times are in seconds; what does not apply is null.
@@ -53,6 +63,9 @@ type ReportTask struct {
 	MergeCommit   string            `json:"merge_commit,omitempty"`
 	Sandbox       string            `json:"sandbox,omitempty"` // the weakest level of its runs
 	Outcome       string            `json:"outcome,omitempty"` // why it ended without a merge, or does not go on
+	Summary       string            `json:"summary,omitempty"` // what its coder said last
+	Link          string            `json:"link,omitempty"`    // of the page of its merge commit
+	files         bool              // its work is a change of files
 }
 
 // ReportRejection is one rejection of the sprint.
@@ -105,14 +118,18 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	r := Report{At: v.At, Revision: v.Revision, Goal: v.Goal, Sprint: v.Sprint, Metrics: MetricsOf(s, f.Tasks, f.Journal, f.Now),
 		Tasks: []ReportTask{}, Rejections: []ReportRejection{}, Annotations: []ReportAnnotation{}, Anomalies: []ReportAnomaly{}, Discoveries: []ReportDiscovery{}, Checkpoints: []ReportCheckpoint{}, LookAt: []Hint{}}
 	if s == nil {
-		return r
+		s = &blackboard.State{}
 	}
 	b := builder{s: s, f: f.Facts}
 	rows := []Task{}
 	for _, t := range f.Tasks {
 		row := b.task(t)
 		rows = append(rows, row)
-		r.Tasks = append(r.Tasks, reportTask(s, t, row, f.Now))
+		x := reportTask(s, t, row, f.Now)
+		if f.Link != nil && x.Short() != "" {
+			x.Link = f.Link(t.MergeCommit)
+		}
+		r.Tasks = append(r.Tasks, x)
 		r.Rejections = append(r.Rejections, rejectionsOf(s, t)...)
 		r.Annotations = append(r.Annotations, annotationsOf(t)...)
 	}
@@ -139,6 +156,11 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 		}
 		r.Retro = Plain(s.Sprint.Retrospective)
 	}
+	r.Timeline = BuildTimeline(s, f.Tasks, f.Runs, f.Now)
+	r.Figures = BuildFigures(s, f.Tasks, f.Runs, f.Now)
+	r.graph = graphOf(f.Tasks)
+	r.Graph = r.graph.view()
+	r.Headline = r.headline(len(v.Waiting))
 	r.LookAt = lookAt(v, r)
 	return r
 }
@@ -156,7 +178,11 @@ func since(s *blackboard.State, t blackboard.Time) bool {
 
 func reportTask(s *blackboard.State, t *blackboard.Task, row Task, now time.Time) ReportTask {
 	x := t.Times(now)
-	return ReportTask{ID: t.ID, Title: row.Title, Status: t.Status, Archived: s.Task(t.ID) == nil, Who: t.AssignedTo, Iteration: t.Iteration, Rejections: t.ReviewCyclesTotal,
+	said := ""
+	if t.LastOutcome != nil {
+		said = t.LastOutcome.Summary
+	}
+	return ReportTask{files: t.ChangesFiles(), Summary: said, ID: t.ID, Title: row.Title, Status: t.Status, Archived: s.Task(t.ID) == nil, Who: t.AssignedTo, Iteration: t.Iteration, Rejections: t.ReviewCyclesTotal,
 		LeadSeconds: x.Lead, WorkSeconds: x.Work, ReviewSeconds: x.Review, WaitSeconds: x.Wait, Spent: t.Spent(now), Cost: row.Cost, MergeCommit: t.MergeCommit, Sandbox: t.WeakestSandbox(), Outcome: outcome(t, row)}
 }
 
@@ -217,10 +243,10 @@ func lookAt(v View, r Report) []Hint {
 		}
 	}
 	if n, ok := r.Metrics.Get("run_failed_count"); ok && n > 0 {
-		add("liza log --action run_failed", "%s runs of agents failed", n)
+		add("liza log --action run_failed", "%s of agents failed", prose.Count(int(n), "run"))
 	}
 	if n, ok := r.Metrics.Get("unknown_cost_runs"); ok && n > 0 {
-		add("", "%s runs told nothing of what they cost", n)
+		add("", "%s told nothing of what it cost", prose.Count(int(n), "run"))
 	}
 	return list
 }

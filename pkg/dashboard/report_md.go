@@ -10,111 +10,100 @@ import (
 // ReportFormats are the formats of a report.
 var ReportFormats = []string{"md", "html", "json"}
 
-// Markdown is the report as a page of Markdown. What agents and people wrote can neither
-// break a table nor pass for a heading or a link.
+// Markdown is the report as a page of Markdown, for a forge. What agents and people wrote can neither break a table nor pass
+// for a heading or a link.
 func (r Report) Markdown() string {
 	m := &markdown{}
-	m.line("# Report of %s, %s\n", escape(cmp.Or(r.Sprint.ID, "the sprint")), r.At)
-	m.line("Goal: %s (%s)\n", escape(r.Goal.Description), r.Goal.Status)
-	m.line("Sprint: %s\n", escape(r.Sprint.words()))
-	m.table("What came of it", []string{"status", "tasks"}, len(r.Counts), func(i int) []string {
-		return []string{string(r.Counts[i].Status), fmt.Sprint(r.Counts[i].N)}
-	})
-	m.table("What to look at", []string{"what", "command"}, len(r.LookAt), func(i int) []string {
-		return []string{r.LookAt[i].Text, r.LookAt[i].Next}
-	})
-	m.table("Tasks", []string{"task", "title", "status", "who", "iterations", "rejections", "lead", "work", "review", "wait", "cost", "outcome"}, len(r.Tasks), func(i int) []string {
-		t := r.Tasks[i]
-		return []string{t.ID, t.Title, t.statusText(), t.Who, fmt.Sprint(t.Iteration), fmt.Sprint(t.Rejections),
-			t.Lead(), t.Work(), t.Review(), t.Wait(), money(t.Cost), t.Outcome}
-	})
-	m.table("Figures", []string{"figure", "value"}, len(r.Metrics), func(i int) []string { return []string{r.Metrics[i].Label(), r.Metrics[i].Text()} })
-	for _, t := range r.Tables() {
-		m.table(t.Title, t.Heads, len(t.Rows), func(i int) []string { return t.Rows[i] })
+	m.line("# %s\n", escape(r.Title()))
+	m.line("**%s**\n", escape(r.Headline))
+	m.line("Report of %s, %s\n", escape(cmp.Or(r.Sprint.ID, "the sprint")), escape(r.Period()))
+	if more := r.More(); more != "" {
+		m.line("> %s\n", escape(more))
 	}
+	if len(r.LookAt) > 0 {
+		m.line("## Look at this first\n")
+		for _, h := range r.LookAt {
+			m.line("- %s%s", escape(h.Text), after("<br>", code(h.Next)))
+		}
+		m.line("")
+	}
+	delivered, open := r.Delivered(), r.Open()
+	m.table("Delivered", []string{"task", "", "commit", "how"}, len(delivered), func(i int) []string {
+		t := delivered[i]
+		return []string{code(t.ID), escape(t.Title), link(t.Short(), t.Link), escape(t.Facts())}
+	})
+	m.table("Open", []string{"task", "", "is", "why"}, len(open), func(i int) []string {
+		t := open[i]
+		return []string{code(t.ID), escape(t.Title), t.State(), escape(t.Why())}
+	})
+	m.moments(r.Timeline.Marks)
+	if r.graph != nil && len(r.Graph.Edges) > 0 && len(r.Graph.Nodes) <= maxDrawn {
+		m.line("## What waited for what\n\n```mermaid\n%s```\n", r.graph.mermaid())
+	}
+	m.costs(r.Figures)
+	m.table("Figures", []string{"", ""}, len(r.Figures.Quality), func(i int) []string {
+		return []string{r.Figures.Quality[i].Name, r.Figures.Quality[i].Text}
+	})
+	for _, t := range r.Tables() {
+		m.table(t.Title, t.Heads, len(t.Rows), func(i int) []string {
+			var cells []string
+			for _, c := range t.Rows[i] {
+				cells = append(cells, escape(c))
+			}
+			return cells
+		})
+	}
+	m.line("Written by Liza at %s.", escape(r.Written()))
 	return m.b.String()
 }
 
-// Table is a part of the report that has a row of words for each entry.
-type Table struct {
-	Title string
-	Heads []string
-	Rows  [][]string
+// maxDrawn is how many tasks a forge still draws so that one can read them, maxMoments how many moments are told.
+const maxDrawn, maxMoments = 60, 40
+
+// moments tells when what happened, leaving out what is a step of nearly every task.
+func (m *markdown) moments(marks []Mark) {
+	told := slices.DeleteFunc(slices.Clone(marks), func(x Mark) bool { return x.Kind == "submitted" || x.Kind == "approved" })
+	left := max(0, len(told)-maxMoments)
+	told = told[left:]
+	m.table("When", []string{"", "", ""}, len(told), func(i int) []string {
+		return []string{clock(told[i].At), strings.TrimSpace(code(told[i].Task) + " " + strings.Replace(told[i].Kind, "rejected", "sent back", 1)), escape(told[i].Text)}
+	})
+	if left > 0 {
+		m.line("%d earlier moments are left out.\n", left)
+	}
 }
 
-// Tables are the parts that are the same in every format; those without a row are left out.
-func (r Report) Tables() []Table {
-	rejections := Table{Title: "Rejections", Heads: []string{"task", "time", "by", "reason"}}
-	for _, x := range r.Rejections {
-		rejections.add(x.Task, string(x.At), x.By, x.Reason)
+func (m *markdown) costs(f Figures) {
+	m.table("Costs", []string{"task", "cost", "runs", "time"}, len(f.ByTask), func(i int) []string {
+		s := f.ByTask[i]
+		return []string{escape(s.Name), money(s.Cost), fmt.Sprint(s.Cost.Runs), long(s.Seconds)}
+	})
+	if f.Forecast != nil {
+		m.line("%s.\n", escape(f.Forecast.Text))
 	}
-	annotations := Table{Title: "Annotations of the reviews", Heads: []string{"task", "place", "severity", "check", "finding"}}
-	for _, x := range r.Annotations {
-		annotations.add(x.Task, x.Place(), x.Severity, x.Check, x.Message+after("; fix: ", x.Fix))
-	}
-	anomalies := Table{Title: "Anomalies", Heads: []string{"anomaly", "type", "task", "reporter", "details"}}
-	for _, x := range r.Anomalies {
-		anomalies.add(x.ID, x.Type, x.Task, x.Reporter, x.Details)
-	}
-	discoveries := Table{Title: "Discoveries that no task came of", Heads: []string{"discovery", "severity", "urgency", "what", "deferred"}}
-	for _, x := range r.Discoveries {
-		discoveries.add(x.ID, x.Severity, x.Urgency, x.Description, x.Deferred)
-	}
-	checkpoints := Table{Title: "Checkpoints", Heads: []string{"n", "time", "by", "message", "decision"}}
-	for _, x := range r.Checkpoints {
-		checkpoints.add(fmt.Sprint(x.N), string(x.At), x.By, x.Message, strings.TrimSpace(x.Decision+" "+x.DecidedBy))
-	}
-	return slices.DeleteFunc([]Table{rejections, annotations, anomalies, discoveries, checkpoints}, func(t Table) bool { return len(t.Rows) == 0 })
 }
 
-func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
-
-// words gives the state of the sprint.
-func (s Sprint) words() string {
-	text := s.Status + ", started " + string(s.Started)
-	if !s.Deadline.None() {
-		text += ", deadline " + string(s.Deadline)
-	}
-	if !s.Ended.None() {
-		text += ", ended " + string(s.Ended)
-	}
-	return text + ", " + age(s.AgeSeconds)
-}
-
-func (t ReportTask) statusText() string {
-	if t.Archived {
-		return string(t.Status) + " (archived)"
-	}
-	return string(t.Status)
-}
-
-// Lead, Work, Review and Wait are the times of the task for people.
-func (t ReportTask) Lead() string { return ageOf(t.LeadSeconds) }
-
-// Work is the time that coders had the task.
-func (t ReportTask) Work() string { return age(t.WorkSeconds) }
-
-// Review is the time that reviewers had it.
-func (t ReportTask) Review() string { return age(t.ReviewSeconds) }
-
-// Wait is the rest of the time until it was merged.
-func (t ReportTask) Wait() string { return ageOf(t.WaitSeconds) }
-
-// Money is what the task cost.
-func (t ReportTask) Money() string { return money(t.Cost) }
-
-func ageOf(seconds *int) string {
-	if seconds == nil {
+// code is an id or a command, whatever is in it.
+func code(text string) string {
+	if text = strings.ReplaceAll(plain(text), "`", "'"); text == "" {
 		return ""
 	}
-	return age(*seconds)
+	return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
+}
+
+// link leads to the page of a commit, where there is one.
+func link(commit, page string) string {
+	if page == "" || commit == "" {
+		return code(commit)
+	}
+	return "[" + code(commit) + "](" + page + ")"
 }
 
 type markdown struct{ b strings.Builder }
 
 func (m *markdown) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"\n", args...) }
 
-// table writes a part with n rows; without any it is left out.
+// table writes a part with n rows, whose cells are escaped; without any it is left out.
 func (m *markdown) table(title string, heads []string, n int, row func(int) []string) {
 	if n == 0 {
 		return
@@ -122,11 +111,7 @@ func (m *markdown) table(title string, heads []string, n int, row func(int) []st
 	m.line("## %s\n", title)
 	m.line("| %s |\n|%s", strings.Join(heads, " | "), strings.Repeat("---|", len(heads)))
 	for i := range n {
-		cells := row(i)
-		for k := range cells {
-			cells[k] = escape(cells[k])
-		}
-		m.line("| %s |", strings.Join(cells, " | "))
+		m.line("| %s |", strings.Join(row(i), " | "))
 	}
 	m.line("")
 }
