@@ -331,3 +331,13 @@ func (s *State) ApprovedTasks() []Candidate {
 	slices.SortStableFunc(list, func(a, b Candidate) int { return a.Since.Compare(b.Since) })
 	return list
 }
+
+// MergePriority is the priority of an approved task in a train of merges; waiting raises it, as for claims.
+func (s *State) MergePriority(c Candidate, now time.Time) int {
+	p := c.Task.PriorityOf()
+	step := s.Duration("aging_step")
+	if p <= 1 || step <= 0 {
+		return p
+	}
+	return max(1, p-int(now.Sub(c.Since)/step))
+}

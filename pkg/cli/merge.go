@@ -24,7 +24,7 @@ func newMerge(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "merge", Aliases: []string{"wt-merge"}, Category: "plumbing", ArgsUsage: "[ID]", Usage: "merge approved work into the integration branch",
 		Description: "APPROVED becomes MERGED. The merge is made without any checkout, checked in a throw-away worktree, and then the branch moves at once. A conflict\n" +
-			"or a failing check leaves the branch as it was: INTEGRATION_FAILED, exit 1. Your checkout is never touched. Without ID: all, oldest approval first.\n" +
+			"or a failing check leaves the branch as it was: INTEGRATION_FAILED, exit 1. Your checkout is never touched. Without ID: all, oldest approval first, or in trains (merge.train).\n" +
 			"Merges wait while the branch is where Liza did not put it (liza integration). With --again, a person merges MERGED work once more that the\n" +
 			"branch has lost; it is refused when the branch has it." +
 			examples("liza merge", "liza merge task-3 --json", "liza merge --again task-3") + exitsText(0, 1, 2, 4, 5, 7),
@@ -78,7 +78,7 @@ func mergeLine(r merge.Result) string {
 			line += fmt.Sprintf(" (%s on the branch since its base)", prose.Count(r.Drift, "commit"))
 		}
 	case r.Reason != "":
-		line += ": " + r.Reason
+		line += ": " + r.Why()
 	}
 	if len(r.Files) > 0 {
 		line += " in " + strings.Join(r.Files, ", ")

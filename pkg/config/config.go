@@ -25,6 +25,7 @@ type Config struct {
 	Exec          Exec             `key:"exec" about:"Tasks of kind exec."`
 	Worktree      Worktree         `key:"worktree" about:"Worktrees of tasks."`
 	Integration   Integration      `key:"integration" about:"The merge."`
+	Merge         Merge            `key:"merge" about:"How approved work gets onto the integration branch."`
 	Hooks         Hooks            `key:"hooks" about:"Commands of the project."`
 	Git           Git              `key:"git" about:"Git, as Liza itself runs it."`
 	Sandbox       Sandbox          `key:"sandbox" about:"What agent programs, and commands that run what agents wrote, may read, write and reach; agents.NAME.sandbox has the same keys for one program: lists are added, other values replace."`
@@ -295,6 +296,13 @@ type Worktree struct {
 // Integration has the commands (sh -c) that run on a merge candidate.
 type Integration struct {
 	Checks []string `key:"checks" about:"Shell commands that run on the merge candidate before the branch moves; empty: scripts/integration-test.sh, if there is one."`
+}
+
+// Merge says how many approved tasks are checked at a time, and what a failure is worth.
+type Merge struct {
+	Train int  `key:"train" is:"1.." about:"How many approved tasks are checked side by side, each on top of those before it; 1: one after the other."`
+	Slots int  `key:"slots" is:"0.." about:"How many of these checks run at a time; 0: half of the processors. Checks that use all processors themselves gain nothing from more."`
+	Rerun bool `key:"rerun" about:"Checks that fail on a merge candidate run once more on the same tree; only a second failure counts, and a pass is recorded as the anomaly flaky_check."`
 }
 
 // Hooks are commands of the project around a review and a merge.

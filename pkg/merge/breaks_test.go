@@ -15,7 +15,13 @@ import (
 	"liza/pkg/verb/verbtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(gittest.Main(m)) }
+func TestMain(m *testing.M) {
+	if plan := os.Getenv(victimEnv); plan != "" {
+		victim(plan)
+		return
+	}
+	os.Exit(gittest.Main(m))
+}
 
 // breaking makes each command of git fail once: the nth of a call on a fresh place, for all n
 // that the call comes to. look gets what failed and what the call said.

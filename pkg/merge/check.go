@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +100,7 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 	if info, err := os.Stat(filepath.Join(path, Script)); len(checks) == 0 && err == nil && info.Mode()&0o111 != 0 {
 		checks = []string{"./" + Script}
 	}
+	j.excused = nil
 	end := time.Now().Add(limit)
 	for i, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
 		if i > 0 && i == len(j.Setup) {
@@ -117,10 +119,14 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		case r.Err != nil:
 			return "", nil, fmt.Errorf("cannot run the check %q of %s: %w", shell, j.name, r.Err)
 		case r.ExitCode != 0:
-			return fmt.Sprintf("%q ended with exit code %d%s", shell, r.ExitCode, r.Unreached()), expected, nil
+			return exitOf(shell, r) + r.Unreached(), expected, nil
 		}
 	}
 	return "", expected, nil
+}
+
+func exitOf(shell string, r review.Ran) string {
+	return fmt.Sprintf("%q ended with exit code %d", shell, r.ExitCode)
 }
 
 // onBase reports whether a check that failed on the candidate fails in the same way on the
@@ -134,11 +140,16 @@ func (j *job) onBase(ctx context.Context, setup bool, candidate, shell string, r
 		j.Passed(ctx, candidate, shell)
 		return false
 	}
-	end, err := j.Base(ctx, j.old, shell, j.state.Secrets)
+	end, err := j.Base(ctx, cmp.Or(j.base, j.old), shell, j.state.Secrets)
 	if err != nil || !end.Same(r) {
 		return false
 	}
-	j.warn("the check %q fails on %s without %s too, so it does not stop the merge: see %s", shell, j.branch, j.task.ID, j.rel(end.Log))
+	j.excused = append(j.excused, exitOf(shell, r))
+	what := j.name
+	if j.task == nil {
+		what = "the " + strings.TrimPrefix(j.name, "_")
+	}
+	j.warn("the check %q fails on %s without %s too, so it does not stop the merge: see %s", shell, j.branch, what, j.rel(end.Log))
 	return true
 }
 

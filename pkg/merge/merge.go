@@ -35,6 +35,15 @@ type Merger struct {
 	Base   func(ctx context.Context, commit, command string, secrets []string) (review.End, error)
 	Passed func(ctx context.Context, commit, command string)
 
+	Train int  // how many approved tasks All checks side by side; 0 and 1: one after the other
+	Slots int  // how many checks of a train run at a time; 0: half of the processors
+	Rerun bool // checks that fail run once more on the same tree, and only a second failure counts
+
+	// Known reports whether all checks passed on the tree of a commit before; Remember is told that they did. Of
+	// trains only; both may be nil.
+	Known    func(ctx context.Context, commit string) bool
+	Remember func(ctx context.Context, commit string)
+
 	LogPath     func(task string, n int) string
 	LockPath    string // merge.lock
 	LockTimeout time.Duration
@@ -59,6 +68,7 @@ type Result struct {
 	Files       []string          `json:"files,omitempty"`
 	Check       string            `json:"check,omitempty"` // the command that failed, and how
 	Log         string            `json:"log,omitempty"`
+	With        string            `json:"with,omitempty"` // a task of the same train: without its work this one merges
 }
 
 // FailedError says that a merge ended as INTEGRATION_FAILED: the branch is where it was.
@@ -82,11 +92,23 @@ func (r Result) detail() string {
 
 // cause is the reason in one line, with the command that failed.
 func (r Result) cause() string {
-	if r.Check == "" {
-		return r.Reason
+	text := r.Reason
+	if r.Check != "" {
+		text += ": " + strings.Join(strings.Fields(r.Check), " ")
 	}
-	return r.Reason + ": " + strings.Join(strings.Fields(r.Check), " ")
+	return text + r.together()
 }
+
+// together says what it collides with, "" when that is nothing else in its train.
+func (r Result) together() string {
+	if r.With == "" {
+		return ""
+	}
+	return " (with the work of " + r.With + ", not without it)"
+}
+
+// Why is the reason, with what it collides with.
+func (r Result) Why() string { return r.Reason + r.together() }
 
 const lockTimeout = 10 * time.Second
 
@@ -104,7 +126,7 @@ func (m *Merger) Task(ctx context.Context, id string) (Result, error) {
 	return m.task(ctx, id)
 }
 
-// All merges everything that is approved, oldest approval first (specs/decisions.md#D25). A task that waits
+// All merges everything that is approved, oldest approval first (specs/decisions.md#D25), or in trains. A task that waits
 // or fails does not stop the others; the errors of the rest are joined.
 func (m *Merger) All(ctx context.Context) ([]Result, error) {
 	unlock, err := m.lock(ctx, m.LockTimeout)
@@ -115,6 +137,9 @@ func (m *Merger) All(ctx context.Context) ([]Result, error) {
 	m.at("M0")
 	if err := m.converge(ctx); err != nil {
 		return nil, err
+	}
+	if m.Train > 1 {
+		return m.inTrains(ctx)
 	}
 	s, err := m.view(ctx)
 	if err != nil {

@@ -261,3 +261,22 @@ func TestARestoredBoardKeepsTheTip(t *testing.T) {
 		t.Errorf("recorded as %s, the branch is at %s", r.MergeCommit, head(p))
 	}
 }
+
+// What fails on the branch already does not stop a sync.
+func TestASyncOntoARedBranch(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Config.Review.Baseline = true
+	p.Config.Integration.Checks = []string{"exit 5"}
+	p.Outside("outside.txt", "a word\n")
+	commit := base(p, "later.txt", "later\n")
+	m := merger(p)
+	var told []string
+	m.Warn = func(text string) { told = append(told, text) }
+	if r, err := m.Sync(context.Background(), "later", commit, false); err != nil || r.Status != merge.SyncDone {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if !strings.Contains(strings.Join(told, "\n"), "fails on integration without the sync too") {
+		t.Errorf("told %q", told)
+	}
+}

@@ -17,43 +17,78 @@ type job struct {
 	task   *blackboard.Task  // nil: no task is merged
 	branch string
 	old    string // head of the integration branch
+	base   string // what a check that fails is compared with; "": old
 	drift  int
 	result Result
+
+	excused []string // what failed in the checks, and fails without the work in the same way
 }
 
 func (m *Merger) round(ctx context.Context, id string) (Result, error) {
+	j, facts, err := m.begun(ctx, id)
+	if err != nil || facts == nil {
+		return j.result, err
+	}
+	return j.merge(ctx, *facts)
+}
+
+// begun is what comes before a candidate (M0 to M2): facts are nil when the task needs none, or cannot have one.
+func (m *Merger) begun(ctx context.Context, id string) (*job, *blackboard.MergeFacts, error) {
+	j := &job{Merger: m, name: id, result: Result{Task: id}}
 	s, err := m.view(ctx)
 	if err != nil {
-		return Result{Task: id}, err
+		return j, nil, err
 	}
-	j := &job{Merger: m, state: s, name: id, task: s.Task(id), branch: s.IntegrationBranch(), result: Result{Task: id}}
+	j.state, j.task, j.branch = s, s.Task(id), s.IntegrationBranch()
 	if j.task != nil {
 		j.result.Status = j.task.Status
 	}
 	if j.task != nil && j.task.Status == blackboard.Merged {
 		j.result.MergeCommit, j.result.Already = j.task.MergeCommit, true
-		return j.result, nil
+		return j, nil, nil
 	}
 	if err := j.sealed(ctx); err != nil {
-		return j.result, err
+		return j, nil, err
 	}
 	facts, err := j.facts(ctx)
 	if err != nil {
-		return j.result, err
+		return j, nil, err
 	}
 	if err := j.allowed(facts); err != nil {
-		return j.result, err
+		return j, nil, err
 	}
 	if !j.task.ChangesFiles() { // nothing to merge, no branch moves (4.5)
-		return j.finish(ctx, j.task.BaseCommit, "")
+		_, err := j.finish(ctx, j.task.BaseCommit, "")
+		return j, nil, err
 	}
 	if commit, contained, err := j.contained(ctx); err != nil || contained {
-		if err != nil {
-			return j.result, err
+		if err == nil {
+			_, err = j.finish(ctx, commit, j.old)
 		}
-		return j.finish(ctx, commit, j.old)
+		return j, nil, err
 	}
-	return j.merge(ctx, facts)
+	if err := j.usable(ctx); err != nil {
+		return j, nil, err
+	}
+	j.countDrift(ctx, j.old)
+	return j, &facts, nil
+}
+
+// usable fails a task whose commit is gone, or is not what it should be.
+func (j *job) usable(ctx context.Context) error {
+	t := j.task
+	if there, err := j.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
+		return err
+	} else if !there {
+		_, err := j.fail(ctx, Result{Reason: "commit_lost"})
+		return err
+	}
+	// what was submitted was looked at then; what is on the board now may be another commit
+	why, err := j.Repo.Unsound(ctx, git.Line{ID: t.ID, Commit: t.ReviewCommit, Known: []string{j.old}})
+	if err == nil && why != "" {
+		_, err = j.fail(ctx, Result{Reason: "unsound", Check: why})
+	}
+	return err
 }
 
 // sealed refuses a task whose approval no verb made, or whose commit is not what was approved.
@@ -156,24 +191,9 @@ func (j *job) countDrift(ctx context.Context, old string) {
 	}
 }
 
-// merge is M2 to M9.
+// merge is M3 to M9.
 func (j *job) merge(ctx context.Context, f blackboard.MergeFacts) (Result, error) {
-	t := j.task
-	if there, err := j.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
-		return j.result, err
-	} else if !there {
-		return j.fail(ctx, Result{Reason: "commit_lost"})
-	}
-	// what was submitted was looked at then; what is on the board now may be another commit
-	why, err := j.Repo.Unsound(ctx, git.Line{ID: t.ID, Commit: t.ReviewCommit, Known: []string{j.old}})
-	if err != nil {
-		return j.result, err
-	}
-	if why != "" {
-		return j.fail(ctx, Result{Reason: "unsound", Check: why})
-	}
-	j.countDrift(ctx, j.old)
-	candidate, err := j.candidate(ctx, t.ReviewCommit, j.message())
+	candidate, err := j.candidate(ctx, j.task.ReviewCommit, j.message())
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
 		return j.fail(ctx, Result{Reason: "conflict", Files: conflict.Files})
 	}
@@ -208,7 +228,15 @@ func (j *job) try(ctx context.Context, candidate string) (failed, log string, er
 		return "", "", err
 	}
 	j.at("M5")
-	return j.check(ctx, candidate)
+	failed, log, err = j.check(ctx, candidate)
+	if err != nil || failed == "" || !j.Rerun {
+		return failed, log, err
+	}
+	first, before := failed, log
+	if failed, log, err = j.check(ctx, candidate); err == nil && failed == "" {
+		err = j.noteFlaky(ctx, j.task, first, before, log)
+	}
+	return failed, log, err
 }
 
 // move announces the candidate and lets the branch move to it (M7 to M9).
@@ -246,6 +274,9 @@ func (j *job) setCandidate(ctx context.Context, commit string) error {
 	old, err := j.Repo.Ref(ctx, ref)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return err
+	}
+	if old == commit {
+		return nil
 	}
 	return j.Repo.UpdateRef(ctx, ref, commit, old)
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,10 +113,7 @@ func (d *Service) lookAtBase(ctx context.Context, secrets []string, base, check,
 	if err != nil {
 		return BaseResult{}, err
 	}
-	if err := os.MkdirAll(filepath.Dir(d.Project.BaselineLock()), 0o755); err != nil {
-		return BaseResult{}, err
-	}
-	unlock, err := safefile.Lock(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
+	unlock, err := d.lockBaseline(ctx)
 	if err != nil {
 		return BaseResult{}, err
 	}
@@ -202,28 +200,71 @@ func (d *Service) integrationTimeout(ctx context.Context) time.Duration {
 func (d *Service) mended(ctx context.Context, commit, command string) {
 	known, err := d.readBaseline()
 	red := func(r BaseResult) bool { return r.Command == command && r.End.Failed }
-	for _, r := range known {
-		if !red(r) || err != nil {
-			continue
-		}
-		unlock, err := safefile.Lock(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
-		if err != nil {
-			return
-		}
-		defer func() { _ = unlock() }()
-		if known, err = d.readBaseline(); err != nil {
-			return
-		}
+	if err != nil || !slices.ContainsFunc(known, red) {
+		return
+	}
+	err = d.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
 		for i := range known {
 			if red(known[i]) {
 				known[i].MendedBy = commit
 			}
 		}
-		if err := d.writeBaseline(known); err != nil {
-			d.Progressf("%v", err)
-		}
+		return known
+	})
+	if err != nil && ctx.Err() == nil {
+		d.Progressf("%v", err)
+	}
+}
+
+// passedBefore reports whether all checks of a merge passed on the tree of a commit.
+func (d *Service) passedBefore(ctx context.Context, commit string) bool {
+	known, err := d.readBaseline()
+	if err != nil {
+		return false
+	}
+	key, err := d.baseKey(ctx, commit, d.mergeCommands())
+	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == key && !r.End.Failed })
+}
+
+// passes remembers that all checks of a merge passed on the tree of a commit.
+func (d *Service) passes(ctx context.Context, commit string) {
+	r := BaseResult{Check: integrationCheck, Command: d.mergeCommands(), Commit: commit, At: blackboard.TimeOf(d.Now())}
+	var err error
+	if r.Key, err = d.baseKey(ctx, commit, r.Command); err != nil {
 		return
 	}
+	err = d.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
+		return append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key }), r)
+	})
+	if err != nil && ctx.Err() == nil {
+		d.Progressf("%v", err)
+	}
+}
+
+// mergeCommands names all commands of a merge but the setup, as one.
+func (d *Service) mergeCommands() string {
+	return strings.Join(slices.Concat([]string{"all checks of a merge:"}, d.Config().Integration.Checks, []string{"hooks:"}, d.Config().Hooks.PreMerge), "\n")
+}
+
+// changeBaseline changes the memory under its lock.
+func (d *Service) changeBaseline(ctx context.Context, change func([]BaseResult) []BaseResult) error {
+	unlock, err := d.lockBaseline(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unlock() }()
+	known, err := d.readBaseline()
+	if err != nil {
+		return err
+	}
+	return d.writeBaseline(change(known))
+}
+
+func (d *Service) lockBaseline(ctx context.Context) (func() error, error) {
+	if err := os.MkdirAll(filepath.Dir(d.Project.BaselineLock()), 0o755); err != nil {
+		return nil, err
+	}
+	return safefile.Lock(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
 }
 
 // readBaseline reads the memory. One that is damaged is begun again: it can be made again.
