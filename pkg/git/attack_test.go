@@ -3,6 +3,7 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -56,6 +57,44 @@ func TestARepositoryInsideAWorktreeIsNotObeyed(t *testing.T) {
 		if text, there := os.ReadFile(ran); there == nil {
 			t.Errorf("%s has started %q (%v)", step.name, text, err)
 			_ = os.Remove(ran)
+		}
+	}
+}
+
+// An address in the .gitmodules of a task is one that a run has chosen: nothing is fetched from there, and it does not get into
+// the configuration of the repository.
+func TestNothingIsFetchedFromAnAddressThatARunHasChosen(t *testing.T) {
+	t.Parallel()
+	f := newSubmoduleFixture(t)
+	f.git("config", "submodule.active", ".")
+	private := realTemp(t)
+	f.gitIn(private, "init", "-q", "-b", "main")
+	head := f.commitIn(private, "secret.txt", "CANARY\n")
+	work := f.provide(Provide{ID: "task-1"})
+	f.gitIn(work.Path, "config", "-f", ".gitmodules", "submodule.new.url", private)
+	f.gitIn(work.Path, "config", "-f", ".gitmodules", "submodule.new.path", "new")
+	f.gitIn(work.Path, "config", "-f", ".gitmodules", "submodule.lib.url", private)
+	f.gitIn(work.Path, "update-index", "--add", "--cacheinfo", "160000,"+head+",new")
+	f.gitIn(work.Path, "add", ".gitmodules")
+	f.gitIn(work.Path, "commit", "-qm", "a submodule")
+	commit := f.gitIn(work.Path, "rev-parse", "HEAD")
+	for _, unregistered := range []bool{false, true} {
+		if unregistered {
+			f.git("config", "--unset", "submodule.lib.url")
+		}
+		path := filepath.Join(f.dir, ".worktrees/.check-task-1")
+		warnings, err := f.repo.CheckoutDetached(t.Context(), path, commit)
+		if err != nil || len(warnings) == 0 || !strings.Contains(warnings[0], "new") {
+			t.Errorf("%q, %v", warnings, err)
+		}
+		if exists(filepath.Join(path, "new/secret.txt")) || exists(filepath.Join(path, "lib/secret.txt")) {
+			t.Error("it was fetched")
+		}
+		if exists(filepath.Join(path, "lib/lib.txt")) == unregistered {
+			t.Error("the submodule that was known is not as the configuration says")
+		}
+		if text := readText(t, filepath.Join(f.dir, ".git/config")); strings.Contains(text, private) {
+			t.Errorf("the address is in the configuration:\n%s", text)
 		}
 	}
 }

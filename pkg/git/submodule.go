@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,22 +102,67 @@ func (s *session) registerSubmodules(ctx context.Context, path string) error {
 	if !exists(filepath.Join(path, ".gitmodules")) {
 		return nil
 	}
-	_, err := s.change(ctx, call{dir: path, args: []string{"submodule", "--quiet", "init"}})
+	known, err := s.knowsModules(ctx, path)
+	if err == nil && known {
+		_, err = s.change(ctx, call{dir: path, args: []string{"submodule", "--quiet", "init"}})
+	}
 	if _, failed := errors.AsType[*Error](err); failed {
 		return nil
 	}
 	return err
 }
 
-// updateSubmodules clones the submodules into the worktree's own administrative folder. A failure is a warning: the work
-// may not need them.
+// knowsModules reports whether a branch that is not of a task has the same .gitmodules as a checkout. In that of a task a run
+// may have written any address, and git would fetch from there with the network and the keys of the person.
+func (r *Repo) knowsModules(ctx context.Context, path string) (bool, error) {
+	own, err := r.read(ctx, path, "rev-parse", "--verify", "--quiet", "HEAD:.gitmodules")
+	if err != nil {
+		return false, err
+	}
+	refs, err := r.refsIn(ctx, branches, "refs/remotes/")
+	if err != nil {
+		return false, err
+	}
+	tips := map[string]bool{}
+	for name, commit := range refs {
+		if !strings.HasPrefix(name, branches+"task/") {
+			tips[commit+":.gitmodules\n"] = true
+		}
+	}
+	out, err := r.run(ctx, call{dir: r.place.Root, stdin: strings.Join(slices.Collect(maps.Keys(tips)), ""), args: []string{"cat-file", "--batch-check=%(objectname)"}})
+	return slices.Contains(strings.Split(out, "\n"), strings.TrimSpace(own)), err
+}
+
+// updateSubmodules clones the submodules into the worktree's own administrative folder: those that are registered, so from the
+// addresses in the repository's configuration. A failure is a warning: the work may not need them.
 func (r *Repo) updateSubmodules(ctx context.Context, path string) (warnings []string, err error) {
 	if !exists(filepath.Join(path, ".gitmodules")) {
 		return nil, nil
 	}
-	_, err = r.run(ctx, call{dir: path, args: []string{"submodule", "--quiet", "update", "--init", "--recursive"}, write: true})
-	if failed, ok := errors.AsType[*Error](err); ok {
-		return []string{fmt.Sprintf("submodules are not initialised: %v", failed)}, nil
+	o, err := r.configured(ctx, r.place.CommonDir, r.place.CommonDir)
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	addresses := o.effective()
+	update := call{dir: path, write: true, env: []string{"GIT_LITERAL_PATHSPECS=1"}, args: []string{"submodule", "--quiet", "update", "--recursive", "--"}}
+	fixed := len(update.args)
+	out, err := r.read(ctx, path, "config", "--file", filepath.Join(path, ".gitmodules"), "-z", "--get-regexp", `^submodule\..*\.path$`)
+	if exitCode(err) == 1 {
+		err = nil // none
+	}
+	for _, line := range fields(out) {
+		key, at, _ := strings.Cut(line, "\n")
+		if name := strings.TrimSuffix(key, ".path"); addresses[name+".url"] != "" {
+			update.args = append(update.args, at)
+		} else {
+			warnings = append(warnings, fmt.Sprintf("the submodule %s is not initialised: it is new, and a person decides where code comes from; next: git submodule init, once it is on the integration branch", showPath(at)))
+		}
+	}
+	if err == nil && len(update.args) > fixed {
+		_, err = r.run(ctx, update)
+	}
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return append(warnings, fmt.Sprintf("submodules are not initialised: %v", failed)), nil
+	}
+	return warnings, err
 }
