@@ -29,7 +29,7 @@ func (m Model) answerAsk(k tea.KeyPressMsg) (Model, tea.Cmd) {
 		return m, tea.Quit
 	case name == "ctrl+z":
 		return m, tea.Suspend
-	case name == "esc" || a.yesNo && (name == "n" || name == "q"):
+	case name == "esc" || name == "alt+esc" || a.yesNo && (name == "n" || name == "q"):
 		m.ask = nil
 		if a.filters {
 			return m.filtered(""), nil

@@ -44,7 +44,7 @@ const lastGroup = "Else"
 
 func lookKeys() []key {
 	return []key{
-		{names: []string{"esc", "backspace"}, shown: "esc", name: "back", help: "go back; clear the filter", can: Model.canGoBack, do: Model.back},
+		{names: []string{"esc", "backspace", "alt+esc"}, shown: "esc", name: "back", help: "go back; clear the filter", can: Model.canGoBack, do: Model.back},
 		{names: []string{"enter"}, name: "open", help: "open what is under the cursor", can: Model.canOpen, do: Model.enter},
 		{names: []string{"d"}, name: "diff", help: "the change of the task, with what was found at its lines", can: Model.hasChange, do: opens(diffPage)},
 		{names: []string{"o"}, name: "output", help: "what the agent says and does, live", can: Model.hasOutput, do: Model.openOutput},

@@ -187,7 +187,7 @@ func (m Model) board(msg boardMsg) Model {
 
 // doing takes what agents do now.
 func (m Model) doing(now doingMsg) Model {
-	if len(now) == 0 {
+	if now == nil { // there is no board
 		return m
 	}
 	m.view.Agents = slices.Clone(m.view.Agents)

@@ -47,13 +47,13 @@ func (m Model) agentLine(a dashboard.Agent, width int) line {
 	if width >= 60 {
 		l = append(l, cell(normal, clean(a.Task), min(20, max(8, width/6))), gap(1))
 	}
-	d := a.Doing
-	if d == nil || a.Task == "" && a.Status == "IDLE" {
+	d, gone := a.Doing, a.Liveness == string(blackboard.Dead) || a.Liveness == string(blackboard.Expired)
+	if d == nil || gone {
 		what := cmp.Or(flat(a.WaitsFor), clean(a.Status))
 		if a.WaitsFor != "" {
-			what = "waits for " + what
+			what = "waits: " + what
 		}
-		if a.Liveness != string(blackboard.Alive) {
+		if gone || a.Liveness == string(blackboard.Unknown) {
 			what = clean(a.Liveness) + ": " + flat(a.Why)
 		}
 		return append(l, seg{what, faint})
@@ -77,7 +77,7 @@ func doingSegs(d *dashboard.Doing, n int) []seg {
 	case "error":
 		p = bad
 	case "":
-		text, p = "has just begun", faint
+		text, p = "has said nothing yet", faint
 	}
 	if d.Tool == "" {
 		return []seg{cell(p, text, n)}
@@ -118,7 +118,7 @@ func (m Model) agentFacts(a dashboard.Agent) line {
 		add(faint, fmt.Sprintf("context %d %%", a.ContextPercent))
 	}
 	if a.WaitsFor != "" && a.Doing != nil {
-		add(warn, "waits for "+flat(a.WaitsFor))
+		add(warn, "waits: "+flat(a.WaitsFor))
 	}
 	return l
 }

@@ -241,12 +241,15 @@ func (m Model) glance(width, height int) []line {
 func (m Model) glanceWaits(most int) []line {
 	var out []line
 	for _, w := range m.view.Waiting {
-		who, text := clean(w.Task), flat(w.Text)
-		if len(w.Questions) > 0 {
-			text = flat(w.Questions[0].Text)
-			who = cmp.Or(who, "the planner") + " asks:"
+		l := line{{" ⚑ ", warn}}
+		if w.Task != "" {
+			l = append(l, seg{clean(w.Task) + " ", bold})
 		}
-		out = append(out, line{{" ⚑ ", warn}, {who, bold}, {" ", normal}, {text, warn}})
+		l = append(l, seg{flat(w.Text), warn})
+		for _, q := range w.Questions {
+			l = append(l, seg{" ? " + flat(q.Text), accent})
+		}
+		out = append(out, l)
 	}
 	for _, g := range m.view.GaveUp {
 		out = append(out, line{{" ⚑ ", bad}, {clean(g.Agent), bold}, {" gave up: " + flat(g.Why), bad}})

@@ -29,7 +29,7 @@ func (m Model) costLines(width int) []line {
 	if len(f.Quality) > 0 {
 		p.head("How it goes")
 		for _, q := range f.Quality {
-			p.add(gap(1), cell(faint, clean(q.Name), 30), gap(1), seg{clean(q.Text), normal})
+			p.add(gap(1), cell(faint, clean(q.Name), min(44, p.width/2)), gap(1), seg{clean(q.Text), normal})
 		}
 	}
 	p.spendings("By agent", f.ByAgent)
@@ -61,7 +61,12 @@ func bar(n int) string {
 	return string(b)
 }
 
-// spark draws a curve on one line.
+func atOf(p dashboard.Point) int64 {
+	at, _ := p.At.At()
+	return at.Unix()
+}
+
+// spark draws a curve over time on one line.
 func (p *page) spark(name string, points []dashboard.Point) {
 	wide := min(60, p.width-20)
 	if len(points) < 2 || wide < 10 {
@@ -76,8 +81,12 @@ func (p *page) spark(name string, points []dashboard.Point) {
 	}
 	steps := []rune("▁▂▃▄▅▆▇█")
 	curve := make([]rune, wide)
+	from, to, at, next := atOf(points[0]), atOf(points[len(points)-1]), 0.0, 0
 	for i := range curve {
-		at := points[i*(len(points)-1)/(wide-1)].Value
+		for next < len(points) && atOf(points[next])-from <= (to-from)*int64(i)/int64(wide-1) {
+			at = points[next].Value
+			next++
+		}
 		curve[i] = steps[min(len(steps)-1, int(at/top*float64(len(steps)-1)+0.5))]
 	}
 	p.add(cell(faint, name, 8), seg{string(curve), info})

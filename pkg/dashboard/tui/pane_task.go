@@ -65,12 +65,6 @@ func (m Model) taskLines(id string, width int) []line {
 	}
 	p.part("Rejected because", t.Rejection)
 	p.findings(t.Findings)
-	if len(t.Checks) > 0 {
-		p.head("Checks")
-		for _, c := range t.Checks {
-			p.body(normal, 1, c)
-		}
-	}
 	p.part("What it is", t.Description)
 	p.part("Done when", t.DoneWhen)
 	p.items("Criteria", t.Criteria)
@@ -78,6 +72,7 @@ func (m Model) taskLines(id string, width int) []line {
 	p.items("Plan of the coder", t.Intent)
 	p.links("Waits for", t.DependsOn)
 	p.links("Is waited for by", t.Dependents)
+	p.items("Checks", t.Checks)
 	p.attempts(t.Attempts)
 	p.history(t.History)
 	p.part("Spec "+t.SpecRef, t.Spec)
@@ -181,7 +176,7 @@ func (p *page) attempts(list []dashboard.Attempt) {
 
 func outcome(o string) paint {
 	switch strings.ToUpper(o) {
-	case "COMPLETED", "OK", "APPROVED", "APPROVE":
+	case "COMPLETED", "FINISHED", "OK", "APPROVED", "APPROVE":
 		return good
 	case "":
 		return info
