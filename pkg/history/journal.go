@@ -23,7 +23,8 @@ const maxDetail = 500
 // Journal is the file log.yaml.
 type Journal struct {
 	Path string
-	Mask func(string) string // hides secrets in details; may be nil
+	Kept func() (string, error) // all lines, for readers, where no file has them; else nil
+	Mask func(string) string    // hides secrets in details; may be nil
 }
 
 // Append writes the entries with revision rev at the end of the journal, in one write
@@ -40,7 +41,7 @@ func (j Journal) Append(rev int, after Link, entries []blackboard.Entry) (Link, 
 	if len(entries) == 0 {
 		return after, nil
 	}
-	lines, last, err := j.lines(rev, after, entries)
+	lines, last, err := j.Lines(rev, after, entries)
 	if err != nil {
 		return "", err
 	}
@@ -50,8 +51,8 @@ func (j Journal) Append(rev int, after Link, entries []blackboard.Entry) (Link, 
 	return last, nil
 }
 
-// lines are entries as they stand in the journal, and the link of the last one.
-func (j Journal) lines(rev int, after Link, entries []blackboard.Entry) ([]byte, Link, error) {
+// Lines are entries as they stand in the journal, each with its line end, and the link of the last one.
+func (j Journal) Lines(rev int, after Link, entries []blackboard.Entry) ([]byte, Link, error) {
 	var b bytes.Buffer
 	for _, e := range entries {
 		e.Rev = rev
@@ -155,6 +156,30 @@ func chunks(text string) (head string, entries []chunk) {
 		return text, nil
 	}
 	return head, append(entries, chunk{text: text[start:], line: startLine})
+}
+
+// Line is an entry as it stands in a journal.
+type Line struct {
+	Text  string // with its line end, and what follows it up to the next entry
+	Link  Link
+	Entry blackboard.Entry // empty when the text does not parse
+}
+
+// Split cuts a journal into its entries. What is before the first one goes with that.
+func Split(text string) []Line {
+	head, all := chunks(text)
+	lines := make([]Line, len(all))
+	for i, c := range all {
+		entry, _ := c.entry()
+		lines[i] = Line{Text: c.text, Link: c.link(), Entry: entry}
+	}
+	switch {
+	case head != "" && len(lines) > 0:
+		lines[0].Text = head + lines[0].Text
+	case head != "":
+		lines = []Line{{Text: head, Link: Begins}}
+	}
+	return lines
 }
 
 func begins(row string) bool {

@@ -152,6 +152,9 @@ func (j Journal) Check(revision int) ([]Problem, error) {
 }
 
 func (j Journal) text() (string, error) {
+	if j.Kept != nil {
+		return j.Kept()
+	}
 	data, err := safefile.Read(j.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

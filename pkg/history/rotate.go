@@ -143,6 +143,9 @@ func (j Journal) rotatedFiles(text string) ([]rotated, error) {
 func (r rotated) notBefore(first int) bool { return first > 0 && r.last >= first }
 
 func (j Journal) allRotated() ([]rotated, error) {
+	if j.Kept != nil {
+		return nil, nil
+	}
 	names, err := os.ReadDir(j.archive())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -54,7 +54,7 @@ func (j Journal) Scrub(rev int, head Link, e blackboard.Entry) (*Scrubbed, error
 			return nil, err
 		}
 	}
-	lines, end, err := j.lines(rev, s.of(head), []blackboard.Entry{e})
+	lines, end, err := j.Lines(rev, s.of(head), []blackboard.Entry{e})
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +64,9 @@ func (j Journal) Scrub(rev int, head Link, e blackboard.Entry) (*Scrubbed, error
 	done.End, done.files = end, append(done.files, scrubbedFile{j.Path, masked + string(lines)})
 	return done, nil
 }
+
+// Text is the masked journal, without what was rotated away.
+func (s *Scrubbed) Text() string { return s.files[len(s.files)-1].text }
 
 // Write puts the masked journal in the place of the old one. The newest file is the first: an
 // older one that a killed writer did not come to is masked next time, and what follows it has

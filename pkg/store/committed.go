@@ -204,12 +204,12 @@ func (f *File) putBack(v *version, refused []blackboard.Violation) []blackboard.
 }
 
 // taken is a state with the meaning of a person's edit since previous, and what was refused of it.
-func (f *File) taken(v, previous *version) (*blackboard.State, []blackboard.Violation) {
+func (r *rules) taken(v, previous *version) (*blackboard.State, []blackboard.Violation) {
 	s := v.base.Fork()
 	if previous == nil {
 		return s, nil
 	}
-	return s, s.TakeHandEdits(previous.base, f.o.Now())
+	return s, s.TakeHandEdits(previous.base, r.o.Now())
 }
 
 // editedByHand is the journal entry for an edit of what is named.

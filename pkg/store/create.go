@@ -30,29 +30,11 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if err != nil {
 		return err
 	}
-	first := s.Clone()
-	if o.Mask != nil {
-		first.Mask(nil, o.Mask)
-	}
-	if o.Seals != nil {
-		k, err := f.makeKey()
-		if err != nil {
-			return err
-		}
-		first.SealTip(nil, k, true)
-	}
-	first.Version, first.Revision = "1", 1
-	text := render(first, comments)
-	doc, err := f.reader.Parse([]byte(text))
+	v, err := f.first(s, comments)
 	if err != nil {
-		return fmt.Errorf("cannot create %s: %w", short(o.Path), err)
+		return err
 	}
-	v := &version{doc: doc, base: state(doc, nil), made: true}
-	for _, sec := range sections() {
-		if !yamldoc.Alike(sec.of(v.base).Interface(), sec.of(first).Interface()) {
-			return fmt.Errorf("cannot create %s: the file would not say what section %s is", short(o.Path), sec.key)
-		}
-	}
+	v.made = true
 	if err := safefile.Replace(o.Path+".lock", nil, 0o644); err != nil {
 		return err
 	}
@@ -64,7 +46,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if err != nil {
 		return err
 	}
-	staged, err := safefile.Stage(o.Path, doc.Bytes(), 0o644)
+	staged, err := safefile.Stage(o.Path, v.doc.Bytes(), 0o644)
 	if err != nil {
 		return err
 	}
@@ -73,6 +55,34 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	}
 	f.settle(v, f.beginChain(v), "", end)
 	return nil
+}
+
+// first is the version with revision 1 of a state.
+func (r *rules) first(s *blackboard.State, comments []Comment) (*version, error) {
+	first := s.Clone()
+	if r.o.Mask != nil {
+		first.Mask(nil, r.o.Mask)
+	}
+	if r.o.Seals != nil {
+		k, err := r.makeKey()
+		if err != nil {
+			return nil, err
+		}
+		first.SealTip(nil, k, true)
+	}
+	first.Version, first.Revision = "1", 1
+	text := render(first, comments)
+	doc, err := r.reader.Parse([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("cannot create %s: %w", short(r.o.Path), err)
+	}
+	v := &version{doc: doc, base: state(doc, nil)}
+	for _, sec := range sections() {
+		if !yamldoc.Alike(sec.of(v.base).Interface(), sec.of(first).Interface()) {
+			return nil, fmt.Errorf("cannot create %s: the file would not say what section %s is", short(r.o.Path), sec.key)
+		}
+	}
+	return v, nil
 }
 
 // render writes all sections, empty ones too unless they have no value at all.

@@ -76,29 +76,42 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 	if previous == nil {
 		previous = before
 	}
-	mine := &version{}
-	if err := mine.parse(text, newReader()); err != nil {
-		return Edited{}, f.unreadable(err)
-	}
-	next, done, err := f.mergeEdit(before, base, mine)
-	if err != nil {
+	next, done, entries, err := f.edited(op, before, previous, rec, base, text)
+	if next == nil || err != nil {
 		return done, err
 	}
+	if err := f.repair(before.base.Revision); err != nil {
+		return done, err
+	}
+	return done, f.commit(op, before, next, rec, entries)
+}
+
+// edited makes the next version of what is there and a person's edit; nil when nothing was changed. previous is what Liza
+// wrote last.
+func (r *rules) edited(op Op, before, previous *version, rec record, base, text []byte) (*version, Edited, []blackboard.Entry, error) {
+	mine := &version{}
+	if err := mine.parse(text, newReader()); err != nil {
+		return nil, Edited{}, nil, r.unreadable(err)
+	}
+	next, done, err := r.mergeEdit(before, base, mine)
+	if err != nil {
+		return nil, done, nil, err
+	}
 	if next.base.Version != before.base.Version {
-		return done, &VersionError{Path: f.o.Path, Version: string(next.base.Version)}
+		return nil, done, nil, &VersionError{Path: r.o.Path, Version: string(next.base.Version)}
 	}
 	if done.Names = difference(before, next); len(done.Names) == 0 && before.doc.Is(next.doc.Bytes()) {
-		return Edited{}, nil
+		return nil, Edited{}, nil, nil
 	}
-	if forged := f.forgeries(next, previous, rec, true); len(forged) > 0 {
-		return done, &InvalidError{Path: f.o.Path, Violations: forged}
+	if forged := r.forgeries(next, previous, rec, true); len(forged) > 0 {
+		return nil, done, nil, &InvalidError{Path: r.o.Path, Violations: forged}
 	}
-	after, refused := f.taken(next, previous)
+	after, refused := r.taken(next, previous)
 	if len(refused) > 0 {
-		return done, &InvalidError{Path: f.o.Path, Violations: locate(mine.doc, refused)}
+		return nil, done, nil, &InvalidError{Path: r.o.Path, Violations: locate(mine.doc, refused)}
 	}
-	if refused := f.brokenBy(before, &version{doc: next.doc, base: after}, mine); len(refused) > 0 {
-		return done, &InvalidError{Path: f.o.Path, Violations: refused}
+	if refused := r.brokenBy(before, &version{doc: next.doc, base: after}, mine); len(refused) > 0 {
+		return nil, done, nil, &InvalidError{Path: r.o.Path, Violations: refused}
 	}
 	edit := next.doc.Edit()
 	edit.PatchBehind("version", "revision", next.base.Revision, before.base.Revision)
@@ -107,20 +120,16 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 		doc, err = compare(doc, next.base, after).apply(doc, before.base.Revision)
 	}
 	if err != nil {
-		return done, err
+		return nil, done, nil, err
 	}
 	verbs := after.Entries()
 	next = &version{doc: doc, base: state(doc, nil)}
-	if err := f.repair(before.base.Revision); err != nil {
-		return done, err
-	}
 	done.Revision = next.base.Revision
-	entry := editedByHand(done.Names, next.base)
-	return done, f.commit(op, before, next, rec, f.complete(op, append([]blackboard.Entry{entry}, verbs...)))
+	return next, done, r.complete(op, append([]blackboard.Entry{editedByHand(done.Names, next.base)}, verbs...)), nil
 }
 
 // mergeEdit makes the next version of what is there and what a person made of base.
-func (f *File) mergeEdit(before *version, base []byte, mine *version) (*version, Edited, error) {
+func (r *rules) mergeEdit(before *version, base []byte, mine *version) (*version, Edited, error) {
 	if before.doc.Is(base) {
 		return mine, Edited{}, nil
 	}
@@ -133,7 +142,7 @@ func (f *File) mergeEdit(before *version, base []byte, mine *version) (*version,
 		return nil, Edited{}, err
 	}
 	if len(m.Conflicts) > 0 {
-		return nil, Edited{}, &ConflictError{Path: f.o.Path, Conflicts: m.Conflicts}
+		return nil, Edited{}, &ConflictError{Path: r.o.Path, Conflicts: m.Conflicts}
 	}
 	next := &version{}
 	if err := next.parse(m.Data, newReader()); err != nil {
@@ -144,13 +153,13 @@ func (f *File) mergeEdit(before *version, base []byte, mine *version) (*version,
 
 // brokenBy are the violations that next has and before does not, with the lines of the
 // text that the person sees.
-func (f *File) brokenBy(before, next, seen *version) []blackboard.Violation {
+func (r *rules) brokenBy(before, next, seen *version) []blackboard.Violation {
 	key := func(v blackboard.Violation) string { return v.Rule + " " + v.Path + " " + v.Message }
 	old := map[string]bool{}
-	for _, v := range f.violations(before, nil) {
+	for _, v := range r.violations(before, nil) {
 		old[key(v)] = true
 	}
-	refused := slices.DeleteFunc(f.violations(next, before), func(v blackboard.Violation) bool { return old[key(v)] })
+	refused := slices.DeleteFunc(r.violations(next, before), func(v blackboard.Violation) bool { return old[key(v)] })
 	for i := range refused {
 		refused[i].Line, refused[i].Column = 0, 0
 	}
@@ -158,10 +167,10 @@ func (f *File) brokenBy(before, next, seen *version) []blackboard.Violation {
 }
 
 // violations are the errors of a version that concern writers.
-func (f *File) violations(v, previous *version) []blackboard.Violation {
+func (r *rules) violations(v, previous *version) []blackboard.Violation {
 	all := decoding(v.doc, false)
-	if f.o.Validate != nil {
-		all = append(all, f.o.Validate(v.base, previous.state(), nil)...)
+	if r.o.Validate != nil {
+		all = append(all, r.o.Validate(v.base, previous.state(), nil)...)
 	}
 	return slices.DeleteFunc(all, func(v blackboard.Violation) bool {
 		return v.Severity != blackboard.SeverityError || !v.OnWrite

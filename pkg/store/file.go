@@ -15,7 +15,6 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/safefile"
-	"liza/pkg/seal"
 	"liza/pkg/yamldoc"
 )
 
@@ -71,24 +70,20 @@ var _ Project = (*File)(nil)
 
 // File is a Store in a file.
 type File struct {
-	o       Options
+	rules
 	journal history.Journal
-	reader  *yamldoc.Reader
 
-	mu     sync.Mutex
 	last   *version // what was read or written last
 	coming *version // what this process is putting in the place of the file
 	proven [2]known // by the record of the last writes, the newest first
 	merged *merged  // what became of the old copy that was read last
 
 	unwatched sync.Once // people know that changes are only polled for
-	key       *seal.Key
-	recorded  struct { // the record that was read last
+	recorded  struct {  // the record that was read last
 		stamp  safefile.Stamp
 		record record
 	}
 	fitting record            // the last one that the key had signed
-	judged  judgement         // what was found in the edit that was read last
 	told    *yamldoc.Document // the forgery that was alerted
 }
 
@@ -144,17 +139,7 @@ func Open(o Options) (*File, error) {
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = lockTimeout
 	}
-	if o.At == nil {
-		o.At = func(string) {}
-	}
-	if o.Alert == nil {
-		o.Alert = func(string, string) {}
-	}
-	return &File{
-		o:       o,
-		journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask},
-		reader:  newReader(),
-	}, nil
+	return &File{rules: rulesOf(o), journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask}}, nil
 }
 
 func journalPath(statePath string) string {
@@ -313,7 +298,7 @@ func (v *version) readBytes(path string) ([]byte, error) {
 }
 
 // unreadable makes an *InvalidError (V01) of what keeps the file from being read.
-func (f *File) unreadable(err error) error {
+func (r *rules) unreadable(err error) error {
 	v := blackboard.Violation{Rule: "V01", Severity: blackboard.SeverityError, OnWrite: true, Subjects: []string{"file"}}
 	var syntax *yamldoc.SyntaxError
 	switch {
@@ -322,9 +307,9 @@ func (f *File) unreadable(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		v.Message = "cannot parse: the file is missing"
 	default:
-		return fmt.Errorf("cannot read %s: %w", short(f.o.Path), err)
+		return fmt.Errorf("cannot read %s: %w", short(r.o.Path), err)
 	}
-	return &InvalidError{Path: f.o.Path, Violations: []blackboard.Violation{v}, Err: err}
+	return &InvalidError{Path: r.o.Path, Violations: []blackboard.Violation{v}, Err: err}
 }
 
 // Inspection is a state with what reading it found, for `liza validate`.

@@ -14,7 +14,7 @@ func TestWithoutEventsAChangeIsNoticedSoon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &File{o: Options{Path: filepath.Join(dir, "state.yaml")}}
+		f := &File{rules: rules{o: Options{Path: filepath.Join(dir, "state.yaml")}}}
 		ctx, cancel := context.WithCancel(context.Background())
 		signals := make(chan struct{}, 1)
 		go f.watch(ctx, nil, signals)

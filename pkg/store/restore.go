@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
@@ -51,25 +50,8 @@ func (f *File) Whole(ctx context.Context, revision int) (tasks int, problem stri
 	if err != nil {
 		return 0, "", err
 	}
-	v := &version{}
-	if err := v.parse(data, newReader()); err != nil {
-		return 0, "it does not parse", nil
-	}
-	if keys := missing(v.doc); len(keys) > 0 {
-		return v.base.TaskCount(), "it has no " + strings.Join(keys, ", "), nil
-	}
-	n := 0
-	if f.o.Validate != nil {
-		for _, x := range f.o.Validate(v.base, nil, nil) {
-			if x.Severity == blackboard.SeverityError {
-				n++
-			}
-		}
-	}
-	if n > 0 {
-		return v.base.TaskCount(), fmt.Sprintf("it breaks %d rules", n), nil
-	}
-	return v.base.TaskCount(), "", nil
+	tasks, problem = f.rules.Whole(data)
+	return tasks, problem, nil
 }
 
 // Restore puts a state that was back, as a new revision, whatever is in the file now:

@@ -30,14 +30,14 @@ const (
 )
 
 // keyOf finds the key of the project. rec is what Liza wrote last, proven or not.
-func (f *File) keyOf(rec record, s *blackboard.State) (*seal.Key, keyState, error) {
-	if f.o.Seals == nil {
+func (r *rules) keyOf(rec record, s *blackboard.State) (*seal.Key, keyState, error) {
+	if r.o.Seals == nil {
 		return nil, sealsOff, nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.key != nil {
-		return f.key, ours, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.key != nil {
+		return r.key, ours, nil
 	}
 	sealedWith := rec.Key
 	if sealedWith == "" && s != nil {
@@ -48,19 +48,19 @@ func (f *File) keyOf(rec record, s *blackboard.State) (*seal.Key, keyState, erro
 			}
 		}
 	}
-	k, err := f.o.Seals.Ring.Key()
+	k, err := r.o.Seals.Ring.Key()
 	copied := false
 	if err == nil && k == nil && sealedWith != "" {
-		k, copied, err = f.o.Seals.Ring.Moved(sealedWith)
+		k, copied, err = r.o.Seals.Ring.Moved(sealedWith)
 	}
 	switch {
 	case copied: // seals of this key mean nothing where it came from
 		return nil, before, err
 	case k != nil:
-		f.key = k
+		r.key = k
 		return k, ours, nil
 	case sealedWith != "":
-		return nil, foreign, errors.Join(err, &seal.NoKeyError{ID: sealedWith, Folder: f.o.Seals.Ring.Folder})
+		return nil, foreign, errors.Join(err, &seal.NoKeyError{ID: sealedWith, Folder: r.o.Seals.Ring.Folder})
 	}
 	return nil, before, err
 }
@@ -76,8 +76,8 @@ func (r record) signed() []string {
 
 // forgeries are the approvals in a version that no verb made. rec is the proven record of what
 // Liza wrote last, and previous that state, if it is known.
-func (f *File) forgeries(v, previous *version, rec record, edited bool) []blackboard.Violation {
-	k, state, _ := f.keyOf(rec, v.base)
+func (r *rules) forgeries(v, previous *version, rec record, edited bool) []blackboard.Violation {
+	k, state, _ := r.keyOf(rec, v.base)
 	var sealer blackboard.Sealer
 	switch {
 	case state == ours:
@@ -85,9 +85,9 @@ func (f *File) forgeries(v, previous *version, rec record, edited bool) []blackb
 	case state != before || rec.SHA256 == "":
 		return nil
 	} // of a project from before there were seals an edit is compared all the same
-	f.mu.Lock()
-	known := f.judged
-	f.mu.Unlock()
+	r.mu.Lock()
+	known := r.judged
+	r.mu.Unlock()
 	if known.of == state && known.doc == v.doc && known.rec == rec && known.previous == previous && known.edited == edited {
 		return known.found
 	}
@@ -96,9 +96,9 @@ func (f *File) forgeries(v, previous *version, rec record, edited bool) []blackb
 		old = &blackboard.State{} // an approval that may be new is not sealed
 	}
 	found := locate(v.doc, audit.Forgeries(v.base, old, sealer, edited || state == before, rec.At))
-	f.mu.Lock()
-	f.judged = judgement{of: state, doc: v.doc, rec: rec, previous: previous, edited: edited, found: found}
-	f.mu.Unlock()
+	r.mu.Lock()
+	r.judged = judgement{of: state, doc: v.doc, rec: rec, previous: previous, edited: edited, found: found}
+	r.mu.Unlock()
 	return found
 }
 
@@ -149,8 +149,8 @@ func isForgery(err error) bool {
 
 // seal gives the approvals of a change their seals. When the project is from before there were
 // any, all that are on the board get one, and the journal says so.
-func (f *File) seal(op Op, old, after *blackboard.State, rec record, edited bool) error {
-	k, state, err := f.keyOf(rec, old)
+func (r *rules) seal(op Op, old, after *blackboard.State, rec record, edited bool) error {
+	k, state, err := r.keyOf(rec, old)
 	switch {
 	case state == sealsOff:
 		return nil
@@ -159,11 +159,11 @@ func (f *File) seal(op Op, old, after *blackboard.State, rec record, edited bool
 	case err != nil && !(op.Adopt && state == foreign):
 		return err
 	case k == nil:
-		if k, err = f.makeKey(); err != nil {
+		if k, err = r.makeKey(); err != nil {
 			return err
 		}
 	}
-	ids, err := after.SealApprovals(old, k, edited || op.Adopt || state == before, f.o.Seals.TreeOf, blackboard.TimeOf(f.o.Now()))
+	ids, err := after.SealApprovals(old, k, edited || op.Adopt || state == before, r.o.Seals.TreeOf, blackboard.TimeOf(r.o.Now()))
 	if err != nil {
 		return err
 	}
@@ -181,12 +181,12 @@ func sealedEntry(detail string, ids []string) blackboard.Entry {
 	return blackboard.Entry{Agent: blackboard.System, Action: "sealed", Detail: detail}
 }
 
-func (f *File) makeKey() (*seal.Key, error) {
-	k, err := f.o.Seals.Ring.Make()
+func (r *rules) makeKey() (*seal.Key, error) {
+	k, err := r.o.Seals.Ring.Make()
 	if err == nil {
-		f.mu.Lock()
-		f.key = k
-		f.mu.Unlock()
+		r.mu.Lock()
+		r.key = k
+		r.mu.Unlock()
 	}
 	return k, err
 }
@@ -205,7 +205,11 @@ func approvalsChanged(before, after *blackboard.State) bool {
 // says of the review commit now; "" for a task that changes no files.
 func (f *File) CheckSeal(t *blackboard.Task, tree string) error {
 	rec, _ := f.record()
-	k, state, err := f.keyOf(rec, (&blackboard.State{}).With(t))
+	return f.checkSeal(rec, t, tree)
+}
+
+func (r *rules) checkSeal(rec record, t *blackboard.Task, tree string) error {
+	k, state, err := r.keyOf(rec, (&blackboard.State{}).With(t))
 	switch {
 	case state == sealsOff:
 		return nil
@@ -228,12 +232,20 @@ const mostNamed = 5
 
 // inspectSeals is what `liza validate` tells of seals.
 func (f *File) inspectSeals(v *version, rec record) []blackboard.Violation {
-	k, state, err := f.keyOf(rec, v.base)
-	if state == sealsOff {
+	if f.o.Seals == nil {
 		return nil
 	}
 	_, found := f.judge(v, rec)
-	if rec.of(v) && state == ours { // else every seal was looked at
+	return f.inspectSealed(v, rec, found, rec.of(v))
+}
+
+// inspectSealed adds to what was found; own says that v is what Liza wrote last, so that no seal was looked at.
+func (r *rules) inspectSealed(v *version, rec record, found []blackboard.Violation, own bool) []blackboard.Violation {
+	k, state, err := r.keyOf(rec, v.base)
+	if state == sealsOff {
+		return nil
+	}
+	if own && state == ours {
 		found = locate(v.doc, audit.Forgeries(v.base, v.base, k, false, ""))
 	}
 	warn := func(format string, args ...any) {

@@ -11,7 +11,7 @@ import (
 
 // proveUntouched reads the bytes again and compares what they say with the state that all
 // forks share.
-func (f *File) proveUntouched(v *version) {
+func (r *rules) proveUntouched(v *version) {
 	again := &version{}
 	if err := again.parse(v.doc.Bytes(), newReader()); err != nil {
 		panic("store: the state cannot be read again: " + err.Error())
@@ -23,7 +23,7 @@ func (f *File) proveUntouched(v *version) {
 	}
 }
 
-func (f *File) proveSame(narrow, all []blackboard.Violation) {
+func (r *rules) proveSame(narrow, all []blackboard.Violation) {
 	names := func(list []blackboard.Violation) map[string]bool {
 		set := map[string]bool{}
 		for _, v := range list {

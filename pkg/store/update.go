@@ -114,29 +114,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if edited && previous != nil && !op.Adopt {
 		putBack = after.TakeHandEdits(previous.base, f.o.Now())
 	}
-	if err := change(after); errors.Is(err, ErrUnchanged) {
-		return nil
-	} else if err != nil {
+	changes, entries, err := f.applied(ctx, op, before, after, rec, edited, change)
+	if changes == nil || err != nil {
 		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("cannot write %s: %w", short(f.o.Path), err)
-	}
-	if f.o.Mask != nil {
-		after.Mask(before.base, f.o.Mask)
-	}
-	after.Version, after.Revision = before.base.Version, before.base.Revision // not theirs to change
-	if err := f.seal(op, before.base, after, rec, edited); err != nil {
-		return err
-	}
-	if f.o.Strict {
-		f.proveUntouched(before)
-	}
-	f.o.At("W4")
-	changes := compare(before.doc, before.base, after)
-	entries := f.complete(op, after.Entries())
-	if changes.none() && len(entries) == 0 {
-		return nil
 	}
 	if edited {
 		entries = append([]blackboard.Entry{f.handEdit(before.base, previous)}, entries...)
@@ -150,6 +130,35 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 		return err
 	}
 	return f.commit(op, before, next, rec, entries)
+}
+
+// applied runs a change on after, a fork of before, and finds what it changes; nil when that is nothing.
+func (r *rules) applied(ctx context.Context, op Op, before *version, after *blackboard.State, rec record, edited bool, change func(*blackboard.State) error) (*changes, []blackboard.Entry, error) {
+	if err := change(after); errors.Is(err, ErrUnchanged) {
+		return nil, nil, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, fmt.Errorf("cannot write %s: %w", short(r.o.Path), err)
+	}
+	if r.o.Mask != nil {
+		after.Mask(before.base, r.o.Mask)
+	}
+	after.Version, after.Revision = before.base.Version, before.base.Revision // not theirs to change
+	if err := r.seal(op, before.base, after, rec, edited); err != nil {
+		return nil, nil, err
+	}
+	if r.o.Strict {
+		r.proveUntouched(before)
+	}
+	r.o.At("W4")
+	changes := compare(before.doc, before.base, after)
+	entries := r.complete(op, after.Entries())
+	if changes.none() && len(entries) == 0 {
+		return nil, nil, nil
+	}
+	return changes, entries, nil
 }
 
 // commit makes a version the state, W5 to W10. before is what is in the file.
@@ -195,11 +204,11 @@ func (f *File) repair(revision int) error {
 }
 
 // complete fills in what a change may leave out of its journal entries.
-func (f *File) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
+func (r *rules) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {
 		if entries[i].Timestamp == "" {
-			entries[i].Timestamp = blackboard.TimeOf(f.o.Now())
+			entries[i].Timestamp = blackboard.TimeOf(r.o.Now())
 		}
 		if entries[i].Agent == "" {
 			entries[i].Agent = op.Agent
@@ -210,7 +219,7 @@ func (f *File) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
 
 // validated makes the next version of the file and refuses it if it has a violation in
 // what the change touches, or one that the change creates elsewhere (W5).
-func (f *File) validated(before *version, previous, after *blackboard.State, changes *changes) (*version, error) {
+func (r *rules) validated(before *version, previous, after *blackboard.State, changes *changes) (*version, error) {
 	var refused []blackboard.Violation
 	for _, v := range decoding(before.doc, false) {
 		if v.Rule == "V03" && changes.edited[v.Subjects[0]] {
@@ -218,7 +227,7 @@ func (f *File) validated(before *version, previous, after *blackboard.State, cha
 		}
 	}
 	if len(refused) > 0 {
-		return nil, &InvalidError{Path: f.o.Path, Violations: refused}
+		return nil, &InvalidError{Path: r.o.Path, Violations: refused}
 	}
 	after.Revision++
 	after.ClearEntries()
@@ -231,32 +240,32 @@ func (f *File) validated(before *version, previous, after *blackboard.State, cha
 			refused = append(refused, v)
 		}
 	}
-	refused = append(refused, f.newOrTouched(before.base, previous, after, changes)...)
+	refused = append(refused, r.newOrTouched(before.base, previous, after, changes)...)
 	if len(refused) > 0 {
-		return nil, &InvalidError{Path: f.o.Path, Violations: locate(before.doc, refused)}
+		return nil, &InvalidError{Path: r.o.Path, Violations: locate(before.doc, refused)}
 	}
 	return &version{doc: doc, base: state(doc, before.base)}, nil
 }
 
 // newOrTouched are the violations for which a write is refused. What was broken before,
 // elsewhere, does not stop it.
-func (f *File) newOrTouched(before, previous, after *blackboard.State, changes *changes) []blackboard.Violation {
-	if f.o.Validate == nil {
+func (r *rules) newOrTouched(before, previous, after *blackboard.State, changes *changes) []blackboard.Violation {
+	if r.o.Validate == nil {
 		return nil
 	}
 	if previous != nil { // a person may have changed anything
-		return f.refused(before, previous, after, changes, nil)
+		return r.refused(before, previous, after, changes, nil)
 	}
-	refused := f.refused(before, before, after, changes, changes.touched)
-	if f.o.Strict {
-		f.proveSame(refused, f.refused(before, before, after, changes, nil))
+	refused := r.refused(before, before, after, changes, changes.touched)
+	if r.o.Strict {
+		r.proveSame(refused, r.refused(before, before, after, changes, nil))
 	}
 	return refused
 }
 
-func (f *File) refused(before, previous, after *blackboard.State, changes *changes, changed map[string]bool) []blackboard.Violation {
+func (r *rules) refused(before, previous, after *blackboard.State, changes *changes, changed map[string]bool) []blackboard.Violation {
 	var refused, elsewhere []blackboard.Violation
-	for _, v := range f.o.Validate(after, previous, changed) {
+	for _, v := range r.o.Validate(after, previous, changed) {
 		switch {
 		case v.Severity != blackboard.SeverityError || !v.OnWrite:
 		case changes.concerns(v):
@@ -269,7 +278,7 @@ func (f *File) refused(before, previous, after *blackboard.State, changes *chang
 		return refused
 	}
 	old := map[string]bool{}
-	for _, v := range f.o.Validate(before, previous, changed) {
+	for _, v := range r.o.Validate(before, previous, changed) {
 		old[v.Rule+" "+v.Path+" "+v.Message] = true
 	}
 	for _, v := range elsewhere {

@@ -1,0 +1,198 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"liza/pkg/store"
+)
+
+// An UnreachableError says that the database could not be reached. Nothing was written.
+type UnreachableError struct {
+	Board string
+	Err   error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("cannot reach the database of board %s: %s", e.Board, message(e.Err))
+}
+
+// Unwrap gives the cause.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Next is the command that helps.
+func (e *UnreachableError) Next() string { return "liza doctor" }
+
+// An UncertainError says that the connection was lost after a write was sent, and did not come back in time to look whether
+// it was made.
+type UncertainError struct {
+	Board string
+	Err   error
+}
+
+func (e *UncertainError) Error() string {
+	return fmt.Sprintf("the connection to the database of board %s was lost while a write was under way: whether it was made is not known: %s", e.Board, message(e.Err))
+}
+
+// Unwrap gives the cause.
+func (e *UncertainError) Unwrap() error { return e.Err }
+
+// Next is the command that helps.
+func (e *UncertainError) Next() string { return "liza status" }
+
+// message is an error on one line; pgx puts no password into it.
+func message(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// Config reads a URL as libpq does: passwords come from the environment, ~/.pgpass or the service file. A connection
+// without encryption to another host must be asked for with sslmode=disable.
+func Config(address string, lockTimeout time.Duration) (*pgx.ConnConfig, error) {
+	cfg, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the address of the database: %w", err) // without the password
+	}
+	if err := encrypted(address, &cfg.Config); err != nil {
+		return nil, err
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = 5 * time.Second
+	}
+	set := func(name, value string) {
+		if _, given := cfg.RuntimeParams[name]; !given {
+			cfg.RuntimeParams[name] = value
+		}
+	}
+	set("application_name", "liza")
+	set("lock_timeout", fmt.Sprint(lockTimeout.Milliseconds()))
+	// A host that is gone must not keep the lock.
+	set("idle_in_transaction_session_timeout", fmt.Sprint(lockTimeout.Milliseconds()))
+	set("tcp_keepalives_idle", "5")
+	set("tcp_keepalives_interval", "2")
+	set("tcp_keepalives_count", "3")
+	// Every question goes by an index, and none is worth planning twice.
+	set("enable_seqscan", "off")
+	set("plan_cache_mode", "force_generic_plan")
+	return cfg, nil
+}
+
+// encrypted removes what would go to another host in the clear.
+func encrypted(address string, cfg *pgconn.Config) error {
+	u, err := url.Parse(address)
+	if isURL := err == nil && u.Scheme != ""; isURL && u.Query().Get("sslmode") == "disable" || !isURL && slices.Contains(strings.Fields(address), "sslmode=disable") {
+		return nil
+	}
+	plain := func(host string, tls bool) bool { return !tls && !local(host) }
+	var fallbacks []*pgconn.FallbackConfig
+	for _, f := range cfg.Fallbacks {
+		if !plain(f.Host, f.TLSConfig != nil) {
+			fallbacks = append(fallbacks, f)
+		}
+	}
+	cfg.Fallbacks = fallbacks
+	if plain(cfg.Host, cfg.TLSConfig != nil) {
+		return fmt.Errorf("the connection to %s would not be encrypted; write sslmode=disable into the URL if that is meant", cfg.Host)
+	}
+	return nil
+}
+
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// persist tries again while the connection is lost or the database says so, as long as the lock may be waited for.
+func (s *Store) persist(ctx context.Context, attempt func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	until, wait := time.Now().Add(s.o.LockTimeout), pause
+	for {
+		err := attempt(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil && (errors.Is(err, ctx.Err()) || lost(err)):
+			return s.given(err, ctx.Err())
+		case code(err) == "55P03": // lock_not_available
+			return s.locked()
+		case !lost(err):
+			return explained(err)
+		case time.Now().After(until):
+			return s.given(err, nil)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return s.given(err, ctx.Err())
+		case <-timer.C:
+		}
+		wait = min(2*wait, mostPause)
+	}
+}
+
+// given is why there is no further attempt.
+func (s *Store) given(err, ended error) error {
+	if ended != nil {
+		return fmt.Errorf("cannot use the database of board %s: %w", s.o.Board, ended)
+	}
+	return &UnreachableError{Board: s.o.Board, Err: err}
+}
+
+// explained gives errors of the database that people meet their sentence.
+func explained(err error) error {
+	switch code(err) {
+	case "3F000", "42P01": // no schema, no table
+		return &SchemaError{}
+	}
+	return err
+}
+
+// lost reports whether trying again may help: the connection is gone, the database is being restarted, or it asks for it.
+func lost(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch {
+		case strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "57P"), strings.HasPrefix(pg.Code, "40"):
+			return true
+		}
+		return pg.Code == "53300" || pg.Code == "25P03" // too many connections; idle for too long, see Config
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed")
+}
+
+// decided reports whether an error of the last step says that nothing was written.
+func decided(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Severity != "FATAL" && pg.Severity != "PANIC" && !strings.HasPrefix(pg.Code, "08") && !strings.HasPrefix(pg.Code, "57P")
+}
+
+func code(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code
+	}
+	return ""
+}
+
+// channel is what writers of a board notify.
+func channel(board string) string { return "liza_" + board }
+
+var _ store.Project = (*Store)(nil)

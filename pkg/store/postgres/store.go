@@ -1,0 +1,224 @@
+// Package postgres keeps blackboards in PostgreSQL, for a team on several hosts (specs/architecture.md).
+//
+// A board is a text there too, part by part: a row has the lines of one task, with their comments, so that a
+// board can become a file again byte for byte. Who writes locks the board's row, reads what others wrote since,
+// and writes what changed in the same transaction. The time is the database's.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/store"
+)
+
+// Options say which board it is. Of store.Options those count that are about changes, not about files. Now is for tests:
+// without it the time is the database's.
+type Options struct {
+	URL   string
+	Board string
+	store.Options
+}
+
+const (
+	lockTimeout = 10 * time.Second
+	pause       = 50 * time.Millisecond // between attempts to connect
+	mostPause   = 2 * time.Second
+	connections = 4 // of one process, besides the one that listens
+)
+
+// Store is a board in PostgreSQL. It connects when it is used first, and again after each loss.
+type Store struct {
+	o      Options
+	engine *store.Engine
+	pool   *pgxpool.Pool
+	turn   chan struct{} // of writers of this process, so that one of them at a time waits at the database
+
+	mu    sync.Mutex
+	kept  *kept
+	clock clock
+	hub   hub
+}
+
+// Open reads nothing yet.
+func Open(o Options) (*Store, error) { return open(o, func(*pgx.ConnConfig) {}) }
+
+func open(o Options, adjust func(*pgx.ConnConfig)) (*Store, error) {
+	if o.Board == "" {
+		return nil, errors.New("cannot open the store: it needs the name of a board")
+	}
+	if o.LockTimeout <= 0 {
+		o.LockTimeout = lockTimeout
+	}
+	if o.At == nil {
+		o.At = func(string) {}
+	}
+	cfg, err := Config(o.URL, o.LockTimeout)
+	if err != nil {
+		return nil, err
+	}
+	adjust(cfg)
+	pooled, err := pgxpool.ParseConfig("")
+	if err != nil {
+		return nil, err
+	}
+	pooled.ConnConfig, pooled.MaxConns = cfg, connections
+	pool, err := pgxpool.NewWithConfig(context.Background(), pooled) // which connects later
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{pool: pool, turn: make(chan struct{}, 1)}
+	if o.Now == nil {
+		o.Now = s.Now
+	}
+	o.Path = "postgres/" + o.Board
+	s.o, s.engine = o, store.NewEngine(o.Options)
+	return s, nil
+}
+
+// Close ends the connections.
+func (s *Store) Close() { s.pool.Close() }
+
+// View returns a copy of the state as it is now.
+func (s *Store) View(ctx context.Context) (*blackboard.State, error) {
+	k, err := s.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return k.content.State(), nil
+}
+
+// look reads what was written since the last time.
+func (s *Store) look(ctx context.Context) (k *kept, err error) {
+	err = s.persist(ctx, func(ctx context.Context) error {
+		conn, err := s.pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		k, err = s.read(ctx, conn.Conn(), nil)
+		return err
+	})
+	return k, err
+}
+
+// read asks for what was written since, in one round trip together with what begins a transaction.
+func (s *Store) read(ctx context.Context, conn *pgx.Conn, before []string) (*kept, error) {
+	known := s.known()
+	for {
+		batch := &pgx.Batch{}
+		for _, sql := range before {
+			if sql == lockBoard {
+				batch.Queue(sql, s.o.Board)
+			} else {
+				batch.Queue(sql)
+			}
+		}
+		batch.Queue(readDelta, s.o.Board, known.revision())
+		asked := time.Now()
+		d, at, err := readBatch(ctx, conn, batch, len(before))
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			return nil, s.noBoard(ctx, conn)
+		}
+		s.tell(asked, at)
+		if known != nil && (known.revision() < d.thinned || known.board != d.board) { // rows that ended are gone, or the board was made again
+			known, before = nil, nil
+			continue
+		}
+		next, err := known.apply(s.engine, d)
+		if err != nil {
+			return nil, err
+		}
+		s.keep(next)
+		return next, nil
+	}
+}
+
+func readBatch(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch, before int) (d *delta, at time.Time, err error) {
+	results := conn.SendBatch(ctx, batch)
+	defer func() {
+		if e := results.Close(); err == nil {
+			err = e
+		}
+	}()
+	for range before {
+		if _, err := results.Exec(); err != nil {
+			return nil, at, err
+		}
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return nil, at, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var kind int16
+		var r row
+		var moment *time.Time
+		if err := rows.Scan(&kind, &r.section, &r.place, &r.revision, &r.shape, &r.indent, &r.position, &r.key, &r.body, &moment); err != nil {
+			return nil, at, err
+		}
+		switch kind {
+		case 0:
+			d = &delta{board: r.key, revision: r.revision, thinned: int(r.place), journal: r.body}
+			at = *moment
+		case 1:
+			d.rows = append(d.rows, r)
+		default:
+			d.ended = append(d.ended, r)
+		}
+	}
+	return d, at, rows.Err()
+}
+
+func (s *Store) noBoard(ctx context.Context, conn *pgx.Conn) error {
+	_, _ = conn.Exec(ctx, "ROLLBACK")
+	return &NoBoardError{Board: s.o.Board}
+}
+
+// known is the board as it was read last; nil at first.
+func (s *Store) known() *kept {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept
+}
+
+func (s *Store) keep(k *kept) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil || s.kept.revision() <= k.revision() || s.kept.board != k.board {
+		s.kept = k
+	}
+}
+
+// A NoBoardError says that the database has no board of that name.
+type NoBoardError struct{ Board string }
+
+func (e *NoBoardError) Error() string { return fmt.Sprintf("the database has no board %s", e.Board) }
+
+// Next is the command that helps.
+func (e *NoBoardError) Next() string { return "liza init GOAL --store URL" }
+
+const (
+	lockBoard = `SELECT 1 FROM liza.boards WHERE name = $1 FOR UPDATE`
+
+	// One statement, so that all of it is of one moment.
+	readDelta = `WITH b AS MATERIALIZED (SELECT id, revision, thinned, journal FROM liza.boards WHERE name = $1)
+SELECT 0::smallint, '', thinned, revision, 0::smallint, 0::smallint, 0, id::text, journal, clock_timestamp() FROM b
+UNION ALL
+SELECT 1::smallint, e.section, e.place, e.revision, e.shape, e.indent, e.position, e.key, e.body, NULL
+FROM b JOIN liza.entries e ON e.board = b.id WHERE e.until IS NULL AND e.revision > $2
+UNION ALL
+SELECT 2::smallint, e.section, e.place, e.until, e.shape, 0::smallint, 0, '', '', NULL
+FROM b JOIN liza.entries e ON e.board = b.id WHERE e.until > $2 AND e.revision <= $2`
+)

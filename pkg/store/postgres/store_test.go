@@ -1,0 +1,452 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/store"
+	"liza/pkg/store/storetest"
+)
+
+// turns counts how often a connection waits for an answer to what it has sent.
+type turns struct {
+	net.Conn
+	sent  atomic.Bool
+	count *atomic.Int64
+}
+
+func (c *turns) Write(b []byte) (int, error) { c.sent.Store(true); return c.Conn.Write(b) }
+
+func (c *turns) Read(b []byte) (int, error) {
+	if c.sent.Swap(false) {
+		c.count.Add(1)
+	}
+	return c.Conn.Read(b)
+}
+
+func TestAWriteTakesTwoRoundTripsAndAReadOne(t *testing.T) {
+	t.Parallel()
+	made := newBoard(t)
+	var count atomic.Int64
+	s, err := open(made.o, func(cfg *pgx.ConnConfig) {
+		dial := cfg.DialFunc
+		cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dial(ctx, network, address)
+			return &turns{Conn: c, count: &count}, err
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	write := func() {
+		if err := s.Update(t.Context(), op, numberedNote); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write() // connects, and has the statements prepared
+	count.Store(0)
+	for range 10 {
+		write()
+	}
+	if n := count.Load(); n != 20 {
+		t.Errorf("10 writes took %d round trips, want 20", n)
+	}
+	count.Store(0)
+	for range 10 {
+		if _, err := s.View(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count.Load(); n != 10 {
+		t.Errorf("10 reads took %d round trips, want 10", n)
+	}
+}
+
+// handmade is a file as people write them.
+const handmade = `# The board of the payments team.
+version: 1
+revision: 41 # Liza counts
+
+# What we want.
+goal:
+  id: goal-1   # the first
+  description: "Greeting CLI"
+  status: IN_PROGRESS
+tasks:
+  # easy ones first
+  - id: task-1
+    description: |
+      One.
+        - id: looks like a task
+    status: UNCLAIMED
+    mine: kept
+
+  # then the others
+  - {id: task-2, description: Two, status: UNCLAIMED} # in flow style
+agents:
+    coder-1:
+        role: coder
+        status: IDLE
+sprint: {id: sprint-1, goal_ref: goal-1, status: IN_PROGRESS}
+config:
+  lease_duration: 1800
+our_own: [x, y]
+# the end
+`
+
+const handmadeJournal = `# Liza v1 wrote this
+- timestamp: 2026-01-19T14:00:00Z
+  agent: human
+  action: initialized
+- {timestamp: 2026-01-19T14:00:00Z, rev: 41, agent: coder-1, action: claimed, task: task-1, detail: "x"}
+`
+
+func TestAFileThatMovesThereAndBackIsTheSameFile(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"with comments":      handmade,
+		"without a line end": strings.TrimSuffix(handmade, "\n# the end\n"),
+		"in flow style":      "{version: 1, revision: 41, tasks: [{id: task-1, status: UNCLAIMED}], agents: {}, goal: {id: goal-1}, sprint: {id: s}, config: {}}\n",
+		"from Windows":       strings.ReplaceAll(handmade, "\n", "\r\n"),
+		"with a mark":        "\ufeff" + handmade,
+		"quoted revision":    strings.Replace(handmade, "revision: 41 #", "revision: !!int '41' #", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sharedWasMade.Store(true)
+			s := opened(t, sharedServer(t).options(t))
+			if err := s.Import(t.Context(), []byte(text), handmadeJournal); err != nil {
+				t.Fatal(err)
+			}
+			again := opened(t, s.o)
+			got, journal, err := again.Export(t.Context())
+			if err != nil || string(got) != text || journal != handmadeJournal {
+				t.Fatalf("%v:\n%s\n%s", err, got, journal)
+			}
+			var exists *ExistsError
+			if err := again.Import(t.Context(), []byte(text), ""); !errors.As(err, &exists) {
+				t.Errorf("importing over it gives %v", err)
+			}
+			compareWithFile(t, again, text)
+		})
+	}
+}
+
+// compareWithFile changes the board and a file with the same text.
+func compareWithFile(t *testing.T, s *Store, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{".liza", ".git"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, ".liza", "state.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file, err := store.Open(store.Options{Path: path, GitDir: filepath.Join(dir, ".git"), Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		for _, st := range []store.Store{file, s} {
+			if err := st.Update(t.Context(), op, func(b *blackboard.State) error {
+				b.Task("task-1").Status = blackboard.Claimed
+				b.Task("task-1").Iteration = i
+				b.AddTasks(&blackboard.Task{ID: fmt.Sprintf("task-%d", 3+i), Description: "Three"})
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a, b, c := textOf(t, file), textOf(t, s), textOf(t, opened(t, s.o)); a != b || a != c {
+			t.Fatalf("the file is\n%s\nand the board\n%s\nor\n%s", a, b, c)
+		}
+	}
+}
+
+func TestAPersonsEditIsMergedAndCommentsStay(t *testing.T) {
+	t.Parallel()
+	s := newBoard(t)
+	base := textOf(t, s)
+	if err := s.Update(t.Context(), op, numberedNote); err != nil {
+		t.Fatal(err)
+	}
+	mine := strings.Replace(base, "description: Two", "description: Zwei # better", 1)
+	done, err := s.Edit(t.Context(), op, []byte(base), []byte(mine))
+	if err != nil || done.Revision != 3 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	now := textOf(t, opened(t, s.o))
+	if !strings.Contains(now, "Zwei # better") || !strings.Contains(now, "note-2") {
+		t.Errorf("the board is\n%s", now)
+	}
+	var conflict *store.ConflictError
+	if _, err := s.Edit(t.Context(), op, []byte(base), []byte(strings.Replace(base, "description: Two", "description: Deux", 1))); !errors.As(err, &conflict) {
+		t.Errorf("the same place again gives %v", err)
+	}
+	if revision, _, err := s.Restore(t.Context(), op, 2); err != nil || revision != 4 {
+		t.Fatalf("restored as %d, %v", revision, err)
+	}
+	if now := textOf(t, s); strings.Contains(now, "Zwei") || !strings.Contains(now, "note-2") {
+		t.Errorf("after the restore the board is\n%s", now)
+	}
+	entries, err := s.Journal(t.Context(), history.Filter{Last: 1})
+	if err != nil || len(entries) != 1 || entries[0].Action != "restored" {
+		t.Errorf("the journal ends with %+v, %v", entries, err)
+	}
+}
+
+func TestWhatIsForgottenIsNowhere(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2hunter2"
+	made := newBoard(t)
+	o := made.o
+	o.Mask = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
+	stale, s := opened(t, made.o), opened(t, o)
+	say := func(st *Store, text string) {
+		t.Helper()
+		if err := st.Update(t.Context(), op, func(b *blackboard.State) error {
+			b.Goal.Summary = text
+			b.Record(blackboard.Entry{Timestamp: "2026-01-19T15:00:00Z", Action: "note", Detail: text})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(made, secret)
+	if _, err := stale.View(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	say(made, "harmless")
+	if err := s.Forget(t.Context(), op, func(text []byte) bool { return strings.Contains(string(text), secret) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"entries", "journal", "revisions", "boards"} {
+		var n int
+		if err := s.pool.QueryRow(t.Context(), fmt.Sprintf("SELECT count(*) FROM liza.%s x WHERE x::text LIKE '%%%s%%'", table, secret)).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d rows of %s have it (%v)", n, table, err)
+		}
+	}
+	if broken, err := s.JournalBroken(t.Context()); err != nil || broken != nil {
+		t.Errorf("the journal's chain: %+v, %v", broken, err)
+	}
+	var missing *store.NoSnapshotError
+	if _, err := s.Content(t.Context(), 2); !errors.As(err, &missing) {
+		t.Errorf("the state that had it gives %v", err)
+	}
+	if a, b := textOf(t, stale), textOf(t, opened(t, o)); a != b {
+		t.Errorf("who read it before sees\n%s\nwant\n%s", a, b)
+	}
+	say(stale, "goes on")
+	if broken, err := s.JournalBroken(t.Context()); err != nil || broken != nil {
+		t.Errorf("the journal's chain after the next write: %+v, %v", broken, err)
+	}
+}
+
+func TestOldRevisionsAreThinnedOutAndReadersThatAreFarBehindReadAll(t *testing.T) {
+	t.Parallel()
+	s := newBoard(t)
+	stale := opened(t, s.o)
+	if _, err := stale.View(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(t.Context(), op, func(b *blackboard.State) error {
+		b.RemoveTasks(func(x *blackboard.Task) bool { return x.ID == "task-2" })
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		if err := s.Update(t.Context(), op, func(b *blackboard.State) error { b.Task("task-1").Iteration++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.thin(t.Context(), recent+22)
+	all, err := s.Revisions(t.Context())
+	if err != nil || len(all) != 12 || all[0].Revision != 32 || all[10].Revision != 22 || all[11].Revision != 1 {
+		t.Errorf("what is kept: %v, %v", all, err)
+	}
+	var rows int
+	if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM liza.entries e JOIN liza.boards b ON b.id = e.board WHERE b.name = $1 AND e.section = 'tasks' AND e.key = 'task-1'`, s.o.Board).Scan(&rows); err != nil || rows != 12 {
+		t.Errorf("%d rows of the task are left, want 12 (%v)", rows, err)
+	}
+	if a, b := textOf(t, stale), textOf(t, s); a != b {
+		t.Errorf("who was far behind sees\n%s\nwant\n%s", a, b)
+	}
+	first, _, err := s.Past(t.Context(), 20)
+	if err != nil || first.Revision != 1 || first.Task("task-2") == nil {
+		t.Errorf("the newest up to 20 is %+v, %v", first, err)
+	}
+}
+
+func TestTheTimeIsTheDatabases(t *testing.T) {
+	t.Parallel()
+	o := newBoard(t).o
+	o.Now = nil
+	s := opened(t, o)
+	if _, err := s.View(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if off := s.ClockOffset().Abs(); off > 5*time.Second {
+		t.Fatalf("the database of this host is %s off", off)
+	}
+	s.mu.Lock() // as if this host's clock were an hour late
+	s.clock.there, s.clock.trip = s.clock.there.Add(time.Hour), time.Hour
+	s.mu.Unlock()
+	if off := s.ClockOffset(); off > -59*time.Minute {
+		t.Errorf("the offset is %s", off)
+	}
+	if err := s.Update(t.Context(), op, func(b *blackboard.State) error { b.Record(blackboard.Entry{Action: "note"}); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := s.Journal(t.Context(), history.Filter{Last: 1})
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	at, err := time.Parse(time.RFC3339, string(entries[0].Timestamp))
+	if err != nil || time.Until(at).Abs() > time.Minute { // the write asked the database for the time
+		t.Errorf("the entry is of %s (%v)", entries[0].Timestamp, err)
+	}
+}
+
+func TestAWatcherHearsOfWritesAfterItsConnectionWasLost(t *testing.T) {
+	t.Parallel()
+	own := ownServer(t)
+	o := own.options(t)
+	s, other := opened(t, o), opened(t, o)
+	if err := s.Create(t.Context(), storetest.First()); err != nil {
+		t.Fatal(err)
+	}
+	signals := s.Watch(t.Context())
+	for range 3 {
+		if _, err := other.pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'liza' AND pid <> pg_backend_pid()"); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Update(t.Context(), op, numberedNote); err != nil {
+			t.Fatal(err)
+		}
+		want := textOf(t, other)
+		for late := time.After(poll + mostPause + 5*time.Second); ; {
+			select {
+			case <-signals:
+			case <-late:
+				t.Fatal("no signal came")
+			}
+			if textOf(t, s) == want {
+				break
+			}
+		}
+	}
+}
+
+func TestAConnectionInTheClearToAnotherHostMustBeAskedFor(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"postgres://liza@db.example/liza":                          "encrypted",
+		"postgres://liza@db.example/liza?sslmode=prefer":           "encrypted",
+		"postgres://liza@db.example/liza?sslmode=allow":            "refused",
+		"postgres://liza@db.example/liza?sslmode=require":          "encrypted",
+		"postgres://liza@db.example/liza?sslmode=disable":          "plain",
+		"postgres://liza@db.example,127.0.0.1/liza":                "encrypted",
+		"postgres://liza@127.0.0.1/liza":                           "plain",
+		"postgres://liza@localhost/liza?sslmode=disable":           "plain",
+		"postgres://liza@/liza?host=/run/postgresql":               "plain",
+		"host=db.example dbname=liza user=liza":                    "encrypted",
+		"host=db.example dbname=liza user=liza sslmode=disable":    "plain",
+		"postgres://liza@db.example/liza?options=sslmode%3Ddisabl": "encrypted",
+	} {
+		cfg, err := Config(url, time.Second)
+		got := "encrypted"
+		switch {
+		case err != nil:
+			got = "refused"
+		case cfg.TLSConfig == nil:
+			got = "plain"
+		}
+		if err == nil {
+			for _, f := range cfg.Fallbacks {
+				if f.TLSConfig == nil && !local(f.Host) {
+					got = "plain"
+				}
+			}
+		}
+		if got != want && !(want == "plain" && strings.Contains(url, "127.0.0.1") && err == nil) {
+			t.Errorf("%s is %s (%v), want %s", url, got, err, want)
+		}
+	}
+}
+
+func TestNoPasswordIsInAnError(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"postgres://liza:hunter2@127.0.0.1:1/liza?sslmode=disable&connect_timeout=1",
+		"postgres://liza:hunter2@db.example/liza?sslmode=allow",
+		"postgres://liza:hunter2@db.example:notaport/liza",
+		"host=127.0.0.1 port=1 password=hunter2 sslmode=nonsense",
+	} {
+		s, err := Open(Options{URL: url, Board: "x", Options: store.Options{LockTimeout: time.Millisecond}})
+		if err == nil {
+			_, err = s.View(t.Context())
+			s.Close()
+		}
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: the error is %v", url, err)
+		}
+	}
+}
+
+func TestADatabaseThatCannotBeReachedOrHasNoBoardSaysSo(t *testing.T) {
+	t.Parallel()
+	o := sharedServer(t).options(t)
+	var missing *NoBoardError
+	newBoard(t) // so that the tables are there
+	if _, err := opened(t, o).View(t.Context()); !errors.As(err, &missing) {
+		t.Errorf("a board that is not there gives %v", err)
+	}
+	if err := opened(t, o).Update(t.Context(), op, numberedNote); !errors.As(err, &missing) {
+		t.Errorf("writing to it gives %v", err)
+	}
+	o.URL, o.LockTimeout = "postgres://liza@127.0.0.1:1/liza", 100*time.Millisecond
+	var unreachable *UnreachableError
+	if err := opened(t, o).Update(t.Context(), op, numberedNote); !errors.As(err, &unreachable) {
+		t.Errorf("a server that is not there gives %v", err)
+	}
+}
+
+func TestALockThatStaysHeldIsSaid(t *testing.T) {
+	t.Parallel()
+	made := newBoard(t)
+	o := made.o
+	o.LockTimeout = 200 * time.Millisecond
+	s := opened(t, o)
+	tx, err := made.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if _, err := tx.Exec(t.Context(), lockBoard, o.Board); err != nil {
+		t.Fatal(err)
+	}
+	var locked *store.LockedError
+	if err := s.Update(t.Context(), op, numberedNote); !errors.As(err, &locked) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.View(t.Context()); err != nil { // readers wait for nobody
+		t.Error(err)
+	}
+}
