@@ -94,3 +94,60 @@ func BenchmarkTextOf3000Tasks(b *testing.B) {
 		}
 	}
 }
+
+func chain(tasks ...*blackboard.Task) *blackboard.State { return (&blackboard.State{}).With(tasks...) }
+
+func TestTheCriticalPathIsTheChainOfOpenTasksThatTakesLongest(t *testing.T) {
+	t.Parallel()
+	task := func(id string, status blackboard.Status, seconds int, after ...string) *blackboard.Task {
+		return &blackboard.Task{ID: id, Status: status, DependsOn: after, Usage: &blackboard.Usage{Seconds: seconds}}
+	}
+	for name, c := range map[string]struct {
+		s    *blackboard.State
+		want string
+	}{
+		"nothing":                   {nil, ""},
+		"one open task":             {chain(task("a", blackboard.Unclaimed, 0)), ""},
+		"no chain":                  {chain(task("a", blackboard.Unclaimed, 0), task("b", blackboard.Claimed, 0)), ""},
+		"the longer one":            {chain(task("a", blackboard.Claimed, 0), task("b", blackboard.Unclaimed, 0, "a"), task("c", blackboard.Unclaimed, 0, "a"), task("d", blackboard.Draft, 0, "c")), "a c d"},
+		"what is done counts not":   {chain(task("a", blackboard.Merged, 0), task("b", blackboard.Unclaimed, 0, "a"), task("c", blackboard.Blocked, 0, "b")), "b c"},
+		"what is nearly done":       {chain(task("m", blackboard.Merged, 100), task("a", blackboard.Claimed, 95), task("b", blackboard.Claimed, 5), task("x", blackboard.Unclaimed, 0, "a"), task("y", blackboard.Unclaimed, 0, "b")), "b y"},
+		"what takes too long":       {chain(task("m", blackboard.Merged, 100), task("a", blackboard.Claimed, 9000), task("x", blackboard.Unclaimed, 0, "a")), "a x"},
+		"two that are alike":        {chain(task("a", blackboard.Unclaimed, 0), task("b", blackboard.Unclaimed, 0), task("c", blackboard.Unclaimed, 0, "a", "b")), "a c"},
+		"a cycle":                   {chain(task("a", blackboard.Unclaimed, 0, "b"), task("b", blackboard.Unclaimed, 0, "a"), task("c", blackboard.Unclaimed, 0), task("d", blackboard.Unclaimed, 0, "c")), "c d"},
+		"through a dropped one":     {chain(task("a", blackboard.Unclaimed, 0), task("b", blackboard.Abandoned, 0, "a"), task("c", blackboard.Unclaimed, 0, "b")), ""},
+		"a dependency that is gone": {chain(task("a", blackboard.Unclaimed, 0, "gone"), task("b", blackboard.Unclaimed, 0, "a")), "a b"},
+	} {
+		v := BuildGraph(c.s)
+		if got := strings.Join(v.Critical, " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		nodes, edges := 0, 0
+		for _, n := range v.Nodes {
+			if n.Critical {
+				nodes++
+			}
+		}
+		for _, e := range v.Edges {
+			if e.Critical {
+				edges++
+			}
+		}
+		if nodes != len(v.Critical) || edges != max(0, nodes-1) {
+			t.Errorf("%s: %d nodes and %d edges are marked", name, nodes, edges)
+		}
+	}
+	wants(t, Graph(busy(), "text"), "critical path: task-2 → task-6\n")
+}
+
+func BenchmarkTheGraphOf2000Tasks(b *testing.B) {
+	s := crowd(2000)
+	for i, task := range s.TaskList() {
+		for d := 1; d <= 3 && i-d*d >= 0; d++ {
+			task.DependsOn = append(task.DependsOn, s.TaskAt(i-d*d).ID)
+		}
+	}
+	for b.Loop() {
+		BuildGraph(s)
+	}
+}

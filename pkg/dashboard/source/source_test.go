@@ -2,12 +2,18 @@ package source_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/dashboard/source"
+	"liza/pkg/history"
+	"liza/pkg/safefile"
+	"liza/pkg/store"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -133,5 +139,104 @@ func TestTheBoardIsShownAsItWas(t *testing.T) {
 		if no := (*source.NotKeptError)(nil); !errors.As(err, &no) || no.First != 1 || no.Last != last {
 			t.Errorf("at %d: %v", rev, err)
 		}
+	}
+}
+
+// The board keeps ten runs, the history all; both tell of a run under the same number.
+func TestAttemptsAreTheRunsThatAreRecordedWithWhatCameOfThem(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Secrets.Add("DEPLOY_KEY", "hunter2hunter2")
+	s, ctx := of(p), t.Context()
+	p.AddTask("a")
+	record := func(agent, id, outcome, event string) {
+		t.Helper()
+		in := history.Interaction{Timestamp: blackboard.TimeOf(p.Service("").Now()), Liza: history.RunFacts{ID: id, Outcome: outcome, Event: event, Seconds: 3}}
+		in.Request.Metadata.Agent, in.Request.Metadata.Kind, in.Request.Prompt, in.Response.RawResponse = agent, "coder", "prompt of "+id, "answer with hunter2hunter2"
+		_, err := p.Service("").Interactions("a").Append(ctx, in)
+		must(t, err)
+	}
+	record("coder-1", "", "", history.Rerun)
+	record("coder-1", "g-1-1", "timeout", "")
+	record("coder-1", "", "", history.Rerun)
+	record("coder-1", "g-1-2", "finished", "")
+	record("code-reviewer-1", "g-2-1", "finished", "")
+	err := p.Store.Update(ctx, store.Op{Name: "test"}, func(st *blackboard.State) error {
+		st.Task("a").Attempts = []*blackboard.Attempt{{Seq: 2, Run: 2, Agent: "coder-1", Kind: "coder", Outcome: "rejected", Sandbox: "closed"}, {Seq: 3, Run: 1, Agent: "code-reviewer-1", Kind: "code_reviewer", Outcome: "rejected"}}
+		return nil
+	})
+	must(t, err)
+	short, err := s.Attempts(ctx, "a", false)
+	must(t, err)
+	if len(short) != 2 || short[0].Seq != 2 || short[0].Prompt != "" {
+		t.Errorf("on the board: %+v", short)
+	}
+	full, err := s.Attempts(ctx, "a", true)
+	must(t, err)
+	if len(full) != 3 || full[0].Outcome != "timeout" || full[1].Outcome != "rejected" || full[1].Sandbox != "closed" || full[2].Agent != "code-reviewer-1" {
+		t.Fatalf("all: %+v", full)
+	}
+	for i, a := range full {
+		if a.Seq != i+1 || !strings.HasPrefix(a.Prompt, "prompt of g-") || a.Answer != "answer with [REDACTED:DEPLOY_KEY]" {
+			t.Errorf("%+v", a)
+		}
+	}
+	if none, err := s.Attempts(ctx, "none", true); len(none) != 0 || none == nil || err != nil {
+		t.Errorf("no such task: %v, %v", none, err)
+	}
+}
+
+func TestTimelineGraphAndFiguresAreThoseOfTheSprint(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	s, ctx := of(p), t.Context()
+	p.Approved("a")
+	p.AddTask("b", "a")
+	p.AddTask("c", "b")
+	_, err := p.Service("").Merge(ctx, "a")
+	must(t, err)
+	_, err = p.Service("").Archive(ctx, 0)
+	if err != nil && !strings.Contains(err.Error(), "nobody needs") {
+		t.Fatal(err)
+	}
+	tl, err := s.Timeline(ctx)
+	must(t, err)
+	if i := slices.IndexFunc(tl.Marks, func(m dashboard.Mark) bool { return m.Kind == "merged" && m.Task == "a" }); i < 0 || len(tl.Lanes) != 2 {
+		t.Errorf("%+v", tl)
+	}
+	g, err := s.Graph(ctx)
+	must(t, err)
+	if strings.Join(g.Critical, " ") != "b c" {
+		t.Errorf("%+v", g)
+	}
+	for want := range 3 {
+		f, err := s.Figures(ctx)
+		must(t, err)
+		if len(f.Spent) != want || len(f.Merged) != 1 {
+			t.Errorf("with %d lines in the ledger: %+v", want, f)
+		}
+		line := fmt.Sprintf(`{"at":%q,"agent":"coder-9","task":"a","cost_cents":2,"seconds":5,"outcome":"finished"}`+"\n", blackboard.TimeOf(p.Service("").Now()))
+		must(t, safefile.Append(p.Project.Usage(), []byte(line)))
+	}
+}
+
+// Further back not every state is kept: the nearest one before is shown, and says which it is.
+func TestAStateThatIsNotKeptIsShownByTheOneBefore(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	s, ctx := of(p), t.Context()
+	for _, id := range []string{"a", "b", "c"} {
+		p.AddTask(id)
+	}
+	last := p.State().Revision
+	kept, err := p.Store.Revisions(ctx)
+	must(t, err)
+	for _, k := range kept { // a chain that ends early, as after a crash
+		must(t, os.Truncate(strings.TrimSuffix(k.Path, ".yaml")+".chain", 0))
+	}
+	v, err := s.At(ctx, last-1)
+	must(t, err)
+	if v.Revision >= last-1 || v.Revision < 1 {
+		t.Errorf("asked for %d, got %d", last-1, v.Revision)
 	}
 }

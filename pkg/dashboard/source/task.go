@@ -70,16 +70,17 @@ func joined(t *blackboard.Task, recorded []history.Interaction) []dashboard.Atte
 			Ended: in.Timestamp, Seconds: in.Liza.Seconds, CostCents: in.Liza.CostCents, Commit: in.Liza.CommitAfter, Prompt: in.Request.Prompt, Answer: in.Response.RawResponse})
 	}
 	onBoard := dashboard.AttemptsOf(t)
-	number := len(onBoard) - 1
-	for i := len(list) - 1; i >= 0 && number >= 0; i-- {
-		a := t.Attempts[number]
-		if a == nil || list[i].Agent != a.Agent || runNumber(recorded, list[i].Seq) != a.Run {
-			continue
+	number, next := len(onBoard)-1, 0
+	for i := len(list) - 1; i >= 0; i-- {
+		if number >= 0 && list[i].Agent == t.Attempts[number].Agent && runNumber(recorded, list[i].Seq) == t.Attempts[number].Run {
+			b := onBoard[number]
+			b.Prompt, b.Answer = list[i].Prompt, list[i].Answer
+			list[i] = b
+			number--
+		} else if next > 1 { // what has left the board is counted on backwards: the history also numbers what is not a run
+			list[i].Seq = next - 1
 		}
-		b := onBoard[number]
-		b.Prompt, b.Answer = list[i].Prompt, list[i].Answer
-		list[i] = b
-		number--
+		next = list[i].Seq
 	}
 	return list
 }
