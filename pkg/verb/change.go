@@ -19,7 +19,7 @@ func (d *Service) ChangeOf(ctx context.Context, s *blackboard.State, t *blackboa
 		return "", "", none("work of kind %s changes no files", t.KindOf())
 	}
 	if commit = d.lastCommit(ctx, t); commit == "" {
-		return "", "", none("nothing was committed for it yet (%s)", t.Status)
+		return "", "", none("nothing of it was handed in yet (%s)", t.Status)
 	}
 	if there, err := d.Repo.CommitExists(ctx, commit); err != nil || !there {
 		return "", "", none("its commit %.9s is not in the repository", commit)
@@ -35,7 +35,7 @@ func (d *Service) ChangeOf(ctx context.Context, s *blackboard.State, t *blackboa
 		return "", "", fmt.Errorf("cannot find the base of %s: %w", t.ID, err)
 	}
 	if base == commit && t.Status != blackboard.Merged {
-		return "", "", none("nothing was committed for it yet (%s)", t.Status)
+		return "", "", none("nothing of it was handed in yet (%s)", t.Status)
 	}
 	return base, commit, nil
 }

@@ -132,7 +132,7 @@ func TestACommentNeedsAPlaceThatIsInTheChange(t *testing.T) {
 		{verb.Comment{Task: "a", Line: 1, Text: "x"}, "a line without a file"},
 		{verb.Comment{Task: "a", Path: "a.md", Text: " \n"}, "is empty"},
 		{verb.Comment{Task: "a", Text: strings.Repeat("x", 1<<17)}, "is the limit"},
-		{verb.Comment{Task: "later", Text: "x"}, "nothing was committed for it yet"},
+		{verb.Comment{Task: "later", Text: "x"}, "nothing of it was handed in yet"},
 		{verb.Comment{Task: "none", Text: "x"}, "none"},
 	} {
 		_, err := p.Service("").Comment(t.Context(), c.in)
