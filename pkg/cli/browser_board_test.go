@@ -2,15 +2,18 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"liza/pkg/activity"
 	"liza/pkg/blackboard"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -61,8 +64,30 @@ func gallery(t *testing.T) *verbtest.Place {
 	must2(t)(coder.Claim(ctx, "shout"))
 	change(p, "shout", "package main\n\nfunc shout(s string) string { return s + \"!\" }\n")
 	must2(t)(coder.Submit(ctx, verb.SubmitInput{Task: "shout", NoTests: "an example"}))
+	add("colour", "Greet in colour")
+	must2(t)(p.Service("coder-2").Claim(ctx, "colour"))
+	run := activity.Event{At: time.Now().UTC(), Kind: activity.Run, Agent: "coder-2", Task: "colour", Role: "coder", Program: "claude", Model: "opus", Number: 1, ID: "r-1"}
+	says(p, "coder-2", run) // an agent's own file has where its runs begin
+	says(p, "colour", run, activity.Event{Kind: activity.Text, Text: "I look at how the greeting is printed."}, activity.Event{Kind: activity.Tool, Tool: "Read", Text: "greet.go"},
+		activity.Event{Kind: activity.Result, Text: "package main …"}, activity.Event{Kind: activity.Usage, In: 18400, Out: 1250}, activity.Event{Kind: activity.Tool, Tool: "Bash", Text: "go test ./..."})
+	must2(t)(p.Service("").AddTask(ctx, verb.NewTask{Draft: true, Task: blackboard.Task{ID: "poem", Description: "Greet with a poem", SpecRef: "specs/vision.md", DoneWhen: "it rhymes", Scope: "IN: greet.go", Type: "docs"}}))
 	must2(t)(p.Service("").Hold(ctx, "arabic", "the translation is not there yet"))
 	return p
+}
+
+// says writes what a run does.
+func says(p *verbtest.Place, name string, events ...activity.Event) {
+	p.TB.Helper()
+	var lines strings.Builder
+	for _, e := range events {
+		if e.At.IsZero() {
+			e.At = time.Now().UTC()
+		}
+		if err := json.NewEncoder(&lines).Encode(e); err != nil {
+			p.TB.Fatal(err)
+		}
+	}
+	verbtest.Write(p.TB, p.Project.Activity(name), lines.String())
 }
 
 // change commits a text as greet.go of a task.

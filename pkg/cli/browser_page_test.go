@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -37,6 +38,8 @@ func TestThePage(t *testing.T) {
 			"a task has its page and its diff with findings":    aTaskHasItsPage,
 			"a comment at a line reaches the coder":             aCommentReachesTheCoder,
 			"a person approves, answers and lets go on":         aPersonDecides,
+			"the output of an agent is followed":                theOutputIsFollowed,
+			"each question takes two clicks at most":            eachQuestionTakesTwoClicks,
 			"the board is shown as it was":                      theBoardIsShownAsItWas,
 			"the page comes back when the server has restarted": thePageComesBack,
 			"nobody else gets in":                               nobodyElseGetsIn,
@@ -197,6 +200,51 @@ func aPersonDecides(b *tab) {
 	b.click("#pause")
 	b.says("main", "Nothing waits for you.")
 	b.stays()
+}
+
+func theOutputIsFollowed(b *tab) {
+	p := gallery(b.T)
+	b.site(p, "agents")
+	b.says("main", "Bash go test ./...")
+	b.says("main", "18k in, 1.3k out")
+	b.click("a[data-id=coder-2]")
+	b.says(".output", "I look at how the greeting is printed.")
+	file, err := os.OpenFile(p.Project.Activity("colour"), os.O_APPEND|os.O_WRONLY, 0o600)
+	must(b.T, nil, err)
+	_, err = fmt.Fprintf(file, "{\"at\":%q,\"kind\":\"tool\",\"tool\":\"Edit\",\"text\":\"greet.go\"}\n", time.Now().UTC().Format(time.RFC3339))
+	must(b.T, nil, errors.Join(err, file.Close()))
+	b.says(".output", "Edit greet.go")
+	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/board"`))
+	b.says("[data-id=colour] .doing", "Edit greet.go")
+}
+
+// The ways of specs/cli.md, each from the board.
+func eachQuestionTakesTwoClicks(b *tab) {
+	b.site(gallery(b.T), "board")
+	view := func(name string) string { return "#views [data-view=" + name + "]" }
+	for _, q := range []struct {
+		clicks []string
+		answer string
+	}{
+		{[]string{view("waits")}, "A merge to approve: name"},
+		{[]string{view("agents")}, "Bash go test ./..."},
+		{[]string{view("agents"), "[data-id=coder-2]"}, "I look at how the greeting is printed."},
+		{[]string{view("alerts")}, "Alerts"},
+		{[]string{".card[data-id=name]", "[data-part=history]"}, "greet.go:12 takes an empty argument for a name"},
+		{[]string{".card[data-id=name]", "[data-part=diff]"}, "fmt.Println(\"hello, \" + name)"},
+		{[]string{".card[data-id=old-0]", "[data-part=attempts]"}, "#1 coder-1"},
+		{[]string{view("costs")}, "Reviews and work"},
+		{[]string{view("timeline")}, "rejected"},
+		{[]string{view("graph")}, "Longest chain of what is open: name → language → docs → release"},
+		{[]string{".bar a.button"}, "You look at the past"},
+	} {
+		for _, c := range q.clicks {
+			b.click(c)
+		}
+		b.says("main", q.answer)
+		b.click(view("board"))
+		b.wait(`document.querySelector(".card") && document.querySelector(".past").hidden`)
+	}
 }
 
 func theBoardIsShownAsItWas(b *tab) {

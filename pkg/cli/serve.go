@@ -30,10 +30,11 @@ func newServe(env *Env) *urfave.Command {
 	o := &serveOptions{env: env}
 	return &urfave.Command{
 		Name: "serve", Category: "people", Usage: "show the board in a browser, and serve it as JSON",
-		Description: "A page that follows the board, /api/… with JSON, /api/events with server-sent events, and /metrics for Prometheus. Its buttons are verbs of a\n" +
-			"person, so every caller has to send a token, as Authorization: Bearer TOKEN or by opening /?token=TOKEN once. The token is new at each start and\n" +
-			"is in the address that is printed; --token-env names a variable that holds another one, which addresses of other machines need. It goes on\n" +
-			"until Ctrl-C. For people only." +
+		Description: "A page that follows the board: lanes, what waits for you, a page for each task with its diff and its attempts, agents with their output, graph,\n" +
+			"timeline, costs, log, alerts, and the board as it was. Beside it /api/… with JSON, /api/events with server-sent events, and /metrics for Prometheus\n" +
+			"(specs/http-api.md). Its buttons are verbs of a person, so every caller has to send a token, as Authorization: Bearer TOKEN or by opening /?token=TOKEN\n" +
+			"once. The token is new at each start and is in the address that is printed; --token-env names a variable that holds another one, which stays over\n" +
+			"restarts, and which addresses of other machines need. It goes on until Ctrl-C. For people only." +
 			examples("liza serve --open", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "addr", Value: "127.0.0.1:7717", Usage: "`HOST:PORT` to listen on; port 0 takes a free one", Destination: &o.addr},

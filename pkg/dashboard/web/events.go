@@ -66,15 +66,21 @@ type follower struct {
 	last dashboard.View // what the caller has
 }
 
-// lookAtBoard is how often a board is looked at that nobody has written: agents stop, and control files come and go.
-const lookAtBoard = 10 * time.Second
+// Between two changes of the board, agents go on working, and some stop.
+const (
+	lookAtAgents = time.Second
+	lookAtBoard  = 10 * time.Second
+)
 
 // follow sends until the caller goes away. tell reports whether it is still there.
 func (f *follower) follow(ctx context.Context, changed <-chan struct{}, tell func(context.Context, dashboard.View) bool) {
 	beat := time.NewTicker(f.Heartbeat)
 	defer beat.Stop()
+	agents := time.NewTicker(lookAtAgents)
+	defer agents.Stop()
 	board := time.NewTicker(lookAtBoard)
 	defer board.Stop()
+	doing := map[string]dashboard.Doing{}
 	for there := true; there; {
 		select {
 		case <-ctx.Done():
@@ -82,6 +88,12 @@ func (f *follower) follow(ctx context.Context, changed <-chan struct{}, tell fun
 		case <-beat.C:
 			there = f.send("heartbeat", int64(f.last.Revision), map[string]int{"revision": f.last.Revision})
 			continue
+		case <-agents.C:
+			now := f.Source.Doing(ctx)
+			if reflect.DeepEqual(timeless(now), timeless(doing)) {
+				continue
+			}
+			doing = now
 		case <-board.C:
 		case _, open := <-changed:
 			if !open {
@@ -127,7 +139,7 @@ func (f *follower) rows(_ context.Context, v dashboard.View) bool {
 		return id, t
 	})
 	c.Agents, goneAgents = differing(f.last.Agents, v.Agents, func(a dashboard.Agent) (string, dashboard.Agent) {
-		a.LeaseLeftSeconds = 0
+		a.LeaseLeftSeconds, a.Doing = 0, timelessOf(a.Doing)
 		return a.ID, a
 	})
 	c.Gone = append(append(c.Gone, goneTasks...), goneAgents...)
@@ -155,6 +167,24 @@ func head(v dashboard.View) dashboard.View {
 func ageless(v dashboard.View) dashboard.View {
 	v.At, v.Sprint.AgeSeconds = "", 0
 	return v
+}
+
+func timeless(m map[string]dashboard.Doing) map[string]dashboard.Doing {
+	out := make(map[string]dashboard.Doing, len(m))
+	for id, d := range m {
+		out[id] = *timelessOf(&d)
+	}
+	return out
+}
+
+// timelessOf is what an agent does, without how long it has been at it.
+func timelessOf(d *dashboard.Doing) *dashboard.Doing {
+	if d == nil {
+		return nil
+	}
+	now := *d
+	now.Seconds = 0
+	return &now
 }
 
 // differing gives the rows of now that are not among those of before, and the ids that are gone.

@@ -26,6 +26,7 @@ func (o Options) reading() map[string]handler {
 		"/api/tasks/{id}/diff":     o.diff,
 		"/api/tasks/{id}/attempts": o.attempts,
 		"/api/agents":              o.agents,
+		"/api/agents/{id}/output":  o.output,
 		"/api/log":                 o.log,
 		"/api/questions":           o.questions,
 		"/api/alerts":              o.alerts,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,7 @@ func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
 		"/api/tasks/task-1/page":              `"done_when":"task-1.md contains a word"`,
 		"/api/tasks/task-1/attempts":          `{"attempts":[]}`,
 		"/api/tasks/task-1/attempts?full=1":   `{"attempts":[]}`,
+		"/api/agents/task-1/output":           `{"events":[],"next":0}`,
 		"/api/timeline":                       `"lanes":[`,
 		"/api/graph":                          `"nodes":[{"id":"task-1"`,
 		"/api/graph.svg":                      `<svg `,
@@ -159,6 +161,8 @@ func TestWhatCannotBeDoneIsAnErrorWithItsStatus(t *testing.T) {
 		{"GET", "/api/tasks/task-9/page", "", 404, "refused"},
 		{"GET", "/api/tasks/task-9/diff", "", 404, "refused"},
 		{"GET", "/api/tasks/task-9/attempts", "", 404, "refused"},
+		{"GET", "/api/agents/coder-9/output", "", 404, "refused"},
+		{"GET", "/api/agents/task-1/output?since=then", "", 400, "usage"},
 		{"GET", "/api/at?rev=99", "", 404, "refused"},
 		{"GET", "/api/at?rev=now", "", 400, "usage"},
 		{"GET", "/api/at?rev=-1", "", 400, "usage"},
@@ -338,6 +342,52 @@ func TestTheStreamOfEventsBeginsWithTheBoard(t *testing.T) {
 	}
 	c := next("change")
 	if text := fmt.Sprint(c["entries"]); !strings.Contains(text, "action:held") || c["revision"] != float64(p.State().Revision) || c["state"] == nil {
+		t.Errorf("the change is %v", c)
+	}
+}
+
+// What an agent says is read from a place on, and followed; a stream that was cut goes on where it was.
+func TestTheOutputOfAnAgentIsFollowed(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	if _, err := p.Service("coder-1").Claim(t.Context(), "task-1"); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, lines string) {
+		t.Helper()
+		f, err := os.OpenFile(p.Project.Activity(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(lines)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := `{"at":"2026-01-19T14:00:00Z","kind":"run","agent":"coder-1","task":"task-1","run":1,"id":"r-1"}` + "\n"
+	verbtest.Write(t, p.Project.Activity("coder-1"), run)
+	write("task-1", run+`{"at":"2026-01-19T14:00:01Z","kind":"tool","tool":"Bash","text":"go test"}`+"\n")
+	s := serve(t, p, nil)
+	a := ask(t, s, "GET", "/api/agents/coder-1/output", "")
+	if list, _ := a.json["events"].([]any); len(list) != 2 || !strings.Contains(a.text, `"tool":"Bash"`) {
+		t.Errorf("the output is %s", a.text)
+	}
+	place := fmt.Sprintf("%.0f", a.json["next"])
+	if a := ask(t, s, "GET", "/api/agents/coder-1/output?since="+place, ""); !strings.Contains(a.text, `"events":[]`) {
+		t.Errorf("after %s comes %s", place, a.text)
+	}
+	next, header := events(t, s, "/api/agents/coder-1/output?since="+place)
+	write("task-1", `{"at":"2026-01-19T14:00:02Z","kind":"text","text":"all pass"}`+"\n")
+	if e := next("activity"); e["text"] != "all pass" || header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("the stream goes on with %v", e)
+	}
+	// The board says what the agent does, in its row alone.
+	rows, _ := events(t, s, "/api/events?rows=changed")
+	rows("snapshot")
+	write("task-1", `{"at":"2026-01-19T14:00:03Z","kind":"tool","tool":"Edit","text":"a.go"}`+"\n")
+	c := rows("change")
+	if text := fmt.Sprint(c["agents"]); !strings.Contains(text, "tool:Edit") || len(c["tasks"].([]any)) != 0 || len(c["entries"].([]any)) != 0 {
 		t.Errorf("the change is %v", c)
 	}
 }

@@ -38,19 +38,19 @@ function overview(p) {
   ];
 }
 
-function attempt(a) {
+function attempt(a, newest) {
   return h("article", { class: "attempt", "data-row": true, tabindex: "-1" },
     h("h3", {}, `#${a.seq} `, agentLink(a.agent), " ", words(a.kind), " ", h("span", { class: `outcome o-${a.outcome === "finished" ? "good" : "bad"}` }, words(a.outcome))),
     h("p", { class: "quiet" }, [a.cli, span(a.seconds), money(a.cost_cents), a.sandbox && `sandbox ${a.sandbox}`].filter(Boolean).join(" · "), " ", a.ended ? when(a.ended) : null, " ", short(a.commit)),
     a.summary ? text(a.summary) : null,
-    ["prompt", "answer"].map((k) => (a[k] ? h("details", {}, h("summary", {}, k === "prompt" ? "Prompt" : "Answer"), h("pre", { dir: "auto", tabindex: "0" }, a[k])) : null)));
+    ["prompt", "answer"].map((k) => (a[k] ? h("details", { open: newest }, h("summary", {}, k === "prompt" ? "Prompt" : "Answer"), h("pre", { dir: "auto", tabindex: "0" }, a[k])) : null)));
 }
 
 async function attempts(p, place) {
   place.replaceChildren(h("p", { class: "quiet" }, "…"));
   const { ok, said } = await get(`/api/tasks/${path(p.task.id)}/attempts?full=1`);
-  const all = ok ? said.attempts : p.attempts;
-  place.replaceChildren(...(all.length ? all.toReversed().map(attempt) : [h("p", { class: "empty" }, "Nobody has worked on it yet.")]));
+  const all = ok && said.attempts.length ? said.attempts : p.attempts;
+  place.replaceChildren(...(all.length ? all.toReversed().map((a, i) => attempt(a, i === 0)) : [h("p", { class: "empty" }, "Nobody has worked on it yet.")]));
 }
 
 function history(p) {
