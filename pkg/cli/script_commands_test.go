@@ -32,6 +32,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"receiver":  cmdReceiver,
 	"locked":    cmdLocked,
 	"logged":    cmdLogged,
+	"page":      cmdPage,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
