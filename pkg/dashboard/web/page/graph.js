@@ -16,8 +16,11 @@ export function show(root) {
   let data = null, box = null, drawn = "";
   const drawing = svg("svg", { class: "graph", role: "group", "aria-label": "Task graph", tabindex: "0" });
   const chain = h("p", { class: "quiet" });
+  const over = ["MERGED", "SUPERSEDED", "ABANDONED"], many = 300; // more than that is drawn without what is over, unless it is asked for
+  let all = null;
+  const whole = h("button", { type: "button", class: "quiet", hidden: true, "aria-pressed": "false", onclick: () => { all = !all; drawn = ""; load(); } }, "Done tasks too");
   const button = (label, title, act) => h("button", { type: "button", class: "quiet", title, onclick: act }, label);
-  root.append(h("div", { class: "bar" }, h("h2", { class: "title" }, "Graph"), button("+", "Zoom in (+)", () => zoom(0.8)), button("−", "Zoom out (-)", () => zoom(1.25)), button("Fit", "Show all (0)", fit)), chain, drawing);
+  root.append(h("div", { class: "bar" }, h("h2", { class: "title" }, "Graph"), whole, button("+", "Zoom in (+)", () => zoom(0.8)), button("−", "Zoom out (-)", () => zoom(1.25)), button("Fit", "Show all (0)", fit)), chain, drawing);
 
   const put = () => drawing.setAttribute("viewBox", `${box.x} ${box.y} ${box.w} ${box.h}`);
 
@@ -25,6 +28,17 @@ export function show(root) {
   function fit() {
     const r = drawing.getBoundingClientRect(), scale = Math.max(1, data.width / r.width, data.height / r.height);
     box = { x: 0, y: 0, w: r.width * scale, h: r.height * scale };
+    put();
+  }
+
+  // begin shows everything that can still be read, from the beginning of the longest chain on.
+  function begin() {
+    fit();
+    const scale = box.w / drawing.getBoundingClientRect().width, first = data.nodes.find((n) => n.id === data.critical?.[0]);
+    if (scale <= 1.6) return;
+    zoom(1.3 / scale, 0, 0);
+    if (first && first.y + first.h > box.h) box.y = first.y - box.h / 3;
+    if (first && first.x + first.w > box.w) box.x = first.x - 20;
     put();
   }
 
@@ -66,7 +80,10 @@ export function show(root) {
     if (!ok || JSON.stringify(said) === drawn) return;
     const firstTime = !data;
     drawn = JSON.stringify(said);
-    data = said;
+    all ??= said.nodes.length <= many;
+    whole.hidden = said.nodes.length <= many;
+    whole.setAttribute("aria-pressed", String(all));
+    data = { ...said, nodes: all ? said.nodes : said.nodes.filter((n) => !over.includes(n.status)) };
     const at = new Map(data.nodes.map((n) => [n.id, n]));
     const edges = data.edges.filter((e) => at.has(e.from) && at.has(e.to)).map((e) => {
       const a = at.get(e.from), b = at.get(e.to), x1 = a.x + a.w, y1 = a.y + a.h / 2, x2 = b.x, y2 = b.y + b.h / 2, bend = Math.max(24, (x2 - x1) / 2);
@@ -78,10 +95,10 @@ export function show(root) {
     if (focused) drawing.querySelector(`[href="${CSS.escape(focused)}"]`)?.focus();
     chain.replaceChildren(...(data.critical?.length ? ["Longest chain of what is open: ", ...data.critical.flatMap((id, i) => [i ? " → " : "", h("a", { class: "id", href: `#/task/${path(id)}` }, id)])]
       : [data.nodes.length ? "Nothing is open." : "No task yet."]));
-    if (firstTime) fit();
+    if (firstTime) begin();
   }
   load();
-  const refit = new ResizeObserver(() => { if (data) fit(); });
+  const refit = new ResizeObserver(() => { if (data) begin(); });
   refit.observe(drawing);
   return { update: later(1500, load), close() { refit.disconnect(); } };
 }

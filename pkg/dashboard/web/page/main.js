@@ -46,8 +46,7 @@ function open() {
 
 function mark() {
   for (const a of at("views").children) {
-    if (a.dataset.view === (inside[name] ?? name)) a.setAttribute("aria-current", "page");
-    else a.removeAttribute("aria-current");
+    if (a.dataset.view === (inside[name] ?? name)) { a.setAttribute("aria-current", "page"); at("views").scrollLeft = a.offsetLeft - at("views").offsetLeft - 40; } else a.removeAttribute("aria-current");
   }
 }
 
