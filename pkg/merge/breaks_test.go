@@ -30,13 +30,9 @@ func breaking(t *testing.T, place func() *verbtest.Place, call func(*merge.Merge
 	b := gittest.NewBreaker(t)
 	for n := 1; ; n++ {
 		p := place()
-		repo, err := git.Open(t.Context(), p.Dir, b.Env())
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Repo = repo
+		p.Repo = opened(t, p, b)
 		b.Break(n)
-		err = call(merger(p))
+		err := call(merger(p))
 		broke := b.Mend()
 		if i := strings.LastIndex(broke, "="); i >= 0 {
 			broke = broke[i:]
@@ -101,6 +97,68 @@ func TestAMergeWhoseGitFailsSaysSoAndIsEndedByTheNext(t *testing.T) {
 	if merged == 0 {
 		t.Error("no command failed after the merge; what is removed then is not looked at")
 	}
+}
+
+// The same for a train: what git could not do is nothing that a coder could mend, and the next train ends it. The checks of
+// both tasks run at one time, so that which command is the nth differs from run to run. Each seventh, all with STORE_TEST_FULL.
+func TestATrainWhoseGitFailsIsEndedByTheNext(t *testing.T) {
+	t.Parallel()
+	place := func() *verbtest.Place {
+		p := verbtest.New(t)
+		p.Config.Integration.Checks = []string{"test -f README.md"}
+		p.Config.Merge.Train, p.Config.Merge.Slots = 8, 8
+		p.Approved("task-1")
+		p.Approved("task-2")
+		return p
+	}
+	step := 7
+	if os.Getenv("STORE_TEST_FULL") != "" {
+		step = 1
+	}
+	b := gittest.NewBreaker(t)
+	for n := 1; ; n += step {
+		p := place()
+		p.Repo = opened(t, p, b)
+		b.Break(n)
+		_, err := merger(p).All(context.Background())
+		broke := b.Mend()
+		for _, id := range []string{"task-1", "task-2"} {
+			if st := p.State().Task(id).Status; st == blackboard.IntegrationFailed {
+				t.Errorf("%q failed: %s is %s: %v", broke, id, st, err)
+			}
+		}
+		if _, err := merger(p).All(context.Background()); err != nil {
+			t.Errorf("%q failed, and so did the next train: %v", broke, err)
+		}
+		if err := merger(p).CleanUp(context.Background()); err != nil {
+			t.Error(err)
+		}
+		p.Sound()
+		for _, id := range []string{"task-1", "task-2"} {
+			if task := p.State().Task(id); task.Status != blackboard.Merged || entries(task, "merged") != 1 || !contains(p, id+".md") {
+				t.Errorf("%q failed: %s is %s at last", broke, id, task.Status)
+			}
+		}
+		if got := p.Git(p.Dir, "rev-list", "--merges", "--count", "integration"); got != "2" {
+			t.Errorf("%q failed: %s merges on the branch, want 2", broke, got)
+		}
+		if broke == "" {
+			if n < 20 {
+				t.Errorf("only %d commands", n)
+			}
+			t.Logf("%d commands of git", n-1)
+			return
+		}
+	}
+}
+
+func opened(t *testing.T, p *verbtest.Place, b *gittest.Breaker) *git.Repo {
+	t.Helper()
+	repo, err := git.Open(t.Context(), p.Dir, b.Env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return repo
 }
 
 func TestASyncWhoseGitFailsSaysSoAndIsEndedByTheNext(t *testing.T) {

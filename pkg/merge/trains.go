@@ -47,22 +47,30 @@ type checked struct {
 // maxTrains is how often a train is put together again because somebody moved the branch or a task meanwhile.
 const maxTrains = 5
 
-// inTrains merges everything that is approved, in trains of Train tasks.
+// inTrains merges what is approved now, in trains of Train tasks. What is approved meanwhile waits for the next call: the
+// caller may be a reviewer.
 func (m *Merger) inTrains(ctx context.Context) ([]Result, error) {
+	s, err := m.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := map[string]bool{}
+	for _, c := range s.ApprovedTasks() {
+		left[c.Task.ID] = true
+	}
 	var results []Result
 	var errs []error
-	over := map[string]bool{}
 	report := func(r Result, err error) {
 		if refused, ok := errors.AsType[*blackboard.Refusal](err); ok {
 			r.Reason = refused.Message
 		} else if err != nil {
 			errs = append(errs, err)
 		}
-		over[r.Task] = true
+		delete(left, r.Task)
 		results = append(results, r)
 	}
 	for moved := 0; ctx.Err() == nil; {
-		waiting, err := m.approved(ctx, over)
+		waiting, err := m.approved(ctx, left)
 		if err != nil || len(waiting) == 0 {
 			return results, errors.Join(append(errs, err)...)
 		}
@@ -79,15 +87,15 @@ func (m *Merger) inTrains(ctx context.Context) ([]Result, error) {
 }
 
 // approved are the members of the next train, in the order of their approval: those with the best priority that are
-// not over. Waiting raises the priority, as for claims.
-func (m *Merger) approved(ctx context.Context, over map[string]bool) ([]member, error) {
+// left. Waiting raises the priority, as for claims.
+func (m *Merger) approved(ctx context.Context, left map[string]bool) ([]member, error) {
 	s, err := m.view(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []member
 	for _, c := range s.ApprovedTasks() {
-		if t := c.Task; !over[t.ID] {
+		if t := c.Task; left[t.ID] {
 			list = append(list, member{id: t.ID, priority: s.MergePriority(c, m.Now())})
 		}
 	}

@@ -366,7 +366,16 @@ func TestAnUrgentTaskGoesAhead(t *testing.T) {
 	for _, id := range []string{"task-1", "task-2", "task-3"} {
 		approve(t, p, id, id+".md")
 	}
-	all(t, trainOf(p, 2))
+	m := trainOf(p, 2)
+	m.At = func(point string) {
+		if point == "M10" && p.State().Task("later") == nil {
+			p.Approved("later")
+		}
+	}
+	all(t, m)
+	if st := p.State().Task("later").Status; st != blackboard.Approved {
+		t.Errorf("later is %s: what is approved meanwhile waits for the next call", st)
+	}
 	got := p.Git(p.Dir, "log", "--first-parent", "--reverse", "--format=%s", "-3", "integration")
 	if want := "Merge task-3: Write\nMerge task-1: Write\nMerge task-2: Write"; got != want {
 		t.Errorf("merged as\n%s\nwant\n%s", got, want)
@@ -383,6 +392,7 @@ func victim(plan string) {
 		panic(err)
 	}
 	p := &verbtest.Place{TB: &fatal{}, Dir: parts[2], Config: verbtest.Config()}
+	p.Config.Review.Baseline = false // as in the test
 	p.Config.Integration.Checks = []string{checkOfVictim}
 	p.Open()
 	m := trainOf(p, 8)
