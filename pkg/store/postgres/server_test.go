@@ -52,6 +52,7 @@ func (s *server) program(name string, args ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithUs(cmd.SysProcAttr)
 	if os.Getuid() == 0 {
 		u, err := user.Lookup("nobody")
 		if err != nil {

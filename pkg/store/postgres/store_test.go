@@ -75,6 +75,80 @@ func TestAWriteTakesTwoRoundTripsAndAReadOne(t *testing.T) {
 	}
 }
 
+// received counts the bytes that come in.
+type received struct {
+	net.Conn
+	bytes *atomic.Int64
+}
+
+func (c *received) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+func TestReadingAChangeCostsWhatChangedHoweverLargeTheBoardIs(t *testing.T) {
+	t.Parallel()
+	cost := map[int]int64{}
+	for _, tasks := range []int{10, 2000} {
+		sharedWasMade.Store(true)
+		s := opened(t, sharedServer(t).options(t))
+		if err := s.Create(t.Context(), boardOf(tasks)); err != nil {
+			t.Fatal(err)
+		}
+		var bytes atomic.Int64
+		other, err := open(s.o, func(cfg *pgx.ConnConfig) {
+			dial := cfg.DialFunc
+			cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+				c, err := dial(ctx, network, address)
+				return &received{Conn: c, bytes: &bytes}, err
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(other.Close)
+		textOf(t, other)
+		if err := s.Update(t.Context(), op, claim(1)); err != nil {
+			t.Fatal(err)
+		}
+		bytes.Store(0)
+		textOf(t, other)
+		cost[tasks] = bytes.Load()
+		scansNothingElse(t, s)
+	}
+	if cost[10] < 500 || cost[2000] > cost[10]+100 {
+		t.Errorf("bytes read after one claim, by size of the board: %v", cost)
+	}
+}
+
+// scansNothingElse looks at the plan that the database has for reading what changed.
+func scansNothingElse(t *testing.T, s *Store) {
+	t.Helper()
+	conn, err := s.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	for _, sql := range []string{"ANALYZE liza.entries", "PREPARE delta (text, bigint) AS " + readDelta} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE delta('%s', 1)", s.o.Board), pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(lines, "\n")
+	if strings.Contains(plan, "Removed by Filter") || strings.Contains(plan, "Seq Scan on entries") || !strings.Contains(plan, "entries_written") || !strings.Contains(plan, "entries_ended") {
+		t.Errorf("the plan is\n%s", plan)
+	}
+}
+
 // handmade is a file as people write them.
 const handmade = `# The board of the payments team.
 version: 1
