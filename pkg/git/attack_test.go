@@ -1,6 +1,7 @@
 package git
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +96,75 @@ func TestNothingIsFetchedFromAnAddressThatARunHasChosen(t *testing.T) {
 		}
 		if text := readText(t, filepath.Join(f.dir, ".git/config")); strings.Contains(text, private) {
 			t.Errorf("the address is in the configuration:\n%s", text)
+		}
+	}
+}
+
+// A program that is still running can put a link in the place of a folder while files are written into it.
+func TestNothingIsWrittenThroughALinkThatAppearsMeanwhile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	x := f.run("t")
+	for n := range 5000 {
+		writeFile(t, filepath.Join(x.dir, fmt.Sprintf("d/f%05d", n)), "x\n")
+	}
+	x.in("add", "-A")
+	x.in("commit", "-qm", "many")
+	commit := x.in("rev-parse", "HEAD")
+	x.take()
+	x.close()
+	victim := t.TempDir()
+	if err := os.RemoveAll(filepath.Join(x.dir, "d")); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for !exists(filepath.Join(x.dir, "d/f00001")) {
+		}
+		_ = os.Rename(filepath.Join(x.dir, "d"), filepath.Join(x.dir, "d2"))
+		_ = os.Symlink(victim, filepath.Join(x.dir, "d"))
+	}()
+	_, err := x.repo.PutBack(t.Context(), Work{ID: "t", Reason: "test"}, commit, func() (bool, error) { return true, nil })
+	<-done
+	if list, _ := os.ReadDir(victim); len(list) > 0 {
+		t.Errorf("%d files were written outside (%v)", len(list), err)
+	}
+	if back, err := x.repo.PutBack(t.Context(), Work{ID: "t", Reason: "test"}, commit, func() (bool, error) { return true, nil }); err != nil || len(x.facts().Dirty) > 0 {
+		t.Errorf("when nobody disturbs it: %+v, %v, %q", back, err, x.facts().Dirty)
+	}
+}
+
+func TestAFolderThatBecameALinkIsAFolderAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	work := f.provide(Provide{ID: "task-1"})
+	commit := f.commitIn(work.Path, "d/kept.txt", "mine\n")
+	f.commitIn(work.Path, "e/later.txt", "later\n")
+	f.commitIn(work.Path, "g/later.txt", "later\n")
+	outside := t.TempDir()
+	for _, name := range []string{"kept.txt", "later.txt"} {
+		writeFile(t, filepath.Join(outside, name), "of the person\n")
+	}
+	for _, dir := range []string{"d", "e", "g"} {
+		if err := os.RemoveAll(filepath.Join(work.Path, dir)); err != nil {
+			t.Fatal(err)
+		}
+		if dir == "g" {
+			writeFile(t, filepath.Join(work.Path, dir), "a file\n")
+		} else if err := os.Symlink(outside, filepath.Join(work.Path, dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.repo.PutBack(t.Context(), Work{ID: "task-1", Reason: "test"}, commit, always); err != nil {
+		t.Fatal(err)
+	}
+	if readText(t, filepath.Join(work.Path, "d/kept.txt")) != "mine\n" || exists(filepath.Join(work.Path, "e")) || exists(filepath.Join(work.Path, "g")) {
+		t.Error("the worktree is not as it was")
+	}
+	for _, name := range []string{"kept.txt", "later.txt"} {
+		if readText(t, filepath.Join(outside, name)) != "of the person\n" {
+			t.Errorf("%s was changed", name)
 		}
 	}
 }

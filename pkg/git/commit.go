@@ -99,10 +99,12 @@ func (r *Repo) Discard(ctx context.Context, path string) error {
 	if r.adminDir(path) == "" {
 		return fmt.Errorf("cannot clean %s: it is not a linked worktree of this repository", path)
 	}
-	for _, args := range [][]string{{"reset", "--hard", "--quiet"}, {"clean", "-fdq"}} {
-		if _, err := s.change(ctx, call{dir: path, args: args}); err != nil {
-			return fmt.Errorf("cannot clean %s: %w", path, err)
-		}
+	err = s.resetFiles(ctx, path, "HEAD")
+	if err == nil {
+		err = s.cleanFiles(ctx, path, false)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot clean %s: %w", path, err)
 	}
 	return nil
 }

@@ -92,16 +92,16 @@ func (s *session) putBack(ctx context.Context, w Work, commit string, back *Back
 	if err := keep(); err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"symbolic-ref", "HEAD", branches + TaskBranch(w.ID)}, {"reset", "--quiet", "--hard", commit}} {
-		if _, err := s.change(ctx, call{dir: w.Path, args: args}); err != nil {
-			return err
-		}
+	if _, err := s.change(ctx, call{dir: w.Path, args: []string{"symbolic-ref", "HEAD", branches + TaskBranch(w.ID)}}); err != nil {
+		return err
+	}
+	if err := s.resetFiles(ctx, w.Path, commit); err != nil {
+		return err
 	}
 	if err := keep(); err != nil {
 		return err
 	}
-	_, err := s.change(ctx, call{dir: w.Path, args: []string{"clean", "--quiet", "-ffd"}})
-	return err
+	return s.cleanFiles(ctx, w.Path, true)
 }
 
 // differs lists how branch and worktree differ from commit.
