@@ -117,6 +117,8 @@ var rules = map[string]rule{
 	"telemetry": {level: 7, may: imports("activity", "blackboard", "history", "project", "safefile", "dashboard/source"), reason: "it follows files and sends what has happened; it changes nothing"},
 	"cli":       {level: 8, upTo: 7, but: imports("store/storetest", "verb/verbtest", "telemetry"), reason: "it parses and prints; tests of stores stay outside of the program"},
 
+	"scripts/termsvg": {level: 9, reason: "it draws the pictures of the README and knows nothing of Liza"},
+
 	"cmd":                {level: 9, may: imports("cli"), reason: "a main is a few lines"},
 	"cmd/liza-telemetry": {level: 9, may: imports("cli", "telemetry", "dashboard/source"), reason: "a main is a few lines"},
 }
