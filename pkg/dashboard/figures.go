@@ -16,7 +16,7 @@ func BuildFigures(s *blackboard.State, tasks []*blackboard.Task, runs []history.
 	if s == nil {
 		return f
 	}
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r history.UsageLine) bool { return !since(s, r.At) })
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r history.UsageLine) bool { return !during(s, r.At) })
 	slices.SortStableFunc(runs, func(a, b history.UsageLine) int { return compareTimes(a.At, b.At) })
 	f.Total = cost(s.Usage)
 	f.ByTask, f.ByAgent = spendings(runs, "task"), spendings(runs, "agent")
@@ -52,7 +52,7 @@ func spent(runs []history.UsageLine) []Point {
 func mergedPoints(s *blackboard.State, tasks []*blackboard.Task) []Point {
 	var times []blackboard.Time
 	for _, t := range tasks {
-		if h := lastEntry(t, "merged"); h != nil && t.Status == blackboard.Merged && since(s, h.Time) {
+		if h := lastEntry(t, "merged"); h != nil && t.Status == blackboard.Merged && during(s, h.Time) {
 			times = append(times, h.Time)
 		}
 	}

@@ -70,4 +70,11 @@ func TestAPageTellsWhatIsToBeKnownOfATask(t *testing.T) {
 		t.Errorf("an archived task: %+v", p.Task)
 	}
 	BuildTask(nil, &blackboard.Task{}, Facts{})
+
+	gate := s.Task("task-7")
+	gate.ReviewCommit = "c"
+	s.HumanNotes = []*blackboard.Note{{For: "task-7", By: "ada", Commit: "c", Message: "why?", Timestamp: ago(0)}}
+	if p := BuildTask(s, gate, facts()); len(p.Findings) != 1 || !p.Findings[0].Person || p.Waits[0].Next != "liza reject-merge task-7" || !strings.HasSuffix(p.Waits[0].Text, "1 comment on it open") {
+		t.Errorf("with a comment: %+v, %+v", p.Waits, p.Findings)
+	}
 }

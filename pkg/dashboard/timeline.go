@@ -36,7 +36,7 @@ func BuildTimeline(s *blackboard.State, tasks []*blackboard.Task, runs []history
 	}
 	for _, r := range runs {
 		at, ok := r.At.At()
-		if !ok || !since(s, r.At) || r.Agent == "" {
+		if !ok || !during(s, r.At) || r.Agent == "" {
 			continue
 		}
 		l := lane(r.Agent, r.Kind)
@@ -61,6 +61,19 @@ func BuildTimeline(s *blackboard.State, tasks []*blackboard.Task, runs []history
 		tl.From = tl.first()
 	}
 	return tl
+}
+
+// during reports whether something happened in the sprint. What ends a sprint may be recorded a moment after its end.
+func during(s *blackboard.State, t blackboard.Time) bool {
+	if !since(s, t) {
+		return false
+	}
+	at, ok := t.At()
+	if !ok || s.Sprint == nil || s.Sprint.Timeline == nil {
+		return true
+	}
+	ended, over := s.Sprint.Timeline.Ended.At()
+	return !over || !at.After(ended.Add(time.Minute))
 }
 
 // spanKind is the word for a run of an agent of that role.
@@ -99,7 +112,7 @@ var markWords = map[string]string{
 func marksOf(s *blackboard.State, tasks []*blackboard.Task) []Mark {
 	list := []Mark{}
 	add := func(at blackboard.Time, kind, task, text string) {
-		if _, ok := at.At(); ok && since(s, at) {
+		if _, ok := at.At(); ok && during(s, at) {
 			list = append(list, Mark{At: at, Kind: kind, Task: task, Text: strings.Join(strings.Fields(text), " ")})
 		}
 	}

@@ -66,6 +66,22 @@ func TestATimelineWithoutASprintBeginsWithWhatHappenedFirst(t *testing.T) {
 	}
 }
 
+// The ledger goes on after a sprint; its report does not.
+func TestWhatCameAfterASprintIsNotPartOfIt(t *testing.T) {
+	t.Parallel()
+	s, runs := story()
+	s.Sprint.Timeline.Ended = ago(100)
+	tl, f := BuildTimeline(s, s.TaskList(), runs, now), BuildFigures(s, s.TaskList(), runs, now)
+	if tl.To != ago(100) || len(f.ByTask) != 2 || len(f.Merged) != 1 {
+		t.Errorf("until %s: %+v", tl.To, f.ByTask)
+	}
+	for _, m := range tl.Marks {
+		if compareTimes(m.At, ago(99)) > 0 {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
 func TestFiguresSayHowItGoes(t *testing.T) {
 	t.Parallel()
 	s, runs := story()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 )
 
 // waiting lists what only a person can move: what stops everything first, then by task.
@@ -96,6 +97,9 @@ func (b builder) waitingTask(t *blackboard.Task) (Waiting, bool) {
 		w.Next = unblocks(t, w.Questions)
 	case waitsForMerge(t):
 		w.Kind, w.Text, w.Next = "merge_approval", "approved by "+cmp.Or(t.ApprovedBy, "a reviewer")+", waits for your approval of the merge", "liza approve-merge "+t.ID
+		if n := len(b.s.OpenComments(t)); n > 0 {
+			w.Text, w.Next = w.Text+"; "+prose.Count(n, "comment")+" on it open", "liza reject-merge "+t.ID
+		}
 	case t.Status == blackboard.ReadyForReview && b.f.ReviewMode == "disabled":
 		w.Kind, w.Text, w.Next = "merge_approval", "submitted; review.mode is disabled, so you decide", "liza approve-merge "+t.ID
 	case t.Hold != nil:

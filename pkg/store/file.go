@@ -70,6 +70,7 @@ var _ Project = (*File)(nil)
 
 // File is a Store in a file.
 type File struct {
+	past *yamldoc.Reader // of states that were
 	rules
 	journal history.Journal
 
@@ -139,7 +140,7 @@ func Open(o Options) (*File, error) {
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = lockTimeout
 	}
-	return &File{rules: rulesOf(o), journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask}}, nil
+	return &File{rules: rulesOf(o), past: newReader(), journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask}}, nil
 }
 
 func journalPath(statePath string) string {

@@ -24,10 +24,10 @@ func (f *File) Past(ctx context.Context, revision int) (*blackboard.State, time.
 			continue // removed meanwhile
 		}
 		v := &version{}
-		if err := v.parse(found[0], newReader()); err != nil {
+		if err := v.parse(found[0], f.past); err != nil { // who moves through the revisions pays for what differs
 			return nil, time.Time{}, fmt.Errorf("cannot read revision %d: %w", s.Revision, err)
 		}
-		return v.base, s.At, nil
+		return v.base.Fork(), s.At, nil
 	}
 	return nil, time.Time{}, &NoSnapshotError{Path: f.o.Path, Revision: revision}
 }
