@@ -187,6 +187,17 @@ func (w *Writer) Close() error {
 	return errors.Join(w.err, w.file.Close())
 }
 
+// Append adds one event to what a run keeps that is under way, from elsewhere. A file that is not there is not made.
+func Append(path string, e Event) {
+	f, err := safefile.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return // nobody follows what is not kept
+	}
+	w := &Writer{path: path, mask: func(text string) string { return text }, file: f}
+	w.write(e)
+	_ = f.Close()
+}
+
 // clean is a text as it is kept: bounded, and without control characters: printing
 // the file must not move a cursor.
 func clean(text string) string {

@@ -20,9 +20,9 @@ const (
 
 // callers has every command. A new one has to be entered: who may use it is a decision.
 var callers = map[string]who{
-	"__complete": everyone, "completion": everyone, "config get": everyone, "config list": everyone, "config schema": everyone, "config show": everyone, "config validate": everyone, "demo": outside, "diff": everyone,
+	"__complete": everyone, "completion": everyone, "config get": everyone, "config list": everyone, "config schema": everyone, "config show": everyone, "config validate": everyone, "attach": outside, "demo": outside, "diff": everyone,
 	"doctor": everyone, "explain": everyone, "facts list": everyone, "graph": everyone, "help": everyone, "history": everyone, "init": outside,
-	"log": everyone, "man": everyone, "mcp": everyone, "metrics": everyone, "plan show": everyone, "preview": everyone, "questions": everyone, "replay": everyone,
+	"log": everyone, "man": everyone, "mcp": everyone, "metrics": everyone, "output": people, "plan show": everyone, "preview": everyone, "questions": everyone, "replay": everyone,
 	"report": everyone, "roles diff": everyone, "roles list": everyone, "roles resolve": everyone, "roles show": everyone, "roles validate": everyone,
 	"sandbox exec": outside, "sandbox explain": everyone, "scripted-agent": everyone, "show": everyone, "status": everyone, "top": outside, "usage": everyone, "validate": everyone, // --fix: people
 	"version": everyone, "watch": everyone, "worktree list": everyone,

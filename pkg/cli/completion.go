@@ -146,7 +146,9 @@ func (e *Env) argumentsOf(ctx context.Context, c *urfave.Command, at int) []stri
 		return nil
 	case c.Name == "answer" && at == 0:
 		return e.idsOf(ctx, openQuestions)
-	case c.Name == "show":
+	case c.Name == "attach":
+		return e.idsOf(ctx, func(s *blackboard.State) []string { return slices.Sorted(maps.Keys(s.Agents)) })
+	case c.Name == "show" || c.Name == "output":
 		return e.idsOf(ctx, func(s *blackboard.State) []string {
 			return append(taskIDs(s), slices.Sorted(maps.Keys(s.Agents))...)
 		})

@@ -16,7 +16,7 @@ type group struct {
 
 var groups = []group{
 	{"start", "Start", []string{"help", "init", "run", "demo", "goal", "doctor", "sandbox", "config"}},
-	{"look", "Look", []string{"status", "show", "diff", "log", "graph", "watch", "top", "serve", "report", "metrics", "usage", "validate"}},
+	{"look", "Look", []string{"status", "show", "diff", "output", "attach", "log", "graph", "watch", "top", "serve", "report", "metrics", "usage", "validate"}},
 	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "hold", "unhold", "edit", "sprint", "sync"}},
 	{"decide", "Decide", []string{"questions", "answer", "comment", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
 	{"teach", "Teach", []string{"facts", "spec-change", "roles", "preview"}},
@@ -32,6 +32,7 @@ var daily = []struct{ usage, says string }{
 	{"run", "run the whole team until the goal is complete"},
 	{"status, top", "see goal, tasks, agents, and what waits for you"},
 	{"show ID, log", "see one task or agent whole; see what happened"},
+	{"output ID -f", "follow what an agent, or the one of a task, says and does"},
 	{"note TEXT", "tell the planner something, or a task (--task ID)"},
 	{"questions, answer ID", "see what agents ask, and answer"},
 	{"approve-merge ID", "release work that waits for a person; or reject-merge"},

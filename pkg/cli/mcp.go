@@ -43,6 +43,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 		d.Proc.Ancestors = e.ancestry
 	}
 	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.InRun(ctx), Task: e.Get("LIZA_TASK_ID"),
+		Notes: e.notesFor(d),
 		Explain: func(err error) mcp.Problem {
 			r := explain(err)
 			return mcp.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
@@ -52,6 +53,14 @@ func (e *Env) serveMCP(ctx context.Context) error {
 			p, err := supervisor.Preview(ctx, d, adapters(d), task, "")
 			return blackboard.Role(p.Kind), p.Text, err
 		}}, e.Stdin, e.Stdout)
+}
+
+// notesFor takes the notes for the run in which a server is called; nil outside of one.
+func (e *Env) notesFor(d *verb.Service) func(context.Context) []string {
+	if e.inside == nil {
+		return nil
+	}
+	return func(ctx context.Context) []string { return e.newNotes(ctx, d, e.inside.run.Agent) }
 }
 
 // roleOfCaller is the role of the agent that calls, "" for a person.

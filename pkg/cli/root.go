@@ -74,7 +74,7 @@ func lizaCommand(env *Env) *urfave.Command {
 			&urfave.BoolFlag{Name: "version", Usage: "print the version", Local: true},
 		},
 		Commands: []*urfave.Command{
-			newInit(env), newRun(env), newStatus(env), newShow(env), newDiff(env), newLog(env), newValidate(env), newGraph(env), newWatch(env), newTop(env), newReport(env), newMetrics(env), newServe(env),
+			newInit(env), newRun(env), newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newLog(env), newValidate(env), newGraph(env), newWatch(env), newTop(env), newReport(env), newMetrics(env), newServe(env),
 			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newAnalyze(env), newAck(env), newNote(env), newComment(env), newFacts(env), newSpecChange(env), newQuestions(env), newAnswer(env), newExplain(env),
 			newEdit(env), newRestore(env), newSeal(env), newUsage(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
 			newGoal(env), newSprint(env), newIntegration(env), newSync(env), newArchive(env), newGC(env), newDoctor(env), newSandbox(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newMCP(env), newVersion(env), newCompletion(env), newComplete(env),
@@ -123,6 +123,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 	})
 	if err == nil {
 		err = app.Run(ctx, args)
+		e.tellNotes(ctx)
 	}
 	if err == nil {
 		return 0

@@ -25,6 +25,8 @@ type Options struct {
 	Inside  bool            // the caller is in a run of an agent program: its supervisor claims, merges and keeps the leases
 	Task    string          // that the caller's run is about; may be ""
 
+	// Notes takes what people have written since the prompt of the caller's run; nil: nobody does.
+	Notes func(context.Context) []string
 	// Explain is what a failed command would say of an error.
 	Explain func(error) Problem
 	// Facts is what the board shows besides the state.
@@ -139,7 +141,13 @@ func (o Options) call(ctx context.Context, t tool, schema *jsonschema.Resolved, 
 	if err != nil {
 		return nil, fmt.Errorf("cannot show the result of %s: %v", t.name, err)
 	}
-	return &sdk.CallToolResult{IsError: !a.OK, StructuredContent: json.RawMessage(text), Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
+	content := []sdk.Content{&sdk.TextContent{Text: string(text)}}
+	if o.Notes != nil {
+		for _, note := range o.Notes(ctx) {
+			content = append(content, &sdk.TextContent{Text: note})
+		}
+	}
+	return &sdk.CallToolResult{IsError: !a.OK, StructuredContent: json.RawMessage(text), Content: content}, nil
 }
 
 // run calls the tool. A panic ends the call, not the server: others may be under way.

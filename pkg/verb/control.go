@@ -31,6 +31,7 @@ type NoteInput struct {
 type Noted struct {
 	ID      string `json:"id"`
 	Already bool   `json:"already_done,omitempty"`
+	Reaches string `json:"reaches,omitempty"` // who gets it, and when
 }
 
 // maxNote is how many bytes a note may have. It goes into prompts, which have less room than
@@ -57,13 +58,28 @@ func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
 		if err := s.AddNote(n, a, d.Now()); err != nil {
 			return err
 		}
-		out.ID = n.ID
+		out.ID, out.Reaches = n.ID, s.Reaches(n)
 		return nil
 	})
 	if blackboard.IsAlreadyDone(err) {
 		return Noted{ID: in.ID, Already: true}, nil
 	}
 	return out, err
+}
+
+// TakeNotes are the notes for the task of a run that came since its prompt was written; from now on they count
+// as seen by its agent. Its next prompt has them too.
+func (d *Service) TakeNotes(ctx context.Context, agent string) ([]*blackboard.Note, error) {
+	s, err := d.View(ctx)
+	if err != nil || len(s.NewNotes(agent)) == 0 {
+		return nil, err
+	}
+	var taken []*blackboard.Note
+	err = d.Update(ctx, "notes seen", func(s *blackboard.State, _ blackboard.Actor) error {
+		taken = s.TakeNotes(agent, d.Now())
+		return nil
+	})
+	return taken, err
 }
 
 // person refuses agents: a control verb is for people.

@@ -1,0 +1,49 @@
+package blackboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// NewNotes are those for the task of an agent's run that its prompt did not have yet.
+func (s *State) NewNotes(agent string) []*Note {
+	a := s.Agents[agent]
+	if a == nil || a.Child == nil || a.Child.Task == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.HumanNotes), func(n *Note) bool {
+		return n == nil || n.For != a.Child.Task || n.SeenBy.Has(agent)
+	})
+}
+
+// TakeNotes marks them as seen, and returns copies.
+func (s *State) TakeNotes(agent string, now time.Time) []*Note {
+	var taken []*Note
+	for _, n := range s.NewNotes(agent) {
+		n.SeenBy = append(n.SeenBy, agent)
+		copied := *n
+		taken = append(taken, &copied)
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: agent, Action: "note_seen", Task: n.For, Detail: n.ID})
+	}
+	return taken
+}
+
+// Reaches says who gets a note of a person, and when.
+func (s *State) Reaches(n *Note) string {
+	if n.For == "" {
+		return "the planner gets it with its next run"
+	}
+	var running []string
+	for id, a := range s.Agents {
+		if a != nil && a.Child != nil && a.Child.Task == n.For {
+			running = append(running, id)
+		}
+	}
+	if len(running) == 0 {
+		return fmt.Sprintf("the next run for %s gets it", n.For)
+	}
+	slices.Sort(running)
+	return fmt.Sprintf("%s gets it with its next liza command, else with its next run", strings.Join(running, ", "))
+}
