@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"liza/pkg/agent"
@@ -198,7 +199,40 @@ func (w *Wall) environment(env []string) []string {
 	set("GIT_CONFIG_NOSYSTEM=1") // the system's configuration cannot be read at partial, and git stops at that
 	var all []string
 	for _, name := range order {
-		all = append(all, values[name])
+		if !strings.HasPrefix(name, gitSetting) {
+			all = append(all, values[name])
+		}
+	}
+	return append(all, gitSettings(values)...)
+}
+
+// gitSetting begins the names of variables by which git gets settings: a count, and a key and a value for each number.
+const gitSetting = "GIT_CONFIG_"
+
+// gitSettings numbers those that are left from 0: the person's own, tokens among them, are not for the run, and with one of the
+// numbers missing git does nothing at all.
+func gitSettings(values map[string]string) (all []string) {
+	var pairs []string
+	for name, pair := range values {
+		number, isKey := strings.CutPrefix(name, gitSetting+"KEY_")
+		if _, isNumber := strconv.Atoi(number); isKey && isNumber == nil {
+			if value, ok := values[gitSetting+"VALUE_"+number]; ok {
+				_, key, _ := strings.Cut(pair, "=")
+				_, value, _ = strings.Cut(value, "=")
+				pairs = append(pairs, fmt.Sprintf("%09s\x00%s\x00%s", number, key, value))
+			}
+		} else if !isKey && !strings.HasPrefix(name, gitSetting+"VALUE_") && name != gitSetting+"COUNT" && strings.HasPrefix(name, gitSetting) {
+			all = append(all, pair)
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(pairs)
+	for i, pair := range pairs {
+		parts := strings.SplitN(pair, "\x00", 3)
+		all = append(all, fmt.Sprintf("%sKEY_%d=%s", gitSetting, i, parts[1]), fmt.Sprintf("%sVALUE_%d=%s", gitSetting, i, parts[2]))
+	}
+	if len(pairs) > 0 {
+		all = append(all, fmt.Sprintf("%sCOUNT=%d", gitSetting, len(pairs)))
 	}
 	return all
 }
