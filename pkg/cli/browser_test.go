@@ -168,6 +168,7 @@ func (s *site) stop() {
 const screenshots = "LIZA_SCREENSHOTS"
 
 func TestScreenshots(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv(screenshots)
 	if dir == "" {
 		t.Skip("make screenshots takes them")

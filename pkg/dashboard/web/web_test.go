@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -343,6 +344,28 @@ func TestTheStreamOfEventsBeginsWithTheBoard(t *testing.T) {
 	c := next("change")
 	if text := fmt.Sprint(c["entries"]); !strings.Contains(text, "action:held") || c["revision"] != float64(p.State().Revision) || c["state"] == nil {
 		t.Errorf("the change is %v", c)
+	}
+}
+
+// What others have written can become part of the page as text only: nothing that parses markup, or runs a text, is used,
+// and the policy of the page lets no script in but its own files.
+func TestThePageHasNoWayForMarkup(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("page", "*"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("the page has the files %v, %v", files, err)
+	}
+	s := serve(t, verbtest.New(t), nil)
+	for _, file := range files {
+		a := ask(t, s, "GET", "/page/"+filepath.Base(file), "")
+		if policy := a.header.Get("Content-Security-Policy"); a.status != 200 || !strings.Contains(policy, "default-src 'self'") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: %d with the policy %s", file, a.status, policy)
+		}
+		for _, way := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "createContextualFragment", "srcdoc", "eval(", "new Function", "style=", "https://"} {
+			if strings.Contains(a.text, way) {
+				t.Errorf("%s has %s", file, way)
+			}
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ function plot(title, points, write, now) {
   line += `H${x(to)}`;
   return h("figure", { class: "plot" }, h("figcaption", {}, title, " ", h("b", {}, write(points.at(-1).value))),
     svg("svg", { viewBox: `0 0 ${w} ${high}`, role: "img", "aria-label": `${title}: ${write(points.at(-1).value)} at ${clock(points.at(-1).at)}` },
-      [0, 0.5, 1].map((f) => [svg("line", { class: "grid", x1: left, x2: w - 8, y1: y(most * f), y2: y(most * f) }), svg("text", { class: "tick", x: left - 6, y: y(most * f) + 4, "text-anchor": "end" }, write(most * f))]),
+      (most > 1e-6 ? [0, 0.5, 1] : [0]).map((f) => [svg("line", { class: "grid", x1: left, x2: w - 8, y1: y(most * f), y2: y(most * f) }), svg("text", { class: "tick", x: left - 6, y: y(most * f) + 4, "text-anchor": "end" }, write(most * f))]),
       svg("path", { class: "area", d: `${line}V${y(0)}Z` }), svg("path", { class: "line", d: line }),
       svg("text", { class: "tick", x: left, y: high - 5 }, clock(from)), svg("text", { class: "tick", x: w - 8, y: high - 5, "text-anchor": "end" }, clock(to))));
 }
@@ -26,7 +26,7 @@ function spending(title, kind, all) {
     h("tbody", {}, rows.map((r) => {
       const bar = h("meter", { min: 0, max: most, "aria-label": `Cost of ${r.name}` });
       bar.value = r.cost.cents;
-      return h("tr", {}, h("th", { scope: "row" }, h("a", { class: "id", "data-row": true, href: `#/${kind === "Task" ? "task" : "agent"}/${encodeURIComponent(r.name)}` }, r.name)), h("td", {}, cost(r.cost)), h("td", { class: "bars" }, bar),
+      return h("tr", {}, h("th", { scope: "row" }, r.name.startsWith("(") ? r.name : h("a", { class: "id", "data-row": true, href: `#/${kind === "Task" ? "task" : "agent"}/${encodeURIComponent(r.name)}` }, r.name)), h("td", {}, cost(r.cost)), h("td", { class: "bars" }, bar),
         h("td", {}, span(r.seconds)), h("td", {}, r.tokens ? r.tokens.toLocaleString() : ""), h("td", {}, r.cost.runs));
     })))));
 }

@@ -94,7 +94,7 @@ async function refused() {
     if (answer.status === 401) {
       connection("bad", "not let in");
       problem("The server has started with another token. Open the address that liza serve has printed.");
-    }
+    } else if (!answer.ok) problem(sentence(await answer.json())); // the board cannot be read
   } catch { /* it is not there yet */ }
   again = setTimeout(connect, 2000);
 }

@@ -8,10 +8,13 @@ import { output } from "./agents.js";
 
 const parts = [["", "Overview"], ["diff", "Diff"], ["attempts", "Attempts"], ["output", "Output"], ["history", "History"], ["fields", "Fields"]];
 
+const good = ["finished", "completed", "approved", "merged", "submitted", "ok"], over = ["MERGED", "ABANDONED", "SUPERSEDED"];
+const outcome = (o) => h("span", { class: `outcome ${good.includes(o.toLowerCase()) ? "o-good" : o === "rejected" ? "o-wait" : "o-bad"}` }, words(o));
+
 const links = (all) => (all.length ? h("ul", { class: "plain" }, all.map((l) => h("li", {}, taskLink(l.id), " ", status(l.status), " ", inline(l.title ?? "")))) : null);
 
 function actions(p) {
-  const id = p.task.id, task = (verb) => `/api/tasks/${path(id)}/${verb}`, open = !["MERGED", "ABANDONED", "SUPERSEDED"].includes(p.task.status) && !p.archived;
+  const id = p.task.id, task = (verb) => `/api/tasks/${path(id)}/${verb}`, open = !over.includes(p.task.status) && !p.archived;
   if (!open) return null;
   return h("div", { class: "actions" },
     fold("Note …", { path: "/api/notes", fields: [{ name: "text", label: "Note; who works on it gets it", rows: 2 }], body: { task: id }, submit: "Send", done: "The note is on its way." }),
@@ -40,7 +43,7 @@ function overview(p) {
 
 function attempt(a, newest) {
   return h("article", { class: "attempt", "data-row": true, tabindex: "-1" },
-    h("h3", {}, `#${a.seq} `, agentLink(a.agent), " ", words(a.kind), " ", h("span", { class: `outcome o-${a.outcome === "finished" ? "good" : "bad"}` }, words(a.outcome))),
+    h("h3", {}, `#${a.seq} `, agentLink(a.agent), " ", words(a.kind), " ", a.outcome ? outcome(a.outcome) : null),
     h("p", { class: "quiet" }, [a.cli, span(a.seconds), money(a.cost_cents), a.sandbox && `sandbox ${a.sandbox}`].filter(Boolean).join(" · "), " ", a.ended ? when(a.ended) : null, " ", short(a.commit)),
     a.summary ? text(a.summary) : null,
     ["prompt", "answer"].map((k) => (a[k] ? h("details", { open: newest }, h("summary", {}, k === "prompt" ? "Prompt" : "Answer"), h("pre", { dir: "auto", tabindex: "0" }, a[k])) : null)));
@@ -67,7 +70,7 @@ export function show(root, { rest }) {
   function top() {
     const t = page.task, row = board.tasks.get(id) ?? t;
     head.replaceChildren(h("p", { class: "crumb" }, h("a", { href: "#/board" }, "Board"), " / ", h("span", { class: "id" }, t.id)), h("h2", { class: "title", dir: "auto" }, t.title),
-      h("p", { class: "facts" }, status(row.status), row.since ? h("span", {}, "for ", age(row.since)) : null, t.who ? h("span", {}, t.status === "MERGED" ? "by " : "", agentLink(t.who)) : null,
+      h("p", { class: "facts" }, status(row.status), row.since ? h("span", {}, over.includes(row.status) ? [age(row.since), " ago"] : ["for ", age(row.since)]) : null, t.who ? h("span", {}, t.status === "MERGED" ? "by " : "", agentLink(t.who)) : null,
         t.iteration ? h("span", {}, `iteration ${t.iteration}`) : null, t.rejections ? h("span", {}, `${t.rejections} ${t.rejections === 1 ? "rejection" : "rejections"}`) : null,
         cost(t.cost) ? h("span", {}, cost(t.cost)) : null, page.merge_commit ? h("span", {}, "merged as ", short(page.merge_commit)) : page.commit ? h("span", {}, "commit ", short(page.commit)) : null,
         page.archived ? h("span", {}, "archived") : null),

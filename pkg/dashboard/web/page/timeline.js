@@ -54,6 +54,6 @@ export function show(root) {
   }
   load();
   const wider = new ResizeObserver(later(200, draw));
-  wider.observe(root);
+  wider.observe(place);
   return { update: later(2000, load), close() { wider.disconnect(); } };
 }
