@@ -62,7 +62,7 @@ var keyCases = map[string][]keyCase{
 	"end":       {{keys: []string{"end", "enter"}, shows: "‹ Task task-9"}},
 	"left":      {{keys: []string{"v", "left", "enter"}, shows: "‹ Task task-5"}},
 	"right":     {{keys: []string{"v", "left", "left", "right", "enter"}, shows: "‹ Task task-5"}},
-	"/":         {{keys: []string{"/", "m", "a", "n", "u", "a", "l"}, shows: "task-5", hides: "task-3"}, {keys: []string{"/", "z", "z", "enter"}, shows: "no task matches the filter"}, {keys: []string{"4", "/", "r", "e", "j", "enter"}, shows: "rejected", hides: "claimed"}},
+	"/":         {{keys: []string{"/", "m", "a", "n", "u", "a", "l"}, shows: "task-5", hides: "task-3"}, {keys: []string{"/", "r", "e", "v", "i", "e", "w"}, shows: "task-8", hides: "task-3 coder"}, {keys: []string{"/", "z", "z", "enter"}, shows: "no task matches the filter"}, {keys: []string{"4", "/", "r", "e", "j", "enter"}, shows: "rejected", hides: "claimed"}},
 	"tab":       {{keys: []string{"tab"}, shows: "code_reviewer · codex"}},
 	"shift+tab": {{keys: []string{"shift+tab"}, shows: "So far"}},
 	"1":         {{keys: []string{"5", "1"}, shows: "⚑"}, {keys: []string{"5"}, shows: "Step 2"}, {keys: []string{"7"}, shows: "So far"}},

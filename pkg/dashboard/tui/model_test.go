@@ -273,21 +273,6 @@ func benchmark(b *testing.B, msg tea.Msg) {
 	}
 }
 
-func TestAPanicInsideIsAnErrorOfTheProgram(t *testing.T) {
-	t.Parallel()
-	f := sprint()
-	out := &strings.Builder{}
-	err := Run(context.Background(), Options{Source: panics{f}, Verbs: f, Now: func() time.Time { return noon }, In: strings.NewReader(""), Out: out})
-	if err == nil || !strings.Contains(err.Error(), "this is a bug in liza top") {
-		t.Errorf("it ended with %v", err)
-	}
-}
-
-// panics is a source with a bug.
-type panics struct{ *fake }
-
-func (panics) View(context.Context) (dashboard.View, error) { panic("a bug") }
-
 func plainScreenLine(m Model, i int) string { return strings.Split(plainScreen(m), "\n")[i] }
 
 func TestKeysWorkBeforeAnythingHasBeenRead(t *testing.T) {

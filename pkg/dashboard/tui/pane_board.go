@@ -33,6 +33,14 @@ func groupOf(s blackboard.Status) int {
 	return len(groups)
 }
 
+// groupName is the heading of a group, "" for statuses that people invented.
+func groupName(g int) string {
+	if g == len(groups) {
+		return ""
+	}
+	return groups[g].name
+}
+
 // taskRows are the rows of the board: tasks by status, below a heading, and in lanes.
 type taskRows struct {
 	tasks []dashboard.Task
@@ -52,8 +60,8 @@ func rowsOf(tasks []dashboard.Task, filter string) taskRows {
 	var index [len(groups) + 1][]int
 	match := matcher(filter)
 	for i, t := range tasks {
-		if match(t.ID, t.Title, string(t.Status), t.ViewStatus, t.Who, t.Note) {
-			g := groupOf(t.Status)
+		g := groupOf(t.Status)
+		if match(t.ID, t.Title, string(t.Status), groupName(g), t.ViewStatus, t.Who, t.Note) {
 			index[g] = append(index[g], i)
 			r.ids, r.who = max(r.ids, widthOf(clean(t.ID))), max(r.who, min(15, widthOf(clean(t.Who))))
 			r.cost, r.rounds = max(r.cost, widthOf(money(t.Cost))), max(r.rounds, widthOf(rounds(t)))
@@ -63,9 +71,9 @@ func rowsOf(tasks []dashboard.Task, filter string) taskRows {
 		if len(list) == 0 {
 			continue
 		}
-		name, lane := string(tasks[list[0]].Status), 0
+		name, lane := cmp.Or(groupName(g), string(tasks[list[0]].Status)), 0
 		if g < len(groups) {
-			name, lane = groups[g].name, groups[g].lane
+			lane = groups[g].lane
 		}
 		if tasks[list[0]].Status.Terminal() { // what ended last is first
 			slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(tasks[a].AgeSeconds, tasks[b].AgeSeconds) })
