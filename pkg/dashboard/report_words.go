@@ -191,9 +191,9 @@ func (r Report) Tables() []Table {
 	for _, x := range r.Rejections {
 		rejections.add(x.Task, clock(x.At), x.By, x.Reason)
 	}
-	findings := Table{Title: "What the last reviews found", Heads: []string{"task", "place", "kind", "finding"}}
+	findings := Table{Title: "What the last reviews found", Heads: []string{"task", "place", "kind", "by", "finding"}}
 	for _, x := range r.Annotations {
-		findings.add(x.Task, x.Place(), x.Severity, x.Message+after("; fix: ", x.Fix))
+		findings.add(x.Task, x.Place(), x.Severity, x.Check, x.Message+after("; fix: ", x.Fix))
 	}
 	anomalies := Table{Title: "What agents reported", Heads: []string{"what", "task", "by", "details"}}
 	for _, x := range r.Anomalies {
@@ -208,7 +208,10 @@ func (r Report) Tables() []Table {
 		checkpoints.add(clock(x.At), cmp.Or(x.Message, "by "+x.By), strings.ToLower(strings.ReplaceAll(x.Decision, "_", " "))+after(" by ", x.DecidedBy))
 	}
 	replaced := Table{Title: "Given up or replaced", Heads: []string{"task", "title", "why"}}
-	for _, x := range append(r.GivenUp(), r.Replaced()...) {
+	for _, x := range r.GivenUp() {
+		replaced.add(x.ID, x.Title, "given up"+after(": ", x.Outcome))
+	}
+	for _, x := range r.Replaced() {
 		replaced.add(x.ID, x.Title, x.Outcome)
 	}
 	return slices.DeleteFunc([]Table{rejections, findings, replaced, discoveries, anomalies, checkpoints}, func(t Table) bool { return len(t.Rows) == 0 })
