@@ -1,8 +1,6 @@
 package telemetry
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,7 +8,6 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
 	"liza/pkg/activity"
-	"liza/pkg/safefile"
 )
 
 // toolSpans are the tool calls of a run, out of its activity file. They say more exactly, too, when the
@@ -47,19 +44,12 @@ func toolSpans(run *span, events []activity.Event) (list []span) {
 
 // eventsOf are the events of the run with that correlation id in an activity file, none when it is not there.
 func eventsOf(path, id string) (list []activity.Event) {
-	f, err := safefile.Open(path)
+	all, _, err := activity.Read(path, 0)
 	if err != nil {
-		return nil
+		return nil // the run is told without its tools
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
 	within := false
-	for lines.Scan() {
-		var e activity.Event
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue
-		}
+	for _, e := range all {
 		if e.Kind == activity.Run {
 			within = e.ID == id
 		}
