@@ -137,7 +137,12 @@ func (b *tab) picture(file, view string, width int64, theme string) {
 	b.do(chromedp.EmulateViewport(width, 900))
 	b.theme(theme)
 	b.look(view)
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	// A screenshot of the whole page would make it one pixel wide for a moment, which views notice: the window grows instead.
+	height, err := chromedp.Run(b.ctx, chromedp.Evaluate[int64]("Math.max(900, document.documentElement.scrollHeight)"))
+	must(b.T, nil, err)
+	b.do(chromedp.EmulateViewport(width, height))
+	b.look(view)
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	must(b.T, nil, err)
 	must(b.T, nil, os.MkdirAll(filepath.Dir(file), 0o755))
 	must(b.T, nil, os.WriteFile(file, png, 0o644))
