@@ -27,7 +27,7 @@ export function show(root) {
     const lanes = data.lanes ?? [];
     if (!lanes.length) { place.replaceChildren(h("p", { class: "empty" }, "Nobody has worked yet.")); return; }
     const from = Date.parse(data.from), to = Math.max(from + 1000, Date.parse(data.to) || Date.now());
-    const width = Math.max(240, place.clientWidth - label - 16) * zoom, x = (t) => label + (Date.parse(t) - from) / (to - from) * width, height = axis + lanes.length * row + 26;
+    const width = Math.max(240, place.clientWidth - label - 52) * zoom, x = (t) => label + (Date.parse(t) - from) / (to - from) * width, height = axis + lanes.length * row + 26;
     const grid = ticks(from, to, width).map((t) => {
       const at = label + (t - from) / (to - from) * width;
       return [svg("line", { class: "grid", x1: at, x2: at, y1: axis - 6, y2: height - 22 }), svg("text", { class: "tick", x: at, y: 12, "text-anchor": "middle" }, clock(t).replace(/:00$/, ""))];
