@@ -11,12 +11,17 @@ import (
 )
 
 // builtText says at the end of a run what was built, where it is, and how to take it over; "" when nothing was.
-func builtText(b verb.Built) string {
+func builtText(b verb.Built, titles map[string]string) string {
 	if len(b.Tasks) == 0 {
 		return ""
 	}
 	var t strings.Builder
 	fmt.Fprintf(&t, "built: %s merged (%s)\n", prose.Count(len(b.Tasks), "task"), prose.Few(b.Tasks, 10))
+	for _, id := range b.Tasks[:min(len(b.Tasks), 10)] {
+		if titles[id] != "" && titles[id] != id {
+			fmt.Fprintf(&t, "  %s: %s\n", id, titles[id])
+		}
+	}
 	if b.Base == "" {
 		fmt.Fprintf(&t, "where: branch %s\n", b.Branch)
 		return t.String()

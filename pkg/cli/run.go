@@ -26,7 +26,8 @@ func newRun(env *Env) *urfave.Command {
 		Name: "run", Category: "people",
 		Usage: "run the whole team until the goal is complete",
 		Description: "Starts planners, coders and reviewers in one process. They claim tasks, work in worktrees under .worktrees/, review, and merge approved\n" +
-			"work into the integration branch. Your checkout is not touched. The first Ctrl-C lets running agents finish, the second stops them." +
+			"work into the integration branch. Your checkout is not touched. On a terminal a block at the bottom\n" +
+			"says what each agent does and what waits for you. The first Ctrl-C lets running agents finish, the second stops them." +
 			examples("liza run --cli claude", "liza run --coders 3 --until sprint --timeout 2h") + exitsText(0, 1, 2, 3, 5, 7, 130),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "cli", Usage: "agent program", DefaultText: "agents.default", Destination: &o.cli},
@@ -36,7 +37,7 @@ func newRun(env *Env) *urfave.Command {
 			&urfave.IntFlag{Name: "reviewers", Value: 1, Usage: "number of reviewers", Destination: &o.reviewers},
 			&urfave.StringFlag{Name: "until", Value: "goal", Usage: "goal, sprint or idle", Destination: &o.until},
 			&urfave.DurationFlag{Name: "timeout", Usage: "end after this time; 0 means no limit", Destination: &o.timeout},
-			&urfave.BoolFlag{Name: "plain", Usage: "plain lines without colour", Destination: &o.plain},
+			&urfave.BoolFlag{Name: "plain", Usage: "plain lines without colour and without the live block", Destination: &o.plain},
 			&urfave.StringFlag{Name: "scenario", Usage: "scenario of the scripted agent (sets --cli scripted)", Destination: &o.scenario},
 		},
 		Action: func(ctx context.Context, c *urfave.Command) error { return o.run(ctx, c.IsSet) },
@@ -68,6 +69,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	}
 	c.screen = o.env.newScreen()
 	c.screen.colour = c.screen.colour && !o.plain
+	c.screen.calm = map[string]bool{}
 	if err := c.sayLevel(ctx); err != nil {
 		return err
 	}
@@ -91,7 +93,12 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	delivered := o.env.deliverBeside(ctx, c.service)
 	exported := o.env.exportBeside(c.service.Project, c.liza)
 	guarded := c.guardSettings(ctx)
+	quiet := func() {}
+	if !o.plain && o.env.canLive() {
+		quiet = c.goLive(hard)
+	}
 	err = team.Run(soft, hard)
+	quiet()
 	guarded()
 	done()
 	unwatch()
@@ -151,7 +158,7 @@ func (o *runOptions) finish(ctx, limited context.Context, c *factory, began time
 	}
 	built := ""
 	if r.Status == blackboard.Completed {
-		built = builtText(r.Built) + "next: liza goal \"TEXT\", for what comes after\n"
+		built = builtText(r.Built, r.titles) + r.cost + "next: liza goal \"TEXT\", for what comes after\n"
 	}
 	return o.env.Print(r, "%s\n%s", r, built)
 }

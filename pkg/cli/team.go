@@ -21,6 +21,7 @@ import (
 	"liza/pkg/agent/scripted"
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/prose"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
@@ -160,6 +161,8 @@ type screen struct {
 	colour bool
 	held   bool
 	later  []supervisor.Line // while somebody else has the terminal
+	live   *live             // nil: there is no block below the lines
+	calm   map[string]bool   // waits that were said; nil: each is said
 }
 
 // hold keeps the lines back while a program has the terminal, and shows them afterwards.
@@ -168,6 +171,9 @@ func (s *screen) hold(lent bool) {
 	defer s.mu.Unlock()
 	s.held = lent
 	if lent {
+		if s.live != nil {
+			s.live.clear(s)
+		}
 		return
 	}
 	for _, l := range s.later {
@@ -182,6 +188,17 @@ func (s *screen) line(l supervisor.Line) {
 	if s.held {
 		s.later = append(s.later, l)
 		return
+	}
+	wait := s.calm != nil && !l.Warning && strings.HasPrefix(l.Text, "waits: ")
+	if wait && (s.live != nil || s.calm[l.Text]) {
+		return // the block says it, or somebody has
+	}
+	if wait {
+		s.calm[l.Text] = true
+	}
+	if s.live != nil {
+		s.live.clear(s)
+		defer s.live.draw(s)
 	}
 	s.show(l)
 }
@@ -262,6 +279,9 @@ type ran struct {
 	Counts map[string]int `json:"tasks"`
 	Time   string         `json:"time"`
 	Built  verb.Built     `json:"built"`
+
+	cost   string            // a line for people
+	titles map[string]string // of tasks
 }
 
 // summary gives the state of the board at the end of a run.
@@ -273,6 +293,17 @@ func (c *factory) summary(ctx context.Context, began time.Time) ran {
 	}
 	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
 	r.Built = c.service.Built(ctx, s)
+	if u := s.Usage; u != nil {
+		r.cost = fmt.Sprintf("cost:  %s in %s", u.CostCents.Dollars(), prose.Count(u.AgentRuns, "run"))
+		if u.UnknownCostRuns > 0 {
+			r.cost += fmt.Sprintf(", %d of them of unknown cost", u.UnknownCostRuns)
+		}
+		r.cost += "\n"
+	}
+	r.titles = map[string]string{}
+	for t := range s.Tasks() {
+		r.titles[t.ID] = prose.OneLine(t.TitleText(), 60)
+	}
 	for t := range s.Tasks() {
 		r.Counts[string(t.Status)]++
 	}

@@ -86,5 +86,8 @@ func fit(text string, n int) string {
 	return text
 }
 
+// Fit is a text of unknown origin on one line of at most n columns.
+func Fit(text string, n int) string { return fit(indentOf(text)+plain(text), n) }
+
 // pad fills a text up to n columns.
 func pad(text string, n int) string { return text + strings.Repeat(" ", max(0, n-widthOf(text))) }

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+	"liza/pkg/dashboard/source"
+)
+
+// live is the block below the lines of a team: what each agent does, how far the work is, and what waits for the person.
+// It is drawn again in its place.
+type live struct {
+	src   *source.Source
+	env   *Env
+	began time.Time
+	block []string // as it was looked at last
+	drawn int      // lines of it that are on the terminal now
+}
+
+// liveEvery is how often the block is looked at: elapsed times go on even when nothing happens.
+const liveEvery = 500 * time.Millisecond
+
+// canLive reports whether a block can be drawn in its place.
+func (e *Env) canLive() bool {
+	width, _ := e.size()
+	return e.Terminal && !e.JSON && width > 0 && e.Get("NO_COLOR") == "" && e.Get("CI") == "" && e.Get("TERM") != "dumb" && e.Get("TERM") != ""
+}
+
+// goLive draws the block of a team until done is called, which takes it away.
+func (c *factory) goLive(ctx context.Context) (done func()) {
+	s := c.screen
+	l := &live{src: c.env.source(c.service, "liza"), env: c.env, began: c.env.Now()}
+	s.mu.Lock()
+	s.live = l
+	s.mu.Unlock()
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		every := time.NewTicker(liveEvery)
+		defer every.Stop()
+		for {
+			if v, err := l.src.View(ctx); err == nil {
+				s.mu.Lock()
+				l.block = liveLines(v, c.env.Now().Sub(l.began))
+				if !s.held {
+					l.clear(s)
+					l.draw(s)
+				}
+				s.mu.Unlock()
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-every.C:
+			}
+		}
+	}()
+	return func() {
+		stop()
+		<-ended
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l.clear(s)
+		s.live = nil
+	}
+}
+
+// clear takes the block from the terminal.
+func (l *live) clear(s *screen) {
+	if l.drawn > 0 {
+		fmt.Fprintf(s.out, "\x1b[%dA\r\x1b[J", l.drawn)
+		l.drawn = 0
+	}
+}
+
+// draw puts the block below what is on the terminal. A line never reaches the last column, where terminals differ.
+func (l *live) draw(s *screen) {
+	width, height := l.env.size()
+	lines := l.block[:min(len(l.block), max(1, height-2))]
+	for _, line := range lines {
+		fmt.Fprintf(s.out, "%s\n", dashboard.Fit(line, max(20, width-1)))
+	}
+	l.drawn = len(lines)
+}
+
+// liveLines are the lines of the block.
+func liveLines(v dashboard.View, elapsed time.Duration) []string {
+	var lines []string
+	for _, a := range v.Agents {
+		task := a.Task
+		if task != "" {
+			task = "  " + task
+		}
+		switch {
+		case a.Doing != nil:
+			lines = append(lines, fmt.Sprintf("  %s%s  %s  %s", a.ID, task, a.Doing.Figures(), a.Doing))
+		case a.Task != "":
+			lines = append(lines, fmt.Sprintf("  %s%s", a.ID, task))
+		default:
+			lines = append(lines, fmt.Sprintf("  %s  waits", a.ID))
+		}
+	}
+	merged, all := 0, 0
+	for _, t := range v.Tasks {
+		if t.Status == blackboard.Merged {
+			merged++
+		}
+		if t.Status != blackboard.Abandoned && t.Status != blackboard.Superseded {
+			all++
+		}
+	}
+	progress := fmt.Sprintf("  merged %d of %d", merged, all)
+	if v.Cost.Cents > 0 {
+		progress += ", " + v.Cost.Cents.Dollars()
+	}
+	lines = append(lines, progress+", "+elapsed.Round(time.Second).String())
+	for i, w := range v.Waiting {
+		if i == 3 {
+			lines = append(lines, fmt.Sprintf("  and %d more wait for you: liza status", len(v.Waiting)-i))
+			break
+		}
+		lines = append(lines, strings.TrimSpace("? "+w.Next+"  "+w.Task+" "+w.Text))
+	}
+	return lines
+}
