@@ -146,7 +146,7 @@ export async function post(path, body, done) {
     return false;
   }
   problem("");
-  told([done, ...(said.warnings ?? [])].join(" "));
+  told([said.reaches ? `Noted: ${said.reaches}.` : done, ...(said.warnings ?? [])].join(" "));
   return true;
 }
 
