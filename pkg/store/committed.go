@@ -144,6 +144,9 @@ func (f *File) compareCommitted(v *version) (now, previous *version, edited bool
 		}
 		return v, previous, true, rec, f.refuseForgeries(v, found)
 	}
+	if err := f.noBoard(v, f.written(rec)); err != nil {
+		return nil, nil, false, rec, err
+	}
 	m := f.mergeOld(v, rec)
 	if m.err == nil {
 		if err := f.cutOff(m.result, m.theirs); err != nil {

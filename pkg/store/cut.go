@@ -18,27 +18,46 @@ func (f *File) cutOff(v, previous *version) error {
 	if previous == nil || v.doc == previous.doc {
 		return nil
 	}
-	var found []blackboard.Violation
-	report := func(rule, path, subject, format string, args ...any) {
-		found = append(found, blackboard.Violation{Rule: rule, Severity: blackboard.SeverityError, OnWrite: true, Path: path, Subjects: []string{subject}, Message: fmt.Sprintf(format, args...)})
-	}
-	had := missing(previous.doc)
-	for _, key := range missing(v.doc) {
-		if !slices.Contains(had, key) {
-			report("V03", key, key, "missing section '%s'; it was there in revision %d", key, previous.base.Revision)
-		}
-	}
+	found := lacking(v, previous)
 	there := map[string]bool{}
 	for t := range v.base.Tasks() {
 		there[t.ID] = true
 	}
 	for t := range previous.base.Tasks() {
 		if t.ID != "" && !there[t.ID] {
-			report("V05", "tasks", t.ID, "task %s is gone; it was there in revision %d; liza abandon and liza archive take tasks away", t.ID, previous.base.Revision)
+			found = append(found, isCut("V05", "tasks", t.ID, "task %s is gone; it was there in revision %d; liza abandon and liza archive take tasks away", t.ID, previous.base.Revision))
 		}
 	}
+	return f.cutError(found)
+}
+
+// noBoard is the error of a version of an earlier revision that lacks whole sections: a copy of an old board has all of
+// them, so it is another file, or a stump, that was put in its place.
+func (f *File) noBoard(v, previous *version) error {
+	if previous == nil {
+		return nil
+	}
+	return f.cutError(lacking(v, previous))
+}
+
+func (f *File) cutError(found []blackboard.Violation) error {
 	if len(found) == 0 {
 		return nil
 	}
 	return &InvalidError{Path: f.o.Path, Violations: found, Err: ErrCut}
+}
+
+// lacking are the sections of the previous version that v does not have.
+func lacking(v, previous *version) (found []blackboard.Violation) {
+	had := missing(previous.doc)
+	for _, key := range missing(v.doc) {
+		if !slices.Contains(had, key) {
+			found = append(found, isCut("V03", key, key, "missing section '%s'; it was there in revision %d", key, previous.base.Revision))
+		}
+	}
+	return found
+}
+
+func isCut(rule, path, subject, format string, args ...any) blackboard.Violation {
+	return blackboard.Violation{Rule: rule, Severity: blackboard.SeverityError, OnWrite: true, Path: path, Subjects: []string{subject}, Message: fmt.Sprintf(format, args...)}
 }

@@ -21,6 +21,8 @@ func TestAFileThatWasCutIsNotWrittenOver(t *testing.T) {
 			from := strings.Index(text, "\nconfig:")
 			return text[:from+1]
 		}, []string{"missing section 'config'"}},
+		"another file in its place": {func(string) string { return "version: 1\ntasks: []\n" },
+			[]string{"missing section 'agents'", "missing section 'config'", "missing section 'sprint'"}},
 		"one task": {func(text string) string {
 			return text[:strings.Index(text, "  - id: task-2")] + text[strings.Index(text, "  - id: task-3"):]
 		}, []string{"task task-2 is gone; it was there in revision 2; liza abandon and liza archive take tasks away"}},

@@ -160,6 +160,9 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 		return nil, err
 	}
 	if rec.Revision > v.base.Revision {
+		if err := f.noBoard(v, f.written(rec)); err != nil {
+			return nil, err
+		}
 		if m := f.mergeOld(v, rec); m.err == nil {
 			v = m.result
 		} else if m.theirs != nil {
@@ -337,6 +340,8 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 			if err := f.cutOff(v, f.written(rec)); err != nil {
 				return nil, err
 			}
+		} else if err := f.noBoard(v, f.written(rec)); err != nil && rec.Revision > v.base.Revision {
+			return nil, err
 		}
 		i.Previous = f.written(rec).state().Clone()
 	}
