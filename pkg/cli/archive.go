@@ -19,7 +19,7 @@ func newArchive(env *Env) *urfave.Command {
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "older", Value: "7d", Usage: "`AGE` since the task ended, such as 90m, 12h or 7d", Destination: &older},
 		},
-		Action: env.do(func(ctx context.Context, _ []string) error {
+		Action: env.do(env.slow("archiving", func(ctx context.Context, _ []string) error {
 			older, ok := ageText(older)
 			if !ok {
 				return usagef("liza help archive", "--older '%s' must be an age such as 90m, 12h or 7d", older)
@@ -33,6 +33,6 @@ func newArchive(env *Env) *urfave.Command {
 				return err
 			}
 			return env.Print(done, "%s moved to %s: %s\n", prose.Count(len(done.Tasks), "task"), done.File, strings.Join(done.Tasks, ", "))
-		}),
+		})),
 	}
 }

@@ -35,7 +35,7 @@ func newDoctor(env *Env) *urfave.Command {
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "checks", Usage: "run the checks of reviews and merges on the head of the integration branch, where that has not been done", Destination: &o.checks},
 		},
-		Action: env.do(o.run),
+		Action: env.do(env.slow("looking at the machine and the project", o.run)),
 	}
 }
 

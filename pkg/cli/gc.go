@@ -27,7 +27,7 @@ func newGC(env *Env) *urfave.Command {
 			flag("attic", "remove saved work of tasks that ended as well; needs --older", &attic),
 			&urfave.StringFlag{Name: "older", Usage: "`AGE` of saved work since it was saved and its task ended, such as 12h or 30d", Destination: &older},
 		},
-		Action: env.do(func(ctx context.Context, _ []string) error {
+		Action: env.do(env.slow("looking for what can be removed", func(ctx context.Context, _ []string) error {
 			in := upkeep.CollectInput{DryRun: dryRun, Attic: attic}
 			if attic != (older != "") {
 				return usagef("liza gc --attic --older 30d", "--attic and --older belong together: saved work is removed only when it is old enough")
@@ -48,7 +48,7 @@ func newGC(env *Env) *urfave.Command {
 				return err
 			}
 			return env.Print(done, "%s", collectedText(done))
-		}),
+		})),
 	}
 }
 

@@ -26,7 +26,7 @@ func newInit(env *Env) *urfave.Command {
 			&urfave.StringFlag{Name: "from", Usage: "`REF`: where the integration branch starts", DefaultText: "HEAD", Destination: &in.From},
 			flag("reuse-branch", "accept an integration branch that exists, wherever it is", &in.ReuseBranch),
 		},
-		Action: env.do(func(ctx context.Context, args []string) error {
+		Action: env.do(env.slow("making the project", func(ctx context.Context, args []string) error {
 			env := env
 			in.Goal, in.Environ, in.Now, in.Person, in.Mask = args[0], env.Environ, env.Now(), env.caller().Person, env.secrets().Mask
 			in.Dir = cmp.Or(cmp.Or(env.Root, env.Get("LIZA_ROOT")), env.Dir)
@@ -44,6 +44,6 @@ func newInit(env *Env) *urfave.Command {
 			}
 			return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\n%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run with their permission questions switched off; how far they are contained here: liza doctor (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
 				done.Root, done.State, done.Goal, done.Branch, done.Integration, identity, done.Undo)
-		}),
+		})),
 	}
 }

@@ -124,6 +124,7 @@ func newSync(env *Env) *urfave.Command {
 			flag("dry-run", "say what would be merged, and whether it conflicts; runs no checks and moves nothing", &dry),
 		},
 		Action: env.onService(func(ctx context.Context, d *verb.Service, _ []string) error {
+			defer env.progress("merging and checking")()
 			r, err := d.Sync(ctx, from, dry)
 			if err != nil {
 				return env.failMove(err)

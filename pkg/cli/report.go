@@ -35,7 +35,7 @@ func newReport(env *Env) *urfave.Command {
 			text("sprint", "`ID` of a sprint in the archive, also of a goal that is over (liza goal --list)", &o.sprint),
 			text("o", "`FILE` to write to instead of printing", &o.file),
 		},
-		Action: env.do(o.run),
+		Action: env.do(env.slow("writing the report", o.run)),
 	}
 }
 

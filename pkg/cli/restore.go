@@ -44,7 +44,7 @@ func newRestore(env *Env) *urfave.Command {
 			flag("list", "list some twenty snapshots, the newest first (also without REV)", &o.list),
 			flag("all", "list every revision that can be put back", &o.all),
 		},
-		Action: env.do(o.run),
+		Action: env.do(env.slow("restoring", o.run)),
 	}
 }
 

@@ -35,7 +35,7 @@ func newValidate(env *Env) *urfave.Command {
 			flag("no-spec-files", "do not look for spec files (also SKIP_SPEC_FILE_CHECK=true)", &o.noSpecFiles),
 			flag("fix", "repair what is provably safe", &o.fix),
 		},
-		Action: env.do(o.run),
+		Action: env.do(env.slow("validating", o.run)),
 	}
 }
 
