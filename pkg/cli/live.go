@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/dashboard/source"
+	"liza/pkg/supervisor"
 )
 
 // live is the block below the lines of a team: what each agent does, how far the work is, and what waits for the person.
@@ -18,7 +20,7 @@ type live struct {
 	env   *Env
 	began time.Time
 	block []string // as it was looked at last
-	drawn int      // lines of it that are on the terminal now
+	drawn []int    // widths of its lines that are on the terminal now
 }
 
 // liveEvery is how often the block is looked at: elapsed times go on even when nothing happens.
@@ -27,7 +29,7 @@ const liveEvery = 500 * time.Millisecond
 // canLive reports whether a block can be drawn in its place.
 func (e *Env) canLive() bool {
 	width, _ := e.size()
-	return e.Terminal && !e.JSON && width > 0 && e.Get("NO_COLOR") == "" && e.Get("CI") == "" && e.Get("TERM") != "dumb" && e.Get("TERM") != ""
+	return e.Terminal && !e.JSON && width > 0 && e.Get("CI") == "" && e.Get("TERM") != "dumb" && e.Get("TERM") != ""
 }
 
 // goLive draws the block of a team until done is called, which takes it away.
@@ -70,22 +72,53 @@ func (c *factory) goLive(ctx context.Context) (done func()) {
 	}
 }
 
-// clear takes the block from the terminal.
+// clear takes the block from the terminal. A window that has become narrower since shows a line as several.
 func (l *live) clear(s *screen) {
-	if l.drawn > 0 {
-		fmt.Fprintf(s.out, "\x1b[%dA\r\x1b[J", l.drawn)
-		l.drawn = 0
+	width, _ := l.env.size()
+	if n := rowsOf(l.drawn, width); n > 0 {
+		fmt.Fprintf(s.out, "\x1b[%dA\r\x1b[J", n)
 	}
+	l.drawn = nil
+}
+
+// rowsOf is how many rows lines of these widths take in a window.
+func rowsOf(widths []int, window int) int {
+	rows := 0
+	for _, w := range widths {
+		rows += max(1, (w+window-1)/max(1, window))
+	}
+	return rows
 }
 
 // draw puts the block below what is on the terminal. A line never reaches the last column, where terminals differ.
 func (l *live) draw(s *screen) {
 	width, height := l.env.size()
-	lines := l.block[:min(len(l.block), max(1, height-2))]
-	for _, line := range lines {
-		fmt.Fprintf(s.out, "%s\n", dashboard.Fit(line, max(20, width-1)))
+	for _, line := range l.block[:min(len(l.block), max(1, height-2))] {
+		line = dashboard.Fit(line, max(20, width-1))
+		fmt.Fprintf(s.out, "%s\n", line)
+		l.drawn = append(l.drawn, dashboard.WidthOf(line))
 	}
-	l.drawn = len(lines)
+}
+
+// routine begins the lines of steps that the block shows already, or that lead to another line soon.
+var routine = []string{"ready, runs ", "waits: ", "reviews ", "checks: nothing found"}
+
+// passes reports whether a line stands above the block: what was claimed, handed in, rejected, merged or planned, and each warning.
+func (l *live) passes(line supervisor.Line) bool {
+	return line.Warning || !slices.ContainsFunc(routine, func(begin string) bool { return strings.HasPrefix(line.Text, begin) })
+}
+
+// line is one line of a supervisor: in a narrow window without columns, and cut to it unless somebody has to read all of it.
+func (l *live) line(x supervisor.Line, task, text string) string {
+	width, _ := l.env.size()
+	line := fmt.Sprintf("%s  %-15s %-12s %s", x.Time.Local().Format("15:04"), x.Agent, task, text)
+	if width < 80 {
+		line = fmt.Sprintf("%s %s %s", x.Agent, task, text)
+	}
+	if x.Warning {
+		return line
+	}
+	return dashboard.Fit(line, max(20, width-1))
 }
 
 // liveLines are the lines of the block.

@@ -46,3 +46,28 @@ func TestAWaitIsSaidOnceByATeam(t *testing.T) {
 		t.Errorf("got\n%s", out.String())
 	}
 }
+
+func TestAboveTheBlockStandsWhatMatters(t *testing.T) {
+	t.Parallel()
+	l := &live{env: &Env{}}
+	for text, want := range map[string]bool{"claimed, iteration 1": true, "submitted (0.4 s, cost unknown)": true, "rejected: a.go:1 has no test": true, "merged as 1234": true,
+		"waits: nothing is claimable": false, "ready, runs claude": false, "reviews 56a13996f": false, "checks: nothing found": false, "checks: 2 findings": true} {
+		if got := l.passes(supervisor.Line{Text: text}); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	if !l.passes(supervisor.Line{Text: "waits: nothing can be claimed until a person answers", Warning: true}) {
+		t.Error("a warning is kept from the person")
+	}
+}
+
+// A terminal that becomes narrower shows each line of the block as several rows; all of them are taken away.
+func TestTheBlockIsTakenAwayAfterTheWindowBecameNarrower(t *testing.T) {
+	t.Parallel()
+	widths := []int{79, 40, 0}
+	for window, want := range map[int]int{80: 3, 79: 3, 60: 4, 40: 4, 20: 7} {
+		if got := rowsOf(widths, window); got != want {
+			t.Errorf("window of %d columns: %d rows, want %d", window, got, want)
+		}
+	}
+}

@@ -189,9 +189,12 @@ func (s *screen) line(l supervisor.Line) {
 		s.later = append(s.later, l)
 		return
 	}
+	if s.live != nil && !s.live.passes(l) {
+		return
+	}
 	wait := s.calm != nil && !l.Warning && strings.HasPrefix(l.Text, "waits: ")
-	if wait && (s.live != nil || s.calm[l.Text]) {
-		return // the block says it, or somebody has
+	if wait && s.calm[l.Text] {
+		return // somebody has said it
 	}
 	if wait {
 		s.calm[l.Text] = true
@@ -226,6 +229,10 @@ func (s *screen) show(l supervisor.Line) {
 		text = "\x1b[33m" + text + "\x1b[0m"
 	} else if l.Warning {
 		text = "! " + text
+	}
+	if s.live != nil {
+		fmt.Fprintln(s.out, s.live.line(l, task, text))
+		return
 	}
 	fmt.Fprintf(s.out, "%s  %-15s %-12s %s\n", l.Time.Local().Format("15:04:05"), l.Agent, task, text)
 }

@@ -91,3 +91,6 @@ func Fit(text string, n int) string { return fit(indentOf(text)+plain(text), n) 
 
 // pad fills a text up to n columns.
 func pad(text string, n int) string { return text + strings.Repeat(" ", max(0, n-widthOf(text))) }
+
+// WidthOf is how many columns a line takes on a terminal.
+func WidthOf(line string) int { return widthOf(line) }
