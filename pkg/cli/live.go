@@ -103,7 +103,7 @@ func (l *live) draw(s *screen) {
 // routine begins the lines of steps that the block shows already, or that lead to another line soon.
 var routine = []string{"ready, runs ", "waits: ", "reviews ", "checks: nothing found"}
 
-// passes reports whether a line stands above the block: what was claimed, handed in, rejected, merged or planned, and each warning.
+// passes reports whether a line is shown above the block: what was claimed, handed in, rejected, merged or planned, and each warning.
 func (l *live) passes(line supervisor.Line) bool {
 	return line.Warning || !slices.ContainsFunc(routine, func(begin string) bool { return strings.HasPrefix(line.Text, begin) })
 }

@@ -95,7 +95,7 @@ func (p *progress) takeAway() {
 	}
 }
 
-// after writes where the line of a progress may stand; both may be one stream, so never at the same time.
+// after writes where the line of a progress may be; both may be one stream, so never at the same time.
 type after struct {
 	p  *progress
 	to io.Writer
