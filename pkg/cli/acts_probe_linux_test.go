@@ -59,7 +59,7 @@ func probing(what string, args []string) error {
 	case "serve":
 		return serveOnce("tcp", "127.0.0.1:0")
 	case "serve-unix":
-		return serveOnce("unix", filepath.Join(os.TempDir(), "probe.sock"))
+		return serveOnce("unix", filepath.Join(os.TempDir(), "s"))
 	case "proxy":
 		return throughProxy(args[0])
 	}

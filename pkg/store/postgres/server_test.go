@@ -75,7 +75,8 @@ func newServer() (*server, error) {
 		return nil, err
 	}
 	s := &server{bin: bin}
-	if s.dir, err = os.MkdirTemp("", "liza-pg-"); err != nil {
+	// The folder of temporary files may be that of one user, as in CI, and its path too long for a socket.
+	if s.dir, err = os.MkdirTemp("/tmp", "liza-pg-"); err != nil {
 		return nil, err
 	}
 	init, err := s.program("initdb", "-D", filepath.Join(s.dir, "data"), "-U", "liza", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
