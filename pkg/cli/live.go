@@ -101,7 +101,7 @@ func (l *live) draw(s *screen) {
 }
 
 // routine begins the lines of steps that the block shows already, or that lead to another line soon.
-var routine = []string{"ready, runs ", "waits: ", "reviews ", "checks: nothing found"}
+var routine = []string{"ready, runs ", "waits: ", "reviews ", "checks: nothing found", "goal completed"}
 
 // passes reports whether a line is shown above the block: what was claimed, handed in, rejected, merged or planned, and each warning.
 func (l *live) passes(line supervisor.Line) bool {

@@ -51,7 +51,7 @@ func TestAboveTheBlockStandsWhatMatters(t *testing.T) {
 	t.Parallel()
 	l := &live{env: &Env{}}
 	for text, want := range map[string]bool{"claimed, iteration 1": true, "submitted (0.4 s, cost unknown)": true, "rejected: a.go:1 has no test": true, "merged as 1234": true,
-		"waits: nothing is claimable": false, "ready, runs claude": false, "reviews 56a13996f": false, "checks: nothing found": false, "checks: 2 findings": true} {
+		"waits: nothing is claimable": false, "ready, runs claude": false, "reviews 56a13996f": false, "checks: nothing found": false, "goal completed": false, "checks: 2 findings": true} {
 		if got := l.passes(supervisor.Line{Text: text}); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}

@@ -234,6 +234,13 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 	})
+	t.Run("its reason is on the line that tells of it", func(t *testing.T) {
+		t.Parallel()
+		p, _ := begin(t)
+		if out := applied(t, p, `{"status":"needs_fix","reason":"task-1.md:1 is much too slow,\nand too long"}`); out.Note != "rejected: task-1.md:1 is much too slow, and too long" {
+			t.Errorf("the line says %q", out.Note)
+		}
+	})
 	t.Run("too slow, by verb", func(t *testing.T) {
 		t.Parallel()
 		_, d := begin(t)

@@ -304,6 +304,9 @@ func (d *Service) applyReviewer(ctx context.Context, s *blackboard.State, r Run,
 	return out, err
 }
 
+// noteReason is how many characters of a rejection's reason are on the line that tells of it.
+const noteReason = 120
+
 func (d *Service) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	if exit.Action == exitcmd.Retry && exit.Handoff != nil {
 		return d.handOff(ctx, t.ID, exit.Handoff, out)
@@ -321,6 +324,9 @@ func (d *Service) reviewerExit(ctx context.Context, t *blackboard.Task, exit *ex
 	}
 	out.Status = done.Status
 	out.Note = map[Verdict]string{Approve: "approved", Reject: "rejected", Replan: "wants a new plan", StuckReview: "review released"}[in.Verdict]
+	if in.Verdict == Reject && in.Reason != "" {
+		out.Note += ": " + prose.OneLine(in.Reason, noteReason)
+	}
 	if done.OverruledBy != "" {
 		out.Note = "approved, but overruled by the gate"
 	}
