@@ -81,11 +81,14 @@ func (l *live) clear(s *screen) {
 	l.drawn = nil
 }
 
-// rowsOf is how many rows lines of these widths take in a window.
+// rowsOf is how many rows lines of these widths take in a window; one each when its size is not known.
 func rowsOf(widths []int, window int) int {
+	if window <= 0 {
+		return len(widths)
+	}
 	rows := 0
 	for _, w := range widths {
-		rows += max(1, (w+window-1)/max(1, window))
+		rows += max(1, (w+window-1)/window)
 	}
 	return rows
 }

@@ -65,7 +65,7 @@ func TestAboveTheBlockStandsWhatMatters(t *testing.T) {
 func TestTheBlockIsTakenAwayAfterTheWindowBecameNarrower(t *testing.T) {
 	t.Parallel()
 	widths := []int{79, 40, 0}
-	for window, want := range map[int]int{80: 3, 79: 3, 60: 4, 40: 4, 20: 7} {
+	for window, want := range map[int]int{80: 3, 79: 3, 60: 4, 40: 4, 20: 7, 0: 3} {
 		if got := rowsOf(widths, window); got != want {
 			t.Errorf("window of %d columns: %d rows, want %d", window, got, want)
 		}
