@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,15 +33,15 @@ func (x *tty) resize(width, height uint16) {
 	}
 }
 
-// usable wants the terminal as a shell needs it.
+// usable waits until the terminal is as a shell needs it: the view's own screen left (an editor had the terminal
+// meanwhile, perhaps), and cursor, mouse and bracketed paste as they were.
 func (x *tty) usable(before unix.Termios) {
 	x.t.Helper()
-	x.wait("\x1b[?1049l")
-	text := x.text()
-	for _, off := range []string{"\x1b[?25h", "\x1b[?1002l", "\x1b[?2004l"} { // cursor, mouse, bracketed paste
-		if strings.LastIndex(text, off) < strings.LastIndex(text, "task-1") {
-			x.t.Errorf("%q was not sent at the end", off)
-		}
+	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?1002h": "\x1b[?1002l", "\x1b[?2004h": "\x1b[?2004l"} {
+		x.until(fmt.Sprintf("%q after the last %q", off, on), func() bool {
+			text := x.text()
+			return strings.LastIndex(text, off) > max(strings.LastIndex(text, on), strings.LastIndex(text, "task-1"))
+		})
 	}
 	if x.mode() != before {
 		x.t.Errorf("the mode of the terminal is %+v, was %+v", x.mode(), before)
