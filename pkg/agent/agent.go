@@ -49,7 +49,7 @@ type Spec struct {
 	// the worktree. It is asked only when the output has been silent for Stall. May be nil.
 	Activity func() time.Time
 
-	// Event is called for each thing that the program tells, in order, by one goroutine. Usage
+	// Event is called for each thing that the program tells, in order, one at a time. Usage
 	// in it is the run's so far, so a budget can be watched. May be nil.
 	Event func(Event)
 

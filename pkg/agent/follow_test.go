@@ -57,6 +57,30 @@ func TestTheSameWorkGivesTheSameEvents(t *testing.T) {
 	}
 }
 
+// pi says in an event how long it waits for its provider, gemini in words on stderr.
+func TestHowLongAProgramWaitsForItsProviderIsHeard(t *testing.T) {
+	t.Parallel()
+	var waits []time.Duration
+	hear := func(e Event) {
+		if e.Kind == EventError && e.Retry {
+			waits = append(waits, e.RetryAfter)
+		}
+	}
+	Explain(catalogued(t, "pi").Reader(Spec{Event: hear}), readCorpus(t).recording(t, "pi/429"))
+	if want := []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}; !slices.Equal(waits, want) {
+		t.Errorf("pi waits %v, want %v", waits, want)
+	}
+	waits = nil
+	recorded, err := filepath.Abs("testdata/corpus/gemini/429.err")
+	if err != nil {
+		t.Fatal(err)
+	}
+	Run(t.Context(), script("cat '"+recorded+"' >&2; echo 'Retrying after lunch; it retried in 9s' >&2"), Spec{Event: hear})
+	if want := []time.Duration{5552 * time.Millisecond, 10559 * time.Millisecond, 20389 * time.Millisecond}; !slices.Equal(waits, want) {
+		t.Errorf("gemini waits %v, want %v", waits, want)
+	}
+}
+
 func TestUsageIsToldWhileAProgramRuns(t *testing.T) {
 	t.Parallel()
 	c := readCorpus(t)

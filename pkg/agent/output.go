@@ -25,6 +25,9 @@ type output struct {
 	ended  atomic.Bool   // the program has said its last word
 	change chan struct{} // ended has changed
 
+	heard sync.Mutex // of the reader and of event: what each stream says is told by one at a time
+	event func(Event)
+
 	mu     sync.Mutex // of what both streams write to
 	to     io.Writer
 	failed error
@@ -37,8 +40,8 @@ const (
 	stderr
 )
 
-func newOutput(reader Reader, to io.Writer, began time.Time, from [2]*os.File) *output {
-	o := &output{reader: reader, began: began, to: to, from: from, change: make(chan struct{}, 1), done: make(chan struct{})}
+func newOutput(reader Reader, to io.Writer, began time.Time, from [2]*os.File, event func(Event)) *output {
+	o := &output{reader: reader, began: began, to: to, from: from, change: make(chan struct{}, 1), done: make(chan struct{}), event: event}
 	o.kept[stdout].limit, o.kept[stderr].limit, o.tail.limit, o.after.limit = MaxFinal, stderrSize, tailLines*tailLineSize, stderrSize
 	var copiers sync.WaitGroup
 	for which := range from {
@@ -101,9 +104,8 @@ func (o *output) pass(which int, lines []byte, cut bool) {
 		o.after.add(lines)
 	}
 	o.mu.Unlock()
-	if which != stdout {
-		return
-	}
+	o.heard.Lock()
+	defer o.heard.Unlock()
 	for line := range bytes.Lines(lines) {
 		if cut {
 			cut = false
@@ -111,6 +113,12 @@ func (o *output) pass(which int, lines []byte, cut bool) {
 		}
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) > MaxLine {
+			continue
+		}
+		if which == stderr {
+			if e, ok := waits(line); ok && o.event != nil {
+				o.event(e)
+			}
 			continue
 		}
 		if ended := o.reader.Line(line); o.ended.Swap(ended) != ended {

@@ -27,7 +27,7 @@ func TestOutputKnowsWhatStderrSaidAfterTheLastLineOfStdout(t *testing.T) {
 		}
 	}
 	said := make(chan string, 9)
-	o := newOutput(heard{lines: said}, writerFunc(func(p []byte) { said <- string(p) }), time.Now(), from)
+	o := newOutput(heard{lines: said}, writerFunc(func(p []byte) { said <- string(p) }), time.Now(), from, nil)
 	say := func(which int, text string) {
 		t.Helper()
 		if _, err := to[which].WriteString(text); err != nil {

@@ -57,7 +57,7 @@ func (f *piFormat) decode(line []byte, emit func(Event)) bool {
 	case "agent_end":
 		f.end(l.Messages, emit)
 	case "auto_retry_start":
-		emit(Event{Kind: EventError, Retry: true, Text: l.Error})
+		emit(Event{Kind: EventError, Retry: true, Text: l.Error, RetryAfter: seconds(min(l.Delay, 1e9) / 1000)})
 	case "auto_retry_end":
 		if l.Success != nil && !*l.Success {
 			emit(Event{Kind: EventFinal, Failed: true, Text: l.Final})

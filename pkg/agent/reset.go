@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
@@ -151,6 +152,24 @@ func parseDelay(text string) (time.Duration, bool) {
 		return 0, false
 	}
 	return total, true
+}
+
+// Programs that try again by themselves say so on stderr as "Retrying after 5552ms..." or "retrying in 8s".
+var waitWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\bretrying (?:after|in) (\d+(?:\.\d+)?)\s*(m?s|seconds?|m|minutes?)?\b`)
+})
+
+// waits reads a line of stderr that says that the program waits for its provider, and for how long.
+func waits(line []byte) (Event, bool) {
+	if len(line) > maxMessage || !bytes.Contains(line, []byte("etrying ")) {
+		return Event{}, false
+	}
+	m := waitWords().FindSubmatch(line)
+	if m == nil {
+		return Event{}, false
+	}
+	d := duration(string(m[1]), string(m[2]))
+	return Event{Kind: EventError, Retry: true, Text: clean(string(line)), RetryAfter: d}, d > 0 && d <= longestDelay
 }
 
 // duration reads a number with a unit; without one it is seconds.

@@ -43,7 +43,7 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 		return nil, notStarted(startOutcome(err), fmt.Errorf("cannot start %s: %v", name, plainStartError(err)))
 	}
 	c.prompt = pipes.in[1]
-	c.out = newOutput(r, s.Output, c.began, [2]*os.File{pipes.out[0], pipes.err[0]})
+	c.out = newOutput(r, s.Output, c.began, [2]*os.File{pipes.out[0], pipes.err[0]}, s.Event)
 	return c, Result{}
 }
 
