@@ -25,7 +25,7 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## all tests, with the race detector and in random order
-	scripts/in-memory go test -exec 'env -u GOTMPDIR' -race -shuffle=on -timeout 18m ./...
+	scripts/in-memory go test -race -shuffle=on -timeout 18m ./...
 
 check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, links to specs, form of commits, plain words, sleeps in tests
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -61,7 +61,7 @@ generate: ## write the generated parts of the documentation again
 		go test "./$$dir" -run TestGenerated -count=1 -update; done
 
 race: ## all tests several times over with the race detector
-	scripts/in-memory go test -exec 'env -u GOTMPDIR' -race -shuffle=on -count=5 -timeout 30m ./...
+	scripts/in-memory go test -race -shuffle=on -count=5 -timeout 30m ./...
 
 bench: ## benchmarks (BENCHTIME=1s)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...

@@ -140,7 +140,7 @@ func (e *Env) readText(name string) ([]byte, error) {
 }
 
 func openNamed(path string) (*os.File, error) {
-	if strings.HasPrefix(path, "/dev/") { // what the shell of the caller handed over: <(command), /dev/stdin
+	if dir := filepath.Dir(path); dir == "/dev" || dir == "/dev/fd" || dir == "/proc/self/fd" { // what the shell of the caller handed over: <(command), /dev/stdin
 		return os.Open(path)
 	}
 	return safefile.Open(path)

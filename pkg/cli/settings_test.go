@@ -55,3 +55,25 @@ func TestABrokenConfigurationLeavesTheLastGoodOne(t *testing.T) {
 	}
 	want(3)
 }
+
+// A program changes files as soon as it is started, and the board shows a moment later that it runs.
+func TestWhatChangesBeforeTheBoardShowsTheRunIsTold(t *testing.T) {
+	t.Parallel()
+	g := &guarded{}
+	for i, look := range []struct {
+		changed []string
+		running bool
+		want    string
+	}{
+		{[]string{"config.yaml"}, false, ""},
+		{[]string{"roles/fix.yaml", "config.yaml"}, true, "config.yaml roles/fix.yaml"},
+		{nil, true, ""},
+		{[]string{"config.yaml"}, false, ""}, // by a person, long before
+		{nil, false, ""},
+		{nil, true, ""},
+	} {
+		if got := strings.Join(g.due(look.changed, look.running), " "); got != look.want {
+			t.Errorf("look %d tells %q, want %q", i+1, got, look.want)
+		}
+	}
+}

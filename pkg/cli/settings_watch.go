@@ -29,6 +29,7 @@ type guarded struct {
 	board   blackboard.Settings // the section config
 	seen    map[string]string   // agent → its run, of those that ran since the last look
 	total   map[string]int      // agent → its runs so far
+	early   []string            // what changed at the last look, when no program ran
 }
 
 // guardSettings looks until the function that it returns is called, which looks a last time.
@@ -78,10 +79,12 @@ func (g *guarded) look(ctx context.Context) {
 	if g.board = maps.Clone(s.Config); g.board == nil {
 		g.board = blackboard.Settings{}
 	}
-	if began || len(changed) == 0 || len(runs) == 0 {
+	if began {
 		return
 	}
-	slices.Sort(changed)
+	if changed = g.due(changed, len(runs) > 0); len(changed) == 0 {
+		return
+	}
 	during := strings.Join(slices.Sorted(maps.Values(runs)), ", ")
 	text := fmt.Sprintf("%s changed while %s ran", strings.Join(changed, ", "), during)
 	d := g.factory.service
@@ -89,6 +92,18 @@ func (g *guarded) look(ctx context.Context) {
 		g.factory.env.Log().Warn("cannot write down that settings changed: " + err.Error())
 	}
 	g.factory.env.notice(d.Project, "SETTINGS_CHANGED", strings.Join(changed, ", "), text+"; next: liza config show --origin")
+}
+
+// due are the changes to tell. A program works before the board says that it runs, so what changed while none seemed to
+// run counts for one that the next look finds.
+func (g *guarded) due(changed []string, running bool) []string {
+	early := g.early
+	g.early = nil
+	if !running {
+		g.early = changed
+		return nil
+	}
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(early, changed))))
 }
 
 // runs are those of this process that are under way now, or were at the last look or between.
