@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +17,12 @@ import (
 // live is the block below the lines of a team: what each agent does, how far the work is, and what waits for the person.
 // It is drawn again in its place.
 type live struct {
-	src   *source.Source
-	env   *Env
-	began time.Time
-	block []string // as it was looked at last
-	drawn []int    // widths of its lines that are on the terminal now
+	src           *source.Source
+	env           *Env
+	began         time.Time
+	view          dashboard.View // as it was looked at last
+	drawn         []string       // lines that are on the terminal now
+	width, height int            // of the window that they were drawn for
 }
 
 // liveEvery is how often the block is looked at: elapsed times go on even when nothing happens.
@@ -48,10 +50,9 @@ func (c *factory) goLive(ctx context.Context) (done func()) {
 		for {
 			if v, err := l.src.View(ctx); err == nil {
 				s.mu.Lock()
-				l.block = liveLines(v, c.env.Now().Sub(l.began))
+				l.view = v
 				if !s.held {
-					l.clear(s)
-					l.draw(s)
+					l.draw(s.out, "")
 				}
 				s.mu.Unlock()
 			}
@@ -67,40 +68,48 @@ func (c *factory) goLive(ctx context.Context) (done func()) {
 		<-ended
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		l.clear(s)
+		l.clear(s.out)
 		s.live = nil
 	}
 }
 
+// draw puts lines above the block, and the block as it is now below what is on the terminal, in one write: a terminal
+// that shows each write would flicker. A line of the block never reaches the last column, where terminals differ.
+func (l *live) draw(to io.Writer, above string) {
+	width, height := l.env.size()
+	lines := liveLines(l.view, l.env.Now().Sub(l.began), max(20, width-1), max(3, height-2))
+	if above == "" && width == l.width && height == l.height && slices.Equal(lines, l.drawn) {
+		return
+	}
+	var frame strings.Builder
+	l.clear(&frame)
+	frame.WriteString(above)
+	for _, line := range lines {
+		frame.WriteString(line + "\n")
+	}
+	_, _ = io.WriteString(to, frame.String())
+	l.drawn, l.width, l.height = lines, width, height
+}
+
 // clear takes the block from the terminal. A window that has become narrower since shows a line as several.
-func (l *live) clear(s *screen) {
+func (l *live) clear(to io.Writer) {
 	width, _ := l.env.size()
 	if n := rowsOf(l.drawn, width); n > 0 {
-		fmt.Fprintf(s.out, "\x1b[%dA\r\x1b[J", n)
+		fmt.Fprintf(to, "\x1b[%dA\r\x1b[J", n)
 	}
 	l.drawn = nil
 }
 
-// rowsOf is how many rows lines of these widths take in a window; one each when its size is not known.
-func rowsOf(widths []int, window int) int {
+// rowsOf is how many rows lines take in a window; one each when its size is not known.
+func rowsOf(lines []string, window int) int {
 	if window <= 0 {
-		return len(widths)
+		return len(lines)
 	}
 	rows := 0
-	for _, w := range widths {
-		rows += max(1, (w+window-1)/window)
+	for _, line := range lines {
+		rows += max(1, (dashboard.WidthOf(line)+window-1)/window)
 	}
 	return rows
-}
-
-// draw puts the block below what is on the terminal. A line never reaches the last column, where terminals differ.
-func (l *live) draw(s *screen) {
-	width, height := l.env.size()
-	for _, line := range l.block[:min(len(l.block), max(1, height-2))] {
-		line = dashboard.Fit(line, max(20, width-1))
-		fmt.Fprintf(s.out, "%s\n", line)
-		l.drawn = append(l.drawn, dashboard.WidthOf(line))
-	}
 }
 
 // routine begins the lines of steps that the block shows already, or that lead to another line soon.
@@ -111,36 +120,63 @@ func (l *live) passes(line supervisor.Line) bool {
 	return line.Warning || !slices.ContainsFunc(routine, func(begin string) bool { return strings.HasPrefix(line.Text, begin) })
 }
 
-// line is one line of a supervisor: in a narrow window without columns, and cut to it unless somebody has to read all of it.
+// line is one line of a supervisor: without columns where they do not fit, and cut to the window unless somebody has to read all of it.
 func (l *live) line(x supervisor.Line, task, text string) string {
 	width, _ := l.env.size()
 	line := fmt.Sprintf("%s  %-15s %-12s %s", x.Time.Local().Format("15:04"), x.Agent, task, text)
-	if width < 80 {
-		line = fmt.Sprintf("%s %s %s", x.Agent, task, text)
+	if width < 80 || x.Warning && dashboard.WidthOf(line) > width {
+		line = strings.Join(slices.DeleteFunc([]string{x.Agent, task, text}, func(part string) bool { return part == "-" }), "  ")
 	}
 	if x.Warning {
 		return line
 	}
-	return dashboard.Fit(line, max(20, width-1))
+	return dashboard.Cut(line, max(20, width-1))
 }
 
-// liveLines are the lines of the block.
-func liveLines(v dashboard.View, elapsed time.Duration) []string {
-	var lines []string
-	for _, a := range v.Agents {
-		task := a.Task
-		if task != "" {
-			task = "  " + task
+// liveLines are the lines of the block, at most that many of that width: what waits for the person stays, and agents are left out.
+func liveLines(v dashboard.View, elapsed time.Duration, width, most int) []string {
+	below := append([]string{progressLine(v, elapsed)}, waitingLines(v.Waiting)...)
+	agents := agentLines(v.Agents)
+	if room := max(1, most-len(below)); len(agents) > room {
+		agents = append(agents[:room-1], fmt.Sprintf("  and %d more agents: liza status", len(agents)-room+1))
+	}
+	lines := append(agents, below...)
+	lines = lines[:min(len(lines), most)]
+	for i, line := range lines {
+		lines[i] = dashboard.Cut(line, width)
+	}
+	return lines
+}
+
+// agentLines is a line for each agent that works, and one for those that wait.
+func agentLines(agents []dashboard.Agent) (lines []string) {
+	id, task := 0, 0
+	var idle []string
+	for _, a := range agents {
+		if a.Doing == nil && a.Task == "" {
+			idle = append(idle, a.ID)
+			continue
 		}
+		id, task = max(id, len(a.ID)), max(task, len(a.Task))
+	}
+	for _, a := range agents {
+		line := fmt.Sprintf("  %-*s  %-*s", id, a.ID, task, a.Task)
 		switch {
 		case a.Doing != nil:
-			lines = append(lines, fmt.Sprintf("  %s%s  %s  %s", a.ID, task, a.Doing.Figures(), a.Doing))
-		case a.Task != "":
-			lines = append(lines, fmt.Sprintf("  %s%s", a.ID, task))
-		default:
-			lines = append(lines, fmt.Sprintf("  %s  waits", a.ID))
+			line += fmt.Sprintf("  %-4s  %s", a.Doing.Figures(), a.Doing)
+		case a.Task == "":
+			continue
 		}
+		lines = append(lines, strings.TrimRight(line, " "))
 	}
+	if len(idle) > 0 {
+		lines = append(lines, "  waiting: "+strings.Join(idle, ", "))
+	}
+	return lines
+}
+
+// progressLine is how far the work is, what it cost and how long it takes so far.
+func progressLine(v dashboard.View, elapsed time.Duration) string {
 	merged, all := 0, 0
 	for _, t := range v.Tasks {
 		if t.Status == blackboard.Merged {
@@ -150,17 +186,21 @@ func liveLines(v dashboard.View, elapsed time.Duration) []string {
 			all++
 		}
 	}
-	progress := fmt.Sprintf("  merged %d of %d", merged, all)
+	line := fmt.Sprintf("  merged %d of %d", merged, all)
 	if v.Cost.Cents > 0 {
-		progress += ", " + v.Cost.Cents.Dollars()
+		line += ", " + v.Cost.Cents.Dollars()
 	}
-	lines = append(lines, progress+", "+elapsed.Round(time.Second).String())
-	for i, w := range v.Waiting {
-		if i == 3 {
-			lines = append(lines, fmt.Sprintf("  and %d more wait for you: liza status", len(v.Waiting)-i))
-			break
+	return line + ", " + elapsed.Round(time.Second).String()
+}
+
+// waitingLines are what waits for the person, with the command for each.
+func waitingLines(waiting []dashboard.Waiting) (lines []string) {
+	const most = 3
+	for i, w := range waiting {
+		if i == most {
+			return append(lines, fmt.Sprintf("  and %d more wait for you: liza status", len(waiting)-i))
 		}
-		lines = append(lines, strings.TrimSpace("? "+w.Next+"  "+w.Task+" "+w.Text))
+		lines = append(lines, strings.TrimSpace("? "+w.Next+"  "+w.Task)+"  "+w.Text)
 	}
 	return lines
 }

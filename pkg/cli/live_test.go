@@ -14,21 +14,31 @@ import (
 func TestTheBlockBelowARunSaysWhatEachAgentDoesAndWhatWaits(t *testing.T) {
 	t.Parallel()
 	v := dashboard.View{
-		Agents: []dashboard.Agent{{ID: "coder-1", Task: "a", Doing: &dashboard.Doing{Kind: "tool", Tool: "bash", Text: "go test", Seconds: 70, TokensIn: 12000}}, {ID: "coder-2"}},
+		Agents: []dashboard.Agent{{ID: "coder-1", Task: "a", Doing: &dashboard.Doing{Kind: "tool", Tool: "bash", Text: "go test", Seconds: 70, TokensIn: 12000}}, {ID: "coder-10", Task: "task-b"}, {ID: "coder-2"}, {ID: "planner-1"}},
 		Tasks:  []dashboard.Task{{ID: "a", Status: blackboard.Claimed}, {ID: "b", Status: blackboard.Merged}, {ID: "c", Status: blackboard.Superseded}},
 		Cost:   dashboard.Cost{Cents: 120},
 		Waiting: []dashboard.Waiting{{Task: "x", Text: "asks", Next: "liza questions"}, {Text: "2", Next: "liza a"}, {Text: "3", Next: "liza b"}, {Text: "4", Next: "liza c"},
 			{Text: "5", Next: "liza d"}},
 	}
-	want := `  coder-1  a  1m, 12k tokens  › bash  go test
-  coder-2  waits
+	want := `  coder-1   a       1m, 12k tokens  › bash  go test
+  coder-10  task-b
+  waiting: coder-2, planner-1
   merged 1 of 2, $1.20, 3m5s
-? liza questions  x asks
-? liza a   2
-? liza b   3
+? liza questions  x  asks
+? liza a  2
+? liza b  3
   and 2 more wait for you: liza status`
-	if got := strings.Join(liveLines(v, 185*time.Second), "\n"); got != want {
+	if got := strings.Join(liveLines(v, 185*time.Second, 79, 20), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	want = `  and 3 more agents…
+  merged 1 of 2, $1…
+? liza questions  x…
+? liza a  2
+? liza b  3
+  and 2 more wait f…`
+	if got := strings.Join(liveLines(v, 185*time.Second, 20, 6), "\n"); got != want {
+		t.Errorf("in a low and narrow window got\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -64,9 +74,9 @@ func TestAboveTheBlockStandsWhatMatters(t *testing.T) {
 // A terminal that becomes narrower shows each line of the block as several rows; all of them are taken away.
 func TestTheBlockIsTakenAwayAfterTheWindowBecameNarrower(t *testing.T) {
 	t.Parallel()
-	widths := []int{79, 40, 0}
+	lines := []string{strings.Repeat("x", 79), strings.Repeat("y", 40), ""}
 	for window, want := range map[int]int{80: 3, 79: 3, 60: 4, 40: 4, 20: 7, 0: 3} {
-		if got := rowsOf(widths, window); got != want {
+		if got := rowsOf(lines, window); got != want {
 			t.Errorf("window of %d columns: %d rows, want %d", window, got, want)
 		}
 	}

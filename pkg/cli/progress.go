@@ -74,7 +74,7 @@ func (p *progress) tick() {
 	text := fmt.Sprintf("%s … %ds", p.what, p.seconds)
 	switch {
 	case p.live:
-		fmt.Fprintf(p.to, "\r\x1b[K%s", dashboard.Fit(text, 79))
+		fmt.Fprintf(p.to, "\r\x1b[K%s", dashboard.Cut(text, 79))
 		p.drawn = true
 	case p.seconds%progressLines == 1:
 		fmt.Fprintln(p.to, text)

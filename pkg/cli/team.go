@@ -20,6 +20,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/agent/scripted"
 	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
 	"liza/pkg/supervisor"
@@ -172,12 +173,12 @@ func (s *screen) hold(lent bool) {
 	s.held = lent
 	if lent {
 		if s.live != nil {
-			s.live.clear(s)
+			s.live.clear(s.out)
 		}
 		return
 	}
 	for _, l := range s.later {
-		s.show(l)
+		s.show(s.out, l)
 	}
 	s.later = nil
 }
@@ -199,11 +200,13 @@ func (s *screen) line(l supervisor.Line) {
 	if wait {
 		s.calm[l.Text] = true
 	}
-	if s.live != nil {
-		s.live.clear(s)
-		defer s.live.draw(s)
+	if s.live == nil {
+		s.show(s.out, l)
+		return
 	}
-	s.show(l)
+	var above strings.Builder
+	s.show(&above, l)
+	s.live.draw(s.out, above.String())
 }
 
 // say shows a line of liza itself.
@@ -211,7 +214,7 @@ func (s *screen) say(now time.Time, warning bool, format string, args ...any) {
 	s.line(supervisor.Line{Time: now, Agent: "liza", Text: fmt.Sprintf(format, args...), Warning: warning})
 }
 
-func (s *screen) show(l supervisor.Line) {
+func (s *screen) show(to io.Writer, l supervisor.Line) {
 	if s.log != nil {
 		level := slog.LevelInfo
 		if l.Warning {
@@ -224,17 +227,17 @@ func (s *screen) show(l supervisor.Line) {
 	if task == "" {
 		task = "-"
 	}
-	text := l.Text
+	text := dashboard.Line(l.Text)
 	if l.Warning && s.colour {
 		text = "\x1b[33m" + text + "\x1b[0m"
 	} else if l.Warning {
 		text = "! " + text
 	}
 	if s.live != nil {
-		fmt.Fprintln(s.out, s.live.line(l, task, text))
+		fmt.Fprintln(to, s.live.line(l, task, text))
 		return
 	}
-	fmt.Fprintf(s.out, "%s  %-15s %-12s %s\n", l.Time.Local().Format("15:04:05"), l.Agent, task, text)
+	fmt.Fprintf(to, "%s  %-15s %-12s %s\n", l.Time.Local().Format("15:04:05"), l.Agent, task, text)
 }
 
 // newScreen writes steps where they do not mix with a JSON result.

@@ -5,10 +5,12 @@ import (
 	"unicode"
 )
 
-// plain makes a text of unknown origin fit for one line of a terminal: no control or
-// formatting characters, no line breaks.
-func plain(text string) string {
-	text = strings.Map(func(r rune) rune {
+// plain is Line with its words one space apart.
+func plain(text string) string { return strings.Join(strings.Fields(Line(text)), " ") }
+
+// Line is a text of unknown origin on one line, without what moves a cursor or turns the direction of writing.
+func Line(text string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
@@ -19,7 +21,6 @@ func plain(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return strings.Join(strings.Fields(text), " ")
 }
 
 // block is plain for a text of several lines.
@@ -86,8 +87,8 @@ func fit(text string, n int) string {
 	return text
 }
 
-// Fit is a text of unknown origin on one line of at most n columns.
-func Fit(text string, n int) string { return fit(indentOf(text)+plain(text), n) }
+// Cut is a text of unknown origin on one line of at most n columns.
+func Cut(text string, n int) string { return fit(Line(text), n) }
 
 // pad fills a text up to n columns.
 func pad(text string, n int) string { return text + strings.Repeat(" ", max(0, n-widthOf(text))) }
