@@ -124,7 +124,7 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.St
 	if d.Repo == nil {
 		return
 	}
-	tip, err := verb.IntegrationTip(ctx, d.Repo, s, d.Store.View)
+	tip, err := verb.IntegrationTip(ctx, d.Repo, s, d.Remote(), d.Store.View)
 	if err != nil {
 		return
 	}

@@ -313,7 +313,9 @@ type Hooks struct {
 
 // Git says what Liza's own git commands may do.
 type Git struct {
-	Filters []string `key:"filters" about:"Names of the filters (of .gitattributes: filter=NAME) that may run, such as lfs. No other filter, merge driver or diff driver of a configuration does."`
+	Remote        string        `key:"remote" about:"Name of the git remote over which work travels: what is submitted and what is merged is pushed there by the supervisor. Empty: nothing is pushed, but on a board in a database it is origin."`
+	RemoteTimeout time.Duration `key:"remote_timeout" is:"1.." unit:"s" about:"Bound of each git command that talks to the remote."`
+	Filters       []string      `key:"filters" about:"Names of the filters (of .gitattributes: filter=NAME) that may run, such as lfs. No other filter, merge driver or diff driver of a configuration does."`
 }
 
 // Policy says who may do what, and what nobody may.

@@ -36,6 +36,7 @@ func Default() *Config {
 			E2EPaths:        []string{"e2e/**", "**/e2e/**", "**/*.e2e.*", "cypress/**", "playwright/**", "tests/integration/**", "testdata/script/**"},
 			Checks:          defaultChecks(),
 		},
+		Git:       Git{RemoteTimeout: time.Minute},
 		Merge:     Merge{Train: 1},
 		Limits:    defaultLimits(),
 		Prices:    map[string]Price{},

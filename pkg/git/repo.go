@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	gogit "github.com/go-git/go-git/v5"
 )
@@ -25,6 +26,9 @@ type Repo struct {
 
 	// Filters are the names of the filters that a person allowed (git.filters). Set it before the first use.
 	Filters []string
+
+	// RemoteTimeout bounds each command that talks to a remote; 0: a minute. Set it before the first use.
+	RemoteTimeout time.Duration
 
 	// MaxTaken bounds the bytes that TakeOver takes at once; 0: 2 GB. Set it before the first use.
 	MaxTaken int64

@@ -12,6 +12,9 @@ import (
 // finish records MERGED (M9) and removes what the task needs no more (M10). tip is where the
 // branch is now: it is remembered in the same write.
 func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
+	if j.Remote != "" && tip != "" {
+		j.follow(ctx, j.branch, tip)
+	}
 	f := blackboard.MergeFacts{Contained: true, Commit: commit, Tip: tip, Drift: j.drift}
 	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
 		return s.FinishMerge(j.task.ID, a, blackboard.Input{Merge: &f}, j.Now())
@@ -58,7 +61,7 @@ func (m *Merger) noteLate(s *blackboard.State, id, ref string) {
 // candidate goes first, so that anyone who finds no branch of a task has nothing to look for.
 // What nobody has saved yet is saved here; of merged tasks it is late work: exactly the commit under review was merged.
 func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, merged bool) error {
-	head, err := m.Repo.BranchTip(ctx, branch)
+	head, err := m.known(ctx, branch)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return err
 	}

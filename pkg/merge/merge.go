@@ -44,13 +44,15 @@ type Merger struct {
 	Known    func(ctx context.Context, commit string) bool
 	Remember func(ctx context.Context, commit string)
 
+	Remote string // name of the git remote that has the integration branch; "": it is in this repository
+
 	LogPath     func(task string, n int) string
 	LockPath    string // merge.lock
 	LockTimeout time.Duration
 	Control     func() string                               // why nothing may merge now; "" when open
 	Sealed      func(t *blackboard.Task, tree string) error // why an approval does not count; nil: seals are not looked at
 	Prepare     func(*blackboard.State)                     // gives a state the configuration's defaults
-	At          func(point string)                          // failpoints M0 to M10 of tests
+	At          func(point string)                          // failpoints of tests: M0 to M10, P1 after a push
 	Warn        func(text string)
 	Unsaved     func(err error)                    // work could not be let go because it is saved nowhere else; may be nil
 	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked

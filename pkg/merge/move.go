@@ -104,7 +104,12 @@ func (v *mover) move(ctx context.Context, candidate string) (err error) {
 		return err
 	}
 	v.at("M7")
-	if err := v.Repo.UpdateRef(ctx, "refs/heads/"+v.branch, candidate, v.old); err != nil {
+	if v.Remote != "" {
+		if err := v.publish(ctx, v.branch, candidate, v.old, ""); err != nil {
+			return err
+		}
+		v.follow(ctx, v.branch, candidate)
+	} else if err := v.Repo.UpdateRef(ctx, "refs/heads/"+v.branch, candidate, v.old); err != nil {
 		return err // the intent stays; the next converge sees that the branch did not get it
 	}
 	v.at("M8")
@@ -119,7 +124,7 @@ func (m *Merger) converge(ctx context.Context) error {
 		return err
 	}
 	i := *s.Integration.Intent
-	tip, err := m.Repo.BranchTip(ctx, s.IntegrationBranch())
+	tip, err := m.tip(ctx, s)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return err
 	}

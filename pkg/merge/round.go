@@ -47,6 +47,9 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *blackboard.MergeF
 		j.result.MergeCommit, j.result.Already = j.task.MergeCommit, true
 		return j, nil, nil
 	}
+	if err := j.bring(ctx, j.task); err != nil {
+		return j, nil, err
+	}
 	if err := j.sealed(ctx); err != nil {
 		return j, nil, err
 	}
@@ -126,7 +129,7 @@ func (j *job) sealed(ctx context.Context) error {
 // facts are those of G62 to G64.
 func (j *job) facts(ctx context.Context) (blackboard.MergeFacts, error) {
 	f := blackboard.MergeFacts{By: j.By}
-	head, err := j.Repo.BranchTip(ctx, j.branch)
+	head, err := j.tip(ctx, j.state)
 	switch {
 	case err == nil:
 		f.Tip, j.old = head, head
@@ -244,18 +247,28 @@ func (j *job) move(ctx context.Context, candidate string, f blackboard.MergeFact
 	f.Candidate, f.Old = candidate, j.old
 	in := j.input(f)
 	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
+		if j.Remote != "" && s.Tip() != j.state.Tip() { // another host merged meanwhile
+			return fmt.Errorf("cannot merge %s: %w", j.task.ID, git.ErrRefMoved)
+		}
 		return s.IntendMerge(j.task.ID, a, in, j.Now())
 	})
 	if err != nil {
 		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))
 	}
 	j.at("M7")
-	// The branch has the candidate now, so that its own ref goes in the same transaction.
-	if err := j.Repo.MoveBranch(ctx, j.branch, candidate, j.old, candidateRef(j.name)); err != nil {
+	if err := j.moveBranch(ctx, candidate); err != nil {
 		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))
 	}
 	j.at("M8")
 	return j.finish(ctx, candidate, candidate)
+}
+
+// moveBranch lets the branch have the candidate.
+func (j *job) moveBranch(ctx context.Context, candidate string) error {
+	if j.Remote == "" { // its own ref goes in the same transaction
+		return j.Repo.MoveBranch(ctx, j.branch, candidate, j.old, candidateRef(j.name))
+	}
+	return j.publish(ctx, j.branch, candidate, j.old, j.task.ID)
 }
 
 func (j *job) message() string {

@@ -70,6 +70,12 @@ type (
 		CheckSeal(t *blackboard.Task, tree string) error
 	}
 
+	// A Clocked board is one that several hosts use. The time that counts is its own.
+	Clocked interface {
+		Now() time.Time
+		ClockOffset() time.Duration // how far this host's clock is ahead
+	}
+
 	// Project is the store of a project.
 	Project interface {
 		Store

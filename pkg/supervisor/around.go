@@ -46,7 +46,7 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 		return
 	}
 	var changes []string
-	for _, name := range changed(before, after, st.IntegrationBranch()) {
+	for _, name := range changed(before, after, st.IntegrationBranch(), s.Service.Remote()) {
 		changes = append(changes, s.describe(ctx, name, before[name], after[name]))
 	}
 	if len(changes) == 0 {
@@ -71,8 +71,8 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 }
 
 // changed are the names of what differs and is not Liza's own work: branches of tasks and the integration branch are
-// looked at where they are used.
-func changed(before, after git.Surroundings, integration string) []string {
+// looked at where they are used, also as the supervisors' git left them on the remote over which work travels.
+func changed(before, after git.Surroundings, integration, remote string) []string {
 	names := slices.Sorted(maps.Keys(before))
 	for name := range after {
 		if _, was := before[name]; !was {
@@ -81,7 +81,11 @@ func changed(before, after git.Surroundings, integration string) []string {
 	}
 	slices.Sort(names)
 	return slices.DeleteFunc(names, func(name string) bool {
-		return before[name] == after[name] || strings.HasPrefix(name, "refs/heads/task/") || name == "refs/heads/"+integration ||
+		branch := strings.TrimPrefix(name, "refs/heads/")
+		if there, found := strings.CutPrefix(name, "refs/remotes/"+remote+"/"); found && remote != "" {
+			branch = there
+		}
+		return before[name] == after[name] || branch != name && (strings.HasPrefix(branch, "task/") || branch == integration) ||
 			strings.HasPrefix(name, "file .liza/") || strings.HasPrefix(name, "file .worktrees/")
 	})
 }

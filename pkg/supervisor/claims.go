@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/git"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 )
@@ -22,6 +23,9 @@ func claimFailed(err error) bool {
 	var wentBack *store.WentBackError
 	var locked *store.LockedError
 	if errors.As(err, &invalid) || errors.As(err, &wentBack) || errors.As(err, &locked) {
+		return false
+	}
+	if _, remote := errors.AsType[*git.RemoteError](err); remote {
 		return false
 	}
 	return err != nil && (exitOf(err) == 0 || exitOf(err) == blackboard.ExitFailure)

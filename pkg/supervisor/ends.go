@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/git"
 	"liza/pkg/verb"
 )
 
@@ -171,6 +172,9 @@ func (s *Supervisor) cannotStart(ctx context.Context, u *unit, err error) error 
 	}
 	if e := s.letGo(ctx, u, "the agent program cannot be started"); e != nil {
 		return errors.Join(err, e)
+	}
+	if _, remote := errors.AsType[*git.RemoteError](err); remote {
+		return err
 	}
 	return fmt.Errorf("%w: %w", ErrGaveUp, err)
 }

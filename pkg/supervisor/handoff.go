@@ -104,7 +104,7 @@ func (s *Supervisor) intentLate(ctx context.Context, st *blackboard.State, t *bl
 	if t.BaseCommit != "" {
 		others = append(others, t.BaseCommit)
 	}
-	if head, err := s.Service.Repo.BranchTip(ctx, st.IntegrationBranch()); err == nil { // what came in from there is others' work
+	if head, err := s.Service.TipOf(ctx, st); err == nil && head != "" { // what came in from there is others' work
 		others = append(others, head)
 	}
 	first, found, err := s.Service.Repo.FirstCommitTime(ctx, t.ReviewCommit, others...)

@@ -311,9 +311,11 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 	var wentBack *store.WentBackError
 	var locked *store.LockedError
 	var failed *panicError
-	switch {
+	switch w, trouble := s.remoteTrouble("", err); {
 	case ctx.Err() != nil:
 		return waiting{}, ErrAborted
+	case trouble:
+		return w, nil
 	case errors.As(err, &failed):
 		return s.panicked(ctx, failed)
 	case isLost(err) || s.lease.lost():

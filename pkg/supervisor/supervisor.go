@@ -78,6 +78,7 @@ type Supervisor struct {
 	panics        []time.Time
 	outage        time.Time // since when the machine keeps it from working; zero: it does not
 	idleSince     time.Time
+	remote        remotePause
 	waitSince     time.Time // since when the board says what it waits for
 }
 
@@ -197,6 +198,9 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		}
 		return false, waiting{why: o[0].String()}, nil
 	}
+	if err := s.followRemote(hard, st); err != nil {
+		return false, waiting{}, err
+	}
 	if err := s.seeIntegration(hard, st); err != nil {
 		return false, waiting{}, err
 	}
@@ -313,7 +317,7 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 			due = true
 		}
 	}
-	if !due {
+	if !due || s.Service.Now().Before(s.remote.until) {
 		return false, nil
 	}
 	results, err := s.Service.Merger(blackboard.System).All(ctx)
@@ -328,9 +332,13 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 			s.warn(r.Task, "%v", &merge.FailedError{Result: r})
 		}
 	}
-	if ctx.Err() == nil {
-		s.warnOf(err)
+	if _, trouble := s.remoteTrouble("", err); trouble || ctx.Err() != nil {
+		return merged, nil
 	}
+	if merged {
+		s.remoteWell()
+	}
+	s.warnOf(err)
 	return merged, nil
 }
 

@@ -233,7 +233,7 @@ func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
 }
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
-	out, err := s.Service.Apply(ctx, verb.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
+	out, err := s.applied(ctx, life, u.task, verb.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
 	if err != nil {
 		return next{}, err
 	}

@@ -3,7 +3,6 @@ package upkeep
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -204,8 +203,8 @@ func (d examiner) locksOf(ctx context.Context, _ *blackboard.State, f *findings)
 
 // mergesOf looks for merges that were begun and not ended (specs/protocol.md#8.3).
 func (d examiner) mergesOf(ctx context.Context, s *blackboard.State, f *findings) error {
-	head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
-	if err != nil && !errors.Is(err, git.ErrNotFound) {
+	head, err := d.TipOf(ctx, s)
+	if err != nil {
 		return err
 	}
 	for _, c := range s.ApprovedTasks() {

@@ -93,9 +93,7 @@ func (c *collector) view(ctx context.Context) (*blackboard.State, error) {
 		return nil, err
 	}
 	c.archived = c.Archives().Archived()
-	if c.head, err = c.Repo.BranchTip(ctx, s.IntegrationBranch()); errors.Is(err, git.ErrNotFound) {
-		c.head, err = "", nil
-	}
+	c.head, err = c.TipOf(ctx, s)
 	return s, err
 }
 

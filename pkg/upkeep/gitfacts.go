@@ -12,7 +12,7 @@ import (
 )
 
 // gitFacts adds what git says about branches, worktrees and merges.
-func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, view func(context.Context) (*blackboard.State, error), f *audit.Facts) error {
+func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote string, view func(context.Context) (*blackboard.State, error), f *audit.Facts) error {
 	f.BranchExists = func(name string) bool { _, err := repo.BranchTip(ctx, name); return err == nil }
 	f.ResolveCommit = func(short string) (string, bool) { full, err := repo.Resolve(ctx, short); return full, err == nil }
 	var err error
@@ -31,7 +31,7 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, view fun
 	if err := trackedFacts(ctx, repo, f); err != nil {
 		return err
 	}
-	head, err := verb.IntegrationTip(ctx, repo, s, view)
+	head, err := verb.IntegrationTip(ctx, repo, s, remote, view)
 	if err != nil {
 		return err
 	}

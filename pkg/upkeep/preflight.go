@@ -67,8 +67,8 @@ func (x *Doctor) inWorktrees(ctx context.Context, p *project.Project) {
 	if x.Service == nil || x.Service.Repo == nil || x.State == nil {
 		return
 	}
-	tip, err := x.Service.Repo.BranchTip(ctx, x.State.IntegrationBranch())
-	if err != nil {
+	tip, err := x.Service.TipOf(ctx, x.State)
+	if err != nil || tip == "" {
 		return // told with the branch
 	}
 	custom := x.Programs

@@ -28,6 +28,7 @@ type Board struct {
 	Root    string // "" for a file that lies in no .liza
 	Store   store.Project
 	Project *project.Project // nil outside of a project
+	Remote  string           // over which work travels, "" for none
 	Repo    *git.Repo        // nil when git is missing, or there is no repository
 
 	Now           func() time.Time
@@ -43,7 +44,7 @@ func BoardOf(d *verb.Service) *Board {
 	if !ok {
 		return nil
 	}
-	return &Board{Name: BoardName, Root: d.Project.Root, Store: kept, Project: d.Project, Repo: d.Repo, Now: d.Now, SkipSpecFiles: d.NoSpecFiles,
+	return &Board{Name: BoardName, Root: d.Project.Root, Store: kept, Project: d.Project, Repo: d.Repo, Remote: d.Remote(), Now: d.Now, SkipSpecFiles: d.NoSpecFiles,
 		Processes: blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running}}
 }
 
@@ -138,7 +139,7 @@ func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Facts, er
 	if f.JournalProblems, err = p.journalProblems(ctx, i.State.Revision); err != nil || p.Repo == nil {
 		return f, err
 	}
-	err = gitFacts(ctx, p.Repo, i.State, p.Store.View, &f)
+	err = gitFacts(ctx, p.Repo, i.State, p.Remote, p.Store.View, &f)
 	return f, err
 }
 

@@ -81,6 +81,9 @@ func (d *Service) newerHead(ctx context.Context, base string) string {
 	if err != nil {
 		return base
 	}
+	if d.FollowRemote(ctx, s) != nil {
+		return base
+	}
 	if head, err := d.IntegrationHead(ctx, s); err == nil {
 		return head
 	}
@@ -106,6 +109,9 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 	unusable := map[string]error{} // many tasks may want the same role
 	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
 	defer func() { d.tellUnusable(ctx, unusable) }()
+	if err := d.FollowRemote(ctx, s); err != nil {
+		return reservation{}, err
+	}
 	head, err := d.IntegrationHead(ctx, s)
 	if err != nil {
 		return reservation{}, err
@@ -225,6 +231,9 @@ func (d *Service) provision(ctx context.Context, r reservation, facts *blackboar
 		return nil, nil
 	}
 	if _, err := d.Repo.Relink(ctx, r.task.ID); err != nil {
+		return nil, err
+	}
+	if err := d.fetch(ctx, append([]string{r.task.RestartFrom, r.task.FixOnto, r.task.BaseCommit}, r.candidates...)...); err != nil {
 		return nil, err
 	}
 	provided, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: r.task.ID, Base: r.base, Keep: r.keep, RestartFrom: r.task.RestartFrom,

@@ -39,10 +39,10 @@ func (l Lag) String() string {
 	return fmt.Sprintf("%s lacks %s of its base branch %s", l.Branch, prose.Count(l.Behind, "commit"), l.Base)
 }
 
-// IntegrationTip is where the integration branch is, "" when it does not exist. The snapshot is older than the
+// IntegrationTip is where the integration branch is, on the remote if work travels over one, "" when it does not exist. The snapshot is older than the
 // look at the branch: what a merge left meanwhile is not foreign, and s is told its own tip.
-func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, view func(context.Context) (*blackboard.State, error)) (string, error) {
-	tip, err := repo.BranchTip(ctx, s.IntegrationBranch())
+func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, remote string, view func(context.Context) (*blackboard.State, error)) (string, error) {
+	tip, err := branchTip(ctx, repo, s, remote)
 	if errors.Is(err, git.ErrNotFound) {
 		tip, err = "", nil
 	}
@@ -58,7 +58,7 @@ func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, vi
 
 // TipOf is IntegrationTip for the board of the service.
 func (d *Service) TipOf(ctx context.Context, s *blackboard.State) (string, error) {
-	return IntegrationTip(ctx, d.Repo, s, d.Store.View)
+	return IntegrationTip(ctx, d.Repo, s, d.Remote(), d.Store.View)
 }
 
 // SeeIntegration looks where the integration branch is; a tip that Liza did not make is written into
@@ -306,7 +306,7 @@ func (d *Service) RestoreIntegration(ctx context.Context, reason string) (Branch
 			}
 		}
 		d.at("I1")
-		if err := d.Repo.UpdateRef(ctx, "refs/heads/"+b.Branch, b.Known, b.Tip); err != nil {
+		if err := d.putBranch(ctx, b.Branch, b.Known, b.Tip); err != nil {
 			return err
 		}
 		d.at("I2")

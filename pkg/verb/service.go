@@ -344,7 +344,7 @@ func (d *Service) at(point string) {
 // back with its own merge; work on the known tip can go on whatever the person decides.
 func (d *Service) IntegrationHead(ctx context.Context, s *blackboard.State) (string, error) {
 	branch := s.IntegrationBranch()
-	head, err := d.Repo.BranchTip(ctx, branch)
+	head, err := d.branchTip(ctx, s)
 	if s.ForeignTip(head) {
 		if there, err := d.Repo.CommitExists(ctx, s.Tip()); err == nil && there {
 			return s.Tip(), nil

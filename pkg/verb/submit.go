@@ -50,6 +50,10 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		}
 		event.Submission = &facts
 	}
+	if err := d.publishSubmission(ctx, s, in, event); err != nil {
+		return out, err
+	}
+	d.at("submit.published")
 	out.Done, err = d.Event(ctx, "submit", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.Submit(in.Task, a, event, d.Now()); err != nil {
 			return err

@@ -37,7 +37,7 @@ func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboa
 
 // knownTip is where the integration branch is, or was left by Liza when somebody else has moved it; "" without one.
 func (d *Service) knownTip(ctx context.Context, s *blackboard.State) (string, error) {
-	tip, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
+	tip, err := d.branchTip(ctx, s)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return "", err
 	}

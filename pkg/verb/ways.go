@@ -94,10 +94,7 @@ func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem
 	if t == nil || t.KindOf() == "msg" {
 		return "", ""
 	}
-	head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
-	if err != nil {
-		head = ""
-	}
+	head := d.provenTip(ctx, s)
 	ref, _, err := d.Repo.Save(ctx, git.Work{ID: task, Path: d.WorktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
 	if err != nil {
 		return "", err.Error()
@@ -123,10 +120,7 @@ func (d *Service) DropWorktree(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
-	head, err := d.Repo.BranchTip(ctx, s.IntegrationBranch())
-	if err != nil {
-		head = ""
-	}
+	head := d.provenTip(ctx, s)
 	d.at("drop.worktree")
 	return d.Repo.Remove(ctx, task, git.Proof{Integration: head})
 }

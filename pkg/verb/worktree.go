@@ -107,6 +107,9 @@ func (d *Service) provideAgain(ctx context.Context, s *blackboard.State, t *blac
 	if err != nil {
 		return git.Provided{}, err
 	}
+	if err := d.fetch(ctx, t.ReviewCommit, lastCommit(t), t.BaseCommit); err != nil {
+		return git.Provided{}, err
+	}
 	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: cmp.Or(t.BaseCommit, head), Keep: true,
 		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: d.Now()})
 	if err != nil {

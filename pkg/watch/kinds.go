@@ -60,6 +60,7 @@ var Kinds = []Kind{
 	{"SETTINGS_CHANGED", Warning, "config.yaml, a role, a skill, instructions.md or the section config changed while an agent program ran", "", nil},
 	{"WORK_NOT_SAVED", Error, "work could not be let go because it is saved nowhere else", "", nil},
 	{"CHECKOUT_CHANGED", Warning, "something outside of its worktree changed during a run", "", nil},
+	{"REMOTE_TROUBLE", Error, "the git remote over which work travels refuses, or does not answer", "", nil},
 	{"GIT_LOCK_REMOVED", Info, "a stale lock file of git was removed", "", nil},
 	{"JOURNAL_REPAIRED", Info, "the end of the journal was cut", "", nil},
 	{"HAND_EDIT", Info, "a person edited the state", "", nil},

@@ -37,6 +37,8 @@ type Place struct {
 	TaskArchive *history.Archive
 	Secrets     *secret.Set        // what this process knows
 	At          func(point string) // failpoints of the store; may be nil
+	Shared      bool               // the board is one that several hosts use
+	Host        string             // name of this host; "": that of the machine
 }
 
 // start is the repository that each place begins with.
@@ -135,8 +137,15 @@ func (p *Place) Shell(dir, line string) {
 
 // Service is that of a person who acts for an agent, or of the person for "".
 func (p *Place) Service(as string) *verb.Service {
-	return &verb.Service{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: verb.Caller{As: as, Person: "ada"},
+	d := &verb.Service{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: verb.Caller{As: as, Person: "ada"},
 		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets}
+	if p.Shared {
+		d.Store = shared{p.Store}
+	}
+	if p.Host != "" {
+		d.Proc.Host = p.Host
+	}
+	return d
 }
 
 // Machine is what this machine tells about processes.
