@@ -55,6 +55,7 @@ var rules = map[string]rule{
 	"sandbox":        {level: 0, reason: "it knows paths, hosts and limits; what a task may have, the supervisor knows"},
 	"broker":         {level: 0, reason: "it carries a command line and its answer; what a verb is, others know"},
 	"toolchain":      {level: 0, reason: "it knows tools and where they are installed; what is built, others know"},
+	"forge":          {level: 0, reason: "it speaks to a forge; what lands there, others know"},
 	"proxy":          {level: 0, reason: "it knows hosts; whose they are, the supervisor knows"},
 
 	"exitcmd": {level: 1, may: imports("blackboard"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",
@@ -100,8 +101,9 @@ var rules = map[string]rule{
 	"upkeep": {level: 5, upTo: 4, but: imports("agent/scripted", "prompt", "store/storetest"),
 		reason: "it looks at a project as it is (doctor, validate, the facts of alerts) and puts right what is provably safe; it decides nothing about work"},
 
-	"git/gittest":   {level: 0, reason: "copies of a repository for tests; it knows the git command only"},
-	"verb/verbtest": {level: 5, upTo: 4, reason: "tests of merges and supervisors begin with a real project"},
+	"forge/forgetest": {level: 0, reason: "a forge for tests; it knows the git command only"},
+	"git/gittest":     {level: 0, reason: "copies of a repository for tests; it knows the git command only"},
+	"verb/verbtest":   {level: 5, upTo: 4, reason: "tests of merges and supervisors begin with a real project"},
 
 	"supervisor":       {level: 6, upTo: 5, but: imports("watch", "store/storetest", "verb/verbtest", "upkeep"), reason: "the command line starts the watcher beside the team"},
 	"dashboard":        {level: 6, may: imports("activity", "blackboard", "history", "breaker", "watch", "prose"), reason: "a view shows; it changes nothing"},
