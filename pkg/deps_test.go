@@ -81,6 +81,9 @@ var rules = map[string]rule{
 		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
 	"store/postgres": {level: 2, may: imports("blackboard", "history", "store", "yamldoc", "safefile"),
 		reason: "it keeps rows; what a change means, the store's engine knows"},
+	"store/postgres/pgtest": {level: 0, reason: "it starts a server for tests and knows nothing of boards"},
+	"store/mirror": {level: 2, may: imports("blackboard", "history", "store", "yamldoc", "safefile"),
+		reason: "it keeps a copy of any shared board; what a database is, it does not know"},
 	"store/storetest": {level: 2, may: imports("blackboard", "history", "store"), reason: "every backend must pass it"},
 	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols", "prose"),
 		reason: "the same input gives the same prompt, byte for byte",
@@ -90,13 +93,13 @@ var rules = map[string]rule{
 	"merge": {level: 3, may: imports("blackboard", "store", "git", "review", "safefile"), reason: "merging is deterministic work on state and repository"},
 	"watch": {level: 3, may: imports("blackboard", "store", "history", "breaker", "safefile"), reason: "it looks and tells; it never acts"},
 
-	"verb": {level: 4, upTo: 3, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest", "store/postgres"),
+	"verb": {level: 4, upTo: 3, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest", "store/postgres", "store/mirror"),
 		reason: "a verb has its effects on state and repository; starting programs is the supervisor's"},
 
 	"wall": {level: 4, may: imports("agent", "sandbox", "proxy", "toolchain", "broker", "config", "git", "project", "safefile"),
 		reason: "it puts together what each kind of run may have; what a task is, it does not know"},
 
-	"simulate": {level: 5, upTo: 4, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest", "store/postgres", "merge"),
+	"simulate": {level: 5, upTo: 4, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest", "store/postgres", "store/mirror", "merge"),
 		reason: "a run that did not happen, or happens again, goes through the verbs; no program is started"},
 	"upkeep": {level: 5, upTo: 4, but: imports("agent/scripted", "prompt", "store/storetest"),
 		reason: "it looks at a project as it is (doctor, validate, the facts of alerts) and puts right what is provably safe; it decides nothing about work"},

@@ -21,10 +21,10 @@ const (
 // callers has every command. A new one has to be entered: who may use it is a decision.
 var callers = map[string]who{
 	"__complete": everyone, "completion": everyone, "config get": everyone, "config list": everyone, "config schema": everyone, "config show": everyone, "config validate": everyone, "attach": outside, "demo": outside, "diff": everyone,
-	"doctor": everyone, "explain": everyone, "facts list": everyone, "graph": everyone, "help": everyone, "history": everyone, "init": outside,
+	"doctor": everyone, "explain": everyone, "facts list": everyone, "graph": everyone, "help": everyone, "history": everyone, "init": outside, "join": outside,
 	"log": everyone, "man": everyone, "mcp": everyone, "metrics": everyone, "output": people, "plan show": everyone, "preview": everyone, "questions": everyone, "replay": everyone,
 	"report": everyone, "roles diff": everyone, "roles list": everyone, "roles resolve": everyone, "roles show": everyone, "roles validate": everyone,
-	"sandbox exec": outside, "sandbox explain": everyone, "scripted-agent": everyone, "show": everyone, "status": everyone, "top": outside, "usage": everyone, "validate": everyone, // --fix: people
+	"sandbox exec": outside, "sandbox explain": everyone, "scripted-agent": everyone, "show": everyone, "store list": everyone, "store roles": everyone, "status": everyone, "top": outside, "usage": everyone, "validate": everyone, // --fix: people
 	"version": everyone, "watch": everyone, "worktree list": everyone,
 
 	"abandon": byVerb, "add-task": byVerb, "anomaly": byVerb, "block": byVerb, "claim": byVerb, "claim-review": byVerb, "convert": byVerb,
@@ -37,7 +37,7 @@ var callers = map[string]who{
 	"reject-merge": people, "rerun": people, "restep": people, "restore": people, "resubmit": people, "resume": people, "seal": people, "sprint next": people,
 	"unhold": people,
 
-	"config set": gated, "integration accept": gated, "integration restore": gated, "roles reset": gated, "run": gated, "serve": gated, "step": gated, "sync": gated, "worktree create": gated, "worktree remove": gated,
+	"config set": gated, "integration accept": gated, "integration restore": gated, "roles reset": gated, "run": gated, "serve": gated, "step": gated, "store upgrade": gated, "sync": gated, "worktree create": gated, "worktree remove": gated,
 	"wt-create": gated, "wt-delete": gated,
 }
 

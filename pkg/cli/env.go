@@ -23,14 +23,12 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
-	"liza/pkg/blackboard/audit"
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/history"
 	"liza/pkg/notify"
 	"liza/pkg/project"
 	"liza/pkg/secret"
-	"liza/pkg/store"
 	"liza/pkg/verb"
 )
 
@@ -62,6 +60,7 @@ type Env struct {
 	home      func() string   // of the user, by the system
 	shows     bool            // the live view of this process shows alerts
 	late      *sync.WaitGroup // what is still being written when a command ends
+	closing   []func()        // what ends with a command
 }
 
 // Std is the environment of a real process.
@@ -144,6 +143,9 @@ func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Service, error) {
 	return e.openAt(ctx, p, tolerant)
 }
 
+// lookPatience is how long a command that only reads waits for a database.
+const lookPatience = 2 * time.Second
+
 func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Service, error) {
 	if e.inside != nil {
 		return e.serviceOn(e.inside.service), nil
@@ -157,7 +159,11 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 		e.Log().Warn(err.Error())
 	}
 	taskArchive := &history.Archive{Dir: p.ArchiveDir()}
-	s, err := e.store(p, cfg, taskArchive)
+	patience := cfg.get().Protocol.LockTimeout
+	if tolerant { // who only looks is shown the copy soon
+		patience = min(patience, lookPatience)
+	}
+	s, err := e.store(p, cfg, taskArchive, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +194,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 func (e *Env) serviceOn(open *verb.Service) *verb.Service {
 	p := open.Project
 	d := &verb.Service{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
-		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Tmp()), Now: e.Now, Random: rand.Reader, NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true",
+		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true",
 		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}
 	d.Enclose = e.enclose(d)
 	return d
@@ -270,17 +276,6 @@ func (s *settings) get() *config.Config {
 		}
 	}
 	return s.current
-}
-
-func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Archive) (store.Project, error) {
-	host, _ := os.Hostname()
-	return store.Open(store.Options{Path: p.State(), GitDir: p.GitDir, Now: e.Now, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
-		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: e.Now(), Write: true, Changed: changed, Archive: taskArchive, Secrets: e.secrets().Finder()})
-		},
-		Mask:  e.secrets().Mask,
-		Seals: verb.Seals(e.keys(), p.GitDir, p.Root),
-		Alert: e.storeNotice(p)})
 }
 
 // keys is the person's folder for keys, outside of all repositories; "" when nobody says

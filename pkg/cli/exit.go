@@ -35,6 +35,8 @@ var exits = []exitKind{
 	{5, "locked", "locked by another process for too long; the message says by whom"},
 	{6, "lease_lost", "the claim or registration was lost to somebody else"},
 	{7, "nothing", "nothing to do; the message says what it waits for"},
+	{8, "unreachable", "the database of the board cannot be reached; nothing was written"},
+	{9, "uncertain", "the connection to the database was lost during a write; the message says that it may have been made"},
 	{130, "interrupted", "interrupted by a person, or by ABORT"},
 }
 
@@ -102,6 +104,8 @@ func explain(err error) report {
 		r.next = nextOfMove(x)
 	} else if _, ok := errors.AsType[*git.UnsavedError](err); ok {
 		r.next = "git status"
+	} else if code, next := explainDatabase(err); code > 0 {
+		r.code, r.next = code, next
 	}
 	switch {
 	case errors.Is(err, supervisor.ErrAborted) || errors.Is(err, context.Canceled):

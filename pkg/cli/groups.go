@@ -15,12 +15,12 @@ type group struct {
 }
 
 var groups = []group{
-	{"start", "Start", []string{"help", "init", "run", "demo", "goal", "doctor", "sandbox", "config"}},
+	{"start", "Start", []string{"help", "init", "join", "run", "demo", "goal", "doctor", "sandbox", "config"}},
 	{"look", "Look", []string{"status", "show", "diff", "output", "attach", "log", "graph", "watch", "top", "serve", "report", "metrics", "usage", "validate"}},
 	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "hold", "unhold", "edit", "sprint", "sync"}},
 	{"decide", "Decide", []string{"questions", "answer", "comment", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
 	{"teach", "Teach", []string{"facts", "spec-change", "roles", "preview"}},
-	{"repair", "Repair", []string{"restore", "seal", "archive", "gc", "explain"}},
+	{"repair", "Repair", []string{"restore", "store", "seal", "archive", "gc", "explain"}},
 	{"time-travel", "Time travel", []string{"history", "step", "poststep", "restep", "rerun", "replay"}},
 	{"agents", "For agents, and for people with --as AGENT_ID", nil},
 	{"plumbing", "Plumbing, for supervisors and scripts", nil},

@@ -5,25 +5,77 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/project"
+	"liza/pkg/store"
+	"liza/pkg/store/mirror"
+	"liza/pkg/store/postgres"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
+// newBoard has init make the board in a database when an option or config.yaml names one.
+func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address, err error) {
+	p, err := project.At(in.Dir)
+	if err != nil {
+		return at, nil // init says it
+	}
+	where := config.Store{URL: address}
+	if address == "" {
+		cfg, _ := config.LoadTolerant(p.Liza, e.Environ)
+		where = cfg.Store
+	}
+	if where.URL == "" {
+		return at, nil
+	}
+	if at, err = postgres.ParseAddress(where.URL); err != nil {
+		return at, err
+	}
+	at.Board = cmp.Or(where.Board, at.Board, postgres.BoardName(in.Goal), "board")
+	in.Board = func(ctx context.Context, dir string, o store.Options, first *blackboard.State, comments ...store.Comment) error {
+		pinned, err := e.pinned(p, dir, at)
+		if err != nil {
+			return err
+		}
+		files, err := mirror.ReadFiles(p.Liza, sharedPaths...)
+		if err != nil {
+			return err
+		}
+		files = slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.file.Path })
+		board, _, err := e.board(config.Store{URL: at.URL, Board: at.Board}, o, append(files, pinned.file)...)
+		if err == nil {
+			err = board.Create(ctx, first, comments...)
+		}
+		if err == nil {
+			err = pinned.write()
+		}
+		if err == nil {
+			err = copyBoard(ctx, p, dir, board, at)
+		}
+		return err
+	}
+	return at, nil
+}
+
 func newInit(env *Env) *urfave.Command {
 	var in verb.InitInput
+	var address string
 	return &urfave.Command{
 		Name: "init", Category: "people", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
 		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
 			"spec file is missing or not committed as it stands (agents have only what is committed), when there is a project already, and when a\n" +
 			"branch of that name is elsewhere. To undo it before any work: rm -r .liza, and git branch -D integration." +
-			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main") + exitsText(0, 1, 2, 3, 4),
+			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main", "liza init 'Payments' --store postgres://liza@db/liza") + exitsText(0, 1, 2, 3, 4, 8, 9),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &in.Spec},
 			&urfave.StringFlag{Name: "branch", Usage: "`NAME`: integration branch", DefaultText: "integration", Destination: &in.Branch},
 			&urfave.StringFlag{Name: "from", Usage: "`REF`: where the integration branch starts", DefaultText: "HEAD", Destination: &in.From},
+			text("store", "`URL` of a PostgreSQL database that will have the board, for a team on several hosts: postgres://USER@HOST/DATABASE[/BOARD]", &address),
 			flag("reuse-branch", "accept an integration branch that exists, wherever it is", &in.ReuseBranch),
 		},
 		Action: env.do(env.slow("making the project", func(ctx context.Context, args []string) error {
@@ -34,16 +86,23 @@ func newInit(env *Env) *urfave.Command {
 				in.Dir = filepath.Join(env.Dir, in.Dir)
 			}
 			in.Keys = env.keys()
+			at, err := env.newBoard(&in, address)
+			if err != nil {
+				return err
+			}
 			done, err := verb.Init(ctx, in)
 			if err != nil {
 				return err
+			}
+			if at.Board != "" {
+				done.Board = at.String()
 			}
 			identity := ""
 			if done.NoIdentity {
 				identity = fmt.Sprintf("  identity     %s: %s\n", upkeep.NoIdentity, upkeep.TellIdentity)
 			}
 			return env.Print(done, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\n%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run with their permission questions switched off; how far they are contained here: liza doctor (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
-				done.Root, done.State, done.Goal, done.Branch, done.Integration, identity, done.Undo)
+				done.Root, cmp.Or(done.Board, done.State), done.Goal, done.Branch, done.Integration, identity, done.Undo)
 		})),
 	}
 }

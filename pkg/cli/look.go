@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
+	"liza/pkg/store/postgres"
 	"liza/pkg/verb"
 )
 
@@ -29,7 +31,9 @@ func (e *Env) lookAt(ctx context.Context) (d *verb.Service, s *blackboard.State,
 // lastValid is the state, or the last valid one together with what is wrong with the file.
 func lastValid(ctx context.Context, d *verb.Service) (s *blackboard.State, stale error, err error) {
 	s, err = d.View(ctx)
-	if _, damaged := errors.AsType[*store.InvalidError](err); !damaged {
+	_, damaged := errors.AsType[*store.InvalidError](err)
+	_, cutOff := errors.AsType[*postgres.UnreachableError](err)
+	if !damaged && !cutOff {
 		return s, nil, err
 	}
 	kept, ok := d.Store.(store.Recoverer)
@@ -40,7 +44,24 @@ func lastValid(ctx context.Context, d *verb.Service) (s *blackboard.State, stale
 	if lost != nil {
 		return nil, nil, err
 	}
+	d.Prepare(last)
+	if cutOff {
+		err = fmt.Errorf("%w; %s", err, copyAge(d.Store))
+	}
 	return last, err, nil
+}
+
+// copyAge says how old the copy of a board in a database is.
+func copyAge(s store.Store) string {
+	text := "the copy of the board in .liza/state.yaml is shown"
+	if c, ok := s.(interface{ Copied() (at, lost time.Time) }); ok {
+		at, lost := c.Copied()
+		text += ", of " + at.Local().Format("2006-01-02 15:04:05")
+		if !lost.IsZero() {
+			text += "; there is no connection since " + lost.Local().Format("15:04:05")
+		}
+	}
+	return text
 }
 
 // showStale prints what a reading command found. When it comes from the last valid state,
@@ -54,7 +75,9 @@ func (e *Env) showStale(stale error, result any, body string) error {
 		return e.failWith(r, result)
 	}
 	fmt.Fprint(e.Stdout, body)
-	r.message += "; the last valid state is shown"
+	if r.code != unreachable {
+		r.message += "; the last valid state is shown"
+	}
 	e.tell(r)
 	return &errDone{r.code}
 }

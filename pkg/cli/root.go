@@ -74,9 +74,9 @@ func lizaCommand(env *Env) *urfave.Command {
 			&urfave.BoolFlag{Name: "version", Usage: "print the version", Local: true},
 		},
 		Commands: []*urfave.Command{
-			newInit(env), newRun(env), newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newLog(env), newValidate(env), newGraph(env), newWatch(env), newTop(env), newReport(env), newMetrics(env), newServe(env),
+			newInit(env), newJoin(env), newRun(env), newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newLog(env), newValidate(env), newGraph(env), newWatch(env), newTop(env), newReport(env), newMetrics(env), newServe(env),
 			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newAnalyze(env), newAck(env), newNote(env), newComment(env), newFacts(env), newSpecChange(env), newQuestions(env), newAnswer(env), newExplain(env),
-			newEdit(env), newRestore(env), newSeal(env), newUsage(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
+			newEdit(env), newRestore(env), newStore(env), newSeal(env), newUsage(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
 			newGoal(env), newSprint(env), newIntegration(env), newSync(env), newArchive(env), newGC(env), newDoctor(env), newSandbox(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newMCP(env), newVersion(env), newCompletion(env), newComplete(env),
 
 			newAddTask(env), newFinalize(env), newPlan(env), newIntent(env), newSubmit(env), newVerdict(env),
@@ -111,6 +111,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 	if e.late == nil {
 		e.late = new(sync.WaitGroup)
 	}
+	defer e.close()
 	defer e.late.Wait()
 	var help helpSwitch
 	app.Flags = append(app.Flags, helpFlag(&help))

@@ -33,6 +33,8 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"locked":    cmdLocked,
 	"logged":    cmdLogged,
 	"page":      cmdPage,
+	"database":  cmdDatabase,
+	"sql":       cmdSQL,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {

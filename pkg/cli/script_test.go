@@ -36,6 +36,8 @@ import (
 //	logged LEVEL TEXT    stderr is JSON lines of diagnostics, one with that level and text
 //	locked FILE CODE CMD…  runs CMD like exits, while another process has the lock of FILE
 //	receiver FILE CODE…  a webhook at $HOOK that answers with the codes, then 200, and writes what it gets to FILE
+//	database             a PostgreSQL database of the script's own: $DATABASE, on the server whose socket is in $DBHOST
+//	sql STATEMENT        what a statement gives in it
 //	approved ID FILE…    claims, commits, submits, reviews and approves a task
 func TestScript(t *testing.T) {
 	t.Parallel()
@@ -43,8 +45,11 @@ func TestScript(t *testing.T) {
 		Dir:   filepath.Join("..", "..", "testdata", "script"),
 		Setup: setUp,
 		Cmds:  scriptCommands,
-		// [closed], [partial]: this machine can have a sandbox of that level.
+		// [postgres]: PostgreSQL is here. [closed], [partial]: this machine can have a sandbox of that level.
 		Condition: func(cond string) (bool, error) {
+			if cond == "postgres" {
+				return hasDatabase()
+			}
 			strongest := sandbox.Detect(t.Context()).Strongest()
 			return string(strongest) == cond || cond == "partial" && strongest == sandbox.Closed, nil
 		},
@@ -87,6 +92,7 @@ func (p plainly) Run() int {
 			return 1
 		}
 	}
+	defer closeDatabase()
 	return p.m.Run()
 }
 

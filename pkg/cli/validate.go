@@ -137,7 +137,7 @@ func (e *Env) boardIn(ctx context.Context, found *project.Project) (*upkeep.Boar
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.store(found, cfg, &history.Archive{Dir: found.ArchiveDir()})
+	s, err := e.store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, cfg.get().Protocol.LockTimeout)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	Facts         Facts            `key:"facts" about:"Lasting facts about the project."`
 	Messenger     Messenger        `key:"messenger" about:"Who writes texts for people."`
 	History       History          `key:"history" about:"The record of prompts and answers."`
+	Store         Store            `key:"store" about:"Where the board is, for a team on several hosts; liza init --store and liza join write it."`
 	Secrets       Secrets          `key:"secrets" about:"Secrets of a plan."`
 	Exec          Exec             `key:"exec" about:"Tasks of kind exec."`
 	Worktree      Worktree         `key:"worktree" about:"Worktrees of tasks."`
@@ -275,6 +276,12 @@ type Messenger struct {
 type History struct {
 	MaxMB         int `key:"max_mb" is:"1.." about:"Size of a history file at which a new one is begun."`
 	RetentionDays int `key:"retention_days" is:"0.." about:"Age at which liza gc removes the history of finished tasks; 0: never."`
+}
+
+// Store says where the board is.
+type Store struct {
+	URL   string `key:"url" about:"Database that has the board, as postgres://USER@HOST/DATABASE, without a password (~/.pgpass, a service file or PGPASSWORD has it); empty: the board is .liza/state.yaml."`
+	Board string `key:"board" about:"Name of the board in the database."`
 }
 
 // Secrets says where the secrets of a plan are kept.

@@ -16,6 +16,7 @@ var Groups = []Group{
 	{"rights", "who may do what, commands, secrets", []string{"policy", "exec", "secrets"}},
 	{"notices", "messages to people", []string{"notify"}},
 	{"timing", "leases, waiting times and alerts of the protocol; the defaults suit nearly everybody", []string{"protocol"}},
+	{"hosts", "where the board is, for a team on several hosts", []string{"store"}},
 	{"files", "form and size of files", []string{"version", "history"}},
 }
 

@@ -151,6 +151,9 @@ func (p *Project) Snapshots() string { return p.inGit("snapshots") }
 // Committed names the last state that Liza itself wrote.
 func (p *Project) Committed() string { return p.inGit("committed") }
 
+// Mirror names the board in a database whose copy .liza/state.yaml is.
+func (p *Project) Mirror() string { return p.inGit("mirror") }
+
 // GitLock serialises worktree commands and changes of refs.
 func (p *Project) GitLock() string { return p.inGit("git.lock") }
 

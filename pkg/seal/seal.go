@@ -59,6 +59,9 @@ func New(secret []byte) *Key {
 	return &Key{ID: hex.EncodeToString(sum[:6]), secret: secret}
 }
 
+// Secret is what makes the key, for a host that shares the project.
+func (k *Key) Secret() string { return hex.EncodeToString(k.secret) }
+
 // Sign makes the seal of a list of texts.
 func (k *Key) Sign(fields ...string) string {
 	return hex.EncodeToString(k.mac(fields))
@@ -111,6 +114,24 @@ func (r Ring) Make() (*Key, error) {
 		return nil, fmt.Errorf("cannot keep the key of this project: %w", err)
 	}
 	return New(secret), nil
+}
+
+// Take makes a key that another host has the project's here, in the place of any other.
+func (r Ring) Take(secret string) error {
+	if r.Folder == "" {
+		return ErrNoFolder
+	}
+	path := r.path(r.place())
+	if _, f, err := read(path); err == nil && f.Secret == secret {
+		return nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot keep the key of this project: %w", err)
+	}
+	if err := r.put(file{GitDir: r.place(), Secret: secret}); err != nil {
+		return fmt.Errorf("cannot keep the key of this project: %w", err)
+	}
+	return nil
 }
 
 // Moved finds the key of a project that was moved to where it is now: the key has that id,

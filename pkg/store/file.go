@@ -57,6 +57,7 @@ const (
 	AlertStateWentBack   = "STATE_WENT_BACK"
 	AlertHandEdit        = "HAND_EDIT"
 	AlertNoEvents        = "NO_EVENTS"
+	AlertMirror          = "MIRROR"
 )
 
 const (

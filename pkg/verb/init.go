@@ -3,7 +3,9 @@ package verb
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,12 +35,16 @@ type InitInput struct {
 	Person      string
 	Mask        func(text string) string // takes secrets out of what is written; may be nil
 	At          func(point string)
+
+	// Board makes the board in the folder that will be .liza; nil: as a file there.
+	Board func(ctx context.Context, dir string, o store.Options, first *blackboard.State, comments ...store.Comment) error
 }
 
 // Initialized is the result of init.
 type Initialized struct {
 	Root        string `json:"root"`
 	State       string `json:"state"`
+	Board       string `json:"board,omitempty"` // in a database
 	Goal        string `json:"goal"`
 	Branch      string `json:"integration_branch"`
 	Integration string `json:"integration_head"`
@@ -82,6 +88,9 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	}
 	if _, err := os.Lstat(p.State()); err == nil {
 		return out, refused("liza status", "this project is initialised already: .liza/state.yaml exists")
+	}
+	if err := os.Remove(p.Mirror()); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a project that was here
+		return out, failed("liza doctor", "cannot remove %s: %v", p.Mirror(), err)
 	}
 	cfg, _, err := config.Load(p.Liza, in.Environ)
 	if err != nil {
@@ -129,7 +138,13 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		if err := repo.AddExclude(ctx, "/.worktrees/"); err != nil {
 			return err
 		}
-		return store.Create(ctx, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask,
+		board := in.Board
+		if board == nil {
+			board = func(ctx context.Context, _ string, o store.Options, first *blackboard.State, comments ...store.Comment) error {
+				return store.Create(ctx, o, first, comments...)
+			}
+		}
+		return board(ctx, dir, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask,
 			Seals: Seals(in.Keys, repo.CommonDir(), in.Dir)}, s,
 			store.Comment{Path: "config", Text: configComment()})
 	})

@@ -48,7 +48,7 @@ func claim(i int) func(*blackboard.State) error {
 func board(b *testing.B, tasks int) *Store {
 	b.Helper()
 	sharedWasMade.Store(true)
-	s := opened(b, sharedServer(b).options(b))
+	s := opened(b, optionsOn(sharedServer(b), b))
 	if err := s.Create(b.Context(), boardOf(tasks)); err != nil {
 		b.Fatal(err)
 	}

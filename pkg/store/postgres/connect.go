@@ -50,6 +50,19 @@ func (e *UncertainError) Unwrap() error { return e.Err }
 // Next is the command that helps.
 func (e *UncertainError) Next() string { return "liza status" }
 
+// A PermissionError says that the role of the database may not do it.
+type PermissionError struct{ Err error }
+
+func (e *PermissionError) Error() string {
+	return "the database does not allow it: " + message(e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *PermissionError) Unwrap() error { return e.Err }
+
+// Next is the command that helps.
+func (e *PermissionError) Next() string { return "liza store roles" }
+
 // message is an error on one line; pgx puts no password into it.
 func message(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
@@ -153,6 +166,8 @@ func explained(err error) error {
 	switch code(err) {
 	case "3F000", "42P01": // no schema, no table
 		return &SchemaError{}
+	case "42501": // insufficient_privilege
+		return &PermissionError{err}
 	}
 	return err
 }

@@ -20,6 +20,9 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("cannot create board %s: the database has one of that name", e.Board)
 }
 
+// Next is the command that helps.
+func (e *ExistsError) Next() string { return "liza join URL" }
+
 // Create makes a board with its first state. The tables are made when they are not there.
 func (s *Store) Create(ctx context.Context, first *blackboard.State, comments ...store.Comment) error {
 	content, entries, err := s.engine.First(first, comments...)
@@ -49,18 +52,17 @@ func (s *Store) Import(ctx context.Context, text []byte, journal string) error {
 
 // put makes the board, all of it or nothing.
 func (s *Store) put(ctx context.Context, content *store.Content, journal func(*pgx.Batch, string) (history.Link, error)) error {
-	err := s.persist(ctx, func(ctx context.Context) error {
-		conn, err := s.pool.Acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
-		if err := Migrate(ctx, conn.Conn()); err != nil {
-			return err
-		}
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	secret, err := s.sealSecret()
+	if err != nil {
+		return err
+	}
+	if err := s.Upgrade(ctx); err != nil {
+		return err
+	}
+	err = s.persist(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var board string
-			err := tx.QueryRow(ctx, `INSERT INTO liza.boards (name, revision, journal) VALUES ($1, $2, '') RETURNING id::text`, s.o.Board, content.Revision()).Scan(&board)
+			err := tx.QueryRow(ctx, `INSERT INTO liza.boards (name, revision, journal, seal) VALUES ($1, $2, '', $3) RETURNING id::text`, s.o.Board, content.Revision(), secret).Scan(&board)
 			if err != nil {
 				return err
 			}
@@ -76,6 +78,9 @@ func (s *Store) put(ctx context.Context, content *store.Content, journal func(*p
 			_, _ = rand.Read(id[:])
 			batch.Queue(insertRevision, board, content.Revision(), id, "init", blackboard.Human)
 			batch.Queue(raiseRevision, board, content.Revision(), string(end))
+			for _, f := range s.o.Files {
+				batch.Queue(addFile, s.o.Board, f.Path, f.Text)
+			}
 			return tx.SendBatch(ctx, batch).Close()
 		})
 	})
@@ -83,6 +88,18 @@ func (s *Store) put(ctx context.Context, content *store.Content, journal func(*p
 		return &ExistsError{s.o.Board}
 	}
 	return err
+}
+
+// sealSecret is that of the project's key, which the board's other hosts need.
+func (s *Store) sealSecret() (string, error) {
+	if s.o.Seals == nil {
+		return "", nil
+	}
+	k, err := s.o.Seals.Ring.Key()
+	if k == nil || err != nil {
+		return "", err
+	}
+	return k.Secret(), nil
 }
 
 // Export is the text of the board and the lines of its journal, of one moment.

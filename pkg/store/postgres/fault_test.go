@@ -16,6 +16,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/store/postgres/pgtest"
 	"liza/pkg/store/storetest"
 )
 
@@ -134,9 +135,9 @@ func TestClientsKilledAtAnyTimeLoseNothing(t *testing.T) {
 }
 
 // writeThrough has writers write while faults happen, and checks that each write that was confirmed was made once.
-func writeThrough(t *testing.T, s *server, fault func(i int), faults int) {
+func writeThrough(t *testing.T, s *pgtest.Server, fault func(i int), faults int) {
 	t.Helper()
-	o := s.options(t)
+	o := optionsOn(s, t)
 	o.LockTimeout = time.Minute
 	first := opened(t, o)
 	if err := first.Create(t.Context(), storetest.First()); err != nil {
@@ -205,8 +206,8 @@ func TestARestartOfTheServerLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t)
 	writeThrough(t, s, func(i int) {
-		s.stop([]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT}[i%2])
-		if err := s.start(); err != nil {
+		s.Stop([]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT}[i%2])
+		if err := s.Start(); err != nil {
 			t.Fatal(err)
 		}
 	}, 6)
@@ -215,7 +216,7 @@ func TestARestartOfTheServerLosesAndDoublesNothing(t *testing.T) {
 func TestKilledBackendsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t)
-	admin, err := pgx.Connect(t.Context(), s.url())
+	admin, err := pgx.Connect(t.Context(), s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 var migrations embed.FS
 
 // schema is the newest version of the tables; migrations has as many files.
-const schema = 1
+const schema = 2
 
 // migrationLock keeps two programs from running migrations at once.
 const migrationLock = 0x6c697a61
@@ -28,13 +28,19 @@ func (e *SchemaError) Error() string {
 	if e.Version == 0 {
 		return "the database has no board: it has no tables of Liza"
 	}
-	return fmt.Sprintf("the database has tables of version %d; this program knows %d", e.Version, schema)
+	if e.Version < schema {
+		return fmt.Sprintf("the database has tables of version %d; this program needs %d", e.Version, schema)
+	}
+	return fmt.Sprintf("the database has tables of version %d; this program is older and knows %d", e.Version, schema)
 }
 
 // Next is what helps.
 func (e *SchemaError) Next() string {
-	if e.Version == 0 {
+	switch {
+	case e.Version == 0:
 		return "liza init GOAL --store URL"
+	case e.Version < schema:
+		return "liza store upgrade"
 	}
 	return "install the version of liza that the other hosts have"
 }
@@ -72,6 +78,27 @@ func Migrate(ctx context.Context, conn *pgx.Conn) error {
 			}
 		}
 		return nil
+	})
+}
+
+// known refuses tables that this program does not know, at each new connection: they may be brought up to date while it runs.
+func known(ctx context.Context, conn *pgx.Conn) error {
+	version, err := version(ctx, conn)
+	if err != nil || version == 0 || version == schema {
+		return err
+	}
+	return &SchemaError{version}
+}
+
+// Upgrade makes the tables, or brings them up to date.
+func (s *Store) Upgrade(ctx context.Context) error {
+	return s.persist(ctx, func(ctx context.Context) error {
+		conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close(ctx) }()
+		return Migrate(ctx, conn)
 	})
 }
 

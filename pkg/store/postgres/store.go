@@ -24,6 +24,7 @@ import (
 type Options struct {
 	URL   string
 	Board string
+	Files []store.BoardFile // of a board that is made
 	store.Options
 }
 
@@ -69,7 +70,7 @@ func open(o Options, adjust func(*pgx.ConnConfig)) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	pooled.ConnConfig, pooled.MaxConns = cfg, connections
+	pooled.ConnConfig, pooled.MaxConns, pooled.AfterConnect = cfg, connections, known
 	pool, err := pgxpool.NewWithConfig(context.Background(), pooled) // which connects later
 	if err != nil {
 		return nil, err

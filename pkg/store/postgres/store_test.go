@@ -92,7 +92,7 @@ func TestReadingAChangeCostsWhatChangedHoweverLargeTheBoardIs(t *testing.T) {
 	cost := map[int]int64{}
 	for _, tasks := range []int{10, 2000} {
 		sharedWasMade.Store(true)
-		s := opened(t, sharedServer(t).options(t))
+		s := opened(t, optionsOn(sharedServer(t), t))
 		if err := s.Create(t.Context(), boardOf(tasks)); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestAFileThatMovesThereAndBackIsTheSameFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sharedWasMade.Store(true)
-			s := opened(t, sharedServer(t).options(t))
+			s := opened(t, optionsOn(sharedServer(t), t))
 			if err := s.Import(t.Context(), []byte(text), handmadeJournal); err != nil {
 				t.Fatal(err)
 			}
@@ -401,7 +401,7 @@ func TestTheTimeIsTheDatabases(t *testing.T) {
 func TestAWatcherHearsOfWritesAfterItsConnectionWasLost(t *testing.T) {
 	t.Parallel()
 	own := ownServer(t)
-	o := own.options(t)
+	o := optionsOn(own, t)
 	s, other := opened(t, o), opened(t, o)
 	if err := s.Create(t.Context(), storetest.First()); err != nil {
 		t.Fatal(err)
@@ -486,7 +486,7 @@ func TestNoPasswordIsInAnError(t *testing.T) {
 
 func TestADatabaseThatCannotBeReachedOrHasNoBoardSaysSo(t *testing.T) {
 	t.Parallel()
-	o := sharedServer(t).options(t)
+	o := optionsOn(sharedServer(t), t)
 	var missing *NoBoardError
 	newBoard(t) // so that the tables are there
 	if _, err := opened(t, o).View(t.Context()); !errors.As(err, &missing) {

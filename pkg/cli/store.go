@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/blackboard/audit"
+	"liza/pkg/config"
+	"liza/pkg/history"
+	"liza/pkg/project"
+	"liza/pkg/safefile"
+	"liza/pkg/store"
+	"liza/pkg/store/mirror"
+	"liza/pkg/store/postgres"
+	"liza/pkg/verb"
+)
+
+// store opens the board of a project: the file, or the board in a database that config.yaml names.
+func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Archive, patience time.Duration) (store.Project, error) {
+	host, _ := os.Hostname()
+	now := e.Now
+	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: patience, Host: host, Strict: e.Strict,
+		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
+			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Changed: changed, Archive: taskArchive, Secrets: e.secrets().Finder()})
+		},
+		Mask:  e.secrets().Mask,
+		Seals: verb.Seals(e.keys(), p.GitDir, p.Root),
+		Alert: e.storeNotice(p)}
+	where := cfg.get().Store
+	if where.URL == "" {
+		if board := mirror.Recorded(p.Mirror()); board != "" {
+			return nil, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza config set store.url URL",
+				Message: fmt.Sprintf("the board of this project is %s, and .liza/state.yaml a copy of it; but config.yaml does not say so (store.url)", board)}
+		}
+		o.Now = e.Now
+		return store.Open(o)
+	}
+	board, at, err := e.board(where, o)
+	if err != nil {
+		return nil, err
+	}
+	now = board.Now
+	return mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: o.Alert}), nil
+}
+
+// board opens a board in a database. It connects when it is used.
+func (e *Env) board(where config.Store, o store.Options, files ...store.BoardFile) (*postgres.Store, postgres.Address, error) {
+	at, err := postgres.ParseAddress(where.URL)
+	if err != nil {
+		return nil, at, err
+	}
+	if where.Board != "" {
+		at.Board = where.Board
+	}
+	if err := postgres.CheckBoard(at.Board); err != nil {
+		return nil, at, err
+	}
+	o.Now = nil // the database's
+	board, err := postgres.Open(postgres.Options{URL: at.URL, Board: at.Board, Files: files, Options: o})
+	if err != nil {
+		return nil, at, err
+	}
+	e.closing = append(e.closing, board.Close)
+	return board, at, nil
+}
+
+// close ends the connections of a command.
+func (e *Env) close() {
+	for _, end := range e.closing {
+		end()
+	}
+	e.closing = nil
+}
+
+// clock is the time that claims are compared with: that of the board, where several hosts share it.
+func clock(s store.Store, own func() time.Time) func() time.Time {
+	if shared, ok := s.(store.Shared); ok {
+		return shared.Now
+	}
+	return own
+}
+
+// sharedPaths are the files below .liza that a host that joins gets.
+var sharedPaths = []string{"config.yaml", "config.json", "instructions.md", "roles", "archive"}
+
+// pinnedConfig is the file of settings with the place of the board in it.
+type pinnedConfig struct {
+	file store.BoardFile
+	path string
+}
+
+// pinned makes that file: the one of the project, else one in dir, which will be .liza.
+func (e *Env) pinned(p *project.Project, dir string, at postgres.Address) (c pinnedConfig, err error) {
+	c = pinnedConfig{file: store.BoardFile{Path: "config.yaml"}, path: filepath.Join(dir, "config.yaml")}
+	var text []byte
+	for _, path := range []string{filepath.Join(dir, "config.yaml"), filepath.Join(dir, "config.json"), filepath.Join(p.Liza, "config.yaml"), filepath.Join(p.Liza, "config.json")} {
+		data, err := safefile.Read(path)
+		if err == nil {
+			c.file.Path, c.path, text = filepath.Base(path), path, data
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return c, fmt.Errorf("cannot read .liza/%s: %w", filepath.Base(path), err)
+		}
+	}
+	c.file.Text, err = pinStore(string(text), ".liza/"+c.file.Path, at)
+	return c, err
+}
+
+// pinStore makes a text of the settings say where the board is.
+func pinStore(text, file string, at postgres.Address) (string, error) {
+	next, err := config.Set([]byte(text), file, "store.url", at.URL, nil)
+	if err == nil {
+		next, err = config.Set(next, file, "store.board", at.Board, nil)
+	}
+	return string(next), err
+}
+
+func (c pinnedConfig) write() error { return safefile.Replace(c.path, []byte(c.file.Text), 0o644) }
+
+// copyBoard writes the copy of a board into dir, which will be .liza.
+func copyBoard(ctx context.Context, p *project.Project, dir string, board *postgres.Store, at postgres.Address) error {
+	if _, err := board.View(ctx); err != nil {
+		return err
+	}
+	return mirror.New(board, mirror.Options{Path: filepath.Join(dir, "state.yaml"), Record: p.Mirror(), Name: at.String()}).Refresh(ctx)
+}
