@@ -80,6 +80,7 @@ type File struct {
 	proven [2]known // by the record of the last writes, the newest first
 	merged *merged  // what became of the old copy that was read last
 
+	watching  watching
 	unwatched sync.Once // people know that changes are only polled for
 	recorded  struct {  // the record that was read last
 		stamp  safefile.Stamp

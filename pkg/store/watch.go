@@ -7,13 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
 const (
-	debounce = 30 * time.Millisecond // further events within this time are one
+	debounce = 50 * time.Millisecond // further events within this time are one
 	poll     = 30 * time.Second      // look anyway: events get lost, and other hosts send none
 	pollFast = time.Second           // without events at all
 )
@@ -21,9 +22,65 @@ const (
 // watched are the files of .liza/ whose changes matter.
 var watched = map[string]bool{"log.yaml": true, "PAUSE": true, "ABORT": true, "CHECKPOINT": true}
 
-// Watch sends at the first event without delay, then at most once per debounce time.
+// Watch sends at the first event without delay, then at most once per debounce time. All that watch one File share
+// what the system tells: each write of the state is some twenty events.
 func (f *File) Watch(ctx context.Context) <-chan struct{} {
 	signals := make(chan struct{}, 1)
+	w := &f.watching
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.signals == nil {
+		w.signals = map[chan struct{}]bool{}
+	}
+	w.signals[signals] = true
+	if w.stop == nil {
+		within, stop := context.WithCancel(context.Background())
+		w.stop = stop
+		watcher := f.watcher()
+		go func() {
+			if watcher == nil {
+				f.watch(within, nil, nil)
+				return
+			}
+			defer watcher.Close()
+			f.watch(within, watcher.Events, watcher.Errors)
+		}()
+	}
+	context.AfterFunc(ctx, func() { w.leave(signals) })
+	return signals
+}
+
+// watching are those who watch a File. The last one to leave ends what they share.
+type watching struct {
+	mu      sync.Mutex
+	signals map[chan struct{}]bool
+	stop    context.CancelFunc // nil: nobody watches
+}
+
+func (w *watching) leave(signals chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.signals, signals)
+	close(signals)
+	if len(w.signals) == 0 {
+		w.stop()
+		w.stop = nil
+	}
+}
+
+func (w *watching) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for signals := range w.signals {
+		select {
+		case signals <- struct{}{}:
+		default: // one is waiting already
+		}
+	}
+}
+
+// watcher is nil when the system tells of no changes.
+func (f *File) watcher() *fsnotify.Watcher {
 	// The folder is watched, never the file: rename takes a file's watch away with it.
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -32,25 +89,18 @@ func (f *File) Watch(ctx context.Context) <-chan struct{} {
 		}
 	}
 	if err != nil {
-		watcher = nil
 		f.unwatched.Do(func() {
 			f.o.Alert(AlertNoEvents, fmt.Sprintf("changes are noticed within %s, not at once: %v", pollFast, err))
 		})
+		return nil
 	}
-	go f.watch(ctx, watcher, signals)
-	return signals
+	return watcher
 }
 
-func (f *File) watch(ctx context.Context, watcher *fsnotify.Watcher, signals chan<- struct{}) {
-	defer close(signals)
-	var events <-chan fsnotify.Event
-	var errs <-chan error
-	if watcher != nil {
-		defer watcher.Close()
-		events, errs = watcher.Events, watcher.Errors
-	}
+// watch tells of changes. events is nil when the system tells of none.
+func (f *File) watch(ctx context.Context, events <-chan fsnotify.Event, errs <-chan error) {
 	every := poll
-	if watcher == nil {
+	if events == nil {
 		every = pollFast
 	}
 	seen, looked := f.look(), time.Now()
@@ -65,21 +115,28 @@ func (f *File) watch(ctx context.Context, watcher *fsnotify.Watcher, signals cha
 			again = true
 			return
 		}
-		select {
-		case signals <- struct{}{}:
-		default: // one is waiting already
-		}
-		resting = true
+		f.watching.tell()
+		resting, again = true, false
 		quiet.Reset(debounce)
+	}
+	later := func() {
+		if !resting && !again {
+			quiet.Reset(debounce)
+		}
+		again = true
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case e, ok := <-events:
-			if !ok {
+			switch {
+			case !ok:
 				events = nil
-			} else if f.matters(e) {
+			case !f.matters(e):
+			case filepath.Base(e.Name) == filepath.Base(f.journal.Path): // the state follows in a moment
+				later()
+			default:
 				signal()
 			}
 		case _, ok := <-errs: // such as an overflow: something was missed

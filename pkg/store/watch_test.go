@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -79,5 +80,28 @@ func TestAStormOfWritesIsAFewSignals(t *testing.T) {
 	}
 	if count > 20 {
 		t.Errorf("%d signals", count)
+	}
+}
+
+// All that watch share one watcher; the last that leaves ends it, and the next begins another.
+func TestWatchersShareWhatTheSystemTells(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	f := p.create(1)
+	for range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		first, leave := context.WithCancel(ctx)
+		one, other := f.Watch(first), f.Watch(ctx)
+		p.write(p.path(), p.read(p.path())+"# edit\n")
+		signal(t, one, "an edit")
+		signal(t, other, "an edit, for the other")
+		leave()
+		for range one { // a late signal, then the end
+		}
+		p.write(p.path(), p.read(p.path())+"# edit\n")
+		signal(t, other, "an edit after one has left")
+		cancel()
+		for range other {
+		}
 	}
 }
