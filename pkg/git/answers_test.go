@@ -71,3 +71,62 @@ func TestWhatNeverChangesIsAskedOnce(t *testing.T) {
 		t.Errorf("a file that was just added: %q, %v", files, err)
 	}
 }
+
+// What was taken over from a run went through git's check of each object. It is asked again only for a commit below which
+// something was on the task's branch already that the integration branch has not.
+func TestWhatWasTakenOverIsNotCheckedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := gittest.NewBreaker(t)
+	f.repo = f.open(f.dir, b.Env())
+	unsound := func(commit string, known ...string) (commands int) {
+		return len(b.Commands(func() {
+			if why, err := f.repo.Unsound(t.Context(), Line{ID: "t", Commit: commit, Known: known}); why != "" || err != nil {
+				t.Errorf("%s: %q, %v", commit, why, err)
+			}
+		}))
+	}
+	x := f.run("t")
+	first := x.commit("one.txt", "1\n")
+	if taken := x.take(); !taken.Moved {
+		t.Fatalf("%+v", taken)
+	}
+	if n := unsound(first, x.base); n != 0 {
+		t.Errorf("%d commands of git look at it again", n)
+	}
+	second := x.commit("two.txt", "2\n")
+	if taken := x.take(); !taken.Moved {
+		t.Fatalf("%+v", taken)
+	}
+	if n := unsound(second, x.base); n == 0 {
+		t.Error("what was on the branch before is not on the integration branch, and was not looked at")
+	}
+}
+
+// That a commit is the ancestor of another stays true.
+func TestAnAncestorIsLookedForOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	base := f.integration()
+	f.git("branch", "other", base)
+	other := f.commitOn("other", "other.txt", "x\n")
+	tip := f.advance("later.txt", "x\n")
+	for range 2 {
+		for _, c := range []struct {
+			a, b string
+			want bool
+		}{{base, tip, true}, {tip, base, false}, {other, tip, false}, {base, "integration", true}} {
+			if yes, err := f.repo.IsAncestor(t.Context(), c.a, c.b); err != nil || yes != c.want {
+				t.Errorf("%s before %s: %v, %v", c.a, c.b, yes, err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if yes, err := f.repo.IsAncestor(ctx, base, tip); !yes || err != nil {
+		t.Errorf("it is looked for again: %v, %v", yes, err)
+	}
+	if _, err := f.repo.IsAncestor(ctx, tip, base); err == nil {
+		t.Error("that there is none is believed, which a fetch can change")
+	}
+}

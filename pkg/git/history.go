@@ -23,6 +23,19 @@ var errFar = errors.New("not found among the nearest commits")
 
 // IsAncestor reports whether commit a is b or an ancestor of b.
 func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+	key := "ancestor " + a + " " + b // that it is one stays true; that it is none ends with a fetch into a shallow repository
+	full := isFullHash(a) && isFullHash(b)
+	if _, seen := r.answers.get(key); seen && full {
+		return true, nil
+	}
+	yes, err := r.isAncestor(ctx, a, b)
+	if yes && full {
+		r.answers.put(key, "yes")
+	}
+	return yes, err
+}
+
+func (r *Repo) isAncestor(ctx context.Context, a, b string) (bool, error) {
 	if yes, err := r.walkTo(ctx, a, b); err == nil {
 		return yes, nil
 	}

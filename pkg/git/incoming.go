@@ -72,7 +72,13 @@ func (in *incoming) fetch(ctx context.Context) (why string, err error) {
 		return why, err
 	}
 	in.sound = true
-	return why, in.moveIn(filepath.Join(r.place.CommonDir, "objects"))
+	if err := in.moveIn(filepath.Join(r.place.CommonDir, "objects")); err != nil {
+		return why, err
+	}
+	if why == "" {
+		r.rememberSound(in.commit, in.known)
+	}
+	return why, nil
 }
 
 func (in *incoming) remove() { _ = safefile.RemoveTree(in.dir) }

@@ -24,15 +24,14 @@ type Line struct {
 // commits that are not the task's own line, or its commits and trees are not what git's own check accepts. Own are the
 // first parents down to what is known; a merge of the integration branch into the work brings nothing else.
 //
-// A commit is looked at when it is handed in and before it is merged; what was sound beside some commits is sound beside
-// their descendants, and is not looked at again.
+// A commit is looked at when it is taken over from a run, when it is handed in, and before it is merged; what was sound
+// beside some commits is sound beside their descendants, and is not looked at again.
 func (r *Repo) Unsound(ctx context.Context, l Line) (string, error) {
 	known := slices.DeleteFunc(slices.Clone(l.Known), func(rev string) bool { return rev == "" })
 	if err := plainRevs(append(known, l.Commit)...); err != nil {
 		return "", err
 	}
-	key := "sound " + l.Commit
-	if beside, seen := r.answers.get(key); seen && r.goesOn(ctx, strings.Fields(beside), known) {
+	if beside, seen := r.answers.get(soundKey(l.Commit)); seen && r.goesOn(ctx, strings.Fields(beside), known) {
 		return "", nil
 	}
 	var stray, broken string
@@ -44,11 +43,19 @@ func (r *Repo) Unsound(ctx context.Context, l Line) (string, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return "", fmt.Errorf("cannot look at the commits of %s: %w", l.ID, err)
 	}
-	if stray == "" && broken == "" && isFullHash(l.Commit) && !slices.ContainsFunc(known, func(rev string) bool { return !isFullHash(rev) }) {
-		r.answers.put(key, strings.Join(known, " "))
+	if stray == "" && broken == "" {
+		r.rememberSound(l.Commit, known)
 	}
 	return cmp.Or(stray, broken), nil
 }
+
+func (r *Repo) rememberSound(commit string, known []string) {
+	if isFullHash(commit) && !slices.ContainsFunc(known, func(rev string) bool { return !isFullHash(rev) }) {
+		r.answers.put(soundKey(commit), strings.Join(known, " "))
+	}
+}
+
+func soundKey(commit string) string { return "sound " + commit }
 
 // goesOn reports whether each of the old commits is one of the new ones or an ancestor of one.
 func (r *Repo) goesOn(ctx context.Context, old, now []string) bool {
