@@ -51,7 +51,7 @@ type Input struct {
 	Halt        *Halt
 	Recovered   *bool
 
-	index map[string]*Task // the tasks by id, where many are looked at; nil: they are searched
+	index *taskIndex // where many tasks are looked at; nil: they are searched
 }
 
 // Text is a text that must not be empty, and the option that gives it.

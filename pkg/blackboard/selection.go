@@ -144,7 +144,7 @@ func (s *State) claimableSince(t *Task, in Input) time.Time {
 		later(h)
 	}
 	for _, d := range t.DependsOn {
-		dep := in.index[d]
+		dep := in.index.find(d)
 		if dep == nil {
 			continue
 		}

@@ -211,7 +211,7 @@ func (t *Task) addAttempt(a *Attempt) {
 
 // statusOf is the status of a task on the board or in the archive.
 func (s *State) statusOf(id string, in Input) (Status, bool) {
-	if t := in.index[id]; t != nil {
+	if t := in.index.find(id); t != nil {
 		return t.Status, true
 	}
 	return s.StatusOf(id)
@@ -219,13 +219,30 @@ func (s *State) statusOf(id string, in Input) (Status, bool) {
 
 // indexed is the input for looking at many tasks.
 func (s *State) indexed(in Input) Input {
-	in.index = make(map[string]*Task, s.TaskCount())
-	for t := range s.Tasks() {
-		if in.index[t.ID] == nil {
-			in.index[t.ID] = t
+	in.index = &taskIndex{state: s}
+	return in
+}
+
+// taskIndex has the tasks of a state by id. It is made when the first one is asked for: most tasks depend on nothing.
+type taskIndex struct {
+	state *State
+	byID  map[string]*Task
+}
+
+// find returns nil for a task that is not there, or without an index.
+func (x *taskIndex) find(id string) *Task {
+	if x == nil {
+		return nil
+	}
+	if x.byID == nil {
+		x.byID = make(map[string]*Task, x.state.TaskCount())
+		for t := range x.state.Tasks() {
+			if x.byID[t.ID] == nil {
+				x.byID[t.ID] = t
+			}
 		}
 	}
-	return in
+	return x.byID[id]
 }
 
 // waitsFor lists what keeps the task from being claimable: "a (CLAIMED)".

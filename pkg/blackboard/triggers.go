@@ -43,7 +43,7 @@ func (s *State) Triggers(f TriggerFacts, now time.Time) []Trigger {
 	if s.noTaskYet() {
 		add("INITIAL_PLANNING", []string{s.Goal.ID}, []string{s.Goal.ID, f.SpecHash})
 	}
-	tasks := s.byPriority()
+	tasks := s.byPriority(wakes)
 	for _, k := range taskTriggers {
 		var ids, parts []string
 		for _, t := range tasks {
@@ -107,9 +107,24 @@ var taskTriggers = []struct {
 		func(_ *State, t *Task) []string { return []string{string(t.Hold.At)} }},
 }
 
-// byPriority lists the tasks by priority, then age.
-func (s *State) byPriority() []*Task {
-	list := slices.Collect(s.Tasks())
+// wakes reports whether one of the triggers is about the task.
+func wakes(t *Task) bool {
+	for _, k := range taskTriggers {
+		if k.holds(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// byPriority lists the tasks that are wanted by priority, then age.
+func (s *State) byPriority(wanted func(*Task) bool) []*Task {
+	var list []*Task
+	for t := range s.Tasks() {
+		if wanted(t) {
+			list = append(list, t)
+		}
+	}
 	slices.SortStableFunc(list, func(a, b *Task) int {
 		at, _ := a.Created.At()
 		bt, _ := b.Created.At()

@@ -83,8 +83,8 @@ func Std() *Env {
 	return e
 }
 
-// A command that ends in a moment need not clean up its memory again and again. What goes
-// on for long does (lasting). Who sets GOGC decides.
+// A command that ends in a moment need not clean up its memory again and again, and neither need a team, whose
+// boards are garbage a moment later. What else goes on for long does (lasting). Who sets GOGC decides.
 const rareCollection, usualCollection = 400, 100
 
 func (e *Env) collectRarely() { e.collect(rareCollection) }

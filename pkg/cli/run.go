@@ -45,7 +45,6 @@ func newRun(env *Env) *urfave.Command {
 }
 
 func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
-	o.env.lasting()
 	if o.until != "goal" && o.until != "sprint" && o.until != "idle" {
 		return usagef("liza help run", "--until '%s' must be goal, sprint or idle", o.until)
 	}
