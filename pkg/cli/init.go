@@ -48,9 +48,11 @@ func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address,
 		}
 		files = slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.file.Path })
 		board, _, err := e.board(config.Store{URL: at.URL, Board: at.Board}, o, append(files, pinned.file)...)
-		if err == nil {
-			err = board.Create(ctx, first, comments...)
+		if err != nil {
+			return err
 		}
+		defer board.Close()
+		err = board.Create(ctx, first, comments...)
 		if err == nil {
 			err = pinned.write()
 		}

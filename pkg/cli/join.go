@@ -74,6 +74,7 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer board.Close()
 	s, err := board.View(ctx)
 	if err != nil {
 		return err

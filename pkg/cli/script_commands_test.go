@@ -35,6 +35,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"page":      cmdPage,
 	"database":  cmdDatabase,
 	"sql":       cmdSQL,
+	"cutoff":    cmdCutoff,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {

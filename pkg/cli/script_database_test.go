@@ -76,3 +76,16 @@ func hasDatabase() (bool, error) {
 	}
 	return err == nil, err
 }
+
+// cmdCutoff keeps everybody out of the script's database, and with off lets them in again.
+func cmdCutoff(ts *testscript.TestScript, neg bool, args []string) {
+	s, err := database()
+	ts.Check(err)
+	conn, err := pgx.Connect(context.Background(), s.URL())
+	ts.Check(err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(context.Background(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", ts.Getenv("DATABASE"), len(args) > 0))
+	ts.Check(err)
+	_, err = conn.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", ts.Getenv("DATABASE"))
+	ts.Check(err)
+}

@@ -38,6 +38,7 @@ import (
 //	receiver FILE CODE…  a webhook at $HOOK that answers with the codes, then 200, and writes what it gets to FILE
 //	database             a PostgreSQL database of the script's own: $DATABASE, on the server whose socket is in $DBHOST
 //	sql STATEMENT        what a statement gives in it
+//	cutoff [off]         nobody gets into the database, or everybody again
 //	approved ID FILE…    claims, commits, submits, reviews and approves a task
 func TestScript(t *testing.T) {
 	t.Parallel()

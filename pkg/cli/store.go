@@ -46,7 +46,9 @@ func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Arch
 		return nil, err
 	}
 	now = board.Now
-	return mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: o.Alert}), nil
+	copied := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: o.Alert})
+	e.closing = append(e.closing, copied.Close)
+	return copied, nil
 }
 
 // board opens a board in a database. It connects when it is used.
@@ -66,7 +68,6 @@ func (e *Env) board(where config.Store, o store.Options, files ...store.BoardFil
 	if err != nil {
 		return nil, at, err
 	}
-	e.closing = append(e.closing, board.Close)
 	return board, at, nil
 }
 

@@ -33,6 +33,8 @@ type Edited struct {
 	Revision int            // of the state that has it; 0: nothing was changed
 	Names    []string       // tasks, agents and sections that differ now
 	Notes    []yamldoc.Note // what could not be kept, all of it without meaning
+
+	Refused []blackboard.Violation // edits of statuses that were put back; only of a file
 }
 
 // Edit writes what a person made of a state: text is the edit of base, which was read as
@@ -76,7 +78,7 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 	if previous == nil {
 		previous = before
 	}
-	next, done, entries, err := f.edited(op, before, previous, rec, base, text)
+	next, done, entries, err := f.edited(op, before, previous, rec, base, text, false)
 	if next == nil || err != nil {
 		return done, err
 	}
@@ -87,8 +89,9 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 }
 
 // edited makes the next version of what is there and a person's edit; nil when nothing was changed. previous is what Liza
-// wrote last.
-func (r *rules) edited(op Op, before, previous *version, rec record, base, text []byte) (*version, Edited, []blackboard.Entry, error) {
+// wrote last. An edit of a status that no verb means is refused with all the rest; inFile, as when a person saved over the
+// board's file, it is put back.
+func (r *rules) edited(op Op, before, previous *version, rec record, base, text []byte, inFile bool) (*version, Edited, []blackboard.Entry, error) {
 	mine := &version{}
 	if err := mine.parse(text, newReader()); err != nil {
 		return nil, Edited{}, nil, r.unreadable(err)
@@ -107,9 +110,10 @@ func (r *rules) edited(op Op, before, previous *version, rec record, base, text 
 		return nil, done, nil, &InvalidError{Path: r.o.Path, Violations: forged}
 	}
 	after, refused := r.taken(next, previous)
-	if len(refused) > 0 {
+	if len(refused) > 0 && !inFile {
 		return nil, done, nil, &InvalidError{Path: r.o.Path, Violations: locate(mine.doc, refused)}
 	}
+	done.Refused = refused
 	if refused := r.brokenBy(before, &version{doc: next.doc, base: after}, mine); len(refused) > 0 {
 		return nil, done, nil, &InvalidError{Path: r.o.Path, Violations: refused}
 	}
@@ -123,6 +127,9 @@ func (r *rules) edited(op Op, before, previous *version, rec record, base, text 
 		return nil, done, nil, err
 	}
 	verbs := after.Entries()
+	for _, x := range refused {
+		verbs = append(verbs, blackboard.Entry{Agent: blackboard.System, Action: "edit_refused", Task: x.Subjects[0], Detail: x.Message})
+	}
 	next = &version{doc: doc, base: state(doc, nil)}
 	done.Revision = next.base.Revision
 	return next, done, r.complete(op, append([]blackboard.Entry{editedByHand(done.Names, next.base)}, verbs...)), nil

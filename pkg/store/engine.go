@@ -92,7 +92,16 @@ func (e *Engine) Change(ctx context.Context, op Op, before *Content, change func
 
 // Edit is the content after a person's edit of base, see File.Edit; nil when there is nothing to write.
 func (e *Engine) Edit(op Op, before *Content, base, text []byte) (*Content, Edited, []blackboard.Entry, error) {
-	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text)
+	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text, false)
+	if next == nil || err != nil {
+		return nil, done, nil, err
+	}
+	return &Content{next}, done, entries, nil
+}
+
+// HandEdit is the content after a person's edit of a copy of base, with the meaning that the same edit of state.yaml has.
+func (e *Engine) HandEdit(op Op, before *Content, base, text []byte) (*Content, Edited, []blackboard.Entry, error) {
+	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text, true)
 	if next == nil || err != nil {
 		return nil, done, nil, err
 	}

@@ -13,6 +13,8 @@ type Shared interface {
 	Latest() Latest
 	// Since are the lines of the journal and the files of the board that were written after these numbers.
 	Since(ctx context.Context, journal, file int64) (News, error)
+	// HandEdit takes a person's edit of a copy of a revision, with the meaning that an edit of state.yaml has.
+	HandEdit(ctx context.Context, op Op, revision int, text []byte) (Edited, error)
 	// PutFiles writes files of the board.
 	PutFiles(ctx context.Context, files ...BoardFile) error
 	// SealKey is the secret of the key with which approvals are sealed; "" when there is none.

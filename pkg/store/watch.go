@@ -22,6 +22,13 @@ const (
 // watched are the files of .liza/ whose changes matter.
 var watched = map[string]bool{"log.yaml": true, "PAUSE": true, "ABORT": true, "CHECKPOINT": true}
 
+// FileWatcher watches a copy of the board in a file, and what is beside it.
+func FileWatcher(path string, alert func(kind, text string)) interface {
+	Watch(context.Context) <-chan struct{}
+} {
+	return &File{rules: rulesOf(Options{Path: path, Alert: alert})}
+}
+
 // Watch sends at the first event without delay, then at most once per debounce time. All that watch one File share
 // what the system tells: each write of the state is some twenty events.
 func (f *File) Watch(ctx context.Context) <-chan struct{} {

@@ -64,6 +64,7 @@ var Kinds = []Kind{
 	{"GIT_LOCK_REMOVED", Info, "a stale lock file of git was removed", "", nil},
 	{"JOURNAL_REPAIRED", Info, "the end of the journal was cut", "", nil},
 	{"HAND_EDIT", Info, "a person edited the state", "", nil},
+	{"MIRROR", Warning, "the copy of a board in a database, .liza/state.yaml, could not be written", "", nil},
 	{"NO_EVENTS", Warning, "the system tells of no changes (limit of inotify instances), so files are looked at every second", "", nil},
 }
 

@@ -242,7 +242,7 @@ func TestEveryKindIsRaisedOnceClearedOnceAndRaisedAgain(t *testing.T) {
 	}
 }
 
-var notices = []string{"WORK_NOT_SAVED", "GIT_LOCK_REMOVED", "JOURNAL_REPAIRED", "HAND_EDIT", "NO_EVENTS", "SETTINGS_CHANGED", "CHECKOUT_CHANGED", "REMOTE_TROUBLE"}
+var notices = []string{"WORK_NOT_SAVED", "GIT_LOCK_REMOVED", "JOURNAL_REPAIRED", "HAND_EDIT", "NO_EVENTS", "MIRROR", "SETTINGS_CHANGED", "CHECKOUT_CHANGED", "REMOTE_TROUBLE"}
 
 func severity(x situation) string {
 	for _, k := range watch.Kinds {

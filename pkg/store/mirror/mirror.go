@@ -31,9 +31,17 @@ type Options struct {
 // Store is a shared board with its copy.
 type Store struct {
 	store.Shared
-	o Options
+	o      Options
+	engine *store.Engine // reads the copy
+	files  interface {
+		Watch(context.Context) <-chan struct{}
+	}
 
 	mu sync.Mutex // of writers of the copy in this process
+
+	watching sync.Mutex
+	watchers int
+	stop     context.CancelFunc // of the follower
 }
 
 var _ store.Shared = (*Store)(nil)
@@ -43,7 +51,7 @@ func New(board store.Shared, o Options) *Store {
 	if o.Alert == nil {
 		o.Alert = func(string, string) {}
 	}
-	return &Store{Shared: board, o: o}
+	return &Store{Shared: board, o: o, engine: store.NewEngine(store.Options{Path: o.Path}), files: store.FileWatcher(o.Path, o.Alert)}
 }
 
 // record is what was written last. It lies in the git dir, where nobody edits by accident.
@@ -109,37 +117,61 @@ func (s *Store) Refresh(ctx context.Context) error {
 	}
 	return s.locked(ctx, func() error {
 		r, ok := readRecord(s.o.Record)
-		if ok && s.current(r, now) || ok && s.edited(r) {
+		if ok && (s.current(r, now) || s.edited(r)) {
 			return nil
 		}
-		if r.Board != now.Board {
-			r = record{Board: now.Board}
-		}
-		r.Name = s.o.Name
-		news, err := s.Since(ctx, r.Journal, r.File)
-		if err != nil {
-			return err
-		}
-		if err := s.follow(ctx, &r, news); err != nil {
-			return err
-		}
-		r.Lost = time.Time{}
-		return s.put(r, now.Revision, headOf(s.o.Name, now.Revision, time.Time{}), now.Text)
+		return s.renew(ctx, r, now)
 	})
+}
+
+// renew writes the copy. The lock is held.
+func (s *Store) renew(ctx context.Context, r record, now store.Latest) error {
+	if r.Board != now.Board {
+		r = record{Board: now.Board}
+	}
+	r.Name = s.o.Name
+	news, err := s.Since(ctx, r.Journal, r.File)
+	if err != nil {
+		return err
+	}
+	if err := s.follow(ctx, &r, news); err != nil {
+		return err
+	}
+	r.Lost, r.Revision, r.At = time.Time{}, now.Revision, time.Now().UTC()
+	return s.put(r, now.Text)
 }
 
 // current reports whether the copy needs nothing.
 func (s *Store) current(r record, now store.Latest) bool {
-	if r.Board != now.Board || r.Revision < now.Revision || r.Revision == now.Revision && !r.Lost.IsZero() {
+	if r.Board != now.Board || r.Revision < now.Revision || !r.Lost.IsZero() {
 		return false
 	}
 	_, err := os.Lstat(s.o.Path)
 	return err == nil
 }
 
+// lose has the copy say on top since when there is no connection.
+func (s *Store) lose(ctx context.Context, since time.Time) error {
+	if r, ok := readRecord(s.o.Record); !ok || !r.Lost.IsZero() {
+		return nil
+	}
+	return s.locked(ctx, func() error {
+		r, ok := readRecord(s.o.Record)
+		if !ok || !r.Lost.IsZero() || s.edited(r) {
+			return nil
+		}
+		text, err := safefile.Read(s.o.Path)
+		if err != nil {
+			return err
+		}
+		r.Lost = since.UTC()
+		return s.put(r, body(text))
+	})
+}
+
 // put writes state.yaml and the record.
-func (s *Store) put(r record, revision int, head string, text []byte) error {
-	all := append([]byte(head), text...)
+func (s *Store) put(r record, text []byte) error {
+	all := append([]byte(headOf(s.o.Name, r.Revision, r.Lost)), text...)
 	staged, err := safefile.Stage(s.o.Path, all, 0o644)
 	if err != nil {
 		return err
@@ -148,7 +180,7 @@ func (s *Store) put(r record, revision int, head string, text []byte) error {
 		return err
 	}
 	sum := sha256.Sum256(all)
-	r.Revision, r.SHA256, r.At = revision, hex.EncodeToString(sum[:]), time.Now().UTC()
+	r.SHA256 = hex.EncodeToString(sum[:])
 	return s.write(r)
 }
 
@@ -243,16 +275,27 @@ func ReadFiles(dir string, paths ...string) ([]store.BoardFile, error) {
 
 // edited reports whether somebody changed the file since it was written.
 func (s *Store) edited(r record) bool {
+	text, _ := s.edit(r)
+	return text != nil
+}
+
+// edit is what somebody made of the copy, with its head; nil when it is as it was written.
+func (s *Store) edit(r record) ([]byte, error) {
 	if r.SHA256 == "" {
-		return false
+		return nil, nil
 	}
-	if stamp, err := safefile.StampOf(s.o.Path); err != nil || stamp == r.Stamp {
-		return false
+	if stamp, err := safefile.StampOf(s.o.Path); err == nil && stamp == r.Stamp {
+		return nil, nil
 	}
-	data, err := safefile.Read(s.o.Path)
+	text, err := safefile.Read(s.o.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // it is written again
+	}
 	if err != nil {
-		return false
+		return nil, err
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]) != r.SHA256
+	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) == r.SHA256 {
+		return nil, nil
+	}
+	return text, nil
 }

@@ -138,6 +138,9 @@ func (s *Store) persist(ctx context.Context, attempt func(context.Context) error
 		case code(err) == "55P03": // lock_not_available
 			return s.locked()
 		case !lost(err):
+			if refused, ok := errors.AsType[*pgconn.ConnectError](err); ok { // a wrong password, a database that lets nobody in
+				return s.given(refused, nil)
+			}
 			return explained(err)
 		case time.Now().After(until):
 			return s.given(err, nil)

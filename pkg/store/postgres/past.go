@@ -178,6 +178,19 @@ func (s *Store) Edit(ctx context.Context, op store.Op, base, text []byte) (done 
 	return done, err
 }
 
+// HandEdit takes a person's edit of a copy of a revision.
+func (s *Store) HandEdit(ctx context.Context, op store.Op, revision int, text []byte) (done store.Edited, err error) {
+	base, err := s.Content(ctx, revision)
+	if err != nil || string(base) == string(text) {
+		return done, err
+	}
+	err = s.write(ctx, op, func(before *store.Content) (next *store.Content, entries []blackboard.Entry, err error) {
+		next, done, entries, err = s.engine.HandEdit(op, before, base, text)
+		return next, entries, err
+	})
+	return done, err
+}
+
 // LastValid is the newest state that this process has read, for those who only look while the database cannot be reached.
 func (s *Store) LastValid(ctx context.Context) (*blackboard.State, error) {
 	if k := s.known(); k != nil {

@@ -211,7 +211,8 @@ func (e *NoBoardError) Error() string { return fmt.Sprintf("the database has no 
 func (e *NoBoardError) Next() string { return "liza init GOAL --store URL" }
 
 const (
-	lockBoard = `SELECT 1 FROM liza.boards WHERE name = $1 FOR UPDATE`
+	// Rows that refer to the board, such as its files, can be written meanwhile.
+	lockBoard = `SELECT 1 FROM liza.boards WHERE name = $1 FOR NO KEY UPDATE`
 
 	// One statement, so that all of it is of one moment.
 	readDelta = `WITH b AS MATERIALIZED (SELECT id, revision, thinned, journal FROM liza.boards WHERE name = $1)

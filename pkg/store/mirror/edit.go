@@ -1,0 +1,97 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/store"
+)
+
+// takeEdit takes what a person saved over the copy to the board, from the revision that the text names. One that breaks a
+// rule stays where it is, and nothing is written from here until it is mended; one that contradicts what was written since
+// is kept beside, and the copy is the board again.
+func (s *Store) takeEdit(ctx context.Context) error {
+	r, ok := readRecord(s.o.Record)
+	if !ok || !s.edited(r) {
+		return nil
+	}
+	return s.locked(ctx, func() error {
+		r, ok := readRecord(s.o.Record)
+		if !ok {
+			return nil
+		}
+		text, err := s.edit(r)
+		if text == nil || err != nil {
+			return err
+		}
+		return s.carry(ctx, r, text)
+	})
+}
+
+// byPerson is who edits a file.
+var byPerson = store.Op{Name: "edit", Agent: blackboard.Human}
+
+func (s *Store) carry(ctx context.Context, r record, text []byte) error {
+	bare := body(text)
+	said, err := s.engine.Parse(bare)
+	if err != nil {
+		return lower(err, text)
+	}
+	done, err := s.HandEdit(ctx, byPerson, said.Revision(), bare)
+	var invalid *store.InvalidError
+	var conflict *store.ConflictError
+	var gone *store.NoSnapshotError
+	switch {
+	case errors.As(err, &invalid):
+		return lower(err, text)
+	case errors.As(err, &conflict), errors.As(err, &gone):
+		s.o.Alert(store.AlertHandEdit, fmt.Sprintf("an edit of revision %d in .liza/state.yaml was not taken to the board: %v; it is kept in %s", said.Revision(), err, s.keep(text)))
+	case err != nil:
+		return err
+	case done.Revision > 0:
+		what := strings.Join(done.Names, ", ")
+		if what == "" {
+			what = "comments or layout only"
+		}
+		s.o.Alert(store.AlertHandEdit, "state.yaml was edited by hand: "+what)
+		for _, x := range done.Refused {
+			s.o.Alert(store.AlertHandEdit, x.Message+"; the edit is kept in "+s.keep(text))
+		}
+	}
+	if _, err := s.Shared.View(ctx); err != nil {
+		return err
+	}
+	return s.renew(ctx, r, s.Latest())
+}
+
+// keep puts a person's text where nothing removes it, and returns its path.
+func (s *Store) keep(text []byte) string {
+	path := filepath.Join(filepath.Dir(s.o.Record), "conflict-"+time.Now().UTC().Format("20060102T150405.000Z")+"-person.yaml")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return "no file: " + err.Error()
+	}
+	return path
+}
+
+// lower moves the lines of an error below the head of the copy.
+func lower(err error, text []byte) error {
+	var invalid *store.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	head := strings.Count(string(text), "\n") - strings.Count(string(body(text)), "\n")
+	own := *invalid
+	own.Violations = append([]blackboard.Violation(nil), invalid.Violations...)
+	for i := range own.Violations {
+		if own.Violations[i].Line > 0 {
+			own.Violations[i].Line += head
+		}
+	}
+	return &own
+}
