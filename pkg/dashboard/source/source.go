@@ -52,9 +52,14 @@ func (s *Source) View(ctx context.Context) (dashboard.View, error) {
 // Watch sends whenever something may have changed; then View tells what.
 func (s *Source) Watch(ctx context.Context) <-chan struct{} { return s.Service.Store.Watch(ctx) }
 
-// Log is the journal, newest last.
+// Entries are those of the journal with all their fields, newest last.
+func (s *Source) Entries(f history.Filter) ([]blackboard.Entry, error) {
+	return history.Journal{Path: s.Service.Project.Journal()}.Read(f)
+}
+
+// Log is the journal as views show it, newest last.
 func (s *Source) Log(f history.Filter) ([]dashboard.Happening, error) {
-	entries, err := history.Journal{Path: s.Service.Project.Journal()}.Read(f)
+	entries, err := s.Entries(f)
 	if err != nil {
 		return nil, err
 	}

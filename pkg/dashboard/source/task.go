@@ -28,6 +28,15 @@ func (s *Source) find(ctx context.Context, id string) (*blackboard.State, *black
 	return st, t, err
 }
 
+// Fields are those of a task as the board has them, also of an archived one; nil when there is none.
+func (s *Source) Fields(ctx context.Context, id string) (any, error) {
+	_, t, err := s.find(ctx, id)
+	if t == nil {
+		return nil, err
+	}
+	return dashboard.Plain(t), nil
+}
+
 // Task is the page of a task, also of an archived one; nil when there is none.
 func (s *Source) Task(ctx context.Context, id string) (*dashboard.TaskPage, error) {
 	st, t, err := s.find(ctx, id)

@@ -154,7 +154,7 @@ func (f *follower) rows(_ context.Context, v dashboard.View) bool {
 
 // entries are those of the journal that the caller does not have yet. What cannot be read is not an entry.
 func (f *follower) entries() []any {
-	entries, _ := history.Journal{Path: f.Service.Project.Journal()}.Read(history.Filter{AfterRev: f.last.Revision})
+	entries, _ := f.Source.Entries(history.Filter{AfterRev: f.last.Revision})
 	return plain(entries)
 }
 

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 
 // prometheus shows figures in the text format of Prometheus, version 0.0.4.
 func (o Options) prometheus(w http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Service.View(r.Context())
+	s, err := o.Source.State(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +20,7 @@ func (o Options) prometheus(w http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	alerts, err := watch.Files{Dir: filepath.Dir(o.Service.Project.State())}.Open()
+	alerts, err := o.Source.Alerts()
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (o Options) reading() map[string]handler {
 }
 
 func (o Options) health(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Service.View(r.Context())
+	s, err := o.Source.State(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -63,22 +63,11 @@ func (o Options) agents(_ http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (o Options) task(_ http.ResponseWriter, r *http.Request) (any, error) {
-	id := r.PathValue("id")
-	s, err := o.Service.View(r.Context())
-	if err != nil {
-		return nil, err
+	fields, err := o.Source.Fields(r.Context(), r.PathValue("id"))
+	if err == nil && fields == nil {
+		err = notFound("task", r.PathValue("id"))
 	}
-	if t := s.Task(id); t != nil {
-		return dashboard.Plain(t), nil
-	}
-	t, _, err := o.Service.ArchivedTask(id)
-	if err != nil {
-		return nil, err
-	}
-	if t == nil {
-		return nil, notFound("task", id)
-	}
-	return dashboard.Plain(t), nil
+	return fields, err
 }
 
 func (o Options) taskPage(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -119,7 +108,7 @@ func (o Options) log(_ http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, badInput("since must be a revision or a time such as 2026-01-19T14:00:00Z, not '" + since + "'")
 		}
 	}
-	entries, err := history.Journal{Path: o.Service.Project.Journal()}.Read(f)
+	entries, err := o.Source.Entries(f)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +124,7 @@ func plain(entries []blackboard.Entry) []any {
 }
 
 func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Service.View(r.Context())
+	s, err := o.Source.State(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +143,7 @@ func (o Options) alerts(http.ResponseWriter, *http.Request) (any, error) {
 }
 
 func (o Options) metrics(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Service.View(r.Context())
+	s, err := o.Source.State(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +159,7 @@ func (o Options) graph(_ http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (o Options) graphSVG(w http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Service.View(r.Context())
+	s, err := o.Source.State(r.Context())
 	if err != nil {
 		return nil, err
 	}

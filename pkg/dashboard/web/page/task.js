@@ -19,8 +19,8 @@ function actions(p) {
   return h("div", { class: "actions" },
     fold("Note …", { path: "/api/notes", fields: [{ name: "text", label: "Note; who works on it gets it", rows: 2 }], body: { task: id }, submit: "Send", done: "The note is on its way." }),
     p.task.hold ? null : fold("Hold …", { path: task("hold"), fields: [{ name: "reason", label: "Why nobody shall work on it" }], submit: "Hold", done: `${id} is on hold.` }),
-    p.task.who ? fold("Release …", { path: task("release"), fields: [{ name: "reason", label: "Why it is taken away" }], submit: "Release", kind: "danger", done: `${id} is free.`,
-      body: (v) => ({ reason: v.reason, force: true }) }) : null);
+    p.task.who ? ["Release …", "Release although its agent works …"].map((title, force) => fold(title, { path: task("release"), fields: [{ name: "reason", label: "Why it is taken away" }], submit: "Release", kind: "danger",
+      done: `${id} is free.`, body: (v) => ({ reason: v.reason, force: Boolean(force) }) })) : null);
 }
 
 function overview(p) {
