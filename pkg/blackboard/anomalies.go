@@ -47,6 +47,7 @@ var AnomalyTypes = []AnomalyType{
 	{"exit_invalid", systemOnly, []string{"what"}, false},
 	{"review_stuck", systemOnly, []string{"what"}, false},
 	{"late_work", systemOnly, []string{"what"}, false},
+	{"unpushed_work", systemOnly, []string{"what"}, false},
 	{"flaky_check", systemOnly, []string{"what"}, false},
 	{"reviewer_changes", systemOnly, []string{"agent", "what"}, false},
 	{"evidence_outside_worktree", systemOnly, []string{"what"}, false},

@@ -117,6 +117,7 @@ var keepWorktree = Effect{"worktree and base_commit kept", func(m *move) {
 
 func (m *move) setBase(f ClaimFacts) {
 	t := m.task
+	t.Host = f.Host
 	if f.Fresh || t.BaseCommit == "" {
 		t.BaseCommit = f.Base
 		if f.BaseCommit != "" {

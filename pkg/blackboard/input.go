@@ -63,6 +63,7 @@ type ClaimFacts struct {
 	Base        string // head of the integration branch
 	BaseCommit  string // base of a fresh worktree, when it differs from Base (restart_from)
 	Worktree    string // path relative to the project root; "" for kind msg
+	Host        string // host of the worktree; "" when the board is a file of one host
 	Fresh       bool   // the worktree was made from scratch from the base
 	ChildError  string // why the former holder's process could not be stopped
 	WorktreeErr string

@@ -15,14 +15,15 @@ type Integration struct {
 	Base   string      `yaml:"base,omitempty"`   // commit of the base branch that the branch was cut from or synced with last
 	Intent *MoveIntent `yaml:"intent,omitempty"` // move that is not the merge of an approved task | sync, merge --again; cleared when it is made | none is under way
 	Moved  *Moved      `yaml:"moved,omitempty"`  // a tip that Liza did not make, and was told of | every look at git; accept, restore clear it | the branch is where Liza left it
+	Turn   *MergeTurn  `yaml:"turn,omitempty"`   // which host may move the branch | merges | nobody has, or the board is a file of one host
 	Seal   *TipSeal    `yaml:"seal,omitempty"`   // proof that a verb left the branch there | the store
 }
 
-// A TipSeal proves that a verb left the branch there: an HMAC over the other fields, but for moved.
+// A TipSeal proves that a verb left the branch there: an HMAC over the other fields, but for moved and turn.
 // Written by: the store.
 type TipSeal struct {
 	Key string `yaml:"key"` // names the key
-	MAC string `yaml:"mac"` // HMAC over the other fields but moved
+	MAC string `yaml:"mac"` // HMAC over the other fields but moved and turn
 }
 
 // MoveIntent is recorded before the branch moves for anything but the merge of an approved

@@ -22,6 +22,7 @@ type State struct {
 	Programs       map[string]*Program `yaml:"programs,omitempty"`        // agent programs that are not started before some time, by name of the adapter | supervisors | none is paused
 	Planner        *Planner            `yaml:"planner,omitempty"`         // what is remembered about the reasons to wake the planner | supervisors of planners | before the first launch
 	Integration    *Integration        `yaml:"integration,omitempty"`     // where Liza left the integration branch | init, merges, integration, sync | the board is older than this section
+	Hosts          map[string]*Host    `yaml:"hosts,omitempty"`           // the hosts of a team on several of them, by name | register, heartbeat | the board is a file of one host
 	Sprint         *Sprint             `yaml:"sprint"`                    // the sprint under way | init, sprint, goal
 	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"` // whether anomalies stopped the sprint | analyze, every write that adds an anomaly, ack | before the first check
 	Config         Settings            `yaml:"config"`                    // settings that a person overrides here; keys in configuration.md | people, config set
@@ -124,6 +125,7 @@ type Task struct {
 	ClaimSeq        int       `yaml:"claim_seq,omitempty"`        // number of the attempt; trailer Liza-Attempt | claim (+1) | never claimed
 	Claiming        *Claiming `yaml:"claiming,omitempty"`         // reservation while the worktree is made | claim, phases 1 and 3 | no claim is being made
 	Worktree        string    `yaml:"worktree,omitempty"`         // .worktrees/<id> | claim; merge, unblock clear it | no worktree
+	Host            string    `yaml:"host,omitempty"`             // host that has the worktree | claim | never claimed, or the board is a file of one host
 	BaseCommit      string    `yaml:"base_commit,omitempty"`      // integration head at the claim | claim | never claimed, or given back
 	RestartFrom     string    `yaml:"restart_from,omitempty"`     // commit at which the next claim's worktree begins | answer, resubmit, restep; the next claim clears it | it begins at the integration head
 	Epoch           int       `yaml:"epoch,omitempty"`            // how often it was begun from nothing | rerun (+1) | read as 1

@@ -59,6 +59,7 @@ type Env struct {
 	ancestors func() []verb.Ancestor
 	home      func() string   // of the user, by the system
 	shows     bool            // the live view of this process shows alerts
+	host      string          // name of this clone among the hosts of a board; "": the board is a file
 	late      *sync.WaitGroup // what is still being written when a command ends
 	closing   []func()        // what ends with a command
 }
@@ -187,6 +188,12 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err := cfg.follow(board, tolerant); err != nil {
 		return nil, err
 	}
+	if _, shared := s.(store.Clocked); shared && board != nil {
+		machine, _ := os.Hostname()
+		if e.host, err = verb.HostName(board, p.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+			return nil, err
+		}
+	}
 	return e.serviceOn(&verb.Service{Project: p, Store: s, Repo: repo, Config: cfg.get, TaskArchive: taskArchive, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held()}), nil
 }
 
@@ -196,6 +203,10 @@ func (e *Env) serviceOn(open *verb.Service) *verb.Service {
 	d := &verb.Service{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
 		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true",
 		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind, subject, text string) { e.report(p, kind, subject, text) }}
+	d.Version = version
+	if open.Proc.Host != "" {
+		d.Proc.Host = open.Proc.Host
+	}
 	d.Enclose = e.enclose(d)
 	return d
 }
@@ -352,8 +363,11 @@ func (e *Env) mask() (flush func()) {
 }
 
 func (e *Env) processes(tmp string) verb.Processes {
-	host, _ := os.Hostname()
-	return verb.Processes{Host: host, BootID: agent.BootID(),
+	host := e.host
+	if host == "" {
+		host, _ = os.Hostname()
+	}
+	return verb.Processes{Host: host, BootID: agent.BootID(), Load: load,
 		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
 		Ancestors: func() []verb.Ancestor {
 			if e.ancestors == nil {

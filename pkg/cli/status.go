@@ -137,7 +137,7 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.St
 // viewFacts is what a view shows besides the state.
 func (e *Env) viewFacts(d *verb.Service, view string) dashboard.Facts {
 	cfg := d.Config()
-	f := dashboard.Facts{Now: e.Now(), Process: d.Facts(), ReviewMode: cfg.Review.Mode, HumanReview: cfg.Plan.HumanReview, Vocabulary: view}
+	f := dashboard.Facts{Now: d.Now(), Process: d.Facts(), ReviewMode: cfg.Review.Mode, HumanReview: cfg.Plan.HumanReview, Vocabulary: view}
 	for _, o := range d.Project.Orders() {
 		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
 	}

@@ -30,11 +30,11 @@ func Build(s *blackboard.State, f Facts) View {
 	}
 	v.Counts = b.counts(v.Tasks)
 	v.Cost = cost(b.s.Usage)
-	v.Agents = b.agents()
+	v.Agents, v.Hosts = b.agents(), b.hosts()
 	v.Waiting = b.waiting()
 	v.GaveUp, v.Wrong = b.gaveUp(), b.wrong()
 	v.Warnings = append(v.Warnings, b.warnings()...)
-	v.Warnings = append(v.Warnings, b.crashes()...)
+	v.Warnings = append(append(v.Warnings, b.crashes()...), b.wrongClocks()...)
 	return v
 }
 
@@ -261,7 +261,11 @@ func (b builder) agents() []Agent {
 		if b.foreign() {
 			row.ViewRole = b.viewRole(a)
 		}
+		if len(b.s.Hosts) > 0 {
+			row.Host = a.Host
+		}
 		list = append(list, row)
 	}
+	byHost(list)
 	return list
 }

@@ -120,6 +120,7 @@ func Text(v View, width int, colour bool) string {
 	p.wrong(v)
 	p.top(v)
 	p.tasks(v)
+	p.hosts(v)
 	p.agents(v)
 	p.waiting(v)
 	p.gaveUp(v)
@@ -277,6 +278,9 @@ func (p *page) agents(v View) {
 	p.line("")
 	heads := []head{{name: "AGENT", most: 18}, {name: "ROLE", most: 12}, {name: "STATUS", most: 12}, {name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "LEASE", right: true}, {name: "CLI", most: 20},
 		{name: "WAITS FOR", rest: true}}
+	if len(v.Hosts) > 0 {
+		heads = slices.Insert(heads, 1, head{name: "HOST", most: 20})
+	}
 	var cells [][]cell
 	for _, a := range v.Agents {
 		status, c, lease := a.Status, none, age(a.LeaseLeftSeconds)
@@ -287,10 +291,32 @@ func (p *page) agents(v View) {
 		case string(blackboard.Unknown):
 			status, c = a.Status+"?", yellow
 		}
-		cells = append(cells, []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + after(", ", a.Sandbox), none}, {a.WaitsFor, faint}})
+		row := []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + after(", ", a.Sandbox), none}, {a.WaitsFor, faint}}
+		if len(v.Hosts) > 0 {
+			row = slices.Insert(row, 1, cell{a.Host, none})
+		}
+		cells = append(cells, row)
 	}
 	p.table(heads, cells)
 	p.doings(v.Agents)
+}
+
+// hosts are said before their agents.
+func (p *page) hosts(v View) {
+	if len(v.Hosts) == 0 {
+		return
+	}
+	p.title("Hosts")
+	for _, h := range v.Hosts {
+		c, name := none, h.Name
+		if h.Here {
+			name += " (this one)"
+		}
+		if h.Silent || h.ClockOff {
+			c = yellow
+		}
+		p.cut(2, c, name+": "+h.Said())
+	}
 }
 
 // wrong is first: what follows is not to be relied on.

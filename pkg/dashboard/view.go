@@ -46,7 +46,8 @@ type View struct {
 	Control   []Control       `json:"control"`
 	Counts    []Count         `json:"counts"`
 	Tasks     []Task          `json:"tasks"`
-	Agents    []Agent         `json:"agents"`
+	Agents    []Agent         `json:"agents"`          // where there are several hosts: by host
+	Hosts     []Host          `json:"hosts,omitempty"` // of a team on several; none: the board is a file of this host
 	Waiting   []Waiting       `json:"waits_for_person"`
 	GaveUp    []GaveUp        `json:"gave_up,omitempty"`
 	Wrong     []string        `json:"wrong,omitempty"` // what makes the board invalid
@@ -121,6 +122,7 @@ type Agent struct {
 	CLI              string `json:"cli,omitempty"`
 	Sandbox          string `json:"sandbox,omitempty"` // of the run under way
 	WaitsFor         string `json:"waits_for,omitempty"`
+	Host             string `json:"host,omitempty"` // where it runs, if there are several
 	ContextPercent   int    `json:"context_percent,omitempty"`
 	// ProviderWait is what its program says that it waits for; WaitsFor says it, too.
 	ProviderWait *blackboard.ProviderWait `json:"provider_wait,omitempty"`

@@ -29,7 +29,7 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 	if err != nil || left.none() {
 		return err
 	}
-	unlock, err := m.lock(ctx, cleanUpWait)
+	unlock, err := m.lockHere(ctx, cleanUpWait) // nothing is moved, so no turn is needed
 	var held *safefile.HeldError
 	if errors.As(err, &held) {
 		return nil

@@ -44,6 +44,7 @@ type Merger struct {
 	Known    func(ctx context.Context, commit string) bool
 	Remember func(ctx context.Context, commit string)
 
+	Turns  bool   // several hosts have the board, and merge in turns
 	Remote string // name of the git remote that has the integration branch; "": it is in this repository
 
 	LogPath     func(task string, n int) string
@@ -57,6 +58,8 @@ type Merger struct {
 	Unsaved     func(err error)                    // work could not be let go because it is saved nowhere else; may be nil
 	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked
 	Enclose     review.Enclose                     // of each command; nil: nothing contains them
+
+	term int // of the present turn; 0: there are none
 }
 
 // Result says what became of one task.
@@ -116,7 +119,7 @@ const lockTimeout = 10 * time.Second
 
 // Task merges one approved task (specs/protocol.md#8.2).
 func (m *Merger) Task(ctx context.Context, id string) (Result, error) {
-	unlock, err := m.lock(ctx, m.LockTimeout)
+	ctx, unlock, err := m.Lock(ctx, m.LockTimeout)
 	if err != nil {
 		return Result{Task: id}, err
 	}
@@ -131,7 +134,7 @@ func (m *Merger) Task(ctx context.Context, id string) (Result, error) {
 // All merges everything that is approved, oldest approval first (specs/decisions.md#D25), or in trains. A task that waits
 // or fails does not stop the others; the errors of the rest are joined.
 func (m *Merger) All(ctx context.Context) ([]Result, error) {
-	unlock, err := m.lock(ctx, m.LockTimeout)
+	ctx, unlock, err := m.Lock(ctx, m.LockTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -165,13 +168,8 @@ func (m *Merger) All(ctx context.Context) ([]Result, error) {
 	return results, errors.Join(errs...)
 }
 
-func (m *Merger) lock(ctx context.Context, wait time.Duration) (func() error, error) {
-	if wait <= 0 {
-		wait = lockTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	return safefile.Lock(ctx, m.LockPath, safefile.Holder{PID: os.Getpid(), Host: m.Facts.Host, Agent: m.By, Op: "merge", Since: m.Now()})
+func (m *Merger) holder() safefile.Holder {
+	return safefile.Holder{PID: os.Getpid(), Host: m.Facts.Host, Agent: m.By, Op: "merge", Since: m.Now()}
 }
 
 func (m *Merger) view(ctx context.Context) (*blackboard.State, error) {
@@ -186,6 +184,9 @@ func (m *Merger) update(ctx context.Context, op string, change func(*blackboard.
 	return m.Store.Update(ctx, store.Op{Name: op, Agent: m.By}, func(s *blackboard.State) error {
 		if m.Prepare != nil {
 			m.Prepare(s)
+		}
+		if m.term != 0 && !s.HasTurn(m.term) {
+			return errTurnOver
 		}
 		return change(s, blackboard.SystemActor(m.Facts))
 	})

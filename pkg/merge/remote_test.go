@@ -62,7 +62,7 @@ func TestAnInterruptedMergeOverARemoteConverges(t *testing.T) {
 				next := p
 				if elsewhere {
 					next = p.OnHost("other")
-					next.Shared = false // what the lease adds is tested with it
+					next.Shared = false // what turns add is tested with them
 				}
 				interrupt(t, merger(p), "task-1", point)
 				r := mustMerge(t, next, "task-1")

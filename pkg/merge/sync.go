@@ -31,7 +31,7 @@ const (
 // approved work. A conflict or a failing check is a *MoveError. A dry run only says what
 // would be merged, and whether it conflicts.
 func (m *Merger) Sync(ctx context.Context, from, base string, dry bool) (Synced, error) {
-	unlock, err := m.lock(ctx, m.LockTimeout)
+	ctx, unlock, err := m.Lock(ctx, m.LockTimeout)
 	if err != nil {
 		return Synced{}, err
 	}
@@ -77,7 +77,7 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 
 // Again merges the work of a task that is MERGED once more, because the integration branch lost it.
 func (m *Merger) Again(ctx context.Context, id string) (Result, error) {
-	unlock, err := m.lock(ctx, m.LockTimeout)
+	ctx, unlock, err := m.Lock(ctx, m.LockTimeout)
 	if err != nil {
 		return Result{Task: id}, err
 	}

@@ -317,7 +317,7 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 			due = true
 		}
 	}
-	if !due || s.Service.Now().Before(s.remote.until) {
+	if !due || s.Service.Now().Before(s.remote.until) || s.Service.OthersTurn(st) {
 		return false, nil
 	}
 	results, err := s.Service.Merger(blackboard.System).All(ctx)
@@ -338,7 +338,9 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 	if merged {
 		s.remoteWell()
 	}
-	s.warnOf(err)
+	if _, others := errors.AsType[*merge.TurnError](err); !others {
+		s.warnOf(err)
+	}
 	return merged, nil
 }
 

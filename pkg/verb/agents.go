@@ -34,6 +34,10 @@ func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, e
 	}
 	entry.PID, entry.PIDStart, entry.Terminal, entry.CLI, entry.Model, entry.Role = in.PID, in.PIDStart, in.Terminal, in.CLI, in.Model, in.Role
 	entry.Settings = in.Settings
+	contact, err := d.contact()
+	if err != nil {
+		return Registered{}, err
+	}
 	var out Registered
 	err = d.Update(ctx, "register", func(s *blackboard.State, a blackboard.Actor) error {
 		id := in.ID
@@ -43,6 +47,9 @@ func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, e
 		e := *entry
 		a.Via = d.Caller.As != ""
 		if err := s.Register(id, &e, a, d.Now()); err != nil {
+			return err
+		}
+		if err := s.Contact(contact, d.Now()); err != nil {
 			return err
 		}
 		out = Registered{Agent: id, Token: token, Generation: e.Generation, Lease: e.LeaseExpires}
@@ -72,8 +79,15 @@ type Beat struct {
 // Heartbeat extends the leases of the caller and of its claim in one write.
 func (d *Service) Heartbeat(ctx context.Context) (Beat, error) {
 	var out Beat
-	err := d.Update(ctx, "heartbeat", func(s *blackboard.State, a blackboard.Actor) error {
+	contact, err := d.contact()
+	if err != nil {
+		return out, err
+	}
+	err = d.Update(ctx, "heartbeat", func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.Beat(a, d.Now()); err != nil {
+			return err
+		}
+		if err := s.Contact(contact, d.Now()); err != nil {
 			return err
 		}
 		out = Beat{Agent: a.ID, Lease: s.Agents[a.ID].LeaseExpires}

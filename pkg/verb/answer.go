@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -104,6 +105,12 @@ func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *blac
 	if copied.Unblock(task, a, *in, d.Now()) == nil {
 		if in.Tip, err = d.Repo.BranchTip(ctx, "task/"+task); err != nil {
 			in.Tip = ""
+		}
+		if t := s.Task(task); d.elsewhere(t) { // the work is where it was pushed from
+			in.Tip = ""
+			if there, err := d.brought(ctx, t); err == nil && there {
+				in.Tip = cmp.Or(lastCommit(t), t.ReviewCommit)
+			}
 		}
 		in.Attic, in.SaveError = d.Save(ctx, task, "answer")
 	}

@@ -56,7 +56,7 @@ func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	d.at("claim.reserved")
 	r.base = d.newerHead(ctx, r.base)
 	facts := blackboard.ClaimFacts{Confirm: true, Base: r.base}
-	provided, err := d.provision(ctx, r, &facts)
+	provided, err := d.provision(ctx, &r, &facts)
 	if err != nil {
 		return Claimed{}, d.claimFailed(ctx, r, err)
 	}
@@ -221,7 +221,7 @@ func lastCommit(t *blackboard.Task) string {
 
 // provision is phase two: the former holder's process is stopped, its work saved, the
 // worktree provided and set up. Nothing of it happens under the state lock.
-func (d *Service) provision(ctx context.Context, r reservation, facts *blackboard.ClaimFacts) (*git.Provided, error) {
+func (d *Service) provision(ctx context.Context, r *reservation, facts *blackboard.ClaimFacts) (*git.Provided, error) {
 	if r.former != nil {
 		if err := d.stop(ctx, *r.former); err != nil {
 			return nil, err
@@ -229,6 +229,9 @@ func (d *Service) provision(ctx context.Context, r reservation, facts *blackboar
 	}
 	if r.task.KindOf() == "msg" {
 		return nil, nil
+	}
+	if err := d.comesFrom(ctx, r); err != nil {
+		return nil, err
 	}
 	if _, err := d.Repo.Relink(ctx, r.task.ID); err != nil {
 		return nil, err
@@ -241,12 +244,34 @@ func (d *Service) provision(ctx context.Context, r reservation, facts *blackboar
 	if err != nil {
 		return nil, err
 	}
+	facts.Host = d.host()
 	facts.Worktree = filepath.ToSlash(filepath.Join(".worktrees", r.task.ID))
 	facts.Fresh, facts.BaseCommit = provided.Base != "", provided.Base
 	if !provided.Created {
 		return &provided, nil
 	}
 	return &provided, d.SetUp(ctx, r.task.ID)
+}
+
+// comesFrom prepares for a task whose worktree another host has: what this host still has of it is older, and work goes on at
+// what was pushed there.
+func (d *Service) comesFrom(ctx context.Context, r *reservation) error {
+	t := &r.task
+	if !d.elsewhere(t) {
+		return nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.shelve(ctx, s, t); err != nil {
+		return err
+	}
+	switch t.Status {
+	case blackboard.Claimed, blackboard.Rejected: // elsewhere the next coder begins afresh, beside the work of the one before
+		r.keep, err = d.brought(ctx, t)
+	}
+	return err
 }
 
 // SetUp runs the project's worktree.setup commands in a task's worktree.

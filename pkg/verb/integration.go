@@ -330,7 +330,7 @@ func (d *Service) decide(ctx context.Context, what, reason string, move func(*Br
 	if wait <= 0 {
 		wait = 10 * time.Second
 	}
-	unlock, err := d.lockMerges(ctx, wait)
+	ctx, unlock, err := d.Merger(blackboard.Human).Lock(ctx, wait)
 	if err != nil {
 		return b, err
 	}

@@ -20,7 +20,7 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 	var did []string
 	var stopped []orphan
 	for _, o := range left {
-		if o.child.PID != 0 && d.elsewhere(s.Agents[o.agent]) {
+		if o.child.PID != 0 && d.formerBoot(s.Agents[o.agent]) {
 			stopped = append(stopped, o) // of a former boot: nothing of it can run
 		} else if err := d.stop(ctx, o); err != nil {
 			did = append(did, err.Error())
@@ -54,6 +54,7 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 			did = append(did, err.Error())
 		}
 	}
+	did = append(did, d.shelveOthers(ctx)...)
 	if err := d.recoverScrub(ctx); err != nil {
 		did = append(did, err.Error())
 	}
@@ -76,14 +77,14 @@ func (d *Service) dead(s *blackboard.State) (lapsed []string, left []orphan) {
 		switch o := d.orphanOf(id, e); {
 		case o != nil && (lapses || e.Child != nil):
 			left = append(left, *o)
-		case e.Child != nil && d.elsewhere(e):
+		case e.Child != nil && d.formerBoot(e):
 			left = append(left, orphan{agent: id, generation: e.Generation, child: *e.Child})
 		}
 	}
 	return lapsed, left
 }
 
-// elsewhere reports whether an entry is of a former boot of this machine.
-func (d *Service) elsewhere(e *blackboard.Agent) bool {
+// formerBoot reports whether an entry is of a former boot of this machine.
+func (d *Service) formerBoot(e *blackboard.Agent) bool {
 	return e.Host == d.Proc.Host && e.BootID != "" && d.Proc.BootID != "" && e.BootID != d.Proc.BootID
 }

@@ -10,16 +10,19 @@ import (
 	"liza/pkg/store"
 )
 
-// Shared is the board as one that several hosts use, nil when it is a file of this host.
-func (d *Service) Shared() store.Clocked {
+// Board is the board as one that several hosts use, nil when it is a file of this host.
+func (d *Service) Board() store.Clocked {
 	s, _ := d.Store.(store.Clocked)
 	return s
 }
 
+// shared reports whether several hosts have the board.
+func (d *Service) shared() bool { return d.Board() != nil }
+
 // Remote is the name of the git remote over which work travels, "" when none does.
 func (d *Service) Remote() string {
 	remote := d.Config().Git.Remote
-	if remote == "" && d.Shared() != nil {
+	if remote == "" && d.shared() {
 		return "origin"
 	}
 	return remote

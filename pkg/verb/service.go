@@ -55,6 +55,8 @@ type Service struct {
 
 	Enclose review.Enclose // contains each command that runs what agents wrote; nil: nothing does
 
+	Version string // of this program
+
 	AllowEmpty bool // a submission may change no file: --empty-commit of poststep
 	Rehearsal  bool // the board is a copy, so work is neither saved nor removed
 }
@@ -75,6 +77,7 @@ type Processes struct {
 	Ancestors    func() []Ancestor // of the caller, itself first and the outermost last; nil: not known
 	StopOrphan   func(ctx context.Context, agent string, child blackboard.Child, grace time.Duration) error
 	FreeMB       func(path string) int // 0: unknown
+	Load         func() string         // processes that want to run, per processor; nil: not known
 	ClockJumped  func() bool           // the clock of this machine jumped a moment ago (specs/protocol.md#6.3); nil: not known
 }
 

@@ -200,6 +200,7 @@ func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 	if _, err := d.TakeOver(ctx, in.Task); err != nil {
 		return Done{Task: in.Task}, err
 	}
+	d.pushWork(ctx, in.Task)
 	return d.Event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		before := len(s.Questions)
 		if t := s.Task(in.Task); t != nil && in.Output != nil {
@@ -230,6 +231,7 @@ func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) 
 	if _, err := d.TakeOver(ctx, id); err != nil {
 		return Done{Task: id}, err
 	}
+	d.pushWork(ctx, id)
 	return d.Event(ctx, "handoff", id, func(s *blackboard.State, a blackboard.Actor) error {
 		return s.HandOff(id, a, blackboard.Input{Handoff: &h,
 			Texts: []blackboard.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())

@@ -21,7 +21,7 @@ func (d *Service) TakeOver(ctx context.Context, id string) (git.Taken, error) {
 }
 
 func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Taken, error) {
-	if d.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() {
+	if d.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.elsewhere(t) {
 		return git.Taken{}, nil
 	}
 	integration, err := d.knownTip(ctx, s)

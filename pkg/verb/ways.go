@@ -163,7 +163,19 @@ func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 	if _, err := d.takeOver(ctx, s, t); err != nil {
 		return Done{Task: in.Task}, err
 	}
-	event.HasWork, event.Attic = d.workOf(ctx, t)
+	if d.elsewhere(t) {
+		if event.HasWork, err = d.brought(ctx, t); err != nil {
+			return Done{Task: in.Task}, err
+		}
+	} else {
+		event.HasWork, event.Attic = d.workOf(ctx, t)
+		d.pushWork(ctx, in.Task)
+		if event.Attic != "" {
+			if _, err := d.publishAttic(ctx, in.Task, event.Attic); err != nil {
+				d.Progressf("%s: cannot push %s: %v", in.Task, event.Attic, err)
+			}
+		}
+	}
 	done, err := d.Event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
 		holder := t.AssignedTo
 		if err := s.Release(in.Task, a, event, d.Now()); err != nil {

@@ -80,6 +80,13 @@ func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *bl
 	if d.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == "msg" {
 		return nil
 	}
+	if d.elsewhere(t) {
+		if tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err == nil && tip != t.ReviewCommit && t.ReviewCommit != "" {
+			if err := d.shelve(ctx, s, t); err != nil { // of an earlier claim or review here
+				return err
+			}
+		}
+	}
 	_, err := os.Lstat(filepath.Join(d.Repo.WorktreePath(t.ID), ".git"))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil // what else is wrong with it is told by anyone who uses it
@@ -87,6 +94,9 @@ func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *bl
 	p, err := d.provideAgain(ctx, s, t)
 	if err != nil {
 		return err
+	}
+	if d.elsewhere(t) {
+		return nil // this host never had it
 	}
 	text := fmt.Sprintf("the folder %s was gone; it was made again at %.9s", t.Worktree, p.Head)
 	if p.Lost != "" {

@@ -56,6 +56,7 @@ var Kinds = []Kind{
 	{"COST", Warning, "75 % of a limit of the sprint or of the day are used; at 100 % an error", "sprint_cost_cents, sprint_time_minutes, sprint_tokens, day_cost_cents", cost},
 	{"DISK_LOW", Error, "the free space on the project's file system is below", "policy.min_free_mb", diskLow},
 	{"CLOCK_JUMP", Warning, "the clock of this machine jumped by more than", "30 s", clockJump},
+	{"CLOCK_OFF", Warning, "the clock of a host is further from that of the board than", "lease_grace", clockOff},
 	{"LOCK_BUSY", Warning, "one process holds the lock of the state for more than", "5 s", lockBusy},
 	{"SETTINGS_CHANGED", Warning, "config.yaml, a role, a skill, instructions.md or the section config changed while an agent program ran", "", nil},
 	{"WORK_NOT_SAVED", Error, "work could not be let go because it is saved nowhere else", "", nil},

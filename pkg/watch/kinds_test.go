@@ -149,6 +149,9 @@ var situations = []situation{
 		f.Unusable = []watch.Unusable{{Role: "fixx", Why: "cannot use the role 'fixx' (type): no such role"}}
 	}},
 	{kind: "DISK_LOW", subject: "disk", message: "1023 MB are free, 1024 are needed", make: func(f *watch.Facts) { f.FreeMB = 1023 }},
+	{kind: "CLOCK_OFF", subject: "two", message: "the clock of host two is off by 1h0m0s", make: func(f *watch.Facts) {
+		f.State.Hosts = map[string]*blackboard.Host{"one": {ClockOffset: -5}, "two": {ClockOffset: 3600}}
+	}},
 	{kind: "CLOCK_JUMP", subject: "clock", message: "jumped by 2h0m0s", make: func(f *watch.Facts) { f.Process.ClockJumped, f.ClockJump = true, 2*time.Hour }},
 	{kind: "LOCK_BUSY", subject: "state.yaml.lock", message: "held by coder-2 (pid 4121)", make: func(f *watch.Facts) {
 		f.Lock = &watch.Lock{Holder: "coder-2 (pid 4121)", Since: now.Add(-6 * time.Second)}

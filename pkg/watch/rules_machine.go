@@ -104,6 +104,16 @@ func clockJump(c *check) {
 	}
 }
 
+// clockOff is about the hosts of a team on several.
+func clockOff(c *check) {
+	for name, h := range c.State.Hosts {
+		if h != nil && c.State.ClockOff(h) {
+			off := time.Duration(h.ClockOffset) * time.Second
+			c.raise(name, "the clock of host %s is off by %s from that of the board, by which leases go; next: set it", name, off)
+		}
+	}
+}
+
 // lockBusyAfter is how long one holder may keep the lock of the state.
 const lockBusyAfter = 5 * time.Second
 

@@ -14,7 +14,7 @@ const taskBranch = "task/"
 
 func checkBranches(v *validation) {
 	for _, t := range v.tasks {
-		if v.facts.BranchExists != nil && needsBranch(t) && !v.facts.BranchExists(taskBranch+t.ID) {
+		if v.facts.BranchExists != nil && needsBranch(t) && !t.ElsewhereThan(v.facts.Processes.Host) && !v.facts.BranchExists(taskBranch+t.ID) {
 			v.task(t, "", "branch %s%s is missing", taskBranch, t.ID)
 		}
 	}

@@ -159,7 +159,7 @@ func checkClaimLease(v *validation, t *blackboard.Task) {
 }
 
 func checkClaimFolder(v *validation, t *blackboard.Task) {
-	if !claimedWithFolder(t) || v.facts.WorktreeExists == nil || !worktreeAllowed(t) || t.Worktree == "" {
+	if !claimedWithFolder(t) || v.facts.WorktreeExists == nil || t.ElsewhereThan(v.facts.Processes.Host) || !worktreeAllowed(t) || t.Worktree == "" {
 		return
 	}
 	if !v.facts.WorktreeExists(t.Worktree) && !v.changesHands(t) {

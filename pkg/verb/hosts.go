@@ -1,0 +1,276 @@
+package verb
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+	"liza/pkg/safefile"
+)
+
+// hostFile says in git's folder which host of the board this clone is.
+type hostFile struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func hostPath(gitDir string) string { return filepath.Join(gitDir, "liza", "host.json") }
+
+// readHost makes the clone's id at the first use.
+func readHost(gitDir string) (h hostFile, err error) {
+	data, err := safefile.Read(hostPath(gitDir))
+	if err == nil && json.Unmarshal(data, &h) == nil && h.ID != "" {
+		return h, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return h, fmt.Errorf("cannot read which host this is: %w", err)
+	}
+	id := make([]byte, 8)
+	if _, err := rand.Read(id); err != nil {
+		return h, err
+	}
+	h.ID = hex.EncodeToString(id)
+	return h, writeHost(gitDir, h)
+}
+
+func writeHost(gitDir string, h hostFile) error {
+	data, err := json.Marshal(h)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(hostPath(gitDir)), 0o755)
+	}
+	if err == nil {
+		err = safefile.Replace(hostPath(gitDir), append(data, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remember which host this is: %w", err)
+	}
+	return nil
+}
+
+var hostNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`) })
+
+// HostName is the name of this clone among the hosts of a board: the one that was given, else the one that it has had, else
+// that of the machine, with a number when another clone has it.
+func HostName(s *blackboard.State, gitDir, given, machine string) (string, error) {
+	h, err := readHost(gitDir)
+	if err != nil {
+		return "", err
+	}
+	if given != "" {
+		if !hostNames().MatchString(given) || strings.Contains(given, "..") {
+			return "", usage("liza help environment", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
+		}
+		return given, nil
+	}
+	if h.Name == "" {
+		if !hostNames().MatchString(machine) {
+			machine = "host"
+		}
+		h.Name = s.FreeHostName(machine, h.ID)
+		return h.Name, writeHost(gitDir, h)
+	}
+	return h.Name, nil
+}
+
+// host is the name of this host on a board that several have, "" where the board is a file.
+func (d *Service) host() string {
+	if !d.shared() {
+		return ""
+	}
+	return d.Proc.Host
+}
+
+// contact is what this host says of itself with each heartbeat; without a name, nothing.
+func (d *Service) contact() (c blackboard.Contact, err error) {
+	if c.Name = d.host(); c.Name == "" {
+		return c, nil
+	}
+	h, err := readHost(d.Project.GitDir)
+	c.ID, c.Version = h.ID, d.Version
+	c.ClockOffset = int(math.Round(d.Board().ClockOffset().Seconds()))
+	if d.Proc.Load != nil {
+		c.Load = d.Proc.Load()
+	}
+	return c, err
+}
+
+// elsewhere reports whether another host has the worktree of a task.
+func (d *Service) elsewhere(t *blackboard.Task) bool { return t != nil && t.ElsewhereThan(d.host()) }
+
+// OthersTurn reports whether another host merges now.
+func (d *Service) OthersTurn(s *blackboard.State) bool {
+	if s.Integration == nil || s.Integration.Turn == nil {
+		return false
+	}
+	turn := s.Integration.Turn
+	until, known := turn.Until.At()
+	return turn.Host != "" && turn.Host != d.host() && known && d.Now().Before(until)
+}
+
+// brought reports whether work of a task that another host has can be gone on with here, because it was pushed.
+func (d *Service) brought(ctx context.Context, t *blackboard.Task) (bool, error) {
+	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {
+		if c == "" || c == t.BaseCommit {
+			continue
+		}
+		if err := d.fetch(ctx, c); err != nil {
+			return false, err
+		}
+		if there, err := d.Repo.CommitExists(ctx, c); err != nil || there {
+			return there, err
+		}
+	}
+	return false, nil
+}
+
+// shelve saves what this host has of a task whose worktree another host has now, and removes it. What was not pushed before
+// goes to the attic, also on the remote, and the task says so.
+func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
+	path := d.WorktreeOf(ctx, t.ID)
+	tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(t.ID))
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
+		return err
+	}
+	if path == "" && tip == "" {
+		return nil
+	}
+	work := git.Work{ID: t.ID, Path: path, Reason: "left on host " + d.host(), Integration: d.provenTip(ctx, s), Base: t.BaseCommit}
+	if tip != "" {
+		pushed, err := d.Repo.Pushed(ctx, d.Remote(), []string{tip})
+		if err != nil {
+			return err
+		}
+		if pushed[tip] || tip == t.ReviewCommit {
+			work.Base = tip
+		}
+	}
+	ref, _, err := d.Repo.Save(ctx, work)
+	if err != nil {
+		return err
+	}
+	d.at("shelve.saved")
+	if ref != "" {
+		text := fmt.Sprintf("work of an earlier claim on host %s had not been pushed; it is saved there as %s", d.host(), ref)
+		if there, err := d.publishAttic(ctx, t.ID, ref); err != nil {
+			text += fmt.Sprintf(" and could not be pushed: %v", err)
+		} else {
+			text += fmt.Sprintf(" and on %s as %s", d.Remote(), there)
+		}
+		if err := d.tellUnpushed(ctx, t.ID, text); err != nil {
+			return err
+		}
+	}
+	return d.Repo.Remove(ctx, t.ID, git.Proof{Integration: work.Integration, Base: work.Base})
+}
+
+// tellUnpushed says it with the task, once: a host may have been killed before it removed what it had saved.
+func (d *Service) tellUnpushed(ctx context.Context, id, text string) error {
+	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
+		for _, a := range s.Anomalies {
+			if a.Type == "unpushed_work" && a.Task == id && a.Details["what"] == text {
+				return nil
+			}
+		}
+		s.AddAnomaly(id, blackboard.System, "unpushed_work", blackboard.Settings{"what": text}, d.Now())
+		return nil
+	})
+}
+
+// publishAttic pushes saved work. Hosts number theirs by themselves, so the remote's ref has the host's name in it.
+func (d *Service) publishAttic(ctx context.Context, id, ref string) (there string, err error) {
+	if d.Remote() == "" || d.Rehearsal {
+		return "", nil
+	}
+	commit, err := d.Repo.Ref(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	there = "refs/liza/attic/" + id + "/" + d.Proc.Host + "-" + filepath.Base(ref)
+	err = d.Repo.Push(ctx, d.Remote(), git.RemoteChange{Ref: there, New: commit})
+	if errors.Is(err, git.ErrRefMoved) { // a clone that was made again counts from the beginning
+		there += "-" + shortSHA(commit)
+		err = d.Repo.Push(ctx, d.Remote(), git.RemoteChange{Ref: there, New: commit})
+	}
+	return there, err
+}
+
+// pushWork lets other hosts go on with what a coder has committed so far. That it cannot be pushed stops nothing: it is here.
+func (d *Service) pushWork(ctx context.Context, id string) {
+	if d.Remote() == "" {
+		return
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return
+	}
+	t := s.Task(id)
+	if t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.elsewhere(t) {
+		return
+	}
+	tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(id))
+	if err != nil || tip == t.BaseCommit {
+		return
+	}
+	if err := d.publish(ctx, id, tip); err != nil {
+		d.Progressf("%s: cannot push its work: %v", id, err)
+	}
+}
+
+// shelveOthers gives up what this host has of tasks that other hosts have taken over, once nobody here works on them.
+func (d *Service) shelveOthers(ctx context.Context) (did []string) {
+	host := d.host()
+	if host == "" || d.Repo == nil {
+		return nil
+	}
+	for _, id := range d.tasksHere(ctx) {
+		s, err := d.View(ctx)
+		if err != nil {
+			return append(did, err.Error())
+		}
+		t := s.Task(id)
+		if !d.elsewhere(t) || t.Status.Terminal() || t.Claiming != nil || t.ReviewingBy != "" || s.AtWork(host, id) {
+			continue
+		}
+		if err := d.shelve(ctx, s, t); err != nil {
+			did = append(did, fmt.Sprintf("%s: cannot give up what this host has of it: %v", id, err))
+			continue
+		}
+		did = append(did, fmt.Sprintf("%s is on host %s now; what this host had of it is saved", id, t.Host))
+	}
+	return did
+}
+
+// tasksHere are the tasks of which this host has a branch or a worktree.
+func (d *Service) tasksHere(ctx context.Context) (ids []string) {
+	seen := map[string]bool{}
+	add := func(id string) {
+		if !seen[id] && blackboard.ValidTaskID(id) {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	branches, err := d.Repo.Branches(ctx, strings.TrimSuffix(git.TaskBranch(""), "/"))
+	if err != nil {
+		return nil
+	}
+	for _, b := range branches {
+		add(strings.TrimPrefix(b, git.TaskBranch("")))
+	}
+	entries, _ := os.ReadDir(filepath.Join(d.Project.Root, ".worktrees"))
+	for _, e := range entries {
+		add(e.Name())
+	}
+	return ids
+}
