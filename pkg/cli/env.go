@@ -29,6 +29,7 @@ import (
 	"liza/pkg/notify"
 	"liza/pkg/project"
 	"liza/pkg/secret"
+	"liza/pkg/store"
 	"liza/pkg/verb"
 )
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,25 @@ func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address,
 	return at, nil
 }
 
+// introduce pushes the integration branch of a new board to the remote over which its hosts will work.
+func (e *Env) introduce(ctx context.Context, root string) {
+	from := *e
+	from.Dir = root
+	d, err := from.Service(ctx)
+	if err == nil {
+		var s *blackboard.State
+		if d.Remote() == "" {
+			err = errors.New("there is no remote origin, and git.remote names none")
+		} else if s, err = d.View(ctx); err == nil {
+			err = d.FollowRemote(ctx, s)
+		}
+	}
+	if err != nil {
+		e.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config set git.remote NAME")
+	}
+	e.closing = append(e.closing, from.closing...)
+}
+
 func newInit(env *Env) *urfave.Command {
 	var in verb.InitInput
 	var address string
@@ -98,6 +118,7 @@ func newInit(env *Env) *urfave.Command {
 			}
 			if at.Board != "" {
 				done.Board = at.String()
+				env.introduce(ctx, done.Root)
 			}
 			identity := ""
 			if done.NoIdentity {

@@ -164,6 +164,12 @@ func (s *Supervisor) releaseAll(ctx context.Context, reason string) error {
 func (s *Supervisor) beat(ctx context.Context) {
 	var failed bool
 	for {
+		if s.lease.lost() { // until the loop has registered again
+			if !sleep(ctx, time.Second) {
+				return
+			}
+			continue
+		}
 		interval, lease, margin := s.intervals(ctx)
 		if failed { // the last look is when the trust ends, not a heartbeat later
 			interval = min(interval, s.lease.left(s.Service.Now()))
@@ -182,11 +188,9 @@ func (s *Supervisor) beat(ctx context.Context) {
 		case isLost(err) || isRefused(err):
 			s.warn("", "the registration is lost: %v", err)
 			s.lease.end()
-			return
 		case s.lease.left(s.Service.Now()) == 0:
 			s.warn("", "the lease could not be renewed in time: %v", err)
 			s.lease.end()
-			return
 		}
 	}
 }
@@ -321,7 +325,9 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 	case isLost(err) || s.lease.lost():
 		s.warn("", "registers again: %v", err)
 		s.Service.Caller.AgentID, s.Service.Caller.Token, s.ID = "", "", ""
-		return waiting{}, s.register(ctx)
+		return waiting{}, s.registerAgain(ctx)
+	case unreachable(err):
+		return s.cutOff(err), nil
 	case errors.As(err, &invalid):
 		s.warn("", "%v", err)
 		return waiting{why: "the state is invalid; next: liza validate"}, nil
@@ -334,6 +340,48 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 		return s.waitOut(err)
 	}
 	return waiting{}, err
+}
+
+// unreachable reports whether the board is in a database that does not answer: nothing is lost by waiting.
+func unreachable(err error) bool {
+	var gone interface{ Unreachable() bool }
+	return errors.As(err, &gone) && gone.Unreachable()
+}
+
+// cutOff waits for the board, for however long it takes; what was begun is given back then.
+func (s *Supervisor) cutOff(err error) waiting {
+	if !s.wasCutOff {
+		s.wasCutOff = true
+		s.warn("", "waits for the board: %v", err)
+	}
+	return waiting{why: "the board cannot be reached", until: s.Service.Now().Add(time.Second + rand.N(2*time.Second))}
+}
+
+// reconnected gives back what this agent still has of before the cut: the run that it belonged to is over. Its work is in the
+// worktree, where the next claim goes on.
+func (s *Supervisor) reconnected(ctx context.Context) error {
+	if !s.wasCutOff {
+		return nil
+	}
+	if err := s.releaseAll(ctx, "the board could not be reached"); err != nil {
+		return err
+	}
+	s.wasCutOff = false
+	s.say("", "the board is back; goes on")
+	return nil
+}
+
+// registerAgain is register, as soon as the board can be reached.
+func (s *Supervisor) registerAgain(ctx context.Context) error {
+	for {
+		err := s.register(ctx)
+		if !unreachable(err) {
+			return err
+		}
+		if w := s.cutOff(err); !sleep(ctx, w.until.Sub(s.Service.Now())) {
+			return ErrAborted
+		}
+	}
 }
 
 // outageLimit is how long a member waits for what may pass by itself.

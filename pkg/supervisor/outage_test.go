@@ -27,6 +27,71 @@ func (f failing) View(ctx context.Context) (*blackboard.State, error) {
 	return f.Store.View(ctx)
 }
 
+// away is the error of a board in a database that does not answer.
+type away struct{}
+
+func (away) Error() string     { return "cannot reach the database" }
+func (away) Unreachable() bool { return true }
+
+// cut is a store that cannot be reached between two times.
+type cut struct {
+	store.Store
+	from, until time.Time
+}
+
+func (c cut) gone() bool { now := time.Now(); return !now.Before(c.from) && now.Before(c.until) }
+
+func (c cut) View(ctx context.Context) (*blackboard.State, error) {
+	if c.gone() {
+		return nil, away{}
+	}
+	return c.Store.View(ctx)
+}
+
+func (c cut) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	if c.gone() {
+		return away{}
+	}
+	return c.Store.Update(ctx, op, change)
+}
+
+// However long the board cannot be reached, a supervisor is there when it is back: under its old registration after a short
+// cut, under a new one, with a heartbeat, after one that outlived its lease.
+func TestASupervisorOutlivesAnyCut(t *testing.T) {
+	for name, lasts := range map[string]time.Duration{"short": 5 * time.Minute, "longer than the lease": 2 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(c *clockwork) {
+				s := c.supervisor(blackboard.RoleReviewer, func(context.Context, agent.Spec) agent.Result { return agent.Result{} })
+				s.Team = true
+				s.Service.Store = cut{c.memory, c.start.Add(time.Minute), c.start.Add(time.Minute + lasts)}
+				ctx, cancel := context.WithTimeout(context.Background(), lasts+2*time.Hour)
+				defer cancel()
+				late := 0
+				time.AfterFunc(lasts+100*time.Minute, func() {
+					st, err := c.memory.View(context.Background())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for id, a := range st.Agents {
+						if live, why := st.Liveness(id, time.Now(), blackboard.ProcessFacts{}); a.Role == blackboard.RoleReviewer && live == blackboard.Alive {
+							late++
+						} else {
+							t.Logf("%s is %s: %s", id, live, why)
+						}
+					}
+				})
+				if err := s.Run(ctx, context.Background()); err != nil {
+					t.Errorf("ended with %v", err)
+				}
+				if text := strings.Join(c.lines, "\n"); late != 1 || strings.Count(text, "waits for the board") != 1 || !strings.Contains(text, "the board is back") {
+					t.Errorf("%d reviewers are alive long after the cut:\n%s", late, text)
+				}
+			})
+		})
+	}
+}
+
 func TestAShortOutageIsWaitedOutAndALongOneIsNot(t *testing.T) {
 	for name, lasts := range map[string]time.Duration{"short": 5 * time.Second, "long": time.Hour} {
 		for _, role := range []blackboard.Role{blackboard.RolePlanner, blackboard.RoleReviewer, blackboard.RoleCoder} {

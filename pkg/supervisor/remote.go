@@ -51,9 +51,13 @@ func (s *Supervisor) applied(ctx, life context.Context, task string, r verb.Run)
 	for {
 		out, err := s.Service.Apply(ctx, r)
 		w, trouble := s.remoteTrouble(task, err)
+		if unreachable(err) {
+			w, trouble = s.cutOff(err), true
+		}
 		if !trouble {
 			if err == nil {
 				s.remoteWell()
+				s.wasCutOff = false // nothing was given up
 			}
 			return out, err
 		}

@@ -79,6 +79,7 @@ type Supervisor struct {
 	outage        time.Time // since when the machine keeps it from working; zero: it does not
 	idleSince     time.Time
 	remote        remotePause
+	wasCutOff     bool      // the board could not be reached
 	waitSince     time.Time // since when the board says what it waits for
 }
 
@@ -183,6 +184,9 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	}
 	st, err := s.Service.View(hard)
 	if err != nil {
+		return false, waiting{}, err
+	}
+	if err := s.reconnected(hard); err != nil {
 		return false, waiting{}, err
 	}
 	changed, err := s.Service.Follow(hard, st)

@@ -22,8 +22,10 @@ func (d *Service) shared() bool { return d.Board() != nil }
 // Remote is the name of the git remote over which work travels, "" when none does.
 func (d *Service) Remote() string {
 	remote := d.Config().Git.Remote
-	if remote == "" && d.shared() {
-		return "origin"
+	if remote == "" && d.shared() && d.Repo != nil {
+		if url, err := d.Repo.RemoteURL(context.Background(), "origin"); err == nil && url != "" { // from memory, as a rule
+			return "origin"
+		}
 	}
 	return remote
 }

@@ -306,8 +306,8 @@ func TestEachRoleMayRecordWhatItHasTo(t *testing.T) {
 
 func TestAnomalyTypesKnowTheirReportersAndDetails(t *testing.T) {
 	t.Parallel()
-	if len(blackboard.AnomalyTypes) != 25 {
-		t.Errorf("%d types, want 25", len(blackboard.AnomalyTypes))
+	if len(blackboard.AnomalyTypes) != 26 {
+		t.Errorf("%d types, want 26", len(blackboard.AnomalyTypes))
 	}
 	for _, c := range []struct {
 		name, reporter string

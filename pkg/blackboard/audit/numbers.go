@@ -178,6 +178,9 @@ func (v *validation) timesOfSprint() {
 		if i.Moved != nil {
 			v.look("integration", ".moved.at", "integration: moved.at", i.Moved.At)
 		}
+		if i.Turn != nil {
+			v.look("integration", ".turn.until", "integration: turn.until", i.Turn.Until)
+		}
 	}
 	if b := v.s.CircuitBreaker; b != nil {
 		v.look("circuit_breaker", ".last_check", "circuit_breaker: last_check", b.LastCheck)
@@ -230,6 +233,11 @@ func (v *validation) timesOfMaps() {
 		if x := v.s.Handoff[id]; x != nil {
 			v.look("handoff", within(id, 0, "timestamp"), "handoff."+id+": timestamp", x.Timestamp)
 			v.look("handoff", within(id, 0, "consumed_at"), "handoff."+id+": consumed_at", x.ConsumedAt)
+		}
+	}
+	for _, name := range sortedKeys(v.s.Hosts) {
+		if x := v.s.Hosts[name]; x != nil {
+			v.look("hosts", within(name, 0, "seen"), "host "+name+": seen", x.Seen)
 		}
 	}
 	for _, name := range sortedKeys(v.s.Programs) {

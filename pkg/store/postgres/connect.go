@@ -30,6 +30,9 @@ func (e *UnreachableError) Error() string {
 // Unwrap gives the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
+// Unreachable lets supervisors wait until the database is back.
+func (e *UnreachableError) Unreachable() bool { return true }
+
 // Next is the command that helps.
 func (e *UnreachableError) Next() string { return "liza doctor" }
 
@@ -46,6 +49,9 @@ func (e *UncertainError) Error() string {
 
 // Unwrap gives the cause.
 func (e *UncertainError) Unwrap() error { return e.Err }
+
+// Unreachable lets supervisors wait until the database is back.
+func (e *UncertainError) Unreachable() bool { return true }
 
 // Next is the command that helps.
 func (e *UncertainError) Next() string { return "liza status" }
