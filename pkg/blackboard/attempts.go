@@ -17,6 +17,10 @@ const crashedRun = "crashed"
 // verdict, of the reviewer. Runs that ended badly keep how they ended.
 func (t *Task) judgeAttempt(event string) {
 	outcome, ok := attemptOutcomes[event]
+	more := event == "approval_recorded" // other reviewers judge the work yet
+	if more {
+		outcome, ok = "approved", true
+	}
 	if !ok {
 		return
 	}
@@ -28,6 +32,9 @@ func (t *Task) judgeAttempt(event string) {
 		}
 		judged[a.Kind] = true
 		reviewer := a.Kind == string(RoleReviewer)
+		if more && !reviewer {
+			continue
+		}
 		switch a.Outcome {
 		case finishedRun:
 			a.Outcome = outcome

@@ -42,8 +42,6 @@ var onlySupervisor = Guard{"G03", "only the supervisor releases a review without
 	return m.no("G03", ExitRefused, "%s may only end its review with a verdict; the supervisor of %s may release it", m.actor.ID, m.actor.ID)
 }}
 
-var modeDisabled = &Condition{Text: "review.mode is disabled", Holds: func(m *move) bool { return m.in.ReviewMode == "disabled" }, Else: &reviewDisabled}
-
 // A task under review is nobody's to drop, unless the review got stuck.
 var notUnderReview = &Condition{Text: "it is not READY_FOR_REVIEW, or its review got stuck (hold by system)", Holds: func(m *move) bool {
 	return m.task.Status != ReadyForReview || m.task.Hold != nil && m.task.Hold.By == System

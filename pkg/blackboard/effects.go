@@ -144,13 +144,14 @@ var storeIntent = Effect{"the intent goes into the history", func(m *move) {
 	}
 }}
 
-var storeSubmission = Effect{"review_commit, no_tests; fixes done; review null; handoff_pending false", func(m *move) {
+var storeSubmission = Effect{"review_commit, no_tests; fixes done; review, approvals, quorum null; handoff_pending false", func(m *move) {
 	t := m.task
 	t.ReviewCommit = t.BaseCommit
 	if t.ChangesFiles() {
 		t.ReviewCommit = m.submission().Commit
 	}
 	t.NoTests, t.Review = nil, nil
+	t.dropApprovals()
 	if !blank(m.in.NoTests) {
 		t.NoTests = &NoTests{Reason: m.in.NoTests, By: m.actor.ID, At: TimeOf(m.now)}
 		m.h.NoTests = m.in.NoTests

@@ -17,18 +17,20 @@ var decideMerge = Effect{"merge_approval approved, by, at, reason", func(m *move
 	m.byPerson()
 }}
 
-var approveByPerson = Effect{"approved_by human, approved_commit = review_commit; rejection_reason, fixes null; merge_approval approved; review.status ok, mode disabled", func(m *move) {
+var approveByPerson = Effect{"approved_by human, approved_commit = review_commit; approvals, with review.quorum; rejection_reason, fixes null; merge_approval approved; review.status ok, mode", func(m *move) {
 	t := m.task
 	m.storeReview("ok")
+	m.recordApproval()
 	t.ApprovedBy, t.ApprovedCommit, t.RejectionReason, t.Fixes = Human, t.ReviewCommit, nil, nil
 	t.MergeApproval = m.decision("approved")
 	m.byPerson()
 }}
 
-var refuseMerge = Effect{"merge_approval rejected; rejection_reason, one fix for it and for each open comment; approved_by, merge_intent null; review_cycles_current + 1, review_cycles_total + 1", func(m *move) {
+var refuseMerge = Effect{"merge_approval rejected; rejection_reason, one fix for it and for each open comment; approved_by, merge_intent, approvals, quorum null; review_cycles_current + 1, review_cycles_total + 1", func(m *move) {
 	t := m.task
 	t.MergeApproval = m.decision("rejected")
 	t.ApprovedBy, t.MergeIntent = "", nil
+	t.dropApprovals()
 	t.RejectionReason = &Rejection{Summary: m.in.Reason, Findings: m.state.commented(t, nil)}
 	t.Fixes = nil
 	if m.in.Reason != seeComments {
@@ -64,9 +66,10 @@ var storeMerge = Effect{"merge_commit; integration.tip; worktree, merge_intent, 
 	m.extra = map[string]any{"merge_commit": t.MergeCommit, "drift_commits": m.h.DriftCommits}
 }}
 
-var storeIntegrationFailure = Effect{"merge_intent, merge_approval, approved_by null; worktree, base_commit, approved_commit kept", func(m *move) {
+var storeIntegrationFailure = Effect{"merge_intent, merge_approval, approved_by, approvals, quorum null; worktree, base_commit, approved_commit kept", func(m *move) {
 	t, f := m.task, m.merge()
 	t.MergeIntent, t.MergeApproval, t.ApprovedBy = nil, nil, ""
+	t.dropApprovals()
 	m.h.Reason, m.h.Files, m.h.Log = f.Reason, clone(f.Files), f.Log
 	m.detail = f.Reason
 	m.extra = map[string]any{"reason": f.Reason}

@@ -1,6 +1,9 @@
 package blackboard
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 var approveByItself = Effect{"approved_by auto, approved_commit", func(m *move) {
 	t := m.task
@@ -45,6 +48,11 @@ func (m *move) storeReview(status string) *Review {
 	}
 	if v := m.in.Verdict; v != nil {
 		findings := append([]*Finding(nil), r.Findings...)
+		if status == "ok" { // with a quorum the reviewers before this one have said theirs
+			for _, a := range t.Standing() {
+				findings = append(findings, a.Findings...)
+			}
+		}
 		for _, f := range v.Findings {
 			own := *f
 			findings = append(findings, &own)
@@ -57,9 +65,10 @@ func (m *move) storeReview(status string) *Review {
 	return r
 }
 
-var storeApproval = Effect{"approved_by, approved_commit = review_commit; rejection_reason, fixes null; review.status ok; review_failures 0; merge_approval by review.mode, required with open comments of people", func(m *move) {
+var storeApproval = Effect{"approved_by, approved_commit = review_commit; approvals, with review.quorum; rejection_reason, fixes null; review.status ok; review_failures 0; merge_approval by review.mode, required with open comments of people", func(m *move) {
 	t := m.task
 	r := m.storeReview("ok")
+	m.recordApproval()
 	t.ApprovedBy, t.ApprovedCommit = m.actor.ID, t.ReviewCommit
 	t.RejectionReason, t.Fixes = nil, nil
 	t.MergeApproval = nil
@@ -72,13 +81,12 @@ var storeApproval = Effect{"approved_by, approved_commit = review_commit; reject
 	}
 }}
 
-var takeApprovalBack = Effect{"approved_by, approved_commit, merge_approval null; review.status null; the review claim again, when the reviewer has no other", func(m *move) {
+var takeApprovalBack = Effect{"approved_by, approved_commit, merge_approval null; its own of approvals removed; review.status null; the review claim again, when the reviewer has no other and nobody else has it", func(m *move) {
 	t, a := m.task, m.me()
 	t.ApprovedBy, t.ApprovedCommit, t.MergeApproval = "", "", nil
-	if t.Review != nil {
-		t.Review = &Review{Commit: t.Review.Commit, At: t.Review.At, Checks: t.Review.Checks, Findings: t.Review.Findings}
-	}
-	if a.CurrentTask == "" {
+	t.Approvals = slices.DeleteFunc(t.Approvals, func(x *Approval) bool { return x == nil || x.Reviewer == m.actor.ID })
+	t.reviewOpen()
+	if a.CurrentTask == "" && t.ReviewingBy == "" {
 		t.ReviewingBy, t.ReviewingGeneration, t.ReviewLeaseExpires = m.actor.ID, a.Generation, m.state.lease(m.now)
 		a.Status, a.CurrentTask, a.LeaseExpires, a.WaitingFor = AgentReviewing, t.ID, t.ReviewLeaseExpires, ""
 	}
@@ -100,11 +108,12 @@ func (m *move) journalWarnings(r *Review) {
 	r.Findings = kept
 }
 
-var storeRejection = Effect{"rejection_reason, fixes, with the open comments of people; review.status needs_fix; review_cycles_current + 1, review_cycles_total + 1; review_failures 0", func(m *move) {
+var storeRejection = Effect{"rejection_reason, fixes, with the open comments of people; approvals, quorum null; review.status needs_fix; review_cycles_current + 1, review_cycles_total + 1; review_failures 0", func(m *move) {
 	t := m.task
 	m.noteStillPresent()
 	r := m.storeReview("needs_fix")
 	r.Findings = m.state.commented(t, r.Findings)
+	t.dropApprovals()
 	t.RejectionReason = &Rejection{Summary: m.in.Reason, Findings: r.Findings, Checks: failedChecks(r.Checks), Anomalies: m.state.anomaliesBy(m.actor.ID, t.ID)}
 	t.Fixes = nil
 	if v := m.in.Verdict; v != nil {
@@ -145,9 +154,10 @@ var deadlock = Effect{"E-BLOCK kind review_deadlock with three questions; E-FAIL
 	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: "review_deadlock", Details: Settings{"cycles": t.ReviewCyclesCurrent}})
 }}
 
-var storeReplan = Effect{"review.status replan; E-BLOCK kind replan with the reason and one question; plans[].failure", func(m *move) {
+var storeReplan = Effect{"review.status replan; approvals, quorum null; E-BLOCK kind replan with the reason and one question; plans[].failure", func(m *move) {
 	t := m.task
 	m.storeReview("replan")
+	t.dropApprovals()
 	m.block("replan", m.in.Reason, List{"What other approach meets the goal?"}, nil)
 	if p := m.state.Plan(t.Plan); p != nil {
 		p.Failure = &PlanFailure{Task: t.ID, Reason: m.in.Reason}

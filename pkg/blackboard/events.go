@@ -259,6 +259,11 @@ func (s *State) VoidApproval(id string, a Actor, in Input, now time.Time) error 
 	return s.run(EvVoidApproval, id, a, in, now)
 }
 
+// AskAgain puts approved work back in review: review.quorum asks for more approvals than there are (T43).
+func (s *State) AskAgain(id string, a Actor, in Input, now time.Time) error {
+	return s.run(EvAskAgain, id, a, in, now)
+}
+
 // IntendMerge records the candidate before the integration branch moves (T21).
 func (s *State) IntendMerge(id string, a Actor, in Input, now time.Time) error {
 	return s.run(EvMergeIntent, id, a, in, now)

@@ -10,7 +10,9 @@ import (
 // the refusal names the status.
 func TestPeoplesDecisionsAreRefusedInTheWrongStatus(t *testing.T) {
 	t.Parallel()
-	waits := []string{"approved, waiting for a person", "approved, waiting, in the last cycle"}
+	waits := []string{"approved, waiting for a person", "approved, waiting, in the last cycle",
+		// a person is one of the reviewers of a quorum that has begun
+		"ready, one of two has approved", "ready, one of two has approved in a run that goes on", "ready, one of two has approved, the other reviews"}
 	ready := []string{"ready, nobody reviews", "ready, under review", "ready, under review for the last time", "ready, review failed too often", "ready, the review lease is over",
 		"ready, the review is stuck", "ready, without need of a reviewer"}
 	for _, v := range []struct {

@@ -54,21 +54,30 @@ var approvingRunOver = Guard{"G67", "the run of the reviewer's program that appr
 	return nil
 }}
 
-// ApprovingRun is the reviewer whose program approved a task and still runs, "" for none: how
+// ApprovingRun is a reviewer whose program approved a task and still runs, "" for none: how
 // that run ends can contradict the approval. A supervisor that died waits for nothing.
 func (s *State) ApprovingRun(t *Task, now time.Time, facts ProcessFacts) string {
-	e := s.Agents[t.ApprovedBy]
-	if t.Status != Approved || e == nil || e.Role != RoleReviewer || e.Child == nil || e.Child.Task != t.ID {
+	if t.Status != Approved {
 		return ""
 	}
-	if live, _ := s.Liveness(t.ApprovedBy, now, facts); live == Expired || live == Dead {
-		return ""
+	by := []string{t.ApprovedBy}
+	for _, a := range t.Standing() {
+		by = append(by, a.Reviewer)
 	}
-	return t.ApprovedBy
+	for _, id := range by {
+		e := s.Agents[id]
+		if e == nil || e.Role != RoleReviewer || e.Child == nil || e.Child.Task != t.ID {
+			continue
+		}
+		if live, _ := s.Liveness(id, now, facts); live != Expired && live != Dead {
+			return id
+		}
+	}
+	return ""
 }
 
 var approvedInThisRun = Guard{"", "the caller approved the task, in the run that ends now", func(m *move) error {
-	if a := m.me(); m.task.ApprovedBy != m.actor.ID || a == nil || a.Child == nil || a.Child.Task != m.task.ID {
+	if a := m.me(); m.task.ApprovedBy != m.actor.ID && !m.task.approvedBy(m.actor.ID) || a == nil || a.Child == nil || a.Child.Task != m.task.ID {
 		return m.refuseNext("liza show "+m.task.ID, "", ExitFailure, "%s did not approve %s in this run", m.actor.ID, m.task.ID)
 	}
 	return nil
@@ -91,25 +100,52 @@ var integrationReason = Guard{"", "git shows a conflict, or a check's exit code 
 var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode is disabled; against warnings in mode strict a person needs --override and a reason", func(m *move) error {
 	t, a := m.task, m.task.MergeApproval
 	if t.Status == ReadyForReview {
+		if m.personDecides() {
+			return nil
+		}
 		return reviewDisabled.Check(m)
 	}
 	if a == nil || !a.Required || a.Decision != "" {
 		return m.no("G65", ExitRefused, "no merge approval is waiting for %s, which is %s", t.ID, t.Status)
 	}
-	if n := t.warnings(); m.rule.Event == EvApproveMerge && n > 0 && t.Review.Mode == "strict" && (!m.merge().Override || blank(m.in.Reason)) {
-		return m.refuseNext("liza approve-merge "+t.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts them", plural(n, "warning"), t.ID)
+	if m.rule.Event == EvApproveMerge && t.Review != nil && t.Review.Mode == "strict" {
+		return m.acceptWarnings(t.warnings())
 	}
 	return nil
 }}
 
+// warningsAccepted: in mode strict a person who is one of the reviewers decides about the warnings as well.
+var warningsAccepted = Guard{"G65", "against warnings in mode strict a person needs --override and a reason", func(m *move) error {
+	if m.in.ReviewMode != "strict" {
+		return nil
+	}
+	n := m.task.warnings()
+	for _, a := range m.task.Standing() {
+		n += countWarnings(a.Findings)
+	}
+	return m.acceptWarnings(n)
+}}
+
+func (m *move) acceptWarnings(n int) error {
+	if n > 0 && (!m.merge().Override || blank(m.in.Reason)) {
+		return m.refuseNext("liza approve-merge "+m.task.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts them", plural(n, "warning"), m.task.ID)
+	}
+	return nil
+}
+
 // warnings counts the findings of the review that only a person may pass over in mode strict.
 func (t *Task) warnings() int {
+	if t.Review == nil {
+		return 0
+	}
+	return countWarnings(t.Review.Findings)
+}
+
+func countWarnings(findings []*Finding) int {
 	n := 0
-	if t.Review != nil {
-		for _, f := range t.Review.Findings {
-			if f.severity() == "warning" {
-				n++
-			}
+	for _, f := range findings {
+		if f.severity() == "warning" {
+			n++
 		}
 	}
 	return n

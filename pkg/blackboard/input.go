@@ -34,6 +34,7 @@ type Input struct {
 	MayTake     func(*Task) string // why the caller cannot take a task now, "" when it can; nil: it can
 	ReviewMode  string
 	AutoMerge   bool
+	Quorum      *Quorum                // what review.quorum asks for the change; nil: one reviewer
 	Proceed     bool                   // limits.on_review_depth is proceed
 	SpecExists  func(path string) bool // nil: not checked
 	SpecHash    string
@@ -95,6 +96,7 @@ type ReviewFacts struct {
 	BranchTip string
 	Head      string
 	Dirty     []string
+	Tree      string // of the commit under review
 }
 
 // VerdictInput is what a reviewer says (specs/roles-and-knowledge.md#5.3).

@@ -25,6 +25,8 @@ func (t *Task) contribution() contribution {
 			c.submitted++
 		case h.Event == "approved" && !h.Auto && !h.Merge:
 			c.approvals++
+		case h.Event == "approval_recorded" && !h.Merge:
+			c.approvals++
 		case h.Event == "approval_voided":
 			c.approvals--
 		case h.Event == "rejected":

@@ -147,6 +147,8 @@ type Task struct {
 	ApprovedBy          string `yaml:"approved_by,omitempty"`          // agent id, human, or auto for work without review | approve; reject, integration_failed, claim clear it | not approved
 	ApprovedCommit      string `yaml:"approved_commit,omitempty"`      // the commit that was approved; kept through integration fixes | approve | never approved
 
+	Approvals       []*Approval    `yaml:"approvals,omitempty"`        // approvals of a change that needs several | approve, approve-merge; submit, reject clear them | one reviewer is enough
+	Quorum          *Quorum        `yaml:"quorum,omitempty"`           // how many reviewers the change needs | approve, merge; submit, reject clear it | one reviewer is enough
 	RejectionReason *Rejection     `yaml:"rejection_reason,omitempty"` // why the last review rejected it | reject; approve clears it | not rejected
 	Fixes           []*Fix         `yaml:"fixes,omitempty"`            // corrective steps of the last rejection | reject; submit marks them, approve clears them | none is asked for
 	Review          *Review        `yaml:"review,omitempty"`           // the latest review | supervisor before the review, verdict | never reviewed since its last submission

@@ -47,6 +47,7 @@ type Child struct {
 	Started   Time   `yaml:"started,omitempty"`    // when
 	Task      string `yaml:"task,omitempty"`       // what it works on |  | a planner's run
 	Sandbox   string `yaml:"sandbox,omitempty"`    // how it is contained: closed, partial, wrap or open
+	CLI       string `yaml:"cli,omitempty"`        // name of the program
 }
 
 // Agent statuses (specs/protocol.md#5.1).

@@ -25,6 +25,7 @@ const (
 	EvReviewRelease     Event = "review_release"
 	EvVoidApproval      Event = "void_approval"
 	EvApproveMerge      Event = "approve_merge"
+	EvAskAgain          Event = "ask_again"
 	EvRejectMerge       Event = "reject_merge"
 	EvMergeIntent       Event = "merge_intent"
 	EvMerge             Event = "merge"

@@ -31,6 +31,9 @@ func (m *move) repeated(event Event) bool {
 		return t.Status == ReadyForReview && h.Event == "ready_for_review" && same && h.NoTests == in.NoTests
 	case EvApprove:
 		overruled := m.rejectedBefore() && t.Overruled()
+		if t.Status == ReadyForReview && h.Event == "approval_recorded" {
+			return m.sameApproval()
+		}
 		return (overruled || t.Status == Approved && h.Event == "approved" && !h.Merge) && m.sameFindings()
 	case EvReject:
 		return m.rejectedBefore() && t.RejectionReason.Summary == in.Reason && m.sameFindings() && m.sameAdvice()
@@ -77,6 +80,16 @@ func (m *move) sameFindings() bool {
 	}
 	own := r.Findings[len(r.Findings)-len(v.Findings):]
 	return slices.EqualFunc(own, v.Findings, samePointed[Finding])
+}
+
+// sameApproval compares what the reviewer found with its approval of a change that needs more.
+func (m *move) sameApproval() bool {
+	for _, a := range m.task.Standing() {
+		if a.Reviewer == m.actor.ID {
+			return m.in.Verdict == nil || slices.EqualFunc(a.Findings, m.in.Verdict.Findings, samePointed[Finding])
+		}
+	}
+	return false
 }
 
 // sameAdvice compares the corrective steps and the list of earlier points.

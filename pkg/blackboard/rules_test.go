@@ -10,8 +10,8 @@ import (
 // historyNames and journalActions are the names of specs/protocol.md#4.6 and specs/protocol.md#3.1.
 var (
 	historyNames = strings.Fields(`created finalized claimed reclaimed_after_rejection reassigned_after_rejection claimed_for_integration_fix lease_expired
-		checkpoint ready_for_review review_claimed approved approval_voided rejected blocked unblocked superseded abandoned merged integration_failed released held unheld handoff`)
-	journalActions = strings.Fields(`task_added tasks_finalized claimed claim_failed lease_expired checkpoint ready_for_review review_claimed approved approval_voided rejected
+		checkpoint ready_for_review review_claimed approved approval_recorded approval_voided review_asked_again rejected blocked unblocked superseded abandoned merged integration_failed released held unheld handoff`)
+	journalActions = strings.Fields(`task_added tasks_finalized claimed claim_failed lease_expired checkpoint ready_for_review review_claimed approved approval_recorded approval_voided review_asked_again rejected
 		review_stuck merge_approved merge_rejected merged integration_failed blocked unblocked resubmitted superseded retargeted abandoned released held unheld
 		handoff retried run_failed rerun restepped replanned`)
 )

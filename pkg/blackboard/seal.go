@@ -42,8 +42,54 @@ func (t *Task) approval() []string {
 	if t.MergeIntent != nil {
 		intent = t.MergeIntent.Commit
 	}
-	return []string{t.ID, string(t.Status), t.KindOf(), t.ApprovedBy, t.ApprovedCommit, t.ReviewCommit,
+	says := []string{t.ID, string(t.Status), t.KindOf(), t.ApprovedBy, t.ApprovedCommit, t.ReviewCommit,
 		strconv.FormatBool(a.Required), a.Decision, a.By, intent, t.MergeCommit}
+	for _, x := range t.Approvals {
+		if x != nil {
+			says = append(says, x.sealed(t.ID)...)
+		}
+	}
+	return says
+}
+
+// sealed is what the seal of one approval says.
+func (a *Approval) sealed(task string) []string {
+	return []string{"approval", task, a.Reviewer, strconv.FormatBool(a.Person), a.Program, a.Commit, a.Tree, string(a.At)}
+}
+
+// SealFits says why the seal of an approval of that task does not count, "" when it does.
+func (a *Approval) SealFits(task string, k Sealer) string {
+	switch {
+	case k == nil:
+		return ""
+	case a.MAC == "":
+		return "there is no seal"
+	case a.Key != k.Name():
+		return "its seal was made with another key, " + a.Key
+	case !k.Fits(a.MAC, a.sealed(task)...):
+		return "its seal does not fit what the board says"
+	}
+	return ""
+}
+
+// HasApproval reports whether a task has that approval, with its seal.
+func (t *Task) HasApproval(a *Approval) bool {
+	return t != nil && slices.ContainsFunc(t.Approvals, func(b *Approval) bool {
+		return b != nil && a.MAC == b.MAC && a.Key == b.Key && slices.Equal(a.sealed(""), b.sealed(""))
+	})
+}
+
+// sealEach seals the approvals that a verb made of before; with all, also those whose seal does not count.
+func (s *State) sealEach(t, before *Task, k Sealer, all bool) *Task {
+	for i, a := range t.Approvals {
+		if a == nil || a.SealFits(t.ID, k) == "" || !all && before.HasApproval(a) {
+			continue
+		}
+		t = s.writable(t)
+		a = t.Approvals[i]
+		a.Key, a.MAC = k.Name(), k.Sign(a.sealed(t.ID)...)
+	}
+	return t
 }
 
 // SameApproval reports whether a task says the same of its approval as another version of it.
@@ -86,6 +132,7 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 			continue
 		}
 		old := before.Find(t.ID)
+		t = s.sealEach(t, old, k, all)
 		if !t.Status.NeedsSeal() {
 			if t.Seal != nil {
 				s.writable(t).Seal = nil

@@ -86,6 +86,12 @@ var free = []situation{
 		b.must(b.Submit("x", supervisorOf("coder-1"), Input{}, b.now))
 		b.must(b.UnholdTask("x", person, Input{}, b.now))
 	}},
+	{"ready, one of two has approved", ReadyForReview, func(b *board) { b.halfApproved("x") }},
+	{"ready, one of two has approved in a run that goes on", ReadyForReview, func(b *board) {
+		b.halfApproved("x")
+		b.must(b.Spawned(supervisorOf("code-reviewer-1"), Child{PID: 4711, Run: 2, TokenHash: "sha256:run-code-reviewer-1", Task: "x", CLI: "claude"}, b.now))
+	}},
+	{"ready, one of two has approved, the other reviews", ReadyForReview, func(b *board) { b.halfApproved("x"); b.claimReview("x", "code-reviewer-2") }},
 	{"rejected", Rejected, func(b *board) { b.rejected("x", 2) }},
 	{"rejected long ago", Rejected, func(b *board) { b.rejected("x", 2); b.after(time.Hour) }},
 	{"rejected, iterations used up", Rejected, func(b *board) { b.rejected("x", 2).MaxIterations = 1 }},
@@ -131,6 +137,22 @@ func (b *board) approvedStrict(id string) *Task {
 	return b.Task(id)
 }
 
+// halfApproved is work of coder-1 that code-reviewer-1 has approved and that needs two.
+func (b *board) halfApproved(id string) *Task {
+	b.t.Helper()
+	b.ready(id, 2)
+	b.claimReview(id, "code-reviewer-1")
+	_, err := b.Approve(id, programOf("code-reviewer-1"), b.reviewedForTwo(id), b.now)
+	b.must(err)
+	return b.Task(id)
+}
+
+func (b *board) reviewedForTwo(id string) Input {
+	in := b.reviewed(id)
+	in.Review.Tree, in.Quorum = "tree", &Quorum{Reviewers: 2, Paths: List{"auth/**"}}
+	return in
+}
+
 // A trial says how it is tried on task "x".
 type trial struct {
 	name  string
@@ -157,6 +179,10 @@ var trials = []trial{
 		_, err := b.Approve("x", a, b.reviewed("x"), b.now)
 		return err
 	}},
+	{"approve, one of two", EvApprove, func(b *board, a Actor) error {
+		_, err := b.Approve("x", a, b.reviewedForTwo("x"), b.now)
+		return err
+	}},
 	{"approve against an error", EvApprove, func(b *board, a Actor) error {
 		in := b.reviewed("x")
 		in.Verdict = &VerdictInput{Findings: []*Finding{{Severity: "error", Message: "broken"}}}
@@ -180,6 +206,12 @@ var trials = []trial{
 		in.ReviewMode = "disabled"
 		return b.ApproveMerge("x", a, in, b.now)
 	}},
+	{"approve_merge, one of three", EvApproveMerge, func(b *board, a Actor) error {
+		in := b.reviewedForTwo("x")
+		in.Quorum.Reviewers = 3
+		return b.ApproveMerge("x", a, in, b.now)
+	}},
+	{"ask_again", EvAskAgain, func(b *board, a Actor) error { return b.AskAgain("x", a, b.reviewedForTwo("x"), b.now) }},
 	{"reject_merge", EvRejectMerge, func(b *board, a Actor) error {
 		return b.RejectMerge("x", a, Input{Reason: "not this way"}, b.now)
 	}},

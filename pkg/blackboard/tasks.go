@@ -361,7 +361,7 @@ func (e *HistoryEntry) LeadsTo() []Status {
 		return []Status{Draft, Unclaimed}
 	case "finalized", "unblocked":
 		return []Status{Unclaimed}
-	case "ready_for_review", "submitted_for_review", "approval_voided":
+	case "ready_for_review", "submitted_for_review", "approval_recorded", "approval_voided", "review_asked_again":
 		return []Status{ReadyForReview}
 	case "approved":
 		return []Status{Approved}

@@ -65,7 +65,7 @@ func commandOf(event Event) string {
 		return "approve-merge"
 	case EvRejectMerge:
 		return "reject-merge"
-	case EvMergeIntent, EvIntegrationFailed, EvPass:
+	case EvMergeIntent, EvIntegrationFailed, EvPass, EvAskAgain:
 		return "merge"
 	case EvLimit, EvHalt:
 		return "resubmit"

@@ -148,8 +148,8 @@ type nowhere struct{}
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // preflight says at the start of a team what is wrong; nothing of it keeps the team from its work.
-func (c *factory) preflight(ctx context.Context, s *blackboard.State) {
-	x := &upkeep.Doctor{Project: c.service.Project, Service: c.service, State: s, Programs: programs(c.service.Config()), Now: c.env.Now, Explain: sentence}
+func (c *factory) preflight(ctx context.Context, s *blackboard.State, reviewers int) {
+	x := &upkeep.Doctor{Project: c.service.Project, Service: c.service, State: s, Programs: programs(c.service.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.Now, Explain: sentence}
 	for _, f := range x.Preflight(ctx) {
 		c.screen.line(supervisor.Line{Time: c.env.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Message, listWidth), nextText(f.Next))})
 	}

@@ -17,7 +17,7 @@ func newApproveMerge(env *Env) *urfave.Command {
 	o := &mergeGateOptions{env: env}
 	return &urfave.Command{
 		Name: "approve-merge", Category: "people", ArgsUsage: "ID", Usage: "release the merge of work that waits for a person",
-		Description: "For APPROVED work in review.mode strict or normal; in mode disabled it approves what is READY_FOR_REVIEW. Any supervisor then merges it." +
+		Description: "For APPROVED work in review.mode strict or normal; in mode disabled, and where review.quorum asks for more reviewers, it approves what is READY_FOR_REVIEW. Any supervisor then merges it." +
 			examples("liza approve-merge task-3", "liza approve-merge task-3 --override --reason 'the warning is about a fixture'") + exitsText(0, 2, 4),
 		Flags: []urfave.Flag{
 			flag("override", "in spite of warnings, in mode strict; needs --reason", &o.in.Override),

@@ -73,7 +73,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		return err
 	}
 	if !o.quiet {
-		c.preflight(ctx, s)
+		c.preflight(ctx, s, o.reviewers)
 	}
 	if err := c.greet(ctx, s); err != nil {
 		return err

@@ -193,7 +193,15 @@ type Review struct {
 	TestPaths        []string         `key:"test_paths" about:"Further globs of files that count as tests."`
 	UserFacingPaths  []string         `key:"user_facing_paths" about:"Globs of files whose change asks for an end-to-end test."`
 	E2EPaths         []string         `key:"e2e_paths" about:"Globs of files that are end-to-end tests."`
+	Quorum           []QuorumRule     `key:"quorum" about:"Rules for changes that need several reviewers: {paths, reviewers, programs: any|different}. Of the rules whose paths a change touches the strictest part of each holds."`
 	Checks           map[string]Check `key:"checks" closed:"true" about:"Deterministic checks of the submitted commit, by name."`
+}
+
+// QuorumRule asks for several reviewers of a change that touches one of the paths.
+type QuorumRule struct {
+	Paths     []string `key:"paths" is:"glob" required:"true"`
+	Reviewers int      `key:"reviewers" is:"1..9" required:"true"`
+	Programs  string   `key:"programs" is:"any|different"`
 }
 
 // Check is one deterministic check. An empty Command means: detect it.

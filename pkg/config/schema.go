@@ -114,6 +114,8 @@ func mapSchema(v reflect.Value, k kind, key string) map[string]any {
 // valueSchema is what a single value or a list must be.
 func valueSchema(k kind) map[string]any {
 	switch {
+	case k.typ.Kind() == reflect.Struct:
+		return itemSchema(k.typ)
 	case k.typ.Kind() == reflect.Slice:
 		return map[string]any{"type": "array", "items": valueSchema(k.of(k.typ.Elem()))}
 	case k.typ.Kind() == reflect.Bool:
@@ -142,6 +144,33 @@ func valueSchema(k kind) map[string]any {
 	return s
 }
 
+// itemSchema is that of a map in a list.
+func itemSchema(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for f := range t.Fields() {
+		properties[f.Tag.Get("key")] = valueSchema(kindOf(f))
+		if f.Tag.Get("required") != "" {
+			required = append(required, f.Tag.Get("key"))
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// shownItems are the maps of a list, without the keys that say nothing.
+func shownItems(list reflect.Value) []any {
+	out := []any{}
+	for i := range list.Len() {
+		m := map[string]any{}
+		for f := range list.Index(i).Type().Fields() {
+			if x := list.Index(i).FieldByIndex(f.Index); !x.IsZero() {
+				m[f.Tag.Get("key")] = shownValue(x, kindOf(f))
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
 // shownValue is a value as the file has it.
 func shownValue(v reflect.Value, k kind) any {
 	if k.typ == durationType {
@@ -152,6 +181,9 @@ func shownValue(v reflect.Value, k kind) any {
 			return f.ByRole
 		}
 		return append([]string{}, f.All...)
+	}
+	if k.typ.Kind() == reflect.Slice && k.typ.Elem().Kind() == reflect.Struct {
+		return shownItems(v)
 	}
 	if k.typ.Kind() == reflect.Slice {
 		return append([]string{}, v.Interface().([]string)...)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"path"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -47,6 +48,8 @@ func value(n *yaml.Node, k kind) (v reflect.Value, expected string, at *yaml.Nod
 		return fallback(n, k)
 	case k.typ.Kind() == reflect.Slice:
 		return list(n, k)
+	case k.typ.Kind() == reflect.Struct:
+		return item(n, k)
 	case k.typ.Kind() == reflect.String:
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
 			return v, "a string (in quotes)", n
@@ -116,6 +119,9 @@ func unitOf(unit string) time.Duration {
 
 func list(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
 	v := reflect.MakeSlice(k.typ, 0, len(n.Content))
+	if n.Kind != yaml.SequenceNode && k.typ.Elem().Kind() == reflect.Struct {
+		return v, "a list of maps with the keys " + strings.Join(fieldNames(k.typ.Elem()), ", "), n
+	}
 	if n.Kind != yaml.SequenceNode {
 		return v, "a list of strings", n
 	}
@@ -125,6 +131,34 @@ func list(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
 			return v, expected + " in the list", at
 		}
 		v = reflect.Append(v, e)
+	}
+	return v, "", nil
+}
+
+// item reads a map in a list: it has no other keys than its type, and all that are required.
+func item(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
+	v := reflect.New(k.typ).Elem()
+	all := "a map with the keys " + strings.Join(fieldNames(k.typ), ", ")
+	if n.Kind != yaml.MappingNode {
+		return v, all, n
+	}
+	given := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		f, ok := fieldOf(k.typ, n.Content[i].Value)
+		if !ok {
+			return v, all, n.Content[i]
+		}
+		x, expected, at := value(n.Content[i+1], kindOf(f))
+		if at != nil {
+			return v, f.Tag.Get("key") + ": " + expected, at
+		}
+		given[f.Name] = !(x.Kind() == reflect.Slice && x.Len() == 0)
+		v.FieldByIndex(f.Index).Set(x)
+	}
+	for f := range k.typ.Fields() {
+		if f.Tag.Get("required") != "" && !given[f.Name] {
+			return v, "the key " + f.Tag.Get("key") + " of each map", n
+		}
 	}
 	return v, "", nil
 }
@@ -162,6 +196,8 @@ func (k kind) text(s string) string {
 		return "a URL that begins with https:// or http:// and has no user name"
 	case k.is == "path" && !pathForm().MatchString(s):
 		return "a path that begins with / or ~/, or one in the project"
+	case k.is == "glob" && !globForm(s):
+		return "a glob of paths in the project, such as auth/**"
 	case k.is == "host" && !hostForm().MatchString(s):
 		return "a host: api.example.com, *.example.com, or one with a port (127.0.0.1:11434)"
 	case k.is == "variable" && !variableForm().MatchString(s):
@@ -174,6 +210,12 @@ func (k kind) text(s string) string {
 		return oneOf(s, strings.Split(k.is, "|"))
 	}
 	return ""
+}
+
+// globForm reports whether a text can be the glob of a path in the project.
+func globForm(s string) bool {
+	_, err := path.Match(s, "")
+	return s != "" && !strings.HasPrefix(s, "/") && err == nil
 }
 
 func oneOf(s string, options []string) string {

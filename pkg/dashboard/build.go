@@ -188,6 +188,8 @@ func note(t *blackboard.Task, row Task) string {
 		return fmt.Sprintf("waits for %s and %d more", strings.Join(row.WaitsFor[:3], ", "), len(row.WaitsFor)-3)
 	case len(row.WaitsFor) > 0:
 		return "waits for " + strings.Join(row.WaitsFor, ", ")
+	case t.Status == blackboard.ReadyForReview && t.MissingApprovals() > 0:
+		return t.ApprovalsText()
 	case waitsForMerge(t):
 		return "waits for a person's approval of the merge"
 	case t.Status == blackboard.IntegrationFailed:

@@ -10,10 +10,14 @@ import (
 // reviewOf is the verdict of the latest review.
 func reviewOf(t *blackboard.Task) []string {
 	r := t.Review
-	if r == nil || r.Status == "" {
-		return nil
+	var list []string
+	if text := t.ApprovalsText(); text != "" {
+		list = append(list, text)
 	}
-	list := []string{r.Status + after(" by ", r.By) + after(" at ", string(r.At)) + after(" on ", shortCommit(r.Commit)) + after(", review.mode ", r.Mode) + after(": ", r.Reason)}
+	if r == nil || r.Status == "" {
+		return list
+	}
+	list = append(list, r.Status+after(" by ", r.By)+after(" at ", string(r.At))+after(" on ", shortCommit(r.Commit))+after(", review.mode ", r.Mode)+after(": ", r.Reason))
 	for _, s := range r.Suggestions {
 		list = append(list, "suggestion: "+s)
 	}

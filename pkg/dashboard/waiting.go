@@ -102,6 +102,8 @@ func (b builder) waitingTask(t *blackboard.Task) (Waiting, bool) {
 		}
 	case t.Status == blackboard.ReadyForReview && b.f.ReviewMode == "disabled":
 		w.Kind, w.Text, w.Next = "merge_approval", "submitted; review.mode is disabled, so you decide", "liza approve-merge "+t.ID
+	case t.Hold == nil && b.s.NobodyLeft(t) != "":
+		w.Kind, w.Text, w.Next = "merge_approval", t.ApprovalsText()+"; "+b.s.NobodyLeft(t)+", so you decide", "liza approve-merge "+t.ID
 	case t.Hold != nil:
 		w.Kind, w.Text, w.Next = "hold", fmt.Sprintf("on hold by %s: %s", cmp.Or(t.Hold.By, "somebody"), t.Hold.Reason), "liza unhold "+t.ID
 	default:

@@ -59,6 +59,9 @@ type Merger struct {
 	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked
 	Enclose     review.Enclose                     // of each command; nil: nothing contains them
 
+	// Quorum is what review.quorum asks for the change that a merge onto a commit would make; nil: one reviewer is enough.
+	Quorum func(ctx context.Context, t *blackboard.Task, onto string) (*blackboard.Quorum, error)
+
 	term int // of the present turn; 0: there are none
 }
 

@@ -73,6 +73,9 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *blackboard.MergeF
 	if err := j.usable(ctx); err != nil {
 		return j, nil, err
 	}
+	if asked, err := j.askAgain(ctx); err != nil || asked {
+		return j, nil, err
+	}
 	j.countDrift(ctx, j.old)
 	return j, &facts, nil
 }
@@ -124,6 +127,34 @@ func (j *job) sealed(ctx context.Context) error {
 		refusal.Next = helps.Next()
 	}
 	return refusal
+}
+
+// askAgain puts work back in review when the rules that hold now ask for more approvals than it has.
+func (j *job) askAgain(ctx context.Context) (bool, error) {
+	if j.Quorum == nil {
+		return false, nil
+	}
+	q, err := j.Quorum(ctx, j.task, j.old)
+	if err != nil || q == nil {
+		return false, err
+	}
+	tree, err := j.Repo.TreeOf(ctx, j.task.ReviewCommit)
+	if err != nil {
+		return false, err
+	}
+	missing := q.Missing(j.task.Given(j.state, tree))
+	if missing == 0 {
+		return false, nil
+	}
+	in := blackboard.Input{Quorum: q, Review: &blackboard.ReviewFacts{Tree: tree}}
+	err = j.update(ctx, "ask again", func(s *blackboard.State, a blackboard.Actor) error {
+		return s.AskAgain(j.task.ID, a, in, j.Now())
+	})
+	if err != nil {
+		return false, err
+	}
+	j.result.Status, j.result.Reason = blackboard.ReadyForReview, "review.quorum asks for "+q.Describe()
+	return true, nil
 }
 
 // facts are those of G62 to G64.

@@ -25,7 +25,7 @@ func (s *Submission) scope() Result {
 			switch {
 			case s.foreign(name):
 				add(Error, name, "belongs to Liza or git and may not be committed")
-			case len(allowed) > 0 && !(testsToo && s.kind(name) == Test) && !slices.ContainsFunc(allowed, func(glob string) bool { return within(glob, name) }):
+			case len(allowed) > 0 && !(testsToo && s.kind(name) == Test) && !slices.ContainsFunc(allowed, func(glob string) bool { return Within(glob, name) }):
 				add(s.severity(Scope), name, "is outside of "+by+": "+listed(allowed))
 			}
 		}
@@ -60,14 +60,14 @@ func (s *Submission) foreign(file string) bool {
 	case ".liza":
 		own, _, _ := strings.Cut(rest, "/")
 		named := strings.Contains(s.Task.Scope, ".liza/"+own) || path.Ext(own) != "" && strings.Contains(s.Task.Scope, own) ||
-			slices.ContainsFunc(s.Task.Files, func(glob string) bool { return within(glob, file) })
+			slices.ContainsFunc(s.Task.Files, func(glob string) bool { return Within(glob, file) })
 		return !slices.Contains(ours, own) || !named
 	}
 	return false
 }
 
-// within reports whether a file fits a glob, or is in the folder that it names.
-func within(glob, file string) bool {
+// Within reports whether a file fits a glob, or is in the folder that it names.
+func Within(glob, file string) bool {
 	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	return glob == "." || Match(glob, file) || strings.HasPrefix(file, glob+"/")
 }

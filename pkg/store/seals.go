@@ -194,7 +194,7 @@ func (r *rules) makeKey() (*seal.Key, error) {
 // approvalsChanged reports whether a change needs a seal.
 func approvalsChanged(before, after *blackboard.State) bool {
 	for i, t := range after.TaskList() {
-		if (i >= before.TaskCount() || t != before.TaskAt(i)) && t.Status.NeedsSeal() {
+		if (i >= before.TaskCount() || t != before.TaskAt(i)) && (t.Status.NeedsSeal() || len(t.Approvals) > 0) {
 			return true
 		}
 	}

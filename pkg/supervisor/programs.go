@@ -68,6 +68,9 @@ func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t 
 			}
 		}
 	}
+	if kind == role.Reviewer && t != nil && t.UsedPrograms().Has(name) {
+		return waiting{why: fmt.Sprintf("%s has approved %s already, and another program has to review it (review.quorum)", name, t.ID)}
+	}
 	if until, reason := st.PausedUntil(name, s.Service.Now()); !until.IsZero() {
 		return waiting{why: fmt.Sprintf("%s is paused until %s: %s", name, blackboard.TimeOf(until), reason), until: until}
 	}

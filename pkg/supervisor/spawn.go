@@ -111,7 +111,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 			if b.reask == 0 {
 				st.UseFacts(prompt.FactsIn(st, b.Text), s.Service.Now())
 			}
-			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox)}, s.Service.Now())
+			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program}, s.Service.Now())
 		})
 	}
 	told := s.openTold(r.event(task), b, spec.Dir)

@@ -331,6 +331,8 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 		case blackboard.Merged:
 			merged = true
 			s.say(r.Task, "merged as %s", short(r.MergeCommit))
+		case blackboard.ReadyForReview:
+			s.say(r.Task, "is in review again: %s", r.Reason)
 		case blackboard.IntegrationFailed:
 			merged = true
 			s.warn(r.Task, "%v", &merge.FailedError{Result: r})

@@ -34,13 +34,15 @@ type Finding struct {
 
 // A Doctor is one examination of a project. The caller opens what can be opened, and adds what it finds then.
 type Doctor struct {
-	Project  *project.Project
-	Service  *verb.Service          // nil when the project cannot be opened
-	State    *blackboard.State      // the last valid one; nil when there is none
-	Programs map[string]agent.Entry // of the project's own settings
-	Now      func() time.Time
-	Explain  func(error) (message, next string)
-	Say      func(text string) // what takes long
+	Project   *project.Project
+	Service   *verb.Service          // nil when the project cannot be opened
+	State     *blackboard.State      // the last valid one; nil when there is none
+	Programs  map[string]agent.Entry // of the project's own settings
+	Reviewers int                    // of the team that starts; 0: none does
+	CLI       string                 // the program that was named for it, "" for none
+	Now       func() time.Time
+	Explain   func(error) (message, next string)
+	Say       func(text string) // what takes long
 
 	Found []Finding
 }
@@ -53,13 +55,13 @@ func (x *Doctor) Add(check, severity, subject, next, evidence, format string, ar
 // Examine looks at everything that a team needs, and at what crashes left. It changes nothing; with checks it runs the
 // checks of reviews and merges on the head of the integration branch, where that has not been done.
 func (x *Doctor) Examine(ctx context.Context, checks bool) error {
-	return x.all(ctx, x.git, x.identity, x.spec, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.processes, x.baseChecks(checks))
+	return x.all(ctx, x.git, x.identity, x.spec, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.processes, x.baseChecks(checks))
 }
 
 // Preflight is the short form at the start of a team: what would spoil the sprint and can be seen without starting
 // anything, in some tens of milliseconds. It returns only what is wrong.
 func (x *Doctor) Preflight(ctx context.Context) []Finding {
-	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.inWorktrees, x.disk) // an interrupted start ends by itself
+	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.inWorktrees, x.quorum, x.disk) // an interrupted start ends by itself
 	return slices.DeleteFunc(x.Found, func(f Finding) bool { return f.Severity != SeverityWarning && f.Severity != SeverityError })
 }
 

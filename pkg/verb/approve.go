@@ -66,6 +66,9 @@ func (d *Service) mergeDecision(ctx context.Context, in MergeDecision) (blackboa
 			return event, err
 		}
 		event.Review = &facts
+		if err := d.quorum(ctx, s, t, &event); err != nil {
+			return event, err
+		}
 	}
 	return event, nil
 }

@@ -51,6 +51,9 @@ func (d *Service) Merger(by string) *merge.Merger {
 		Control: d.Control, Prepare: d.Prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
 	m.Remote, m.Turns = d.Remote(), d.shared()
 	m.Train, m.Slots, m.Rerun, m.Known, m.Remember = cfg.Merge.Train, cfg.Merge.Slots, cfg.Merge.Rerun, d.passedBefore, d.passes
+	if len(cfg.Review.Quorum) > 0 {
+		m.Quorum = d.quorumOf
+	}
 	if cfg.Review.Baseline {
 		m.Base = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
 			return d.onBase(ctx, secrets, base, integrationCheck, command)

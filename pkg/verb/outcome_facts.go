@@ -27,7 +27,7 @@ func (d *Service) handedOff(ctx context.Context, r Run, out Outcome) (Outcome, e
 
 // verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
 // blocked at the last cycle; what the gate makes of ok is looked at besides.
-var verdictEvents = map[string][]string{exitcmd.ReviewOK: {"approved"}, exitcmd.ReviewNeedsFix: {"rejected", "blocked"}, exitcmd.ReviewReplan: {"blocked"}, exitcmd.ReviewStuck: {"released", "held"}}
+var verdictEvents = map[string][]string{exitcmd.ReviewOK: {"approved", "approval_recorded"}, exitcmd.ReviewNeedsFix: {"rejected", "blocked"}, exitcmd.ReviewReplan: {"blocked"}, exitcmd.ReviewStuck: {"released", "held"}}
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
@@ -56,7 +56,7 @@ func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run
 // Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
 // of the same run gave, "" when it does not. A rejection by verb counts, whatever comes after it.
 func Contradicts(t *blackboard.Task, agent string, exit *exitcmd.Exit) string {
-	if t == nil || exit == nil || t.Status != blackboard.Approved || t.ApprovedBy != agent || exit.Approves() {
+	if t == nil || exit == nil || exit.Approves() || !t.ApprovedNow(agent) {
 		return ""
 	}
 	return fmt.Sprintf("the verbs say approved, the exit command says %s", exit.Verdict())

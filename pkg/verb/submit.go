@@ -304,6 +304,9 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 			return out, err
 		}
 		event.Review = &facts
+		if err := d.quorum(ctx, s, t, &event); err != nil {
+			return out, err
+		}
 	}
 	incomplete := d.incomplete(ctx, s.Task(in.Task), in)
 	if in.Verdict != Approve && incomplete == nil && d.judges(s, in.Task) { // before a coder can go on in the worktree

@@ -23,6 +23,7 @@ var Kinds = []Kind{
 	{"BLOCKED", Warning, "a task is BLOCKED", "", blocked},
 	{"QUESTION_OPEN", Warning, "a question is open that belongs to no BLOCKED task", "", questionOpen},
 	{"MERGE_APPROVAL", Info, "a task is APPROVED and waits for a person's decision", "", mergeApproval},
+	{"QUORUM_OPEN", Warning, "a task has approvals, review.quorum asks for more, and no registered reviewer can give them", "", quorumOpen},
 	{"ORPHANED_REJECTED", Warning, "a task is REJECTED, and no coder is live or nobody claimed it for", "alert_orphaned_rejected", orphanedRejected},
 	{"REVIEW_LOOP", Warning, "one more rejection blocks the task", "max_review_cycles", reviewLoop},
 	{"APPROACHING_LIMIT", Warning, "80 % of the iterations, or 75 % of cost, time or tokens are used", "max_coder_iterations, cost_cents, time_minutes, tokens", approachingLimit},

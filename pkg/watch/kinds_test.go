@@ -61,6 +61,10 @@ var situations = []situation{
 	{kind: "MERGE_APPROVAL", subject: "task-1", message: "liza approve-merge task-1", make: func(f *watch.Facts) {
 		add(f, blackboard.Task{Status: blackboard.Approved, ApprovedBy: "code-reviewer-1", MergeApproval: &blackboard.MergeApproval{Required: true}})
 	}},
+	{kind: "QUORUM_OPEN", subject: "task-1", message: "approved by code-reviewer-1 (claude); 1 more: it needs 2 reviewers (auth/**), and there is no other reviewer; next: liza approve-merge task-1", make: func(f *watch.Facts) {
+		add(f, blackboard.Task{Status: blackboard.ReadyForReview, ReviewCommit: "c1", Quorum: &blackboard.Quorum{Reviewers: 2, Paths: blackboard.List{"auth/**"}},
+			Approvals: []*blackboard.Approval{{Reviewer: "code-reviewer-1", Program: "claude", Commit: "c1"}}})
+	}},
 	{kind: "ORPHANED_REJECTED", subject: "task-1", message: "no coder is live", make: func(f *watch.Facts) {
 		add(f, blackboard.Task{Status: blackboard.Rejected, AssignedTo: "coder-1"})
 		delete(f.State.Agents, "coder-1")

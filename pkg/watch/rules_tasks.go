@@ -69,6 +69,14 @@ func mergeApproval(c *check) {
 	}
 }
 
+func quorumOpen(c *check) {
+	for t := range c.each() {
+		if why := c.State.NobodyLeft(t); why != "" && t.Hold == nil {
+			c.raise(t.ID, "%s, and %s; next: liza approve-merge %s", t.ApprovalsText(), why, t.ID)
+		}
+	}
+}
+
 // orphanedRejected leaves out what is on hold: that nobody takes it is what was wanted.
 func orphanedRejected(c *check) {
 	limit := c.State.Duration("alert_orphaned_rejected")

@@ -96,6 +96,11 @@ func (v *validation) timesOfTask(t *blackboard.Task) {
 	if x := t.LastOutcome; x != nil {
 		look("last_outcome.at", x.At)
 	}
+	for i, x := range t.Approvals {
+		if malformed(x.At) {
+			look("approvals"+within("", i, "at"), x.At)
+		}
+	}
 	for i, x := range t.Attempts {
 		if malformed(x.Ended) {
 			look("attempts"+within("", i, "ended"), x.Ended)

@@ -35,6 +35,7 @@ func (v *validation) forged(t, old *blackboard.Task, known bool, k blackboard.Se
 		if old != nil && edited {
 			v.movedCommits(t, old)
 		}
+		v.forgedApprovals(t, old, known, k, edited)
 		return
 	}
 	why := t.SealFits(k)
@@ -53,6 +54,22 @@ func (v *validation) forged(t, old *blackboard.Task, known bool, k blackboard.Se
 		v.forgery(t, "the board was edited by hand")
 	default:
 		v.forgery(t, why)
+	}
+}
+
+// forgedApprovals tells of approvals that no verb gave. Those of approved work are in its seal.
+func (v *validation) forgedApprovals(t, old *blackboard.Task, known bool, k blackboard.Sealer, edited bool) {
+	for _, a := range t.Approvals {
+		if a == nil || old.HasApproval(a) && (!edited || k == nil) {
+			continue
+		}
+		why := a.SealFits(t.ID, k)
+		if why == "" && known && edited && !old.HasApproval(a) {
+			why = "the board was edited by hand"
+		}
+		if why != "" {
+			v.task(t, "approvals", "the approval by %s was not given by a verb (%s); liza verdict %s approve as that reviewer does that; liza restore takes the edit back", a.Reviewer, why, t.ID)
+		}
 	}
 }
 

@@ -1,0 +1,347 @@
+package blackboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Quorum is how many reviewers the change of a task needs (review.quorum), and which rules ask for them.
+// Written by: an approval that is not the last one; merge, when the rules ask for more than there is.
+type Quorum struct {
+	Reviewers int    `yaml:"reviewers"`          // how many have to approve
+	Programs  string `yaml:"programs,omitempty"` // any, or different: each with another agent program
+	Paths     List   `yaml:"paths,omitempty"`    // globs of the rules that ask for it
+}
+
+// Approval is one approval of a change that needs several.
+// Written by: approve, approve-merge; the store seals it. A new submission and a rejection remove all.
+type Approval struct {
+	Reviewer string     `yaml:"reviewer"`           // agent id, or name of the person
+	Person   bool       `yaml:"person,omitempty"`   // a person decided, also with --as
+	Program  string     `yaml:"program,omitempty"`  // agent program of the reviewer's run |  | a person, or unknown
+	Commit   string     `yaml:"commit"`             // what was approved; no other commit is
+	Tree     string     `yaml:"tree,omitempty"`     // of that commit
+	At       Time       `yaml:"at"`                 // when
+	Findings []*Finding `yaml:"findings,omitempty"` // of that reviewer; none is an error
+	Key      string     `yaml:"key,omitempty"`      // names the key of the seal
+	MAC      string     `yaml:"mac,omitempty"`      // HMAC over the task and everything above but the findings
+}
+
+// ProgramsDifferent asks for another agent program of each reviewer.
+const ProgramsDifferent = "different"
+
+// QuorumRule asks for several reviewers of a change that touches a path.
+type QuorumRule struct {
+	Paths     []string
+	Reviewers int
+	Programs  string
+}
+
+// QuorumFor is what the rules ask for a change of those files, nil for the one reviewer that every change has. Of several
+// rules the strictest part of each holds.
+func QuorumFor(rules []QuorumRule, files []string, match func(glob, file string) bool) *Quorum {
+	var q *Quorum
+	for _, r := range rules {
+		if r.Reviewers < 2 {
+			continue
+		}
+		for _, glob := range r.Paths {
+			if !slices.ContainsFunc(files, func(f string) bool { return match(glob, f) }) {
+				continue
+			}
+			if q == nil {
+				q = &Quorum{Programs: "any"}
+			}
+			q.Reviewers = max(q.Reviewers, r.Reviewers)
+			if r.Programs == ProgramsDifferent {
+				q.Programs = ProgramsDifferent
+			}
+			if !q.Paths.Has(glob) {
+				q.Paths = append(q.Paths, glob)
+			}
+		}
+	}
+	return q
+}
+
+// Missing is how many approvals are still needed.
+func (q *Quorum) Missing(given []*Approval) int {
+	if q == nil {
+		return 0
+	}
+	reviewers, programs := map[string]bool{}, map[string]bool{}
+	people, unknown := 0, 0
+	for _, a := range given {
+		switch {
+		case reviewers[a.Reviewer]:
+			continue
+		case a.Person:
+			people++
+		case a.Program == "":
+			unknown = 1
+		default:
+			programs[a.Program] = true
+		}
+		reviewers[a.Reviewer] = true
+	}
+	n := len(reviewers)
+	if q.Programs == ProgramsDifferent {
+		n = people + max(len(programs), unknown) // an unknown program may be any of the known ones
+	}
+	return max(0, q.Reviewers-n)
+}
+
+// Describe says what is asked for: "2 reviewers with different programs (auth/**)".
+func (q *Quorum) Describe() string {
+	text := fmt.Sprintf("%d reviewers", q.Reviewers)
+	if q.Programs == ProgramsDifferent {
+		text += " with different programs"
+	}
+	if len(q.Paths) > 0 {
+		text += " (" + strings.Join(q.Paths, ", ") + ")"
+	}
+	return text
+}
+
+// Standing are the approvals of what is submitted now.
+func (t *Task) Standing() []*Approval {
+	var list []*Approval
+	for _, a := range t.Approvals {
+		if a != nil && a.Commit != "" && a.Commit == t.ReviewCommit {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Given are the standing approvals, with the approvals of a task that needed no more than one.
+func (t *Task) Given(s *State, tree string) []*Approval {
+	list := t.Standing()
+	add := func(a Approval) {
+		if a.Reviewer != "" && !slices.ContainsFunc(list, func(b *Approval) bool { return b.Reviewer == a.Reviewer }) {
+			a.Commit, a.Tree = t.ReviewCommit, tree
+			list = append(list, &a)
+		}
+	}
+	if m := t.MergeApproval; m != nil && m.Decision == "approved" {
+		add(Approval{Reviewer: m.By, Person: true, At: m.At})
+	}
+	switch t.ApprovedBy {
+	case "", "auto", Human: // a person's is the decision above
+	default:
+		own := Approval{Reviewer: t.ApprovedBy}
+		for h := range t.backwards() {
+			if h.Agent == t.ApprovedBy && h.Event == "approved" {
+				own.At, own.Person = h.Time, h.Via == Human
+				break
+			}
+		}
+		if !own.Person {
+			own.Program = s.programOf(t, t.ApprovedBy)
+		}
+		add(own)
+	}
+	return list
+}
+
+// programOf is the program of the agent's run on the task, the newest when it is over, else the one that it starts.
+func (s *State) programOf(t *Task, agent string) string {
+	e := s.Agents[agent]
+	if e != nil && e.Child != nil && e.Child.Task == t.ID && e.Child.CLI != "" {
+		return e.Child.CLI
+	}
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		if a := t.Attempts[i]; a != nil && a.Agent == agent && a.CLI != "" {
+			return a.CLI
+		}
+	}
+	if e != nil {
+		return e.CLI
+	}
+	return ""
+}
+
+// UsedPrograms are the programs that approved what is submitted and cannot approve it again, because other ones have to.
+func (t *Task) UsedPrograms() List {
+	if t.Quorum == nil || t.Quorum.Programs != ProgramsDifferent {
+		return nil
+	}
+	var used List
+	for _, a := range t.Standing() {
+		if a.Program != "" && !used.Has(a.Program) {
+			used = append(used, a.Program)
+		}
+	}
+	return used
+}
+
+// ApprovalsText says who has approved and who is missing, "" when one reviewer is enough.
+func (t *Task) ApprovalsText() string {
+	if t.Quorum == nil && len(t.Approvals) == 0 {
+		return ""
+	}
+	var who []string
+	for _, a := range t.Standing() {
+		name := a.Reviewer
+		switch {
+		case a.Person:
+			name += " (a person)"
+		case a.Program != "":
+			name += " (" + a.Program + ")"
+		}
+		who = append(who, name)
+	}
+	text := "approved by nobody yet"
+	if len(who) > 0 {
+		text = "approved by " + strings.Join(who, ", ")
+	}
+	if n := t.MissingApprovals(); n > 0 {
+		text += fmt.Sprintf("; %d more: it needs %s", n, t.Quorum.Describe())
+		if used := t.UsedPrograms(); len(used) > 0 {
+			text += ", so another one than " + strings.Join(used, " or ")
+		}
+	}
+	return text
+}
+
+// MissingApprovals is how many more reviewers have to approve what is in review.
+func (t *Task) MissingApprovals() int {
+	if t.Status != ReadyForReview {
+		return 0
+	}
+	return t.Quorum.Missing(t.Standing())
+}
+
+// NobodyLeft says why no registered reviewer can give the approval that a task misses, "" when one can.
+func (s *State) NobodyLeft(t *Task) string {
+	if t.MissingApprovals() == 0 || len(t.Standing()) == 0 {
+		return ""
+	}
+	used := t.UsedPrograms()
+	same := 0
+	for _, id := range s.agentIDs() {
+		a := s.Agents[id]
+		switch {
+		case a.Role != RoleReviewer || id == t.AssignedTo || t.approvedBy(id):
+		case a.CLI != "" && used.Has(a.CLI):
+			same++
+		default:
+			return ""
+		}
+	}
+	if same > 0 {
+		return fmt.Sprintf("every other reviewer runs %s", strings.Join(used, " or "))
+	}
+	return "there is no other reviewer"
+}
+
+// ApprovedNow reports whether an approval of the agent is among those of what is submitted.
+func (t *Task) ApprovedNow(agent string) bool {
+	return t.Status == Approved && t.ApprovedBy == agent || (t.Status == Approved || t.Status == ReadyForReview) && t.approvedBy(agent)
+}
+
+func (t *Task) approvedBy(reviewer string) bool {
+	return slices.ContainsFunc(t.Standing(), func(a *Approval) bool { return a.Reviewer == reviewer })
+}
+
+// approvalNow is the approval that the event gives.
+func (m *move) approvalNow() *Approval {
+	a := &Approval{Reviewer: m.actor.name(), Person: m.party&ByHuman != 0 || m.actor.Via, Commit: m.task.ReviewCommit, Tree: m.reviewed().Tree, At: TimeOf(m.now)}
+	if !a.Person {
+		a.Program = m.state.programOf(m.task, m.actor.ID)
+	}
+	if v := m.in.Verdict; v != nil {
+		for _, f := range v.Findings {
+			own := *f
+			a.Findings = append(a.Findings, &own)
+		}
+	}
+	return a
+}
+
+// recordApproval adds the event's approval to those that a change with a quorum has.
+func (m *move) recordApproval() {
+	t := m.task
+	given := t.Standing()
+	if t.Quorum = m.in.Quorum.clone(); t.Quorum != nil || len(given) > 0 {
+		t.Approvals = append(given, m.approvalNow())
+	}
+}
+
+func (q *Quorum) clone() *Quorum {
+	if q == nil {
+		return nil
+	}
+	c := *q
+	c.Paths = clone(q.Paths)
+	return &c
+}
+
+func (t *Task) dropApprovals() { t.Approvals, t.Quorum = nil, nil }
+
+var quorumMet = &Condition{Text: "with it the approvals are as many as review.quorum asks for", Holds: func(m *move) bool {
+	return m.in.Quorum.Missing(append(m.task.Standing(), m.approvalNow())) == 0
+}}
+
+var quorumOpen = &Condition{Text: "review.quorum asks for more approvals", Holds: func(m *move) bool { return !quorumMet.Holds(m) }}
+
+// personDecides: with a quorum that has begun a person is one of the reviewers.
+func (m *move) personDecides() bool {
+	return m.in.ReviewMode == "disabled" || m.task.Quorum != nil && len(m.task.Standing()) > 0
+}
+
+var personIsLast = &Condition{Text: "review.mode is disabled, or reviewers have approved and more approvals are needed; with it they are as many as review.quorum asks for",
+	Holds: func(m *move) bool { return m.personDecides() && quorumMet.Holds(m) }, Else: &reviewDisabled}
+
+var personIsNotLast = &Condition{Text: "the same, and review.quorum asks for more approvals",
+	Holds: func(m *move) bool { return m.personDecides() && quorumOpen.Holds(m) }, Else: &reviewDisabled}
+
+var notApprovedBefore = Guard{"G68", "the reviewer has not approved this commit already: each approval of a quorum is another reviewer's", func(m *move) error {
+	if m.task.approvedBy(m.actor.name()) {
+		return m.refuseNext("liza show "+m.task.ID, "G68", ExitRefused, "%s has approved %s already; another reviewer has to judge it: %s", m.actor.name(), m.task.ID, m.task.Quorum.orSome())
+	}
+	return nil
+}}
+
+func (q *Quorum) orSome() string {
+	if q == nil {
+		return "it needs several"
+	}
+	return "it needs " + q.Describe()
+}
+
+var quorumShort = Guard{"", "review.quorum asks for more approvals than there are", func(m *move) error {
+	if m.in.Quorum.Missing(m.task.Given(m.state, m.reviewed().Tree)) == 0 {
+		return m.refuseNext("liza merge "+m.task.ID, "", ExitFailure, "the approvals of %s are enough", m.task.ID)
+	}
+	return nil
+}}
+
+var countApproval = Effect{"approvals and quorum; review_failures 0", func(m *move) {
+	t := m.task
+	m.recordApproval()
+	t.ReviewFailures = 0
+	missing := t.Quorum.Missing(t.Approvals)
+	m.h.Commit, m.h.Merge = t.ReviewCommit, m.party&ByHuman != 0
+	m.h.Reason = fmt.Sprintf("%d of %s", len(t.Approvals), t.Quorum.Describe())
+	m.detail = fmt.Sprintf("commit %s: %s more; it needs %s", short(t.ReviewCommit), plural(missing, "approval"), t.Quorum.Describe())
+}}
+
+var askAgain = Effect{"quorum; approvals, with what approved_by and merge_approval say; approved_by, approved_commit, merge_approval, merge_intent null; review.status null", func(m *move) {
+	t := m.task
+	given := t.Given(m.state, m.reviewed().Tree)
+	t.Approvals, t.Quorum = given, m.in.Quorum.clone()
+	t.ApprovedBy, t.ApprovedCommit, t.MergeApproval, t.MergeIntent = "", "", nil, nil
+	t.reviewOpen()
+	m.h.Commit = t.ReviewCommit
+	m.h.Reason = fmt.Sprintf("%s more: it needs %s", plural(t.Quorum.Missing(given), "approval"), t.Quorum.Describe())
+	m.detail = m.h.Reason
+}}
+
+// reviewOpen leaves of the review what the checks found.
+func (t *Task) reviewOpen() {
+	if t.Review != nil {
+		t.Review = &Review{Commit: t.Review.Commit, At: t.Review.At, Checks: t.Review.Checks, Findings: t.Review.Findings}
+	}
+}
