@@ -99,9 +99,19 @@ func (b *tab) says(selector, part string) {
 	b.wait(fmt.Sprintf("(document.querySelector(%q)?.innerText ?? '').includes(%q)", selector, part))
 }
 
+// click waits until an element is where a person can reach it, and clicks it in the same step of the page: what is drawn
+// meanwhile cannot move it away from under the pointer.
 func (b *tab) click(selector string) {
 	b.Helper()
-	b.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	b.wait(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		e?.scrollIntoView({block: "center", behavior: "instant"});
+		const r = e?.getClientRects()[0];
+		if (!r || e.disabled || !e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2))) return false;
+		e.focus();
+		e.click();
+		return true;
+	})()`, selector))
 }
 
 // press sends keys to what has the focus.
