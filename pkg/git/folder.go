@@ -152,7 +152,7 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 		return fmt.Errorf("%s is not a worktree of this repository", s.WorktreePath(spec.Task))
 	}
 	f.Target = admin
-	for _, dir := range []string{"", "info", "objects/info", "objects/pack", "refs/heads", "refs/tags", "modules"} {
+	for _, dir := range []string{"info", "objects/info", "refs", "modules"} { // git makes the others when it needs them
 		if err := os.MkdirAll(filepath.Join(f.Git, dir), 0o700); err != nil {
 			return err
 		}
@@ -173,12 +173,8 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 	if len(alternates) > 0 {
 		texts["objects/info/alternates"] = strings.Join(alternates, "\n") + "\n"
 	}
-	if f.record.Tip != "" {
-		texts[branches+TaskBranch(spec.Task)] = f.record.Tip + "\n"
-	}
 	for name, text := range texts {
-		path := filepath.Join(f.Git, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		if err := os.WriteFile(filepath.Join(f.Git, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
@@ -255,7 +251,7 @@ func (s *session) folderRefs(ctx context.Context, f *Folder, spec FolderSpec) (h
 	var b strings.Builder
 	b.WriteString("# pack-refs with: sorted \n")
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
-		if spec.Task == "" || !strings.HasPrefix(name, branches+"task/") {
+		if spec.Task == "" || !strings.HasPrefix(name, branches+"task/") || name == branches+TaskBranch(spec.Task) {
 			b.WriteString(refs[name] + " " + name + "\n")
 		}
 	}

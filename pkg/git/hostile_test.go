@@ -128,6 +128,7 @@ var hostile = map[string]struct {
 	}, "not the name of a branch"},
 	"a branch that is a link to a neighbour's": {func(x *run) {
 		x.commitOn("task/other", "theirs.txt", "x\n")
+		x.commit("new.txt", "x\n") // until then the branch has no file
 		replaceWith(x, "refs/heads/task/t", func(path string) error {
 			return os.Symlink(filepath.Join(x.fixture.dir, ".git/refs/heads/task/other"), path)
 		})

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/verb"
 )
 
 func TestEachClaimThatFailsIsFollowedByALongerPause(t *testing.T) {
@@ -21,4 +24,16 @@ func TestEachClaimThatFailsIsFollowedByALongerPause(t *testing.T) {
 			}
 		}
 	})
+}
+
+// In a team at work an agent without a task mostly finds one a moment later. A reason to wait that is
+// written down at once would wake everybody else each time. (Without a store, a write is a panic.)
+func TestAMomentWithoutWorkIsNotWrittenDown(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
+	s := &Supervisor{ID: "coder-1", Service: &verb.Service{Now: func() time.Time { return now }}, idleSince: now.Add(-100 * time.Millisecond)}
+	st := &blackboard.State{Agents: map[string]*blackboard.Agent{"coder-1": {Status: blackboard.AgentIdle}}}
+	if again := s.showWaiting(t.Context(), st, waiting{why: "nothing to claim"}); again != 200*time.Millisecond {
+		t.Errorf("it looks again in %s, want 200ms", again)
+	}
 }

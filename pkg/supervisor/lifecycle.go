@@ -250,7 +250,7 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 		if s.Once && s.Task == "" && !s.Team && w.why != "" && !s.worked {
 			return fmt.Errorf("%w: %s", ErrIdle, w.why)
 		}
-		shown = s.showWaiting(hard, st, w.why)
+		shown = s.showWaiting(hard, st, w)
 	} else {
 		st = &blackboard.State{}
 	}
@@ -284,15 +284,22 @@ func (s *Supervisor) key(name string) string {
 // place: the reasons of a large team change with every step of everybody.
 const waitShown = 5 * time.Second
 
+// waitTold is how long an agent has nothing to do before the board says so: in a team at work most find
+// something a moment later, and each of these writes would wake all others.
+const waitTold = 300 * time.Millisecond
+
 // showWaiting writes what the agent waits for, when that is new: a wait is not a transition
 // and must not wake everybody else again and again. It returns in what time the reason may
 // be written, 0 when there is nothing left to write.
-func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, why string) time.Duration {
-	e := st.Agents[s.ID]
+func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, w waiting) time.Duration {
+	e, why := st.Agents[s.ID], w.why
 	if e == nil || why == "" || e.Status == blackboard.AgentWaiting && e.WaitingFor == why {
 		return 0
 	}
 	if left := waitShown - s.Service.Now().Sub(s.waitSince); e.Status == blackboard.AgentWaiting && left > 0 && left <= waitShown {
+		return left
+	}
+	if left := waitTold - s.Service.Now().Sub(s.idleSince); e.Status != blackboard.AgentWaiting && !w.paused && left > 0 && left <= waitTold {
 		return left
 	}
 	s.waitSince = s.Service.Now()
