@@ -17,7 +17,7 @@ func (m Model) content(p place, width int) content {
 		return m.graphContent()
 	case alerts:
 		return m.alertContent(width)
-	case costs, taskPage, outputPage:
+	case costs, timeline, taskPage, outputPage:
 		return m.laidOut(p, width-1)
 	case diffPage:
 		return m.diffContent(p.name)
@@ -30,26 +30,29 @@ func (m Model) content(p place, width int) content {
 // laid is a text that has been laid out.
 type laid struct {
 	width, seq int
+	filter     string
 	content    content
 }
 
 // laidOut lays a text out again only when it has been read again, or the width is another one: a key that
 // scrolls must not cost what a long text does.
 func (m Model) laidOut(p place, width int) content {
-	seq := m.got[want(p)].seq
-	if l, ok := m.laid[p]; ok && seq > 0 && l.width == width && l.seq == seq {
+	seq, filter := m.got[want(p)].seq, m.filters[m.pane]
+	if l, ok := m.laid[p]; ok && seq > 0 && l.width == width && l.seq == seq && l.filter == filter {
 		return l.content
 	}
 	var c content
 	switch p.kind {
 	case costs:
 		c = text(m.costLines(width))
+	case timeline:
+		c = m.timelineContent()
 	case taskPage:
 		c = text(m.taskLines(p.name, width))
 	case outputPage:
 		c = m.outputContent(p.name, width)
 	}
-	m.laid[p] = laid{width, seq, c}
+	m.laid[p] = laid{width, seq, filter, c}
 	return c
 }
 

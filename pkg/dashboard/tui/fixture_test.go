@@ -38,6 +38,7 @@ type fake struct {
 	diffs   map[string]*dashboard.Diff
 	graph   dashboard.GraphView
 	figures dashboard.Figures
+	times   dashboard.Timeline
 	log     []dashboard.Happening
 	alerts  []watch.Alert
 	events  map[string][]activity.Event
@@ -53,6 +54,7 @@ func (f *fake) Task(_ context.Context, id string) (*dashboard.TaskPage, error) {
 func (f *fake) Diff(_ context.Context, id string) (*dashboard.Diff, error) { return f.diffs[id], nil }
 func (f *fake) Graph(context.Context) (dashboard.GraphView, error)         { return f.graph, nil }
 func (f *fake) Figures(context.Context) (dashboard.Figures, error)         { return f.figures, nil }
+func (f *fake) Timeline(context.Context) (dashboard.Timeline, error)       { return f.times, nil }
 func (f *fake) Log(history.Filter) ([]dashboard.Happening, error)          { return f.log, nil }
 func (f *fake) Alerts() ([]watch.Alert, error)                             { return f.alerts, nil }
 func (f *fake) Doing(context.Context) map[string]dashboard.Doing           { return nil }
@@ -196,6 +198,13 @@ func sprint() *fake {
 		ByTask:   []dashboard.Spending{{Name: "task-3", Cost: cost(233, 3), Seconds: 500, Tokens: 90000}, {Name: "task-2", Cost: cost(88, 4), Seconds: 400, Tokens: 50000}},
 		Forecast: &dashboard.ForecastView{OpenTasks: 8, Text: "8 tasks are open; at the pace so far they take 1 h 10 min and $4.90."},
 		Quality:  []dashboard.Figure{{Name: "approved at the first review", Text: "3 of 4"}, {Name: "time until the first review", Text: "4 min"}}}
+	f.times = dashboard.Timeline{From: at(-42), To: at(0), Lanes: []dashboard.Lane{
+		{Agent: "planner-1", Role: "planner", Spans: []dashboard.Span{{Kind: "plan", From: at(-41), Until: at(-38), Outcome: "finished"}}},
+		{Agent: "coder-1", Role: "coder", Spans: []dashboard.Span{{Task: "task-1", Kind: "work", From: at(-37), Until: at(-33), Outcome: "finished"}, {Task: "task-3", Kind: "work", From: at(-4)}}},
+		{Agent: "coder-2", Role: "coder", Spans: []dashboard.Span{{Task: "task-2", Kind: "work", From: at(-30), Until: at(-10), Outcome: "finished"}, {Task: "task-4", Kind: "work", From: at(-9), Until: at(-8), Outcome: "timeout"}}},
+		{Agent: "code-reviewer-1", Role: "code_reviewer", Spans: []dashboard.Span{{Task: "task-1", Kind: "review", From: at(-32), Until: at(-30), Outcome: "finished"}, {Task: "task-2", Kind: "review", From: at(-3), Until: at(-2), Outcome: "finished"}}}},
+		Marks: []dashboard.Mark{{At: at(-33), Kind: "submitted", Task: "task-1"}, {At: at(-30), Kind: "approved", Task: "task-1"}, {At: at(-29), Kind: "merged", Task: "task-1"}, {At: at(-10), Kind: "submitted", Task: "task-2"},
+			{At: at(-8), Kind: "blocked", Task: "task-4", Text: "Which languages?"}, {At: at(-2), Kind: "rejected", Task: "task-2", Text: "greet.go:14 panics when the name is empty"}, {At: at(-1), Kind: "answered", Text: hostile}}}
 	return f
 }
 

@@ -126,10 +126,15 @@ func (m Model) tabs() line {
 		}
 		l = append(l, seg{t.text, p})
 	}
+	return append(l, seg{m.filterShown(), warn})
+}
+
+// filterShown is the filter of the pane, unless it is being typed.
+func (m Model) filterShown() string {
 	if text := m.filters[m.pane]; text != "" && (m.ask == nil || !m.ask.filters) {
-		l = append(l, seg{" /" + clean(text), warn})
+		return fit(" /"+clean(text), max(8, m.width/4))
 	}
-	return l
+	return ""
 }
 
 type tab struct {
@@ -138,18 +143,31 @@ type tab struct {
 }
 
 func (m Model) tabList() []tab {
+	counts := map[kind]int{waits: len(m.view.Waiting) + len(m.view.GaveUp), alerts: len(m.openAlerts())}
 	var list []tab
-	for k := range panes {
-		text := fmt.Sprintf(" %d %s", k+1, k)
-		if n := map[kind]int{waits: len(m.view.Waiting) + len(m.view.GaveUp), alerts: len(m.openAlerts())}[k]; n > 0 {
-			text += fmt.Sprintf("(%d)", n)
+	for space, named := " ", panes; ; {
+		list = list[:0]
+		wide := 0
+		for k := range panes {
+			text := fmt.Sprintf(" %d", k+1)
+			if k < named || k == m.pane {
+				text += " " + k.String()
+			}
+			if n := counts[k]; n > 0 {
+				text += fmt.Sprintf("(%d)", n)
+			}
+			list = append(list, tab{k, text + space})
+			wide += widthOf(text + space)
 		}
-		if m.width >= 80 {
-			text += " "
+		switch {
+		case wide+widthOf(m.filterShown()) <= m.width || named == 0:
+			return list
+		case space != "":
+			space = ""
+		default: // the last ones lose their names, all keep their numbers
+			named--
 		}
-		list = append(list, tab{k, text})
 	}
-	return list
 }
 
 // elapsed is a duration for people: 45s, 12m, 3h05, 2d.

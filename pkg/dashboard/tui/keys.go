@@ -74,7 +74,7 @@ func moveKeys() []key {
 		{names: []string{"/"}, name: "filter", help: "show only what has these words", can: Model.canFilter, do: Model.askFilter},
 		{names: []string{"tab"}, name: "next pane", help: "the next pane", do: turns(1)},
 		{names: []string{"shift+tab"}, help: "the pane before", do: turns(-1)},
-		{names: []string{"1", "2", "3", "4", "5", "6", "7"}, shown: "1–7", help: "the pane with that number"},
+		{names: []string{"1", "2", "3", "4", "5", "6", "7", "8"}, shown: "1–8", help: "the pane with that number"},
 		{names: []string{"v"}, name: "lanes", help: "the board in lanes, or as a list", can: Model.onBoard, do: Model.toggleLanes},
 		{names: []string{"]"}, name: "next mark", help: "the next file or finding of a diff", can: Model.onDiff, do: marks(1)},
 		{names: []string{"["}, help: "the file or finding before", can: Model.onDiff, do: marks(-1)},

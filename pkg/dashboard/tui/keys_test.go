@@ -30,7 +30,7 @@ func withKind(kind, task string) func(*fake) {
 // keyCases are the cases of each key of the table, under its first name.
 var keyCases = map[string][]keyCase{
 	"esc":   {{keys: []string{"enter", "esc"}, shows: "⚑", hides: "‹ Task"}, {keys: []string{"/", "a", "d", "a", "enter", "esc"}, hides: "/ada", shows: "task-3"}},
-	"enter": {{keys: []string{"enter"}, shows: "‹ Task task-4"}, {keys: []string{"2", "down", "enter"}, shows: "‹ Output coder-1 on task-3"}, {keys: []string{"3", "down", "down", "enter"}, shows: "‹ Task task-4"}, {keys: []string{"6", "enter"}, shows: "‹ Task task-4"}},
+	"enter": {{keys: []string{"enter"}, shows: "‹ Task task-4"}, {keys: []string{"2", "down", "enter"}, shows: "‹ Output coder-1 on task-3"}, {keys: []string{"3", "down", "down", "enter"}, shows: "‹ Task task-4"}, {keys: []string{"6", "enter"}, shows: "‹ Task task-4"}, {keys: []string{"8", "down", "enter"}, shows: "‹ Output coder-1"}, {keys: []string{"8", "end", "up", "up", "up", "enter"}, shows: "‹ Task task-1"}},
 	"d":     {{keys: []string{"4", "down", "d"}, shows: "panics when the name is empty → return early"}, {keys: []string{"d"}, shows: "nothing has been changed yet"}},
 	"o":     {{keys: []string{"down", "o"}, shows: "go test ./..."}},
 	"t":     {{keys: []string{"2", "down", "t"}, shows: "‹ Task task-3"}},
@@ -62,10 +62,10 @@ var keyCases = map[string][]keyCase{
 	"end":       {{keys: []string{"end", "enter"}, shows: "‹ Task task-9"}},
 	"left":      {{keys: []string{"v", "left", "enter"}, shows: "‹ Task task-5"}},
 	"right":     {{keys: []string{"v", "left", "left", "right", "enter"}, shows: "‹ Task task-5"}},
-	"/":         {{keys: []string{"/", "m", "a", "n", "u", "a", "l"}, shows: "task-5", hides: "task-3"}, {keys: []string{"/", "r", "e", "v", "i", "e", "w"}, shows: "task-8", hides: "task-3 coder"}, {keys: []string{"/", "z", "z", "enter"}, shows: "no task matches the filter"}, {keys: []string{"4", "/", "r", "e", "j", "enter"}, shows: "rejected", hides: "claimed"}},
+	"/":         {{keys: []string{"/", "m", "a", "n", "u", "a", "l"}, shows: "task-5", hides: "task-3"}, {keys: []string{"/", "r", "e", "v", "i", "e", "w"}, shows: "task-8", hides: "task-3 coder"}, {keys: []string{"/", "z", "z", "enter"}, shows: "no task matches the filter"}, {keys: []string{"4", "/", "r", "e", "j", "enter"}, shows: "rejected", hides: "claimed"}, {keys: []string{"8", "/", "t", "i", "m", "e", "o", "enter"}, shows: "task-4 work for 1m timeout", hides: "coder-1"}},
 	"tab":       {{keys: []string{"tab"}, shows: "code_reviewer · codex"}},
-	"shift+tab": {{keys: []string{"shift+tab"}, shows: "So far"}},
-	"1":         {{keys: []string{"5", "1"}, shows: "⚑"}, {keys: []string{"5"}, shows: "Step 2"}, {keys: []string{"7"}, shows: "So far"}},
+	"shift+tab": {{keys: []string{"shift+tab"}, shows: "still at it"}},
+	"1":         {{keys: []string{"5", "1"}, shows: "⚑"}, {keys: []string{"5"}, shows: "Step 2"}, {keys: []string{"7"}, shows: "So far"}, {keys: []string{"8"}, shows: "task-2━━"}},
 	"v":         {{keys: []string{"v"}, shows: "Stuck 1"}, {keys: []string{"v", "v"}, hides: "Stuck 1"}},
 	"]":         {{keys: []string{"4", "down", "d", "]", "]"}, shows: "▌          ▲ error"}},
 	"[":         {{keys: []string{"4", "down", "d", "]", "]", "["}, shows: "▌greet.go modified"}},

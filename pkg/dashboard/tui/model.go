@@ -266,6 +266,8 @@ func (m Model) load(w want) tea.Cmd {
 			g.value, g.err = source.Graph(ctx)
 		case costs:
 			g.value, g.err = source.Figures(ctx)
+		case timeline:
+			g.value, g.err = source.Timeline(ctx)
 		case alerts:
 			g.value, g.err = source.Alerts()
 		}

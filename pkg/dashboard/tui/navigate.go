@@ -76,7 +76,7 @@ func (m Model) target() place {
 		return place{}
 	case at.kind == agents && p.agent != "":
 		return place{outputPage, p.agent}
-	case p.task != "" && (m.task(p.task) != nil || at.kind == journal || at.kind == graph):
+	case p.task != "" && (m.task(p.task) != nil || at.kind == journal || at.kind == graph || at.kind == timeline):
 		return place{taskPage, p.task}
 	case p.agent != "":
 		return place{outputPage, p.agent}

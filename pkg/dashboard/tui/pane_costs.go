@@ -61,11 +61,6 @@ func bar(n int) string {
 	return string(b)
 }
 
-func atOf(p dashboard.Point) int64 {
-	at, _ := p.At.At()
-	return at.Unix()
-}
-
 // spark draws a curve over time on one line.
 func (p *page) spark(name string, points []dashboard.Point) {
 	wide := min(60, p.width-20)
@@ -81,9 +76,9 @@ func (p *page) spark(name string, points []dashboard.Point) {
 	}
 	steps := []rune("▁▂▃▄▅▆▇█")
 	curve := make([]rune, wide)
-	from, to, at, next := atOf(points[0]), atOf(points[len(points)-1]), 0.0, 0
+	from, to, at, next := seconds(points[0].At), seconds(points[len(points)-1].At), 0.0, 0
 	for i := range curve {
-		for next < len(points) && atOf(points[next])-from <= (to-from)*int64(i)/int64(wide-1) {
+		for next < len(points) && seconds(points[next].At)-from <= (to-from)*int64(i)/int64(wide-1) {
 			at = points[next].Value
 			next++
 		}

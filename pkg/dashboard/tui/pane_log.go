@@ -51,7 +51,7 @@ func actionPaint(action string) paint {
 	for _, w := range []struct {
 		part  string
 		paint paint
-	}{{"reject", warn}, {"fail", bad}, {"block", bad}, {"gave_up", bad}, {"alert", bad}, {"abort", bad}, {"merged", good}, {"approv", good}, {"review", accent}, {"claim", info}} {
+	}{{"reject", warn}, {"fail", bad}, {"block", bad}, {"gave_up", bad}, {"alert", bad}, {"abort", bad}, {"merged", good}, {"approv", good}, {"submit", accent}, {"review", accent}, {"claim", info}} {
 		if strings.Contains(action, w.part) {
 			return w.paint
 		}

@@ -121,6 +121,9 @@ func (m Model) picked() picked {
 	case waits:
 		parts := strings.SplitN(key+"||", "|", 4)
 		return picked{kind: parts[0], task: parts[1], question: parts[2]}
+	case timeline:
+		parts := strings.SplitN(key+"||", "|", 4)
+		return picked{task: parts[1], agent: parts[2]}
 	case journal, graph, alerts:
 		_, id, _ := strings.Cut(key, "|")
 		return m.named(id)

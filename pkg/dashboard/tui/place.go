@@ -13,6 +13,7 @@ const (
 	graph
 	alerts
 	costs
+	timeline
 	panes // so many can be reached by their number; what follows is about one thing
 
 	taskPage kind = iota
@@ -22,7 +23,7 @@ const (
 )
 
 func (k kind) String() string {
-	return [...]string{"Board", "Agents", "You", "Log", "Graph", "Alerts", "Costs", "", "Task", "Diff", "Output", "Keys"}[k]
+	return [...]string{"Board", "Agents", "You", "Log", "Graph", "Alerts", "Costs", "Timeline", "", "Task", "Diff", "Output", "Keys"}[k]
 }
 
 // place is a pane, or a page about one thing that has been opened above it.
@@ -141,7 +142,7 @@ func (m Model) wants() []want {
 	for _, b := range m.layout() {
 		switch b.place.kind {
 		case board, agents, waits:
-		case journal, graph, alerts, costs:
+		case journal, graph, alerts, costs, timeline:
 			add(want{kind: b.place.kind})
 		case taskPage, diffPage, outputPage:
 			if b.place.name != "" {

@@ -25,6 +25,7 @@ type Source interface {
 	Diff(ctx context.Context, id string) (*dashboard.Diff, error)
 	Graph(ctx context.Context) (dashboard.GraphView, error)
 	Figures(ctx context.Context) (dashboard.Figures, error)
+	Timeline(ctx context.Context) (dashboard.Timeline, error)
 	Log(f history.Filter) ([]dashboard.Happening, error)
 	Alerts() ([]watch.Alert, error)
 	Doing(ctx context.Context) map[string]dashboard.Doing
