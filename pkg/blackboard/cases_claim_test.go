@@ -552,3 +552,31 @@ func TestNothingNewStartsWhileStopped(t *testing.T) {
 		want(t, "next", r.Next, next)
 	}
 }
+
+// A task that was made of red CI goes to the coder whose work it is, while that one can take it.
+func TestATaskIsLeftToTheCoderItPrefers(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t, "planner-1", "coder-1", "coder-2")
+	b.add("other")
+	b.add("x")
+	b.Task("x").Prefer = "coder-2"
+	next := func(coder string) string {
+		task, _ := b.NextTask(supervisorOf(coder), Input{}, b.now)
+		if task == nil {
+			return ""
+		}
+		return task.ID
+	}
+	b.Agents["coder-2"].Status = AgentIdle
+	want(t, "what coder-2 is given", next("coder-2"), "x")
+	want(t, "what coder-1 is given", next("coder-1"), "other")
+	b.claim("other", "coder-1")
+	b.Agents["coder-1"].Status = AgentIdle // as if it looked for more
+	want(t, "what coder-1 is given while coder-2 is idle", next("coder-1"), "")
+	b.Agents["coder-2"].Status = AgentWaiting
+	want(t, "what coder-1 is given while coder-2 waits for its quota", next("coder-1"), "x")
+	delete(b.Agents, "coder-2")
+	want(t, "what coder-1 is given before coder-2 has registered", next("coder-1"), "")
+	b.now = b.now.Add(time.Minute)
+	want(t, "what coder-1 is given when coder-2 does not come", next("coder-1"), "x")
+}

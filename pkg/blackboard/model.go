@@ -23,6 +23,7 @@ type State struct {
 	Planner        *Planner            `yaml:"planner,omitempty"`         // what is remembered about the reasons to wake the planner | supervisors of planners | before the first launch
 	Integration    *Integration        `yaml:"integration,omitempty"`     // where Liza left the integration branch | init, merges, integration, sync | the board is older than this section
 	Hosts          map[string]*Host    `yaml:"hosts,omitempty"`           // the hosts of a team on several of them, by name | register, heartbeat | the board is a file of one host
+	Requests       []*Request          `yaml:"requests,omitempty"`        // pull and merge requests with which work lands on a forge | land | nothing was landed
 	Sprint         *Sprint             `yaml:"sprint"`                    // the sprint under way | init, sprint, goal
 	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"` // whether anomalies stopped the sprint | analyze, every write that adds an anomaly, ack | before the first check
 	Config         Settings            `yaml:"config"`                    // settings that a person overrides here; keys in configuration.md | people, config set
@@ -119,6 +120,8 @@ type Task struct {
 	DependsOn          List          `yaml:"depends_on,omitempty"`          // ids of tasks that must be MERGED before a claim | create, supersede, unblock | it waits for none
 	Plan               string        `yaml:"plan,omitempty"`                // id of the plan that made it | plan apply, create | made without a plan
 	AfterPlan          bool          `yaml:"after_plan,omitempty"`          // claimable when every other task of the plan is terminal | plan apply
+
+	Prefer string `yaml:"prefer,omitempty"` // coder that gets it while that one is registered and idle | land | any coder may take it
 
 	AssignedTo      string    `yaml:"assigned_to,omitempty"`      // coder of the current or last attempt | claim; release, unblock clear it | never claimed, or given back
 	ClaimGeneration string    `yaml:"claim_generation,omitempty"` // generation of the claiming registration | claim | no claim is under way

@@ -31,6 +31,9 @@ func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why stri
 		if !may[t.Status] || len(refusals) >= shownReasons && !s.dependenciesMerged(t, in) {
 			continue
 		}
+		if t.Prefer != "" && t.Prefer != a.ID && s.awaits(t, now) {
+			continue
+		}
 		if err := s.claimable(t, a, in, now); err != nil {
 			if len(refusals) < shownReasons {
 				refusals = append(refusals, err.Error())
@@ -123,6 +126,9 @@ func (s *State) wouldRefuse(event Event, p Party, t *Task, a Actor, in Input, no
 
 // classFor is 0 for work that the agent began: what it held last comes before new work.
 func (t *Task) classFor(agent string) int {
+	if t.Prefer == agent {
+		return 0
+	}
 	began := (t.Status == Rejected || t.Status == Claimed) && t.AssignedTo == agent ||
 		t.HandoffPending && t.lastClaimant() == agent
 	if began {

@@ -53,6 +53,8 @@ type Env struct {
 	As        string
 	LogFormat string
 
+	forgeTokens map[string]string // by kind of forge, once asked for
+
 	direct struct{ out, errs io.Writer } // streams that are not masked, for programs of their own
 	known  *secret.Set                   // see secrets
 

@@ -78,8 +78,11 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if err := c.greet(ctx, s); err != nil {
 		return err
 	}
+	landing, err := c.landing(ctx)
+	if err != nil {
+		return err
+	}
 	began := o.env.Now()
-	team := o.team(c, given)
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimeout)
@@ -96,7 +99,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if !o.plain && o.env.canLive() {
 		quiet = c.goLive(hard)
 	}
-	err = team.Run(soft, hard)
+	err = o.withLanding(ctx, soft, hard, c, landing, given)
 	quiet()
 	guarded()
 	done()

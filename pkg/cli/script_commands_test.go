@@ -36,6 +36,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"database":  cmdDatabase,
 	"sql":       cmdSQL,
 	"cutoff":    cmdCutoff,
+	"forge":     cmdForge,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"liza/pkg/forge/forgetest"
 )
 
 // cmdReceiver is a webhook on this machine, until the script ends.
@@ -39,4 +41,27 @@ func cmdReceiver(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(func() { server.Close(); file.Close() })
 	ts.Setenv("HOOK", server.URL+"/hook")
+}
+
+// cmdForge is a scripted forge on this machine, until the script ends; its CI is a shell command. The repository of the script gets it
+// as the remote origin, and the settings of the section land.
+func cmdForge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: forge KIND CI")
+	}
+	dir := ts.MkAbs(".tmp")
+	f, stop, err := forgetest.Start(dir)
+	ts.Check(err)
+	f.CI = args[1]
+	ts.Defer(func() {
+		stop()
+		if len(f.Leaks) > 0 {
+			ts.Fatalf("the token went to another host: %v", f.Leaks)
+		}
+	})
+	ts.Setenv("FORGE_API", f.API(args[0]))
+	ts.Setenv("FORGE_GIT", f.Git)
+	ts.Setenv("FORGE_TOKEN", forgetest.Token)
+	ts.Check(ts.Exec("git", "remote", "add", "origin", f.Git))
+	ts.Check(ts.Exec("git", "push", "-q", "origin", "main"))
 }

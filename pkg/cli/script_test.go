@@ -39,6 +39,7 @@ import (
 //	database             a PostgreSQL database of the script's own: $DATABASE, on the server whose socket is in $DBHOST
 //	sql STATEMENT        what a statement gives in it
 //	cutoff [off]         nobody gets into the database, or everybody again
+//	forge KIND CI        a forge at $FORGE_API whose CI is a shell command; the repository has it as origin
 //	approved ID FILE…    claims, commits, submits, reviews and approves a task
 func TestScript(t *testing.T) {
 	t.Parallel()

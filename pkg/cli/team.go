@@ -59,6 +59,7 @@ func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (
 		return nil, err
 	}
 	service.Caller.As = ""
+	e.hideTokens(ctx, service)
 	liza, err := e.liza()
 	if err != nil {
 		return nil, err

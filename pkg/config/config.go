@@ -27,6 +27,7 @@ type Config struct {
 	Worktree      Worktree         `key:"worktree" about:"Worktrees of tasks."`
 	Integration   Integration      `key:"integration" about:"The merge."`
 	Merge         Merge            `key:"merge" about:"How approved work gets onto the integration branch."`
+	Land          Land             `key:"land" about:"How merged work gets onto a forge, as pull or merge requests."`
 	Hooks         Hooks            `key:"hooks" about:"Commands of the project."`
 	Git           Git              `key:"git" about:"Git, as Liza itself runs it."`
 	Sandbox       Sandbox          `key:"sandbox" about:"What agent programs, and commands that run what agents wrote, may read, write and reach; agents.NAME.sandbox has the same keys for one program: lists are added, other values replace."`
@@ -318,6 +319,23 @@ type Merge struct {
 	Train int  `key:"train" is:"1.." about:"How many approved tasks are checked side by side, each on top of those before it; 1: one after the other."`
 	Slots int  `key:"slots" is:"0.." about:"How many of these checks run at a time; 0: half of the processors. Checks that use all processors themselves gain nothing from more."`
 	Rerun bool `key:"rerun" about:"Checks that fail on a merge candidate run once more on the same tree; only a second failure counts, and a pass is recorded as the anomaly flaky_check."`
+}
+
+// Land says how merged work gets onto a forge.
+type Land struct {
+	Forge    string `key:"forge" is:"none|github|gitlab|gitea" about:"Kind of forge on which requests are opened; none: nothing lands."`
+	URL      string `key:"url" about:"Web address of the forge; empty: github.com or gitlab.com. The token is sent there and nowhere else."`
+	API      string `key:"api" about:"Address of its API; empty: the usual one below url."`
+	Repo     string `key:"repo" about:"OWNER/NAME on the forge; empty: what the address of the remote says."`
+	Remote   string `key:"remote" about:"Git remote to which branches are pushed."`
+	Base     string `key:"base" about:"Branch of the remote into which requests are merged; empty: the name of base_ref, else main."`
+	Per      string `key:"per" is:"goal|task" about:"One request for the goal, or one for each merged task."`
+	Draft    bool   `key:"draft" about:"Requests are drafts until their checks have passed."`
+	Auto     bool   `key:"auto" about:"liza run lands by itself, watches the requests, and goes on when CI or people ask for changes."`
+	Merge    string `key:"merge" is:"none|forge|liza" about:"Who merges: people (none), the forge's own queue once all that it asks for is there (forge), or Liza when the checks have passed (liza)."`
+	Method   string `key:"method" is:"merge|squash|rebase" about:"How a request is merged."`
+	Sync     string `key:"sync" is:"off|merge|rebase" about:"The remote's base branch is merged into the integration branch before a run and before landing; rebase: and requests have one commit for each task on top of it. A conflict becomes a task."`
+	MaxFixes int    `key:"max_fixes" is:"1.." about:"How many tasks red CI and reviews may make for one request before a person has to look."`
 }
 
 // Hooks are commands of the project around a review and a merge.

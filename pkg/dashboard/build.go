@@ -32,10 +32,22 @@ func Build(s *blackboard.State, f Facts) View {
 	v.Cost = cost(b.s.Usage)
 	v.Agents, v.Hosts = b.agents(), b.hosts()
 	v.Waiting = b.waiting()
+	v.Requests = b.requests(nil)
 	v.GaveUp, v.Wrong = b.gaveUp(), b.wrong()
 	v.Warnings = append(v.Warnings, b.warnings()...)
 	v.Warnings = append(append(v.Warnings, b.crashes()...), b.wrongClocks()...)
 	return v
+}
+
+// requests are the pull and merge requests with which work lands, all or those of one task.
+func (b builder) requests(t *blackboard.Task) []string {
+	var list []string
+	for _, r := range b.s.Requests {
+		if r != nil && (t == nil || r.ID == t.ID || r.Picked.Has(t.ID) || r.Fixes.Has(t.ID)) {
+			list = append(list, plain(r.Text()))
+		}
+	}
+	return list
 }
 
 type builder struct {

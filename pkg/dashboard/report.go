@@ -218,6 +218,9 @@ func lookAt(v View, r Report) []Hint {
 		}
 		add(w.Next, "%s%s", about, w.Text)
 	}
+	for _, request := range v.Requests {
+		add("", "%s", request)
+	}
 	for _, w := range v.Warnings {
 		add("", "%s", w)
 	}

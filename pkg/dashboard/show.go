@@ -96,6 +96,7 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	if t.Status == blackboard.Blocked {
 		p.part("Blocked: "+strings.ReplaceAll(cmp.Or(t.BlockedKind, "question"), "_", " "), append([]string{t.BlockedReason}, t.BlockedQuestions...))
 	}
+	p.part("Requests", builder{s: s}.requests(t))
 	p.part("Questions", questions(s, t))
 	p.part("Rejection", rejection(t))
 	p.part("Review", reviewOf(t))

@@ -124,6 +124,12 @@ func Text(v View, width int, colour bool) string {
 	p.agents(v)
 	p.waiting(v)
 	p.gaveUp(v)
+	if len(v.Requests) > 0 {
+		p.title("Requests")
+		for _, r := range v.Requests {
+			p.wrap(2, none, r)
+		}
+	}
 	if len(v.Warnings) > 0 {
 		p.title("Warnings")
 		for _, w := range v.Warnings {

@@ -50,7 +50,8 @@ type View struct {
 	Hosts     []Host          `json:"hosts,omitempty"` // of a team on several; none: the board is a file of this host
 	Waiting   []Waiting       `json:"waits_for_person"`
 	GaveUp    []GaveUp        `json:"gave_up,omitempty"`
-	Wrong     []string        `json:"wrong,omitempty"` // what makes the board invalid
+	Wrong     []string        `json:"wrong,omitempty"`    // what makes the board invalid
+	Requests  []string        `json:"requests,omitempty"` // on the forge, one line each
 	Warnings  []string        `json:"warnings"`
 	Cost      Cost            `json:"cost"`
 	Completed bool            `json:"completed"` // the goal is reached

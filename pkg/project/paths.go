@@ -160,6 +160,9 @@ func (p *Project) GitLock() string { return p.inGit("git.lock") }
 // MergeLock serialises merges. It is taken before GitLock, and that before Lock.
 func (p *Project) MergeLock() string { return p.inGit("merge.lock") }
 
+// LandLock serialises landing. It is taken before MergeLock.
+func (p *Project) LandLock() string { return p.inGit("land.lock") }
+
 // RunLock lets one exec or skill command of a task run at a time.
 func (p *Project) RunLock(task string) string { return p.inGit("run-" + task + ".lock") }
 

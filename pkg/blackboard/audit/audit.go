@@ -279,7 +279,7 @@ func (v *validation) adopt(found blackboard.Violation) {
 
 // sectionOrder is the order of state.yaml (specs/protocol.md#2.1).
 var sectionOrder = []string{"version", "revision", "goal", "tasks", "agents", "discovered", "handoff", "human_notes",
-	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "planner", "integration", "hosts", "sprint",
+	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "planner", "integration", "hosts", "requests", "sprint",
 	"circuit_breaker", "config"}
 
 // sort puts the violations into the order that Validate promises. What concerns the

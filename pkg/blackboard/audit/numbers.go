@@ -205,6 +205,11 @@ func (v *validation) timesOfLists() {
 			v.look(section, within(id, i, field), name+" "+nameOf(id, i)+": "+field, at)
 		}
 	}
+	for i, x := range v.s.Requests {
+		if x != nil {
+			v.look("requests", within(x.ID, i, "at"), "request "+nameOf(x.ID, i)+": at", x.At)
+		}
+	}
 	for i, x := range v.s.Discovered {
 		entry("discovered", "discovered", x.ID, i, "created", x.Created)
 		if x.Deferred != nil {

@@ -194,3 +194,6 @@ func (f *Forge) mayMerge(r *Request, head string, squash, queue bool, status int
 	}
 	return ok(map[string]any{"merged": true, "sha": r.Merge})
 }
+
+// ServeHTTP answers a call, for a Fail that wants it carried out and its answer lost.
+func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.serve(w, r) }

@@ -1,0 +1,118 @@
+package blackboard
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Request is a pull or merge request with which work lands on a forge (specs/protocol.md#8.8).
+// Written by: land.
+type Request struct {
+	ID     string `yaml:"id"`               // goal or task that lands; with -2, -3 … when more landed after a merge
+	Branch string `yaml:"branch"`           // pushed to the remote
+	Base   string `yaml:"base"`             // branch of the remote that it is to be merged into
+	Status string `yaml:"status"`           // opening, open, merged or closed
+	Number int    `yaml:"number,omitempty"` // of the forge | land | it was not opened yet
+	URL    string `yaml:"url,omitempty"`    // its page | land | it was not opened yet
+	Commit string `yaml:"commit"`           // what the branch is to have
+	Pushed string `yaml:"pushed,omitempty"` // what the branch was left at | land | nothing was pushed yet
+	Onto   string `yaml:"onto,omitempty"`   // commit of the base branch that the commits of tasks are on | land | the branch is the integration branch
+	Picked List   `yaml:"picked,omitempty"` // tasks whose work is in it, one commit each | land | the branch is the integration branch
+	Checks string `yaml:"checks,omitempty"` // pending, passed, failed or none | land | nobody looked yet
+	Fixes  List   `yaml:"fixes,omitempty"`  // tasks that red CI and reviews made | land | there are none
+	Seen   List   `yaml:"seen,omitempty"`   // failed checks and comments that were acted upon | land | there are none
+	Waits  string `yaml:"waits,omitempty"`  // what a person has to decide, or why it is not merged | land | it waits for nobody
+	Merge  string `yaml:"merge,omitempty"`  // commit on the base branch | land | it is not merged
+	At     Time   `yaml:"at"`               // last change
+}
+
+// The statuses of a Request.
+const (
+	RequestOpening = "opening" // recorded before anything is pushed
+	RequestOpen    = "open"
+	RequestMerged  = "merged"
+	RequestClosed  = "closed" // by a person, without a merge
+)
+
+// Request returns the request with that id, or nil. It may be changed.
+func (s *State) Request(id string) *Request {
+	for _, r := range s.Requests {
+		if r != nil && r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// PutRequest adds a request, or puts it into the place of the one with its id.
+func (s *State) PutRequest(r Request, now time.Time) {
+	r.At = TimeOf(now)
+	if old := s.Request(r.ID); old != nil {
+		*old = r
+		return
+	}
+	s.Requests = append(s.Requests, &r)
+}
+
+// Under reports whether the request is neither merged nor closed.
+func (r *Request) Under() bool { return r.Status == RequestOpening || r.Status == RequestOpen }
+
+// Text is one line about the request.
+func (r *Request) Text() string {
+	text := r.ID + ": "
+	switch {
+	case r.URL == "":
+		text += "request of " + r.Branch + " is being opened"
+	case r.Status == RequestOpen && r.Checks != "":
+		text += r.URL + ", open, checks " + r.Checks
+	default:
+		text += r.URL + ", " + r.Status
+	}
+	if r.Waits != "" && r.Under() {
+		text += "; " + r.Waits
+	}
+	return text
+}
+
+// FixUnderWay is a task that was made for the request and is not at its end, "" for none.
+func (s *State) FixUnderWay(r *Request) string {
+	for _, id := range r.Fixes {
+		if t := s.Find(id); t != nil && !t.Status.Terminal() {
+			return id
+		}
+	}
+	return ""
+}
+
+// preferTime is how long a new task waits for its coder to register: a team that begins again registers one after the other.
+const preferTime = 30 * time.Second
+
+// awaits reports whether a task is left to the coder that it prefers: that one is registered and has no task, or may come.
+func (s *State) awaits(t *Task, now time.Time) bool {
+	e := s.Agents[t.Prefer]
+	if e == nil {
+		created, ok := t.Created.At()
+		return ok && now.Sub(created) < preferTime
+	}
+	return (e.Status == AgentIdle || e.Status == AgentStarting) && e.CurrentTask == ""
+}
+
+// CoderOf is the coder of one of the tasks, by what a log says: the one whose task changed a file that the log names most often, else
+// the coder of the last task.
+func CoderOf(tasks []*Task, files map[string][]string, log string) string {
+	best, most := "", 0
+	for _, t := range slices.Backward(tasks) {
+		if t.lastClaimant() == "" {
+			continue
+		}
+		n := 1
+		for _, file := range files[t.ID] {
+			n += 10 * strings.Count(log, file)
+		}
+		if n > most {
+			best, most = t.lastClaimant(), n
+		}
+	}
+	return best
+}

@@ -1,0 +1,322 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/forge"
+	"liza/pkg/safefile"
+	"liza/pkg/verb"
+)
+
+// landPoll is how often a forge is asked what is new.
+const landPoll = 15 * time.Second
+
+func newLand(env *Env) *urfave.Command {
+	var watch bool
+	return &urfave.Command{
+		Name: "land", Category: "people", Usage: "bring merged work onto a forge, as pull or merge requests", ArgsUsage: "[TASK]",
+		Description: "Pushes what is merged into the integration branch, opens one request for the goal or for each task (land.per), and looks at those that are open: red\n" +
+			"checks, with the end of their log, and what people ask for in reviews become tasks for the coder whose work it is; a request whose checks have passed is\n" +
+			"merged, if land.merge says so. Interrupted, it goes on where it was. The settings are those of the section land." +
+			examples("liza land", "liza land task-3", "liza land --watch") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{flag("watch", "look again until nothing is to come from the forge by itself", &watch)},
+		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
+			id := ""
+			if len(args) > 0 {
+				id = args[0]
+			}
+			l, err := env.lander(ctx, d)
+			if err != nil {
+				return err
+			}
+			for {
+				landed, err := l.Round(ctx, id, true)
+				if err != nil {
+					return forgeTrouble(err)
+				}
+				if !watch || len(landed.Made) > 0 || !landed.Waiting(d.Config().Land) {
+					return env.Print(landed, "%s", landedText(landed))
+				}
+				if err := pause(ctx, landPoll); err != nil {
+					return err
+				}
+			}
+		}),
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// forgeTrouble adds what helps to an error of a forge.
+func forgeTrouble(err error) error {
+	if _, ok := errors.AsType[*blackboard.Refusal](err); ok {
+		return err
+	}
+	next := "liza land, to go on"
+	if s, ok := errors.AsType[*forge.StatusError](err); ok && (s.Status == 401 || s.Status == 403 || s.Status == 404) {
+		next = "check the token of the forge and land.repo, then liza land"
+	}
+	return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: next, Message: err.Error()}
+}
+
+func landedText(l verb.Landed) string {
+	var t strings.Builder
+	for _, r := range l.Requests {
+		fmt.Fprintln(&t, r.Text())
+	}
+	for _, p := range l.Problems {
+		fmt.Fprintf(&t, "! %s\n", p)
+	}
+	if len(l.Requests) == 0 {
+		fmt.Fprintln(&t, "nothing to land: no work is merged that the base branch lacks")
+	}
+	if len(l.Made) > 0 {
+		fmt.Fprintf(&t, "made: %s\nnext: liza run\n", strings.Join(l.Made, ", "))
+	}
+	return t.String()
+}
+
+// lander is what lands with the settings of the project and the person's token.
+func (e *Env) lander(ctx context.Context, d *verb.Service) (*verb.Lander, error) {
+	cfg := d.Config().Land
+	o, err := e.forgeOptions(ctx, d, cfg)
+	if err != nil {
+		return nil, err
+	}
+	client, err := forge.New(o)
+	if err != nil {
+		return nil, &blackboard.Refusal{Exit: blackboard.ExitUsage, Next: "liza config show land", Message: err.Error()}
+	}
+	return &verb.Lander{Service: d, Forge: client, Pause: pause}, nil
+}
+
+// forgeOptions say which forge is meant, and bring the token along.
+func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land) (forge.Options, error) {
+	refused := func(next, format string, args ...any) (forge.Options, error) {
+		return forge.Options{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
+	}
+	if cfg.Forge == "none" {
+		return refused("liza config set land.forge github|gitlab|gitea", "no forge is configured: land.forge is none")
+	}
+	host := cfg.URL
+	if host == "" {
+		host = map[string]string{forge.GitHub: "https://github.com", forge.GitLab: "https://gitlab.com"}[cfg.Forge]
+	}
+	o := forge.Options{Kind: cfg.Forge, API: cfg.API, Repo: cfg.Repo, Now: e.Now, Wait: pause}
+	if o.API == "" && host == "" {
+		return refused("liza config set land.url https://HOST", "the address of the forge is not known: land.url is empty")
+	}
+	o.API = cmp.Or(o.API, forge.API(cfg.Forge, host))
+	if o.Repo == "" {
+		remote, err := d.Repo.RemoteURL(ctx, cfg.Remote)
+		if err != nil {
+			return o, err
+		}
+		at, repo, _, err := forge.Locate(remote)
+		if err != nil || !sameHost(at, host) {
+			return refused("liza config set land.repo OWNER/NAME", "the remote %s is not on %s, so the repository on the forge is not known", cfg.Remote, cmp.Or(host, o.API))
+		}
+		o.Repo = repo
+	}
+	if o.Token = e.forgeToken(ctx, cfg.Forge, host); o.Token == "" {
+		return refused("export "+forge.TokenVariables(cfg.Forge)[0]+"=…", "no token for %s: set %s", o.API, strings.Join(forge.TokenVariables(cfg.Forge), " or "))
+	}
+	return o, nil
+}
+
+func sameHost(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && strings.EqualFold(x.Hostname(), y.Hostname())
+}
+
+// forgeToken is the person's token: from the environment, else from the forge's own command line. From then on it is masked.
+func (e *Env) forgeToken(ctx context.Context, kind, host string) string {
+	if e.forgeTokens[kind] == "" {
+		token := ""
+		for _, name := range slices.Backward(forge.TokenVariables(kind)) {
+			token = cmp.Or(e.Get(name), token)
+		}
+		if argv := forge.TokenCommand(kind, host); token == "" && argv != nil {
+			if path, err := exec.LookPath(argv[0]); err == nil {
+				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+				defer cancel()
+				var out bytes.Buffer
+				cmd := exec.CommandContext(ctx, path, argv[1:]...)
+				cmd.Stdout, cmd.WaitDelay = &out, time.Second
+				if cmd.Run() == nil {
+					token = strings.TrimSpace(out.String())
+				}
+			}
+		}
+		if e.forgeTokens == nil {
+			e.forgeTokens = map[string]string{}
+		}
+		e.forgeTokens[kind] = token
+		e.secrets().Add("forge_token", token)
+	}
+	return e.forgeTokens[kind]
+}
+
+// hideTokens takes the tokens of forges out of the environment, which agents, checks and hooks inherit: they are the supervisor's
+// alone. Without a forge they are the person's, as before.
+func (e *Env) hideTokens(ctx context.Context, d *verb.Service) {
+	cfg := d.Config().Land
+	if cfg.Forge == "none" {
+		return
+	}
+	e.secrets() // which masks those of the environment
+	if slices.ContainsFunc(forge.TokenVariables(cfg.Forge), func(name string) bool { return e.Get(name) != "" }) {
+		e.forgeToken(ctx, cfg.Forge, cfg.URL)
+	}
+	for _, kind := range []string{forge.GitHub, forge.GitLab, forge.Gitea} {
+		for _, name := range append(forge.TokenVariables(kind), "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN") {
+			_ = os.Unsetenv(name)
+			e.Environ = slices.DeleteFunc(slices.Clone(e.Environ), func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+		}
+	}
+}
+
+// landing lands beside and after a team.
+type landing struct {
+	lander *verb.Lander
+	screen *screen
+	now    func() time.Time
+	said   map[string]bool
+}
+
+// landing is nil when nothing lands by itself.
+func (c *factory) landing(ctx context.Context) (*landing, error) {
+	if cfg := c.service.Config().Land; cfg.Forge == "none" || !cfg.Auto {
+		return nil, nil
+	}
+	l, err := c.env.lander(ctx, c.service)
+	if err != nil {
+		return nil, err
+	}
+	return &landing{lander: l, screen: c.screen, now: c.env.Now, said: map[string]bool{}}, nil
+}
+
+// begin follows the base branch before the team starts.
+func (l *landing) begin(ctx context.Context) {
+	if l.lander.Config().Land.Sync == "off" {
+		return
+	}
+	made, err := l.lander.Follow(ctx)
+	if err != nil {
+		l.say(true, "cannot follow the base branch: "+err.Error())
+	} else if made != "" {
+		l.say(true, made+" was made: the base branch has moved on and cannot be merged as it is")
+	}
+}
+
+// beside looks at the forge while a team works. What it returns ends that, and waits for the end.
+func (l *landing) beside(ctx context.Context) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for pause(ctx, landPoll) == nil {
+			_, _ = l.round(ctx, l.lander.Config().Land.Per == "task")
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// round is one round, and says what it found that was not said before.
+func (l *landing) round(ctx context.Context, open bool) (verb.Landed, error) {
+	landed, err := l.lander.Round(ctx, "", open)
+	if held := new(safefile.HeldError); errors.As(err, &held) || ctx.Err() != nil {
+		return landed, nil // somebody else is landing
+	}
+	if err != nil {
+		l.say(true, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	for _, r := range landed.Requests {
+		l.say(false, r.Text())
+	}
+	for _, p := range landed.Problems {
+		l.say(true, p)
+	}
+	for _, id := range landed.Made {
+		l.say(false, "made "+id)
+	}
+	return landed, err
+}
+
+func (l *landing) say(warning bool, text string) {
+	if !l.said[text] {
+		l.said[text] = true
+		l.screen.say(l.now(), warning, "%s", text)
+	}
+}
+
+// finish lands what a team has done, and waits for what the forge has to say. It reports whether that gave the team new work.
+func (l *landing) finish(ctx context.Context) (again bool, err error) {
+	for failures := 0; ; {
+		landed, err := l.round(ctx, true)
+		switch {
+		case len(landed.Made) > 0:
+			return true, nil
+		case ctx.Err() != nil:
+			return false, nil
+		case err != nil:
+			if failures++; failures == 5 {
+				return false, forgeTrouble(err)
+			}
+		case !landed.Waiting(l.lander.Config().Land):
+			return false, nil
+		default:
+			failures = 0
+		}
+		if pause(ctx, landPoll) != nil {
+			return false, nil
+		}
+	}
+}
+
+// withLanding runs a team, and again while the forge makes work for it.
+func (o *runOptions) withLanding(ctx, soft, hard context.Context, c *factory, l *landing, given func(string) bool) error {
+	if l == nil {
+		return o.team(c, given).Run(soft, hard)
+	}
+	l.begin(ctx)
+	for {
+		stop := l.beside(soft)
+		err := o.team(c, given).Run(soft, hard)
+		stop()
+		if err != nil || soft.Err() != nil {
+			return err
+		}
+		s, err := c.service.View(ctx)
+		if err != nil || s.Goal == nil || s.Goal.Status != blackboard.Completed {
+			return err
+		}
+		if again, err := l.finish(soft); err != nil || !again {
+			return err
+		}
+	}
+}
