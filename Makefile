@@ -13,7 +13,7 @@ MUTANTS ?= named
 MUTANTS_SEED ?= 1
 BENCHTIME ?= 1s
 
-.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences mutants e2e-agents mcp-inspector generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences mutants e2e-agents mcp-inspector hosts generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ race: ## all tests several times over with the race detector
 
 bench: ## benchmarks (BENCHTIME=1s)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
+
+hosts: build ## three hosts on one board in PostgreSQL: 12 coders, 4 reviewers, 120 tasks, one host is killed and comes back
+	LIZA_BIN=$(CURDIR)/bin scripts/hosts -t 120 -c 12 -r 4 -k
 
 bench-store: ## the store: changes, cold commands, lock, each beside its floor (BENCHTIME=1s)
 	go test -run '^$$' -bench 'Store' -benchmem -benchtime $(BENCHTIME) -timeout 30m ./pkg/store

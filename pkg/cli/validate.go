@@ -16,6 +16,7 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/store"
 	"liza/pkg/upkeep"
+	"liza/pkg/verb"
 )
 
 type validateOptions struct {
@@ -132,6 +133,24 @@ func realFile(path string) string {
 	return path
 }
 
+// lookAtRemote lets a board be compared with what other hosts have merged.
+func (e *Env) lookAtRemote(ctx context.Context, d *verb.Service, p *upkeep.Board) error {
+	if p.Remote = d.Remote(); p.Remote == "" {
+		return nil
+	}
+	s, err := d.Store.View(ctx)
+	if err != nil {
+		return nil // that is told
+	}
+	if d.Board() != nil {
+		machine, _ := os.Hostname()
+		if p.Processes.Host, err = verb.HostName(s, d.Project.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+			return err
+		}
+	}
+	return d.FetchTip(ctx, s)
+}
+
 func (e *Env) boardIn(ctx context.Context, found *project.Project) (*upkeep.Board, error) {
 	cfg, err := e.config(found, true)
 	if err != nil {
@@ -145,6 +164,10 @@ func (e *Env) boardIn(ctx context.Context, found *project.Project) (*upkeep.Boar
 	p := &upkeep.Board{Name: upkeep.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo
+		err = e.lookAtRemote(ctx, &verb.Service{Project: found, Store: s, Repo: repo, Config: cfg.get}, p)
+		if err != nil {
+			e.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
+		}
 	}
 	return p, nil
 }

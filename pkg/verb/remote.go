@@ -115,6 +115,11 @@ func (d *Service) introduce(ctx context.Context, remote, branch, tip string) err
 	return d.Repo.SawRemote(ctx, remote, branch, there)
 }
 
+// FetchTip brings what was merged, and changes no ref.
+func (d *Service) FetchTip(ctx context.Context, s *blackboard.State) error {
+	return d.fetch(ctx, s.Tip())
+}
+
 // fetch brings commits that the remote may have; one that it does not have is told by who needs it.
 func (d *Service) fetch(ctx context.Context, commits ...string) error {
 	if d.Remote() == "" || d.Rehearsal {
