@@ -180,7 +180,7 @@ func (s *stage) script(acts []act) string {
 	}
 	text.WriteString("export T=${TMPDIR:-/tmp} HERE=$PWD\ngit commit -q --allow-empty -m Mine\n")
 	for i, a := range acts {
-		fmt.Fprintf(&text, "echo '<act %d>'\ntimeout -k 1 100 sh -c '%s' 2>&1 </dev/null\necho; echo '</act>'\n", i, strings.ReplaceAll(a.Do, "'", `'\''`))
+		fmt.Fprintf(&text, "echo '<act %d>'\ntimeout -k 1 300 sh -c '%s' 2>&1 </dev/null\necho; echo '</act>'\n", i, strings.ReplaceAll(a.Do, "'", `'\''`))
 	}
 	return text.String()
 }
