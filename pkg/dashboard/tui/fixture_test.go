@@ -43,6 +43,7 @@ type fake struct {
 	alerts  []watch.Alert
 	events  map[string][]activity.Event
 	calls   []string
+	looks   []int // at earlier boards
 	refuse  error
 }
 
@@ -54,10 +55,26 @@ func (f *fake) Task(_ context.Context, id string) (*dashboard.TaskPage, error) {
 func (f *fake) Diff(_ context.Context, id string) (*dashboard.Diff, error) { return f.diffs[id], nil }
 func (f *fake) Graph(context.Context) (dashboard.GraphView, error)         { return f.graph, nil }
 func (f *fake) Figures(context.Context) (dashboard.Figures, error)         { return f.figures, nil }
-func (f *fake) Timeline(context.Context) (dashboard.Timeline, error)       { return f.times, nil }
-func (f *fake) Log(history.Filter) ([]dashboard.Happening, error)          { return f.log, nil }
-func (f *fake) Alerts() ([]watch.Alert, error)                             { return f.alerts, nil }
-func (f *fake) Doing(context.Context) map[string]dashboard.Doing           { return nil }
+
+// At is the board without the last task for each revision that it lies back; not all before 10 are kept.
+func (f *fake) At(_ context.Context, rev int) (dashboard.View, error) {
+	f.looks = append(f.looks, rev)
+	if rev < 5 {
+		return dashboard.View{}, errors.New("cannot show the board: what is kept goes from revision 5 to 41")
+	}
+	v := f.view
+	if v.Revision = rev; rev < 10 {
+		v.Revision = 5
+	}
+	v.At = at(rev - f.view.Revision)
+	v.Tasks = v.Tasks[:max(0, len(v.Tasks)-(f.view.Revision-v.Revision))]
+	v.Counts, v.Waiting, v.GaveUp = countsOf(v.Tasks), v.Waiting[:1], nil
+	return v, nil
+}
+func (f *fake) Timeline(context.Context) (dashboard.Timeline, error) { return f.times, nil }
+func (f *fake) Log(history.Filter) ([]dashboard.Happening, error)    { return f.log, nil }
+func (f *fake) Alerts() ([]watch.Alert, error)                       { return f.alerts, nil }
+func (f *fake) Doing(context.Context) map[string]dashboard.Doing     { return nil }
 func (f *fake) Output(name string, after int64) ([]activity.Event, int64, error) {
 	list := f.events[name]
 	return list[min(int(after), len(list)):], int64(len(list)), nil

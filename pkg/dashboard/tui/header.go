@@ -37,6 +37,9 @@ func statusOfSprint(status string) paint {
 // progress is the second line: what is done of what, money, time, and what waits for the person.
 func (m Model) progress() line {
 	v := m.view
+	if m.travel.shown {
+		return m.pastLine()
+	}
 	if len(v.Control) > 0 {
 		c := v.Control[0]
 		what := map[string]string{"PAUSE": "PAUSED", "CHECKPOINT": "AT A CHECKPOINT", "ABORT": "ABORTED"}[c.Name]
@@ -111,10 +114,20 @@ func (m Model) running() int {
 }
 
 // since is how many seconds have passed since the view was made.
-func (m Model) since() int { return max(0, int(m.now.Sub(m.at)/time.Second)) }
+func (m Model) since() int {
+	if m.travel.shown {
+		return 0
+	}
+	return max(0, int(m.now.Sub(m.at)/time.Second))
+}
 
 // sinceDoing is how many seconds have passed since it was read what agents do.
-func (m Model) sinceDoing() int { return max(0, int(m.now.Sub(m.doneAt)/time.Second)) }
+func (m Model) sinceDoing() int {
+	if m.travel.shown {
+		return 0
+	}
+	return max(0, int(m.now.Sub(m.doneAt)/time.Second))
+}
 
 // tabs names the panes with their numbers.
 func (m Model) tabs() line {

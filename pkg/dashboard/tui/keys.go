@@ -18,7 +18,7 @@ type key struct {
 }
 
 func (m Model) possible(k key) bool {
-	if m.focused().kind == helpPage && k.group == "Act" {
+	if k.group == "Act" && (m.focused().kind == helpPage || m.travel.asked > 0) {
 		return false
 	}
 	return k.can == nil || k.can(m)
@@ -76,6 +76,11 @@ func moveKeys() []key {
 		{names: []string{"shift+tab"}, help: "the pane before", do: turns(-1)},
 		{names: []string{"1", "2", "3", "4", "5", "6", "7", "8"}, shown: "1–8", help: "the pane with that number"},
 		{names: []string{"v"}, name: "lanes", help: "the board in lanes, or as a list", can: Model.onBoard, do: Model.toggleLanes},
+		{names: []string{"T"}, name: "time travel", help: "the board as it was: after the entry of the log, or at a revision; then back to now", can: func(m Model) bool { return m.read }, do: Model.toggleTravel},
+		{names: []string{"<"}, help: "the board one revision earlier", can: Model.canTravel, do: revisions(-1)},
+		{names: []string{">"}, help: "one revision later", can: Model.canReturn, do: revisions(1)},
+		{names: []string{"{"}, help: "25 revisions earlier", can: Model.canTravel, do: revisions(-manyRevisions)},
+		{names: []string{"}"}, help: "25 revisions later", can: Model.canReturn, do: revisions(manyRevisions)},
 		{names: []string{"]"}, name: "next mark", help: "the next file or finding of a diff", can: Model.onDiff, do: marks(1)},
 		{names: []string{"["}, help: "the file or finding before", can: Model.onDiff, do: marks(-1)},
 	}

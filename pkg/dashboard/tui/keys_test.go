@@ -29,7 +29,7 @@ func withKind(kind, task string) func(*fake) {
 
 // keyCases are the cases of each key of the table, under its first name.
 var keyCases = map[string][]keyCase{
-	"esc":   {{keys: []string{"enter", "esc"}, shows: "⚑", hides: "‹ Task"}, {keys: []string{"/", "a", "d", "a", "enter", "esc"}, hides: "/ada", shows: "task-3"}},
+	"esc":   {{keys: []string{"enter", "esc"}, shows: "⚑", hides: "‹ Task"}, {keys: []string{"/", "a", "d", "a", "enter", "esc"}, hides: "/ada", shows: "task-3"}, {keys: []string{"<", "esc"}, hides: "AS IT WAS"}},
 	"enter": {{keys: []string{"enter"}, shows: "‹ Task task-4"}, {keys: []string{"2", "down", "enter"}, shows: "‹ Output coder-1 on task-3"}, {keys: []string{"3", "down", "down", "enter"}, shows: "‹ Task task-4"}, {keys: []string{"6", "enter"}, shows: "‹ Task task-4"}, {keys: []string{"8", "down", "enter"}, shows: "‹ Output coder-1"}, {keys: []string{"8", "end", "up", "up", "up", "enter"}, shows: "‹ Task task-1"}},
 	"d":     {{keys: []string{"4", "down", "d"}, shows: "panics when the name is empty → return early"}, {keys: []string{"d"}, shows: "nothing has been changed yet"}},
 	"o":     {{keys: []string{"down", "o"}, shows: "go test ./..."}},
@@ -67,9 +67,15 @@ var keyCases = map[string][]keyCase{
 	"shift+tab": {{keys: []string{"shift+tab"}, shows: "still at it"}},
 	"1":         {{keys: []string{"5", "1"}, shows: "⚑"}, {keys: []string{"5"}, shows: "Step 2"}, {keys: []string{"7"}, shows: "So far"}, {keys: []string{"8"}, shows: "task-2━━"}},
 	"v":         {{keys: []string{"v"}, shows: "Stuck 1"}, {keys: []string{"v", "v"}, hides: "Stuck 1"}},
-	"]":         {{keys: []string{"4", "down", "d", "]", "]"}, shows: "▌          ▲ error"}},
-	"[":         {{keys: []string{"4", "down", "d", "]", "]", "["}, shows: "▌greet.go modified"}},
-	"?":         {{keys: []string{"?"}, shows: "‹ Keys"}, {keys: []string{"?", "?"}, hides: "‹ Keys"}, {keys: []string{"?", "a"}, hides: "Answer q"}},
+	"T": {{keys: []string{"4", "down", "down", "T"}, shows: "AS IT WAS 11:57:00  revision 38 of 41 · T: now"}, {keys: []string{"T"}, text: "39", shows: "revision 39 of 41"}, {keys: []string{"<", "T"}, shows: "this is the board as it is now", hides: "AS IT WAS"},
+		{keys: []string{"T"}, text: "x", shows: "'x' is not a revision"}, {keys: []string{"T"}, text: "50", hides: "AS IT WAS"}, {keys: []string{"T"}, text: "2", shows: "what is kept goes from revision 5 to 41", hides: "AS IT WAS"}},
+	"<": {{keys: []string{"<"}, shows: "AS IT WAS 11:59:00  revision 40 of 41", hides: "task-10"}, {keys: []string{"4", "<"}, hides: "AS IT WAS"}},
+	">": {{keys: []string{"<", "<", ">"}, shows: "revision 40 of 41"}, {keys: []string{"<", ">"}, hides: "AS IT WAS"}},
+	"{": {{keys: []string{"{"}, shows: "revision 16 of 41"}, {keys: []string{"{", "{"}, shows: "what is kept goes from revision 5 to 41"}},
+	"}": {{keys: []string{"{", "<", "}"}, shows: "revision 40 of 41"}},
+	"]": {{keys: []string{"4", "down", "d", "]", "]"}, shows: "▌          ▲ error"}},
+	"[": {{keys: []string{"4", "down", "d", "]", "]", "["}, shows: "▌greet.go modified"}},
+	"?": {{keys: []string{"?"}, shows: "‹ Keys"}, {keys: []string{"?", "?"}, hides: "‹ Keys"}, {keys: []string{"?", "a"}, hides: "Answer q"}},
 }
 
 // quitting are the keys that leave the view, or hand the terminal to others: tested by

@@ -79,6 +79,7 @@ func (m Model) beside() (second, third place) {
 	switch {
 	case len(m.open) > 0:
 		second = m.focused()
+	case m.travel.shown: // pages are of now
 	case m.pane == board || m.pane == waits:
 		if p.task != "" {
 			second = place{taskPage, p.task}
@@ -170,7 +171,7 @@ func (m Model) cover(body []string) {
 		over = m.ask.lines(m.width, len(body))
 	case m.said.text != "":
 		over = m.said.lines(m.width, len(body))
-	case m.problem != nil:
+	case m.problem != nil && !m.travel.shown:
 		over = said{text: m.problem.Message + "; the last valid board is shown", next: m.problem.Next, failed: true}.lines(m.width, len(body))
 	}
 	from := max(0, len(body)-len(over))

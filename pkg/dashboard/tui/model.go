@@ -40,6 +40,7 @@ type Model struct {
 	ask     *ask // what the person is being asked
 	acting  int  // acts under way
 	said    said
+	travel  travel
 
 	got  map[want]got
 	busy map[want]bool
@@ -147,6 +148,8 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 		return m, m.readBoard
 	case boardMsg:
 		return m.board(msg), nil
+	case pastMsg:
+		return m.arrived(msg)
 	case tickMsg:
 		m.now = time.Time(msg)
 		again := m.tick()
@@ -180,14 +183,17 @@ func (m Model) board(msg boardMsg) Model {
 	if msg.problem != nil && msg.view.View == "" {
 		return m
 	}
-	m.read, m.view, m.at, m.doneAt, m.now = true, msg.view, m.o.Now(), m.o.Now(), m.o.Now()
-	m.tasks = rowsOf(m.view.Tasks, m.filters[board])
-	return m.settled()
+	m.read, m.at, m.doneAt, m.now = true, m.o.Now(), m.o.Now(), m.o.Now()
+	if m.travel.shown {
+		m.travel.present = msg.view
+		return m
+	}
+	return m.showing(msg.view)
 }
 
 // doing takes what agents do now.
 func (m Model) doing(now doingMsg) Model {
-	if now == nil { // there is no board
+	if now == nil || m.travel.shown { // there is no board, or one of before
 		return m
 	}
 	m.view.Agents = slices.Clone(m.view.Agents)
@@ -228,7 +234,7 @@ func (m *Model) fetch() tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for _, w := range m.wants() {
-		if have, ok := m.got[w]; m.busy[w] || ok && (have.rev == m.view.Revision || w.kind == outputPage) {
+		if have, ok := m.got[w]; m.busy[w] || ok && (have.rev == m.newest().Revision || w.kind == outputPage) {
 			continue
 		}
 		m.busy = with(m.busy, w)
@@ -245,7 +251,7 @@ type outputs struct {
 
 // load reads one thing.
 func (m Model) load(w want) tea.Cmd {
-	rev, source, ctx := m.view.Revision, m.o.Source, m.ctx
+	rev, source, ctx := m.newest().Revision, m.o.Source, m.ctx
 	before, _ := m.got[w].value.(outputs)
 	return func() tea.Msg {
 		g := got{rev: rev}

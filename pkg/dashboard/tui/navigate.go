@@ -63,7 +63,7 @@ func turns(by int) func(Model) (Model, tea.Cmd) {
 // turnTo shows a pane; what was open is closed.
 func (m Model) turnTo(k kind) Model {
 	m.pane, m.open = k, nil
-	return m.settled()
+	return m.toPresentFor(k).settled()
 }
 
 func (m Model) canOpen() bool { return m.target() != place{} && m.target() != m.focused() }
@@ -92,7 +92,7 @@ func (m Model) opened(p place) Model {
 	if p.kind == outputPage {
 		m.follow = true
 	}
-	return m.settled()
+	return m.toPresentFor(p.kind).settled()
 }
 
 func opens(k kind) func(Model) (Model, tea.Cmd) {
@@ -110,12 +110,17 @@ func (m Model) speaker() string {
 	return p.task
 }
 
-func (m Model) canGoBack() bool { return len(m.open) > 0 || m.filters[m.pane] != "" }
+func (m Model) canGoBack() bool {
+	return len(m.open) > 0 || m.filters[m.pane] != "" || m.travel.asked > 0
+}
 
 func (m Model) back() (Model, tea.Cmd) {
 	if n := len(m.open); n > 0 {
 		m.open = slices.Clone(m.open[:n-1])
 		return m.settled(), nil
+	}
+	if m.travel.asked > 0 {
+		return m.backToNow()
 	}
 	return m.filtered(""), nil
 }

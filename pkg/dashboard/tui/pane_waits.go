@@ -33,7 +33,10 @@ func (m Model) waitRows(width int) []waitRow {
 				rows = append(rows, r)
 			}
 		}
-		rows = append(rows, waitRow{line: line{gap(2), {m.offer(w), accent}}}, waitRow{})
+		if !m.travel.shown {
+			rows = append(rows, waitRow{line: line{gap(2), {m.offer(w), accent}}})
+		}
+		rows = append(rows, waitRow{})
 	}
 	for _, g := range m.view.GaveUp {
 		if match("gave up", g.Agent, g.Task, g.Why) {

@@ -23,6 +23,7 @@ func TestTenQuestionsTakeAtMostTwoKeys(t *testing.T) {
 		{"what changed in task-2?", [][]string{{"@task-2", "d"}}, `fmt.Println("Hello, " + name)`},
 		{"who works on what?", [][]string{{}, {"2"}}, "▸ coder-1         task-3"},
 		{"who worked on task-2 when?", [][]string{{"8"}}, "11:30:00 ━ coder-2         task-2 work for 20m"},
+		{"how was the board before that?", [][]string{{"<"}}, "AS IT WAS 11:59:00"},
 		{"what failed?", [][]string{{}, {"6"}}, "Which languages"},
 		{"what is still to do?", [][]string{{}}, "1/9 merged"},
 		{"how long will it take?", [][]string{{"7"}}, "8 tasks are open; at the pace so far they take 1 h 10 min and $4.90."},

@@ -21,6 +21,7 @@ import (
 type Source interface {
 	View(ctx context.Context) (dashboard.View, error)
 	Watch(ctx context.Context) <-chan struct{}
+	At(ctx context.Context, rev int) (dashboard.View, error)
 	Task(ctx context.Context, id string) (*dashboard.TaskPage, error)
 	Diff(ctx context.Context, id string) (*dashboard.Diff, error)
 	Graph(ctx context.Context) (dashboard.GraphView, error)

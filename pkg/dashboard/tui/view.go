@@ -22,7 +22,10 @@ func (m Model) View() tea.View {
 
 func (m Model) windowTitle() string {
 	title := "liza"
-	if m.read {
+	switch {
+	case m.travel.shown:
+		title += fmt.Sprintf(", as it was at revision %d", m.view.Revision)
+	case m.read:
 		title += " " + m.doneOf()
 		if k := len(m.view.Waiting) + len(m.view.GaveUp); k > 0 {
 			title += fmt.Sprintf(", %d for you", k)
