@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,9 @@ func cmdDatabase(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Setenv("DATABASE", name)
 	ts.Setenv("DBHOST", s.Dir())
+	host, err := os.Hostname()
+	ts.Check(err)
+	ts.Setenv("HOSTNAME", host)
 }
 
 // cmdSQL runs a statement in the script's database and prints what it gives, a row a line.

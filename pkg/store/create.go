@@ -57,6 +57,37 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	return nil
 }
 
+// Place makes a board that was elsewhere the file: its text and its journal as they are. It may be done again.
+func Place(ctx context.Context, o Options, text []byte, journal string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f, err := Open(o)
+	if err != nil {
+		return err
+	}
+	v := &version{made: true}
+	if err := v.parse(text, f.reader); err != nil {
+		return f.unreadable(err)
+	}
+	end := history.Begins
+	for _, line := range history.Split(journal) {
+		end = line.Link
+	}
+	if err := safefile.Replace(journalPath(o.Path), []byte(journal), 0o644); err != nil {
+		return err
+	}
+	staged, err := safefile.Stage(o.Path, text, 0o644)
+	if err != nil {
+		return err
+	}
+	if v.stamp, err = staged.CommitStamp(); err != nil {
+		return err
+	}
+	f.settle(v, f.beginChain(v), "", end)
+	return nil
+}
+
 // first is the version with revision 1 of a state.
 func (r *rules) first(s *blackboard.State, comments []Comment) (*version, error) {
 	first := s.Clone()

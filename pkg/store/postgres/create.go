@@ -35,10 +35,24 @@ func (s *Store) Create(ctx context.Context, first *blackboard.State, comments ..
 }
 
 // Import makes a board of a file: its text and the lines of its journal, the oldest first. Both stay as they are.
+// One that the same mover has left half moved is replaced.
 func (s *Store) Import(ctx context.Context, text []byte, journal string) error {
 	content, err := s.engine.Parse(text)
 	if err != nil {
 		return err
+	}
+	if err := s.Upgrade(ctx); err != nil {
+		return err
+	}
+	if s.o.Mover != "" {
+		who, err := s.Moving(ctx)
+		if err == nil && who == s.o.Mover {
+			err = s.Drop(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		s.o.Files = append(s.o.Files, store.BoardFile{Path: movingMark, Text: s.o.Mover})
 	}
 	return s.put(ctx, content, func(batch *pgx.Batch, board string) (history.Link, error) {
 		end := history.Begins

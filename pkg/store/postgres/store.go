@@ -25,6 +25,7 @@ type Options struct {
 	URL   string
 	Board string
 	Files []store.BoardFile // of a board that is made
+	Mover string            // who moves a board there, until Moved; "": nobody
 	store.Options
 }
 
