@@ -81,7 +81,7 @@ func New(ctx context.Context, o Options) Model {
 	if o.later == nil {
 		o.later = tea.Tick
 	}
-	return Model{o: o, ctx: ctx, theme: newTheme(true), now: o.Now(), follow: true, scrolls: map[place]scroll{}, got: map[want]got{}, busy: map[want]bool{}, laid: map[place]laid{}}
+	return Model{o: o, ctx: ctx, theme: newTheme(ownColours), now: o.Now(), follow: true, scrolls: map[place]scroll{}, got: map[want]got{}, busy: map[want]bool{}, laid: map[place]laid{}}
 }
 
 // Init reads the board and begins to follow it.
@@ -133,7 +133,7 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 		m.width, m.height = msg.Width, msg.Height
 		return m.settled(), nil
 	case tea.BackgroundColorMsg:
-		m.theme = newTheme(msg.IsDark())
+		m.theme = themeFor(msg.IsDark())
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.PasteMsg:

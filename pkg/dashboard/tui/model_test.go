@@ -220,13 +220,6 @@ func TestAClickBesideTheListGivesItTheKeys(t *testing.T) {
 	}
 }
 
-func TestLightAndDarkBackgroundsHaveADifferentShade(t *testing.T) {
-	t.Parallel()
-	if newTheme(true).under[normal].GetBackground() == newTheme(false).under[normal].GetBackground() {
-		t.Error("the cursor has one shade for both")
-	}
-}
-
 // An update and a key press with 2,000 tasks stay below one frame of a screen.
 func TestTwoThousandTasksStayFluid(t *testing.T) {
 	f := sprint()

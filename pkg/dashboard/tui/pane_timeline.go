@@ -51,7 +51,8 @@ func (m Model) timelineContent() content {
 			d.moments = append(d.moments, moment{at: k.At, sec: seconds(k.At), mark: &k, key: fmt.Sprintf("%s %s|%s|", k.At, k.Kind, k.Task)})
 		}
 	}
-	slices.SortStableFunc(d.moments, func(a, b moment) int { return cmp.Compare(b.sec, a.sec) })
+	slices.SortStableFunc(d.moments, func(a, b moment) int { return cmp.Compare(a.sec, b.sec) })
+	slices.Reverse(d.moments)
 	if len(d.moments) == 0 {
 		return content{empty: "nothing has happened in this sprint; esc clears a filter"}
 	}

@@ -26,24 +26,53 @@ const (
 	paints // how many there are
 )
 
-// theme has the style of each paint, plain and under the cursor. Colours are those of the terminal's own
-// palette, so that they fit a light and a dark background; without colours the cursor's mark is enough.
+// theme has the style of each paint, plain and under the cursor; without colours the cursor's mark is enough.
 type theme struct {
 	styles [paints]lipgloss.Style
 	under  [paints]lipgloss.Style
 }
 
-func newTheme(dark bool) theme {
+// palette has a colour for each meaning. "" is none.
+type palette struct {
+	good, warn, bad, info, accent, faint string
+	text, shade                          string // of the row under the cursor
+}
+
+// The palettes. Until the terminal has said what its background is, and if it never does, colours are its own, and no
+// shade is safe. The others are of the 240 that are the same everywhere; text has a contrast of at least 4.5 to 1.
+var (
+	ownColours   = palette{good: "2", warn: "3", bad: "1", info: "4", accent: "6"}
+	darkColours  = palette{good: "114", warn: "221", bad: "210", info: "111", accent: "116", faint: "248", text: "255", shade: "237"}
+	lightColours = palette{good: "22", warn: "94", bad: "124", info: "25", accent: "23", faint: "241", text: "16", shade: "255"}
+)
+
+// themeFor is the theme for a background.
+func themeFor(dark bool) theme {
+	if dark {
+		return newTheme(darkColours)
+	}
+	return newTheme(lightColours)
+}
+
+func newTheme(p palette) theme {
 	plain := lipgloss.NewStyle()
 	of := func(c string) lipgloss.Style { return plain.Foreground(lipgloss.Color(c)) }
 	var t theme
 	t.styles = [paints]lipgloss.Style{
-		normal: plain, faint: plain.Faint(true), bold: plain.Bold(true), good: of("2"), warn: of("3"), bad: of("1"), info: of("4"), accent: of("6"),
-		inverse: plain.Reverse(true), added: of("2"), removed: of("1"),
+		normal: plain, faint: plain.Faint(true), bold: plain.Bold(true), good: of(p.good), warn: of(p.warn), bad: of(p.bad), info: of(p.info), accent: of(p.accent),
+		inverse: plain.Reverse(true), added: of(p.good), removed: of(p.bad),
 	}
-	shade := lipgloss.LightDark(dark)(lipgloss.Color("254"), lipgloss.Color("237"))
+	if p.faint != "" {
+		t.styles[faint] = of(p.faint)
+	}
 	for i, s := range t.styles {
-		t.under[i] = s.Background(shade).Bold(true).Faint(false)
+		if p.shade != "" {
+			if i == int(normal) || i == int(bold) || i == int(inverse) {
+				s = s.Foreground(lipgloss.Color(p.text))
+			}
+			s = s.Background(lipgloss.Color(p.shade))
+		}
+		t.under[i] = s.Bold(true).Faint(false)
 	}
 	return t
 }
