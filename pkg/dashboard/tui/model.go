@@ -23,7 +23,8 @@ type Model struct {
 	theme         theme
 	now           time.Time
 
-	read    bool // a board has been read
+	read    bool      // a board has been read
+	readAt  time.Time // when the reading of view began
 	view    dashboard.View
 	at      time.Time // when the view was made
 	doneAt  time.Time // when what agents do was read
@@ -58,6 +59,7 @@ type said struct {
 // Messages.
 type (
 	boardMsg struct {
+		readAt  time.Time
 		view    dashboard.View
 		problem *Problem
 	}
@@ -90,8 +92,9 @@ func (m Model) Init() tea.Cmd {
 }
 
 func (m Model) readBoard() tea.Msg {
+	readAt := m.o.Now()
 	v, err := m.o.Source.View(m.ctx)
-	msg := boardMsg{view: v}
+	msg := boardMsg{readAt: readAt, view: v}
 	if err != nil {
 		p := m.o.Explain(err)
 		msg.problem = &p
@@ -179,7 +182,10 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 
 // board takes a new board. A damaged one is shown as it was when it was whole.
 func (m Model) board(msg boardMsg) Model {
-	m.problem = msg.problem
+	if msg.readAt.Before(m.readAt) {
+		return m // two reads ran side by side, and the older one ended last
+	}
+	m.readAt, m.problem = msg.readAt, msg.problem
 	if msg.problem != nil && msg.view.View == "" {
 		return m
 	}

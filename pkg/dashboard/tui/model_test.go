@@ -234,7 +234,7 @@ func TestTwoThousandTasksStayFluid(t *testing.T) {
 		}
 		return low
 	}
-	msg := boardMsg{view: f.view}
+	msg := boardMsg{readAt: noon, view: f.view}
 	step := func(msg tea.Msg) func() {
 		return func() {
 			next, _ := m.Update(msg)
@@ -254,7 +254,7 @@ func TestTwoThousandTasksStayFluid(t *testing.T) {
 	}
 }
 
-func BenchmarkUpdate(b *testing.B) { benchmark(b, boardMsg{view: benchBoard(2000)}) }
+func BenchmarkUpdate(b *testing.B) { benchmark(b, boardMsg{readAt: noon, view: benchBoard(2000)}) }
 func BenchmarkKey(b *testing.B)    { benchmark(b, keyOf("down")) }
 
 func benchmark(b *testing.B, msg tea.Msg) {
@@ -287,5 +287,18 @@ func TestKeysWorkBeforeAnythingHasBeenRead(t *testing.T) {
 			}
 			checkSize(t, m.View().Content, 80, 24)
 		}
+	}
+}
+
+// Each change of the board begins a read, and a read may take longer than the next one.
+func TestABoardThatWasReadEarlierDoesNotReplaceALaterOne(t *testing.T) {
+	t.Parallel()
+	m := begin(sprint(), 100, 30)
+	newer, older := m.view, m.view
+	newer.Revision, older.Revision = m.view.Revision+2, m.view.Revision+1
+	m = send(m, boardMsg{readAt: noon.Add(2 * time.Second), view: newer})
+	m = send(m, boardMsg{readAt: noon.Add(time.Second), view: older})
+	if m.view.Revision != newer.Revision {
+		t.Errorf("revision %d is shown, want %d", m.view.Revision, newer.Revision)
 	}
 }

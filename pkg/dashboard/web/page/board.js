@@ -52,7 +52,7 @@ export function show(root, { query }) {
   let from = board, past = null, dirty = new Set(), cards = new Map(), limit = lanes.map(() => first);
   const filter = h("input", { type: "search", placeholder: "Filter tasks  ( / )", "aria-label": "Filter tasks", value: sought, oninput: () => { sought = filter.value; draw(true); } });
   const progress = h("div", { class: "progress", role: "img" });
-  const travel = h("a", { class: "button", href: `#/board?rev=${board.view.revision}`, title: "the board as it was (t)" }, "Time travel");
+  const travel = h("a", { class: "button", href: "#/board", title: "the board as it was (t)" }, "Time travel");
   const time = h("div", { class: "past", hidden: true }), before = h("div", {});
   const columns = lanes.map(([title], i) => {
     const n = h("span", { class: "n" }), cardsOf = h("div", { class: "cards" });
@@ -80,6 +80,7 @@ export function show(root, { query }) {
       }));
     });
     dirty.clear();
+    travel.href = `#/board?rev=${board.view.revision}`;
     bar();
   }
 
@@ -137,7 +138,7 @@ export function show(root, { query }) {
 
   const input = h("input", { type: "range", "aria-label": "Revision of the board", oninput: () => { word.textContent = `revision ${input.value}`; jump(); } });
   const word = h("strong", {}), note = h("span", {});
-  const jump = later(120, () => { history.replaceState(null, "", `#/board?rev=${input.value}`); look(input.value); });
+  const jump = later(120, () => { if (time.isConnected) { history.replaceState(null, "", `#/board?rev=${input.value}`); look(input.value); } });
   const step = (by) => () => { input.value = Number(input.value) + by; word.textContent = `revision ${input.value}`; jump(); };
   time.append(h("p", {}, "You look at the past: ", word, " ", note), h("div", { class: "slide" },
     h("button", { type: "button", "aria-label": "One revision back", onclick: step(-1) }, "◀"), input, h("button", { type: "button", "aria-label": "One revision on", onclick: step(1) }, "▶"),

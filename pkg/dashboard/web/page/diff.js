@@ -78,9 +78,10 @@ function file(id, f, again) {
 }
 
 export function showDiff(place, id) {
-  let drawn = "";
+  let drawn = "", closed = false;
   async function load() {
     const { ok, said: d } = await get(`/api/tasks/${path(id)}/diff`);
+    if (closed) return; // another part of the task is shown by now
     if (!ok) { place.replaceChildren(h("p", { class: "empty" }, d?.error?.message ?? "The server does not answer.")); return; }
     const key = JSON.stringify(d);
     if (key === drawn) return;
@@ -95,5 +96,5 @@ export function showDiff(place, id) {
       d.cut ? h("p", { class: "empty" }, "The change is too large for a page; liza diff has all of it.") : "");
   }
   load();
-  return { again: load, close() {} };
+  return { again: load, close() { closed = true; } };
 }

@@ -49,11 +49,18 @@ function attempt(a, newest) {
     ["prompt", "answer"].map((k) => (a[k] ? h("details", { open: newest }, h("summary", {}, k === "prompt" ? "Prompt" : "Answer"), h("pre", { dir: "auto", tabindex: "0" }, a[k])) : null)));
 }
 
-async function attempts(p, place) {
-  place.replaceChildren(h("p", { class: "quiet" }, "…"));
-  const { ok, said } = await get(`/api/tasks/${path(p.task.id)}/attempts?full=1`);
-  const all = ok && said.attempts.length ? said.attempts : p.attempts;
-  place.replaceChildren(...(all.length ? all.toReversed().map((a, i) => attempt(a, i === 0)) : [h("p", { class: "empty" }, "Nobody has worked on it yet.")]));
+function attempts(p, place) {
+  let closed = false;
+  load();
+  return { close() { closed = true; } };
+
+  async function load() {
+    place.replaceChildren(h("p", { class: "quiet" }, "…"));
+    const { ok, said } = await get(`/api/tasks/${path(p.task.id)}/attempts?full=1`);
+    if (closed) return; // another part of the task is shown by now
+    const all = ok && said.attempts.length ? said.attempts : p.attempts;
+    place.replaceChildren(...(all.length ? all.toReversed().map((a, i) => attempt(a, i === 0)) : [h("p", { class: "empty" }, "Nobody has worked on it yet.")]));
+  }
 }
 
 function history(p) {
@@ -85,7 +92,7 @@ export function show(root, { rest }) {
     live?.close();
     live = null;
     const draws = {
-      diff: () => { live = showDiff(body, id); }, attempts: () => attempts(page, body), output: () => { live = output(body, id); },
+      diff: () => { live = showDiff(body, id); }, attempts: () => { live = attempts(page, body); }, output: () => { live = output(body, id); },
       history: () => body.replaceChildren(history(page)),
       fields: () => body.replaceChildren(h("pre", { dir: "ltr", tabindex: "0" }, JSON.stringify(page.fields, null, 2))),
     };
