@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
@@ -99,16 +100,17 @@ func (a *ask) lines(width, most int) []line {
 }
 
 // foot is where the text is typed.
-func (a *ask) foot() line {
+func (a *ask) foot(width int) line {
 	if a.yesNo {
 		return line{{" y ", accent}, {"yes  ", normal}, {" n ", accent}, {"no", normal}}
 	}
-	before, under, after := a.input.parts()
+	const behind = "   enter sends, esc gives up"
+	before, under, after := a.input.parts(max(10, width-widthOf(a.label)-widthOf(behind)-3))
 	l := line{{" " + a.label + " ", accent}, {before, normal}, {under, inverse}, {after, normal}}
 	if a.filters {
 		return l
 	}
-	return append(l, seg{"   enter sends, esc gives up", faint})
+	return append(l, seg{behind, faint})
 }
 
 // editor is one line of text with a cursor.
@@ -117,7 +119,10 @@ type editor struct {
 	at   int
 }
 
-func newEditor(text string) editor { return editor{[]rune(text), runes(text)} }
+func newEditor(text string) editor {
+	r := []rune(text)
+	return editor{r, len(r)}
+}
 
 func (e editor) String() string { return string(e.text) }
 
@@ -175,12 +180,12 @@ func (e editor) press(k tea.KeyPressMsg) editor {
 	return e
 }
 
-// shownBefore is how much of a long text is shown before the cursor.
-const shownBefore = 30
-
-// parts are the text before the cursor, under it, and behind it.
-func (e editor) parts() (before, under, after string) {
-	from := max(0, e.at-shownBefore)
+// parts are the text before the cursor, as much of it as room has columns, that under it, and that behind it.
+func (e editor) parts(room int) (before, under, after string) {
+	from := max(0, e.at-room)
+	for widthOf(clean(string(e.text[from:e.at]))) > room-1 {
+		from++
+	}
 	before = clean(string(e.text[from:e.at]))
 	if from > 0 {
 		before = "…" + before
@@ -188,5 +193,6 @@ func (e editor) parts() (before, under, after string) {
 	if e.at == len(e.text) {
 		return before, " ", ""
 	}
-	return before, clean(string(e.text[e.at : e.at+1])), clean(string(e.text[e.at+1:]))
+	// A character that is not shown has a place for the cursor all the same.
+	return before, cmp.Or(clean(string(e.text[e.at])), " "), clean(start(string(e.text[e.at+1:])))
 }

@@ -52,6 +52,9 @@ func (m Model) laidOut(p place, width int) content {
 	case outputPage:
 		c = m.outputContent(p.name, width)
 	}
+	if len(m.laid) > 20 { // pages that were looked at long ago
+		clear(m.laid)
+	}
 	m.laid[p] = laid{width, seq, filter, c}
 	return c
 }

@@ -108,7 +108,7 @@ func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
 // foot names the keys that are of use now, as many as there is room for. The last ones are always there.
 func (m Model) foot() line {
 	if m.ask != nil {
-		return m.ask.foot()
+		return m.ask.foot(m.width)
 	}
 	var list, last []seg
 	for _, e := range table() {

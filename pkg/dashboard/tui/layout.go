@@ -194,7 +194,5 @@ func (s said) lines(width, most int) []line {
 			out = append(out, line{{" ", normal}, {text, accent}})
 		}
 	}
-	return append(line{{strings.Repeat("─", width), faint}}.list(), out[:min(len(out), max(1, most-2))]...)
+	return append([]line{say(faint, repeat("─", width))}, out[:min(len(out), max(1, most-2))]...)
 }
-
-func (l line) list() []line { return []line{l} }

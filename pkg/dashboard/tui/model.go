@@ -63,10 +63,9 @@ type (
 		view    dashboard.View
 		problem *Problem
 	}
-	changedMsg struct{}
-	tickMsg    time.Time
-	doingMsg   map[string]dashboard.Doing
-	gotMsg     struct {
+	tickMsg  time.Time
+	doingMsg map[string]dashboard.Doing
+	gotMsg   struct {
 		want want
 		got  got
 	}
@@ -147,8 +146,6 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 		return m.wheel(msg.Mouse()), nil
 	case watching:
 		return m, tea.Batch(m.readBoard, m.waitFor(msg.changes))
-	case changedMsg:
-		return m, m.readBoard
 	case boardMsg:
 		return m.board(msg), nil
 	case pastMsg:

@@ -20,7 +20,7 @@ func (m Model) agentContent() content {
 	if m.filters[agents] != "" {
 		empty = "no agent matches the filter; esc clears it"
 	}
-	// Two rows for each: what it is, and what it does.
+	// Three rows for each: what it does, the facts, and an empty one.
 	return content{n: 3 * len(list), empty: empty,
 		key: func(i int) string {
 			if i%3 != 0 {

@@ -49,16 +49,8 @@ func (p *page) spendings(head string, list []dashboard.Spending) {
 	for _, s := range list {
 		full := int(float64(wide) * float64(s.Cost.Cents) / most)
 		p.add(gap(1), cell(bold, clean(s.Name), 20), gap(1), right(normal, money(s.Cost), 9), gap(1), right(faint, elapsed(s.Seconds), 7), gap(1),
-			right(faint, count(s.Tokens)+" tok", 9), gap(1), cell(info, bar(full), wide))
+			right(faint, count(s.Tokens)+" tok", 9), gap(1), cell(info, repeat("▆", full), wide))
 	}
-}
-
-func bar(n int) string {
-	b := make([]rune, n)
-	for i := range b {
-		b[i] = '▆'
-	}
-	return string(b)
 }
 
 // spark draws a curve over time on one line.

@@ -43,7 +43,7 @@ func (m Model) graphContent() content {
 			rows = append(rows, row{head: fmt.Sprintf("Step %d", depth+1)})
 		}
 		rows = append(rows, row{node: n})
-		ids = max(ids, len(n.ID))
+		ids = max(ids, widthOf(clean(n.ID)))
 	}
 	empty := "no tasks yet"
 	if !ok {

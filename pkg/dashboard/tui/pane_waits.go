@@ -8,9 +8,8 @@ import (
 
 // waitRow is a row of what waits for the person.
 type waitRow struct {
-	key   string // of what can be acted on: kind|task|question
-	line  line
-	first bool // of a matter
+	key  string // of what can be acted on: kind|task|question
+	line line
 }
 
 // waitRows are what only a person can move, with what one may do.
@@ -21,8 +20,7 @@ func (m Model) waitRows(width int) []waitRow {
 		if !match(w.Kind, w.Task, w.Text) {
 			continue
 		}
-		head := w.Text
-		rows = append(rows, matter(w.Kind+"|"+w.Task+"|", w.Task, head, warn, width)...)
+		rows = append(rows, matter(w.Kind+"|"+w.Task+"|", w.Task, w.Text, warn, width)...)
 		for _, q := range w.Questions {
 			for i, text := range wrapped(flat(q.Text), max(20, width-6)) {
 				r := waitRow{line: line{gap(4), {text, bold}}}
@@ -54,11 +52,13 @@ func matter(key, who, text string, p paint, width int) []waitRow {
 	}
 	var rows []waitRow
 	for i, l := range wrapped(flat(who+text), max(20, width-2)) {
-		r := waitRow{line: line{gap(2), {l, normal}}}
-		if i == 0 {
-			r = waitRow{key: key, first: true, line: line{{fit(who, len(l)), bold}, {strings.TrimPrefix(l, who), p}}}
+		if i > 0 {
+			rows = append(rows, waitRow{line: line{gap(2), {l, normal}}})
+		} else if rest, ok := strings.CutPrefix(l, who); ok {
+			rows = append(rows, waitRow{key, line{{who, bold}, {rest, p}}})
+		} else { // the name alone is longer
+			rows = append(rows, waitRow{key, line{{l, bold}}})
 		}
-		rows = append(rows, r)
 	}
 	return rows
 }

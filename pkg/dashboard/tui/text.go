@@ -3,9 +3,9 @@ package tui
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/text/unicode/norm"
 )
 
 // maxLine is how many bytes of a text are looked at for one line; no terminal shows more.
@@ -13,15 +13,24 @@ const maxLine = 4 << 10
 
 const tabStop = 4
 
+// maxMarks is how many combining characters one character keeps; a heap of them covers the lines above and below.
+const maxMarks = 3
+
 // clean makes one line of a text of unknown origin that a terminal shows as it is counted: control
-// characters become their pictures, formatting characters (zero-width, direction) are left out.
+// characters become their pictures, formatting characters (zero-width, direction) are left out, and letters
+// are composed, because terminals do not agree on how wide the parts of a Korean syllable are.
 func clean(text string) string {
 	if isPlain(text) {
 		return text
 	}
 	var b strings.Builder
-	column := 0
-	for _, r := range text {
+	column, marks := 0, 0
+	for _, r := range norm.NFC.String(text) {
+		if !unicode.In(r, unicode.Mn, unicode.Me) {
+			marks = 0
+		} else if marks++; marks > maxMarks {
+			continue
+		}
 		switch {
 		case r == '\t':
 			n := tabStop - column%tabStop
@@ -38,7 +47,7 @@ func clean(text string) string {
 			continue
 		}
 		b.WriteRune(r)
-		column++
+		column += widthOf(string(r))
 	}
 	return b.String()
 }
@@ -57,7 +66,9 @@ func invisible(r rune) bool {
 	if r < 0x80 {
 		return false
 	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector) || r >= 0x1f3fb && r <= 0x1f3ff
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) ||
+		r >= 0x1f3fb && r <= 0x1f3ff || // skin tones
+		r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7ff // parts of a syllable that is none
 }
 
 // paragraphs are the lines of a text, each wrapped to a width.
@@ -77,7 +88,11 @@ func wrapped(text string, width int) []string {
 	if widthOf(text) <= width {
 		return []string{text}
 	}
-	return strings.Split(ansi.WrapWc(text, max(1, width), ""), "\n")
+	lines := strings.Split(ansi.WrapWc(text, max(1, width), ""), "\n")
+	if lines[0] == "" { // it breaks behind an indent that a long word follows
+		lines = lines[1:]
+	}
+	return lines
 }
 
 func widthOf(text string) int {
@@ -117,8 +132,6 @@ func start(text string) string {
 	}
 	return strings.ToValidUTF8(text[:maxLine], "")
 }
-
-func runes(text string) int { return utf8.RuneCountInString(text) }
 
 func plural(n int, noun string) string {
 	if n == 1 {
