@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/prose"
 	"liza/pkg/store"
+	"liza/pkg/store/postgres"
 	"liza/pkg/supervisor"
 	"liza/pkg/upkeep"
 )
@@ -127,18 +130,47 @@ func (e *Env) openBoard(ctx context.Context, x *upkeep.Doctor) {
 	}
 	x.Service = d
 	if x.State, err = d.View(ctx); err == nil {
+		examineShared(ctx, x)
 		for _, h := range e.hiddenSettings(x.Project, d.Config(), x.State) {
 			x.Add("config", upkeep.SeverityWarning, h.key, h.next, "", "%s", h.message)
 		}
 		return
 	}
 	r := explain(err)
+	if _, away := errors.AsType[*postgres.UnreachableError](err); away {
+		if at, err := addressOf(d); err == nil {
+			r.next = "psql '" + at.URL + "' -c 'SELECT 1'"
+		}
+	}
 	x.Add("state", upkeep.SeverityError, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
 	if kept, ok := d.Store.(store.Recoverer); ok {
 		if last, lost := kept.LastValid(ctx); lost == nil {
 			x.State = last
 			x.Add("state", upkeep.SeverityInfo, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
 		}
+	}
+}
+
+// examineShared looks whether a host of a board in a database works by the same settings, roles and instructions as those that
+// joined with it.
+func examineShared(ctx context.Context, x *upkeep.Doctor) {
+	board, ok := x.Service.Store.(store.Shared)
+	if !ok {
+		return
+	}
+	var names []string
+	news, err := board.Since(ctx, math.MaxInt64, 0)
+	if err == nil {
+		names, err = differing(x.Project.Liza, news.Files)
+	}
+	switch {
+	case err != nil:
+		r := explain(err)
+		x.Add("store", upkeep.SeverityError, "board", r.next, "", "%s", r.message)
+	case len(names) > 0:
+		x.Add("store", upkeep.SeverityWarning, "board", "", "", "a host that joins the board gets other texts than this one has: %s; the hosts of a board may work by different rules then", strings.Join(names, ", "))
+	default:
+		x.Add("store", upkeep.SeverityOK, "board", "", "", "settings, roles and instructions are those of the board")
 	}
 }
 
