@@ -70,7 +70,7 @@ func HostName(s *blackboard.State, gitDir, given, machine string) (string, error
 	}
 	if given != "" {
 		if !hostNames().MatchString(given) || strings.Contains(given, "..") {
-			return "", usage("liza help environment", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
+			return "", usage("unset LIZA_HOST", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
 		}
 		return given, nil
 	}
