@@ -1,13 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/dashboard"
+	"liza/pkg/git"
 	"liza/pkg/prose"
 	"liza/pkg/verb"
+)
+
+const (
+	shownTasks   = 10 // tasks of a list at the end of a run
+	shownCommits = 3  // of a task
 )
 
 // builtText says at the end of a run what was built, where it is, and how to take it over; "" when nothing was.
@@ -16,10 +24,23 @@ func builtText(b verb.Built, titles map[string]string) string {
 		return ""
 	}
 	var t strings.Builder
-	fmt.Fprintf(&t, "built: %s merged (%s)\n", prose.Count(len(b.Tasks), "task"), prose.Few(b.Tasks, 10))
-	for _, id := range b.Tasks[:min(len(b.Tasks), 10)] {
+	fmt.Fprintf(&t, "built: %s merged (%s)\n", prose.Count(len(b.Tasks), "task"), prose.Few(b.Tasks, shownTasks))
+	brought := map[string][]git.Logged{}
+	for _, w := range b.Work {
+		brought[w.Task] = w.Commits
+	}
+	for _, id := range b.Tasks[:min(len(b.Tasks), shownTasks)] {
 		if titles[id] != "" && titles[id] != id {
 			fmt.Fprintf(&t, "  %s: %s\n", id, titles[id])
+		} else if len(brought[id]) > 0 {
+			fmt.Fprintf(&t, "  %s\n", id)
+		}
+		for i, c := range brought[id] {
+			if i == shownCommits {
+				fmt.Fprintf(&t, "    and %s more\n", prose.Count(len(brought[id])-i, "commit"))
+				break
+			}
+			fmt.Fprintf(&t, "    %.9s %s\n", c.Hash, dashboard.Cut(c.Subject, listWidth))
 		}
 	}
 	if b.Base == "" {
@@ -36,6 +57,60 @@ func builtText(b verb.Built, titles map[string]string) string {
 	}
 	if b.Commits > 0 {
 		fmt.Fprintf(&t, "look:  %s\ntake over: %s\n", b.Look, b.TakeOver)
+	}
+	return t.String()
+}
+
+// openTask is something that is not done at the end of a run, and the command that moves it.
+type openTask struct {
+	Task   string            `json:"task,omitempty"` // "": it is about the whole team
+	Status blackboard.Status `json:"status,omitempty"`
+	Text   string            `json:"text"`
+	Next   string            `json:"next,omitempty"` // "": it follows when another one moves
+}
+
+// openTasks are what waits for the person, and then the other tasks that are not done.
+func openTasks(v dashboard.View) []openTask {
+	list, told := []openTask{}, map[string]bool{}
+	status := map[string]blackboard.Status{}
+	for _, t := range v.Tasks {
+		status[t.ID] = t.Status
+	}
+	for _, w := range v.Waiting {
+		if w.Kind != "goal" {
+			told[w.Task] = true
+			list = append(list, openTask{w.Task, status[w.Task], w.Text, w.Next})
+		}
+	}
+	for _, t := range v.Tasks {
+		if t.Status.Terminal() || told[t.ID] {
+			continue
+		}
+		next := "liza run"
+		if len(t.WaitsFor) > 0 {
+			next = ""
+		}
+		list = append(list, openTask{t.ID, t.Status, cmp.Or(t.Note, strings.ToLower(strings.ReplaceAll(string(t.Status), "_", " "))), next})
+	}
+	return list
+}
+
+// openText lists what is open, each with the command that moves it.
+func openText(open []openTask) string {
+	if len(open) == 0 {
+		return ""
+	}
+	var t strings.Builder
+	t.WriteString("open:\n")
+	for i, o := range open {
+		if i == shownTasks {
+			fmt.Fprintf(&t, "  and %d more: liza status\n", len(open)-i)
+			break
+		}
+		fmt.Fprintf(&t, "  %s\n", strings.TrimPrefix(o.Task+": ", ": ")+dashboard.Cut(o.Text, listWidth))
+		if o.Next != "" {
+			fmt.Fprintf(&t, "    %s\n", o.Next)
+		}
 	}
 	return t.String()
 }

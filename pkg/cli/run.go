@@ -149,18 +149,18 @@ func (o *runOptions) finish(ctx, limited context.Context, c *factory, began time
 	case errors.Is(err, supervisor.ErrIdle) && o.until == "idle":
 		err = nil
 		done = true
-	case err == nil && !done:
+	case err == nil && !done, errors.Is(err, supervisor.ErrAborted) && c.service.Control() == "":
 		err = &blackboard.Refusal{Exit: 130, Next: "liza run", Message: "stopped before the goal was complete"}
 	}
+	text := r.String() + "\n" + builtText(r.Built, r.titles) + r.cost + openText(r.Open)
 	if err != nil {
 		if !o.env.JSON {
-			fmt.Fprintln(o.env.Stdout, r)
+			fmt.Fprint(o.env.Stdout, text)
 		}
 		return err
 	}
-	built := ""
 	if r.Status == blackboard.Completed {
-		built = builtText(r.Built, r.titles) + r.cost + "next: liza goal \"TEXT\", for what comes after\n"
+		text += "next: liza goal \"TEXT\", for what comes after\n"
 	}
-	return o.env.Print(r, "%s\n%s", r, built)
+	return o.env.Print(r, "%s", text)
 }

@@ -135,7 +135,7 @@ func TestTheBlockOfARunFollowsASprintAndLeavesAUsableTerminal(t *testing.T) {
 	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 130 {
 		t.Errorf("liza run ended with %v, want exit code 130", err)
 	}
-	x.wait("error: aborted")
+	x.wait("stopped before the goal was complete")
 	if x.mode() != before {
 		t.Errorf("the mode of the terminal is %+v, was %+v", x.mode(), before)
 	}

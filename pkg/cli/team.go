@@ -164,7 +164,7 @@ type screen struct {
 	held   bool
 	later  []supervisor.Line // while somebody else has the terminal
 	live   *live             // nil: there is no block below the lines
-	calm   map[string]bool   // waits that were said; nil: each is said
+	calm   map[string]bool   // what each agent of a team says, once one has said it; nil: each is shown
 }
 
 // hold keeps the lines back while a program has the terminal, and shows them afterwards.
@@ -194,11 +194,10 @@ func (s *screen) line(l supervisor.Line) {
 	if s.live != nil && !s.live.passes(l) {
 		return
 	}
-	wait := s.calm != nil && !l.Warning && strings.HasPrefix(l.Text, "waits: ")
-	if wait && s.calm[l.Text] {
-		return // somebody has said it
-	}
-	if wait {
+	if s.calm != nil && !l.Warning && (strings.HasPrefix(l.Text, "waits: ") || l.Text == "goal completed") {
+		if s.calm[l.Text] {
+			return // another agent has said it
+		}
 		s.calm[l.Text] = true
 	}
 	if s.live == nil {
@@ -290,6 +289,7 @@ type ran struct {
 	Counts map[string]int `json:"tasks"`
 	Time   string         `json:"time"`
 	Built  verb.Built     `json:"built"`
+	Open   []openTask     `json:"open"` // what is not done, and the command that moves it
 
 	cost   string            // a line for people
 	titles map[string]string // of tasks
@@ -297,13 +297,16 @@ type ran struct {
 
 // summary gives the state of the board at the end of a run.
 func (c *factory) summary(ctx context.Context, began time.Time) ran {
-	r := ran{Counts: map[string]int{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
+	r := ran{Counts: map[string]int{}, Open: []openTask{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
 	s, err := c.service.View(ctx)
 	if err != nil || s.Goal == nil {
 		return r
 	}
 	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
 	r.Built = c.service.Built(ctx, s)
+	if v, err := c.env.source(c.service, "liza").View(ctx); err == nil {
+		r.Open = openTasks(v)
+	}
 	if u := s.Usage; u != nil {
 		r.cost = fmt.Sprintf("cost:  %s in %s", u.CostCents.Dollars(), prose.Count(u.AgentRuns, "run"))
 		if u.UnknownCostRuns > 0 {

@@ -40,6 +40,8 @@ type Answer struct {
 	Exit     *Exit // nil: Problem says why
 	Problem  error // ErrMissing, ErrNoReview, or what is wrong with the exit command
 	Multiple bool  // there were several valid ones; the last one counts
+
+	Before string // what was said before the exit command
 }
 
 // Read finds the exit command in the output of an agent of that kind
@@ -70,10 +72,12 @@ func Read(output, kind string, strict bool) Answer {
 		return Answer{Problem: a.Problem}
 	}
 	last := string(found[len(found)-1])
-	if !nothingSaid(output[strings.LastIndex(output, last)+len(last):]) {
+	at := strings.LastIndex(output, last)
+	if !nothingSaid(output[at+len(last):]) {
 		return Answer{Problem: errNotLast}
 	}
 	a.Multiple = valid > 1
+	a.Before = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(output[:at]), "```json"), "```"))
 	return a
 }
 

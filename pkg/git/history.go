@@ -114,6 +114,30 @@ func (r *Repo) CountBetween(ctx context.Context, a, b string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(out))
 }
 
+// Logged is a commit of a history.
+type Logged struct {
+	Hash    string   `json:"commit"`
+	Parents []string `json:"-"`
+	Subject string   `json:"subject"`
+}
+
+// LogBetween are the newest commits that b has and a has not, at most that many, children before their parents.
+func (r *Repo) LogBetween(ctx context.Context, a, b string, most int) (list []Logged, err error) {
+	if err := plainRevs(a, b); err != nil {
+		return nil, err
+	}
+	out, err := r.read(ctx, r.place.Root, "log", "--topo-order", "--no-show-signature", "--format=%H%x00%P%x00%s", "-n", strconv.Itoa(most), b, "^"+a, "--")
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the commits between %s and %s: %w", a, b, err)
+	}
+	for line := range strings.Lines(out) {
+		if f := strings.SplitN(strings.TrimSpace(line), "\x00", 3); len(f) == 3 {
+			list = append(list, Logged{Hash: f[0], Parents: strings.Fields(f[1]), Subject: f[2]})
+		}
+	}
+	return list, nil
+}
+
 // FirstParentContaining is the oldest commit on the first-parent line of head that contains commit: the one that
 // brought it in (specs/protocol.md#8.2, M1). ErrNotFound when head does not contain it.
 func (r *Repo) FirstParentContaining(ctx context.Context, head, commit string) (string, error) {

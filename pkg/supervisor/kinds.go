@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -129,11 +130,11 @@ func toldMessage(st *blackboard.State, task string) string {
 	return ""
 }
 
-// messageOf is the text of the exit command, else the whole output of a program that
-// ended well.
+// messageOf is the text of the exit command, or what was said before it; without an exit command the whole output of a
+// program that ended well.
 func messageOf(r *run) string {
-	if exit := r.answer.Exit; exit != nil && exit.Text != "" {
-		return strings.TrimSpace(exit.Text)
+	if exit := r.answer.Exit; exit != nil {
+		return cmp.Or(strings.TrimSpace(exit.Text), r.answer.Before)
 	}
 	if r.result.Outcome == agent.Finished {
 		return strings.TrimSpace(r.result.Final)

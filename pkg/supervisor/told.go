@@ -10,6 +10,7 @@ import (
 	"liza/pkg/activity"
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
 )
 
@@ -133,8 +134,9 @@ func (t *told) flush() {
 	}
 }
 
-// say keeps words.
+// say keeps words. The exit command at their end is for the supervisor: people read what it says.
 func (t *told) say(e activity.Event) {
+	e.Text = exitcmd.InWords(e.Text, string(t.brief.role.Role.Kind))
 	if t.secret {
 		e.At = t.s.Service.Now()
 		if t.size += len(e.Text) + 64; t.size < maxHeld {
