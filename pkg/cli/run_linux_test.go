@@ -13,8 +13,9 @@ import (
 
 // written is what a terminal shows after a program wrote to it that adds lines and takes the last rows away again.
 type written struct {
-	lines []string // whole ones; a long one takes several rows
-	wrong string   // what does not fit
+	lines   []string // whole ones; a long one takes several rows
+	wrapped bool     // rows of lines that the window had become too narrow for were taken away
+	wrong   string   // what does not fit
 }
 
 var upAndClear = regexp.MustCompile(`\x1b\[(\d+)A\r\x1b\[J`)
@@ -36,21 +37,24 @@ func shown(text string, widths ...int) written {
 		}
 		rows, _ := strconv.Atoi(text[at+next[2] : at+next[3]])
 		n := taken(p.lines, rows, widths)
-		if n < 0 || slices.ContainsFunc(p.lines[len(p.lines)-n:], func(line string) bool { return !ofBlock(line) }) {
+		if n < 0 {
 			p.wrong = "it takes " + strconv.Itoa(rows) + " rows away from\n" + strings.Join(p.lines, "\n")
 			return p
 		}
-		p.lines = p.lines[:len(p.lines)-n]
+		p.lines, p.wrapped = p.lines[:len(p.lines)-n], p.wrapped || rows > n
 		at += next[1]
 	}
 }
 
-// taken is how many lines take these rows at one of the widths, -1 when none fits. A terminal has a window of one width
+// taken is how many lines, the whole block, take these rows at one of the widths, -1 when none fits. A terminal has a window of one width
 // when a program asks for it, and may have another one a moment later.
 func taken(lines []string, rows int, widths []int) int {
 	for _, width := range widths {
 		left := rows
 		for n, line := range slices.Backward(lines) {
+			if !ofBlock(line) {
+				break
+			}
 			if left -= max(1, (len([]rune(line))+width-1)/width); left == 0 && (n == 0 || !ofBlock(lines[n-1])) {
 				return len(lines) - n
 			}
@@ -116,11 +120,16 @@ func TestTheBlockOfARunFollowsASprintAndLeavesAUsableTerminal(t *testing.T) {
 	x.has(widths, "coder-1  task-1", "I look around", "coder-2  task-2", "I read the vision", "merged 0 of 3")
 
 	// In a narrow window each line of the block is cut to it, and what was drawn for the wide one is taken away.
-	widths = append(widths, 44, 140)
-	x.resize(44, 30)
-	x.until("a block for 44 columns", func() bool {
-		block := shown(x.text(), widths...).block()
-		return strings.Contains(block, "merged 0 of 3") && !slices.ContainsFunc(strings.Split(block, "\n"), func(line string) bool { return len([]rune(line)) >= 44 })
+	widths = append(widths, 30, 140)
+	x.until("the rows of a block that became too wide are taken away", func() bool {
+		x.resize(100, 30)
+		x.has(widths, "I look around", "I read the vision")
+		x.resize(30, 30)
+		x.until("a block for 30 columns", func() bool {
+			block := shown(x.text(), widths...).block()
+			return strings.Contains(block, "merged 0 of 3") && !slices.ContainsFunc(strings.Split(block, "\n"), func(line string) bool { return len([]rune(line)) >= 30 })
+		})
+		return shown(x.text(), widths...).wrapped
 	})
 	x.resize(140, 30)
 
