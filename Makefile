@@ -25,7 +25,7 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## all tests, with the race detector and in random order
-	scripts/in-memory go test -race -shuffle=on -timeout 18m ./...
+	scripts/in-memory go test -race -shuffle=on -timeout 22m ./...
 
 check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, links to specs, form of commits, plain words, sleeps in tests
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi

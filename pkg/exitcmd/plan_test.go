@@ -57,7 +57,7 @@ func TestAPlanOfAMegabyteIsReadQuickly(t *testing.T) {
 		if err != nil && len(err.Error()) > 100_000 {
 			t.Errorf("%s: the error has %d bytes", name, len(err.Error()))
 		}
-		if took := time.Since(began); took > 10*time.Second { // 100 ms on a machine that does nothing else, and without the race detector
+		if took := time.Since(began); took > 60*time.Second { // 100 ms on a machine that does nothing else, and without the race detector
 			t.Errorf("%s: took %s", name, took)
 		} else {
 			t.Logf("%-22s %s", name, took.Round(time.Millisecond))

@@ -91,7 +91,11 @@ func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.S
 	if err != nil || errors.Is(context.Cause(ctx), errLost) {
 		return "", nil, err
 	}
-	if text = messageOf(r); text != "" {
+	text = messageOf(r)
+	if text == "" && p.program == agent.Scripted && r.result.Outcome == agent.Finished {
+		text = s.Service.Mask(strings.TrimSpace(t.Description)) // its run has no verb to read it with (specs/roles-and-knowledge.md#3.7)
+	}
+	if text != "" {
 		r.outcome(verb.Outcome{Effect: verb.Applied})
 	}
 	return text, r, nil
