@@ -58,6 +58,9 @@ func (d *Service) Built(ctx context.Context, s *blackboard.State) Built {
 	}
 	b.Commits, _ = d.Repo.CountBetween(ctx, base, b.Tip)
 	if log, err := d.Repo.LogBetween(ctx, base, b.Tip, maxLogged); err == nil {
+		for i := range log { // an agent wrote it
+			log[i].Subject = d.Mask(log[i].Subject)
+		}
 		b.Work = broughtBy(log, b.Tip, mergedAs)
 	}
 	from := base
