@@ -9,23 +9,27 @@ LDFLAGS := -X liza/pkg/cli.version=$(VERSION)
 FUZZTIME ?= 30s
 CRASHES ?= 5
 SEQUENCES ?= 100000
+FAULTS ?= 200
+FAULTS_SEED ?= 1
 MUTANTS ?= named
 MUTANTS_SEED ?= 1
 BENCHTIME ?= 1s
+# A program with the race detector sleeps for a second before it ends, and tests start hundreds of them.
+QUICKLY := GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory
 
-.PHONY: help demo test check build race bench bench-store fuzz crash load model sequences mutants e2e-agents mcp-inspector hosts generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store fuzz crash load model sequences mutants e2e-agents e2e-gitea mcp-inspector hosts generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## a whole sprint on a fresh example repository, with scripted agents (DEMO_DIR=folder)
 	@echo "Building Liza. The first time on a machine this downloads and compiles some 400 packages, for one or two minutes; then it takes a second."
-	@go build -v -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent 2>&1 | \
+	@go build -v -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza ./cmd/liza-agent ./cmd/liza-spawn 2>&1 | \
 		awk '/^[^ :#]+$$/ { if (++n % 50 == 0) { print "  " n " packages compiled"; fflush() }; next } { print; fflush() }'
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## all tests, with the race detector and in random order
-	scripts/in-memory go test -race -shuffle=on -timeout 22m ./...
+	$(QUICKLY) go test -race -shuffle=on -timeout 22m ./...
 
 check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, links to specs, form of commits, plain words, sleeps in tests
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -33,12 +37,12 @@ check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package import
 	GOOS=darwin go vet -tags e2e ./...
 	go tool staticcheck -tags e2e ./...
 	go mod tidy -diff
-	go test ./pkg/ -run 'TestImports|TestNoReturn|TestEveryLink|TestCommits|TestTexts'
+	go test ./pkg/ -run 'TestImports|TestWordsOfTheProtocol|TestNoReturn|TestEveryLink|TestCommits|TestTexts'
 	@# A test that sleeps is slow or flaky; inside a synctest bubble sleeping costs nothing.
 	@out=$$(grep -rl --include='*_test.go' 'time\.Sleep(' . | xargs -r grep -L '"testing/synctest"' || true); \
 	if [ -n "$$out" ]; then echo "time.Sleep in a test outside testing/synctest:"; echo "$$out"; exit 1; fi
 
-build: ## bin/liza, bin/liza-agent and bin/liza-telemetry
+build: ## bin/liza, bin/liza-agent, bin/liza-spawn and bin/liza-telemetry
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 install: ## programs into the Go bin folder, man pages and shell completion into ~/.local (PREFIX=folder for all of it)
@@ -61,13 +65,21 @@ generate: ## write the generated parts of the documentation again
 		go test "./$$dir" -run TestGenerated -count=1 -update; done
 
 race: ## all tests several times over with the race detector
-	scripts/in-memory go test -race -shuffle=on -count=5 -timeout 30m ./...
+	$(QUICKLY) go test -race -shuffle=on -count=5 -timeout 30m ./...
 
 bench: ## benchmarks (BENCHTIME=1s)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
 
 hosts: build ## three hosts on one board in PostgreSQL: 12 coders, 4 reviewers, 120 tasks, one host is killed and comes back
 	LIZA_BIN=$(CURDIR)/bin scripts/hosts -t 120 -c 12 -r 4 -k
+
+hosts-faults: ## three hosts with faults: processes and PostgreSQL killed, links cut, a remote that refuses or hangs, clocks off (FAULTS=200; FAULTS_SEED=N replays)
+	FAULTS=$(FAULTS) FAULTS_SEED=$(FAULTS_SEED) go test ./pkg/cli -run '^TestFaultsOnThreeHosts' -v -count=1 -timeout 120m
+
+bench-hosts: ## boards in PostgreSQL: claims beside the bare transaction and the file, by clients, a thousand agents, what a change costs another host
+	go test -run '^$$' -bench 'Claim|Delta' -benchtime 2s -timeout 30m ./pkg/store/postgres
+	go test -run '^$$' -bench 'Clients' -benchtime 1000x -timeout 30m ./pkg/store/postgres
+	go test -run '^$$' -bench 'Agents' -benchtime 3x -timeout 30m ./pkg/store/postgres
 
 bench-store: ## the store: changes, cold commands, lock, each beside its floor (BENCHTIME=1s)
 	go test -run '^$$' -bench 'Store' -benchmem -benchtime $(BENCHTIME) -timeout 30m ./pkg/store
@@ -96,6 +108,9 @@ sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=10
 
 e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
 	@scripts/e2e-agents $(AGENTS)
+
+e2e-gitea: ## landing on a real Gitea server, which is built first: red CI, its fix, green, merged, killed at each step
+	@scripts/e2e-gitea
 
 mutants: ## known faults put into the code, each has to be seen by its tests (MUTANTS=N or all: N others of each core package, and the score)
 	MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) go test ./pkg -run "Test$(if $(filter named,$(MUTANTS)),Named,Sampled)Mutants" -v -count=1 -timeout 12h

@@ -50,6 +50,7 @@ var rules = map[string]rule{
 	"secret":         {level: 0, reason: "everything that writes uses it, so it can use nobody"},
 	"seal":           {level: 0, reason: "it keeps a key and seals texts; what an approval is, others know"},
 	"policy":         {level: 0, reason: "it judges a text; nothing is started and nothing is read"},
+	"checklist":      {level: 0, reason: "it reads and ticks texts; which file they are in, others know", not: []string{"os", "os/exec"}},
 	"prose":          {level: 0, reason: "it makes short texts out of what it is given"},
 	"protocols":      {level: 0, reason: "it holds texts"},
 	"sandbox":        {level: 0, reason: "it knows paths, hosts and limits; what a task may have, the supervisor knows"},
@@ -104,6 +105,7 @@ var rules = map[string]rule{
 	"upkeep": {level: 5, upTo: 4, but: imports("agent/scripted", "prompt", "store/storetest"),
 		reason: "it looks at a project as it is (doctor, validate, the facts of alerts) and puts right what is provably safe; it decides nothing about work"},
 
+	"norace":          {level: 0, reason: "it builds the tests of a package, whatever they test"},
 	"forge/forgetest": {level: 0, reason: "a forge for tests; it knows the git command only"},
 	"git/gittest":     {level: 0, reason: "copies of a repository for tests; it knows the git command only"},
 	"verb/verbtest":   {level: 5, upTo: 4, reason: "tests of merges and supervisors begin with a real project"},
@@ -124,7 +126,9 @@ var rules = map[string]rule{
 
 	"scripts/termsvg": {level: 9, reason: "it draws the pictures of the README and knows nothing of Liza"},
 
-	"cmd":                {level: 9, may: imports("cli"), reason: "a main is a few lines"},
+	"cmd": {level: 9, may: imports("cli"), reason: "a main is a few lines"},
+	// It starts once or twice for each run: what it imports, each run waits for.
+	"cmd/liza-spawn":     {level: 9, may: imports("agent", "sandbox"), reason: "it starts in half the time of liza", not: []string{"net/http", "crypto/tls"}},
 	"cmd/liza-telemetry": {level: 9, may: imports("cli", "telemetry", "dashboard/source"), reason: "a main is a few lines"},
 }
 

@@ -35,7 +35,8 @@ var (
 	writtenBy  = regexp.MustCompile(`\s*Written by: ([^\n]*)\.\s*$`)
 	namedTypes = regexp.MustCompile(`\b[A-Z]\w*`)
 	scalars    = map[string]string{"string": "text", "int": "number", "int64": "number", "bool": "yes or no", "Time": "time", "Amount": "amount", "Raw": "text",
-		"List": "list of texts", "Settings": "map", "Status": "status", "Role": "role", "any": "anything"}
+		"List": "list of texts", "Settings": "map", "Status": "status", "Role": "role", "any": "anything",
+		"HistoryEvent": "text", "TaskKind": "text", "BlockedKind": "text", "QuestionStatus": "text", "CheckStatus": "text"}
 )
 
 // dictionary reads the types that can be reached from root, and says what is wrong with them.

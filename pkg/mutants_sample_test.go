@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,10 +39,11 @@ func equivalents(t *testing.T) []equivalent {
 }
 
 // MUTANTS=N tries N mutants of each core package, chosen by MUTANTS_SEED, or all of them with
-// MUTANTS=all, against the tests of that package alone, and prints how many its own tests see.
-// MUTANTS_PACKAGES chooses others.
+// MUTANTS=all, against the tests of that package, then those of the other packages of the run, and
+// prints how many they see. MUTANTS_PACKAGES chooses others; MUTANTS_WITH names packages whose tests
+// are tried as well ("cli": all scripts).
 //
-// A package is built once with all its faults in it, each behind a switch. Each test runs once
+// Everything is built once with all faults in it, each behind a switch. Each test runs once
 // alone, and shared memory says which of the places it passes; then each fault is switched on
 // for the tests that pass it, the quickest first.
 func TestSampledMutants(t *testing.T) {
@@ -64,42 +66,56 @@ func TestSampledMutants(t *testing.T) {
 	if n == 0 {
 		return
 	}
-	for _, name := range packages {
-		pkg := readMutants(t, name)
-		if len(pkg.places) < 50 {
-			t.Errorf("%s has %d places for mutants; the generator sees nothing", name, len(pkg.places))
-		}
-		excused := pkg.excuse(t, known)
-		if !canJail(t) {
-			t.Fatalf("mutants need processes of their own: %s has to work (root, or user namespaces)", strings.Join(jail[:4], " "))
-		}
-		pkg.build(t)
-		pkg.cover(t)
-		all := slices.Clone(pkg.places)
-		rng := rand.New(rand.NewPCG(seed, uint64(len(name))))
-		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		began := time.Now()
-		var tried []fault
-		for _, p := range all {
-			if !excused[p.id] && len(tried) < n {
-				tried = append(tried, p)
-			}
-		}
-		verdicts := pkg.tryAll(t, tried)
-		missed := 0
-		for i, p := range tried {
-			switch verdicts[i] {
-			case unreached:
-				missed++
-				t.Logf("no test is here: %s", p)
-			case survived:
-				t.Logf("survived: %s (%d tests pass here)", p, len(pkg.testsOf(p)))
-			}
-		}
-		seen := len(slices.DeleteFunc(verdicts, func(v string) bool { return v != killed }))
-		t.Logf("%s: %d of %d mutants (%.1f %%) killed by the package's own tests; %d survive where no test comes; %d others are equivalent (%d places, seed %d, %s)",
-			name, seen, len(tried), 100*float64(seen)/float64(max(len(tried), 1)), missed, len(excused), len(pkg.places), seed, time.Since(began).Round(time.Second))
+	m := readMutants(t, packages...)
+	excused := m.excuse(t, known, packages)
+	if !canJail(t) {
+		t.Fatalf("mutants need processes of their own: %s has to work (root, or user namespaces)", strings.Join(jail[:4], " "))
 	}
+	m.write(t)
+	for _, pkg := range slices.Concat(packages, strings.Fields(os.Getenv("MUTANTS_WITH"))) {
+		if m.binaries[pkg] == "" {
+			m.build(t, pkg)
+			m.cover(t, pkg)
+		}
+	}
+	for _, name := range packages {
+		m.score(t, name, n, seed, excused)
+	}
+}
+
+// score tries n faults of a package, or all when there are fewer, and prints what became of them.
+func (m *mutated) score(t *testing.T, name string, n int, seed uint64, excused map[int]bool) {
+	t.Helper()
+	var all []fault
+	known := 0
+	for _, p := range m.places {
+		switch {
+		case p.pkg != name:
+		case excused[p.id]:
+			known++
+		default:
+			all = append(all, p)
+		}
+	}
+	places := len(all) + known
+	rng := rand.New(rand.NewPCG(seed, uint64(len(name))))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	tried := all[:min(n, len(all))]
+	began := time.Now()
+	count := map[string]int{}
+	for i, verdict := range m.tryAll(t, tried) {
+		count[verdict]++
+		switch verdict {
+		case unreached:
+			t.Logf("no test is here: %s", tried[i])
+		case survived:
+			t.Logf("survived: %s (%d tests pass here)", tried[i], len(m.testsOf(tried[i])))
+		}
+	}
+	percent := func(n int) float64 { return 100 * float64(n) / float64(max(len(tried), 1)) }
+	t.Logf("%s: %d of %d mutants seen (%.1f %%), %d of them (%.1f %%) by the package's own tests; no test comes to %d; %d others are equivalent (%d places, seed %d, %s)",
+		name, count[killed]+count[byOthers], len(tried), percent(count[killed]+count[byOthers]), count[killed], percent(count[killed]),
+		count[unreached], known, places, seed, time.Since(began).Round(time.Second))
 }
 
 // checkLines finds entries whose line is gone, without building anything.
@@ -115,10 +131,11 @@ func checkLines(t *testing.T, known []equivalent) {
 
 // excuse returns the ids of the places that are known to be equivalent. An entry that fits no
 // place any more is an error: the code has moved, and the reason has to be thought about again.
-func (m *mutated) excuse(t *testing.T, known []equivalent) map[int]bool {
+func (m *mutated) excuse(t *testing.T, known []equivalent, packages []string) map[int]bool {
+	t.Helper()
 	excused := map[int]bool{}
 	for _, e := range known {
-		if !strings.HasPrefix(e.File, "pkg/"+m.name+"/") {
+		if !slices.Contains(packages, strings.TrimPrefix(path.Dir(e.File), "pkg/")) {
 			continue
 		}
 		found := false

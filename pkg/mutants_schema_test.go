@@ -21,30 +21,32 @@ import (
 // A fault can be switched on at its place.
 type fault struct {
 	id     int
+	pkg    string // below pkg/
 	file   string // below the module's root
 	line   int
 	source string // the line, trimmed
 	what   string
 }
 
-// mutated is a package with all its faults in it.
+// mutated is several packages with all their faults in them.
 type mutated struct {
-	name   string
-	places []fault
-	files  map[string][]byte // changed sources by absolute path
-	binary string
-	tests  []coveredTest
+	places   []fault
+	files    map[string][]byte // changed sources by absolute path
+	dir      string            // of the test binaries
+	current  string            // where a run sees its fault
+	overlay  string
+	binaries map[string]string // of tests by package
+	tests    []coveredTest
 }
 
-// switches is the file that is added to a package. The fault that is on is in a file beside
-// the binary, so that processes that a test starts from it have it as well, whatever their
-// environment. Where a test passes is written into shared memory, because some are killed.
-const switches = `package %s
+// switches is the file that is added to a package. The fault that is on is in a file of a folder
+// that each run sees as its own, so that processes that a test starts have it as well, whatever
+// their environment. Where a test passes is written into shared memory, because some are killed.
+const switches = `package %[1]s
 
 import (
 	"cmp"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -52,18 +54,17 @@ import (
 var mutantActive, mutantSeen = mutantStart()
 
 func mutantStart() (int, []byte) {
-	self, _ := os.Executable()
-	text, _ := os.ReadFile(filepath.Join(filepath.Dir(self), "mutant"))
+	text, _ := os.ReadFile(%[2]q + "/mutant")
 	id, err := strconv.Atoi(string(text))
 	if err != nil {
 		id = -1
 	}
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(self), "seen"), os.O_RDWR, 0)
+	f, err := os.OpenFile(%[2]q + "/seen", os.O_RDWR, 0)
 	if err != nil {
 		return id, nil
 	}
 	defer f.Close()
-	seen, err := syscall.Mmap(int(f.Fd()), 0, %d, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	seen, err := syscall.Mmap(int(f.Fd()), 0, %[3]d, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {
 		panic(err)
 	}
@@ -157,36 +158,63 @@ var operators = map[token.Token][2]string{
 	token.LAND: {"mutantAnd", "&& becomes ||"}, token.LOR: {"mutantOr", "|| becomes &&"},
 }
 
-// readMutants finds the places of a package and writes the switches round them: exchanged
+// readMutants finds the places of packages and writes the switches round them: exchanged
 // operators, conditions that never hold, calls that are left out, errors that are swallowed.
-func readMutants(t *testing.T, name string) *mutated {
+func readMutants(t *testing.T, names ...string) *mutated {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &mutated{name: name, files: map[string][]byte{}}
-	fset, files, info := typed(t, "./pkg/"+name)
-	for _, f := range files {
-		path := fset.Position(f.Package).Filename
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+	m := &mutated{dir: t.TempDir(), files: map[string][]byte{}, binaries: map[string]string{}}
+	m.current = filepath.Join(m.dir, "current")
+	added := map[string]string{} // name of a package by its new file
+	for _, name := range names {
+		before := len(m.places)
+		fset, files, info := typed(t, "./pkg/"+name)
+		for _, f := range files {
+			path := fset.Position(f.Package).Filename
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rel, _ := filepath.Rel(root, path)
+			w := &switcher{m: m, pkg: name, file: filepath.ToSlash(rel), fset: fset, info: info, source: source, lines: strings.Split(string(source), "\n")}
+			ast.Inspect(f, w.visit)
+			m.files[path] = w.text()
 		}
-		rel, _ := filepath.Rel(root, path)
-		w := &switcher{m: m, file: filepath.ToSlash(rel), fset: fset, info: info, source: source, lines: strings.Split(string(source), "\n")}
-		ast.Inspect(f, w.visit)
-		m.files[path] = w.text()
+		if found := len(m.places) - before; found < 50 {
+			t.Errorf("%s has %d places for mutants; the generator sees nothing", name, found)
+		}
+		added[filepath.Join(root, "pkg", name, "mutants_switches.go")] = files[0].Name.Name
 	}
-	extra := filepath.Join(root, "pkg", name, "mutants_switches.go")
-	m.files[extra] = fmt.Appendf(nil, switches, files[0].Name.Name, len(m.places)+1)
+	for path, name := range added {
+		m.files[path] = fmt.Appendf(nil, switches, name, m.current, len(m.places)+1)
+	}
 	return m
 }
 
 // typed parses and checks the sources of a package that are built on this machine.
 func typed(t *testing.T, path string) (*token.FileSet, []*ast.File, *types.Info) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,DepOnly", path)
+	fset := token.NewFileSet()
+	for _, p := range typedAll(t, fset, path) {
+		return fset, p.files, p.info
+	}
+	t.Fatalf("%s: no such package", path)
+	return nil, nil, nil
+}
+
+type typedPackage struct {
+	path  string
+	files []*ast.File
+	info  *types.Info
+}
+
+// typedAll does that for all packages that a pattern means.
+func typedAll(t *testing.T, fset *token.FileSet, pattern string) []typedPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,DepOnly", pattern)
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	if err != nil {
@@ -198,7 +226,7 @@ func typed(t *testing.T, path string) (*token.FileSet, []*ast.File, *types.Info)
 		DepOnly                 bool
 	}
 	exports := map[string]string{}
-	var this listed
+	var meant []listed
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var l listed
 		if err := dec.Decode(&l); err != nil {
@@ -206,30 +234,33 @@ func typed(t *testing.T, path string) (*token.FileSet, []*ast.File, *types.Info)
 		}
 		exports[l.ImportPath] = l.Export
 		if !l.DepOnly {
-			this = l
+			meant = append(meant, l)
 		}
 	}
-	fset := token.NewFileSet()
-	var files []*ast.File
-	for _, name := range this.GoFiles {
-		f, err := parser.ParseFile(fset, filepath.Join(this.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 	lookup := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
-	if _, err := conf.Check(this.ImportPath, fset, files, info); err != nil {
-		t.Fatal(err)
+	var all []typedPackage
+	for _, l := range meant {
+		p := typedPackage{path: l.ImportPath, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}}
+		for _, name := range l.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(l.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.files = append(p.files, f)
+		}
+		if _, err := conf.Check(l.ImportPath, fset, p.files, p.info); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
 	}
-	return fset, files, info
+	return all
 }
 
 // switcher writes switches round the places of one file, as insertions into its text.
 type switcher struct {
 	m      *mutated
+	pkg    string
 	file   string
 	fset   *token.FileSet
 	info   *types.Info
@@ -251,7 +282,7 @@ func (w *switcher) offset(p token.Pos) int { return w.fset.Position(p).Offset }
 func (w *switcher) add(p token.Pos, what string) int {
 	line := w.fset.Position(p).Line
 	id := len(w.m.places)
-	w.m.places = append(w.m.places, fault{id, w.file, line, strings.TrimSpace(w.lines[line-1]), what})
+	w.m.places = append(w.m.places, fault{id, w.pkg, w.file, line, strings.TrimSpace(w.lines[line-1]), what})
 	return id
 }
 

@@ -51,13 +51,13 @@ func TestInstallSaysWhatIsWhereAndUninstallLeavesNothing(t *testing.T) {
 	home := t.TempDir()
 	out := inHome(t, home, "make", "install")
 	files := filesBelow(t, home)
-	for _, want := range []string{"go/bin/liza", "go/bin/liza-agent", "go/bin/liza-telemetry", ".local/share/man/man1/liza.1", ".local/share/man/man1/liza-agent.1", ".local/share/man/man1/liza-telemetry.1",
+	for _, want := range []string{"go/bin/liza", "go/bin/liza-agent", "go/bin/liza-spawn", "go/bin/liza-telemetry", ".local/share/man/man1/liza.1", ".local/share/man/man1/liza-agent.1", ".local/share/man/man1/liza-telemetry.1",
 		".local/share/man/man1/liza-run.1", ".local/share/bash-completion/completions/liza", ".local/share/zsh/site-functions/_liza", ".local/share/fish/vendor_completions.d/liza.fish"} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	for _, want := range []string{home + "/go/bin: liza liza-agent liza-telemetry", `export PATH="` + home + `/go/bin:$PATH"`, "fpath=(" + home + "/.local/share/zsh/site-functions $fpath)"} {
+	for _, want := range []string{home + "/go/bin: liza liza-agent liza-spawn liza-telemetry", `export PATH="` + home + `/go/bin:$PATH"`, "fpath=(" + home + "/.local/share/zsh/site-functions $fpath)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not said:\n%s", want, out)
 		}
@@ -85,7 +85,7 @@ func TestGoInstallWorksFromAClone(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	inHome(t, home, "go", "install", "./cmd/...")
-	if got, want := filesBelow(t, home), []string{"go/bin/liza", "go/bin/liza-agent", "go/bin/liza-telemetry"}; !slices.Equal(got, want) {
+	if got, want := filesBelow(t, home), []string{"go/bin/liza", "go/bin/liza-agent", "go/bin/liza-spawn", "go/bin/liza-telemetry"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

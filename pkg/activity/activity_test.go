@@ -224,7 +224,7 @@ func TestTheNewestRunIsFoundInWhatWasPutAway(t *testing.T) {
 func TestNowIsTheEndOfTheNewestRun(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "task-1.events")
-	if now, err := Last(path); err != nil || now.Run.Kind != "" {
+	if now, err := new(Tail).Look(path); err != nil || now.Run.Kind != "" {
 		t.Errorf("without a file: %+v, %v", now, err)
 	}
 	cents := 12.5
@@ -235,7 +235,7 @@ func TestNowIsTheEndOfTheNewestRun(t *testing.T) {
 	var tail Tail
 	look := func(last Kind, in int, ended bool) {
 		t.Helper()
-		for name, of := range map[string]func(string) (Now, error){"whole": Last, "followed": tail.Look} {
+		for name, of := range map[string]func(string) (Now, error){"whole": new(Tail).Look, "followed": tail.Look} {
 			if now, err := of(path); err != nil || now.Run.Number != 2 || now.Last.Kind != last || now.In != in || now.Ended != ended {
 				t.Errorf("%s: %+v, %v", name, now, err)
 			}

@@ -8,12 +8,6 @@ import (
 // tail is how much of the end of a run is read to know what it does.
 const tail = 64 << 10
 
-// Last is what the newest run of a file does. It reads the end of the file alone; a file that is not there has an empty Now.
-func Last(path string) (Now, error) {
-	var t Tail
-	return t.Look(path)
-}
-
 // A Tail follows what the newest run of a file does: a look costs what was written since the one before.
 type Tail struct {
 	now  Now

@@ -25,10 +25,11 @@ type Spec struct {
 	Stall     time.Duration // without output and without Activity; 0 = none
 	KillGrace time.Duration // from TERM to KILL; 0 = DefaultKillGrace
 
-	// Reaper are the arguments, the name first, with which this very program becomes a reaper
+	// Reaper are the arguments, the name first, with which a program becomes a reaper
 	// (Reap), below which the run takes place. Without one, and elsewhere than on Linux, what
 	// detaches itself and empties its environment cannot be found.
 	Reaper []string
+	Spawn  string // the absolute path of that program; "": this very one, also when its file has been replaced meanwhile
 
 	// Contain, when set, puts the program behind a wall: it gets what would be started and returns what is
 	// started in its place.

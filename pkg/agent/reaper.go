@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"embed"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -9,6 +10,17 @@ import (
 	"syscall"
 	"time"
 )
+
+// Source is what the reaper is made of (sandbox.Build).
+//
+//go:embed reap*.go contained.go procinfo_linux.go
+var Source embed.FS
+
+// ReapCommand is the argument that makes a program of ours a reaper.
+const ReapCommand = "reap"
+
+// IsReaper reports whether a command line is the reaper's.
+func IsReaper(args []string) bool { return len(args) == 1 && args[0] == ReapCommand }
 
 // A reaper is a process of ours between a supervisor and one agent program (Reap). What the
 // program starts can never get out from under it: whatever detaches itself and empties its

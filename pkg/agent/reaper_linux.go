@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,8 +26,7 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 	}
 	defer theirs.Close()
 	r := &reaper{control: ours, exited: make(chan struct{}), stopped: make(chan struct{}, 1), gone: make(chan struct{}), leave: func() { leaveNoGroups(c.Groups) }}
-	// Always this very program, also when its file has been replaced meanwhile.
-	r.cmd = &exec.Cmd{Path: "/proc/self/exe", Args: s.Reaper, Dir: x.Dir, Env: x.Env,
+	r.cmd = &exec.Cmd{Path: cmp.Or(s.Spawn, "/proc/self/exe"), Args: s.Reaper, Dir: x.Dir, Env: x.Env,
 		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: append([]*os.File{theirs}, x.ExtraFiles...)}
 	r.cmd.WaitDelay = x.WaitDelay
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: s.Terminal == nil, Setpgid: s.Terminal != nil}

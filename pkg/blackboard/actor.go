@@ -51,9 +51,8 @@ const (
 	SCoder
 	SReviewer
 
-	SAny     = SPlanner | SCoder | SReviewer
-	ByAny    = ByPlanner | ByCoder | ByReviewer
-	Everyone = ByHuman | BySystem | ByAny | SAny
+	SAny  = SPlanner | SCoder | SReviewer
+	ByAny = ByPlanner | ByCoder | ByReviewer
 )
 
 var partyNames = []struct {

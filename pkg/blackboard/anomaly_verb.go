@@ -32,6 +32,9 @@ func (s *State) ReportAnomaly(task, kind string, details Settings, a Actor, now 
 	if old := s.recordedLoop(task, kind); old != nil && by.party&ByReviewer != 0 {
 		return nil, refuse("G03", ExitRefused, "liza show "+task, "a retry_loop of %s is recorded already, as %s; a reviewer records the first one only", task, old.ID)
 	}
+	if err := s.roomForNote(task, "report anomalies", by, sizeOf(details)); err != nil {
+		return nil, err
+	}
 	s.admit(a, by, now)
 	x := &Anomaly{Timestamp: TimeOf(now), Task: task, Reporter: a.ID, Type: kind, Details: details}
 	s.addAnomaly(x)

@@ -2,9 +2,9 @@ package blackboard
 
 // attemptOutcomes is what an event of the task means for the run that led to it (
 // specs/protocol.md#2.3, attempts).
-var attemptOutcomes = map[string]string{
-	"ready_for_review": "submitted", "approved": "approved", "rejected": "rejected", "merged": "merged", "blocked": "blocked", "retried": "retry",
-	"approval_voided": "submitted",
+var attemptOutcomes = map[HistoryEvent]string{
+	HistoryReadyForReview: "submitted", HistoryApproved: "approved", HistoryRejected: "rejected", HistoryMerged: "merged", HistoryBlocked: "blocked", HistoryRetried: "retry",
+	HistoryApprovalVoided: "submitted",
 }
 
 // finishedRun is the outcome of a run of which nothing is known yet but that it ended well.
@@ -15,9 +15,9 @@ const crashedRun = "crashed"
 
 // judgeAttempt writes what came of the work into the newest run of the coder, and, for a
 // verdict, of the reviewer. Runs that ended badly keep how they ended.
-func (t *Task) judgeAttempt(event string) {
+func (t *Task) judgeAttempt(event HistoryEvent) {
 	outcome, ok := attemptOutcomes[event]
-	more := event == "approval_recorded" // other reviewers judge the work yet
+	more := event == HistoryApprovalRecorded // other reviewers judge the work yet
 	if more {
 		outcome, ok = "approved", true
 	}

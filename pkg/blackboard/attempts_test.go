@@ -10,7 +10,10 @@ func TestAnAttemptSaysWhatCameOfIt(t *testing.T) {
 		{Seq: 3, ClaimSeq: 2, Kind: "coder", Outcome: finishedRun},
 		{Seq: 4, ClaimSeq: 2, Kind: "code_reviewer", Outcome: finishedRun},
 	}}
-	for _, c := range []struct{ event, coder, reviewer string }{
+	for _, c := range []struct {
+		event           HistoryEvent
+		coder, reviewer string
+	}{
 		{"review_claimed", finishedRun, finishedRun},
 		{"approved", "approved", "approved"},
 		{"merged", "merged", "approved"},

@@ -63,7 +63,7 @@ func TestP108ALiveClaimIsReleasedByForceOnly(t *testing.T) {
 	want(t, "handoff_pending", x.HandoffPending, true)
 	want(t, "iteration", x.Iteration, 1)
 	h := x.last()
-	want(t, "the entry", strings.Join([]string{h.Event, h.What, h.Reason, h.Holder, h.Attic}, "|"), "released|claim|on holiday|coder-1|refs/liza/attic/x/1")
+	want(t, "the entry", strings.Join([]string{string(h.Event), h.What, h.Reason, h.Holder, h.Attic}, "|"), "released|claim|on holiday|coder-1|refs/liza/attic/x/1")
 	want(t, "the attempt", x.Attempts[0].Outcome, "released")
 	b.refused("G06", ExitLeaseLost, "released by human: on holiday", func() error { return b.Submit("x", programOf("coder-1"), submitted("x", commitOf(2)), b.now) })
 	b.must(b.Claim("x", supervisorOf("coder-2"), kept("x"), b.now))
@@ -113,7 +113,7 @@ func TestRerunAndRestep(t *testing.T) {
 		t.Errorf("something of the first try is left: %+v", x)
 	}
 	want(t, "review_cycles_total", x.ReviewCyclesTotal, 1)
-	want(t, "the entry", x.last().Event+" "+x.last().What, "released rerun")
+	want(t, "the entry", string(x.last().Event)+" "+x.last().What, "released rerun")
 	wantList(t, "journal", actions(b.State, "x"), []string{"rerun"})
 	b.valid()
 	b.must(b.Rerun("x", person, Input{CleanGit: true}, b.now))
@@ -126,7 +126,7 @@ func TestRerunAndRestep(t *testing.T) {
 	want(t, "iteration", y.Iteration, 1)
 	want(t, "handoff_pending", y.HandoffPending, true)
 	want(t, "restart_from with a worktree", y.RestartFrom, "")
-	want(t, "the entry", y.last().Event+" "+y.last().What, "released restep")
+	want(t, "the entry", string(y.last().Event)+" "+y.last().What, "released restep")
 	y.Worktree = ""
 	c.must(c.Restep("x", person, Input{Tip: commitOf(4)}, c.now))
 	want(t, "restart_from without a worktree", y.RestartFrom, commitOf(4))

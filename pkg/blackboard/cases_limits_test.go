@@ -354,7 +354,7 @@ func TestP104ABlockNeedsOneToThreeQuestions(t *testing.T) {
 	b.must(b.Block("x", programOf("coder-1"), Input{Reason: "r", Questions: List{"a?", "b?", "c?"}}, b.now))
 	x := b.status("x", Blocked)
 	want(t, "the open questions", len(b.Questions), 3)
-	want(t, "the second one", b.Questions[1].ID+" "+b.Questions[1].Text+" "+b.Questions[1].Status, "q-2 b? open")
+	want(t, "the second one", b.Questions[1].ID+" "+b.Questions[1].Text+" "+string(b.Questions[1].Status), "q-2 b? open")
 	want(t, "assigned_to", x.AssignedTo, "coder-1")
 	want(t, "the worktree", x.Worktree, ".worktrees/x")
 	b.valid()

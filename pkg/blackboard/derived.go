@@ -41,7 +41,7 @@ func (t *Task) Times(now time.Time) Times {
 	}
 	from := t.finalized()
 	for h := range t.backwards() {
-		if at, ok := h.Time.At(); ok && h.Event == "merged" {
+		if at, ok := h.Time.At(); ok && h.Event == HistoryMerged {
 			merged = at
 			break
 		}
@@ -57,7 +57,7 @@ func (t *Task) Times(now time.Time) Times {
 // finalized is when the task could first be claimed.
 func (t *Task) finalized() time.Time {
 	for _, h := range t.History {
-		if at, ok := h.Time.At(); ok && h.Event == "finalized" {
+		if at, ok := h.Time.At(); ok && h.Event == HistoryFinalized {
 			return at
 		}
 	}
@@ -98,11 +98,11 @@ func (s *State) Derive(tasks []*Task, journal []Entry, now time.Time) Derived {
 				continue // it counted in the sprint before
 			}
 			switch h.Event {
-			case "blocked":
+			case HistoryBlocked:
 				d.BlockedCount++
-			case "integration_failed":
+			case HistoryIntegrationFailed:
 				d.IntegrationFailedCount++
-			case "handoff":
+			case HistoryHandoff:
 				d.HandoffCount++
 			}
 		}

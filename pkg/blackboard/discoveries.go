@@ -27,6 +27,9 @@ func (s *State) Discover(d *Discovery, a Actor, now time.Time) error {
 	case d.Urgency != "" && !slices.Contains(Urgencies, d.Urgency):
 		return refuse("G09", ExitUsage, "liza help discover", "--urgency '%s' must be %s", d.Urgency, OrList(Urgencies))
 	}
+	if err := s.roomForNote(d.During, "discover", by, len(d.Description)+len(d.Recommendation)); err != nil {
+		return err
+	}
 	s.admit(a, by, now)
 	d.ID = nextID("disc-", s.Discovered, func(d *Discovery) string { return d.ID })
 	d.By, d.Created = a.ID, TimeOf(now)

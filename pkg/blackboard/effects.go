@@ -58,7 +58,7 @@ var nameFormerCoder = Effect{"the entry names the former coder and the attic", f
 var logExpiry = Effect{"the former holder: an attempt with outcome lapsed, current_task null, status IDLE", func(m *move) {
 	t := m.task
 	_, why := m.state.ClaimLiveness(t, m.now, m.actor.Facts)
-	m.says("lease_expired", HistoryEntry{Holder: t.AssignedTo, Lease: t.LeaseExpires, Cause: why})
+	m.says(HistoryLeaseExpired, HistoryEntry{Holder: t.AssignedTo, Lease: t.LeaseExpires, Cause: why})
 	m.tells("lease_expired", t.AssignedTo+": "+why)
 	t.addAttempt(&Attempt{ClaimSeq: t.ClaimSeq, Agent: t.AssignedTo, Kind: string(RoleCoder), Outcome: "lapsed", Attic: m.in.Attic, Ended: TimeOf(m.now)})
 	m.state.FreeAgent(t.AssignedTo, t.ID)

@@ -8,13 +8,13 @@ import (
 
 // block is E-BLOCK of specs/protocol.md#4.1, without the ends of claim and review, which are in
 // the rules. The history entry blocked says kind and reason of the block only.
-func (m *move) block(kind, reason string, questions, attempted List) {
+func (m *move) block(kind BlockedKind, reason string, questions, attempted List) {
 	t := m.task
 	t.BlockedKind, t.BlockedReason, t.BlockedQuestions, t.Attempted = kind, reason, clone(questions), clone(attempted)
 	for _, q := range questions {
-		m.state.ask(&Question{Task: t.ID, Agent: m.actor.ID, Kind: "blocked", Type: "input", Text: q, Status: "open", Asked: TimeOf(m.now)})
+		m.state.ask(&Question{Task: t.ID, Agent: m.actor.ID, Kind: "blocked", Type: "input", Text: q, Status: QuestionOpen, Asked: TimeOf(m.now)})
 	}
-	m.says("blocked", HistoryEntry{Kind: kind, Reason: oneLine(reason), Attic: m.in.Attic})
+	m.says(HistoryBlocked, HistoryEntry{Kind: kind, Reason: oneLine(reason), Attic: m.in.Attic})
 	m.tells("blocked", reason)
 	if m.detail == "" {
 		m.detail = reason
@@ -24,9 +24,9 @@ func (m *move) block(kind, reason string, questions, attempted List) {
 // halted adds the halt to the task and to its history entry.
 func (m *move) halted(h Halt) {
 	m.task.Halt = &h
-	e, told := m.own["blocked"], h
+	e, told := m.own[HistoryBlocked], h
 	e.Halt = &told
-	m.says("blocked", e)
+	m.says(HistoryBlocked, e)
 }
 
 // fail is E-FAIL of specs/protocol.md#4.1; exhaustion is recorded in the same write (13.8).
@@ -44,15 +44,15 @@ func (m *move) fail(agent string) {
 }
 
 var blockByCoder = Effect{"E-BLOCK kind question, or stuck when something was attempted (then E-FAIL(assigned_to)); by human: kind human", func(m *move) {
-	kind := "question"
+	kind := BlockedByQuestion
 	switch {
 	case m.party&ByHuman != 0:
-		kind = "human"
+		kind = BlockedByHuman
 	case len(m.in.Attempted) > 0:
-		kind = "stuck"
+		kind = BlockedStuck
 	}
 	m.block(kind, m.in.Reason, m.in.Questions, m.in.Attempted)
-	if kind == "stuck" {
+	if kind == BlockedStuck {
 		m.fail(m.task.AssignedTo)
 	}
 }}
@@ -64,7 +64,7 @@ var blockByIterations = Effect{"halt iteration; E-BLOCK kind max_iterations with
 	if last == "" {
 		last = "no error was recorded"
 	}
-	m.block("max_iterations", fmt.Sprintf("%d of %d iterations used without approval", t.Iteration, limit),
+	m.block(BlockedByIterations, fmt.Sprintf("%d of %d iterations used without approval", t.Iteration, limit),
 		List{fmt.Sprintf("What makes %d iterations fail: %s?", t.Iteration, strings.TrimRight(last, "?. "))}, nil)
 	m.halted(Halt{Kind: "iteration", Value: Amount(t.Iteration), Limit: limit, At: TimeOf(m.now)})
 	m.fail(cmp.Or(t.AssignedTo, t.lastClaimant()))
@@ -73,13 +73,13 @@ var blockByIterations = Effect{"halt iteration; E-BLOCK kind max_iterations with
 var blockByHalt = Effect{"halt; E-BLOCK kind halt with one question; handoff_pending true if a worktree exists", func(m *move) {
 	t, h := m.task, *m.in.Halt
 	h.At = TimeOf(m.now)
-	m.block("halt", fmt.Sprintf("%s limit reached: %s", h.Kind, m.state.limitOfHalt(t, &h).figures()), List{"Raise the limit, change the task, or drop it?"}, nil)
+	m.block(BlockedByHalt, fmt.Sprintf("%s limit reached: %s", h.Kind, m.state.limitOfHalt(t, &h).figures()), List{"Raise the limit, change the task, or drop it?"}, nil)
 	m.halted(h)
 	t.HandoffPending = t.Worktree != ""
 }}
 
 var blockByDependency = Effect{"E-BLOCK kind dependency with one question", func(m *move) {
-	m.block("dependency", "its dependency "+m.in.What+" was dropped", List{fmt.Sprintf("Is %s still wanted without %s?", m.task.ID, m.in.What)}, nil)
+	m.block(BlockedByDependency, "its dependency "+m.in.What+" was dropped", List{fmt.Sprintf("Is %s still wanted without %s?", m.task.ID, m.in.What)}, nil)
 }}
 
 var clearBlock = Effect{"E-UNBLOCK", func(m *move) {

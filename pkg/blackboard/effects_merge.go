@@ -34,10 +34,10 @@ var refuseMerge = Effect{"merge_approval rejected; rejection_reason, one fix for
 	t.RejectionReason = &Rejection{Summary: m.in.Reason, Findings: m.state.commented(t, nil)}
 	t.Fixes = nil
 	if m.in.Reason != seeComments {
-		t.Fixes = []*Fix{{N: 1, Kind: "code", Detail: m.in.Reason}}
+		t.Fixes = []*Fix{{N: 1, Kind: CodeTask, Detail: m.in.Reason}}
 	}
 	for _, f := range t.RejectionReason.Findings {
-		t.Fixes = append(t.Fixes, &Fix{N: len(t.Fixes) + 1, Kind: "code", Detail: f.Message})
+		t.Fixes = append(t.Fixes, &Fix{N: len(t.Fixes) + 1, Kind: CodeTask, Detail: f.Message})
 	}
 	m.countCycle()
 	m.byPerson()

@@ -20,7 +20,7 @@ var approveByItself = Effect{"approved_by auto, approved_commit", func(m *move) 
 var endLapsedReview = Effect{"the lapsed reviewer: review_failures + 1, current_task null, status IDLE", func(m *move) {
 	t := m.task
 	_, why := m.state.ReviewLiveness(t, m.now, m.actor.Facts)
-	m.says("lease_expired", HistoryEntry{Holder: t.ReviewingBy, Lease: t.ReviewLeaseExpires, Cause: why, What: "review"})
+	m.says(HistoryLeaseExpired, HistoryEntry{Holder: t.ReviewingBy, Lease: t.ReviewLeaseExpires, Cause: why, What: "review"})
 	m.detail = ", after the lapsed review of " + t.ReviewingBy
 	t.ReviewFailures++
 	m.state.FreeAgent(t.ReviewingBy, t.ID)
@@ -129,7 +129,7 @@ var storeRejection = Effect{"rejection_reason, fixes, with the open comments of 
 	if len(t.Fixes) == 0 {
 		for _, f := range r.Findings {
 			if f.Severity == "error" {
-				t.Fixes = append(t.Fixes, &Fix{Kind: "code", Detail: f.Message, Expect: f.Fix})
+				t.Fixes = append(t.Fixes, &Fix{Kind: CodeTask, Detail: f.Message, Expect: f.Fix})
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (m *move) countCycle() {
 var deadlock = Effect{"E-BLOCK kind review_deadlock with three questions; E-FAIL(assigned_to); anomaly review_deadlock", func(m *move) {
 	t := m.task
 	reason := fmt.Sprintf("review_deadlock: %d rejections", t.ReviewCyclesCurrent)
-	m.block("review_deadlock", reason, List{"Is the criterion right?", "Should another coder or a smaller task be tried?", "Should it be dropped?"}, nil)
+	m.block(BlockedByDeadlock, reason, List{"Is the criterion right?", "Should another coder or a smaller task be tried?", "Should it be dropped?"}, nil)
 	m.fail(t.AssignedTo)
 	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: "review_deadlock", Details: Settings{"cycles": t.ReviewCyclesCurrent}})
 }}
@@ -158,7 +158,7 @@ var storeReplan = Effect{"review.status replan; approvals, quorum null; E-BLOCK 
 	t := m.task
 	m.storeReview("replan")
 	t.dropApprovals()
-	m.block("replan", m.in.Reason, List{"What other approach meets the goal?"}, nil)
+	m.block(BlockedForReplan, m.in.Reason, List{"What other approach meets the goal?"}, nil)
 	if p := m.state.Plan(t.Plan); p != nil {
 		p.Failure = &PlanFailure{Task: t.ID, Reason: m.in.Reason}
 	}
@@ -186,14 +186,14 @@ var holdStuck = Effect{"review.status stuck; hold by system; anomaly review_stuc
 	}
 	t.Review.Status, t.Review.By, t.Review.At, t.Review.Commit, t.Review.Reason = "stuck", m.actor.name(), TimeOf(m.now), t.ReviewCommit, m.in.Reason
 	t.Hold = &Hold{By: System, At: TimeOf(m.now), Reason: "review stuck: " + reason}
-	m.says("held", HistoryEntry{Reason: t.Hold.Reason})
+	m.says(HistoryHeld, HistoryEntry{Reason: t.Hold.Reason})
 	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: "review_stuck", Details: Settings{"what": reason}})
 }}
 
 func failedChecks(checks []*Check) []*Check {
 	var out []*Check
 	for _, c := range checks {
-		if c.Status == "failed" {
+		if c.Status == CheckFailed {
 			out = append(out, c)
 		}
 	}

@@ -119,7 +119,7 @@ func (s *State) Claim(id string, a Actor, in Input, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if f := m.claim(); m.task.KindOf() != "msg" && (f.Worktree == "" || f.Base == "") {
+	if f := m.claim(); m.task.KindOf() != MessageTask && (f.Worktree == "" || f.Base == "") {
 		return m.refuseNext("liza claim "+id, "G29", ExitFailure, "no worktree was provided for task %s", id)
 	}
 	m.apply()

@@ -228,6 +228,7 @@ func (s *State) decide(decision, note string, a Actor, now time.Time) {
 
 // goOn sets a sprint at a checkpoint or an aborted one IN_PROGRESS; otherwise a pause ends.
 func (s *State) goOn(note string, a Actor, now time.Time) {
+	s.Sprint.Paused = nil
 	action := "resumed"
 	if st := s.Sprint.Status; st == AtCheckpoint || st == Aborted && s.Goal != nil && s.Goal.Status != Aborted {
 		action = "sprint_resumed"

@@ -34,8 +34,8 @@ var ruleGuards = []Guard{
 var claimAllowed = Guard{"", "the guards of the claim that follows hold", func(*move) error { return nil }}
 
 var controlsOpen = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT", func(m *move) error {
-	if m.in.Control != "" {
-		return m.refuseNext(m.state.resumeCommand(), "G07", ExitRefused, "%s", m.in.Control)
+	if why := m.state.control(m.in); why != "" {
+		return m.refuseNext(m.state.resumeCommand(), "G07", ExitRefused, "%s", why)
 	}
 	return nil
 }}

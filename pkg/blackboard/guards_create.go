@@ -95,7 +95,7 @@ func (s *State) DependencyProblem(id string) string {
 
 // Kinds and Types are the known kinds and types of tasks; a type outside the list is kept.
 var (
-	Kinds = []string{"code", "exec", "msg", "skill"}
+	Kinds = []string{string(CodeTask), string(ExecTask), string(MessageTask), string(SkillTask)}
 	Types = []string{"feature", "task", "bug", "refactor", "test", "docs", "config", "spec"}
 )
 
@@ -103,7 +103,7 @@ var fieldsKnown = Guard{"G16", "priority is 0 or more, the kind is known, and th
 	if p := m.task.Priority; p != nil && *p < 0 {
 		return refuse("G16", ExitUsage, "liza help add-task", "priority must be an integer of 0 or more, not %d", *p)
 	}
-	if k := m.task.Kind; k != "" && !List(Kinds).Has(k) {
+	if k := m.task.Kind; k != "" && !List(Kinds).Has(string(k)) {
 		return refuse("G16", ExitUsage, "liza help add-task", "kind '%s' is unknown: it must be %s", k, OrList(Kinds))
 	}
 	if m.in.RoleProblem != "" {

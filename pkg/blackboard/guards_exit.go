@@ -169,7 +169,7 @@ var dependenciesLeft = Guard{"G79", "no dependency is ABANDONED or SUPERSEDED", 
 }}
 
 var notHalted = Guard{"G80", "the task is not halted, or only by its iterations", func(m *move) error {
-	if h := m.task.Halt; h != nil && m.task.BlockedKind != "max_iterations" {
+	if h := m.task.Halt; h != nil && m.task.BlockedKind != BlockedByIterations {
 		return m.refuseNext("liza resubmit "+m.task.ID+" --limit KEY=VALUE", "G80", ExitRefused, "task %s is halted: %s", m.task.ID, m.state.limitOfHalt(m.task, h))
 	}
 	return nil

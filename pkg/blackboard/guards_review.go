@@ -114,7 +114,7 @@ var commitsSound = Guard{"G43", "the commits are the task's own, and git's own c
 func onlyCode(check func(*move) error) func(*move) error {
 	return func(m *move) error {
 		f := m.submission()
-		unchanged := m.task.KindOf() != "code" && f.Commit != "" && f.Commit == m.task.BaseCommit && len(f.Dirty) == 0
+		unchanged := m.task.KindOf() != CodeTask && f.Commit != "" && f.Commit == m.task.BaseCommit && len(f.Dirty) == 0
 		if !m.task.ChangesFiles() || unchanged {
 			return nil
 		}

@@ -6,7 +6,7 @@ import (
 
 // Host is one clone of the repository in which agents of this board work. Two clones on one machine are two hosts: each has
 // worktrees and processes of its own.
-// Written by: register, heartbeat.
+// Written by: join, register, heartbeat.
 type Host struct {
 	ID          string `yaml:"id"`                     // of the clone, random
 	Seen        Time   `yaml:"seen"`                   // last contact

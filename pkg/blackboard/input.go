@@ -25,6 +25,7 @@ type Input struct {
 	AsAgent   string // who the entries name when not the actor: the approver of a merge done by the system
 
 	// Facts.
+	Shared      bool   // several hosts have the board, and its own orders count
 	Control     string // why nothing new may start, "paused since T: reason"; "" when open
 	HumanReview bool   // plan.human_review of the configuration
 	FreeMB      int    // free disk space; 0: unknown

@@ -192,7 +192,7 @@ func (s *State) FinishMove(now time.Time) bool {
 		s.setTip(i.Commit, "merge again "+i.Task, now)
 		if t := s.Task(i.Task); t != nil && t.Status == Merged {
 			t.MergeCommit = i.Commit
-			t.History = append(t.History, &HistoryEntry{Time: TimeOf(now), Event: "merged_again", Agent: i.By, MergeCommit: i.Commit})
+			t.History = append(t.History, &HistoryEntry{Time: TimeOf(now), Event: HistoryMergedAgain, Agent: i.By, MergeCommit: i.Commit})
 		}
 		s.Record(Entry{Timestamp: TimeOf(now), Agent: i.By, Action: "merged_again", Task: i.Task, Detail: "merge commit " + short(i.Commit), Extra: extra})
 	default:

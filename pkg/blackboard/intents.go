@@ -7,7 +7,7 @@ func (t *Task) FirstIntent() (at Time, given bool) {
 		if IsClaimEvent(h.Event) {
 			break
 		}
-		if h.Event == "checkpoint" && h.Agent == t.AssignedTo {
+		if h.Event == HistoryCheckpoint && h.Agent == t.AssignedTo {
 			at, given = h.Time, true
 		}
 	}

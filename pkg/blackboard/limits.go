@@ -210,7 +210,7 @@ func (t *Task) NextCost() Amount {
 func (s *State) limitOfHalt(t *Task, h *Halt) *limitReached {
 	key := map[string]string{"cost": "cost_cents", "time": "time_minutes", "iteration": "max_agent_runs"}[h.Kind]
 	switch {
-	case h.Kind == "iteration" && t.BlockedKind == "max_iterations":
+	case h.Kind == "iteration" && t.BlockedKind == BlockedByIterations:
 		key = "max_iterations"
 	case h.Kind == "cost" && h.Limit != s.LimitOf(t, "cost_cents") && h.Limit == s.LimitOf(t, "tokens"):
 		key = "tokens"

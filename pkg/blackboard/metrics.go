@@ -21,15 +21,15 @@ func (t *Task) contribution() contribution {
 		switch {
 		case IsClaimEvent(h.Event):
 			c.iterations++
-		case h.Event == "ready_for_review" || h.Event == "submitted_for_review":
+		case h.Event == HistoryReadyForReview || h.Event == HistorySubmittedForReview:
 			c.submitted++
-		case h.Event == "approved" && !h.Auto && !h.Merge:
+		case h.Event == HistoryApproved && !h.Auto && !h.Merge:
 			c.approvals++
-		case h.Event == "approval_recorded" && !h.Merge:
+		case h.Event == HistoryApprovalRecorded && !h.Merge:
 			c.approvals++
-		case h.Event == "approval_voided":
+		case h.Event == HistoryApprovalVoided:
 			c.approvals--
-		case h.Event == "rejected":
+		case h.Event == HistoryRejected:
 			c.rejections++
 		}
 	}

@@ -24,6 +24,7 @@ type State struct {
 	Integration    *Integration        `yaml:"integration,omitempty"`     // where Liza left the integration branch | init, merges, integration, sync | the board is older than this section
 	Hosts          map[string]*Host    `yaml:"hosts,omitempty"`           // the hosts of a team on several of them, by name | register, heartbeat | the board is a file of one host
 	Requests       []*Request          `yaml:"requests,omitempty"`        // pull and merge requests with which work lands on a forge | land | nothing was landed
+	Imports        []*Import           `yaml:"imports,omitempty"`         // issues and items of files of which tasks were made | import | nothing was imported
 	Sprint         *Sprint             `yaml:"sprint"`                    // the sprint under way | init, sprint, goal
 	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"` // whether anomalies stopped the sprint | analyze, every write that adds an anomaly, ack | before the first check
 	Config         Settings            `yaml:"config"`                    // settings that a person overrides here; keys in configuration.md | people, config set
@@ -107,7 +108,7 @@ type Task struct {
 	Status             Status        `yaml:"status"`                        // one of the eleven statuses | every event of the task
 	Priority           *int          `yaml:"priority,omitempty"`            // 1 is the highest, 5 the lowest by convention | create | read as 1
 	Created            Time          `yaml:"created,omitempty"`             // when the task was made | create
-	Kind               string        `yaml:"kind,omitempty"`                // code, exec, msg or skill | create | read as code
+	Kind               TaskKind      `yaml:"kind,omitempty"`                // code, exec, msg or skill | create | read as code
 	Type               string        `yaml:"type,omitempty"`                // feature, task, bug, refactor, test, docs, config, spec; decides role and test gate | create | read as task
 	Role               string        `yaml:"role,omitempty"`                // role file for the coder, in the place of the type's | create | the type decides
 	ResolvedRole       *ResolvedRole `yaml:"resolved_role,omitempty"`       // which role the latest coder's run used | supervisor before a run | before the first run
@@ -163,21 +164,21 @@ type Task struct {
 	MergeCommit     string         `yaml:"merge_commit,omitempty"`     // the commit on the integration branch that has the work | merge | not merged
 	Seal            *Seal          `yaml:"seal,omitempty"`             // proof that a verb approved or merged it | the store, in the write of the verb | neither APPROVED nor MERGED
 
-	BlockedReason    string `yaml:"blocked_reason,omitempty"`    // why it is BLOCKED | block, limits, replan | not BLOCKED
-	BlockedKind      string `yaml:"blocked_kind,omitempty"`      // question, stuck, max_iterations, review_deadlock, replan, halt, dependency or human | block, limits, replan | not BLOCKED; on BLOCKED read as question
-	BlockedQuestions List   `yaml:"blocked_questions,omitempty"` // 1 to 3 questions to people or the planner | block | not BLOCKED, or halted
-	Attempted        List   `yaml:"attempted,omitempty"`         // what the coder tried before it was stuck | block | not said
-	FailedBy         List   `yaml:"failed_by,omitempty"`         // coders that failed it; two exhaust it | review deadlock, iterations used up, block with attempted | none failed
-	Failures         int    `yaml:"failures,omitempty"`          // number of such failures; three exhaust it | as failed_by
-	Crashes          int    `yaml:"crashes,omitempty"`           // crashes of its program in a row | supervisor (+1); any other end of a run: 0
-	Supersedes       List   `yaml:"supersedes,omitempty"`        // tasks that it replaces | create, supersede | it replaces none
-	SupersededBy     List   `yaml:"superseded_by,omitempty"`     // tasks that replace it | supersede | not SUPERSEDED
-	RescopeReason    string `yaml:"rescope_reason,omitempty"`    // why it was replaced, dropped or unblocked | supersede, abandon, unblock | never
-	RootCause        string `yaml:"root_cause,omitempty"`        // what made two coders fail | supersede, abandon | the task was not exhausted
-	IntegrationFix   bool   `yaml:"integration_fix,omitempty"`   // the claim mends a failed integration | claim of INTEGRATION_FAILED; merged clears it
-	HandoffPending   bool   `yaml:"handoff_pending,omitempty"`   // the next claim goes on in the worktree | handoff, release, resubmit; the next run clears it
-	Hold             *Hold  `yaml:"hold,omitempty"`              // nobody picks it; the status stays | hold, stuck reviews; unhold clears it | not on hold
-	Halt             *Halt  `yaml:"halt,omitempty"`              // the limit that stopped it | limits; resubmit clears it | not stopped by a limit
+	BlockedReason    string      `yaml:"blocked_reason,omitempty"`    // why it is BLOCKED | block, limits, replan | not BLOCKED
+	BlockedKind      BlockedKind `yaml:"blocked_kind,omitempty"`      // question, stuck, max_iterations, review_deadlock, replan, halt, dependency or human | block, limits, replan | not BLOCKED; on BLOCKED read as question
+	BlockedQuestions List        `yaml:"blocked_questions,omitempty"` // 1 to 3 questions to people or the planner | block | not BLOCKED, or halted
+	Attempted        List        `yaml:"attempted,omitempty"`         // what the coder tried before it was stuck | block | not said
+	FailedBy         List        `yaml:"failed_by,omitempty"`         // coders that failed it; two exhaust it | review deadlock, iterations used up, block with attempted | none failed
+	Failures         int         `yaml:"failures,omitempty"`          // number of such failures; three exhaust it | as failed_by
+	Crashes          int         `yaml:"crashes,omitempty"`           // crashes of its program in a row | supervisor (+1); any other end of a run: 0
+	Supersedes       List        `yaml:"supersedes,omitempty"`        // tasks that it replaces | create, supersede | it replaces none
+	SupersededBy     List        `yaml:"superseded_by,omitempty"`     // tasks that replace it | supersede | not SUPERSEDED
+	RescopeReason    string      `yaml:"rescope_reason,omitempty"`    // why it was replaced, dropped or unblocked | supersede, abandon, unblock | never
+	RootCause        string      `yaml:"root_cause,omitempty"`        // what made two coders fail | supersede, abandon | the task was not exhausted
+	IntegrationFix   bool        `yaml:"integration_fix,omitempty"`   // the claim mends a failed integration | claim of INTEGRATION_FAILED; merged clears it
+	HandoffPending   bool        `yaml:"handoff_pending,omitempty"`   // the next claim goes on in the worktree | handoff, release, resubmit; the next run clears it
+	Hold             *Hold       `yaml:"hold,omitempty"`              // nobody picks it; the status stays | hold, stuck reviews; unhold clears it | not on hold
+	Halt             *Halt       `yaml:"halt,omitempty"`              // the limit that stopped it | limits; resubmit clears it | not stopped by a limit
 
 	Command        string   `yaml:"command,omitempty"`         // the command of kind exec | create | another kind
 	Skill          string   `yaml:"skill,omitempty"`           // the skill of kind skill | create | another kind
@@ -246,15 +247,15 @@ type Finding struct {
 // Check is the result of one deterministic review check.
 // Written by: supervisor before a review.
 type Check struct {
-	Name     string `yaml:"name"`                // of the check
-	Status   string `yaml:"status"`              // passed, failed, skipped or exempt
-	Severity string `yaml:"severity,omitempty"`  // of its findings: error, warning or info
-	ExitCode int    `yaml:"exit_code,omitempty"` // of its command
-	Seconds  int    `yaml:"seconds,omitempty"`   // how long it took, in seconds
-	Log      string `yaml:"log,omitempty"`       // path of its output, from the project root
-	Baseline string `yaml:"baseline,omitempty"`  // log of the same failure on the base of the work |  | it does not fail there, or was not asked
-	Message  string `yaml:"message,omitempty"`   // why it was skipped, or what failed
-	Commit   string `yaml:"commit,omitempty"`    // what was checked
+	Name     string      `yaml:"name"`                // of the check
+	Status   CheckStatus `yaml:"status"`              // passed, failed, skipped or exempt
+	Severity string      `yaml:"severity,omitempty"`  // of its findings: error, warning or info
+	ExitCode int         `yaml:"exit_code,omitempty"` // of its command
+	Seconds  int         `yaml:"seconds,omitempty"`   // how long it took, in seconds
+	Log      string      `yaml:"log,omitempty"`       // path of its output, from the project root
+	Baseline string      `yaml:"baseline,omitempty"`  // log of the same failure on the base of the work |  | it does not fail there, or was not asked
+	Message  string      `yaml:"message,omitempty"`   // why it was skipped, or what failed
+	Commit   string      `yaml:"commit,omitempty"`    // what was checked
 }
 
 // Prior says what became of point N of the previous rejection:
@@ -269,7 +270,7 @@ type Prior struct {
 // Written by: verdict (inject, error findings), reject-merge.
 type Fix struct {
 	N        int      `yaml:"n" json:"n,omitempty"`                           // number, from 1
-	Kind     string   `yaml:"kind,omitempty" json:"kind,omitempty"`           // code, exec, skill or msg
+	Kind     TaskKind `yaml:"kind,omitempty" json:"kind,omitempty"`           // code, exec, skill or msg
 	Detail   string   `yaml:"detail,omitempty" json:"detail,omitempty"`       // what to do, or the command
 	Expect   string   `yaml:"expect,omitempty" json:"expect,omitempty"`       // what is expected of it
 	Skill    string   `yaml:"skill,omitempty" json:"skill,omitempty"`         // of kind skill
@@ -412,7 +413,7 @@ type UsageDay struct {
 // Written by: the event that it records.
 type HistoryEntry struct {
 	Time             Time           `yaml:"time"`                        // when
-	Event            string         `yaml:"event"`                       // name of the event
+	Event            HistoryEvent   `yaml:"event"`                       // name of the event
 	Agent            string         `yaml:"agent,omitempty"`             // agent id, human or system
 	Via              string         `yaml:"via,omitempty"`               // human: a person acted for that agent
 	Iteration        int            `yaml:"iteration,omitempty"`         // of a claim
@@ -424,7 +425,7 @@ type HistoryEntry struct {
 	Holder           string         `yaml:"holder,omitempty"`            // whose lease ran out, or who was released
 	Lease            Time           `yaml:"lease,omitempty"`             // when that lease ended
 	Cause            string         `yaml:"cause,omitempty"`             // why the lease is over
-	Kind             string         `yaml:"kind,omitempty"`              // of a block
+	Kind             BlockedKind    `yaml:"kind,omitempty"`              // of a block
 	What             string         `yaml:"what,omitempty"`              // claim, review, rerun or restep
 	Reason           string         `yaml:"reason,omitempty"`            // in one line
 	By               List           `yaml:"by,omitempty"`                // tasks that replace this one

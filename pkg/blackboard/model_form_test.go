@@ -124,7 +124,7 @@ func (b *brush) task(t *Task) {
 	if c := t.Claiming; c != nil && !past(c.Expires, w.now) {
 		b.claim(c.By, c.Generation, "")
 	}
-	b.text(t.BlockedKind)
+	b.text(string(t.BlockedKind))
 	if t.Hold != nil {
 		b.text("held by " + t.Hold.By)
 	}

@@ -203,19 +203,19 @@ type Fact struct {
 // Question is an agent's question to people.
 // Written by: block, supervisors.
 type Question struct {
-	ID         string `yaml:"id"`                    // q-<n>
-	Task       string `yaml:"task,omitempty"`        // which task |  | the planner's own
-	Agent      string `yaml:"agent,omitempty"`       // who asks
-	Kind       string `yaml:"kind,omitempty"`        // blocked or prompted
-	Type       string `yaml:"type,omitempty"`        // input, confirmation, permission or choice
-	Text       string `yaml:"text"`                  // the question
-	Options    List   `yaml:"options,omitempty"`     // of a choice
-	Synthetic  bool   `yaml:"synthetic,omitempty"`   // made up by the supervisor, because the agent gave none
-	Status     string `yaml:"status"`                // open, answered, delivered or expired | answer, supervisor
-	Answer     string `yaml:"answer,omitempty"`      // what a person said | answer | not answered
-	By         string `yaml:"by,omitempty"`          // name of the person | answer | not answered
-	Asked      Time   `yaml:"asked,omitempty"`       // when
-	AnsweredAt Time   `yaml:"answered_at,omitempty"` // when | answer | not answered
+	ID         string         `yaml:"id"`                    // q-<n>
+	Task       string         `yaml:"task,omitempty"`        // which task |  | the planner's own
+	Agent      string         `yaml:"agent,omitempty"`       // who asks
+	Kind       string         `yaml:"kind,omitempty"`        // blocked or prompted
+	Type       string         `yaml:"type,omitempty"`        // input, confirmation, permission or choice
+	Text       string         `yaml:"text"`                  // the question
+	Options    List           `yaml:"options,omitempty"`     // of a choice
+	Synthetic  bool           `yaml:"synthetic,omitempty"`   // made up by the supervisor, because the agent gave none
+	Status     QuestionStatus `yaml:"status"`                // open, answered, delivered or expired | answer, supervisor
+	Answer     string         `yaml:"answer,omitempty"`      // what a person said | answer | not answered
+	By         string         `yaml:"by,omitempty"`          // name of the person | answer | not answered
+	Asked      Time           `yaml:"asked,omitempty"`       // when
+	AnsweredAt Time           `yaml:"answered_at,omitempty"` // when | answer | not answered
 }
 
 // Program says until when an agent program is not started (specs/protocol.md#13.3).
@@ -261,6 +261,7 @@ type Sprint struct {
 	Scope         *SprintScope  `yaml:"scope,omitempty"`         // the tasks of the sprint
 	Timeline      *Timeline     `yaml:"timeline,omitempty"`      // its times
 	Status        string        `yaml:"status"`                  // IN_PROGRESS, CHECKPOINT, COMPLETED or ABORTED | control files, supervisors, breaker
+	Paused        *Pause        `yaml:"paused,omitempty"`        // nothing new starts on any host | pause, resume | it is not paused, or the board is a file
 	Checkpoints   []*Checkpoint `yaml:"checkpoints,omitempty"`   // stops for people, oldest first | checkpoint, resume | there was none
 	Metrics       *Metrics      `yaml:"metrics,omitempty"`       // figures of the sprint | every transition that changes one
 	Retrospective any           `yaml:"retrospective,omitempty"` // whatever people write | people | nobody wrote one

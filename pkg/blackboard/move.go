@@ -61,8 +61,8 @@ type Rule struct {
 	When    *Condition // chooses between rules of one event and status; nil: always
 	Needs   []Guard    // in the order of their numbers; all are checked before anything changes
 	Does    []Effect
-	History []string // history entries
-	Log     []string // journal actions
+	History []HistoryEvent // history entries
+	Log     []string       // journal actions
 }
 
 // A Condition chooses between rules that share event and status.
@@ -97,11 +97,11 @@ type move struct {
 	in    Input
 	rule  *Rule
 
-	h      HistoryEntry            // what the history entries of the event say
-	own    map[string]HistoryEntry // what the entry of one name says instead
-	detail string                  // one line for the journal
-	about  map[string]string       // the line for the entry of one action instead
-	extra  map[string]any          // further keys of the journal entries
+	h      HistoryEntry                  // what the history entries of the event say
+	own    map[HistoryEvent]HistoryEntry // what the entry of one name says instead
+	detail string                        // one line for the journal
+	about  map[string]string             // the line for the entry of one action instead
+	extra  map[string]any                // further keys of the journal entries
 }
 
 // me is the actor's registration, nil for human and system.
@@ -224,7 +224,7 @@ func (m *move) apply() {
 		m.task.judgeAttempt(name)
 	}
 	if m.rule.Event == EvRetry {
-		m.task.judgeAttempt("retried")
+		m.task.judgeAttempt(HistoryRetried)
 	}
 	m.state.addMetrics(before, m.task.contribution())
 	if m.rule.To.Terminal() {
@@ -253,9 +253,9 @@ func (s *State) run(event Event, id string, a Actor, in Input, now time.Time) er
 }
 
 // says keeps what the history entry of that name says, when it is not what m.h says.
-func (m *move) says(name string, e HistoryEntry) {
+func (m *move) says(name HistoryEvent, e HistoryEntry) {
 	if m.own == nil {
-		m.own = map[string]HistoryEntry{}
+		m.own = map[HistoryEvent]HistoryEntry{}
 	}
 	m.own[name] = e
 }
@@ -268,12 +268,12 @@ func (m *move) tells(action, detail string) {
 	m.about[action] = oneLine(detail)
 }
 
-func (m *move) note(name string) {
+func (m *move) note(name HistoryEvent) {
 	e, ok := m.own[name]
 	if !ok {
 		e = m.h
 	}
-	e.Time, e.Event, e.Agent = TimeOf(m.now), name, m.authorOf(name)
+	e.Time, e.Event, e.Agent = TimeOf(m.now), name, m.authorOf(string(name))
 	if m.actor.Via && e.Agent == m.actor.ID {
 		e.Via = Human
 	}

@@ -38,8 +38,8 @@ func (s *State) NextGoal(g *Goal, a Actor, now time.Time) (was Ended, archived [
 	was = Ended{s.Goal, s.Sprint, s.Usage}
 	archived = s.Archive(time.Time{}, a, now)
 	for _, q := range s.Questions {
-		if q.Task == "" && q.Status == "open" {
-			q.Status = "expired"
+		if q.Task == "" && q.Status == QuestionOpen {
+			q.Status = QuestionExpired
 		}
 	}
 	s.Goal = g

@@ -149,8 +149,8 @@ func (s *State) markSeen(launched []Trigger, planner string) {
 		}
 	}
 	for _, q := range s.Questions {
-		if sent[q.ID] && q.Status == "answered" {
-			q.Status = "delivered"
+		if sent[q.ID] && q.Status == QuestionAnswered {
+			q.Status = QuestionDelivered
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (t *Task) Given(s *State, tree string) []*Approval {
 	default:
 		own := Approval{Reviewer: t.ApprovedBy}
 		for h := range t.backwards() {
-			if h.Agent == t.ApprovedBy && h.Event == "approved" {
+			if h.Agent == t.ApprovedBy && h.Event == HistoryApproved {
 				own.At, own.Person = h.Time, h.Via == Human
 				break
 			}

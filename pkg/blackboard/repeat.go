@@ -28,31 +28,31 @@ func (m *move) repeated(event Event) bool {
 	switch event {
 	case EvSubmit:
 		same := !t.ChangesFiles() || h.Commit != "" && h.Commit == m.submission().Commit
-		return t.Status == ReadyForReview && h.Event == "ready_for_review" && same && h.NoTests == in.NoTests
+		return t.Status == ReadyForReview && h.Event == HistoryReadyForReview && same && h.NoTests == in.NoTests
 	case EvApprove:
 		overruled := m.rejectedBefore() && t.Overruled()
-		if t.Status == ReadyForReview && h.Event == "approval_recorded" {
+		if t.Status == ReadyForReview && h.Event == HistoryApprovalRecorded {
 			return m.sameApproval()
 		}
-		return (overruled || t.Status == Approved && h.Event == "approved" && !h.Merge) && m.sameFindings()
+		return (overruled || t.Status == Approved && h.Event == HistoryApproved && !h.Merge) && m.sameFindings()
 	case EvReject:
 		return m.rejectedBefore() && t.RejectionReason.Summary == in.Reason && m.sameFindings() && m.sameAdvice()
 	case EvReplan:
-		return t.Status == Blocked && h.Event == "blocked" && h.Kind == "replan" && t.BlockedReason == in.Reason && m.sameFindings()
+		return t.Status == Blocked && h.Event == HistoryBlocked && h.Kind == BlockedForReplan && t.BlockedReason == in.Reason && m.sameFindings()
 	case EvReviewRelease:
-		return in.What == "stuck" && t.Status == ReadyForReview && h.Event == "held" && t.Hold != nil && t.Hold.By == System &&
+		return in.What == "stuck" && t.Status == ReadyForReview && h.Event == HistoryHeld && t.Hold != nil && t.Hold.By == System &&
 			t.Review != nil && t.Review.Status == "stuck" && t.Review.Reason == in.Reason
 	case EvBlock:
-		return t.Status == Blocked && h.Event == "blocked" && t.BlockedReason == in.Reason &&
+		return t.Status == Blocked && h.Event == HistoryBlocked && t.BlockedReason == in.Reason &&
 			slices.Equal(t.BlockedQuestions, in.Questions) && slices.Equal(t.Attempted, in.Attempted)
 	case EvIntent:
-		return t.Status == Claimed && h.Event == "checkpoint" && in.Intent != nil && sameIntent(h.Checkpoint, in.Intent)
+		return t.Status == Claimed && h.Event == HistoryCheckpoint && in.Intent != nil && sameIntent(h.Checkpoint, in.Intent)
 	case EvHandoff:
-		return h.Event == "handoff" && t.HandoffPending && sameHandoff(m.state.Handoff[t.ID], in.Handoff)
+		return h.Event == HistoryHandoff && t.HandoffPending && sameHandoff(m.state.Handoff[t.ID], in.Handoff)
 	case EvHold:
-		return h.Event == "held" && t.Hold != nil && t.Hold.By == m.actor.name() && t.Hold.Reason == in.Reason
+		return h.Event == HistoryHeld && t.Hold != nil && t.Hold.By == m.actor.name() && t.Hold.Reason == in.Reason
 	case EvUnhold:
-		return h.Event == "unheld" && t.Hold == nil
+		return h.Event == HistoryUnheld && t.Hold == nil
 	}
 	return false
 }
@@ -64,8 +64,8 @@ func (m *move) rejectedBefore() bool {
 	if t.RejectionReason == nil {
 		return false
 	}
-	return t.Status == Rejected && h.Event == "rejected" && !h.Merge ||
-		t.Status == Blocked && h.Event == "blocked" && h.Kind == "review_deadlock"
+	return t.Status == Rejected && h.Event == HistoryRejected && !h.Merge ||
+		t.Status == Blocked && h.Event == HistoryBlocked && h.Kind == BlockedByDeadlock
 }
 
 // sameFindings compares what the reviewer found and suggests with the stored review. The

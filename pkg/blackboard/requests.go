@@ -58,6 +58,25 @@ func (s *State) PutRequest(r Request, now time.Time) {
 // Under reports whether the request is neither merged nor closed.
 func (r *Request) Under() bool { return r.Status == RequestOpening || r.Status == RequestOpen }
 
+// AllLanded reports whether there are requests, none of them is to be looked at any more, and no merged task lacks one.
+func (s *State) AllLanded() bool {
+	var picked List // empty: the integration branch lands as it is
+	for _, r := range s.Requests {
+		if r != nil && r.Under() {
+			return false
+		}
+		if r != nil {
+			picked = append(picked, r.Picked...)
+		}
+	}
+	for t := range s.Tasks() {
+		if len(picked) > 0 && t.MergeCommit != "" && t.ChangesFiles() && !picked.Has(t.ID) {
+			return false
+		}
+	}
+	return len(s.Requests) > 0
+}
+
 // Text is one line about the request.
 func (r *Request) Text() string {
 	text := r.ID + ": "

@@ -81,7 +81,7 @@ func codeTask(id string, deps ...string) *Task {
 }
 
 // plainTask is a task of another kind than code, as the verbs fill it in.
-func plainTask(id, kind string) *Task {
+func plainTask(id string, kind TaskKind) *Task {
 	return &Task{ID: id, Kind: kind, Description: "Say hello", SpecRef: "specs/vision.md", DoneWhen: "message delivered", Scope: "no code changes"}
 }
 
@@ -285,7 +285,7 @@ func (b *board) status(id string, want Status) *Task {
 func events(t *Task) []string {
 	var names []string
 	for _, h := range t.History {
-		names = append(names, h.Event)
+		names = append(names, string(h.Event))
 	}
 	return names
 }
@@ -359,4 +359,13 @@ func checkRefusal(t testing.TB, r *Refusal) {
 	case !List(commands).Has(words[1]):
 		t.Errorf("%s (%s): next is an unknown command: %q", r.Guard, r.Message, r.Next)
 	}
+}
+
+// plainWords are words of the protocol without their type.
+func plainWords[W ~string](list []W) []string {
+	var words []string
+	for _, w := range list {
+		words = append(words, string(w))
+	}
+	return words
 }

@@ -52,7 +52,7 @@ func TestTheTableIsWhole(t *testing.T) {
 			}
 		}
 		for _, h := range r.History {
-			if !slices.Contains(historyNames, h) {
+			if !slices.Contains(historyNames, string(h)) {
 				t.Errorf("%s writes the history entry %q, which the protocol does not have", name, h)
 			}
 		}

@@ -42,7 +42,7 @@ func (t *Task) approval() []string {
 	if t.MergeIntent != nil {
 		intent = t.MergeIntent.Commit
 	}
-	says := []string{t.ID, string(t.Status), t.KindOf(), t.ApprovedBy, t.ApprovedCommit, t.ReviewCommit,
+	says := []string{t.ID, string(t.Status), string(t.KindOf()), t.ApprovedBy, t.ApprovedCommit, t.ReviewCommit,
 		strconv.FormatBool(a.Required), a.Decision, a.By, intent, t.MergeCommit}
 	for _, x := range t.Approvals {
 		if x != nil {

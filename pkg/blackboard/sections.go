@@ -20,8 +20,8 @@ func (s *State) Plan(id string) *Plan {
 // withdrawQuestions ends the open questions of a task that left BLOCKED or is terminal.
 func (s *State) withdrawQuestions(task string) {
 	for _, q := range s.Questions {
-		if q.Task == task && q.Status == "open" {
-			q.Status = "expired"
+		if q.Task == task && q.Status == QuestionOpen {
+			q.Status = QuestionExpired
 		}
 	}
 }
@@ -173,8 +173,8 @@ func (s *State) addNote(n *Note, a Actor, now time.Time) {
 // the planner asked are for the planner.
 func (s *State) DeliverAnswers(task string) {
 	for _, q := range s.Questions {
-		if task != "" && q.Task == task && q.Status == "answered" && !isPlanner(q.Agent) {
-			q.Status = "delivered"
+		if task != "" && q.Task == task && q.Status == QuestionAnswered && !isPlanner(q.Agent) {
+			q.Status = QuestionDelivered
 		}
 	}
 }
@@ -196,11 +196,11 @@ func (s *State) AnswerQuestion(id, text string, a Actor, now time.Time) (task st
 	if q == nil {
 		return "", false, refuse("G05", ExitRefused, "liza questions", "no question '%s'", id)
 	}
-	if q.Status != "open" {
+	if q.Status != QuestionOpen {
 		return "", false, refuse("G06", ExitRefused, "liza questions", "question %s is %s", id, q.Status)
 	}
 	s.admit(a, by, now)
-	q.Status, q.Answer, q.By, q.AnsweredAt = "answered", text, a.name(), TimeOf(now)
+	q.Status, q.Answer, q.By, q.AnsweredAt = QuestionAnswered, text, a.name(), TimeOf(now)
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "answered", Task: q.Task, Detail: oneLine(id + ": " + text), Extra: via(a)})
 	return q.Task, s.answersUnblock(q.Task), nil
 }
@@ -217,11 +217,11 @@ func (s *State) question(id string) *Question {
 // answersUnblock reports whether the task waited for answers only, and has them all.
 func (s *State) answersUnblock(task string) bool {
 	t := s.Task(task)
-	if t == nil || t.Status != Blocked || t.BlockedKind != "question" && t.BlockedKind != "stuck" && t.BlockedKind != "" {
+	if t == nil || t.Status != Blocked || t.BlockedKind != BlockedByQuestion && t.BlockedKind != BlockedStuck && t.BlockedKind != "" {
 		return false
 	}
 	for _, q := range s.Questions {
-		if q.Task == task && q.Status == "open" {
+		if q.Task == task && q.Status == QuestionOpen {
 			return false
 		}
 	}

@@ -154,7 +154,7 @@ func (s *State) claimableSince(t *Task, in Input) time.Time {
 		if dep == nil {
 			continue
 		}
-		if h := dep.last(); h != nil && h.Event == "merged" {
+		if h := dep.last(); h != nil && h.Event == HistoryMerged {
 			later(h)
 		}
 	}
@@ -267,9 +267,9 @@ func (s *State) waitReason(in Input, refusals []string) string {
 
 // closedReason says why nothing new may start at all, or "".
 func (s *State) closedReason(in Input) string {
-	switch {
-	case in.Control != "":
-		return in.Control
+	switch why := s.control(in); {
+	case why != "":
+		return why
 	case s.sprintStatus() != InProgress:
 		return "the sprint is " + s.sprintStatus()
 	case in.FreeMB > 0 && in.FreeMB < in.MinFreeMB:
@@ -295,13 +295,13 @@ func (s *State) NextReview(a Actor, in Input, now time.Time) (task *Task, why st
 			continue
 		}
 		c := Candidate{Task: t, Class: 1, Priority: s.effectivePriority(t, in, now), index: i}
-		c.Since, _ = t.timeOf("ready_for_review", "submitted_for_review").At()
+		c.Since, _ = t.timeOf(HistoryReadyForReview, HistorySubmittedForReview).At()
 		if t.lastReviewer() == a.ID {
 			c.Class = 0
 		}
 		list = append(list, c)
 	}
-	switch why := s.closedReason(Input{Control: in.Control}); {
+	switch why := s.closedReason(Input{Control: in.Control, Shared: in.Shared}); {
 	case len(list) > 0:
 		return slices.MinFunc(list, Candidate.compareReview).Task, ""
 	case why != "":
@@ -327,7 +327,7 @@ func (s *State) ApprovedTasks() []Candidate {
 		}
 		c := Candidate{Task: t, index: i}
 		for h := range t.backwards() {
-			if h.Event == "approved" && (!h.Merge || h.Commit != "") {
+			if h.Event == HistoryApproved && (!h.Merge || h.Commit != "") {
 				c.Since, _ = h.Time.At()
 				break
 			}

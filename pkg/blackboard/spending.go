@@ -245,13 +245,3 @@ func (t *Task) Conversation(agent, program string) *Conversation {
 	}
 	return nil
 }
-
-// ConversationOf is the newest record of a conversation of the task, nil when there is none.
-func (t *Task) ConversationOf(id string) *Conversation {
-	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := t.Attempts[i]; a != nil && a.Session != nil && a.Session.ID == id {
-			return a.Session
-		}
-	}
-	return nil
-}

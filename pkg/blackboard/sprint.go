@@ -31,7 +31,7 @@ func (s *State) NextSprint(planned []string, a Actor, now time.Time) (archived [
 // startSprint puts the next sprint in the place of the present one: figures and costs begin at zero, but for those of the day.
 func (s *State) startSprint(goal string, scope *SprintScope, now time.Time) {
 	n, _ := sprintNumber(s.Sprint.ID)
-	next := &Sprint{ID: "sprint-" + itoa(max(n, 1)+1), GoalRef: goal, Status: InProgress, Scope: scope, Timeline: &Timeline{Started: TimeOf(now)}}
+	next := &Sprint{ID: "sprint-" + itoa(max(n, 1)+1), GoalRef: goal, Status: InProgress, Scope: scope, Timeline: &Timeline{Started: TimeOf(now)}, Paused: s.Sprint.Paused}
 	s.Sprint = next
 	next.Metrics = s.openFigures()
 	usage := &Usage{}
@@ -141,10 +141,10 @@ func (t *Task) Stays(until time.Time) []Stay {
 		switch {
 		case !ok:
 			continue
-		case h.Event == "review_claimed":
+		case h.Event == HistoryReviewClaimed:
 			next.Reviewer = h.Agent
-		case h.Event == "review_claim_released", h.Event == "released" && h.What == "review",
-			h.Event == "lease_expired" && now.Status == ReadyForReview:
+		case h.Event == HistoryReviewClaimReleased, h.Event == HistoryReleased && h.What == "review",
+			h.Event == HistoryLeaseExpired && now.Status == ReadyForReview:
 			next.Reviewer = ""
 		default:
 			if to := h.LeadsTo(); len(to) > 0 {
@@ -155,7 +155,7 @@ func (t *Task) Stays(until time.Time) []Stay {
 			}
 		}
 		if IsClaimEvent(h.Event) {
-			fixing = h.Event == "claimed_for_integration_fix" || fixing && h.Event == "claimed"
+			fixing = h.Event == HistoryClaimedForFix || fixing && h.Event == HistoryClaimed
 		}
 		if next.Status == now.Status && next.Reviewer == now.Reviewer {
 			continue

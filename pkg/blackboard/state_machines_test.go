@@ -104,8 +104,8 @@ func loops() string {
 	var names []string
 	for _, event := range allEvents() {
 		stays := true
-		for _, r := range RulesOf(event) {
-			stays = stays && r.From != nil && (r.To == "" || len(r.From) == 1 && r.From[0] == r.To)
+		for _, r := range Rules {
+			stays = stays && (r.Event != event || r.From != nil && (r.To == "" || len(r.From) == 1 && r.From[0] == r.To))
 		}
 		if stays {
 			names = append(names, string(event))
@@ -123,7 +123,7 @@ func taskTable() string {
 			event += ": " + r.When.Text
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", r.ID, event, fromText(r), toText(r), strings.Join(r.Who.Names(), ", "),
-			orDash(guardNumbers(r)), orDash(strings.Join(r.History, ", ")), orDash(strings.Join(r.Log, ", ")))
+			orDash(guardNumbers(r)), orDash(strings.Join(plainWords(r.History), ", ")), orDash(strings.Join(r.Log, ", ")))
 	}
 	return b.String()
 }
@@ -197,7 +197,7 @@ func ruleSections() string {
 			fmt.Fprintf(&b, "- does: %s\n", e.Text)
 		}
 		if len(r.History) > 0 {
-			fmt.Fprintf(&b, "- history: %s\n", code(r.History))
+			fmt.Fprintf(&b, "- history: %s\n", code(plainWords(r.History)))
 		}
 		if len(r.Log) > 0 {
 			fmt.Fprintf(&b, "- journal: %s\n", code(r.Log))

@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -9,18 +10,16 @@ import (
 )
 
 // KindOf is the task's kind; none given means code.
-func (t *Task) KindOf() string {
-	if t.Kind == "" {
-		return "code"
-	}
-	return t.Kind
-}
+func (t *Task) KindOf() TaskKind { return cmp.Or(t.Kind, CodeTask) }
+
+// BlockedFor is what a BLOCKED task waits for; an answer when it does not say.
+func (t *Task) BlockedFor() BlockedKind { return cmp.Or(t.BlockedKind, BlockedByQuestion) }
 
 // ChangesFiles reports whether the task's work is commits: kind code and everything with
 // writes (specs/protocol.md#4.5). A command that may write and was handed in without a change is
 // treated as one without writes.
 func (t *Task) ChangesFiles() bool {
-	if t.KindOf() == "code" {
+	if t.KindOf() == CodeTask {
 		return true
 	}
 	return t.Writes && !t.wroteNothing()
@@ -80,8 +79,18 @@ func (t *Task) last() *HistoryEntry {
 	return nil
 }
 
+// LastEntry is the newest history entry of an event, nil when there is none.
+func (t *Task) LastEntry(event HistoryEvent) *HistoryEntry {
+	for h := range t.backwards() {
+		if h.Event == event {
+			return h
+		}
+	}
+	return nil
+}
+
 // timeOf is the time of the newest history entry with one of the names.
-func (t *Task) timeOf(events ...string) Time {
+func (t *Task) timeOf(events ...HistoryEvent) Time {
 	for h := range t.backwards() {
 		if slices.Contains(events, h.Event) {
 			return h.Time
@@ -93,9 +102,9 @@ func (t *Task) timeOf(events ...string) Time {
 // reviewsItself reports whether the task is APPROVED without a reviewer (specs/protocol.md#4.5).
 func (t *Task) reviewsItself() bool { return !t.ChangesFiles() && !t.ReviewRequired }
 
-func IsClaimEvent(e string) bool {
+func IsClaimEvent(e HistoryEvent) bool {
 	switch e {
-	case "claimed", "reclaimed_after_rejection", "reassigned_after_rejection", "claimed_for_integration_fix":
+	case HistoryClaimed, HistoryReclaimed, HistoryReassigned, HistoryClaimedForFix:
 		return true
 	}
 	return false
@@ -115,9 +124,9 @@ func (t *Task) lastClaimant() string {
 func (t *Task) lastReviewer() string {
 	for h := range t.backwards() {
 		switch h.Event {
-		case "review_claimed":
+		case HistoryReviewClaimed:
 			return h.Agent
-		case "ready_for_review", "submitted_for_review":
+		case HistoryReadyForReview, HistorySubmittedForReview:
 			return ""
 		}
 	}
@@ -131,19 +140,19 @@ func (t *Task) lostBy(agent string) (at Time, how string, lost bool) {
 	var takeover *HistoryEntry
 	for h := range t.backwards() {
 		switch {
-		case h.Event == "lease_expired" && h.Holder == agent:
+		case h.Event == HistoryLeaseExpired && h.Holder == agent:
 			return h.Time, "its lease expired", true
-		case h.Event == "reassigned_after_rejection" && h.PreviousAssignee == agent:
+		case h.Event == HistoryReassigned && h.PreviousAssignee == agent:
 			return h.Time, "reclaimed by " + h.Agent, true
-		case h.Event == "released" && h.Holder == agent && h.Agent != agent:
+		case h.Event == HistoryReleased && h.Holder == agent && h.Agent != agent:
 			return h.Time, "released by " + h.Agent + ": " + h.Reason, true
 		case h.Agent == agent:
-			holds := IsClaimEvent(h.Event) || h.Event == "review_claimed" || h.Event == "checkpoint" || h.Event == "handoff"
+			holds := IsClaimEvent(h.Event) || h.Event == HistoryReviewClaimed || h.Event == HistoryCheckpoint || h.Event == HistoryHandoff
 			if holds && takeover != nil {
 				return takeover.Time, "reclaimed by " + takeover.Agent, true
 			}
 			return "", "", false
-		case role == RoleCoder && IsClaimEvent(h.Event), role == RoleReviewer && h.Event == "review_claimed":
+		case role == RoleCoder && IsClaimEvent(h.Event), role == RoleReviewer && h.Event == HistoryReviewClaimed:
 			takeover = h
 		}
 	}
@@ -155,9 +164,9 @@ func (t *Task) lostBy(agent string) (at Time, how string, lost bool) {
 func (t *Task) lastRejectedCommit() string {
 	for h := range t.backwards() {
 		switch {
-		case h.Event == "rejected":
+		case h.Event == HistoryRejected:
 			return h.Commit
-		case h.Event == "unblocked", h.Event == "released" && h.What == "rerun":
+		case h.Event == HistoryUnblocked, h.Event == HistoryReleased && h.What == "rerun":
 			return ""
 		}
 	}
@@ -167,7 +176,7 @@ func (t *Task) lastRejectedCommit() string {
 // intentSinceClaim returns the agent's latest intent of the current attempt, or nil.
 func (t *Task) intentSinceClaim(agent string) *HistoryEntry {
 	for h := range t.backwards() {
-		if h.Event == "checkpoint" && h.Agent == agent {
+		if h.Event == HistoryCheckpoint && h.Agent == agent {
 			return h
 		}
 		if IsClaimEvent(h.Event) {
@@ -190,7 +199,7 @@ func (t *Task) handoffsSinceClaim() int {
 		if IsClaimEvent(h.Event) {
 			break
 		}
-		if h.Event == "handoff" && h.Agent == t.AssignedTo {
+		if h.Event == HistoryHandoff && h.Agent == t.AssignedTo {
 			n++
 		}
 	}
@@ -249,10 +258,10 @@ func (x *taskIndex) find(id string) *Task {
 func (s *State) waitsFor(t *Task, in Input) []string {
 	var waits []string
 	for _, d := range t.DependsOn {
-		if st, ok := s.statusOf(d, in); !ok || st != Merged {
-			if !ok {
-				st = "missing"
-			}
+		switch st, ok := s.statusOf(d, in); {
+		case !ok:
+			waits = append(waits, d+" (missing)")
+		case st != Merged:
 			waits = append(waits, fmt.Sprintf("%s (%s)", d, st))
 		}
 	}
@@ -308,7 +317,7 @@ func (s *State) keptUntil(t *Task, agent string, facts ProcessFacts, now time.Ti
 	if live, _ := s.Liveness(t.AssignedTo, now, facts); live == Expired || live == Dead {
 		return "", false
 	}
-	at, ok := t.timeOf("rejected").At()
+	at, ok := t.timeOf(HistoryRejected).At()
 	until := at.Add(s.Duration("reassign_after"))
 	return TimeOf(until), ok && now.Before(until)
 }
@@ -357,29 +366,29 @@ func (e *HistoryEntry) LeadsTo() []Status {
 		return []Status{Claimed}
 	}
 	switch e.Event {
-	case "created":
+	case HistoryCreated:
 		return []Status{Draft, Unclaimed}
-	case "finalized", "unblocked":
+	case HistoryFinalized, HistoryUnblocked:
 		return []Status{Unclaimed}
-	case "ready_for_review", "submitted_for_review", "approval_recorded", "approval_voided", "review_asked_again":
+	case HistoryReadyForReview, HistorySubmittedForReview, HistoryApprovalRecorded, HistoryApprovalVoided, HistoryReviewAskedAgain:
 		return []Status{ReadyForReview}
-	case "approved":
+	case HistoryApproved:
 		return []Status{Approved}
-	case "rejected":
+	case HistoryRejected:
 		return []Status{Rejected}
-	case "blocked":
+	case HistoryBlocked:
 		return []Status{Blocked}
-	case "superseded":
+	case HistorySuperseded:
 		return []Status{Superseded}
-	case "abandoned":
+	case HistoryAbandoned:
 		return []Status{Abandoned}
-	case "merged":
+	case HistoryMerged:
 		return []Status{Merged}
-	case "integration_failed":
+	case HistoryIntegrationFailed:
 		return []Status{IntegrationFailed}
-	case "coder_claim_released":
+	case HistoryClaimReleased:
 		return []Status{Unclaimed, IntegrationFailed}
-	case "released":
+	case HistoryReleased:
 		switch e.What {
 		case "claim":
 			return []Status{Unclaimed, IntegrationFailed}

@@ -87,11 +87,11 @@ var taskTriggers = []struct {
 	holds func(*Task) bool
 	print func(*State, *Task) []string
 }{
-	{"REPLAN", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind == "replan" },
+	{"REPLAN", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind == BlockedForReplan },
 		func(_ *State, t *Task) []string { return []string{t.BlockedReason, itoa(t.ClaimSeq)} }},
-	{"BLOCKED_TASKS", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind != "replan" },
+	{"BLOCKED_TASKS", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind != BlockedForReplan },
 		func(s *State, t *Task) []string {
-			p := []string{t.BlockedKind, t.BlockedReason, string(t.timeOf("blocked"))}
+			p := []string{string(t.BlockedKind), t.BlockedReason, string(t.timeOf(HistoryBlocked))}
 			for _, q := range s.Questions {
 				if q.Task == t.ID && q.Answer != "" {
 					p = append(p, q.ID, q.Answer)
@@ -102,7 +102,7 @@ var taskTriggers = []struct {
 	{"HYPOTHESIS_EXHAUSTED", func(t *Task) bool { return t.Exhausted() && !t.Status.Terminal() },
 		func(_ *State, t *Task) []string { return append(clone(t.FailedBy), itoa(t.Failures)) }},
 	{"INTEGRATION_FAILED", func(t *Task) bool { return t.Status == IntegrationFailed },
-		func(_ *State, t *Task) []string { return []string{string(t.timeOf("integration_failed"))} }},
+		func(_ *State, t *Task) []string { return []string{string(t.timeOf(HistoryIntegrationFailed))} }},
 	{"REVIEW_STUCK", func(t *Task) bool { return t.Status == ReadyForReview && t.Hold != nil && t.Hold.By == System },
 		func(_ *State, t *Task) []string { return []string{string(t.Hold.At)} }},
 }
@@ -153,7 +153,7 @@ func (s *State) unseenNotes() []string {
 		}
 	}
 	for _, q := range s.Questions {
-		if q.Status == "answered" && (q.Task == "" || isPlanner(q.Agent)) {
+		if q.Status == QuestionAnswered && (q.Task == "" || isPlanner(q.Agent)) {
 			ids = append(ids, q.ID)
 		}
 	}

@@ -15,11 +15,14 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"golang.org/x/sys/unix"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/sandbox"
@@ -98,9 +101,26 @@ type stage struct {
 	kept   string
 }
 
-func newStage(t *testing.T, level string, acts []act) *stage {
-	t.Helper()
-	s := &stage{Place: verbtest.New(t), liza: lizaProgram(t)}
+// onDisk has its folders below /tmp: at partial everybody may write to /dev/shm, where `make test` keeps those of other tests.
+type onDisk struct{ *testing.T }
+
+func (t onDisk) TempDir() string {
+	dir, err := os.MkdirTemp("/tmp", "liza-acts-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func newStage(test *testing.T, level string, acts []act) *stage {
+	test.Helper()
+	t := onDisk{test}
+	s := &stage{Place: verbtest.New(t), liza: lizaProgram(test)}
 	s.AddTask("near")
 	if _, err := s.Service("coder-8").Claim(t.Context(), "near"); err != nil {
 		t.Fatal(err)
@@ -109,13 +129,17 @@ func newStage(t *testing.T, level string, acts []act) *stage {
 	s.person = filepath.Join(t.TempDir(), "person")
 	kept, session, root := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "session"), s.Dir
 	near := s.Repo.WorktreePath("near")
-	other, err := os.CreateTemp("/tmp", "liza-act-")
-	if err != nil {
-		t.Fatal(err)
+	var others []string
+	for _, dir := range []string{"/tmp", "/dev/shm"} {
+		other, err := os.CreateTemp(dir, "liza-act-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.Remove(other.Name()) })
+		io.WriteString(other, canary)
+		other.Close()
+		others = append(others, other.Name())
 	}
-	t.Cleanup(func() { os.Remove(other.Name()) })
-	io.WriteString(other, canary)
-	other.Close()
 	for path, text := range map[string]string{
 		s.person + "/.bashrc": "# his\n", s.person + "/.ssh/id_ed25519": canary, s.person + "/.gitconfig": "[user]\n\tname = Ada\n\temail = ada@example.com\n",
 		s.person + "/notes.txt": canary, near + "/near.txt": canary, root + "/.liza/secrets/api": canary + "-secret-of-somebody",
@@ -124,16 +148,16 @@ func newStage(t *testing.T, level string, acts []act) *stage {
 		verbtest.Write(t, path, text)
 	}
 	s.Shell(s.Dir, "mkdir -p '"+kept+"' '"+s.person+"/.local' && cp -r '"+s.StateHome()+"' '"+s.person+"/.local/state'")
-	dangling := strings.TrimSpace(s.output(t, "echo nobody names me | git hash-object -w --stdin"))
+	dangling := strings.TrimSpace(s.output(test, "echo nobody names me | git hash-object -w --stdin"))
 	for name, line := range map[string]string{"integration": "git rev-parse integration", "main": "git rev-parse HEAD", "near": "git rev-parse task/near", "config": "cat .git/config", "log": "cat .liza/log.yaml"} {
-		verbtest.Write(t, filepath.Join(kept, name), s.output(t, line))
+		verbtest.Write(t, filepath.Join(kept, name), s.output(test, line))
 	}
 	verbtest.Write(t, filepath.Join(kept, "dangling"), dangling+"\n")
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	s.Shell(s.Dir, "git init -q --bare "+remote)
 	arrived := filepath.Join(kept, "arrived")
 	verbtest.Write(t, arrived, "")
-	port, port6, abstract := servers(t, arrived, session)
+	port, port6, abstract := servers(test, arrived, session)
 	victim := exec.Command("sleep", "300")
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
@@ -142,13 +166,32 @@ func newStage(t *testing.T, level string, acts []act) *stage {
 	t.Cleanup(func() { victim.Process.Kill() })
 	s.vars = []string{"ROOT=" + root, "HERE=" + s.Repo.WorktreePath("mine"), "NEAR=" + near, "PERSON=" + s.person, fmt.Sprintf("VICTIM=%d", victim.Process.Pid),
 		"PORT=" + port, "PORT6=" + port6, "SOCK=" + session + "/person.sock", "ABSTRACT=" + abstract, "ARRIVED=" + arrived, "REMOTE=" + remote, "KEPT=" + kept,
-		"RUNTIME=" + session, "OTHERTMP=" + other.Name(), fmt.Sprintf("SUPERVISOR=%d", os.Getpid())}
+		"RUNTIME=" + session, "OTHERTMP=" + others[0], "OTHERSHM=" + others[1], "MEMORY=" + sharedMemory(t), fmt.Sprintf("SUPERVISOR=%d", os.Getpid())}
 	s.kept = kept
-	s.writeProgram(t, level, acts)
+	s.writeProgram(test, level, acts)
 	if len(acts) > 1 {
-		s.startNeighbour(t)
+		s.startNeighbour(test)
 	}
 	return s
+}
+
+// sharedMemory is a segment with the word in it.
+func sharedMemory(t testing.TB) string {
+	t.Helper()
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+	at, err := unix.SysvShmAttach(id, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(at, canary)
+	if err := unix.SysvShmDetach(at); err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(id)
 }
 
 func (s *stage) output(t *testing.T, line string) string {

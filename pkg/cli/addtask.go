@@ -46,7 +46,7 @@ func (o *addTaskOptions) flags() []urfave.Flag {
 		number("priority", "`N`: 1 is the highest", 1, &o.priority),
 		text("depends", "`a,b`: tasks that must be merged first", &o.depends),
 		&urfave.StringFlag{Name: "type", Value: "task", Usage: "`T`: feature, task, bug, refactor, test, docs, config, spec", Destination: &t.Type},
-		&urfave.StringFlag{Name: "kind", Value: "code", Usage: "`K`: code, exec, msg, skill", Destination: &t.Kind},
+		&urfave.StringFlag{Name: "kind", Value: string(blackboard.CodeTask), Usage: "`K`: code, exec, msg, skill", Destination: (*string)(&t.Kind)},
 		text("title", "`T`: short name", &t.Title),
 		texts("criteria", "`T`: acceptance criterion", &o.criteria),
 		texts("file", "`GLOB`: files that it is about, for scheduling", &o.files),
@@ -85,12 +85,12 @@ func (o *addTaskOptions) run(ctx context.Context, _ []string) error {
 func (o *addTaskOptions) fill() error {
 	t := &o.new.Task
 	if slices.Contains(blackboard.Kinds, t.Type) { // as in plans
-		if t.Kind != "code" && t.Kind != t.Type {
+		if t.Kind != blackboard.CodeTask && string(t.Kind) != t.Type {
 			return usagef("liza help add-task", "--kind %s and --type %s differ", t.Kind, t.Type)
 		}
-		t.Kind, t.Type = t.Type, "task"
+		t.Kind, t.Type = blackboard.TaskKind(t.Type), "task"
 	}
-	if t.Kind == "code" {
+	if t.Kind == blackboard.CodeTask {
 		t.Kind = ""
 	}
 	t.Priority, t.DependsOn = &o.priority, commaList(o.depends)

@@ -126,7 +126,7 @@ func (c *factory) commands(run supervisor.InRun) broker.Handler {
 // inside is the environment of a command that came out of a run.
 func (c *factory) inside(run supervisor.InRun, call *broker.Call) *Env {
 	env := &Env{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Terminal: call.Terminal, Now: c.env.Now, Executable: c.env.Executable,
-		Strict: c.env.Strict, home: c.env.home, inside: &insideRun{run, call, c.service}, known: c.env.secrets()}
+		Strict: c.env.Strict, spawn: c.env.spawn, home: c.env.home, inside: &insideRun{run, call, c.service}, known: c.env.secrets()}
 	env.Environ = append(slices.Clone(c.env.Environ), "LIZA_AGENT_ID="+run.Agent, "LIZA_AGENT_TOKEN="+run.Token, "LIZA_RUN="+run.Mark, "LIZA_TASK_ID="+run.Task,
 		"LIZA_ROOT="+run.Root)
 	return env

@@ -37,7 +37,7 @@ var callers = map[string]who{
 	"reject-merge": people, "rerun": people, "restep": people, "restore": people, "resubmit": people, "resume": people, "seal": people, "sprint next": people,
 	"unhold": people,
 
-	"config set": gated, "integration accept": gated, "integration restore": gated, "land": gated, "roles reset": gated, "run": gated, "serve": gated, "step": gated, "store move": gated, "store upgrade": gated, "sync": gated, "worktree create": gated, "worktree remove": gated,
+	"config set": gated, "integration accept": gated, "integration restore": gated, "land": gated, "import": gated, "roles reset": gated, "run": gated, "serve": gated, "step": gated, "store move": gated, "store upgrade": gated, "sync": gated, "worktree create": gated, "worktree remove": gated,
 	"wt-create": gated, "wt-delete": gated,
 }
 

@@ -45,7 +45,7 @@ var words = map[string][]string{
 	"facts approve": {"f-1"}, "facts rm": {"f-1"}, "gc": nil, "goal": {"Another goal"}, "hold": {"task-1", "--reason", "not now"}, "note": {"hello"}, "pause": nil,
 	"poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject-merge": {"task-1", "--reason", "not now"}, "rerun": {"task-1"},
 	"restep": {"task-1", "--to", "1"}, "restore": {"1"}, "resubmit": {"task-1"}, "resume": nil, "seal": {"--reason", "a new computer"}, "sprint next": nil, "unhold": {"task-1"},
-	"config set": {"review.mode", "yolo"}, "roles reset": {"implement"}, "run": nil, "integration accept": nil, "integration restore": nil, "sync": nil, "land": nil, "serve": nil, "step": {"task-1"},
+	"config set": {"review.mode", "yolo"}, "roles reset": {"implement"}, "run": nil, "integration accept": nil, "integration restore": nil, "sync": nil, "land": nil, "import": nil, "serve": nil, "step": {"task-1"},
 	"store move": {"file"}, "store upgrade": nil,
 	"output": {"task-1"}, "attach": {"coder-1"},
 	"worktree create": {"task-1"}, "worktree remove": {"task-1"},

@@ -187,7 +187,7 @@ func taskIDs(s *blackboard.State) []string {
 func openQuestions(s *blackboard.State) []string {
 	var ids []string
 	for _, q := range s.Questions {
-		if q.Status == "open" {
+		if q.Status == blackboard.QuestionOpen {
 			ids = append(ids, q.ID)
 		}
 	}

@@ -20,7 +20,8 @@ func newPause(env *Env) *urfave.Command {
 	o := &controlOptions{env: env}
 	return &urfave.Command{
 		Name: "pause", Category: "people", Usage: "let nothing new start; what runs goes on",
-		Description: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on." +
+		Description: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on.\n" +
+			"On a board in a database the pause is on the board and holds on all hosts; touch .liza/PAUSE stops one of them." +
 			examples("liza pause --reason 'lunch'", "liza resume") + exitsText(0, 4),
 		Flags:  []urfave.Flag{text("reason", "`T` why, for those who wait", &o.reason)},
 		Action: env.onService(o.pause),
@@ -46,7 +47,8 @@ func newAbort(env *Env) *urfave.Command {
 	o := &controlOptions{env: env}
 	return &urfave.Command{
 		Name: "abort", Category: "people", Usage: "stop all agents now",
-		Description: "Makes .liza/ABORT: within a second agents are stopped, claims released, supervisors end. Work is kept. With --goal the goal is given up too." +
+		Description: "Makes .liza/ABORT: within a second agents are stopped, claims released, supervisors end. Work is kept. With --goal the goal is given up too.\n" +
+			"On a board in a database it is on the board and holds on all hosts; touch .liza/ABORT stops one of them." +
 			examples("liza abort --reason 'wrong spec'", "liza abort --goal --reason 'not needed any more'") + exitsText(0, 4),
 		Flags: []urfave.Flag{
 			flag("goal", "give the goal up as well", &o.goal),

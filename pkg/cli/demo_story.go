@@ -89,7 +89,7 @@ func (s *story) line(st *blackboard.State, e blackboard.Entry) string {
 		return fmt.Sprintf("%-16s %s %s: %s", e.Agent, how, e.Task, summary)
 	case "merged":
 		t := st.Task(e.Task)
-		if t == nil || t.KindOf() == "msg" {
+		if t == nil || t.KindOf() == blackboard.MessageTask {
 			return ""
 		}
 		return fmt.Sprintf("%-16s merges %s, approved by %s", "liza", e.Task, t.ApprovedBy)

@@ -28,8 +28,8 @@ import (
 	"liza/pkg/history"
 	"liza/pkg/notify"
 	"liza/pkg/project"
+	"liza/pkg/prose"
 	"liza/pkg/secret"
-	"liza/pkg/store"
 	"liza/pkg/verb"
 )
 
@@ -45,7 +45,8 @@ type Env struct {
 	Terminal       bool                   // stdout is a terminal
 	StdinTerminal  bool
 	Signals        func() (<-chan os.Signal, func())
-	Strict         bool // the store proves its promises at each write; for tests
+	Strict         bool               // the store proves its promises at each write; for tests
+	At             func(point string) // failpoints of tests; may be nil
 
 	// Set by the global options.
 	JSON      bool
@@ -54,14 +55,17 @@ type Env struct {
 	LogFormat string
 
 	forgeTokens map[string]string // by kind of forge, once asked for
+	password    string            // of the board's database, once it is taken out of the environment
 
 	direct struct{ out, errs io.Writer } // streams that are not masked, for programs of their own
 	known  *secret.Set                   // see secrets
 
 	inside    *insideRun // the command came out of a run, over its broker
 	ancestors func() []verb.Ancestor
+	spawn     func() string   // absolute path of liza-spawn, "" without one
 	home      func() string   // of the user, by the system
 	shows     bool            // the live view of this process shows alerts
+	watches   bool            // a person looks at the board, and may decide something
 	host      string          // name of this clone among the hosts of a board; "": the board is a file
 	late      *sync.WaitGroup // what is still being written when a command ends
 	closing   []func()        // what ends with a command
@@ -83,7 +87,7 @@ func Std() *Env {
 		},
 		home: homeOfUser,
 	}
-	e.ancestors = sync.OnceValue(e.ancestry)
+	e.ancestors, e.spawn = sync.OnceValue(e.ancestry), e.spawner()
 	return e
 }
 
@@ -147,8 +151,8 @@ func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Service, error) {
 	return e.openAt(ctx, p, tolerant)
 }
 
-// lookPatience is how long a command that only reads waits for a database.
-const lookPatience = 2 * time.Second
+// lookPatience is how long a command that can show the copy tries to reach a database that does not answer.
+const lookPatience = 300 * time.Millisecond
 
 func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Service, error) {
 	if e.inside != nil {
@@ -163,9 +167,9 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 		e.Log().Warn(err.Error())
 	}
 	taskArchive := &history.Archive{Dir: p.ArchiveDir()}
-	patience := cfg.get().Protocol.LockTimeout
-	if tolerant { // who only looks is shown the copy soon
-		patience = min(patience, lookPatience)
+	patience := time.Duration(0)
+	if tolerant || e.watches { // who looks is shown the copy soon
+		patience = min(cfg.get().Protocol.LockTimeout, lookPatience)
 	}
 	s, err := e.store(p, cfg, taskArchive, patience)
 	if err != nil {
@@ -174,7 +178,10 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	roomFor(p.State())
 	read := make(chan *blackboard.State, 1)
 	go func() { // while git starts; what is read stays with the store
-		board, _ := s.View(ctx)
+		board, err := s.View(ctx)
+		if err != nil && isShared(s) {
+			board, _ = s.LastValid(ctx) // it has the name of this host as well
+		}
 		read <- board
 	}()
 	repo, err := git.Open(ctx, p.Root)
@@ -191,7 +198,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	if err := cfg.follow(board, tolerant); err != nil {
 		return nil, err
 	}
-	if _, shared := s.(store.Clocked); shared && board != nil {
+	if isShared(s) && board != nil {
 		machine, _ := os.Hostname()
 		if e.host, err = verb.HostName(board, p.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
 			return nil, err
@@ -221,8 +228,11 @@ type settings struct {
 	environ []string // whose variables count
 	project *project.Project
 	current *config.Config
-	stamp   string
+	stamp   stamp
 }
+
+// stamp is size and time of the files of the configuration; it is looked at more than a thousand times for each merged task.
+type stamp [2]struct{ size, changed int64 }
 
 func (e *Env) config(p *project.Project, tolerant bool) (*settings, error) {
 	s := &settings{env: e, environ: e.Environ, project: p}
@@ -265,14 +275,13 @@ func (e *Env) warnings(list []config.Warning) {
 	}
 }
 
-func (s *settings) look() string {
-	text := ""
-	for _, name := range []string{"config.yaml", "config.json"} {
+func (s *settings) look() (now stamp) {
+	for i, name := range []string{"config.yaml", "config.json"} {
 		if info, err := os.Stat(filepath.Join(s.project.Liza, name)); err == nil {
-			text += fmt.Sprint(name, info.Size(), info.ModTime().UnixNano())
+			now[i].size, now[i].changed = info.Size(), info.ModTime().UnixNano()
 		}
 	}
-	return text
+	return now
 }
 
 // get is the configuration; a changed file acts on the next decision, a broken one not at all.
@@ -284,7 +293,7 @@ func (s *settings) get() *config.Config {
 		if cfg, _, err := config.Load(s.project.Liza, s.environ); err != nil {
 			text := "the configuration is broken; the last good one stays: " + err.Error()
 			s.env.Log().Warn(text)
-			s.env.mail(s.project, notify.New("config_invalid", now, text+"; next: liza config validate"))
+			s.env.mail(s.project, notify.New("config_invalid", fmt.Sprint(now), text+"; next: liza config validate"))
 		} else {
 			s.current = cfg
 		}
@@ -417,14 +426,18 @@ func (h *plainHandler) Handle(_ context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		level = strings.ToLower(r.Level.String()) + ": "
 	}
-	next := ""
+	text := level + r.Message + "\n"
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "next" {
-			next = "next: " + a.Value.String() + "\n"
+			text += "next: " + a.Value.String() + "\n"
 		}
 		return true
 	})
-	_, err := fmt.Fprintf(h.out, "%s%s\n%s", level, r.Message, next)
+	var shown strings.Builder // names and texts of agents are in it
+	for line := range strings.Lines(text) {
+		shown.WriteString(prose.Line(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	_, err := io.WriteString(h.out, shown.String())
 	return err
 }
 

@@ -67,6 +67,8 @@ func explain(err error) report {
 		if errors.Is(err, project.ErrInitialised) {
 			r.code = 4
 		}
+	} else if x, ok := errors.AsType[*store.MovedError](err); ok {
+		r.code, r.next = 4, x.Next()
 	} else if _, ok := errors.AsType[*store.LockedError](err); ok {
 		r.code, r.next = 5, "liza status"
 	} else if _, ok := errors.AsType[*safefile.HeldError](err); ok {

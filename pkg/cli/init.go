@@ -48,7 +48,7 @@ func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address,
 			return err
 		}
 		files = slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.file.Path })
-		board, _, err := e.board(config.Store{URL: at.URL, Board: at.Board}, o, append(files, pinned.file)...)
+		board, _, err := e.board(config.Store{URL: at.URL, Board: at.Board}, o, 0, append(files, pinned.file)...)
 		if err != nil {
 			return err
 		}
@@ -119,6 +119,9 @@ func newInit(env *Env) *urfave.Command {
 			if at.Board != "" {
 				done.Board = at.String()
 				env.introduce(ctx, done.Root)
+			}
+			if done.Board != "" {
+				done.Undo = "liza store move file && " + done.Undo // the name is free again then
 			}
 			identity := ""
 			if done.NoIdentity {

@@ -99,6 +99,9 @@ func branchText(b verb.Branch) string {
 	if len(b.Lost) > 0 {
 		fmt.Fprintf(&t, "merged, but not on it: %s\n", strings.Join(b.Lost, ", "))
 	}
+	if len(b.Ahead) > 0 {
+		fmt.Fprintf(&t, "merged there, but not on the board: %s; if the board is from a backup, accept, then liza abandon those that need no second try\n", strings.Join(b.Ahead, ", "))
+	}
 	switch {
 	case b.Moved:
 		fmt.Fprintf(&t, "next: %s\n", b.Next)

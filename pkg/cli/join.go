@@ -70,7 +70,7 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	board, _, err := env.board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Protocol.LockTimeout, Mask: env.secrets().Mask,
-		Seals: verb.Seals(env.keys(), p.GitDir, p.Root)})
+		Seals: verb.Seals(env.keys(), p.GitDir, p.Root)}, 0)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	done := joined{Root: p.Root, Board: at.String(), Revision: s.Revision, Branch: s.IntegrationBranch()}
+	done := joined{Root: p.Root, Board: at.String(), Branch: s.IntegrationBranch()}
 	if done.Integration, err = integrationHere(ctx, repo, s); err != nil {
 		return err
 	}
@@ -90,6 +90,14 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
+	machine, _ := os.Hostname()
+	if err := verb.Enrol(ctx, board, p.GitDir, env.Get("LIZA_HOST"), machine, version, board.Now()); err != nil {
+		return err
+	}
+	if s, err = board.View(ctx); err != nil {
+		return err
+	}
+	done.Revision = s.Revision
 	news, err := board.Since(ctx, 0, 0)
 	if err != nil {
 		return err

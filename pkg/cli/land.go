@@ -49,6 +49,11 @@ func newLand(env *Env) *urfave.Command {
 					return forgeTrouble(err)
 				}
 				if !watch || len(landed.Made) > 0 || !landed.Waiting(d.Config().Land) {
+					told, err := env.returner(d).Round(ctx, true)
+					if err != nil {
+						told = append(told, err.Error())
+					}
+					landed.Problems = append(landed.Problems, told...)
 					return env.Print(landed, "%s", landedText(landed))
 				}
 				if err := pause(ctx, landPoll); err != nil {
@@ -102,7 +107,7 @@ func landedText(l verb.Landed) string {
 // lander is what lands with the settings of the project and the person's token.
 func (e *Env) lander(ctx context.Context, d *verb.Service) (*verb.Lander, error) {
 	cfg := d.Config().Land
-	o, err := e.forgeOptions(ctx, d, cfg)
+	o, err := e.forgeOptions(ctx, d, cfg, "land")
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +118,8 @@ func (e *Env) lander(ctx context.Context, d *verb.Service) (*verb.Lander, error)
 	return &verb.Lander{Service: d, Forge: client, Pause: pause}, nil
 }
 
-// forgeOptions say which forge is meant, and bring the token along.
-func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land) (forge.Options, error) {
+// forgeOptions say which forge is meant, and bring the token along. The section has the settings that helped if they are wanting.
+func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land, section string) (forge.Options, error) {
 	refused := func(next, format string, args ...any) (forge.Options, error) {
 		return forge.Options{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
 	}
@@ -127,7 +132,7 @@ func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land
 	}
 	o := forge.Options{Kind: cfg.Forge, API: cfg.API, Repo: cfg.Repo, Now: e.Now, Wait: pause}
 	if o.API == "" && host == "" {
-		return refused("liza config set land.url https://HOST", "the address of the forge is not known: land.url is empty")
+		return refused("liza config set "+section+".url https://HOST", "the address of the forge is not known: %s.url is empty", section)
 	}
 	o.API = cmp.Or(o.API, forge.API(cfg.Forge, host))
 	if o.Repo == "" {
@@ -137,14 +142,21 @@ func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land
 		}
 		at, repo, _, err := forge.Locate(remote)
 		if err != nil || !sameHost(at, host) {
-			return refused("liza config set land.repo OWNER/NAME", "the remote %s is not on %s, so the repository on the forge is not known", cfg.Remote, cmp.Or(host, o.API))
+			return refused("liza config set "+section+".repo OWNER/NAME", "the remote %s is not on %s, so the repository on the forge is not known", cfg.Remote, cmp.Or(host, o.API))
 		}
 		o.Repo = repo
 	}
-	if o.Token = e.forgeToken(ctx, cfg.Forge, host); o.Token == "" {
-		return refused("export "+forge.TokenVariables(cfg.Forge)[0]+"=…", "no token for %s: set %s", o.API, strings.Join(forge.TokenVariables(cfg.Forge), " or "))
+	err := e.giveToken(ctx, &o, host)
+	return o, err
+}
+
+// giveToken puts the person's token into the options.
+func (e *Env) giveToken(ctx context.Context, o *forge.Options, host string) error {
+	if o.Token = e.forgeToken(ctx, o.Kind, host); o.Token == "" {
+		names := forge.TokenVariables(o.Kind)
+		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "export " + names[0] + "=…", Message: fmt.Sprintf("no token for %s: set %s", o.API, strings.Join(names, " or "))}
 	}
-	return o, nil
+	return nil
 }
 
 func sameHost(a, b string) bool {
@@ -181,23 +193,46 @@ func (e *Env) forgeToken(ctx context.Context, kind, host string) string {
 	return e.forgeTokens[kind]
 }
 
-// hideTokens takes the tokens of forges out of the environment, which agents, checks and hooks inherit: they are the supervisor's
-// alone. Without a forge they are the person's, as before.
+// hideTokens takes the tokens of forges and trackers, and the password of the board's database, out of the environment, which agents,
+// checks and hooks inherit: they are the supervisor's alone. Without a forge, imported issues and such a board they are the person's, as before.
 func (e *Env) hideTokens(ctx context.Context, d *verb.Service) {
-	cfg := d.Config().Land
-	if cfg.Forge == "none" {
+	if isShared(d.Store) {
+		e.secrets() // which masks those of the environment
+		e.password = cmp.Or(e.Get(passwordVariable), e.password)
+		for _, name := range []string{passwordVariable, "PGSSLPASSWORD"} {
+			e.unset(name)
+		}
+	}
+	if d.Config().Land.Forge == "none" && !importsIssues(ctx, d) {
 		return
 	}
 	e.secrets() // which masks those of the environment
-	if slices.ContainsFunc(forge.TokenVariables(cfg.Forge), func(name string) bool { return e.Get(name) != "" }) {
-		e.forgeToken(ctx, cfg.Forge, cfg.URL)
-	}
-	for _, kind := range []string{forge.GitHub, forge.GitLab, forge.Gitea} {
+	for _, kind := range forge.TrackerKinds {
+		if slices.ContainsFunc(forge.TokenVariables(kind), func(name string) bool { return e.Get(name) != "" }) {
+			e.forgeToken(ctx, kind, "")
+		}
 		for _, name := range append(forge.TokenVariables(kind), "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN") {
-			_ = os.Unsetenv(name)
-			e.Environ = slices.DeleteFunc(slices.Clone(e.Environ), func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+			e.unset(name)
 		}
 	}
+}
+
+// unset takes a variable from this process and from all that it starts.
+func (e *Env) unset(name string) {
+	_ = os.Unsetenv(name)
+	e.Environ = slices.DeleteFunc(slices.Clone(e.Environ), func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+}
+
+// importsIssues reports whether something on the board came from a tracker.
+func importsIssues(ctx context.Context, d *verb.Service) bool {
+	s, err := d.View(ctx)
+	return err == nil && slices.ContainsFunc(s.Imports, func(i *blackboard.Import) bool {
+		kind := ""
+		if i != nil {
+			kind, _, _ = i.Place()
+		}
+		return kind != ""
+	})
 }
 
 // landing lands beside and after a team.
@@ -298,18 +333,20 @@ func (l *landing) finish(ctx context.Context) (again bool, err error) {
 	}
 }
 
-// withLanding runs a team, and again while the forge makes work for it.
-func (o *runOptions) withLanding(ctx, soft, hard context.Context, c *factory, l *landing, given func(string) bool) error {
+// withLanding runs a team, and again while the forge makes work for it. A goal that is over was interrupted while it landed.
+func (o *runOptions) withLanding(ctx, soft, hard context.Context, c *factory, l *landing, over bool, given func(string) bool) error {
 	if l == nil {
 		return o.team(c, given).Run(soft, hard)
 	}
-	l.begin(ctx)
-	for {
-		stop := l.beside(soft)
-		err := o.team(c, given).Run(soft, hard)
-		stop()
-		if err != nil || soft.Err() != nil {
-			return err
+	for ; ; over = false {
+		if !over {
+			l.begin(ctx)
+			stop := l.beside(soft)
+			err := o.team(c, given).Run(soft, hard)
+			stop()
+			if err != nil || soft.Err() != nil {
+				return err
+			}
 		}
 		s, err := c.service.View(ctx)
 		if err != nil || s.Goal == nil || s.Goal.Status != blackboard.Completed {

@@ -79,6 +79,22 @@ func toolNames(t *testing.T, s *sdk.ClientSession) []string {
 	return names
 }
 
+// The program of a messenger, which has no verbs, starts the server that a person has put into its settings. Some programs end
+// when it does not start; and in the wall there is no project to be found.
+func TestARunWithoutVerbsIsOfferedNothing(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{t.TempDir(), verbtest.New(t).Dir} {
+		s := speak(t, dir, "LIZA_RUN=g-12345678-1", "LIZA_ROLE=messenger")
+		if info := s.InitializeResult(); !strings.Contains(info.Instructions, "no verbs") {
+			t.Errorf("the server says %q", info.Instructions)
+		}
+		resources, err := s.ListResources(t.Context(), nil)
+		if names := toolNames(t, s); err != nil || len(names)+len(resources.Resources) != 0 {
+			t.Errorf("it is offered %v and %v, %v", names, resources, err)
+		}
+	}
+}
+
 func TestAPersonsProgramUsesEverythingOverMCP(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)

@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/agent"
+	"liza/pkg/dashboard"
 	"liza/pkg/prompt"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb"
@@ -69,8 +71,16 @@ func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string
 	if !o.env.JSON {
 		o.env.Notices(p.Warnings)
 	}
+	shown := p.Text
+	if o.env.Terminal {
+		lines := strings.Split(shown, "\n")
+		for i, line := range lines {
+			lines[i] = dashboard.Visible(line)
+		}
+		shown = strings.Join(lines, "\n")
+	}
 	return o.env.Print(previewed{Task: args[0], Kind: string(p.Kind), Agent: p.Agent, Role: p.Role.Role.Name, Rule: p.Role.Rule, Hash: p.Role.Role.Hash, Program: p.Program, Model: p.Model,
-		Bytes: len(p.Text), Over: p.Over, Cuts: list(p.Cuts), Files: list(p.Files), Sections: p.Sections, Warnings: p.Warnings, Prompt: p.Text}, "%s", p.Text)
+		Bytes: len(p.Text), Over: p.Over, Cuts: list(p.Cuts), Files: list(p.Files), Sections: p.Sections, Warnings: p.Warnings, Prompt: p.Text}, "%s", shown)
 }
 
 // adapters finds agent programs for who only wants to know their names.

@@ -28,7 +28,7 @@ func newQuestions(env *Env) *urfave.Command {
 			found := []*blackboard.Question{}
 			var b strings.Builder
 			for _, q := range s.Questions {
-				if q == nil || q.Status != "open" && !all {
+				if q == nil || q.Status != blackboard.QuestionOpen && !all {
 					continue
 				}
 				found = append(found, q)

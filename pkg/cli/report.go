@@ -116,7 +116,7 @@ func commitLinks(ctx context.Context, d *verb.Service, tasks []*blackboard.Task)
 
 // reportFacts are the facts of reports and figures: all tasks of the sprint, and its journal.
 func (e *Env) reportFacts(d *verb.Service, s *blackboard.State) (dashboard.ReportFacts, error) {
-	f := dashboard.ReportFacts{Facts: e.viewFacts(d, "")}
+	f := dashboard.ReportFacts{Facts: e.viewFacts(d, s, "")}
 	var err error
 	if f.Tasks, err = d.SprintTasks(s); err != nil {
 		e.Log().Warn(err.Error())
@@ -128,7 +128,7 @@ func (e *Env) reportFacts(d *verb.Service, s *blackboard.State) (dashboard.Repor
 
 // archivedReport is the board as it was when a sprint of the archive ended, as far as that is kept.
 func (e *Env) archivedReport(d *verb.Service, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
-	f := dashboard.ReportFacts{Facts: e.viewFacts(d, "")}
+	f := dashboard.ReportFacts{Facts: e.viewFacts(d, s, "")}
 	x, err := d.ArchivedSprint(sprint)
 	if err != nil {
 		return s, f, err

@@ -325,9 +325,9 @@ func (o *rolesOptions) resolve(ctx context.Context, args []string) error {
 	}
 	kind := role.Coder
 	switch t.KindOf() {
-	case "msg":
+	case blackboard.MessageTask:
 		kind = role.Messenger
-	case "exec", "skill":
+	case blackboard.ExecTask, blackboard.SkillTask:
 		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + t.ID, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, without a role", t.ID, t.KindOf())}
 	}
 	used, err := d.RoleOf(kind, t)

@@ -26,15 +26,10 @@ import (
 // version is stamped by the linker (-X liza/pkg/cli.version=…).
 var version = "dev"
 
-// reapCommand makes either program the reaper of one run.
-const reapCommand = "reap"
-
-func isReaper(args []string) bool { return len(args) == 1 && args[0] == reapCommand }
-
 // helper runs either program as one of the processes of a run, its reaper or the launcher inside its wall, which are
 // commands of nobody's. They come before everything else, because each run waits for them.
 func helper(args []string) (code int, ok bool) {
-	if isReaper(args) {
+	if agent.IsReaper(args) {
 		return agent.Reap(), true
 	}
 	if inside, ok := sandbox.Entered(args); ok {
@@ -77,7 +72,7 @@ func lizaCommand(env *Env) *urfave.Command {
 			newInit(env), newJoin(env), newRun(env), newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newLog(env), newValidate(env), newGraph(env), newWatch(env), newTop(env), newReport(env), newMetrics(env), newServe(env),
 			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newAnalyze(env), newAck(env), newNote(env), newComment(env), newFacts(env), newSpecChange(env), newQuestions(env), newAnswer(env), newExplain(env),
 			newEdit(env), newRestore(env), newStore(env), newSeal(env), newUsage(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
-			newGoal(env), newSprint(env), newIntegration(env), newSync(env), newLand(env), newArchive(env), newGC(env), newDoctor(env), newSandbox(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newMCP(env), newVersion(env), newCompletion(env), newComplete(env),
+			newGoal(env), newSprint(env), newIntegration(env), newSync(env), newLand(env), newImport(env), newArchive(env), newGC(env), newDoctor(env), newSandbox(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newMCP(env), newVersion(env), newCompletion(env), newComplete(env),
 
 			newAddTask(env), newFinalize(env), newPlan(env), newIntent(env), newSubmit(env), newVerdict(env),
 			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env), newDiscover(env), newConvert(env), newDefer(env), newAnomaly(env),

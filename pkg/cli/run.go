@@ -60,10 +60,11 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if err != nil {
 		return err
 	}
-	if s.Goal != nil && s.Goal.Status == blackboard.Completed {
+	over := s.Goal != nil && s.Goal.Status == blackboard.Completed
+	if cfg := c.service.Config().Land; over && (cfg.Forge == "none" || !cfg.Auto || s.AllLanded()) {
 		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
 	}
-	if s.Goal == nil || s.Goal.Status != blackboard.InProgress {
+	if s.Goal == nil || s.Goal.Status != blackboard.InProgress && !over {
 		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza add-task, or liza note TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
 	}
 	c.screen = o.env.newScreen()
@@ -99,7 +100,9 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if !o.plain && o.env.canLive() {
 		quiet = c.goLive(hard)
 	}
-	err = o.withLanding(ctx, soft, hard, c, landing, given)
+	returned := c.returnBeside(soft)
+	err = o.withLanding(ctx, soft, hard, c, landing, over, given)
+	returned()
 	quiet()
 	guarded()
 	done()

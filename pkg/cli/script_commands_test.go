@@ -37,6 +37,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"sql":       cmdSQL,
 	"cutoff":    cmdCutoff,
 	"forge":     cmdForge,
+	"issue":     cmdIssue,
 }
 
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {

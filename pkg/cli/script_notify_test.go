@@ -53,8 +53,10 @@ func cmdForge(ts *testscript.TestScript, neg bool, args []string) {
 	f, stop, err := forgetest.Start(dir)
 	ts.Check(err)
 	f.CI = args[1]
+	forges.Store(dir, f)
 	ts.Defer(func() {
 		stop()
+		forges.Delete(dir)
 		if len(f.Leaks) > 0 {
 			ts.Fatalf("the token went to another host: %v", f.Leaks)
 		}
@@ -64,4 +66,38 @@ func cmdForge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("FORGE_TOKEN", forgetest.Token)
 	ts.Check(ts.Exec("git", "remote", "add", "origin", f.Git))
 	ts.Check(ts.Exec("git", "push", "-q", "origin", "main"))
+}
+
+// forges are those of running scripts, by their folder.
+var forges sync.Map
+
+// cmdIssue is what a person does in the forge's tracker.
+func cmdIssue(ts *testscript.TestScript, neg bool, args []string) {
+	there, ok := forges.Load(ts.MkAbs(".tmp"))
+	if neg || !ok || len(args) == 0 {
+		ts.Fatalf("usage: issue add TITLE BODY LABEL…, issue edit N TITLE BODY, issue close N, issue list; after forge")
+	}
+	f := there.(*forgetest.Forge)
+	number := func() int {
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		return n
+	}
+	switch {
+	case args[0] == "add" && len(args) > 3:
+		f.AddIssue(args[1], args[2], args[3:]...)
+	case args[0] == "edit" && len(args) == 4:
+		f.EditIssue(number(), func(i *forgetest.Issue) { i.Title, i.Body = args[2], args[3] })
+	case args[0] == "close" && len(args) == 2:
+		f.EditIssue(number(), func(i *forgetest.Issue) { i.State = "closed" })
+	case args[0] == "list" && len(args) == 1:
+		for _, i := range f.Issues() {
+			_, _ = fmt.Fprintf(ts.Stdout(), "%d %s: %s (%d comments)\n", i.Number, i.State, i.Title, len(i.Comments))
+			for _, c := range i.Comments {
+				_, _ = fmt.Fprintln(ts.Stdout(), c.Text)
+			}
+		}
+	default:
+		ts.Fatalf("issue %v is not known", args)
+	}
 }

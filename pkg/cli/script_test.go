@@ -3,6 +3,7 @@ package cli_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,11 +12,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"liza/pkg/cli"
+	"liza/pkg/history"
+	"liza/pkg/norace"
 	"liza/pkg/sandbox"
+	"liza/pkg/store/storetest"
 )
 
 // The scripts of testdata/script run the real mains of both programs. Each begins in a
@@ -40,6 +45,7 @@ import (
 //	sql STATEMENT        what a statement gives in it
 //	cutoff [off]         nobody gets into the database, or everybody again
 //	forge KIND CI        a forge at $FORGE_API whose CI is a shell command; the repository has it as origin
+//	issue add|edit|close|list …  what a person does in the tracker of that forge
 //	approved ID FILE…    claims, commits, submits, reviews and approves a task
 func TestScript(t *testing.T) {
 	t.Parallel()
@@ -79,23 +85,22 @@ func TestMain(m *testing.M) {
 type plainly struct{ m *testing.M }
 
 func (p plainly) Run() int {
-	if raced {
+	if norace.Raced {
 		// The first folder of PATH has been made for the programs by testscript.
 		bin := filepath.SplitList(os.Getenv("PATH"))[0]
-		plain := filepath.Join(bin, "plain")
-		out, err := exec.Command("go", "test", "-race=false", "-vet=off", "-c", "-o", plain, ".").CombinedOutput()
+		plain, err := norace.Program()
 		for _, name := range []string{"liza", "liza-agent", "race", "repeat", "act-probe"} {
 			if err == nil {
 				err = errors.Join(os.Remove(filepath.Join(bin, name)), os.Link(plain, filepath.Join(bin, name)))
 			}
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "cannot build the programs of the scripts: %v\n%s", err, out)
+			fmt.Fprintf(os.Stderr, "cannot make the programs of the scripts: %v\n", err)
 			return 1
 		}
 	}
 	defer closeDatabase()
-	return p.m.Run()
+	return norace.Run(p.m)
 }
 
 // setUp makes the repository. Nothing of the machine's or the user's git configuration,
@@ -128,7 +133,25 @@ func setUp(env *testscript.Env) error {
 	if os.Getenv("TERM") == "" {
 		env.Setenv("TERM", "dumb")
 	}
+	env.Defer(func() { possible(env) })
 	return repository(env, tmp)
+}
+
+// possible checks that the journals which a script has left are histories that the transition table allows.
+func possible(env *testscript.Env) {
+	_ = filepath.WalkDir(env.WorkDir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Base(path) != "log.yaml" || filepath.Base(filepath.Dir(path)) != ".liza" {
+			return nil
+		}
+		entries, err := history.Journal{Path: path}.Read(history.Filter{})
+		if err != nil {
+			return nil // a script about journals that cannot be read
+		}
+		if err := storetest.Trace(entries); err != nil {
+			env.T().Fatal(path, err)
+		}
+		return nil
+	})
 }
 
 func repository(env *testscript.Env, tmp string) error {
@@ -230,10 +253,19 @@ func race(args []string) int {
 	return 0
 }
 
+// clockMark says by how many hours the clock of a process is off.
+const clockMark = "HOSTS_TEST_CLOCK"
+
 // strict is the environment of the processes of the scripts.
 func strict() *cli.Env {
 	env := cli.Std()
 	env.Strict = true
+	if due := os.Getenv(killMark); due != "" {
+		env.At = func(point string) { dieAt(point, due) }
+	}
+	if hours, err := strconv.Atoi(os.Getenv(clockMark)); err == nil {
+		env.Now = func() time.Time { return time.Now().Add(time.Duration(hours) * time.Hour) }
+	}
 	return env
 }
 

@@ -54,6 +54,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	o.env.watches = true
 	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
@@ -61,7 +62,8 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if o.tokenEnv != "" {
 		d.Caller.Person = o.tokenEnv // who calls is known by the token's name (specs/roles-and-knowledge.md#9.7)
 	}
-	if _, err := d.View(ctx); err != nil {
+	source := o.env.source(d, "liza")
+	if _, err := source.State(ctx); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", o.addr)
@@ -86,9 +88,9 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
 		Handler: web.Handler(web.Options{Version: version, Service: d, Token: token,
-			Source: o.env.source(d, "liza"),
+			Source: source,
 			Explain: func(err error) web.Problem {
-				r := explain(err)
+				r := explainOffline(err)
 				return web.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
 			},
 			Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {

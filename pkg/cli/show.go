@@ -103,7 +103,7 @@ func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard
 
 // viewStatus is the status in the vocabulary, as `liza status` shows it.
 func (o *showOptions) viewStatus(d *verb.Service, s *blackboard.State, t *blackboard.Task) string {
-	for _, row := range dashboard.Build(s, o.env.viewFacts(d, o.view)).Tasks {
+	for _, row := range dashboard.Build(s, o.env.viewFacts(d, s, o.view)).Tasks {
 		if row.ID == t.ID {
 			return row.ViewStatus
 		}

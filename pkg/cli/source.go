@@ -9,8 +9,8 @@ import (
 
 // source reads the project for a view that goes on, in the words of a vocabulary.
 func (e *Env) source(d *verb.Service, view string) *source.Source {
-	return &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts {
-		f := e.viewFacts(d, view)
+	return &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Facts {
+		f := e.viewFacts(d, s, view)
 		f.GaveUp = e.gaveUp(d)
 		return f
 	}}

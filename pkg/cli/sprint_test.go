@@ -88,8 +88,9 @@ func lizaProgram(t *testing.T) string {
 		}
 		return path
 	}
-	path := filepath.Join(t.TempDir(), "liza")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", path, "liza/cmd/liza").CombinedOutput(); err != nil {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "liza")
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", dir+"/", "liza/cmd/liza", "liza/cmd/liza-spawn").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return path

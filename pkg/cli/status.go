@@ -56,7 +56,7 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	facts := env.viewFacts(d, o.view)
+	facts := env.viewFacts(d, s, o.view)
 	for _, c := range radar(ctx, d, s, "") {
 		facts.Warnings = append(facts.Warnings, c.String())
 	}
@@ -135,10 +135,10 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.St
 }
 
 // viewFacts is what a view shows besides the state.
-func (e *Env) viewFacts(d *verb.Service, view string) dashboard.Facts {
+func (e *Env) viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Facts {
 	cfg := d.Config()
 	f := dashboard.Facts{Now: d.Now(), Process: d.Facts(), ReviewMode: cfg.Review.Mode, HumanReview: cfg.Plan.HumanReview, Vocabulary: view}
-	for _, o := range d.Project.Orders() {
+	for _, o := range d.Orders(s) {
 		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
 	}
 	return f

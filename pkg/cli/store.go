@@ -21,11 +21,12 @@ import (
 	"liza/pkg/verb"
 )
 
-// store opens the board of a project: the file, or the board in a database that config.yaml names.
+// store opens the board of a project: the file, or the board in a database that config.yaml names. patience is how long who
+// can show the copy waits for a database; 0: as long as for the lock.
 func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Archive, patience time.Duration) (store.Project, error) {
 	host, _ := os.Hostname()
 	now := e.Now
-	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: patience, Host: host, Strict: e.Strict,
+	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
 			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Changed: changed, Archive: taskArchive, Secrets: e.secrets().Finder()})
 		},
@@ -41,7 +42,7 @@ func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Arch
 		o.Now = e.Now
 		return store.Open(o)
 	}
-	board, at, err := e.board(where, o)
+	board, at, err := e.board(where, o, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +52,11 @@ func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Arch
 	return copied, nil
 }
 
+// passwordVariable has the password of databases, as for each client of libpq.
+const passwordVariable = "PGPASSWORD"
+
 // board opens a board in a database. It connects when it is used.
-func (e *Env) board(where config.Store, o store.Options, files ...store.BoardFile) (*postgres.Store, postgres.Address, error) {
+func (e *Env) board(where config.Store, o store.Options, patience time.Duration, files ...store.BoardFile) (*postgres.Store, postgres.Address, error) {
 	at, err := postgres.ParseAddress(where.URL)
 	if err != nil {
 		return nil, at, err
@@ -64,7 +68,7 @@ func (e *Env) board(where config.Store, o store.Options, files ...store.BoardFil
 		return nil, at, err
 	}
 	o.Now = nil // the database's
-	board, err := postgres.Open(postgres.Options{URL: at.URL, Board: at.Board, Files: files, Options: o})
+	board, err := postgres.Open(postgres.Options{URL: at.URL, Password: e.password, Board: at.Board, Files: files, Patience: patience, Options: o})
 	if err != nil {
 		return nil, at, err
 	}
@@ -77,6 +81,12 @@ func (e *Env) close() {
 		end()
 	}
 	e.closing = nil
+}
+
+// isShared reports whether other hosts use the board as well.
+func isShared(s store.Store) bool {
+	_, shared := s.(store.Shared)
+	return shared
 }
 
 // clock is the time that claims are compared with: that of the board, where several hosts share it.

@@ -55,16 +55,88 @@ func (o *moveOptions) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case args[0] == "file" && where.URL == "":
-		return usagef("liza store", "the board is a file already")
+		return o.here(ctx, p)
 	case args[0] == "file":
 		return o.toFile(ctx, p, cfg, at)
 	case where.URL != "":
+		if done, err := o.complete(ctx, p, at, args[0]); done || err != nil {
+			return err
+		}
 		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza store move file", Message: fmt.Sprintf("the board is in a database already: %s", at)}
 	}
 	if at, err = postgres.ParseAddress(args[0]); err != nil {
 		return err
 	}
 	return o.toDatabase(ctx, p, at)
+}
+
+func (o *moveOptions) at(point string) {
+	if o.env.At != nil {
+		o.env.At(point)
+	}
+}
+
+// here has the file be the board again after a move that was interrupted, and is not to be completed.
+func (o *moveOptions) here(ctx context.Context, p *project.Project) error {
+	if !store.IsAway(o.files(p)) {
+		return usagef("liza store", "the board is a file already")
+	}
+	if err := o.markHere(ctx, p); err != nil {
+		return err
+	}
+	return o.env.Print(storePlace{Kind: "file", Board: ".liza/state.yaml"}, "the board is .liza/state.yaml of this host\n")
+}
+
+func (o *moveOptions) markHere(ctx context.Context, p *project.Project) error {
+	unlock, err := safefile.Lock(ctx, p.Lock(), safefile.Holder{PID: os.Getpid(), Op: "store move"})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unlock() }()
+	if err := o.isFile(p); err != nil {
+		return err
+	}
+	return store.MarkHere(o.files(p))
+}
+
+// isFile refuses what another process, which had the lock before, has moved.
+func (o *moveOptions) isFile(p *project.Project) error {
+	if cfg, err := config.LoadTolerant(p.Liza, o.env.Environ); err == nil && cfg.Store.URL != "" {
+		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza store", Message: "the board was moved into a database meanwhile"}
+	}
+	return nil
+}
+
+func (o *moveOptions) files(p *project.Project) store.Options {
+	return store.Options{Path: p.State(), GitDir: p.GitDir, Now: o.env.Now, Seals: verb.Seals(o.env.keys(), p.GitDir, p.Root)}
+}
+
+// complete ends a move into the database that was interrupted when the settings had the new place already.
+func (o *moveOptions) complete(ctx context.Context, p *project.Project, at postgres.Address, where string) (bool, error) {
+	named, err := postgres.ParseAddress(where)
+	if err != nil || named.URL != at.URL || named.Board != "" && named.Board != at.Board {
+		return false, nil
+	}
+	board, err := postgres.Open(postgres.Options{URL: at.URL, Board: at.Board, Options: o.files(p)})
+	if err != nil {
+		return false, err
+	}
+	defer board.Close()
+	if who, err := board.Moving(ctx); err != nil || who != mover(p) {
+		return false, err
+	}
+	if err := board.Moved(ctx); err != nil {
+		return true, err
+	}
+	return true, o.arrived(ctx, p, board, at)
+}
+
+// arrived writes the copy of a board that is in the database now.
+func (o *moveOptions) arrived(ctx context.Context, p *project.Project, board *postgres.Store, at postgres.Address) error {
+	if err := copyBoard(ctx, p, p.Liza, board, at); err != nil {
+		return err
+	}
+	return o.env.Print(storePlace{Kind: "postgres", Board: at.String(), Revision: board.Latest().Revision}, "the board is %s now; .liza/state.yaml is a copy of it\nnext: liza join %s, in a clone on another host\n", at, at)
 }
 
 // mover names this project on this host.
@@ -100,6 +172,11 @@ func (o *moveOptions) toDatabase(ctx context.Context, p *project.Project, at pos
 	if err := idle(d, s); err != nil {
 		return err
 	}
+	if store.IsAway(o.files(p)) { // of a move that was interrupted: the file is the board until it is complete
+		if err := o.markHere(ctx, p); err != nil {
+			return err
+		}
+	}
 	if err := settleEdit(ctx, d); err != nil {
 		return err
 	}
@@ -117,6 +194,15 @@ func (o *moveOptions) toDatabase(ctx context.Context, p *project.Project, at pos
 		return unlock()
 	}
 	defer func() { _ = release() }()
+	if err := o.isFile(p); err != nil {
+		return err
+	}
+	if s, err = d.View(ctx); err == nil { // who has come meanwhile
+		err = idle(d, s)
+	}
+	if err != nil {
+		return err
+	}
 	text, err := safefile.Read(p.State())
 	if err != nil {
 		return fmt.Errorf("cannot read the board: %w", err)
@@ -143,22 +229,27 @@ func (o *moveOptions) toDatabase(ctx context.Context, p *project.Project, at pos
 		return err
 	}
 	defer board.Close()
+	o.at("begun")
 	if err := board.Import(ctx, text, string(journal)); err != nil {
 		return err
 	}
+	o.at("imported")
+	if err := store.MarkAway(o.files(p), at.String()); err != nil {
+		return err
+	}
+	o.at("marked")
 	if err := pinned.write(); err != nil { // from here on the board is there
 		return err
 	}
+	o.at("pinned")
 	if err := board.Moved(ctx); err != nil {
 		return err
 	}
+	o.at("moved")
 	if err := release(); err != nil {
 		return err
 	}
-	if err := copyBoard(ctx, p, p.Liza, board, at); err != nil {
-		return err
-	}
-	return o.env.Print(storePlace{Kind: "postgres", Board: at.String(), Revision: board.Latest().Revision}, "the board is %s now; .liza/state.yaml is a copy of it\nnext: liza join %s, in a clone on another host\n", at, at)
+	return o.arrived(ctx, p, board, at)
 }
 
 // settleEdit has an edit of the file that no verb has met become part of the board.
@@ -200,15 +291,17 @@ func (o *moveOptions) toFile(ctx context.Context, p *project.Project, cfg *setti
 		if err := idle(d, s); err != nil {
 			return err
 		}
-		retiring, _, err := o.env.board(config.Store{URL: at.URL, Board: at.Board}, store.Options{LockTimeout: cfg.get().Protocol.LockTimeout})
+		retiring, _, err := o.env.board(config.Store{URL: at.URL, Board: at.Board}, store.Options{LockTimeout: cfg.get().Protocol.LockTimeout}, 0)
 		if err != nil {
 			return err
 		}
 		defer retiring.Close()
+		o.at("begun")
 		if err := retiring.Retire(ctx, mover(p)); err != nil {
 			return err
 		}
 	}
+	o.at("retired")
 	text, journal, err := board.Export(ctx)
 	if err != nil {
 		return err
@@ -229,22 +322,34 @@ func (o *moveOptions) toFile(ctx context.Context, p *project.Project, cfg *setti
 			}
 		}
 	}
-	if err := store.Place(ctx, store.Options{Path: p.State(), GitDir: p.GitDir, Now: o.env.Now, Seals: verb.Seals(o.env.keys(), p.GitDir, p.Root)}, text, journal); err != nil {
+	o.at("archived")
+	if err := store.MarkAway(o.files(p), "file"); err != nil {
 		return err
 	}
+	if err := store.Place(ctx, o.files(p), text, journal); err != nil {
+		return err
+	}
+	o.at("placed")
 	if err := os.Remove(p.Mirror()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot remove %s: %w", p.Mirror(), err)
 	}
+	o.at("unrecorded")
 	pinned, err := o.env.pinned(p, p.Liza, postgres.Address{})
 	if err == nil {
-		err = pinned.write() // from here on the board is the file
-	}
-	if err == nil {
-		err = board.Moved(ctx)
+		err = pinned.write()
 	}
 	if err != nil {
 		return err
 	}
+	o.at("pinned")
+	if err := store.MarkHere(o.files(p)); err != nil { // from here on the board is the file
+		return err
+	}
+	o.at("marked")
+	if err := board.Moved(ctx); err != nil {
+		return err
+	}
+	o.at("moved")
 	return o.env.Print(storePlace{Kind: "file", Board: ".liza/state.yaml", Revision: lastRevision(journal)}, "the board is .liza/state.yaml of this host now; the database has what it was as %s\n", postgres.Retired(at.Board))
 }
 

@@ -20,7 +20,6 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/agent/scripted"
 	"liza/pkg/blackboard"
-	"liza/pkg/dashboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
 	"liza/pkg/supervisor"
@@ -140,11 +139,9 @@ func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
 }
 
-// run runs an agent program below a reaper, which is this program again.
+// run runs an agent program below a reaper.
 func (c *factory) run(ctx context.Context, a agent.Adapter, s agent.Spec) agent.Result {
-	if path, err := c.env.Executable(); err == nil {
-		s.Reaper = []string{path, reapCommand}
-	}
+	s.Reaper, s.Spawn = c.env.reaper()
 	return agent.Run(ctx, a, s)
 }
 
@@ -227,7 +224,7 @@ func (s *screen) show(to io.Writer, l supervisor.Line) {
 	if task == "" {
 		task = "-"
 	}
-	text := dashboard.Line(l.Text)
+	text := prose.Line(l.Text)
 	if l.Warning && s.colour {
 		text = "\x1b[33m" + text + "\x1b[0m"
 	} else if l.Warning {

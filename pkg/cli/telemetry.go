@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -60,7 +61,7 @@ func telemetryCommand(env *Env, export exporter) *urfave.Command {
 			}()
 			soft, _, done := env.interrupts(following, func(string) {})
 			defer done()
-			s := &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts { return env.viewFacts(d, "liza") }}
+			s := &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Facts { return env.viewFacts(d, s, "liza") }}
 			return export(soft, s, version, from.Truncate(time.Second), func(err error) { env.Log().Warn(err.Error()) })
 		},
 	}
@@ -101,7 +102,10 @@ func (e *Env) exportBeside(p *project.Project, liza string) (end func()) {
 	if e.LogFormat != "" {
 		cmd.Args = append(cmd.Args, "--log-format", e.LogFormat)
 	}
-	cmd.Env, cmd.Dir = e.Environ, p.Root
+	cmd.Env, cmd.Dir = slices.Clone(e.Environ), p.Root
+	if e.password != "" { // it reads the board as well
+		cmd.Env = append(cmd.Env, passwordVariable+"="+e.password)
+	}
 	cmd.Stdout, cmd.Stderr = e.direct.errs, e.direct.errs // traces too, where OTEL_TRACES_EXPORTER is console
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}  // Ctrl-C ends the team; what it did is still sent
 	alive, err := cmd.StdinPipe()

@@ -38,17 +38,19 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if !env.Terminal || !env.StdinTerminal || env.JSON {
 		return usagef("liza status", "liza top needs a terminal")
 	}
+	env.watches = true
 	d, err := env.Service(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := d.View(ctx); err != nil {
+	source := env.source(d, o.view)
+	if _, err := source.State(ctx); err != nil {
 		return err
 	}
 	env.lasting()
-	err = tui.Run(ctx, tui.Options{Source: env.source(d, o.view), Verbs: d, Now: env.Now, Mask: d.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
+	err = tui.Run(ctx, tui.Options{Source: source, Verbs: d, Now: env.Now, Mask: d.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
 		Explain: func(err error) tui.Problem {
-			r := explain(err)
+			r := explainOffline(err)
 			return tui.Problem{Message: r.message, Next: r.next}
 		},
 		Editor: func(dir string) *exec.Cmd {

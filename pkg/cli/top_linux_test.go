@@ -118,9 +118,12 @@ func TestTopHasNoColoursWithNO_COLOR(t *testing.T) {
 	colours := regexp.MustCompile(`\x1b\[[0-9;]*(3[0-7]|38;5;\d+|48;5;\d+|9[0-7])m`)
 	x, _, _ := openTop(t, p, 100, 30, "TERM=xterm-256color")
 	x.until("a terminal with colours gets some", func() bool { return colours.MatchString(x.text()) })
-	x, _, before := openTop(t, p, 100, 30, "TERM=xterm-256color", "NO_COLOR=1")
+	x, cmd, before := openTop(t, p, 100, 30, "TERM=xterm-256color", "NO_COLOR=1")
 	x.types("q")
-	x.usable(before) // then it has shown all
+	if err := cmd.Wait(); err != nil { // then it has shown all
+		t.Error(err)
+	}
+	x.usable(before)
 	if found := colours.FindString(x.text()); found != "" {
 		t.Errorf("with NO_COLOR it sends %q", found)
 	}

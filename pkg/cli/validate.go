@@ -156,7 +156,7 @@ func (e *Env) boardIn(ctx context.Context, found *project.Project) (*upkeep.Boar
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, cfg.get().Protocol.LockTimeout)
+	s, err := e.store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, 0)
 	if err != nil {
 		return nil, err
 	}

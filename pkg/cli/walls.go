@@ -22,7 +22,7 @@ import (
 // newWalls makes what contains runs and commands of the project.
 func (e *Env) newWalls(d *verb.Service, program func(name string) (agent.Needs, error)) *wall.Maker {
 	liza, _ := e.liza() // without it nothing is started
-	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.brokerBase(), Liza: liza, Facts: sandbox.Detect, Program: program,
+	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.brokerBase(), Liza: liza, Spawn: e.spawned, Facts: sandbox.Detect, Program: program,
 		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }}
 }
 
@@ -47,11 +47,9 @@ func (e *Env) enclose(d *verb.Service) review.Enclose {
 		if err != nil {
 			return nil, err
 		}
-		if path, err := e.Executable(); err == nil {
-			c.Reaper = []string{path, reapCommand}
-		}
+		c.Reaper, c.Spawn = e.reaper()
 		if w.Contained() {
-			c.Contain = w.Contain
+			c.Contain, c.Watch = w.Contain, w.WatchDisk
 		}
 		return func() { _ = w.Close() }, nil // what is left is removed with the next one
 	}

@@ -28,6 +28,7 @@ type Config struct {
 	Integration   Integration      `key:"integration" about:"The merge."`
 	Merge         Merge            `key:"merge" about:"How approved work gets onto the integration branch."`
 	Land          Land             `key:"land" about:"How merged work gets onto a forge, as pull or merge requests."`
+	Import        Import           `key:"import" about:"Issues of trackers and items of files that became tasks."`
 	Hooks         Hooks            `key:"hooks" about:"Commands of the project."`
 	Git           Git              `key:"git" about:"Git, as Liza itself runs it."`
 	Sandbox       Sandbox          `key:"sandbox" about:"What agent programs, and commands that run what agents wrote, may read, write and reach; agents.NAME.sandbox has the same keys for one program: lists are added, other values replace."`
@@ -336,6 +337,15 @@ type Land struct {
 	Method   string `key:"method" is:"merge|squash|rebase" about:"How a request is merged."`
 	Sync     string `key:"sync" is:"off|merge|rebase" about:"The remote's base branch is merged into the integration branch before a run and before landing; rebase: and requests have one commit for each task on top of it. A conflict becomes a task."`
 	MaxFixes int    `key:"max_fixes" is:"1.." about:"How many tasks red CI and reviews may make for one request before a person has to look."`
+}
+
+// Import says what goes back to the trackers and files from which tasks came, and where a tracker is.
+type Import struct {
+	Comment bool   `key:"comment" about:"An issue gets one comment when everything that was made of it has landed."`
+	Close   bool   `key:"close" about:"An issue is closed, and the item of a file ticked, when everything that was made of it has landed."`
+	URL     string `key:"url" about:"Web address of the tracker, where it is not that of land: https://TEAM.atlassian.net, or a forge of your own. The token is sent there and nowhere else."`
+	API     string `key:"api" about:"Address of its API; empty: the usual one below url."`
+	Repo    string `key:"repo" about:"OWNER/NAME of the issues on a forge that is not that of land; empty: what the address of the remote says."`
 }
 
 // Hooks are commands of the project around a review and a merge.

@@ -38,6 +38,7 @@ func Default() *Config {
 		},
 		Git:       Git{RemoteTimeout: time.Minute},
 		Merge:     Merge{Train: 1},
+		Import:    Import{Comment: true, Close: true},
 		Land:      Land{Forge: "none", Remote: "origin", Per: "goal", Merge: "none", Method: "merge", Sync: "off", MaxFixes: 5},
 		Limits:    defaultLimits(),
 		Prices:    map[string]Price{},

@@ -10,7 +10,7 @@ type Group struct {
 var Groups = []Group{
 	{"programs", "agent programs, their models and roles, and how many run at one time", []string{"agents", "models", "roles", "orchestration", "prices"}},
 	{"checks", "review and merge: who decides, and what runs before", []string{"review", "integration", "merge", "worktree", "hooks", "git"}},
-	{"landing", "pull and merge requests on a forge, and what comes from there", []string{"land"}},
+	{"landing", "pull and merge requests on a forge, what comes from there, and imports", []string{"land", "import"}},
 	{"containment", "what programs and commands may read, write and reach", []string{"sandbox"}},
 	{"limits", "cost, time, iterations and sizes", []string{"limits"}},
 	{"plans", "what a plan must have, and what prompts are made of", []string{"plan", "context", "facts", "messenger", "exit"}},

@@ -33,7 +33,7 @@ type Allow struct {
 type SandboxLimits struct {
 	Processes int `key:"processes" is:"0.." about:"Processes and threads at one time."`
 	MemoryMB  int `key:"memory_mb" is:"0.." about:"Memory."`
-	DiskMB    int `key:"disk_mb" is:"0.." about:"Size of each private folder of a run."`
+	DiskMB    int `key:"disk_mb" is:"0.." about:"Size of each private folder of a run, of an agent as of a check, and what its worktree and its caches may grow by."`
 	FileMB    int `key:"file_mb" is:"0.." about:"Size of one file."`
 }
 

@@ -16,7 +16,7 @@ func Build(s *blackboard.State, f Facts) View {
 	if s == nil {
 		b.s = &blackboard.State{}
 	}
-	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, View: cmp.Or(f.Vocabulary, "liza"),
+	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, View: cmp.Or(f.Vocabulary, "liza"), Offline: f.Offline,
 		Control: append([]Control{}, f.Control...), Tasks: []Task{}, Warnings: append([]string{}, f.Warnings...)}
 	for i := range v.Control {
 		v.Control[i].Since = v.Control[i].Since.UTC().Truncate(time.Second)
@@ -115,7 +115,7 @@ func (b builder) counts(tasks []Task) []Count {
 }
 
 func (b builder) task(t *blackboard.Task) Task {
-	row := Task{ID: t.ID, Title: t.TitleText(), Status: t.Status, Kind: t.KindOf(), Priority: t.PriorityOf(), Who: who(t), Iteration: t.Iteration,
+	row := Task{ID: t.ID, Title: t.TitleText(), Status: t.Status, Kind: string(t.KindOf()), Priority: t.PriorityOf(), Who: who(t), Iteration: t.Iteration,
 		Rejections: t.ReviewCyclesTotal, AgeSeconds: seconds(lastChange(t), b.f.Now), Cost: cost(t.Usage)}
 	if limit := b.s.LimitOf(t, "cost_cents"); limit > 0 {
 		row.CostPercent = int(100 * row.Cost.Cents / blackboard.Amount(limit))
@@ -130,7 +130,7 @@ func (b builder) task(t *blackboard.Task) Task {
 		row.Hold = fmt.Sprintf("on hold by %s: %s", cmp.Or(t.Hold.By, "somebody"), t.Hold.Reason)
 	}
 	if t.Status == blackboard.Blocked {
-		row.BlockedKind, row.BlockedReason = cmp.Or(t.BlockedKind, "question"), t.BlockedReason
+		row.BlockedKind, row.BlockedReason = string(t.BlockedFor()), t.BlockedReason
 	}
 	row.Note = note(t, row)
 	return row
@@ -205,7 +205,7 @@ func note(t *blackboard.Task, row Task) string {
 	case waitsForMerge(t):
 		return "waits for a person's approval of the merge"
 	case t.Status == blackboard.IntegrationFailed:
-		if h := lastEntry(t, "integration_failed"); h != nil {
+		if h := t.LastEntry(blackboard.HistoryIntegrationFailed); h != nil {
 			return "not merged: " + h.Reason
 		}
 	case t.Status == blackboard.Rejected && t.RejectionReason != nil:
@@ -214,15 +214,6 @@ func note(t *blackboard.Task, row Task) string {
 		return "replaced by " + strings.Join(t.SupersededBy, ", ")
 	}
 	return ""
-}
-
-func lastEntry(t *blackboard.Task, event string) *blackboard.HistoryEntry {
-	for i := len(t.History) - 1; i >= 0; i-- {
-		if h := t.History[i]; h != nil && h.Event == event {
-			return h
-		}
-	}
-	return nil
 }
 
 func waitsForMerge(t *blackboard.Task) bool {

@@ -52,7 +52,7 @@ func spent(runs []history.UsageLine) []Point {
 func mergedPoints(s *blackboard.State, tasks []*blackboard.Task) []Point {
 	var times []blackboard.Time
 	for _, t := range tasks {
-		if h := lastEntry(t, "merged"); h != nil && t.Status == blackboard.Merged && during(s, h.Time) {
+		if h := t.LastEntry(blackboard.HistoryMerged); h != nil && t.Status == blackboard.Merged && during(s, h.Time) {
 			times = append(times, h.Time)
 		}
 	}
@@ -152,16 +152,16 @@ func count(tasks []*blackboard.Task, now time.Time) (q counted) {
 		for _, h := range t.History {
 			switch {
 			case h == nil:
-			case h.Event == "integration_failed":
+			case h.Event == blackboard.HistoryIntegrationFailed:
 				q.mergeFailures++
-			case h.Event == "rejected", h.Event == "approved" && !h.Auto:
+			case h.Event == blackboard.HistoryRejected, h.Event == blackboard.HistoryApproved && !h.Auto:
 				if verdicts++; verdicts == 1 {
 					q.reviewed++
-					if h.Event == "approved" {
+					if h.Event == blackboard.HistoryApproved {
 						q.first++
 					}
 				}
-				if q.reviews++; h.Event == "rejected" {
+				if q.reviews++; h.Event == blackboard.HistoryRejected {
 					q.rejections++
 				}
 			}

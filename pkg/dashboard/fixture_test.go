@@ -13,7 +13,7 @@ func ago(minutes int) blackboard.Time {
 	return blackboard.TimeOf(now.Add(-time.Duration(minutes) * time.Minute))
 }
 
-func past(minutesAgo int, event, agent string) []*blackboard.HistoryEntry {
+func past(minutesAgo int, event blackboard.HistoryEvent, agent string) []*blackboard.HistoryEntry {
 	return []*blackboard.HistoryEntry{{Time: ago(60), Event: "created", Agent: "planner-1"}, {Time: ago(minutesAgo), Event: event, Agent: agent}}
 }
 

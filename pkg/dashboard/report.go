@@ -61,10 +61,11 @@ type ReportTask struct {
 	Spent         string            `json:"spent"` // time in each status, in words
 	Cost          Cost              `json:"cost"`
 	MergeCommit   string            `json:"merge_commit,omitempty"`
-	Sandbox       string            `json:"sandbox,omitempty"` // the weakest level of its runs
-	Outcome       string            `json:"outcome,omitempty"` // why it ended without a merge, or does not go on
-	Summary       string            `json:"summary,omitempty"` // what its coder said last
-	Link          string            `json:"link,omitempty"`    // of the page of its merge commit
+	Sandbox       string            `json:"sandbox,omitempty"`   // the weakest level of its runs
+	Outcome       string            `json:"outcome,omitempty"`   // why it ended without a merge, or does not go on
+	Summary       string            `json:"summary,omitempty"`   // what its coder said last
+	Link          string            `json:"link,omitempty"`      // of the page of its merge commit
+	Approvals     string            `json:"approvals,omitempty"` // of a quorum, in words
 	files         bool              // its work is a change of files
 }
 
@@ -182,7 +183,7 @@ func reportTask(s *blackboard.State, t *blackboard.Task, row Task, now time.Time
 	if t.LastOutcome != nil {
 		said = t.LastOutcome.Summary
 	}
-	return ReportTask{files: t.ChangesFiles(), Summary: said, ID: t.ID, Title: row.Title, Status: t.Status, Archived: s.Task(t.ID) == nil, Who: t.AssignedTo, Iteration: t.Iteration, Rejections: t.ReviewCyclesTotal,
+	return ReportTask{files: t.ChangesFiles(), Approvals: t.ApprovalsText(), Summary: said, ID: t.ID, Title: row.Title, Status: t.Status, Archived: s.Task(t.ID) == nil, Who: t.AssignedTo, Iteration: t.Iteration, Rejections: t.ReviewCyclesTotal,
 		LeadSeconds: x.Lead, WorkSeconds: x.Work, ReviewSeconds: x.Review, WaitSeconds: x.Wait, Spent: t.Spent(now), Cost: row.Cost, MergeCommit: t.MergeCommit, Sandbox: t.WeakestSandbox(), Outcome: outcome(t, row)}
 }
 
@@ -198,7 +199,7 @@ func outcome(t *blackboard.Task, row Task) string {
 
 func rejectionsOf(s *blackboard.State, t *blackboard.Task) (list []ReportRejection) {
 	for _, h := range t.History {
-		if h.Event == "rejected" && since(s, h.Time) {
+		if h.Event == blackboard.HistoryRejected && since(s, h.Time) {
 			list = append(list, ReportRejection{Task: t.ID, At: h.Time, By: h.Agent, Commit: h.Commit, Reason: h.Reason})
 		}
 	}

@@ -18,7 +18,7 @@ func (x taskArchive) Archived() map[string]blackboard.Archived { return x }
 
 // finished is a task that was finalized an hour ago and merged after review.
 func finished(id string) *blackboard.Task {
-	at := func(minutes int, event, agent string) *blackboard.HistoryEntry {
+	at := func(minutes int, event blackboard.HistoryEvent, agent string) *blackboard.HistoryEntry {
 		return &blackboard.HistoryEntry{Time: ago(minutes), Event: event, Agent: agent}
 	}
 	rejected := at(30, "rejected", "code-reviewer-1")

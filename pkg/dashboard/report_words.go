@@ -137,6 +137,7 @@ func (t ReportTask) Facts() string {
 	if t.Rejections > 0 {
 		add("sent back " + times(t.Rejections))
 	}
+	add(t.Approvals)
 	if t.Cost.Cents > 0 {
 		add(money(t.Cost))
 	}

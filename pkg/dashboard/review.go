@@ -39,8 +39,8 @@ func checksOf(t *blackboard.Task) []string {
 }
 
 func checkLine(c *blackboard.Check) string {
-	text := c.Name + ": " + c.Status
-	if c.Status == "failed" {
+	text := c.Name + ": " + string(c.Status)
+	if c.Status == blackboard.CheckFailed {
 		text += after(" (", c.Severity) + closing(c.Severity)
 	}
 	if c.Seconds > 0 {

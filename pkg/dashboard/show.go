@@ -94,7 +94,10 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	p.part("Scope", []string{t.Scope})
 	p.part("Dependencies", links(s, t))
 	if t.Status == blackboard.Blocked {
-		p.part("Blocked: "+strings.ReplaceAll(cmp.Or(t.BlockedKind, "question"), "_", " "), append([]string{t.BlockedReason}, t.BlockedQuestions...))
+		p.part("Blocked: "+t.BlockedFor().Words(), append([]string{t.BlockedReason}, t.BlockedQuestions...))
+	}
+	if i := s.ImportOf(t.ID); i != nil {
+		p.part("Imported from", []string{plain(i.Source + ", " + i.Status)})
 	}
 	p.part("Requests", builder{s: s}.requests(t))
 	p.part("Questions", questions(s, t))
@@ -280,7 +283,7 @@ func closing(text string) string {
 
 func historyLine(h *blackboard.HistoryEntry) string {
 	rest := slices.DeleteFunc(fieldsOf(h), func(f field) bool { return f.key == "time" || f.key == "event" || f.key == "agent" })
-	return strings.TrimRight(fmt.Sprintf("%s  %s %s %s", h.Time, pad(plain(h.Event), 26), pad(plain(h.Agent), 16), inline(rest)), " ")
+	return strings.TrimRight(fmt.Sprintf("%s  %s %s %s", h.Time, pad(plain(string(h.Event)), 26), pad(plain(h.Agent), 16), inline(rest)), " ")
 }
 
 // PlanText shows a plan, "" the one in force, with its tasks and the plans before it. It
@@ -302,13 +305,13 @@ func PlanText(s *blackboard.State, id string) string {
 	if ids := planTasks(s, plan); len(ids) > 0 {
 		p.title("Tasks")
 		for _, id := range ids {
-			status, title := blackboard.Status("archived"), ""
+			status, title := "archived", ""
 			if t := s.Task(id); t != nil {
-				status, title = t.Status, t.TitleText()
+				status, title = string(t.Status), t.TitleText()
 			} else if was, ok := s.StatusOf(id); ok {
-				status, title = was, "(archived)"
+				status, title = string(was), "(archived)"
 			}
-			p.line(strings.TrimRight(fmt.Sprintf("  %s %s %s", pad(plain(id), 16), pad(string(status), 18), plain(title)), " "))
+			p.line(strings.TrimRight(fmt.Sprintf("  %s %s %s", pad(plain(id), 16), pad(status, 18), plain(title)), " "))
 		}
 	}
 	p.part("Failure", failureOf(plan))

@@ -30,7 +30,7 @@ func story() (*blackboard.State, []history.UsageLine) {
 	task := func(id, title, coder string, begin, work, review int, back string, deps ...string) {
 		t := &blackboard.Task{ID: id, Title: title, Status: blackboard.Merged, AssignedTo: coder, Iteration: 1, DependsOn: deps, MergeCommit: fmt.Sprintf("%x0c0ffee5eed1234567890abcdef1234567890abc", len(id)),
 			LastOutcome: &blackboard.LastOutcome{Summary: title + " works, with a test."}, Usage: &blackboard.Usage{}}
-		add := func(minutes int, event, agent, reason string) {
+		add := func(minutes int, event blackboard.HistoryEvent, agent, reason string) {
 			t.History = append(t.History, &blackboard.HistoryEntry{Time: ago(minutes), Event: event, Agent: agent, Reason: reason})
 		}
 		add(125, "created", "planner-1", "")
@@ -44,7 +44,7 @@ func story() (*blackboard.State, []history.UsageLine) {
 			add(at, "review_claimed", "code-reviewer-1", "")
 			at -= review
 			run("code-reviewer-1", "code_reviewer", id, at, review, float64(review)*2.5, "finished")
-			add(at, verdict, "code-reviewer-1", reason)
+			add(at, blackboard.HistoryEvent(verdict), "code-reviewer-1", reason)
 			t.Usage.Seconds += 60 * (work + review)
 			t.Usage.CostCents += blackboard.AmountOf(float64(work)*4.5 + float64(review)*2.5)
 			t.Usage.AgentRuns += 2

@@ -106,7 +106,7 @@ func happening(task string, h *blackboard.HistoryEntry) Happening {
 		add("", h.Checkpoint.Intent)
 	}
 	add("", h.What)
-	add("", strings.ReplaceAll(h.Kind, "_", " "))
+	add("", h.Kind.Words())
 	if h.Iteration > 0 {
 		add("iteration ", fmt.Sprint(h.Iteration))
 	}
@@ -121,5 +121,5 @@ func happening(task string, h *blackboard.HistoryEntry) Happening {
 	add("without tests: ", h.NoTests)
 	add("work saved in ", h.Attic)
 	add("log ", h.Log)
-	return Happening{At: h.Time, Who: h.Agent, Action: h.Event, Task: task, Text: strings.Join(parts, "; ")}
+	return Happening{At: h.Time, Who: h.Agent, Action: string(h.Event), Task: task, Text: strings.Join(parts, "; ")}
 }

@@ -121,7 +121,7 @@ func TestTextFromOutsideCannotSteerTheTerminal(t *testing.T) {
 		task.ID, task.Title, task.Description, task.BlockedReason, task.AssignedTo = evil+task.ID, evil, evil, evil, evil
 		task.DependsOn, task.SupersededBy = blackboard.List{evil}, blackboard.List{evil}
 		for _, h := range task.History {
-			h.Reason, h.Agent, h.Event = evil, evil, evil
+			h.Reason, h.Agent, h.Event = evil, evil, blackboard.HistoryEvent(evil)
 		}
 	}
 	s.Questions[0].Text, s.Questions[1].Text, s.Questions[1].ID, s.Goal.Description = evil, evil, evil, evil

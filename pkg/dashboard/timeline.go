@@ -104,9 +104,9 @@ func (tl Timeline) first() blackboard.Time {
 }
 
 // markWords are the events of a task that a timeline shows, by their names in histories.
-var markWords = map[string]string{
-	"ready_for_review": "submitted", "submitted_for_review": "submitted", "rejected": "rejected", "approved": "approved", "merged": "merged", "blocked": "blocked",
-	"unblocked": "unblocked", "integration_failed": "merge failed", "abandoned": "abandoned", "superseded": "replaced",
+var markWords = map[blackboard.HistoryEvent]string{
+	blackboard.HistoryReadyForReview: "submitted", blackboard.HistorySubmittedForReview: "submitted", blackboard.HistoryRejected: "rejected", blackboard.HistoryApproved: "approved", blackboard.HistoryMerged: "merged", blackboard.HistoryBlocked: "blocked",
+	blackboard.HistoryUnblocked: "unblocked", blackboard.HistoryIntegrationFailed: "merge failed", blackboard.HistoryAbandoned: "abandoned", blackboard.HistorySuperseded: "replaced",
 }
 
 func marksOf(s *blackboard.State, tasks []*blackboard.Task) []Mark {

@@ -18,6 +18,15 @@ type Facts struct {
 	Warnings    []string                // of the caller, for example about the configuration
 	GaveUp      []GaveUp                // supervisors that ended by themselves, and have not come back
 	Doing       map[string]Doing        // what the programs of agents do, by agent
+	Offline     *Offline                // the state is a copy of the board
+}
+
+// Offline says that the database of the board cannot be reached: what is shown is the copy of this host, and nothing can be
+// decided.
+type Offline struct {
+	Since   blackboard.Time `json:"since"`   // when the copy was the board last
+	Seconds int             `json:"seconds"` // ago
+	Why     string          `json:"why"`
 }
 
 // GaveUp is a supervisor that ended by itself: on which task, why, and what a person can do.
@@ -41,6 +50,7 @@ type View struct {
 	At        blackboard.Time `json:"at"`
 	Revision  int             `json:"revision"`
 	View      string          `json:"view"`
+	Offline   *Offline        `json:"offline,omitempty"` // nil: it is the board
 	Goal      Goal            `json:"goal"`
 	Sprint    Sprint          `json:"sprint"`
 	Control   []Control       `json:"control"`

@@ -16,7 +16,7 @@ import (
 func (b builder) waiting() []Waiting {
 	list := append(b.stops(), b.branch()...)
 	for _, q := range b.s.Questions {
-		if q != nil && q.Task == "" && q.Status == "open" {
+		if q != nil && q.Task == "" && q.Status == blackboard.QuestionOpen {
 			list = append(list, Waiting{Kind: "question", Text: cmp.Or(q.Agent, "the planner") + " asks", Questions: []Question{question(q)}, Next: answer(q.ID)})
 		}
 	}
@@ -92,7 +92,7 @@ func (b builder) waitingTask(t *blackboard.Task) (Waiting, bool) {
 	w := Waiting{Task: t.ID}
 	switch {
 	case t.Status == blackboard.Blocked:
-		w.Kind, w.Text = "blocked", fmt.Sprintf("blocked (%s): %s", strings.ReplaceAll(cmp.Or(t.BlockedKind, "question"), "_", " "), t.BlockedReason)
+		w.Kind, w.Text = "blocked", fmt.Sprintf("blocked (%s): %s", t.BlockedFor().Words(), t.BlockedReason)
 		w.Questions = b.questionsOf(t)
 		w.Next = unblocks(t, w.Questions)
 	case waitsForMerge(t):
@@ -122,7 +122,7 @@ func (b builder) questionsOf(t *blackboard.Task) []Question {
 			continue
 		}
 		known = true
-		if q.Status == "open" {
+		if q.Status == blackboard.QuestionOpen {
 			list = append(list, question(q))
 		}
 	}
@@ -151,9 +151,9 @@ func unblocks(t *blackboard.Task, open []Question) string {
 	switch {
 	case t.Exhausted():
 		return fmt.Sprintf("liza supersede %s --by ID --reason \"TEXT\" --root-cause \"TEXT\"", t.ID)
-	case t.Halt != nil && t.BlockedKind != "max_iterations":
+	case t.Halt != nil && t.BlockedKind != blackboard.BlockedByIterations:
 		return "liza resubmit " + t.ID + " --limit " + limitOf(t.Halt)
-	case len(open) > 0 && open[0].ID != "" && (t.BlockedKind == "question" || t.BlockedKind == "stuck" || t.BlockedKind == ""):
+	case len(open) > 0 && open[0].ID != "" && (t.BlockedKind == blackboard.BlockedByQuestion || t.BlockedKind == blackboard.BlockedStuck || t.BlockedKind == ""):
 		return open[0].Next
 	}
 	return unblock(t.ID)
@@ -188,6 +188,11 @@ func (b builder) warnings() []string {
 		}
 		if until, ok := p.PausedUntil.At(); ok && until.After(b.f.Now) {
 			add("%s is not started before %s%s", name, p.PausedUntil, after(": ", p.Reason))
+		}
+	}
+	for _, i := range b.s.Imports {
+		if i != nil && i.Asks != "" {
+			add("%s", plain(i.Question()))
 		}
 	}
 	for _, kind := range b.suppressed() {

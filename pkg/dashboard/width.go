@@ -3,25 +3,12 @@ package dashboard
 import (
 	"strings"
 	"unicode"
+
+	"liza/pkg/prose"
 )
 
-// plain is Line with its words one space apart.
-func plain(text string) string { return strings.Join(strings.Fields(Line(text)), " ") }
-
-// Line is a text of unknown origin on one line, without what moves a cursor or turns the direction of writing.
-func Line(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case r == '\u200d': // joins emoji
-			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
+// plain is a text of unknown origin on one line, its words one space apart.
+func plain(text string) string { return prose.OneLine(text, 0) }
 
 // block is plain for a text of several lines.
 func block(text string) []string {
@@ -88,7 +75,7 @@ func fit(text string, n int) string {
 }
 
 // Cut is a text of unknown origin on one line of at most n columns.
-func Cut(text string, n int) string { return fit(Line(text), n) }
+func Cut(text string, n int) string { return fit(prose.Line(text), n) }
 
 // pad fills a text up to n columns.
 func pad(text string, n int) string { return text + strings.Repeat(" ", max(0, n-widthOf(text))) }

@@ -46,7 +46,7 @@ func viewStatus(t *blackboard.Task, view string, liveReview bool) string {
 		words = [3]string{"APPROVAL_REQUIRED", "pending_merge", "running"}
 	case t.Status == blackboard.Blocked && t.Halt != nil && haltWords[t.Halt.Kind] != "":
 		words[0] = haltWords[t.Halt.Kind]
-	case t.Status == blackboard.Blocked && t.BlockedKind == "replan":
+	case t.Status == blackboard.Blocked && t.BlockedKind == blackboard.BlockedForReplan:
 		words[2] = "replan"
 	}
 	return words[col]

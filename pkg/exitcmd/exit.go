@@ -74,11 +74,11 @@ func (x PlanTask) FixProblem() string {
 	switch {
 	case typed:
 		return fmt.Sprintf("kind '%s' and type '%s' differ", x.Kind, x.Type)
-	case !slices.Contains(blackboard.Kinds, f.Kind):
+	case !slices.Contains(blackboard.Kinds, string(f.Kind)):
 		return fmt.Sprintf("kind '%s' must be %s", f.Kind, strings.Join(blackboard.Kinds, ", "))
-	case f.Kind == "skill" && strings.TrimSpace(f.Skill) == "":
+	case f.Kind == blackboard.SkillTask && strings.TrimSpace(f.Skill) == "":
 		return "skill is missing"
-	case f.Kind != "skill" && strings.TrimSpace(f.Detail) == "":
+	case f.Kind != blackboard.SkillTask && strings.TrimSpace(f.Detail) == "":
 		return "detail is missing"
 	case x.Review != nil && *x.Review && strings.TrimSpace(f.Expect) == "":
 		return "expect is missing; review: true needs it"
@@ -92,8 +92,8 @@ func (x PlanTask) Fix() *blackboard.Fix {
 	if kind == "" && slices.Contains(blackboard.Kinds, x.Type) {
 		kind = x.Type
 	}
-	f := &blackboard.Fix{Kind: cmp.Or(kind, "code"), Detail: cmp.Or(x.Detail, x.Description), Expect: cmp.Or(x.Expect, x.DoneWhen), Skill: x.Skill, Args: x.Args}
-	if f.Kind == "exec" {
+	f := &blackboard.Fix{Kind: cmp.Or(blackboard.TaskKind(kind), blackboard.CodeTask), Detail: cmp.Or(x.Detail, x.Description), Expect: cmp.Or(x.Expect, x.DoneWhen), Skill: x.Skill, Args: x.Args}
+	if f.Kind == blackboard.ExecTask {
 		f.Detail = cmp.Or(x.Command, f.Detail)
 	}
 	return f

@@ -46,6 +46,10 @@ func API(kind, host string) string {
 	switch {
 	case kind == GitHub && host == "https://github.com":
 		return "https://api.github.com"
+	case kind == Jira:
+		return host
+	case kind == Linear:
+		return "https://api.linear.app"
 	case kind == GitHub:
 		return host + "/api/v3"
 	case kind == GitLab:
@@ -61,6 +65,10 @@ func TokenVariables(kind string) []string {
 		return []string{"GITHUB_TOKEN", "GH_TOKEN"}
 	case GitLab:
 		return []string{"GITLAB_TOKEN"}
+	case Jira:
+		return []string{"JIRA_TOKEN", "JIRA_API_TOKEN"}
+	case Linear:
+		return []string{"LINEAR_TOKEN", "LINEAR_API_KEY"}
 	}
 	return []string{"GITEA_TOKEN"}
 }

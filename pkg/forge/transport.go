@@ -21,6 +21,7 @@ type Options struct {
 	API   string // address of the API, without a slash at its end
 	Repo  string // owner/name; GitLab: with groups
 	Token string
+	Email string // whose token it is; Jira Cloud asks for it
 
 	HTTP *http.Client                                     // nil: the usual one, with a time limit
 	Now  func() time.Time                                 // required
@@ -261,7 +262,7 @@ func (t *transport) send(ctx context.Context, method, address string, data []byt
 			req.Header.Set("Content-Type", "application/json")
 		}
 		if t.own(req.URL) && t.Token != "" {
-			req.Header.Set("Authorization", "Bearer "+t.Token)
+			t.authorize(req)
 		}
 		resp, err := t.HTTP.Do(req)
 		if err != nil || resp.StatusCode < 300 || resp.StatusCode >= 400 {
@@ -280,6 +281,18 @@ func (t *transport) send(ctx context.Context, method, address string, data []byt
 		address = to.String()
 	}
 	return nil, fmt.Errorf("cannot call %s: more than 5 redirects", t.base.Host)
+}
+
+// authorize gives a call the token, in the way in which the forge takes it.
+func (t *transport) authorize(req *http.Request) {
+	switch {
+	case t.Kind == Jira && t.Email != "":
+		req.SetBasicAuth(t.Email, t.Token)
+	case t.Kind == Linear && strings.HasPrefix(t.Token, "lin_api_"):
+		req.Header.Set("Authorization", t.Token) // a person's own key
+	default:
+		req.Header.Set("Authorization", "Bearer "+t.Token)
+	}
 }
 
 // failure is an answer as an error, with what the forge says.

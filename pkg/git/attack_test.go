@@ -135,6 +135,38 @@ func TestNothingIsWrittenThroughALinkThatAppearsMeanwhile(t *testing.T) {
 	}
 }
 
+// The same while what is in the worktree is committed: none of the person's files may get into the commit. A filter makes the moment, at which git has
+// seen a folder and not yet read what is in it.
+func TestNothingIsReadThroughALinkThatAppearsMeanwhile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	work, victim := f.provide(Provide{ID: "t"}), t.TempDir()
+	dir := filepath.Join(work.Path, "d")
+	f.write(".git/info/attributes", "d/a filter=slow\n")
+	f.git("config", "filter.slow.clean", "cat")
+	home := filepath.Join(realTemp(t), "gitconfig")
+	writeFile(t, home, "[filter \"slow\"]\n\tclean = sh "+victim+"/filter\n")
+	writeFile(t, filepath.Join(victim, "filter"), fmt.Sprintf("cat; mv %[1]s %[1]s.real && ln -s %[2]s %[1]s", dir, victim))
+	for _, name := range []string{"a", "b", "c"} {
+		writeFile(t, filepath.Join(dir, name), "of the task\n")
+		writeFile(t, filepath.Join(victim, name), "of the person\n")
+	}
+	f.repo = f.open(f.dir, "GIT_CONFIG_GLOBAL="+home)
+	f.repo.Filters = []string{"slow"}
+	commit, _, err := f.repo.Commit(t.Context(), work.Path, "work")
+	if _, swapped := os.Lstat(dir + ".real"); swapped != nil {
+		t.Fatalf("the folder did not become a link: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if text := f.git("show", commit+":d/"+name); text != "of the task" {
+			t.Errorf("d/%s is %q in the commit", name, text)
+		}
+	}
+}
+
 func TestAFolderThatBecameALinkIsAFolderAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -174,7 +174,7 @@ func (s *session) snapshot(ctx context.Context, path, admin, head string) (tree 
 			return "", err
 		}
 	}
-	if err := s.addAll(ctx, call{dir: path, args: []string{"-c", "core.safecrlf=false"}, env: env}, "--sparse"); err != nil {
+	if err := s.addAll(ctx, call{dir: path, args: []string{"-c", "core.safecrlf=false"}, env: env}); err != nil {
 		return "", err
 	}
 	out, err := s.change(ctx, call{dir: path, args: []string{"write-tree"}, env: env})

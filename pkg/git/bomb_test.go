@@ -9,8 +9,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
+
+// deflaters are kept: each has more than a megabyte, and a bomb has thousands of objects.
+var deflaters = sync.Pool{New: func() any {
+	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is a valid one
+	return z
+}}
 
 // object puts a loose object into the folder of the run, as no git would make it.
 func (x *run) object(kind string, content []byte) string {
@@ -19,7 +26,9 @@ func (x *run) object(kind string, content []byte) string {
 	sum := sha1.Sum(all)
 	name := hex.EncodeToString(sum[:])
 	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
+	z := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(z)
+	z.Reset(&b)
 	if _, err := z.Write(all); err != nil {
 		x.t.Fatal(err)
 	}

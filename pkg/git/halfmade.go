@@ -174,11 +174,23 @@ func (j *providing) recorded(ctx context.Context) ([]string, error) {
 	if len(saved) > 0 {
 		candidates = append(candidates, saved[0].Commit)
 	}
+	base := j.WorkBase
+	if base != "" {
+		if base, err = j.Resolve(ctx, base); err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		} // a base that is lost tells nothing
+	}
 	var found []string
 	for _, candidate := range candidates {
 		commit, err := j.Resolve(ctx, candidate)
 		if errors.Is(err, ErrNotFound) {
 			continue
+		}
+		if err == nil && base != "" {
+			var has bool
+			if has, err = j.IsAncestor(ctx, base, commit); err == nil && !has {
+				continue
+			}
 		}
 		if err != nil {
 			return nil, err

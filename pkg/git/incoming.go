@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"liza/pkg/safefile"
 )
@@ -35,10 +36,29 @@ type incoming struct {
 const (
 	mostFiles = 200_000
 	mostBytes = 2 << 30
+	mostTime  = 10 * time.Minute
 )
+
+// frugal keeps git from holding large files, and many at a time, in memory.
+var frugal = []string{"-c", "core.bigFileThreshold=32m", "-c", "pack.windowMemory=64m", "-c", "pack.threads=1"}
+
+// inTime bounds how long git may read and write what a run has made. A cause of its own says so.
+func (r *Repo) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	most := cmp.Or(r.MaxTime, mostTime)
+	return context.WithTimeoutCause(ctx, most, fmt.Errorf("it took longer than %s, which is the limit for the work of a run", most))
+}
 
 // fetch brings the objects into the repository. The text says why they may not come, "" when they are there.
 func (in *incoming) fetch(ctx context.Context) (why string, err error) {
+	ctx, done := in.folder.repo.inTime(ctx)
+	defer done()
+	if why, err = in.bring(ctx); ctx.Err() != nil && err != nil {
+		err = context.Cause(ctx)
+	}
+	return why, err
+}
+
+func (in *incoming) bring(ctx context.Context) (why string, err error) {
 	r := in.folder.repo
 	in.dir = filepath.Join(in.folder.dir, "incoming")
 	if err := safefile.RemoveTree(in.dir); err != nil {
@@ -129,7 +149,7 @@ func (in *incoming) check(ctx context.Context) (string, error) {
 	for _, rev := range in.known {
 		input += "^" + rev + "\n"
 	}
-	_, err = r.run(ctx, call{dir: r.place.Root, stdin: input, out: pack, env: in.borrowed(),
+	_, err = r.run(ctx, call{dir: r.place.Root, stdin: input, out: pack, env: in.borrowed(), config: frugal,
 		args: []string{"pack-objects", "--quiet", "--stdout", "--revs", "--thin", "--delta-base-offset", "--missing=error"}})
 	if err != nil {
 		return unsoundBy("pack-objects", err)
@@ -146,7 +166,7 @@ func (in *incoming) check(ctx context.Context) (string, error) {
 	if few := bytes.Compare(head[8:], []byte{0, 0, 0, 100}) < 0; few { // each pack makes every later look slower
 		args = []string{"unpack-objects", "-q", "--strict", limit}
 	}
-	_, err = r.run(ctx, call{dir: r.place.Root, in: pack, write: true, args: args, env: []string{
+	_, err = r.run(ctx, call{dir: r.place.Root, in: pack, write: true, args: args, config: frugal, env: []string{
 		"GIT_OBJECT_DIRECTORY=" + checked,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(r.place.CommonDir, "objects")),
 	}})
@@ -191,10 +211,7 @@ var (
 
 // mostTaken is how many bytes are taken over at once.
 func (r *Repo) mostTaken() int64 {
-	if r.MaxTaken > 0 {
-		return r.MaxTaken
-	}
-	return mostBytes
+	return cmp.Or(r.MaxTaken, mostBytes)
 }
 
 // An oddError says what is wrong with the objects in a folder.
@@ -254,11 +271,12 @@ func (c *copying) list(name string, each func(fs.DirEntry) error) error {
 		return oddError{fmt.Sprintf("its folder %s cannot be read: %v", name, err)}
 	}
 	defer dir.Close()
+	most := cmp.Or(c.in.folder.repo.maxFiles, mostFiles)
 	for {
 		entries, err := dir.ReadDir(1000)
 		for _, e := range entries {
-			if c.seen++; c.seen > mostFiles {
-				return oddError{fmt.Sprintf("it has more than %d files of objects", mostFiles)}
+			if c.seen++; c.seen > most {
+				return oddError{fmt.Sprintf("it has more than %d files of objects", most)}
 			}
 			if err := errors.Join(c.ctx.Err(), each(e)); err != nil {
 				return err

@@ -42,11 +42,18 @@ func (s *session) resetFiles(ctx context.Context, dir, commit string) error {
 		return err
 	}
 	defer os.RemoveAll(private)
-	if _, err := s.change(ctx, call{dir: dir, args: []string{"checkout-index", "--force", "-z", "--stdin", "--prefix=" + private + "/"}, stdin: names}); err != nil {
+	within, done := s.inTime(ctx)
+	defer done()
+	if _, err := s.change(within, call{dir: dir, args: []string{"checkout-index", "--force", "-z", "--stdin", "--prefix=" + private + "/"}, stdin: names}); err != nil {
 		return err
 	}
+	from, err := os.OpenRoot(private)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
 	for _, name := range fields(names) {
-		if err := lay(root, private, name); err != nil {
+		if err := lay(root, from, name); err != nil {
 			return err
 		}
 	}
@@ -57,43 +64,45 @@ func (s *session) resetFiles(ctx context.Context, dir, commit string) error {
 	return err
 }
 
-// lay copies a file or a link into a worktree, in the place of whatever is there.
-func lay(root *os.Root, from, name string) error {
-	info, err := os.Lstat(filepath.Join(from, name))
+var errNoFile = errors.New("it is not a regular file")
+
+// lay copies a file or a link, in the place of whatever is there. Neither of both folders is left by it.
+func lay(to, from *os.Root, name string) error {
+	info, err := from.Lstat(name)
 	if err != nil {
 		return err
 	}
 	for at, rest := "", path.Dir(name); rest != "." && rest != ""; {
 		first, more, _ := strings.Cut(rest, "/")
 		at, rest = path.Join(at, first), more
-		switch there, err := root.Lstat(at); {
+		switch there, err := to.Lstat(at); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return err
 		case there.IsDir():
 			continue
 		default:
-			if err := root.Remove(at); err != nil {
+			if err := to.Remove(at); err != nil {
 				return err
 			}
 		}
-		if err := root.Mkdir(at, 0o777); err != nil {
+		if err := to.Mkdir(at, 0o777); err != nil {
 			return err
 		}
 	}
-	if err := root.RemoveAll(name); err != nil {
+	if err := to.RemoveAll(name); err != nil {
 		return err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		target, err := os.Readlink(filepath.Join(from, name))
-		return errors.Join(err, root.Symlink(target, name))
+		target, err := from.Readlink(name)
+		return errors.Join(err, to.Symlink(target, name))
 	}
-	in, err := os.Open(filepath.Join(from, name))
+	in, err := private{from}.open(name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	out, err := to.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
 		return err
 	}

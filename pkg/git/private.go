@@ -69,7 +69,7 @@ func (p private) read(name string, most int64) (string, error) {
 func (p private) open(name string) (*os.File, error) {
 	info, err := p.root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name)
+		err = fmt.Errorf("%s: %w", name, errNoFile)
 	}
 	if err != nil {
 		return nil, err

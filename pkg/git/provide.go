@@ -18,6 +18,7 @@ type Provide struct {
 	Keep        bool      // go on with the work that is there; false: a fresh worktree, former work goes to the attic
 	RestartFrom string    // new work starts at this commit instead; "" for none
 	Candidates  []string  // recorded commits, to recover lost work from: review_commit, that of the last attempt; "" is skipped
+	WorkBase    string    // base of the former work: what does not contain it is older work; "" when it is not known
 	Nonce       string    // names this call, for Abandon; one word
 	Now         time.Time // names a folder that is moved away
 }

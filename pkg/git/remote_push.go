@@ -131,13 +131,32 @@ func (r *Repo) Fetch(ctx context.Context, remote string, commits ...string) erro
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err := r.remotely(ctx, remote, "fetch", append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
-		remote}, missing...)...)
+	err := r.fetch(ctx, remote, missing)
 	if said, ok := errors.AsType[*RemoteError](err); ok && !said.Late && (strings.Contains(said.Words, "not our ref") || strings.Contains(said.Words, "unadvertised object")) {
 		return fmt.Errorf("commit %s %w on the remote %s", strings.Join(missing, ", "), ErrNotFound, remote)
 	}
 	return err
 }
+
+// fetch runs git fetch. That looks at the HEAD of each worktree, and while git adds one its HEAD is nothing but zeros: "bad object
+// worktrees/ID/HEAD". Worktrees are added under the lock, so that once it was free the next attempt sees another HEAD.
+func (r *Repo) fetch(ctx context.Context, remote string, commits []string) error {
+	args := append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance", remote}, commits...)
+	for attempt := 1; ; attempt++ {
+		_, err := r.remotely(ctx, remote, "fetch", args...)
+		said, ok := errors.AsType[*RemoteError](err)
+		if !ok || !strings.Contains(said.Words, "bad object worktrees/") || attempt == fetchAttempts {
+			return err
+		}
+		s, locked := r.lock(ctx)
+		if locked != nil {
+			return errors.Join(err, locked)
+		}
+		s.unlock()
+	}
+}
+
+const fetchAttempts = 10 // each meets another worktree that is being added
 
 // A RemoteChange moves one ref of a remote by compare-and-swap.
 type RemoteChange struct {

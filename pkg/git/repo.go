@@ -33,6 +33,10 @@ type Repo struct {
 	// MaxTaken bounds the bytes that TakeOver takes at once; 0: 2 GB. Set it before the first use.
 	MaxTaken int64
 
+	// MaxTime bounds the time in which git reads what a run has made; 0: ten minutes. Set it before the first use.
+	MaxTime time.Duration
+
+	maxFiles  int // of objects that a folder may have; 0: mostFiles
 	place     Place
 	env       []string
 	drivers   drivers

@@ -20,15 +20,16 @@ const killGrace = 5 * time.Second
 
 // A call is one run of the git command.
 type call struct {
-	dir   string // "": the current folder, for commands that need no repository
-	args  []string
-	env   []string
-	stdin string
-	in    io.Reader // in the place of stdin
-	out   *os.File  // takes the output, which is not returned then
-	write bool      // may take git's optional locks, and waits for the disk
-	sub   string    // git folder of the submodule that dir is
-	most  int       // no more bytes of the output are read, and git is ended then; 0: all
+	dir    string // "": the current folder, for commands that need no repository
+	args   []string
+	env    []string
+	config []string // settings besides those of every command, each as -c and NAME=VALUE
+	stdin  string
+	in     io.Reader // in the place of stdin
+	out    *os.File  // takes the output, which is not returned then
+	write  bool      // may take git's optional locks, and waits for the disk
+	sub    string    // git folder of the submodule that dir is
+	most   int       // no more bytes of the output are read, and git is ended then; 0: all
 }
 
 // everywhere keeps hooks, collectors and watchers of the user and of agents out of what Liza does; foreignSettings has
@@ -86,7 +87,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	if c.dir != "" {
 		args = append(args, "-C", c.dir)
 	}
-	args = append(args, everywhere...)
+	args = slices.Concat(args, everywhere, c.config)
 	gitDir, common := r.gitDirOf(c.dir), r.place.CommonDir
 	if c.sub != "" {
 		gitDir, common = c.sub, c.sub

@@ -69,33 +69,6 @@ func (r *Repo) inspectSubmodules(ctx context.Context, path string, facts *Worktr
 	return nil
 }
 
-// addAll puts everything that is not ignored into the index of c, a command without its arguments. Of a submodule that is the
-// commit that it is at, which update-index takes without looking into it.
-func (s *session) addAll(ctx context.Context, c call, options ...string) error {
-	staged, err := s.run(ctx, call{dir: c.dir, env: c.env, args: []string{"ls-files", "-z", "--stage"}})
-	if err != nil {
-		return err
-	}
-	others, modules := ".\x00", ""
-	for _, line := range fields(staged) {
-		if head, name, _ := strings.Cut(line, "\t"); strings.HasPrefix(head, ModeGitlink+" ") {
-			modules += name + "\x00"
-			others += ":(exclude,literal,top)" + name + "\x00"
-		}
-	}
-	add := c
-	add.args = slices.Concat(c.args, []string{"-c", "advice.addEmbeddedRepo=false", "add", "--all"}, options)
-	if modules != "" {
-		add.args, add.stdin = append(add.args, "--pathspec-from-file=-", "--pathspec-file-nul"), others
-	}
-	if _, err := s.change(ctx, add); err != nil || modules == "" {
-		return err
-	}
-	c.args, c.stdin = append(slices.Clone(c.args), "update-index", "-z", "--add", "--remove", "--replace", "--stdin"), modules
-	_, err = s.change(ctx, c)
-	return err
-}
-
 // registerSubmodules enters the submodules of a new worktree, if it has any, in the configuration that all worktrees
 // share, hence under the lock. What git objects to comes up again, and is reported, in updateSubmodules.
 func (s *session) registerSubmodules(ctx context.Context, path string) error {

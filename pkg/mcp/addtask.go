@@ -42,12 +42,12 @@ type addTaskArgs struct {
 func addTask(ctx context.Context, o Options, in addTaskArgs) (any, error) {
 	one := 1
 	t := blackboard.Task{ID: in.ID, Description: in.Description, SpecRef: in.SpecRef, DoneWhen: in.DoneWhen, Scope: in.Scope, Priority: in.Priority, DependsOn: in.DependsOn,
-		Type: cmp.Or(in.Type, "task"), Kind: in.Kind, Title: in.Title, AcceptanceCriteria: in.Criteria, Files: in.Files, Role: in.Role, ModelRole: in.Model, Command: in.Command,
+		Type: cmp.Or(in.Type, "task"), Kind: blackboard.TaskKind(in.Kind), Title: in.Title, AcceptanceCriteria: in.Criteria, Files: in.Files, Role: in.Role, ModelRole: in.Model, Command: in.Command,
 		Skill: in.Skill, Writes: in.Writes, ReviewRequired: in.Review, Notify: in.Notify, LegacyTests: in.LegacyTests}
 	if t.Priority == nil {
 		t.Priority = &one
 	}
-	if t.Kind == "code" {
+	if t.Kind == blackboard.CodeTask {
 		t.Kind = ""
 	}
 	if t.DependsOn == nil {

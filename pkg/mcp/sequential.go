@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 )
@@ -91,6 +92,25 @@ func (o *sequential) refuse(m message, code int, why string) error {
 	return err
 }
 
+// maxLine bounds a message, in bytes. What has no end must not fill the memory of the one who reads it: over the
+// broker that is the supervisor.
+const maxLine = 8 << 20
+
+// nextLine reads a line. Of a long one nothing is kept.
+func (o *sequential) nextLine() (line []byte, long bool, end error) {
+	for {
+		part, err := o.in.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxLine; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, long, err
+		}
+	}
+}
+
 // Read gives the lines of the input, one after the other.
 func (o *sequential) Read(p []byte) (int, error) {
 	for len(o.line) == 0 {
@@ -103,9 +123,12 @@ func (o *sequential) Read(p []byte) (int, error) {
 		if end != nil {
 			return 0, end
 		}
-		line, end := o.in.ReadBytes('\n')
+		line, long, end := o.nextLine()
 		m, code, why := message{}, 0, ""
-		if len(bytes.TrimSpace(line)) > 0 {
+		switch {
+		case long:
+			code, why = invalidRequest, fmt.Sprintf("the line has more than %d bytes", maxLine)
+		case len(bytes.TrimSpace(line)) > 0:
 			m, code, why = parse(line)
 		}
 		o.mu.Lock()

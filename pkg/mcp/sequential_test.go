@@ -3,6 +3,7 @@ package mcp
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -101,5 +102,36 @@ func TestWhatIsNoMessageIsAnswered(t *testing.T) {
 		if got := said.String(); !strings.Contains(got, want) || !strings.HasSuffix(got, "}\n") {
 			t.Errorf("%s: answered %q, want %s", line, got, want)
 		}
+	}
+}
+
+// endless is a line of so many bytes, and then what follows.
+func endless(n int, then string) io.Reader {
+	return io.MultiReader(io.LimitReader(repeated('x'), int64(n)), strings.NewReader("\n"+then))
+}
+
+type repeated byte
+
+func (b repeated) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(b)
+	}
+	return len(p), nil
+}
+
+func TestALineWithoutEndIsNotKept(t *testing.T) {
+	t.Parallel()
+	good := `{"jsonrpc":"2.0","method":"b"}` + "\n"
+	var said strings.Builder
+	o := newSequential(endless(20*maxLine, good), &said)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	read, err := io.ReadAll(o)
+	runtime.ReadMemStats(&after)
+	if err != nil || string(read) != good || !strings.Contains(said.String(), "the line has more than") {
+		t.Errorf("the server reads %q, %v, and says %q", read, err, said.String())
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 10*maxLine {
+		t.Errorf("%d bytes were taken for a line of %d", grown, 20*maxLine)
 	}
 }

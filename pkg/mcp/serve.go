@@ -20,7 +20,7 @@ import (
 // Options says who is served, and with what.
 type Options struct {
 	Version string
-	Service *verb.Service   // of the caller
+	Service *verb.Service   // of the caller; nil: a run without verbs calls, and nothing is offered
 	Role    blackboard.Role // of the caller; "" for a person
 	Inside  bool            // the caller is in a run of an agent program: its supervisor claims, merges and keeps the leases
 	Task    string          // that the caller's run is about; may be ""
@@ -30,7 +30,7 @@ type Options struct {
 	// Explain is what a failed command would say of an error.
 	Explain func(error) Problem
 	// Facts is what the board shows besides the state.
-	Facts func() dashboard.Facts
+	Facts func(*blackboard.State) dashboard.Facts
 	// Prompt is the text that the next run on a task would begin with, and the role that it
 	// is for; _planner stands for the planner.
 	Prompt func(ctx context.Context, task string) (blackboard.Role, string, error)
@@ -58,15 +58,17 @@ func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 		// What is offered does not change while a server runs, and it writes no log messages.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 	})
-	for _, t := range slices.Concat(tools(), views()) {
-		if o.offers(t) {
-			if err := o.add(s, t); err != nil {
-				return err
+	if o.Service != nil {
+		for _, t := range slices.Concat(tools(), views()) {
+			if o.offers(t) {
+				if err := o.add(s, t); err != nil {
+					return err
+				}
 			}
 		}
+		o.addResources(s)
+		o.addPrompts(s)
 	}
-	o.addResources(s)
-	o.addPrompts(s)
 	conversation := newSequential(in, out)
 	err := s.Run(ctx, &sdk.IOTransport{Reader: conversation, Writer: conversation})
 	if ctx.Err() == nil && conversation.ended() {
@@ -76,6 +78,9 @@ func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 }
 
 func instructions(o Options) string {
+	if o.Service == nil {
+		return "This run has no verbs of Liza: its answer is all that is asked for."
+	}
 	who := "You act as a person: every verb is offered."
 	if o.Role != "" {
 		who = fmt.Sprintf("You are %s. What is offered are the verbs of this role.", cmp.Or(o.Service.Caller.AgentID, o.Service.Caller.As))

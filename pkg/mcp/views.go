@@ -47,7 +47,7 @@ func (o Options) board(ctx context.Context) (dashboard.View, error) {
 	if err != nil {
 		return dashboard.View{}, err
 	}
-	return dashboard.Build(s, o.Facts()), nil
+	return dashboard.Build(s, o.Facts(s)), nil
 }
 
 // entry is what `liza show ID --json` has as its result.
@@ -91,7 +91,7 @@ func (o Options) questions(ctx context.Context) (map[string]any, error) {
 	}
 	open := []*blackboard.Question{}
 	for _, q := range s.Questions {
-		if q != nil && q.Status == "open" {
+		if q != nil && q.Status == blackboard.QuestionOpen {
 			open = append(open, q)
 		}
 	}

@@ -24,12 +24,14 @@ func TestMain(m *testing.M) {
 }
 
 // breaking makes each command of git fail once: the nth of a call on a fresh place, for all n
-// that the call comes to. look gets what failed and what the call said.
+// that the call comes to, on a place as it was before. look gets what failed and what the call said.
 func breaking(t *testing.T, place func() *verbtest.Place, call func(*merge.Merger) error, look func(t *testing.T, p *verbtest.Place, broke string, err error)) {
 	t.Helper()
 	b := gittest.NewBreaker(t)
+	p := place()
+	back := p.Remember()
 	for n := 1; ; n++ {
-		p := place()
+		back()
 		p.Repo = opened(t, p, b)
 		b.Break(n)
 		err := call(merger(p))
@@ -116,8 +118,10 @@ func TestATrainWhoseGitFailsIsEndedByTheNext(t *testing.T) {
 		step = 1
 	}
 	b := gittest.NewBreaker(t)
+	p := place()
+	back := p.Remember()
 	for n := 1; ; n += step {
-		p := place()
+		back()
 		p.Repo = opened(t, p, b)
 		b.Break(n)
 		_, err := merger(p).All(context.Background())

@@ -37,7 +37,7 @@ func interrupt(t *testing.T, m *merge.Merger, id, point string) {
 	_, _ = m.Task(context.Background(), id)
 }
 
-func entries(task *blackboard.Task, event string) int {
+func entries(task *blackboard.Task, event blackboard.HistoryEvent) int {
 	n := 0
 	for _, h := range task.History {
 		if h.Event == event {

@@ -305,6 +305,11 @@ func (j *job) moveBranch(ctx context.Context, candidate string) error {
 func (j *job) message() string {
 	t := j.task
 	text := fmt.Sprintf("Merge %s: %s\n\nLiza-Task: %s\nLiza-Attempt: %d\nLiza-Approved-By: %s\n", t.ID, t.TitleText(), t.ID, t.ClaimSeq, t.ApprovedBy)
+	for _, a := range t.Standing() { // of a quorum
+		if a.Reviewer != t.ApprovedBy {
+			text += "Liza-Approved-By: " + a.Reviewer + "\n"
+		}
+	}
 	if level := t.WeakestSandbox(); level != "" {
 		text += "Liza-Sandbox: " + level + "\n"
 	}

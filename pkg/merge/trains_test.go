@@ -451,7 +451,7 @@ func TestAKilledTrainConverges(t *testing.T) {
 					t.Fatal(err)
 				}
 				s := p.State()
-				for id, event := range map[string]string{"task-1": "merged", "task-2": "integration_failed", "task-3": "merged"} {
+				for id, event := range map[string]blackboard.HistoryEvent{"task-1": "merged", "task-2": "integration_failed", "task-3": "merged"} {
 					if task := s.Task(id); entries(task, event) != 1 || entries(task, "merged")+entries(task, "integration_failed") != 1 {
 						t.Errorf("%s is %s with %+v", id, task.Status, task.History)
 					}

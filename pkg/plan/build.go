@@ -132,7 +132,7 @@ func (b *planBuild) closing(tasks []*blackboard.Task) []*blackboard.Task {
 	switch {
 	case mode == "off":
 		return tasks
-	case last.KindOf() == "msg" && last.Notify:
+	case last.KindOf() == blackboard.MessageTask && last.Notify:
 		last.AfterPlan = b.plan.Tasks[len(tasks)-1].DependsOn == nil
 		return tasks
 	case mode == "require":
@@ -145,7 +145,7 @@ func (b *planBuild) closing(tasks []*blackboard.Task) []*blackboard.Task {
 		id = fmt.Sprintf("final-msg-%d", n)
 	}
 	one := 1
-	msg := &blackboard.Task{ID: id, Kind: "msg", Description: "Tell the user what was done for: " + b.plan.Goal, Notify: true, AfterPlan: true, Priority: &one}
+	msg := &blackboard.Task{ID: id, Kind: blackboard.MessageTask, Description: "Tell the user what was done for: " + b.plan.Goal, Notify: true, AfterPlan: true, Priority: &one}
 	FillKind(b.state, msg)
 	b.warnings = append(b.warnings, "the plan does not end with a message to the user: "+id+" was added")
 	return append(tasks, msg)

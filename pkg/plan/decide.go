@@ -61,8 +61,8 @@ func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x exitcmd.
 	case exitcmd.DoUnblock:
 		open := 0
 		for _, q := range s.Questions {
-			if q.Task == x.Task && q.Status == "open" && open < len(x.Answers) {
-				q.Status, q.Answer, q.By, q.AnsweredAt = "answered", x.Answers[open], a.ID, blackboard.TimeOf(now)
+			if q.Task == x.Task && q.Status == blackboard.QuestionOpen && open < len(x.Answers) {
+				q.Status, q.Answer, q.By, q.AnsweredAt = blackboard.QuestionAnswered, x.Answers[open], a.ID, blackboard.TimeOf(now)
 				open++
 			}
 		}

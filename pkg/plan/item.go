@@ -52,7 +52,7 @@ func (b *planBuild) task(i int, x *exitcmd.PlanTask) *blackboard.Task {
 	if id == "" {
 		id = b.freeID()
 	}
-	t := &blackboard.Task{ID: id, Kind: kind, Type: typ, Title: x.Title, Description: n.same("detail", "description", x.Detail, x.Description),
+	t := &blackboard.Task{ID: id, Kind: blackboard.TaskKind(kind), Type: typ, Title: x.Title, Description: n.same("detail", "description", x.Detail, x.Description),
 		DoneWhen: n.same("expect", "done_when", x.Expect, x.DoneWhen), AcceptanceCriteria: x.AcceptanceCriteria, Scope: x.Scope, SpecRef: x.SpecRef, Files: x.Files,
 		Priority: x.Priority, Role: x.Role, ModelRole: x.Model, Command: x.Command, Skill: x.Skill, Args: x.Args, Notify: x.Notify,
 		Writes: x.Writes, Secrets: x.Secrets, LegacyTests: x.LegacyTests}
@@ -71,7 +71,7 @@ func (b *planBuild) task(i int, x *exitcmd.PlanTask) *blackboard.Task {
 	}
 	n.reviewed(t)
 	FillKind(b.state, t)
-	if t.KindOf() == "exec" && t.Command != "" {
+	if t.KindOf() == blackboard.ExecTask && t.Command != "" {
 		if err := b.MayRun(t.ID, t.Command); err != nil {
 			n.bad("command", "%v", err)
 		}
@@ -120,7 +120,7 @@ func (b item) texts(t *blackboard.Task) {
 // kind checks what belongs to one kind only.
 func (b item) kind(t *blackboard.Task) {
 	kind := t.KindOf()
-	if !slices.Contains(blackboard.Kinds, kind) {
+	if !slices.Contains(blackboard.Kinds, string(kind)) {
 		b.bad("kind", "'%s' must be code, exec, msg or skill", t.Kind)
 		return
 	}
@@ -128,7 +128,7 @@ func (b item) kind(t *blackboard.Task) {
 		b.bad("kind", "%s, whose role is user, may have %s only, not %s (policy.user_kinds)", b.Caller.Name, strings.Join(b.Config.Policy.UserKinds, ", "), kind)
 	}
 	only := func(key string, given bool, kinds ...string) {
-		if given && !slices.Contains(kinds, kind) {
+		if given && !slices.Contains(kinds, string(kind)) {
 			b.bad(key, "goes with kind %s only, not with %s", strings.Join(kinds, " or "), kind)
 		}
 	}
@@ -136,16 +136,16 @@ func (b item) kind(t *blackboard.Task) {
 	only("skill", b.x.Skill != "", "skill")
 	only("args", len(b.x.Args) > 0, "skill")
 	only("secrets", len(b.x.Secrets) > 0, "skill")
-	only("writes", b.x.Writes && kind != "code", "exec", "skill")
+	only("writes", b.x.Writes && kind != blackboard.CodeTask, "exec", "skill")
 	only("timeout_seconds", b.x.TimeoutSeconds != nil, "exec", "skill")
 	l := exitcmd.LimitOf("PlanTask.timeout_seconds")
 	if n := b.x.TimeoutSeconds; n != nil && (*n < l.Least || *n > l.Most) {
 		b.bad("timeout_seconds", "%d must be %d to %d", *n, l.Least, l.Most)
 	}
-	if kind == "skill" {
+	if kind == blackboard.SkillTask {
 		b.skill(t)
 	}
-	if kind == "code" {
+	if kind == blackboard.CodeTask {
 		t.Writes = false // it always does
 	}
 }
@@ -197,7 +197,7 @@ func (b item) reviewed(t *blackboard.Task) {
 	if t.ChangesFiles() && b.x.Review != nil && !asked {
 		b.bad("review", "what changes files is always reviewed")
 	}
-	t.ReviewRequired = t.KindOf() != "code" && (asked || t.Writes)
+	t.ReviewRequired = t.KindOf() != blackboard.CodeTask && (asked || t.Writes)
 	if t.ReviewRequired && strings.TrimSpace(t.DoneWhen) == "" {
 		b.bad("expect", "is required for what is reviewed: say what a reviewer can see")
 	}
@@ -239,7 +239,7 @@ func (b item) gates(t *blackboard.Task) {
 	for _, gap := range t.Gates() {
 		key, text := "detail", gap
 		switch {
-		case gap == "missing: done_when" && t.KindOf() != "code":
+		case gap == "missing: done_when" && t.KindOf() != blackboard.CodeTask:
 			continue // reviewed has told it
 		case strings.HasPrefix(gap, "missing: "):
 			key, text = strings.TrimPrefix(gap, "missing: "), "is missing"

@@ -29,7 +29,7 @@ func replanOf(s *blackboard.State, party blackboard.Party) *replan {
 	}
 	r := &replan{}
 	for t := range s.Tasks() {
-		if t.Status == blackboard.Blocked && t.BlockedKind == "replan" {
+		if t.Status == blackboard.Blocked && t.BlockedKind == blackboard.BlockedForReplan {
 			r.tasks = append(r.tasks, t.ID)
 			if p := s.Plan(t.Plan); p != nil && !slices.Contains(r.plans, p.ID) {
 				r.plans = append(r.plans, p.ID)
@@ -147,7 +147,7 @@ func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input
 	}
 	in.Reason, in.RootCause = b.plan.Reason, b.plan.Reason
 	for _, id := range b.record.Tasks {
-		if b.state.Task(id).KindOf() != "msg" {
+		if b.state.Task(id).KindOf() != blackboard.MessageTask {
 			in.By = append(in.By, id)
 		}
 	}
@@ -182,7 +182,7 @@ func fingerprints(tasks []*blackboard.Task) map[string]bool {
 	set := map[string]bool{}
 	for _, t := range tasks {
 		words := significant(t.Description)
-		set[t.KindOf()+" "+strings.Join(words[:min(5, len(words))], " ")] = true
+		set[string(t.KindOf())+" "+strings.Join(words[:min(5, len(words))], " ")] = true
 	}
 	return set
 }

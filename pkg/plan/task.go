@@ -28,7 +28,7 @@ func Doubts(t *blackboard.Task) []string {
 // (specs/roles-and-knowledge.md#3.3). What is reviewed says itself how one sees that it is done, and
 // what changes files says where.
 func FillKind(s *blackboard.State, t *blackboard.Task) {
-	if t.KindOf() == "code" {
+	if t.KindOf() == blackboard.CodeTask {
 		return
 	}
 	if t.Description == "" && t.Skill != "" {
@@ -42,14 +42,14 @@ func FillKind(s *blackboard.State, t *blackboard.Task) {
 	}
 	if t.DoneWhen == "" && !t.ReviewRequired {
 		t.DoneWhen = "exit code 0"
-		if t.KindOf() == "msg" {
+		if t.KindOf() == blackboard.MessageTask {
 			t.DoneWhen = "message delivered"
 		}
 	}
 	if t.Scope == "" && !t.Writes {
 		t.Scope = "no code changes"
 	}
-	if t.KindOf() == "exec" && t.Command == "" {
+	if t.KindOf() == blackboard.ExecTask && t.Command == "" {
 		t.Command = t.Description
 	}
 }
@@ -62,7 +62,7 @@ func (r *Rules) TaskProblem(s *blackboard.State, t *blackboard.Task) error {
 	n := item{b, 0, &x}
 	n.kind(t)
 	n.texts(t)
-	if t.KindOf() == "exec" {
+	if t.KindOf() == blackboard.ExecTask {
 		if err := r.MayRun(t.ID, cmp.Or(t.Command, t.Description)); err != nil {
 			b.bad("command: %v", err)
 			var denied *policy.Denial
@@ -78,6 +78,6 @@ func (r *Rules) TaskProblem(s *blackboard.State, t *blackboard.Task) error {
 }
 
 // MayUse reports whether tasks of that kind may be done for the caller.
-func MayUse(cfg *config.Config, c blackboard.Caller, kind string) bool {
-	return c.Role != "user" || slices.Contains(cfg.Policy.UserKinds, kind)
+func MayUse(cfg *config.Config, c blackboard.Caller, kind blackboard.TaskKind) bool {
+	return c.Role != "user" || slices.Contains(cfg.Policy.UserKinds, string(kind))
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,11 @@ const (
 	Checkpoint Control = "CHECKPOINT"
 	Pause      Control = "PAUSE"
 )
+
+// Rank is the place of a control among those that are there: the one that wins first.
+func (c Control) Rank() int { return slices.Index(controls, c) }
+
+var controls = []Control{Abort, Checkpoint, Pause}
 
 // Order is a control file that is there.
 type Order struct {
@@ -45,7 +51,7 @@ func (o Order) String() string {
 // that cannot be read counts: it is safer to stop than to go on.
 func (p *Project) Orders() []Order {
 	var out []Order
-	for _, c := range []Control{Abort, Checkpoint, Pause} {
+	for _, c := range controls {
 		if o, ok := p.Order(c); ok {
 			out = append(out, o)
 		}

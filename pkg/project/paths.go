@@ -135,11 +135,6 @@ func (p *Project) Worktrees() string { return filepath.Join(p.Root, ".worktrees"
 // Worktree is where a task is worked on.
 func (p *Project) Worktree(task string) string { return filepath.Join(p.Worktrees(), task) }
 
-// CheckWorktree is where the merge candidate of a task is checked.
-func (p *Project) CheckWorktree(task string) string {
-	return filepath.Join(p.Worktrees(), ".check-"+task)
-}
-
 // ReviewWorktree is where a submission is checked before its review.
 func (p *Project) ReviewWorktree(task string) string {
 	return filepath.Join(p.Worktrees(), ".review-"+task)
@@ -163,8 +158,8 @@ func (p *Project) MergeLock() string { return p.inGit("merge.lock") }
 // LandLock serialises landing. It is taken before MergeLock.
 func (p *Project) LandLock() string { return p.inGit("land.lock") }
 
-// RunLock lets one exec or skill command of a task run at a time.
-func (p *Project) RunLock(task string) string { return p.inGit("run-" + task + ".lock") }
+// ImportLock serialises what goes back to trackers and files.
+func (p *Project) ImportLock() string { return p.inGit("import.lock") }
 
 // Scripted is where the scripted agent counts its attempts.
 func (p *Project) Scripted() string { return p.in("tmp", "scripted") }

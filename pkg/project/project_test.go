@@ -210,13 +210,11 @@ func TestPathsAreThoseOfTheProtocol(t *testing.T) {
 		p.ExitSchema():                "/r/.liza/tmp/exit-schema.json",
 		p.Secrets():                   "/r/.liza/secrets",
 		p.Worktree("task-1"):          "/r/.worktrees/task-1",
-		p.CheckWorktree("task-1"):     "/r/.worktrees/.check-task-1",
 		p.ReviewWorktree("task-1"):    "/r/.worktrees/.review-task-1",
 		p.Snapshots():                 "/r/.git/liza/snapshots",
 		p.Committed():                 "/r/.git/liza/committed",
 		p.GitLock():                   "/r/.git/liza/git.lock",
 		p.MergeLock():                 "/r/.git/liza/merge.lock",
-		p.RunLock("task-1"):           "/r/.git/liza/run-task-1.lock",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -61,9 +61,9 @@ func (in *Input) handoffOf() *blackboard.Handoff {
 	}
 	for i := len(in.Task.History) - 1; i >= 0; i-- {
 		switch in.Task.History[i].Event {
-		case "handoff":
+		case blackboard.HistoryHandoff:
 			return h
-		case "ready_for_review", "submitted_for_review", "rejected", "approved", "unblocked":
+		case blackboard.HistoryReadyForReview, blackboard.HistorySubmittedForReview, blackboard.HistoryRejected, blackboard.HistoryApproved, blackboard.HistoryUnblocked:
 			return nil
 		}
 	}
@@ -137,7 +137,7 @@ func (in *Input) priorAttempts() string {
 // rejectedFor is the reason of the rejection of that attempt's commit.
 func (in *Input) rejectedFor(a *blackboard.Attempt) string {
 	for _, h := range in.Task.History {
-		if h.Event == "rejected" && h.Commit != "" && h.Commit == a.Commit {
+		if h.Event == blackboard.HistoryRejected && h.Commit != "" && h.Commit == a.Commit {
 			return oneLine(h.Reason, 500)
 		}
 	}
@@ -213,8 +213,8 @@ func fixText(f *blackboard.Fix, findings []*blackboard.Finding, told map[*blackb
 		}
 	}
 	text := f.Detail
-	if f.Kind != "" && f.Kind != "code" {
-		text = f.Kind + ": " + text
+	if f.Kind != "" && f.Kind != blackboard.CodeTask {
+		text = string(f.Kind) + ": " + text
 	}
 	return text + after("; expected: ", f.Expect) + fixResult(f)
 }

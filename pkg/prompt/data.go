@@ -122,7 +122,7 @@ func fixes(t *blackboard.Task) []role.Fix {
 	}
 	for _, f := range t.Fixes {
 		if f != nil {
-			list = append(list, role.Fix{N: f.N, Kind: f.Kind, Detail: f.Detail, Expect: f.Expect, Done: f.Done, Output: oneLine(f.Output, 500)})
+			list = append(list, role.Fix{N: f.N, Kind: string(f.Kind), Detail: f.Detail, Expect: f.Expect, Done: f.Done, Output: oneLine(f.Output, 500)})
 		}
 	}
 	return list

@@ -64,7 +64,7 @@ func (in *Input) newMessage() string {
 		l.add("- %s%s: %s", n.ID, after(" by ", n.By), strings.TrimSpace(n.Message))
 	}
 	for _, q := range in.State.Questions {
-		if q.Task == "" && q.Status == "answered" {
+		if q.Task == "" && q.Status == blackboard.QuestionAnswered {
 			l.add("- you asked: %s\n  answer%s: %s", oneLine(q.Text, 500), after(" by ", q.By), strings.TrimSpace(q.Answer))
 		}
 	}
@@ -94,9 +94,9 @@ func (in *Input) messages() string {
 		}
 	}
 	for t := range in.State.Tasks() {
-		if t.KindOf() == "msg" && t.Status == blackboard.Merged && t.Output != nil {
+		if t.KindOf() == blackboard.MessageTask && t.Status == blackboard.Merged && t.Output != nil {
 			at := blackboard.Time("")
-			if h := lastEntry(t, "merged"); h != nil {
+			if h := t.LastEntry(blackboard.HistoryMerged); h != nil {
 				at = h.Time
 			}
 			if t, ok := at.At(); summarized && (!ok || !t.After(through)) {
@@ -134,7 +134,7 @@ var meaning = []struct{ kind, text string }{
 	{"HUMAN_NOTE", "A person wrote: see the new message."},
 	{"SPEC_CHANGED", "The spec changed: see whether tasks have to change with it."},
 	{"SYSTEM_AMBIGUITY", "An agent found the rules unclear: make the tasks that it concerns say what holds; what only a person can decide, ask."},
-	{"DRAFTS_PENDING", "Drafts wait: complete what their gates miss and finalize them, or abandon them."},
+	{"DRAFTS_PENDING", "Drafts wait: complete what their gates miss and finalize them, or abandon them. Of an imported one make tasks that supersede it: its source is told when they are merged."},
 	{"REVIEW_STUCK", "A review got stuck and is on hold: supersede or abandon the task, or leave it to people."},
 }
 
@@ -193,12 +193,22 @@ func detail(a *blackboard.Anomaly, key string) string {
 	return ""
 }
 
+// maxImported is how much of the texts of imported drafts a planner gets, all together and of one at least.
+const maxImported, minImported = 16000, 300
+
 func (in *Input) causeOf(l *lines, t *blackboard.Task) {
-	l.add("- %s (%s%s, iteration %d, %d rejections): %s", t.ID, t.Status, after(" ", t.BlockedKind), t.Iteration, t.ReviewCyclesTotal, t.TitleText())
+	l.add("- %s (%s%s, iteration %d, %d rejections): %s", t.ID, t.Status, after(" ", string(t.BlockedKind)), t.Iteration, t.ReviewCyclesTotal, t.TitleText())
+	if t.Status == blackboard.Draft && in.State.ImportOf(t.ID) != nil {
+		if room := max(minImported, maxImported/len(in.State.Imports)); len(t.Description) > room {
+			l.named("  description", firstBytes(t.Description, room)+"… (all of it: $LIZA_BIN show "+t.ID+")")
+		} else {
+			l.named("  description", t.Description)
+		}
+	}
 	if t.Status == blackboard.Blocked {
 		l.named("  reason", oneLine(t.BlockedReason, 1000))
 	}
-	if h := lastEntry(t, "integration_failed"); h != nil && t.Status == blackboard.IntegrationFailed {
+	if h := t.LastEntry(blackboard.HistoryIntegrationFailed); h != nil && t.Status == blackboard.IntegrationFailed {
 		l.named("  reason", oneLine(h.Reason, 500))
 		l.named("  files", strings.Join(h.Files, ", "))
 		l.named("  log", h.Log)
@@ -211,7 +221,7 @@ func (in *Input) causeOf(l *lines, t *blackboard.Task) {
 		l.named("  attempted", oneLine(a, 500))
 	}
 	for _, q := range in.State.Questions {
-		if q.Task == t.ID && q.Status != "expired" {
+		if q.Task == t.ID && q.Status != blackboard.QuestionExpired {
 			l.add("  question %s (%s): %s%s", q.ID, q.Status, oneLine(q.Text, 500), after(" — answer: ", oneLine(q.Answer, 500)))
 		}
 	}

@@ -5,10 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"liza/pkg/blackboard"
 	"path/filepath"
 	"strings"
-
-	"liza/pkg/blackboard"
 )
 
 // request is the request object in the form of the Logist protocol.
@@ -104,7 +103,7 @@ func (in *Input) integrationFix(l *lines) {
 	t := in.Task
 	branch := in.State.IntegrationBranch()
 	l.add("This is an integration fix: the work was approved, but could not be merged into `%s`.", branch)
-	if h := lastEntry(t, "integration_failed"); h != nil {
+	if h := t.LastEntry(blackboard.HistoryIntegrationFailed); h != nil {
 		l.named("Reason", oneLine(h.Reason, 500))
 		l.named("Files in conflict", oneLine(strings.Join(h.Files, ", "), 1000))
 		if h.Log != "" {
@@ -115,21 +114,12 @@ func (in *Input) integrationFix(l *lines) {
 		branch, after(" ", short(t.FixOnto)), cmp.Or(t.FixOnto, branch))
 }
 
-func lastEntry(t *blackboard.Task, event string) *blackboard.HistoryEntry {
-	for i := len(t.History) - 1; i >= 0; i-- {
-		if h := t.History[i]; h != nil && h.Event == event {
-			return h
-		}
-	}
-	return nil
-}
-
 func short(commit string) string { return fmt.Sprintf("%.12s", commit) }
 
 func (in *Input) reviewerRun(l *lines) {
 	t := in.Task
 	l.add("You are %s. You review %s by %s: write %s where the commands above say task-3.", in.Agent, t.ID, cmp.Or(t.AssignedTo, "a coder"), t.ID)
-	if t.KindOf() == "msg" {
+	if t.KindOf() == blackboard.MessageTask {
 		l.add("Your folder is the project root %s, to read. There is no commit: the text below is what you judge.", in.Root)
 		return
 	}

@@ -84,7 +84,9 @@ func (in *Input) task() string {
 	}
 	var l lines
 	l.add("%s (%s, kind %s)", t.ID, cmp.Or(t.Type, "task"), t.KindOf())
-	l.named("Title", t.Title)
+	if in.State.ImportOf(t.ID) == nil { // that of an import is in its fenced description
+		l.named("Title", t.Title)
+	}
 	if description != "" {
 		l.add("\n%s\n", description)
 	}

@@ -4,6 +4,7 @@ package prose
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // FirstLine is a text up to its first line break.
@@ -12,9 +13,24 @@ func FirstLine(text string) string {
 	return line
 }
 
-// OneLine is a text as one line of at most so many characters, 0 for any number.
+// Line is a text of unknown origin on one line, without what moves a cursor or turns the direction of writing.
+func Line(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case r == '\u200d': // joins emoji
+			return r
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// OneLine is Line with at most so many characters, 0 for any number.
 func OneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(Line(text)), " ")
 	if r := []rune(text); most > 0 && len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

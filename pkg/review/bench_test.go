@@ -174,8 +174,8 @@ func TestTheCommandsJudge(t *testing.T) {
 		says   string
 		change func(*review.Submission)
 		check  string
-		status string // "" absent
-		want   string // the finding
+		status blackboard.CheckStatus // "" absent
+		want   string                 // the finding
 	}{
 		"the build fails":            {goProject, []string{"go"}, 1, "a.go:3:1: undefined: x\n", nil, review.Build, review.Failed, `error build_passes a.go:3 "go build ./..." ended with exit code 1: a.go:3:1: undefined: x`},
 		"lint fails":                 {goProject, []string{"go"}, 1, "", nil, review.Lint, review.Failed, `warning lint_passes :0 "go vet ./..." ended with exit code 1`},
@@ -271,8 +271,9 @@ func TestTheOutputOfAnotherCommandIsNotTakenOver(t *testing.T) {
 func TestAWorktreeThatANeighbourWritesIntoDecidesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		setup, check, status string // "" for a status: there is no result
-		said                 string
+		setup, check string
+		status       blackboard.CheckStatus // "" for a status: there is no result
+		said         string
 	}{
 		"nobody writes":                 {check: "touch new; exit 0", status: review.Passed},
 		"a failure is written once":     {check: "test -e ../once && exit 0; touch ../once; echo worse >> code.txt; exit 1", status: review.Passed, said: "once more in a fresh checkout"},
@@ -305,7 +306,7 @@ func TestAWorktreeThatANeighbourWritesIntoDecidesNothing(t *testing.T) {
 			var said []string
 			b.Say = func(text string) { said = append(said, text) }
 			results, err := s.Run(t.Context(), b)
-			status := ""
+			var status blackboard.CheckStatus
 			for _, r := range results {
 				if r.Check.Name == review.Tests {
 					status = r.Check.Status

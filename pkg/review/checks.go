@@ -29,10 +29,10 @@ var order = []string{Build, Lint, Tests, TestCoverage, E2E, Security, Scope, Wea
 
 // Statuses of a check.
 const (
-	Passed       = "passed"
-	Failed       = "failed"
-	Skipped      = "skipped"
-	ExemptStatus = "exempt"
+	Passed       = blackboard.CheckPassed
+	Failed       = blackboard.CheckFailed
+	Skipped      = blackboard.CheckSkipped
+	ExemptStatus = blackboard.CheckExempt
 )
 
 // Severities of a finding.

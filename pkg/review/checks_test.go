@@ -111,7 +111,7 @@ func TestWhatNeedsNoTests(t *testing.T) {
 	waived.Task.NoTests = &blackboard.NoTests{Reason: "only a log line"}
 	for name, x := range map[string]struct {
 		s                   *review.Submission
-		coverage, e2e, made string
+		coverage, e2e, made blackboard.CheckStatus
 	}{
 		"documents":                  {docs, review.ExemptStatus, review.ExemptStatus, review.ExemptStatus},
 		"configuration":              {config, review.ExemptStatus, review.ExemptStatus, review.Skipped},

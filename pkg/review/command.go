@@ -37,13 +37,16 @@ type Command struct {
 	Holds   *os.File      // inherited, so that a lock on it lasts as long as any of its processes; may be nil
 	Started func(pid int) // called once; may be nil
 
-	// Reaper and Contain are as for an agent program (agent.Spec): with them it runs below a reaper, so that nothing that
+	// Reaper, Spawn and Contain are as for an agent program (agent.Spec): with them it runs below a reaper, so that nothing that
 	// it detaches is left, and behind a wall.
 	Reaper  []string
+	Spawn   string
 	Contain func(path string, argv, env []string) (agent.Contained, error)
 
 	// Refused is what the wall has kept it from reaching, a line each; asked at its end, may be nil.
 	Refused func() []string
+	// Watch looks, until ctx ends, whether it has to be stopped, and then calls over with the reason; may be nil.
+	Watch func(ctx context.Context, over func(error))
 }
 
 // Ran says how a command ended.
@@ -52,7 +55,7 @@ type Ran struct {
 	TimedOut bool
 	TooMuch  bool // it was killed for its output
 	Seconds  int
-	Refused  []string // what it could not reach, with the setting that allows it
+	Refused  []string // what it could not reach, or why it was stopped, with the setting that allows it
 	Err      error    // it could not be started, or ctx ended it
 }
 
@@ -98,7 +101,7 @@ func (c Command) Run(ctx context.Context) Ran {
 	r := c.run(ctx, to)
 	r.Seconds = int(time.Since(began).Seconds())
 	if c.Refused != nil {
-		r.Refused = c.Refused()
+		r.Refused = append(r.Refused, c.Refused()...)
 	}
 	for _, line := range r.Refused {
 		fmt.Fprintf(to, "liza: the command %s\n", line)
@@ -149,13 +152,16 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = commandGrace
-	job, err := agent.StartJob(cmd, agent.Spec{Reaper: c.Reaper, Contain: c.Contain, KillGrace: commandGrace})
+	job, err := agent.StartJob(cmd, agent.Spec{Reaper: c.Reaper, Spawn: c.Spawn, Contain: c.Contain, KillGrace: commandGrace})
 	if err != nil {
 		out.close()
 		return Ran{ExitCode: -1, Err: err}
 	}
 	if c.Started != nil {
 		c.Started(job.Pid())
+	}
+	if c.Watch != nil {
+		go c.Watch(work, func(err error) { tooMuch(&overError{err}) })
 	}
 	grace, stopped := time.Duration(0), false // by itself: nothing that it left gets any time
 	select {
@@ -166,7 +172,7 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	exit, why := job.End(grace)
 	out.close()
 
-	r := Ran{ExitCode: exit.Code}
+	r, over := Ran{ExitCode: exit.Code}, (*overError)(nil)
 	switch {
 	case why != "":
 		r.Err = errors.New(why)
@@ -174,6 +180,8 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 		r.Err = context.Cause(ctx)
 	case stopped && errors.Is(context.Cause(work), errTooMuch):
 		r.TooMuch = true
+	case stopped && errors.As(context.Cause(work), &over):
+		r.ExitCode, r.Refused = -1, []string{"was stopped: " + over.Error()}
 	case stopped:
 		r.TimedOut = true
 	}
@@ -247,6 +255,9 @@ func (c Command) visible(environ []string) []string {
 }
 
 var errTooMuch = errors.New("too much output")
+
+// overError is why Watch stopped a command.
+type overError struct{ error }
 
 // bounded passes so many bytes on; with the first one more it says so, once, and drops the rest.
 type bounded struct {

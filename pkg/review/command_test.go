@@ -206,3 +206,12 @@ func TestACommandIsInItsOwnFolderAlsoByItsEnvironment(t *testing.T) {
 		}
 	}
 }
+
+func TestACommandThatFillsTheDiskIsStoppedAndSaysSo(t *testing.T) {
+	t.Parallel()
+	watch := func(_ context.Context, over func(error)) { over(errors.New("/x has grown by 5 MB")) }
+	r, log := run(t, context.Background(), review.Command{Shell: "trap 'exit 0' TERM; while :; do sleep 0.1; done", Watch: watch})
+	if r.ExitCode != -1 || !r.Failed() || r.Err != nil || r.TimedOut || r.Unreached() != "; it was stopped: /x has grown by 5 MB" || !strings.Contains(log, "was stopped: /x has grown by 5 MB") {
+		t.Errorf("got %+v, and the log %q", r, log)
+	}
+}

@@ -10,12 +10,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// Replace puts data in the place of the file at path: all of it, or nothing. Two
-// callers must not replace the same file at the same time; they hold a lock.
+// Replace puts data in the place of the file at path: all of it, or nothing. Of two callers
+// at the same time the later one wins; whose data depends on what was there hold a lock.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	s, err := Stage(path, data, mode)
 	if err != nil {
@@ -30,7 +31,10 @@ type Staged struct {
 	file       *os.File
 }
 
-// Stage writes data to the temporary file .NAME.tmp-<pid> beside path, with mode and
+// stages numbers the temporary files of this process: two of its goroutines may replace the same file.
+var stages atomic.Int64
+
+// Stage writes data to the temporary file .NAME.tmp-<pid>.<n> beside path, with mode and
 // the owner of the file that it will replace, and flushes it to disk. After an error
 // the temporary file is gone.
 func Stage(path string, data []byte, mode fs.FileMode) (*Staged, error) {
@@ -39,7 +43,7 @@ func Stage(path string, data []byte, mode fs.FileMode) (*Staged, error) {
 
 // StageFrom is Stage for content of a known size that writes itself.
 func StageFrom(path string, content io.WriterTo, size int, mode fs.FileMode) (*Staged, error) {
-	temp := tempPrefix(path) + strconv.Itoa(os.Getpid())
+	temp := fmt.Sprintf("%s%d.%d", tempPrefix(path), os.Getpid(), stages.Add(1))
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
@@ -167,6 +171,7 @@ func Sweep(path string) error {
 		if !ours {
 			continue
 		}
+		number, _, _ = strings.Cut(number, ".")
 		if pid, err := strconv.Atoi(number); err == nil && (pid == os.Getpid() || dead(pid)) {
 			os.Remove(filepath.Join(filepath.Dir(path), entry.Name()))
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -102,7 +103,7 @@ func TestADiscardedStageLeavesTheFileAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(t, filepath.Dir(path)); got != ".state.yaml.tmp-"+strconv.Itoa(os.Getpid())+" state.yaml" {
+	if got := names(t, filepath.Dir(path)); !strings.HasPrefix(got, ".state.yaml.tmp-"+strconv.Itoa(os.Getpid())+".") || !strings.HasSuffix(got, " state.yaml") {
 		t.Fatalf("while it is staged the folder holds %q", got)
 	}
 	s.Discard()
@@ -162,7 +163,7 @@ func TestSweepRemovesWhatDeadWritersLeft(t *testing.T) {
 	path := filepath.Join(dir, "state.yaml")
 	dead := strconv.Itoa(1 << 30) // more than any pid
 	own, parent := strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())
-	for _, pid := range []string{dead, own, parent, "x"} {
+	for _, pid := range []string{dead, dead + ".7", own + ".0", parent, "x"} {
 		write(t, filepath.Join(dir, ".state.yaml.tmp-"+pid), "half")
 	}
 	write(t, filepath.Join(dir, ".other.yaml.tmp-"+dead), "half")
@@ -171,5 +172,29 @@ func TestSweepRemovesWhatDeadWritersLeft(t *testing.T) {
 	}
 	if got, want := names(t, dir), ".other.yaml.tmp-"+dead+" .state.yaml.tmp-"+parent+" .state.yaml.tmp-x"; got != want {
 		t.Fatalf("left %q, want %q", got, want)
+	}
+}
+
+// Runs that begin at the same moment write the same file, each whole.
+func TestOfReplacementsAtOnceEachIsWhole(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "exit.json")
+	var running sync.WaitGroup
+	for i := range 8 {
+		text := strings.Repeat(strconv.Itoa(i), 100_000)
+		running.Go(func() {
+			for range 10 {
+				if err := Replace(path, []byte(text), 0o644); err != nil {
+					t.Error(err)
+				}
+				if got := content(t, path); len(got) != len(text) || strings.Trim(got, got[:1]) != "" {
+					t.Errorf("the file holds %d bytes of %q …", len(got), got[:1])
+				}
+			}
+		})
+	}
+	running.Wait()
+	if got := names(t, filepath.Dir(path)); got != "exit.json" {
+		t.Errorf("left behind: %q", got)
 	}
 }

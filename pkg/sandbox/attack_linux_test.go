@@ -199,6 +199,7 @@ var attacks = map[string]func(args []string) error{
 		return err
 	},
 	"crowd": func(a []string) error { // as many processes as there may be, and then many connections
+		haveThreads(16) // none can be made later, for this process no more than for others
 		var crowd []*exec.Cmd
 		for range 200 {
 			x := exec.Command("/usr/bin/sleep", "20")

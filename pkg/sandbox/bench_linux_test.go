@@ -9,14 +9,14 @@ import (
 )
 
 // BenchmarkStart times a program that does nothing with and without its wall, by turns, because the machine is not always equally
-// fast. The launcher is the real program liza.
+// fast. The launcher is the real program.
 func BenchmarkStart(b *testing.B) {
 	f := Detect(b.Context())
 	if f.Strongest() != Closed {
 		b.Skip("NOT RUN: this machine cannot make a closed wall")
 	}
-	liza := filepath.Join(b.TempDir(), "liza")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", liza, "liza/cmd/liza").CombinedOutput(); err != nil {
+	liza := filepath.Join(b.TempDir(), "liza-spawn")
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", liza, "liza/cmd/liza-spawn").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	dir := b.TempDir()

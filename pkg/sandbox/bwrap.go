@@ -90,7 +90,7 @@ func (s Spec) mounts() []mount {
 			list = append(list, mount{kind, path, path})
 		}
 	}
-	add(readOnly, slices.Concat(s.Read, s.Tools, []string{s.Liza})...)
+	add(readOnly, slices.Concat(s.Read, s.Tools, s.ours())...)
 	if s.Proxy != "" && !s.shows(s.Proxy) {
 		add(readOnly, s.Proxy)
 	}
@@ -110,9 +110,32 @@ func (s Spec) mounts() []mount {
 		list = append(list, mount{over, m.Source, m.Target})
 	}
 	slices.SortStableFunc(list, func(a, b mount) int {
-		return cmp.Or(slices.Compare(parts(a.target), parts(b.target)), cmp.Compare(b.kind, a.kind))
+		return cmp.Or(strings.Compare(inOrder(a.target), inOrder(b.target)), cmp.Compare(b.kind, a.kind))
 	})
-	return slices.CompactFunc(list, func(a, b mount) bool { return a.target == b.target })
+	return s.needed(slices.CompactFunc(list, func(a, b mount) bool { return a.target == b.target }))
+}
+
+// needed leaves out what another mount shows already: each costs a fifth of a millisecond of the processor.
+func (s Spec) needed(all []mount) []mount {
+	around := []mount{{readOnly, "/usr", "/usr"}} // those that may have the next one in them
+	for _, path := range s.etcPaths() {
+		around = append(around, mount{readOnly, path, path})
+	}
+	return slices.DeleteFunc(all, func(m mount) bool {
+		at := -1
+		for i, a := range around {
+			if within(m.target, a.target) && (at < 0 || len(a.target) > len(around[at].target)) {
+				at = i
+			}
+		}
+		if at >= 0 && m.kind <= writable && around[at].kind == m.kind && m.source == m.target && around[at].source == around[at].target {
+			if real, err := filepath.EvalSymlinks(m.target); err == nil && real == m.target {
+				return true
+			}
+		}
+		around = append(around, m)
+		return false
+	})
 }
 
 // linked is the file that a link leads to and that is shown, too, so that it can stay a link: programs look for their other
@@ -129,4 +152,5 @@ func (s Spec) linked(m mount) (real string, ok bool) {
 	return real, err == nil && info.Mode().IsRegular()
 }
 
-func parts(path string) []string { return strings.Split(filepath.Clean(path), "/") }
+// inOrder makes a path one that sorts behind the folder that it is in, and before the next one beside that.
+func inOrder(path string) string { return strings.ReplaceAll(path, "/", "\x00") }

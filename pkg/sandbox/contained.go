@@ -29,7 +29,7 @@ type launch struct {
 	Data int64  // bytes of memory of one process, where no control group counts those of all
 }
 
-// wallCommand is the hidden command of liza that enters the wall.
+// wallCommand is the hidden command that enters the wall.
 const wallCommand = "wall"
 
 // Command returns what to start so that the program path runs as the Spec says. At closed and partial its
@@ -75,15 +75,20 @@ func (s Spec) Command(f Facts, path string, argv, env []string) (Contained, erro
 	if err != nil {
 		return c, err
 	}
-	inside := slices.Concat([]string{s.Liza, wallCommand, string(data), "--"}, argv)
+	inside := slices.Concat([]string{s.launcher(), wallCommand, string(data), "--"}, argv)
 	if s.Level == Partial {
-		c.Path, c.Argv = s.Liza, inside
+		c.Path, c.Argv = s.launcher(), inside
 		return c, s.fillHome()
 	}
 	c.Path, c.Wrapper = f.Bwrap, true
 	c.Argv = slices.Concat([]string{"bwrap"}, s.bwrap(f), []string{"--"}, inside)
 	return c, nil
 }
+
+func (s Spec) launcher() string { return cmp.Or(s.Launcher, s.Liza) }
+
+// ours are the programs of Liza's own that a run gets.
+func (s Spec) ours() []string { return slices.Compact([]string{s.Liza, s.launcher()}) }
 
 // check reports what of the Spec cannot be had.
 func (s Spec) check(program string) error {
@@ -107,7 +112,7 @@ func (s Spec) check(program string) error {
 			return fmt.Errorf("cannot contain %s: '%s' is not in the home folder '%s'", program, path, s.Person)
 		}
 	}
-	for _, at := range []string{program, s.Liza} {
+	for _, at := range append(s.ours(), program) {
 		real, err := filepath.EvalSymlinks(at)
 		if err != nil {
 			return fmt.Errorf("cannot contain %s: %v", program, err)
@@ -121,7 +126,7 @@ func (s Spec) check(program string) error {
 
 // shows reports whether a path can be seen inside.
 func (s Spec) shows(path string) bool {
-	for _, top := range slices.Concat(s.Read, s.Write, s.Tools, []string{s.Liza, s.Home, s.Tmp, "/usr"}, usrLinks()) {
+	for _, top := range slices.Concat(s.Read, s.Write, s.Tools, s.ours(), []string{s.Home, s.Tmp, "/usr"}, usrLinks()) {
 		if within(path, top) {
 			return true
 		}

@@ -10,19 +10,22 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// Enter is the whole of the launcher, the hidden command of liza that comes before everything else: it gives up what the
+// Enter is the whole of the launcher, a hidden command of liza-spawn, and of liza before everything else: it gives up what the
 // program must not have and then is the program (partial), or its parent that leads it to the proxy and
 // knows how it ended (closed). It returns the exit code.
 func Enter(args []string) int {
 	runtime.LockOSThread() // what is given up here must be so for the thread that starts the program
 	var l launch
-	err := json.Unmarshal([]byte(args[0]), &l)
+	given := json.NewDecoder(strings.NewReader(args[0]))
+	given.DisallowUnknownFields() // of a wall that this program does not know in full none is made
+	err := given.Decode(&l)
 	if err == nil {
 		var code int
 		if code, err = l.enter(args[2:]); err == nil {

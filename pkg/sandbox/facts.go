@@ -50,9 +50,6 @@ var (
 	facts    Facts
 )
 
-// ThisMachine is the real one.
-func ThisMachine() Machine { return thisMachine() }
-
 // Detect finds the facts.
 func (m Machine) Detect(ctx context.Context) Facts {
 	f := Facts{Seatbelt: m.Seatbelt != nil && m.Seatbelt(), Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}

@@ -70,7 +70,7 @@ func (s Spec) grants() []grant {
 			list = append(list, grant{path, rights})
 		}
 	}
-	add(landRead, slices.Concat([]string{"/usr", s.Liza}, usrLinks(), s.etcPaths())...)
+	add(landRead, slices.Concat([]string{"/usr"}, s.ours(), usrLinks(), s.etcPaths())...)
 	add(landRead, "/proc")         // some runtimes do not start without it
 	for _, name := range devices { // at partial /dev is the machine's, with its disks and the person's terminals
 		add(landDevice, "/dev/"+name)

@@ -2,9 +2,12 @@ package sandbox
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"net"
-	"net/http"
+	"net/textproto"
+	"strings"
 )
 
 // forwardLocal makes a port of the machine's loopback one of the wall's: a program that talks to a model on this machine does
@@ -35,11 +38,26 @@ func connect(in net.Conn, address, proxy string) {
 		return
 	}
 	defer out.Close()
-	fmt.Fprintf(out, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", address, address)
-	answer := bufio.NewReader(out)
-	r, err := http.ReadResponse(answer, &http.Request{Method: http.MethodConnect})
-	if err != nil || r.StatusCode != http.StatusOK {
-		return
+	if from, err := askFor(out, address); err == nil {
+		carry(in, out, from)
 	}
-	carry(in, out, answer)
+}
+
+// askFor asks a proxy for a tunnel, and returns what to read from it. It does without net/http, whose libraries would cost the launcher
+// as much as all the rest of its start.
+func askFor(proxy net.Conn, address string) (io.Reader, error) {
+	if _, err := fmt.Fprintf(proxy, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", address, address); err != nil {
+		return nil, err
+	}
+	answer := bufio.NewReader(proxy)
+	head := textproto.NewReader(answer)
+	status, err := head.ReadLine()
+	if err != nil {
+		return nil, err
+	}
+	if _, status, _ = strings.Cut(status, " "); !strings.HasPrefix(status, "200 ") {
+		return nil, errors.New(status)
+	}
+	_, err = head.ReadMIMEHeader()
+	return answer, err
 }

@@ -9,8 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,16 +143,16 @@ func (t Targets) attempts() []Attempt {
 
 // reach asks the proxy of the wall for a tunnel, as any program would.
 func (t Targets) reach() error {
-	proxy, err := url.Parse("http://" + ForwardAddress)
+	proxy, err := net.DialTimeout("tcp", ForwardAddress, 5*time.Second)
 	if err != nil {
 		return err
 	}
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
-	resp, err := client.Get("https://" + t.Host)
-	if err != nil {
+	defer proxy.Close()
+	if err := proxy.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	_, err = askFor(proxy, t.Host)
+	return err
 }
 
 // Covers reports whether a level promises to refuse an act.

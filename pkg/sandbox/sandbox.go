@@ -20,7 +20,9 @@ const (
 type Spec struct {
 	Level Level
 	Wrap  []string // at wrap: the person's command, which is put before
-	Liza  string   // the program that enters the wall (Enter); it is shown read-only
+	Liza  string   // the program liza; it is shown read-only
+
+	Launcher string `json:",omitempty"` // the program that enters the wall (Enter); "": Liza
 
 	Dir   string   // working folder
 	Read  []string // files and folders, read-only; one that is missing is left out

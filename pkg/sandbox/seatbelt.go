@@ -23,7 +23,7 @@ func (s Spec) seatbelt() string {
 			rules = append(rules, rule{path, strings.ReplaceAll(allow, "PATH", strconv.Quote(path))})
 		}
 	}
-	add(slices.Concat(macSystem, s.Read, s.Tools, []string{s.Liza}, s.homePaths(s.HomeRead)), "(allow file-read* (subpath PATH))")
+	add(slices.Concat(macSystem, s.Read, s.Tools, s.ours(), s.homePaths(s.HomeRead)), "(allow file-read* (subpath PATH))")
 	add(s.Hide, "(deny file* (subpath PATH))")
 	add(slices.Concat(s.Write, s.homePaths(s.HomeWrite), []string{s.Home, s.Tmp, "/dev"}), "(allow file-read* file-write* (subpath PATH))")
 	slices.SortStableFunc(rules, func(a, b rule) int { return cmp.Compare(strings.Count(a.path, "/"), strings.Count(b.path, "/")) })

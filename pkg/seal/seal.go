@@ -128,7 +128,13 @@ func (r Ring) Take(secret string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot keep the key of this project: %w", err)
 	}
-	if err := r.put(file{GitDir: r.place(), Secret: secret}); err != nil {
+	err := r.put(file{GitDir: r.place(), Secret: secret})
+	if errors.Is(err, fs.ErrExist) { // another process took it
+		if _, f, problem := read(path); problem == nil && f.Secret == secret {
+			return nil
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("cannot keep the key of this project: %w", err)
 	}
 	return nil

@@ -127,8 +127,8 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
 	claimed := t.Status == blackboard.Claimed && live != blackboard.Expired
 	switch {
-	case in.Kind == role.Coder && t.KindOf() != "code":
-		return wrong("liza show "+t.ID, "is of kind "+t.KindOf())
+	case in.Kind == role.Coder && t.KindOf() != blackboard.CodeTask:
+		return wrong("liza show "+t.ID, "is of kind "+string(t.KindOf()))
 	case in.Kind == role.Coder && claimed:
 		return wrong("liza release "+t.ID+" --reason T", "is claimed by "+t.AssignedTo)
 	case in.Kind == role.Coder:
@@ -307,7 +307,7 @@ func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m verb.Mark, o
 	}
 	p.StatusAfter = string(t.Status)
 	if len(t.History) > m.History {
-		p.Event = t.History[len(t.History)-1].Event
+		p.Event = string(t.History[len(t.History)-1].Event)
 	}
 }
 

@@ -66,9 +66,9 @@ func Rehearse(ctx context.Context, service *verb.Service, id string, triggers bl
 		return r, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + id, Message: fmt.Sprintf("task %s is %s: no agent is started for it", id, t.Status)}
 	}
 	r.Task = r.State.Task(id)
-	if kind := t.KindOf(); r.Kind == role.Coder && kind != "code" {
+	if kind := t.KindOf(); r.Kind == role.Coder && kind != blackboard.CodeTask {
 		r.Kind = role.Messenger
-		if kind != "msg" {
+		if kind != blackboard.MessageTask {
 			return r, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + id, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, there is no prompt", id, kind)}
 		}
 	}
@@ -110,7 +110,7 @@ func (d simulator) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 	if err = r.State.Reserve(t.ID, a, in, d.Now()); err == nil {
 		confirm := facts
 		confirm.Confirm, confirm.Worktree = true, ".worktrees/"+t.ID
-		if t.KindOf() == "msg" {
+		if t.KindOf() == blackboard.MessageTask {
 			confirm.Worktree = ""
 		}
 		in.Claim = &confirm

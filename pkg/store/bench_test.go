@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,7 +32,7 @@ func boardOf(b *testing.B, tasks, bytes int) (*project, *store.File) {
 		if i%10 > 0 { // most of a large board is done
 			t.Status, t.MergeCommit = blackboard.Merged, strings.Repeat("a", 40)
 		}
-		for _, event := range []string{"created", "claimed", "ready_for_review"} {
+		for _, event := range []blackboard.HistoryEvent{"created", "claimed", "ready_for_review"} {
 			t.History = append(t.History, &blackboard.HistoryEntry{Time: "2026-01-19T14:00:00Z", Event: event, Agent: "coder-1", Reason: "of usual length"})
 		}
 	}
@@ -147,8 +146,6 @@ func validateAll(b *testing.B, f *store.File) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if found := audit.Validate(s, nil, audit.Facts{Now: time.Now()}); audit.HasErrors(found) && os.Getenv("SHOW") != "" {
-			b.Fatal(found[0])
-		}
+		audit.Validate(s, nil, audit.Facts{Now: time.Now()})
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,62 +107,68 @@ func (f *File) extend(c chainEnd, before, next *version) chainEnd {
 }
 
 // links lists the changes that follow a copy.
-func links(copied string) []link {
+func links(copied string) ([]link, error) {
 	var all []link
-	follow(copied, func(l link, _ []byte) bool {
+	err := follow(copied, func(l link, _ []byte) bool {
 		all = append(all, l)
 		return true
 	})
-	return all
+	return all, err
 }
 
-// follow goes along a chain; added are the bytes of a link.
-func follow(copied string, each func(l link, added []byte) bool) {
+// follow goes along a chain; added are the bytes of a link. Most copies have none.
+func follow(copied string, each func(l link, added []byte) bool) error {
 	rest, err := safefile.Read(chainOf(copied))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return
+		return fmt.Errorf("cannot read the snapshots: %w", err)
 	}
 	for len(rest) > 0 {
 		line, more, ok := bytes.Cut(rest, []byte("\n"))
 		var l link
 		if !ok || json.Unmarshal(line, &l) != nil {
-			return // torn: the writer was killed
+			return nil // torn: the writer was killed
 		}
 		size := 0
 		for _, cut := range l.Cuts {
 			size += cut.Added
 		}
 		if size < 0 || size >= len(more) || !each(l, more[:size]) {
-			return
+			return nil
 		}
 		rest = more[size+1:]
 	}
+	return nil
 }
 
 // contents are the states that had a revision, the newest first. There are several when a
-// person changed one, or initialised the project again.
-func (f *File) contents(revision int) [][]byte {
-	copies, err := f.copies()
-	if err != nil {
-		return nil
-	}
-	var found [][]byte
+// person changed one, or initialised the project again. An error is about those that cannot be read.
+func (f *File) contents(revision int) (found [][]byte, failed error) {
+	copies, failed := f.copies()
 	for _, c := range copies {
 		if c.Revision > revision {
 			continue
 		}
 		data, err := safefile.Read(c.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed meanwhile
+		}
 		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("cannot read the snapshots: %w", err))
 			continue
 		}
 		if c.Revision == revision {
 			found = append(found, data)
 			continue
 		}
-		if all := links(c.Path); len(all) == 0 || all[len(all)-1].Revision < revision {
+		all, err := links(c.Path)
+		failed = errors.Join(failed, err)
+		if len(all) == 0 || all[len(all)-1].Revision < revision {
 			continue // it is made again only where it leads
 		}
-		follow(c.Path, func(l link, added []byte) bool {
+		err = follow(c.Path, func(l link, added []byte) bool {
 			next, ok := yamldoc.ApplyCuts(data, l.Cuts, added)
 			if !ok {
 				return false
@@ -171,8 +179,9 @@ func (f *File) contents(revision int) [][]byte {
 			}
 			return l.Revision < revision
 		})
+		failed = errors.Join(failed, err)
 	}
-	return found
+	return found, failed
 }
 
 func sumOf(data []byte) string { return hexSum(sha256.Sum256(data)) }

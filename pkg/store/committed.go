@@ -162,23 +162,27 @@ func (f *File) compareCommitted(v *version) (now, previous *version, edited bool
 	return nil, nil, false, rec, m.err
 }
 
-// keepConflict stores one side of a conflict, once, and returns its path; "" when it
-// could not be written.
-func (f *File) keepConflict(side string, data []byte) string {
+// keepConflict stores one side of a conflict, once, and returns its path. What cannot be kept must not be
+// written over.
+func (f *File) keepConflict(side string, data []byte) (string, error) {
 	old, _ := filepath.Glob(filepath.Join(f.lizaDir(), "conflict-*-"+side+".yaml"))
 	for _, path := range old {
 		if kept, err := safefile.Read(path); err == nil && string(kept) == string(data) {
-			return path
+			return path, nil
 		}
 	}
 	path := filepath.Join(f.lizaDir(), fmt.Sprintf("conflict-%s-%s.yaml", f.o.Now().UTC().Format(stampFormat), side))
 	for n := 2; slices.Contains(old, path); n++ {
 		path = filepath.Join(f.lizaDir(), fmt.Sprintf("conflict-%s-%d-%s.yaml", f.o.Now().UTC().Format(stampFormat), n, side))
 	}
-	if os.MkdirAll(f.lizaDir(), 0o755) != nil || put(path, data) != nil {
-		return ""
+	err := os.MkdirAll(f.lizaDir(), 0o755)
+	if err == nil {
+		err = put(path, data)
 	}
-	return path
+	if err != nil {
+		return "", fmt.Errorf("cannot keep the present content of %s: %w", short(f.o.Path), err)
+	}
+	return path, nil
 }
 
 // handEdit is the journal entry of a person's edit that a write takes in (B04).
@@ -193,17 +197,20 @@ func (f *File) handEdit(now *blackboard.State, previous *version) blackboard.Ent
 }
 
 // putBack tells of edits of statuses that were refused. What the person wrote is kept.
-func (f *File) putBack(v *version, refused []blackboard.Violation) []blackboard.Entry {
+func (f *File) putBack(v *version, refused []blackboard.Violation) ([]blackboard.Entry, error) {
 	if len(refused) == 0 {
-		return nil
+		return nil, nil
 	}
-	kept := f.keepConflict("person", v.doc.Bytes())
+	kept, err := f.keepConflict("person", v.doc.Bytes())
+	if err != nil {
+		return nil, err
+	}
 	var entries []blackboard.Entry
 	for _, r := range refused {
 		f.o.Alert(AlertHandEdit, r.Message+"; the edit is kept in "+kept)
 		entries = append(entries, blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.System, Action: "edit_refused", Task: r.Subjects[0], Detail: r.Message})
 	}
-	return entries
+	return entries, nil
 }
 
 // taken is a state with the meaning of a person's edit since previous, and what was refused of it.

@@ -17,6 +17,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/norace"
 	"liza/pkg/store"
 )
 
@@ -28,11 +29,17 @@ const (
 	pointMark  = "STORE_TEST_POINT"  // "W6": kill yourself there
 	mixMark    = "STORE_TEST_MIX"    // number of a writer that changes everything
 	fullMark   = "STORE_TEST_FULL"   // run the long forms
+	failMark   = "STORE_TEST_FAIL"   // the number of the call that fails; 0: list the calls
+	workMark   = "STORE_TEST_WORK"   // do that work, not changes
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(tracerMark); dir != "" {
-		if err := trace(dir); err != nil {
+		run := trace
+		if os.Getenv(failMark) != "" {
+			run = failing
+		}
+		if err := run(dir); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -45,7 +52,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(norace.Run(m))
 }
 
 // writeNotes is what a writing process does.
@@ -62,6 +69,9 @@ func writeNotes(dir string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if name := os.Getenv(workMark); name != "" {
+		return works[name].do(f)
 	}
 	change := numberedNote
 	if n, err := strconv.Atoi(os.Getenv(mixMark)); err == nil {
@@ -86,7 +96,10 @@ func numberedNote(s *blackboard.State) error {
 
 // writer is a process that runs writeNotes.
 func (p *project) writer(t *testing.T, env ...string) *exec.Cmd {
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	t.Helper()
+	program, err := norace.Program()
+	must(t, err)
+	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(append(os.Environ(), writerMark+"="+p.dir), env...)
 	return cmd
 }

@@ -54,7 +54,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 		return err
 	}
 	f.settle(v, f.beginChain(v), "", end)
-	return nil
+	return MarkHere(o)
 }
 
 // Place makes a board that was elsewhere the file: its text and its journal as they are. It may be done again.

@@ -141,6 +141,15 @@ func fill(v reflect.Value, rng *rand.Rand) {
 	}
 }
 
+// put sets the section's value in a state.
+func (s section) put(state *blackboard.State, value reflect.Value) {
+	if s.key == "tasks" {
+		state.SetTasks(value.Interface().([]*blackboard.Task), nil)
+		return
+	}
+	s.of(state).Set(value)
+}
+
 // fillState fills every section.
 func fillState(s *blackboard.State, random *rand.Rand) {
 	for _, sec := range sections() {

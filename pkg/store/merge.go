@@ -35,11 +35,12 @@ func (f *File) mergeOld(v *version, rec record) *merged {
 	if m.theirs != nil {
 		m.result, m.err.Conflicts = f.threeWay(v, m.theirs)
 	}
-	m.err.Person = f.keepConflict("person", v.doc.Bytes())
+	// A path that is missing tells of a copy that could not be written; without a result nothing is written over either.
+	m.err.Person, _ = f.keepConflict("person", v.doc.Bytes())
 	if m.theirs != nil {
-		m.err.Liza = f.keepConflict("liza", m.theirs.doc.Bytes())
+		m.err.Liza, _ = f.keepConflict("liza", m.theirs.doc.Bytes())
 	}
-	if m.result != nil {
+	if m.result != nil && m.err.Person != "" {
 		m.err = nil
 	}
 	f.mu.Lock()
@@ -56,7 +57,8 @@ func (v *version) in(file *version) *version {
 // threeWay puts what mine changed into theirs. Of several states with the revision of mine
 // it takes the first that leads to no conflict.
 func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []yamldoc.Conflict) {
-	for _, data := range f.contents(mine.base.Revision) {
+	all, _ := f.contents(mine.base.Revision)
+	for _, data := range all {
 		base := &version{}
 		if base.parse(data, newReader()) != nil {
 			continue

@@ -19,7 +19,10 @@ func (f *File) Past(ctx context.Context, revision int) (*blackboard.State, time.
 		if s.Revision > revision {
 			continue
 		}
-		found := f.contents(s.Revision)
+		found, err := f.contents(s.Revision)
+		if len(found) == 0 && err != nil {
+			return nil, time.Time{}, err
+		}
 		if len(found) == 0 {
 			continue // removed meanwhile
 		}

@@ -38,8 +38,12 @@ func (f *File) content(revision int) ([]byte, error) {
 			return v.doc.Bytes(), nil
 		}
 	}
-	if all := f.contents(revision); len(all) > 0 {
+	all, err := f.contents(revision)
+	switch {
+	case len(all) > 0:
 		return all[0], nil
+	case err != nil:
+		return nil, err
 	}
 	return nil, &NoSnapshotError{Path: f.o.Path, Revision: revision}
 }
@@ -92,9 +96,12 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 				return 0, "", fmt.Errorf("cannot read %s: %w", short(f.o.Path), err)
 			}
 			before.stamp, before.mode = file.stamp, file.mode
-			kept = f.keepConflict("person", data)
-		} else {
-			kept = f.keepConflict("person", before.doc.Bytes())
+			kept, err = f.keepConflict("person", data)
+			if err != nil {
+				return 0, "", err
+			}
+		} else if kept, err = f.keepConflict("person", before.doc.Bytes()); err != nil {
+			return 0, "", err
 		}
 	}
 	edit := old.doc.Edit()
@@ -128,10 +135,8 @@ func (f *File) broken(old *version, rec record) (before *version, kept string, e
 		return nil, "", fmt.Errorf("cannot read %s: %w", short(f.o.Path), err)
 	}
 	before.stamp, before.mode = file.stamp, file.mode
-	if kept = f.keepConflict("person", data); kept == "" {
-		return nil, "", fmt.Errorf("cannot restore %s: its present content cannot be kept in %s", short(f.o.Path), f.lizaDir())
-	}
-	return before, kept, nil
+	kept, err = f.keepConflict("person", data)
+	return before, kept, err
 }
 
 // moved reports whether the file is another than the one that was read.

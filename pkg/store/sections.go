@@ -104,15 +104,6 @@ func (s section) of(state *blackboard.State) reflect.Value {
 	return reflect.ValueOf(state).Elem().FieldByName(s.field)
 }
 
-// put sets the section's value in a state.
-func (s section) put(state *blackboard.State, value reflect.Value) {
-	if s.key == "tasks" {
-		state.SetTasks(value.Interface().([]*blackboard.Task), nil)
-		return
-	}
-	s.of(state).Set(value)
-}
-
 // piece is what was read from a section, or from one of its entries. It never changes.
 type piece struct {
 	raw      reflect.Value // as it stands in the file

@@ -62,8 +62,8 @@ func (f *File) states() ([]Snapshot, error) {
 	var all []Snapshot
 	seen := map[string]bool{}
 	for _, c := range copies {
-		states := []link{{Revision: c.Revision, At: c.At}}
-		states = append(states, links(c.Path)...)
+		later, _ := links(c.Path) // a copy can be put back without what follows it
+		states := append([]link{{Revision: c.Revision, At: c.At}}, later...)
 		for _, l := range slices.Backward(states) {
 			if l.SHA256 == "" || !seen[l.SHA256] {
 				all, seen[l.SHA256] = append(all, Snapshot{Path: c.Path, Revision: l.Revision, At: l.At}), l.SHA256 != ""
@@ -183,7 +183,8 @@ func (f *File) written(rec record) *version {
 			return k.version
 		}
 	}
-	for _, data := range f.contents(rec.Revision) {
+	all, _ := f.contents(rec.Revision)
+	for _, data := range all {
 		v := &version{}
 		if sumOf(data) == rec.SHA256 && v.parse(data, newReader()) == nil {
 			f.prove(rec, v)

@@ -46,3 +46,12 @@ func TestFileInFlowStylePassesTheSuite(t *testing.T) {
 		return p.open()
 	})
 }
+
+func TestManyClientsOfAFileSeeOneOrder(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	if err := store.Create(t.Context(), p.options(), storetest.First()); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Histories(t, 16, 12, func(*testing.T) store.Store { return p.open() })
+}

@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"liza/pkg/norace"
 )
 
 // tracerMark names the project for a process that runs a writer and prints what the writer
@@ -24,6 +26,15 @@ const tracerMark = "STORE_TEST_TRACER"
 // trace runs a writer of one change under ptrace(2) and prints, in their order, the writes,
 // flushes and renames with the path that each is about.
 func trace(dir string) error {
+	return traced(dir, func(tid int) {
+		if text := asked(tid); text != "" {
+			fmt.Println(text)
+		}
+	})
+}
+
+// traced runs a writer and calls stop whenever one of its threads enters or leaves a system call.
+func traced(dir string, stop func(tid int)) error {
 	runtime.LockOSThread() // the kernel takes orders from the thread that started the writer
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, tracerMark) }),
@@ -62,9 +73,7 @@ func trace(dir string) error {
 		case !status.Stopped():
 			continue
 		case status.StopSignal() == unix.SIGTRAP|0x80:
-			if text := asked(tid); text != "" {
-				fmt.Println(text)
-			}
+			stop(tid)
 		case status.StopSignal() != unix.SIGTRAP && status.StopSignal() != unix.SIGSTOP:
 			deliver = int(status.StopSignal())
 		}
@@ -74,31 +83,42 @@ func trace(dir string) error {
 	}
 }
 
+// systemCall is struct ptrace_syscall_info of linux/ptrace.h, at the entry of a call.
+type systemCall struct {
+	Op                 uint8
+	_                  [3]uint8
+	Arch               uint32
+	Instruction, Stack uint64
+	Number             uint64
+	Args               [6]uint64
+}
+
+// entered returns the call that a thread has just entered, false when it is leaving one.
+func entered(tid int) (systemCall, bool) {
+	var info systemCall
+	const entry = 1
+	n, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
+	return info, errno == 0 && n != 0 && info.Op == entry
+}
+
+// fileOf is the path of an open file of a thread.
+func fileOf(tid int, fd uint64) string {
+	path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tid, fd))
+	return path
+}
+
 // asked says what a thread that has just entered a system call asks for, "" when it is leaving
 // one or the call is of no interest here.
 func asked(tid int) string {
-	var info struct { // struct ptrace_syscall_info of linux/ptrace.h, at the entry of a call
-		Op                 uint8
-		_                  [3]uint8
-		Arch               uint32
-		Instruction, Stack uint64
-		Number             uint64
-		Args               [6]uint64
-	}
-	const entry = 1
-	n, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
-	if errno != 0 || n == 0 || info.Op != entry {
+	info, ok := entered(tid)
+	if !ok {
 		return ""
-	}
-	file := func(fd uint64) string {
-		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tid, fd))
-		return path
 	}
 	switch info.Number {
 	case unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_WRITEV:
-		return "write " + file(info.Args[0])
+		return "write " + fileOf(tid, info.Args[0])
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
-		return "flush " + file(info.Args[0])
+		return "flush " + fileOf(tid, info.Args[0])
 	case unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2:
 		return "rename " + text(tid, uintptr(info.Args[3]))
 	}
@@ -127,7 +147,9 @@ func TestAChangeIsOnDiskBeforeItIsSeen(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.create(3)
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	program, err := norace.Program()
+	must(t, err)
+	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(os.Environ(), tracerMark+"="+p.dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -79,6 +79,9 @@ func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err 
 			err = fmt.Errorf("cannot unlock %s: %w", short(f.o.Path), e)
 		}
 	}()
+	if err := f.away(); err != nil {
+		return err
+	}
 	f.o.At("W1")
 	for range maxMoves {
 		if err = attempt(); !errors.Is(err, errMoved) {
@@ -110,9 +113,9 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	}
 	f.o.At("W3")
 	after := before.base.Fork()
-	var putBack []blackboard.Violation
+	var refused []blackboard.Violation
 	if edited && previous != nil && !op.Adopt {
-		putBack = after.TakeHandEdits(previous.base, f.o.Now())
+		refused = after.TakeHandEdits(previous.base, f.o.Now())
 	}
 	changes, entries, err := f.applied(ctx, op, before, after, rec, edited, change)
 	if changes == nil || err != nil {
@@ -121,7 +124,11 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	if edited {
 		entries = append([]blackboard.Entry{f.handEdit(before.base, previous)}, entries...)
 	}
-	entries = append(entries, f.putBack(before, putBack)...)
+	putBack, err := f.putBack(before, refused)
+	if err != nil {
+		return err
+	}
+	entries = append(entries, putBack...)
 	next, err := f.validated(before, previous.state(), after, changes)
 	if err != nil {
 		return err

@@ -14,8 +14,15 @@ import (
 // CheckoutChanged is the alert about something outside of its worktree that changed during a run.
 const CheckoutChanged = "CHECKOUT_CHANGED"
 
-// around looks at what the next run has no reason to change; nil when that cannot be seen.
-func (s *Supervisor) around(ctx context.Context) git.Surroundings {
+// around looks at what a run has no reason to change; nil when that cannot be seen. What changes in the main checkout while the
+// wall keeps the run away from it is somebody else's work, so only what the run's own git knows of remotes is looked at then.
+func (s *Supervisor) around(ctx context.Context, r *run) git.Surroundings {
+	if r.wall.Shut() {
+		if r.git == nil {
+			return nil
+		}
+		return r.git.RemoteBranches()
+	}
 	seen, err := s.Service.Repo.Surroundings(ctx)
 	if err != nil {
 		s.warn("", "%v", err)
@@ -31,7 +38,7 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	after := s.around(ctx)
+	after := s.around(ctx, r)
 	if after == nil {
 		return
 	}

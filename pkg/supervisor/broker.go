@@ -51,6 +51,11 @@ func (r *run) begun(p agent.Process) {
 	if above := agent.Ancestors(p.Pid); len(above) > 0 && above[0].Pid != os.Getpid() {
 		r.top = above[0]
 	}
+}
+
+// noted lets the commands of the run come. Before, the board does not know the run: a command of a program that calls one at once
+// would be taken for that of an earlier run, and what it hands in would not be pushed.
+func (r *run) noted() {
 	if r.started != nil {
 		close(r.started)
 	}
@@ -66,5 +71,5 @@ func (r *run) holds(pid int) bool {
 	return pid == r.top.Pid || slices.ContainsFunc(agent.Ancestors(pid), func(a agent.Process) bool { return a.Pid == r.top.Pid && a.Start == r.top.Start })
 }
 
-// startNoted is how long a command waits for that.
-const startNoted = 5 * time.Second
+// startNoted is how long a command waits for that: as long as the board may be locked, or its database away.
+const startNoted = 2 * time.Minute

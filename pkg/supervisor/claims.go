@@ -63,7 +63,7 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 	if err != nil {
 		return false, waiting{}, s.claimRefused(soft, hard, err)
 	}
-	s.refusedClaims = 0
+	s.failed.claims.end()
 	s.say(c.Task, "claimed, iteration %d", c.Iteration)
 	for _, w := range c.Warnings {
 		s.warn(c.Task, "%s", w)
@@ -71,18 +71,13 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 	return true, waiting{}, s.work(soft, hard, c.Task)
 }
 
-// longestClaimPause is how long a supervisor waits at most before it tries to claim again.
-const longestClaimPause = time.Minute
-
 // claimRefused waits longer after each claim in a row that fails, whatever the reason: a claim
 // that fails leaves entries behind, which wake everybody, who would try again at once.
 func (s *Supervisor) claimRefused(soft, hard context.Context, err error) error {
 	if isLost(err) {
 		return err
 	}
-	pause := min(time.Second<<min(s.refusedClaims, 10), longestClaimPause)
-	s.refusedClaims++
-	if !rest(soft, hard, pause) {
+	if !rest(soft, hard, s.failed.claims.next(claimWaits)) {
 		return ErrAborted
 	}
 	return err
@@ -103,7 +98,7 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 	if err != nil {
 		return false, waiting{}, s.claimRefused(soft, hard, err)
 	}
-	s.refusedClaims = 0
+	s.failed.claims.end()
 	s.say(c.Task, "reviews %s", short(c.Commit))
 	return true, waiting{}, s.work(soft, hard, c.Task)
 }

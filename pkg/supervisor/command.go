@@ -29,7 +29,7 @@ import (
 // A job is one command that the supervisor runs itself: that of an exec or skill task, or an
 // item of a rejection.
 type job struct {
-	kind    string // exec or skill
+	kind    blackboard.TaskKind // exec or skill
 	command string
 	skill   string
 	args    map[string]any
@@ -81,8 +81,8 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	c.Holds, c.Started = lock, func(pid int) { noteRun(lock, pid) }
 	x := s.recordJob(ctx, u, st, t, j)
 	defer s.closeRun(ctx, x, nil)
-	told := s.openTold(activity.Event{Task: t.ID, Role: j.kind, ID: x.mark}, x.brief, c.Dir)
-	told.add(activity.Event{Kind: activity.Tool, Tool: j.kind, Text: prose.OneLine(cmp.Or(j.command, j.skill), 500)})
+	told := s.openTold(activity.Event{Task: t.ID, Role: string(j.kind), ID: x.mark}, x.brief, c.Dir)
+	told.add(activity.Event{Kind: activity.Tool, Tool: string(j.kind), Text: prose.OneLine(cmp.Or(j.command, j.skill), 500)})
 	how := "stopped"
 	defer func() { told.end(how, nil) }()
 	began, before := time.Now(), size(c.Log)
@@ -126,7 +126,7 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 	if j.timeout > 0 {
 		c.Timeout = time.Duration(j.timeout) * time.Second
 	}
-	if j.kind == "exec" {
+	if j.kind == blackboard.ExecTask {
 		c.Shell = j.command
 		err := s.Service.MayRun(t.ID, j.command)
 		var denied *policy.Denial
@@ -291,13 +291,13 @@ func stopFormer(f *os.File, kill bool) {
 // killed leaves it open, and the next one closes it as failed.
 func (s *Supervisor) recordJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) *run {
 	text := j.command
-	if j.kind == "skill" {
+	if j.kind == blackboard.SkillTask {
 		args, err := json.Marshal(j.args)
 		if err == nil {
 			text = fmt.Sprintf("%s %s", j.skill, args)
 		}
 	}
-	x := &run{brief: briefing{role: role.Resolved{Role: &role.Role{Name: j.kind, Kind: role.Kind(j.kind)}}, program: j.kind},
+	x := &run{brief: briefing{role: role.Resolved{Role: &role.Role{Name: string(j.kind), Kind: role.Kind(j.kind)}}, program: string(j.kind)},
 		mark: verb.RunMark(s.generation(st), st.NextRun(s.ID))}
 	x.brief.Text = text
 	x.record = s.record(ctx, st, u, x, t.ID, t.ID)

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/config"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -75,6 +77,21 @@ func victim(plan string) {
 			die(point)
 		}
 		_, err = applyWhole(d)
+	case "vote":
+		voting := false // the writes that come before are not the vote's
+		p.At = func(point string) {
+			if voting {
+				die(point)
+			}
+		}
+		p.Config.Review.Quorum = twoReviewers
+		p.Open()
+		d := p.Supervised("code-reviewer-1")
+		if _, err = d.ClaimReview(ctx, "task-1"); err != nil {
+			break
+		}
+		voting = true
+		_, err = d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve})
 	case "merge":
 		d := p.Service("")
 		d.At = die
@@ -156,7 +173,7 @@ func TestCrashOfASubmission(t *testing.T) {
 			if tip := p.Git(p.Dir, "rev-parse", "task/task-1"); tip != head {
 				t.Errorf("the branch is at %s, want %s", tip, head)
 			}
-			if left := p.Repo.LeftFolders(); len(left) > 0 || strings.Contains(p.Git(dir, "rev-parse", "--git-dir"), "liza") {
+			if left := p.Repo.LeftFolders(); len(left) > 0 || p.Git(dir, "rev-parse", "--git-common-dir") != filepath.Join(p.Dir, ".git") {
 				t.Errorf("left behind: %q", left)
 			}
 			if _, err := next.Claim(context.Background(), "task-1"); err != nil {
@@ -216,6 +233,54 @@ func TestCrashOfAMerge(t *testing.T) {
 			if text := p.Git(p.Dir, "show", "integration:task-1.md"); text != "a word of task-1" {
 				t.Errorf("the branch has %q", text)
 			}
+		})
+	}
+}
+
+var twoReviewers = []config.QuorumRule{{Paths: []string{"**"}, Reviewers: 2}}
+
+// TestCrashOfAVote: killed at each step of the first of two approvals, it counts once or not at all, and its reviewer cannot give the
+// second.
+func TestCrashOfAVote(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9", "W10"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			p := verbtest.New(t)
+			p.Config.Review.Quorum = twoReviewers
+			p.AddTask("task-1")
+			coder := p.Service("coder-1")
+			if _, err := coder.Claim(ctx, "task-1"); err != nil {
+				t.Fatal(err)
+			}
+			p.Commit("task-1")
+			if _, err := coder.Submit(ctx, verb.SubmitInput{Task: "task-1"}); err != nil {
+				t.Fatal(err)
+			}
+			crash(p, "vote", point)
+			vote := func(reviewer string) error {
+				d := p.Supervised(reviewer)
+				if _, err := d.ClaimReview(ctx, "task-1"); err != nil {
+					return err
+				}
+				_, err := d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve})
+				return err
+			}
+			counted := len(p.State().Task("task-1").Approvals)
+			if again := vote("code-reviewer-1"); counted > 1 || (again == nil) != (counted == 0) {
+				t.Errorf("after the kill %d approvals count; the reviewer's next vote: %v", counted, again)
+			}
+			if x := p.State().Task("task-1"); x.Status != blackboard.ReadyForReview || len(x.Approvals) != 1 {
+				t.Fatalf("one reviewer made it %s: %s", x.Status, x.ApprovalsText())
+			}
+			if err := vote("code-reviewer-2"); err != nil {
+				t.Fatal(err)
+			}
+			if x := p.State().Task("task-1"); x.Status != blackboard.Approved || len(x.Standing()) != 2 {
+				t.Errorf("two reviewers made it %s: %s", x.Status, x.ApprovalsText())
+			}
+			p.Sound("task-1")
 		})
 	}
 }

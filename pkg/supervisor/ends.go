@@ -74,7 +74,7 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error
 // crashed records a crash; too many within the window end the supervisor.
 func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error) {
 	r := x.result
-	u.crashes++
+	wait := u.crashes.next(crashWaits)
 	what := "crashed: " + r.Error
 	s.warn(u.task, "%s", what)
 	if s.Role == blackboard.RoleReviewer { // a review that failed is counted and given back
@@ -84,8 +84,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 		if s.tooManyCrashes(ctx) {
 			return next{}, stopForCrashes(u, x, what)
 		}
-		s.crashes++
-		return next{wait: s.policy.CrashWait(s.crashes)}, nil
+		return next{wait: s.failed.reviews.next(crashWaits)}, nil
 	}
 	blocked, err := s.Service.RunFailed(ctx, u.task, "crashed", r.Error, lastWords(r.Tail)...)
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 		}
 		return next{}, stopForCrashes(u, x, what)
 	}
-	return next{again: true, wait: s.policy.CrashWait(u.crashes)}, nil
+	return next{again: true, wait: wait}, nil
 }
 
 // lastWords are the last lines of a program for people, who read them with a reason.
@@ -139,7 +138,7 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 			at = append(at, t)
 		}
 	}
-	return s.policy.GiveUp(at, st.Int("crash_limit"), st.Duration("crash_window"), s.Service.Now())
+	return tooMany(at, st.Int("crash_limit"), st.Duration("crash_window"), s.Service.Now())
 }
 
 // stopForCrashes is the give-up after too many crashes.

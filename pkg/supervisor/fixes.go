@@ -72,7 +72,7 @@ func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why s
 
 // afterCrash says why a command is not started again after the supervisor that ran it died.
 func (s *Supervisor) afterCrash(t *blackboard.Task) string {
-	if i := lastClaim(t); i > 0 && t.History[i-1] != nil && t.History[i-1].Event == "lease_expired" && !s.Service.Config().Exec.RerunAfterCrash {
+	if i := lastClaim(t); i > 0 && t.History[i-1] != nil && t.History[i-1].Event == blackboard.HistoryLeaseExpired && !s.Service.Config().Exec.RerunAfterCrash {
 		return "the supervisor died while the command ran, and exec.rerun_after_crash is false"
 	}
 	return ""
@@ -83,7 +83,7 @@ func (s *Supervisor) afterCrash(t *blackboard.Task) string {
 func (s *Supervisor) runItems(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (end jobEnd, any bool, err error) {
 	var said []string
 	for _, f := range t.Fixes {
-		if f == nil || f.Done || f.Kind == "" || f.Kind == "code" {
+		if f == nil || f.Done || f.Kind == "" || f.Kind == blackboard.CodeTask {
 			continue
 		}
 		any = true
@@ -104,10 +104,10 @@ func (s *Supervisor) runItems(ctx context.Context, u *unit, st *blackboard.State
 
 func (s *Supervisor) runItem(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, f *blackboard.Fix) (jobEnd, error) {
 	s.say(t.ID, "item %d of the rejection: %s %s", f.N, f.Kind, cmp.Or(f.Skill, prose.FirstLine(f.Detail)))
-	if f.Kind != "msg" {
+	if f.Kind != blackboard.MessageTask {
 		return s.runJob(ctx, u, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
 	}
-	if why := s.Service.MayStart(st, t, "msg"); why != "" {
+	if why := s.Service.MayStart(st, t, blackboard.MessageTask); why != "" {
 		return refused("%s", why), nil
 	}
 	asked := *t

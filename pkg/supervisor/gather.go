@@ -152,7 +152,7 @@ func (s *Supervisor) changed(ctx context.Context, in *prompt.Input) map[string][
 		if len(files) == changedLook {
 			break
 		}
-		if t == nil || t == in.Task || t.ID == in.Task.ID || len(t.Files) > 0 || t.BaseCommit == "" || t.KindOf() == "msg" {
+		if t == nil || t == in.Task || t.ID == in.Task.ID || len(t.Files) > 0 || t.BaseCommit == "" || t.KindOf() == blackboard.MessageTask {
 			continue
 		}
 		switch t.Status {

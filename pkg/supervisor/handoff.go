@@ -32,7 +32,7 @@ func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Tas
 // handedOff reports whether the agent of the run that began at m has left a handoff.
 func handedOff(t *blackboard.Task, m verb.Mark) bool {
 	for _, h := range t.History[min(m.History, len(t.History)):] {
-		if h != nil && h.Event == "handoff" && h.Agent == m.Agent {
+		if h != nil && h.Event == blackboard.HistoryHandoff && h.Agent == m.Agent {
 			return true
 		}
 	}

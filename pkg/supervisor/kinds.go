@@ -21,7 +21,7 @@ func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State,
 		s.warn(t.ID, "blocked: %s", why)
 		return next{}, err
 	}
-	if t.KindOf() != "msg" {
+	if t.KindOf() != blackboard.MessageTask {
 		return next{}, s.runCommand(ctx, u, st, t)
 	}
 	if s.Service.Config().Messenger.Mode != "verbatim" {
@@ -113,7 +113,7 @@ func (s *Supervisor) noMessage(ctx, life context.Context, u *unit, r *run) (next
 		return n, err
 	}
 	if u.reasks++; u.reasks <= 2 {
-		return next{again: true, wait: s.policy.CrashWait(u.reasks)}, nil
+		return next{again: true, wait: crashWaits.after(u.reasks)}, nil
 	}
 	_, err := s.Service.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.result.Outcome) + " " + r.result.Error,
 		Questions: []string{whatToSay}, Synthetic: true})

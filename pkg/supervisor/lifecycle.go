@@ -220,8 +220,18 @@ func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin tim
 
 // watchAbort stops everything within a second of ABORT, whatever the supervisor is at.
 func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFunc) {
+	var changes <-chan struct{}
+	if s.Service.Board() != nil {
+		changes = s.Service.Store.Watch(ctx)
+	}
 	for sleep(ctx, 500*time.Millisecond) {
-		if _, set := s.Service.Project.Order(project.Abort); set {
+		var st *blackboard.State
+		select {
+		case <-changes:
+			st, _ = s.Service.View(ctx) // a lost connection is the lease's business
+		default:
+		}
+		if o := s.Service.Orders(st); len(o) > 0 && o[0].Control == project.Abort {
 			abort(ErrAborted)
 			return
 		}
@@ -364,18 +374,40 @@ func (s *Supervisor) cutOff(err error) waiting {
 	return waiting{why: "the board cannot be reached", until: s.Service.Now().Add(time.Second + rand.N(2*time.Second))}
 }
 
-// reconnected gives back what this agent still has of before the cut: the run that it belonged to is over. Its work is in the
-// worktree, where the next claim goes on.
-func (s *Supervisor) reconnected(ctx context.Context) error {
-	if !s.wasCutOff {
+// releaseRest releases what this agent still has when it looks for work: the run that it belonged to is over, and its end could not
+// be applied. It could claim nothing else, and its heartbeats would keep others away. The work is in the worktree, where the next
+// claim goes on.
+func (s *Supervisor) releaseRest(ctx context.Context, st *blackboard.State) error {
+	if !s.wasCutOff && !s.has(st) {
 		return nil
 	}
-	if err := s.releaseAll(ctx, "the board could not be reached"); err != nil {
+	reason := "its run ended and could not be applied"
+	if s.wasCutOff {
+		reason = "the board could not be reached"
+	}
+	if err := s.releaseAll(ctx, reason); err != nil {
 		return err
 	}
-	s.wasCutOff = false
-	s.say("", "the board is back; goes on")
+	if s.wasCutOff {
+		s.wasCutOff = false
+		s.say("", "the board is back; goes on")
+	}
 	return nil
+}
+
+// has reports whether the present registration of this agent has a claim or a review.
+func (s *Supervisor) has(st *blackboard.State) bool {
+	me := st.Agents[s.ID]
+	if me == nil {
+		return false
+	}
+	for t := range st.Tasks() {
+		if t.Status == blackboard.Claimed && t.AssignedTo == s.ID && t.ClaimGeneration == me.Generation ||
+			t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID && t.ReviewingGeneration == me.Generation {
+			return true
+		}
+	}
+	return false
 }
 
 // registerAgain is register, as soon as the board can be reached.

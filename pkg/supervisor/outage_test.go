@@ -116,3 +116,41 @@ func TestAShortOutageIsWaitedOutAndALongOneIsNot(t *testing.T) {
 		}
 	}
 }
+
+// fallen is a store that cannot be read for some seconds from a moment on.
+type fallen struct {
+	store.Store
+	since *time.Time
+}
+
+func (f fallen) View(ctx context.Context) (*blackboard.State, error) {
+	if now := time.Now(); !f.since.IsZero() && now.Sub(*f.since) < 5*time.Second {
+		return nil, fmt.Errorf("cannot read .liza/state.yaml: %w", syscall.EACCES)
+	}
+	return f.Store.View(ctx)
+}
+
+// The end of a run cannot be applied in an outage. The claim was kept then, for ever: the agent could claim nothing else, and its
+// heartbeats kept others away.
+func TestAClaimWhoseRunEndsInAnOutageIsGivenBack(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		var since time.Time
+		runs := 0
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			if runs++; runs == 1 {
+				since = time.Now()
+			}
+			return agent.Result{Outcome: agent.Overloaded, RetryAfter: time.Minute}
+		})
+		s.Team, s.Service.Store = true, fallen{c.memory, &since}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+		defer cancel()
+		if err := s.Run(ctx, context.Background()); err != nil {
+			t.Errorf("ended with %v", err)
+		}
+		if text := strings.Join(c.lines, "\n"); runs < 2 || !strings.Contains(text, "released: its run ended and could not be applied") {
+			t.Errorf("%d runs:\n%s", runs, text)
+		}
+	})
+}

@@ -54,10 +54,10 @@ func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting,
 	if st, err := s.Service.View(ctx); err == nil {
 		limit, window = st.Int("crash_limit"), st.Duration("crash_window")
 	}
-	if s.policy.GiveUp(s.panics, limit, window, s.Service.Now()) {
+	if tooMany(s.panics, limit, window, s.Service.Now()) {
 		return waiting{}, &GaveUp{Why: "too many crashes: " + failed.Error(), Next: "liza run"}
 	}
-	return waiting{why: failed.Error(), until: s.Service.Now().Add(s.policy.CrashWait(len(s.panics)))}, nil
+	return waiting{why: failed.Error(), until: s.Service.Now().Add(crashWaits.after(len(s.panics)))}, nil
 }
 
 // giveBack counts the crash for the task that a coder was at, and releases what the member holds.

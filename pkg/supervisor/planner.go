@@ -179,13 +179,13 @@ func (s *Supervisor) planOutcome(ctx, soft, life context.Context, u *unit, r *ru
 		u.restarts++
 		return planned{again: true}, nil
 	}
-	u.crashes++
+	wait := u.crashes.next(crashWaits)
 	what := string(r.result.Outcome) + ": " + r.result.Error
 	s.warn("", "%s", what)
 	if s.tooManyCrashes(ctx) {
 		return planned{}, stopForCrashes(u, r, what)
 	}
-	return planned{again: rest(soft, life, s.policy.CrashWait(u.crashes))}, nil
+	return planned{again: rest(soft, life, wait)}, nil
 }
 
 // applyPlan carries out what the planner has said, or asks it again.

@@ -13,29 +13,32 @@ import (
 
 func TestWaitsGrowAndEnd(t *testing.T) {
 	t.Parallel()
-	var p Policy
 	for _, c := range []struct {
 		name string
-		got  func(n int) time.Duration
-		want []time.Duration
+		of   backoff
+		want []time.Duration // in seconds
 	}{
-		{"crash", p.CrashWait, []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 300 * time.Second, 300 * time.Second}},
-		{"transient", func(n int) time.Duration { return p.TransientWait(n, 0) }, []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 300 * time.Second}},
+		{"crash", crashWaits, []time.Duration{5, 10, 20, 40, 80, 160, 300, 300}},
+		{"transient", transientWaits, []time.Duration{10, 20, 40, 80, 160, 300}},
+		{"quota", quotaWaits, []time.Duration{300, 600, 1200, 2400, 3600, 3600}},
+		{"claim", claimWaits, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}},
+		{"remote", remoteWaits, []time.Duration{2, 4, 8, 16, 32, 64, 120, 120}},
 	} {
+		var failed streak
 		for i, want := range c.want {
-			if got := c.got(i + 1); got != want {
-				t.Errorf("%s wait %d is %s, want %s", c.name, i+1, got, want)
+			if got := failed.next(c.of); got != want*time.Second {
+				t.Errorf("%s wait %d is %s, want %s", c.name, i+1, got, want*time.Second)
 			}
 		}
-	}
-	if got := p.TransientWait(5, 2*time.Second); got != 2*time.Second {
-		t.Errorf("the provider's own time is not respected: %s", got)
+		failed.end()
+		if got := failed.next(c.of); got != c.of.first {
+			t.Errorf("%s: the wait after one that went well is %s", c.name, got)
+		}
 	}
 }
 
 func TestAQuotaWindowEndsWhenTheProviderSays(t *testing.T) {
 	t.Parallel()
-	var p Policy
 	now := time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name string
@@ -49,7 +52,7 @@ func TestAQuotaWindowEndsWhenTheProviderSays(t *testing.T) {
 		{"backoff", 2, agent.Result{}, 10 * time.Minute},
 		{"at most an hour", 9, agent.Result{}, time.Hour},
 	} {
-		if got := p.QuotaUntil(c.n, c.r, now).Sub(now); got != c.want {
+		if got := quotaUntil(quotaWaits.after(c.n), c.r, now).Sub(now); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -57,7 +60,6 @@ func TestAQuotaWindowEndsWhenTheProviderSays(t *testing.T) {
 
 func TestThreeCrashesInFiveMinutesAreTooMany(t *testing.T) {
 	t.Parallel()
-	var p Policy
 	now := time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
 	ago := func(d ...time.Duration) (at []time.Time) {
 		for _, x := range d {
@@ -73,7 +75,7 @@ func TestThreeCrashesInFiveMinutesAreTooMany(t *testing.T) {
 		{ago(0, time.Minute, 2*time.Minute), true},
 		{ago(0, time.Minute, 6*time.Minute), false},
 	} {
-		if got := p.GiveUp(c.crashes, 3, 5*time.Minute, now); got != c.want {
+		if got := tooMany(c.crashes, 3, 5*time.Minute, now); got != c.want {
 			t.Errorf("crashes at %v: give up %v, want %v", c.crashes, got, c.want)
 		}
 	}

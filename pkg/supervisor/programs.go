@@ -101,9 +101,9 @@ func (s *Supervisor) provider(name string) string {
 // commands and for messages that are sent as they stand.
 func (s *Supervisor) kindOf(t *blackboard.Task) (k role.Kind, needed bool) {
 	switch {
-	case s.Role != blackboard.RoleCoder || t == nil || t.KindOf() == "code":
+	case s.Role != blackboard.RoleCoder || t == nil || t.KindOf() == blackboard.CodeTask:
 		return role.Kind(s.Role), true
-	case t.KindOf() == "msg":
+	case t.KindOf() == blackboard.MessageTask:
 		return role.Messenger, s.Service.Config().Messenger.Mode != "verbatim"
 	}
 	return role.Coder, false
@@ -157,9 +157,8 @@ func (s *Supervisor) takes(status blackboard.Status) bool {
 // pauseProgram gives the work back and starts nothing of the program that has run before its
 // quota window ends; other programs go on.
 func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, x *run) error {
-	s.quotas++
 	name, r := x.program(), x.result
-	until := s.policy.QuotaUntil(s.quotas, r, s.Service.Now())
+	until := quotaUntil(s.failed.quotas.next(quotaWaits), r, s.Service.Now())
 	err := s.Service.Update(ctx, "program", func(st *blackboard.State, _ blackboard.Actor) error {
 		st.Pause(name, r.Error, until.Add(time.Second), s.Service.Now())
 		return nil
@@ -194,9 +193,10 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, x *run) error {
 func (s *Supervisor) setBack(ctx context.Context, u *unit, x *run) (n next, handled bool, err error) {
 	switch r := x.result; {
 	case r.Outcome.Transient():
-		u.transients++
-		wait := s.policy.TransientWait(u.transients, r.RetryAfter)
-		if s.Jitter != nil && r.RetryAfter == 0 {
+		wait := u.transients.next(transientWaits)
+		if r.RetryAfter > 0 {
+			wait = r.RetryAfter
+		} else if s.Jitter != nil {
 			wait += time.Duration(s.Jitter() * spread * float64(wait))
 		}
 		s.warn(u.task, "%s: %s; tries again in %s", r.Outcome, r.Error, wait.Round(100*time.Millisecond))
@@ -206,7 +206,7 @@ func (s *Supervisor) setBack(ctx context.Context, u *unit, x *run) (n next, hand
 	case r.Outcome == agent.Unusable:
 		return next{}, true, s.unusable(ctx, u, x)
 	}
-	s.quotas = 0
+	s.failed.quotas.end()
 	return next{}, false, nil
 }
 

@@ -140,7 +140,7 @@ func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt
 		return
 	}
 	for _, h := range slices.Backward(t.History) {
-		if h != nil && h.Event == "integration_failed" && h.Log != "" {
+		if h != nil && h.Event == blackboard.HistoryIntegrationFailed && h.Log != "" {
 			in.FailedMerge = review.TailOf(filepath.Join(s.Service.Project.Root, h.Log))
 			return
 		}

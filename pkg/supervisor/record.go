@@ -96,7 +96,7 @@ func (s *Supervisor) statusBefore(u *unit, t *blackboard.Task) (before *blackboa
 // lastClaim is the place of the newest claim in a task's history.
 func lastClaim(t *blackboard.Task) int {
 	for i := len(t.History) - 1; i >= 0; i-- {
-		if h := t.History[i]; h != nil && (h.Event == "review_claimed" || claims[h.Event] != "") {
+		if h := t.History[i]; h != nil && (h.Event == blackboard.HistoryReviewClaimed || claims[h.Event] != "") {
 			return i
 		}
 	}
@@ -104,8 +104,8 @@ func lastClaim(t *blackboard.Task) int {
 }
 
 // claims are the statuses that the claims of a task's history come from.
-var claims = map[string]blackboard.Status{"claimed": blackboard.Unclaimed, "reclaimed_after_rejection": blackboard.Rejected,
-	"reassigned_after_rejection": blackboard.Rejected, "claimed_for_integration_fix": blackboard.IntegrationFailed}
+var claims = map[blackboard.HistoryEvent]blackboard.Status{blackboard.HistoryClaimed: blackboard.Unclaimed, blackboard.HistoryReclaimed: blackboard.Rejected,
+	blackboard.HistoryReassigned: blackboard.Rejected, blackboard.HistoryClaimedForFix: blackboard.IntegrationFailed}
 
 // claimedFrom is the status in which the last claim found a task.
 func claimedFrom(t *blackboard.Task) blackboard.Status {
@@ -113,7 +113,7 @@ func claimedFrom(t *blackboard.Task) blackboard.Status {
 	switch {
 	case i < 0:
 		return t.Status
-	case i > 0 && t.History[i-1] != nil && t.History[i-1].Event == "lease_expired":
+	case i > 0 && t.History[i-1] != nil && t.History[i-1].Event == blackboard.HistoryLeaseExpired:
 		return blackboard.Claimed
 	}
 	if from := claims[t.History[i].Event]; from != "" {

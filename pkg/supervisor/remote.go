@@ -14,14 +14,11 @@ import (
 // RemoteTrouble is the alert about a git remote that refuses or does not answer.
 const RemoteTrouble = "REMOTE_TROUBLE"
 
-// firstRemotePause and longestRemotePause are how long a supervisor leaves a remote alone that refused or did not answer.
-const firstRemotePause, longestRemotePause = 2 * time.Second, 2 * time.Minute
-
 // remotePause is what is left of the trouble with a remote.
 type remotePause struct {
-	until time.Time
-	next  time.Duration
-	told  string
+	until  time.Time
+	failed streak
+	told   string
 }
 
 // remoteTrouble tells of what the remote said, once for each answer, and leaves it alone for a while, longer each time.
@@ -31,8 +28,7 @@ func (s *Supervisor) remoteTrouble(task string, err error) (waiting, bool) {
 		return waiting{}, false
 	}
 	p := &s.remote
-	p.next = min(max(2*p.next, firstRemotePause), longestRemotePause)
-	p.until = s.Service.Now().Add(p.next)
+	p.until = s.Service.Now().Add(p.failed.next(remoteWaits))
 	if p.told != said.Words {
 		p.told = said.Words
 		text := fmt.Sprintf("%v; the task keeps what it has, and this is tried again; next: git push %s, to see what it says to you", said, said.Remote)

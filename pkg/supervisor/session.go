@@ -17,7 +17,7 @@ func (s *Supervisor) conversation(u *unit, t *blackboard.Task, program string) *
 	case u.fresh || u.talk != nil || s.Role != blackboard.RoleCoder || t == nil:
 		return nil
 	}
-	if i := lastClaim(t); i < 0 || t.History[i].Event != "reclaimed_after_rejection" {
+	if i := lastClaim(t); i < 0 || t.History[i].Event != blackboard.HistoryReclaimed {
 		return nil
 	}
 	return t.Conversation(s.ID, program)
@@ -56,7 +56,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 		return false, err
 	}
 	t := st.Task(task)
-	if t == nil || t.ReviewCommit == "" || t.IntegrationFix || t.KindOf() != "code" || !afterResubmit(t) {
+	if t == nil || t.ReviewCommit == "" || t.IntegrationFix || t.KindOf() != blackboard.CodeTask || !afterResubmit(t) {
 		return false, nil
 	}
 	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(task))
@@ -81,9 +81,9 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 // go on after a halt.
 func afterResubmit(t *blackboard.Task) bool {
 	i := lastClaim(t)
-	if i < 2 || t.History[i-1] == nil || t.History[i-1].Event != "unblocked" {
+	if i < 2 || t.History[i-1] == nil || t.History[i-1].Event != blackboard.HistoryUnblocked {
 		return false
 	}
 	b := t.History[i-2]
-	return b != nil && b.Event == "blocked" && b.Halt != nil
+	return b != nil && b.Event == blackboard.HistoryBlocked && b.Halt != nil
 }

@@ -39,7 +39,7 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 
 // folder is where a task is worked on and judged: its worktree. A message has none.
 func (s *Supervisor) folder(t *blackboard.Task) string {
-	if t.KindOf() == "msg" {
+	if t.KindOf() == blackboard.MessageTask {
 		return s.Service.Project.Root
 	}
 	return s.Service.Repo.WorktreePath(t.ID)
@@ -101,6 +101,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	defer closeWall()
 	spec.Started = func(p agent.Process) error {
 		r.begun(p)
+		defer r.noted()
 		return s.Service.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
@@ -116,7 +117,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	}
 	told := s.openTold(r.event(task), b, spec.Dir)
 	spec.Event = told.hear
-	before := s.around(ctx)
+	before := s.around(ctx, r)
 	within, stop := context.WithCancelCause(ctx)
 	go r.wall.WatchDisk(within, stop)
 	r.result, r.over = s.watched(within, adapter, spec, b, task)

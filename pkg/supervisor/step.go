@@ -31,7 +31,7 @@ func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error)
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if why := s.Service.Control(); why != "" {
+	if why := s.Service.ControlOn(st); why != "" {
 		return false, waiting{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza resume", Message: "no run is started: " + why}
 	}
 	switch s.Role {
@@ -79,15 +79,15 @@ func (s *Supervisor) Foresee(ctx context.Context, next simulate.NextStep) (Fores
 	t, kind := st.Task(next.Task), next.Kind
 	out.Agent = st.FreeAgentID(s.Role, s.Service.Now())
 	switch {
-	case t != nil && next.Kind == role.Coder && t.KindOf() == "msg":
+	case t != nil && next.Kind == role.Coder && t.KindOf() == blackboard.MessageTask:
 		kind = role.Messenger
 		if s.Service.Config().Messenger.Mode == "verbatim" {
 			return out, nil
 		}
-	case t != nil && next.Kind == role.Coder && t.KindOf() == "exec":
+	case t != nil && next.Kind == role.Coder && t.KindOf() == blackboard.ExecTask:
 		out.Command = []string{"sh", "-c", t.Command}
 		return out, nil
-	case t != nil && next.Kind == role.Coder && t.KindOf() == "skill":
+	case t != nil && next.Kind == role.Coder && t.KindOf() == blackboard.SkillTask:
 		installed, err := s.Service.Skills().Find(t.Skill)
 		if err == nil {
 			out.Command, err = installed.Command(pathOf(s.Environ))

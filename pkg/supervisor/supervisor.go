@@ -61,26 +61,23 @@ type Supervisor struct {
 	// Jitter gives numbers from -1 to 1, by which waits differ; nil: they do not.
 	Jitter func() float64
 
-	policy Policy
 	role   string // of a preview: in the place of the role that would be used
 	worked bool
 	shut   bool // the person closed the program before the work was handed in
 
-	refused       verb.Refused // summaries
-	historyTold   bool         // people know that the history cannot be written
-	lease         leaseKeeper
-	recovered     time.Time
-	moved         bool   // somebody moved the integration branch
-	movedTold     string // and that was said
-	quotas        int    // quota windows met, and failed reviews: both make the waits longer
-	crashes       int
-	refusedClaims int // in a row
-	panics        []time.Time
-	outage        time.Time // since when the machine keeps it from working; zero: it does not
-	idleSince     time.Time
-	remote        remotePause
-	wasCutOff     bool      // the board could not be reached
-	waitSince     time.Time // since when the board says what it waits for
+	refused     verb.Refused // summaries
+	historyTold bool         // people know that the history cannot be written
+	lease       leaseKeeper
+	recovered   time.Time
+	moved       bool                                     // somebody moved the integration branch
+	movedTold   string                                   // and that was said
+	failed      struct{ quotas, reviews, claims streak } // each makes the next wait of its kind longer
+	panics      []time.Time
+	outage      time.Time // since when the machine keeps it from working; zero: it does not
+	idleSince   time.Time
+	remote      remotePause
+	wasCutOff   bool      // the board could not be reached
+	waitSince   time.Time // since when the board says what it waits for
 }
 
 // Line is one line of what a supervisor shows.
@@ -186,17 +183,18 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if err := s.reconnected(hard); err != nil {
+	rest := s.has(st)
+	if err := s.releaseRest(hard, st); err != nil {
 		return false, waiting{}, err
 	}
 	changed, err := s.Service.Follow(hard, st)
-	if err == nil && changed {
+	if err == nil && (changed || rest) {
 		st, err = s.Service.View(hard)
 	}
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if o := s.Service.Project.Orders(); len(o) > 0 {
+	if o := s.Service.Orders(st); len(o) > 0 {
 		if o[0].Control == project.Abort {
 			return false, waiting{}, ErrAborted
 		}
@@ -277,7 +275,7 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 }
 
 func (s *Supervisor) completionFacts(st *blackboard.State) blackboard.CompletionFacts {
-	return blackboard.CompletionFacts{Control: len(s.Service.Project.Orders()) > 0, Triggers: triggerFacts(s.Service, st)}
+	return blackboard.CompletionFacts{Control: len(s.Service.Orders(st)) > 0, Triggers: triggerFacts(s.Service, st)}
 }
 
 // triggerFacts are what wake triggers depend on besides the board.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -137,13 +138,13 @@ func (q *quiet) lasts(s *blackboard.State, cause error, now time.Time) bool {
 
 // verdict says why the team should end, or nil. It looks at the board only.
 func (t *Team) verdict(s *blackboard.State) error {
-	if len(t.Members) == 0 || !t.allWait(s) || t.Service.Control() != "" {
+	if len(t.Members) == 0 || !t.allWait(s) || t.Service.ControlOn(s) != "" {
 		return nil
 	}
 	facts := triggerFacts(t.Service, s)
 	now := t.Service.Now()
 	due, next := s.DueTriggers(facts, now)
-	if len(due) > 0 {
+	if len(due) > 0 && (t.Until != "idle" || t.plans()) { // else they are for a planner of another terminal
 		return nil
 	}
 	if t.Until == "idle" {
@@ -154,6 +155,11 @@ func (t *Team) verdict(s *blackboard.State) error {
 		return nil
 	}
 	return fmt.Errorf("%w: the planner did not resolve %s; next: %s", ErrGaveUp, kinds(all), nextFor(s, all))
+}
+
+// plans reports whether the team has a planner.
+func (t *Team) plans() bool {
+	return slices.ContainsFunc(t.Members, func(m *Supervisor) bool { return m.Role == blackboard.RolePlanner })
 }
 
 // allWait reports whether every member waits, so that nothing is under way. Members are

@@ -415,3 +415,35 @@ func TestTheTokenOfARunStaysWithItsSupervisor(t *testing.T) {
 		}
 	})
 }
+
+// After each review in a row that failed, a reviewer waits longer; one that it could give ends the row.
+func TestAnAnswerEndsTheRowOfReviewsThatFailed(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		for _, id := range []string{"task-1", "task-2"} {
+			c.task(id)
+			c.once(c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+				c.Commit(id)
+				return finished(completes)
+			}))
+		}
+		var at []time.Duration
+		s := c.supervisor(blackboard.RoleReviewer, func(context.Context, agent.Spec) agent.Result {
+			at = append(at, time.Since(c.start))
+			if len(at) == 3 || len(at) == 5 {
+				return finished(`{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"good","review":{"status":"ok"}}`)
+			}
+			return agent.Result{Outcome: agent.Crashed, Error: "exit code 1"}
+		})
+		soft, stop := context.WithTimeout(context.Background(), 10*time.Minute)
+		defer stop()
+		_ = s.Run(soft, context.Background())
+		if len(at) != 5 {
+			t.Fatalf("reviews began at %v, want five", at)
+		}
+		for i, want := range map[int]time.Duration{1: 5 * time.Second, 2: 10 * time.Second, 4: 5 * time.Second} {
+			if wait := at[i] - at[i-1]; wait < want || wait > want+2*time.Second {
+				t.Errorf("review %d began %v after the one before, want %v", i+1, wait, want)
+			}
+		}
+	})
+}

@@ -16,9 +16,9 @@ type unit struct {
 	task       string
 	reasks     int
 	restarts   int
-	transients int
+	transients streak
 	timeouts   int
-	crashes    int
+	crashes    streak
 	circular   int  // plans that were tried before
 	fixed      bool // the commands of the rejection were run
 	reask      *reask
@@ -118,7 +118,7 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 	if err := s.Service.EnsureWorktree(ctx, st, t); err != nil {
 		return next{}, s.cannotStart(ctx, u, err)
 	}
-	if s.Role == blackboard.RoleCoder && t.KindOf() != "code" {
+	if s.Role == blackboard.RoleCoder && t.KindOf() != blackboard.CodeTask {
 		return s.runKind(ctx, u, st, t)
 	}
 	if st, t, err = s.runFixesOnce(ctx, u, st, t); err != nil || t == nil {
@@ -186,6 +186,9 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 	}
 	if r.stopped() && held {
 		return next{}, s.stopForLimit(ctx, u, r.over)
+	}
+	if r.answered() {
+		s.failed.reviews.end()
 	}
 	if !held || r.answered() {
 		return s.apply(ctx, life, u, r)

@@ -96,7 +96,7 @@ func taskSpans(goal string, root span, t *blackboard.Task, runs map[runKey][]his
 	list = append(list, checkSpans(task, t, attempts)...)
 	if t.Status.Terminal() && len(t.History) > 0 {
 		last := t.History[len(t.History)-1]
-		task.to, task.ended = when(last.Time), last.Event
+		task.to, task.ended = when(last.Time), string(last.Event)
 		task.attributes = append(about, attribute.String("liza.outcome", string(t.Status)), attribute.String("liza.task.type", t.Type),
 			attribute.Int("liza.attempts", len(attempts)), attribute.Int("liza.rejections", t.ReviewCyclesTotal))
 		if u := t.Usage; u != nil {
@@ -120,9 +120,9 @@ type attempt struct {
 // attemptsOf reads the attempts out of a task's history.
 func attemptsOf(goal string, task span, t *blackboard.Task) (list []*attempt) {
 	var open *attempt
-	end := func(h *blackboard.HistoryEntry, outcome string) {
+	end := func(h *blackboard.HistoryEntry, outcome blackboard.HistoryEvent) {
 		if open != nil {
-			open.to, open.outcome, open.ended = when(h.Time), outcome, h.Event
+			open.to, open.outcome, open.ended = when(h.Time), string(outcome), string(h.Event)
 			open = nil
 		}
 	}
@@ -130,20 +130,20 @@ func attemptsOf(goal string, task span, t *blackboard.Task) (list []*attempt) {
 		switch {
 		case h == nil:
 		case blackboard.IsClaimEvent(h.Event):
-			end(h, "lease_expired")
+			end(h, blackboard.HistoryLeaseExpired)
 			seq := cmp.Or(h.ClaimSeq, len(list)+1)
 			open = &attempt{seq: seq, agent: h.Agent, span: span{trace: task.trace, id: spanID(goal, t.ID, fmt.Sprint(seq)), parent: task.id, name: fmt.Sprintf("attempt %d", seq), task: t.ID, from: when(h.Time)}}
 			list = append(list, open)
 		case open == nil:
-		case h.Event == "review_claimed":
+		case h.Event == blackboard.HistoryReviewClaimed:
 			open.review, open.reviewed = when(h.Time), h.Commit
-		case h.Event == "approved":
+		case h.Event == blackboard.HistoryApproved:
 			open.approve = when(h.Time)
-		case h.Event == "merged", h.Event == "integration_failed":
+		case h.Event == blackboard.HistoryMerged, h.Event == blackboard.HistoryIntegrationFailed:
 			open.merged(goal, h)
 			end(h, h.Event)
-		case h.Event == "released" && h.What == "review":
-		case h.Event == "rejected", h.Event == "blocked", h.Event == "released", h.Event == "handoff", h.Event == "superseded", h.Event == "abandoned":
+		case h.Event == blackboard.HistoryReleased && h.What == "review":
+		case h.Event == blackboard.HistoryRejected, h.Event == blackboard.HistoryBlocked, h.Event == blackboard.HistoryReleased, h.Event == blackboard.HistoryHandoff, h.Event == blackboard.HistorySuperseded, h.Event == blackboard.HistoryAbandoned:
 			end(h, h.Event)
 		}
 	}
@@ -155,10 +155,10 @@ func (a *attempt) merged(goal string, h *blackboard.HistoryEntry) {
 	if a.approve.IsZero() {
 		return
 	}
-	m := span{trace: a.trace, id: spanID(goal, a.task, fmt.Sprint(a.seq), "merge", string(h.Time)), parent: a.id, name: "merge", task: a.task, from: a.approve, to: when(h.Time), ended: h.Event,
-		attributes: []attribute.KeyValue{attribute.String("liza.task.id", a.task), attribute.String("liza.outcome", h.Event)}}
-	if h.Event == "integration_failed" {
-		m.failed = cmp.Or(h.Reason, h.Event)
+	m := span{trace: a.trace, id: spanID(goal, a.task, fmt.Sprint(a.seq), "merge", string(h.Time)), parent: a.id, name: "merge", task: a.task, from: a.approve, to: when(h.Time), ended: string(h.Event),
+		attributes: []attribute.KeyValue{attribute.String("liza.task.id", a.task), attribute.String("liza.outcome", string(h.Event))}}
+	if h.Event == blackboard.HistoryIntegrationFailed {
+		m.failed = cmp.Or(h.Reason, string(h.Event))
 	}
 	a.merges = append(a.merges, m)
 }
@@ -175,7 +175,7 @@ func checkSpans(task span, t *blackboard.Task, attempts map[int]*attempt) (list 
 	}
 	next := map[*attempt]time.Time{}
 	for _, c := range checks {
-		if c == nil || c.Status != "passed" && c.Status != "failed" {
+		if c == nil || c.Status != blackboard.CheckPassed && c.Status != blackboard.CheckFailed {
 			continue
 		}
 		var of *attempt
@@ -193,8 +193,8 @@ func checkSpans(task span, t *blackboard.Task, attempts map[int]*attempt) (list 
 		}
 		x := span{trace: task.trace, id: spanID(task.id.String(), of.id.String(), "check", c.Name, c.Commit), parent: of.id, name: "check " + c.Name, task: t.ID,
 			from: at, to: at.Add(time.Duration(c.Seconds) * time.Second),
-			attributes: []attribute.KeyValue{attribute.String("liza.task.id", t.ID), attribute.String("liza.check.name", c.Name), attribute.String("liza.outcome", c.Status), attribute.Int("liza.check.exit_code", c.ExitCode)}}
-		if c.Status == "failed" {
+			attributes: []attribute.KeyValue{attribute.String("liza.task.id", t.ID), attribute.String("liza.check.name", c.Name), attribute.String("liza.outcome", string(string(c.Status))), attribute.Int("liza.check.exit_code", c.ExitCode)}}
+		if c.Status == blackboard.CheckFailed {
 			x.failed = "check failed"
 		}
 		list = append(list, x)

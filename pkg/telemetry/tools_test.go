@@ -59,7 +59,7 @@ func TestToolCallsAreBelowTheirRun(t *testing.T) {
 
 func TestAttemptsFollowTheHistoryOfATask(t *testing.T) {
 	t.Parallel()
-	entry := func(second int, event, what string, claim int) *blackboard.HistoryEntry {
+	entry := func(second int, event blackboard.HistoryEvent, what string, claim int) *blackboard.HistoryEntry {
 		return &blackboard.HistoryEntry{Time: blackboard.TimeOf(time.Date(2026, 1, 19, 14, 0, second, 0, time.UTC)), Event: event, What: what, ClaimSeq: claim, Agent: "coder-1", Commit: "c"}
 	}
 	task := &blackboard.Task{ID: "hello", History: []*blackboard.HistoryEntry{

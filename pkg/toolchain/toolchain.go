@@ -85,9 +85,9 @@ func Registries() (hosts []string) {
 func (a *Access) add(p Person, u Use, t Toolchain) {
 	there := false
 	for _, name := range t.Programs {
-		shown := p.Installed(p.Which(name))
-		a.Tools = append(a.Tools, shown...)
-		there = there || p.Which(name) != ""
+		if program := p.Which(name); program != "" {
+			there, a.Tools = true, append(a.Tools, p.Installed(program)...)
+		}
 	}
 	if !there {
 		return

@@ -140,6 +140,7 @@ func (c *collector) temporary(context.Context) error {
 		}
 		for _, path := range files {
 			_, number, _ := strings.Cut(filepath.Base(path), ".tmp-")
+			number, _, _ = strings.Cut(number, ".")
 			pid, err := strconv.Atoi(number)
 			if err != nil || !c.strayed(path) {
 				continue

@@ -42,7 +42,7 @@ func (l *Observer) Facts(ctx context.Context) watch.Facts {
 	if f.State == nil {
 		return f
 	}
-	f.Input = blackboard.Input{Control: d.Control(), HumanReview: cfg.Plan.HumanReview, FreeMB: f.FreeMB, MinFreeMB: f.MinFreeMB,
+	f.Input = blackboard.Input{Shared: d.Board() != nil, Control: d.ControlOn(f.State), HumanReview: cfg.Plan.HumanReview, FreeMB: f.FreeMB, MinFreeMB: f.MinFreeMB,
 		ReviewMode: cfg.Review.Mode, AutoMerge: cfg.Review.AutoMerge}
 	f.Triggers = blackboard.TriggerFacts{HumanReview: cfg.Plan.HumanReview}
 	if f.State.Goal != nil {
@@ -50,7 +50,7 @@ func (l *Observer) Facts(ctx context.Context) watch.Facts {
 	}
 	f.ClockJump = l.clock.Look(f.Now, time.Since(l.began), 2*f.State.Duration("heartbeat_interval"))
 	f.Process.ClockJumped = f.ClockJump != 0
-	for _, o := range d.Project.Orders() {
+	for _, o := range d.Orders(f.State) {
 		order := &watch.Order{Modified: o.Modified, Reason: o.Reason}
 		switch o.Control {
 		case project.Checkpoint:

@@ -24,7 +24,7 @@ func (d *Service) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error)
 	switch r.Kind {
 	case "planner":
 		err := d.Update(ctx, "asked", func(s *blackboard.State, a blackboard.Actor) error {
-			s.Ask(&blackboard.Question{Agent: a.ID, Kind: "prompted", Type: q.Type, Text: q.Text, Options: q.Options, Status: "open", Asked: blackboard.TimeOf(d.Now())})
+			s.Ask(&blackboard.Question{Agent: a.ID, Kind: "prompted", Type: q.Type, Text: q.Text, Options: q.Options, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
 			return nil
 		})
 		if err == nil {

@@ -67,7 +67,7 @@ func (d *Service) RedBaseline(ctx context.Context) []BaseResult {
 			if err != nil {
 				return red
 			}
-			if head, err = d.branchTip(ctx, s); err != nil {
+			if head, err = d.tipHere(ctx, s); err != nil {
 				return red
 			}
 		}

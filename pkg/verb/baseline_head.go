@@ -21,7 +21,7 @@ type BaseCheck struct {
 // on the head of the integration branch. With run, those that have not been run there are run.
 // Without, nothing is started.
 func (d *Service) BaseChecks(ctx context.Context, s *blackboard.State, run bool) (checks []BaseCheck, head string, err error) {
-	if head, err = d.branchTip(ctx, s); err != nil {
+	if head, err = d.tipHere(ctx, s); err != nil {
 		return nil, "", err
 	}
 	files, err := d.Repo.ListCommit(ctx, head)

@@ -172,7 +172,7 @@ func (d *Service) stopForBreaker(ctx context.Context, s *blackboard.State) error
 		}
 	}
 	if _, set := d.Project.Order(project.Checkpoint); !set {
-		problems = append(problems, d.Project.Set(project.Checkpoint, message, d.Now()))
+		problems = append(problems, d.set(project.Checkpoint, message))
 	}
 	return errors.Join(problems...)
 }
@@ -203,7 +203,7 @@ func (d *Service) followBreaker(ctx context.Context, s *blackboard.State) (bool,
 	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil || s.Sprint.Status != blackboard.AtCheckpoint {
 		return false, nil
 	}
-	if _, set := d.Project.Order(project.Checkpoint); set {
+	if _, set := d.Project.Order(project.Checkpoint); set || d.shared() {
 		return false, nil
 	}
 	return true, d.stopForBreaker(ctx, s)

@@ -45,7 +45,7 @@ func (d *Service) callerOf(s *blackboard.State, human bool) blackboard.Caller {
 
 // MayStart says why a task must not be started now: the list of callers is looked at again
 // before each start. "" when it may.
-func (d *Service) MayStart(s *blackboard.State, t *blackboard.Task, kind string) string {
+func (d *Service) MayStart(s *blackboard.State, t *blackboard.Task, kind blackboard.TaskKind) string {
 	c := s.CallerOf(t)
 	if c == nil {
 		return ""

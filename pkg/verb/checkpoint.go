@@ -39,11 +39,11 @@ func (d *Service) checkpoint(ctx context.Context, message string, who func(*blac
 	if err := d.clean(text{"--message", &message}); err != nil {
 		return out, err
 	}
-	if _, set := d.Project.Order(project.Checkpoint); set {
+	if _, set := d.Project.Order(project.Checkpoint); set && !d.shared() {
 		return out, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
 	}
 	var file string
-	stop := func([]store.Gone) error { return d.Project.Set(project.Checkpoint, message, d.Now()) }
+	stop := func([]store.Gone) error { return d.set(project.Checkpoint, message) }
 	err := d.updateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a blackboard.Actor) error {
 		a, err := who(s, a)
 		if err != nil {
@@ -111,6 +111,9 @@ func (d *Service) Follow(ctx context.Context, s *blackboard.State) (changed bool
 // wanted is what the control files ask of the sprint as it is: "abort", "checkpoint",
 // "resume", or "" when they agree.
 func (d *Service) wanted(s *blackboard.State) string {
+	if d.shared() {
+		return "" // it says itself what all hosts do
+	}
 	_, stopped := d.Project.Order(project.Checkpoint)
 	_, aborted := d.Project.Order(project.Abort)
 	switch st := s.Sprint.Status; {

@@ -147,7 +147,7 @@ func (d *Service) submissionToCheck(ctx context.Context, s *blackboard.State, t 
 	d.loadSecrets()
 	sub := &review.Submission{Task: t, Changes: changes, Settings: checkSettings(d.Config().Review), Known: d.Secrets.Find}
 	if sub.Settings.Checks[review.MergePreview].Enabled {
-		if head, err := d.branchTip(ctx, s); err == nil {
+		if head, err := d.tipHere(ctx, s); err == nil {
 			var conflict *git.ConflictError
 			if err := d.Repo.TryMerge(ctx, head, t.ReviewCommit); errors.As(err, &conflict) {
 				sub.Conflicts = conflict.Files

@@ -227,7 +227,7 @@ func (d *Service) provision(ctx context.Context, r *reservation, facts *blackboa
 			return nil, err
 		}
 	}
-	if r.task.KindOf() == "msg" {
+	if r.task.KindOf() == blackboard.MessageTask {
 		return nil, nil
 	}
 	if err := d.comesFrom(ctx, r); err != nil {
@@ -240,7 +240,7 @@ func (d *Service) provision(ctx context.Context, r *reservation, facts *blackboa
 		return nil, err
 	}
 	provided, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: r.task.ID, Base: r.base, Keep: r.keep, RestartFrom: r.task.RestartFrom,
-		Candidates: r.candidates, Nonce: r.nonce, Now: d.Now()})
+		Candidates: r.candidates, WorkBase: r.task.BaseCommit, Nonce: r.nonce, Now: d.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ func (d *Service) confirm(ctx context.Context, r reservation, facts blackboard.C
 func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	if r.task.KindOf() != "msg" {
+	if r.task.KindOf() != blackboard.MessageTask {
 		if err := d.Repo.Abandon(ctx, r.task.ID, r.nonce); err != nil {
 			cause = errors.Join(cause, err)
 		}
@@ -364,7 +364,10 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		d.TellUnusable(ctx, err)
 		return out, RoleRefusal(nil, err)
 	}
-	spec := d.specHashes(ctx)
+	spec, err := d.specHashes(ctx)
+	if err != nil {
+		return out, err
+	}
 	in := d.Input()
 	take := takeover{service: d}
 	claim := func(s *blackboard.State, a blackboard.Actor) error {
@@ -399,7 +402,7 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Commit: t.ReviewCommit, Lease: t.ReviewLeaseExpires}
 		return nil
 	}
-	err := take.try(ctx, func() error { return d.Update(ctx, "claim-review", claim) })
+	err = take.try(ctx, func() error { return d.Update(ctx, "claim-review", claim) })
 	if err == nil && out.Worktree != "" {
 		if _, problem := d.Repo.Relink(ctx, out.Task); problem != nil {
 			out.Warnings = append(out.Warnings, problem.Error())
@@ -423,16 +426,16 @@ func sameRegistration(e *blackboard.Agent, generation string) bool {
 }
 
 // specHashes hashes the spec files of everything that is ready for review.
-func (d *Service) specHashes(ctx context.Context) map[string]string {
-	out := map[string]string{}
+func (d *Service) specHashes(ctx context.Context) (map[string]string, error) {
 	s, err := d.View(ctx)
 	if err != nil {
-		return out
+		return nil, err
 	}
+	out := map[string]string{}
 	for t := range s.Tasks() {
 		if _, ok := out[t.SpecRef]; !ok && t.Status == blackboard.ReadyForReview {
 			out[t.SpecRef] = d.SpecHash(t.SpecRef)
 		}
 	}
-	return out
+	return out, nil
 }

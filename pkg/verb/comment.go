@@ -36,6 +36,13 @@ func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
 	if err != nil {
 		return done, err
 	}
+	id, err := d.identify()
+	if err != nil {
+		return done, err
+	}
+	if err := d.person(s, id.actor(s.Clone()), "comment on a change"); err != nil { // before anything is said about the change
+		return done, err
+	}
 	n := &blackboard.Note{Message: in.Text, For: in.Task, Line: in.Line, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}
 	if t := s.Find(in.Task); t != nil { // else the rules say it
 		if n.File, n.Commit, err = d.placeOf(ctx, s, t, in); err != nil {

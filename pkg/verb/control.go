@@ -1,9 +1,11 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -16,10 +18,48 @@ type timeT = time.Time
 // Control says why nothing new may start: "paused since T: reason", "" when open. ABORT
 // wins over the others (specs/decisions.md#D15).
 func (d *Service) Control() string {
-	if orders := d.Project.Orders(); len(orders) > 0 {
+	var s *blackboard.State
+	if d.shared() {
+		s, _ = d.View(context.Background()) // without it the control files of this host count
+	}
+	return d.ControlOn(s)
+}
+
+// ControlOn is Control for who has just looked at the board.
+func (d *Service) ControlOn(s *blackboard.State) string {
+	if orders := d.Orders(s); len(orders) > 0 {
 		return orders[0].String()
 	}
 	return ""
+}
+
+// Orders are what stops work here, the one that wins first: control files, and on a board that several hosts share its own
+// orders, which hold on all of them. There control files stop their host, and the sprint does not follow them.
+func (d *Service) Orders(s *blackboard.State) []project.Order {
+	files := d.Project.Orders()
+	if !d.shared() || s == nil {
+		return files
+	}
+	var all []project.Order
+	for _, o := range s.Orders() {
+		since, _ := o.Since.At()
+		all = append(all, project.Order{Control: project.Control(o.Name), Since: since, Modified: since, Reason: o.Reason})
+	}
+	for _, f := range files {
+		if !slices.ContainsFunc(all, func(o project.Order) bool { return o.Control == f.Control }) {
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y project.Order) int { return cmp.Compare(x.Control.Rank(), y.Control.Rank()) })
+	return all
+}
+
+// set makes a control file, where the board is a file of this host.
+func (d *Service) set(c project.Control, reason string) error {
+	if d.shared() {
+		return nil
+	}
+	return d.Project.Set(c, reason, d.Now())
 }
 
 // NoteInput is a note of a person.
@@ -106,12 +146,15 @@ func (d *Service) Pause(ctx context.Context, reason string) (Sprint, error) {
 		return Sprint{}, err
 	}
 	return d.control(ctx, "pause", func(s *blackboard.State, a blackboard.Actor) error {
+		if d.shared() {
+			return s.PauseSprint(reason, a, d.Now())
+		}
 		if _, set := d.Project.Order(project.Pause); set {
 			return &blackboard.Refusal{Guard: "G07", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
 		}
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "paused", Detail: reason})
 		return nil
-	}, func() error { return d.Project.Set(project.Pause, reason, d.Now()) })
+	}, func() error { return d.set(project.Pause, reason) })
 }
 
 // Abort stops everything that runs; with goal, the goal is given up too.
@@ -124,7 +167,7 @@ func (d *Service) Abort(ctx context.Context, reason string, goal bool) (Sprint, 
 			return s.AbortGoal(reason, a, d.Now())
 		}
 		return s.AbortSprint(reason, a, d.Now())
-	}, func() error { return d.Project.Set(project.Abort, reason, d.Now()) })
+	}, func() error { return d.set(project.Abort, reason) })
 }
 
 // Resume ends a pause, a checkpoint or an abort.
@@ -132,15 +175,14 @@ func (d *Service) Resume(ctx context.Context, decision, note string) (Sprint, er
 	if err := d.clean(text{"--note", &note}); err != nil {
 		return Sprint{}, err
 	}
-	set := len(d.Project.Orders()) > 0
 	return d.control(ctx, "resume", func(s *blackboard.State, a blackboard.Actor) error {
-		if !set && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
+		if len(d.Orders(s)) == 0 && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
 			return &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitNothing, Next: "liza status", Message: "nothing is paused, at a checkpoint or aborted"}
 		}
 		return s.ResumeSprint(decision, note, a, d.Now())
 	}, func() error {
 		if decision == "STOP" {
-			return d.Project.Set(project.Abort, "STOP "+note, d.Now())
+			return d.set(project.Abort, "STOP "+note)
 		}
 		for _, c := range []project.Control{project.Pause, project.Checkpoint, project.Abort} {
 			if err := d.Project.Clear(c); err != nil {

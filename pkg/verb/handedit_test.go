@@ -55,7 +55,7 @@ func TestAHandEditFromClaimedToUnclaimedIsARelease(t *testing.T) {
 	task := p.State().Task("task-1")
 	events := ""
 	for _, h := range task.History {
-		events += h.Event + " "
+		events += string(h.Event) + " "
 	}
 	if task.AssignedTo != "coder-2" || !strings.Contains(events, "released claimed") {
 		t.Errorf("held by %s after %s", task.AssignedTo, events)

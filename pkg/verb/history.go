@@ -54,6 +54,9 @@ func (d *Service) Known(ctx context.Context, task string) error {
 			return nil
 		}
 	}
+	if err != nil {
+		return err
+	}
 	message := fmt.Sprintf("no task '%s'", task)
 	ids := []string{PlannerRuns}
 	for t := range s.Tasks() {

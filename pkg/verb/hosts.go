@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -14,10 +15,12 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/safefile"
+	"liza/pkg/store"
 )
 
 // hostFile says in git's folder which host of the board this clone is.
@@ -28,35 +31,54 @@ type hostFile struct {
 
 func hostPath(gitDir string) string { return filepath.Join(gitDir, "liza", "host.json") }
 
-// readHost makes the clone's id at the first use.
-func readHost(gitDir string) (h hostFile, err error) {
-	data, err := safefile.Read(hostPath(gitDir))
-	if err == nil && json.Unmarshal(data, &h) == nil && h.ID != "" {
-		return h, nil
+// readHost makes the clone's id at the first use; with a board, also its name, and another one while that is another clone's there.
+// All that begin on a new host come here at once, and have to be the same host: so what is missing is made under a lock.
+func readHost(gitDir string, s *blackboard.State, machine string) (h hostFile, err error) {
+	path := hostPath(gitDir)
+	read := func() (whole bool, err error) {
+		data, err := safefile.Read(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("cannot read which host this is: %w", err)
+		}
+		_ = json.Unmarshal(data, &h) // what is damaged is made again
+		return h.ID != "" && (s == nil || h.Name != "" && s.FreeHostName(h.Name, h.ID) == h.Name), nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return h, fmt.Errorf("cannot read which host this is: %w", err)
-	}
-	id := make([]byte, 8)
-	if _, err := rand.Read(id); err != nil {
+	if whole, err := read(); whole || err != nil {
 		return h, err
 	}
-	h.ID = hex.EncodeToString(id)
-	return h, writeHost(gitDir, h)
-}
-
-func writeHost(gitDir string, h hostFile) error {
-	data, err := json.Marshal(h)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(hostPath(gitDir)), 0o755)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot remember which host this is: %w", err)
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return h, err
 	}
-	if err == nil {
-		err = safefile.Replace(hostPath(gitDir), append(data, '\n'), 0o644)
-	}
+	soon, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	unlock, err := safefile.Lock(soon, path+".lock", safefile.Holder{PID: os.Getpid(), Op: "host"})
 	if err != nil {
-		return fmt.Errorf("cannot remember which host this is: %w", err)
+		return h, err
 	}
-	return nil
+	defer func() { err = errors.Join(err, unlock()) }()
+	if whole, err := read(); whole || err != nil {
+		return h, err
+	}
+	if h.ID == "" {
+		id := make([]byte, 8)
+		if _, err := rand.Read(id); err != nil {
+			return h, err
+		}
+		h.ID = hex.EncodeToString(id)
+	}
+	if s != nil {
+		h.Name = s.FreeHostName(cmp.Or(h.Name, machine), h.ID)
+	}
+	data, err := json.Marshal(h)
+	if err != nil {
+		return h, err
+	}
+	return h, safefile.Replace(path, append(data, '\n'), 0o644)
 }
 
 var hostNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`) })
@@ -64,24 +86,34 @@ var hostNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // HostName is the name of this clone among the hosts of a board: the one that was given, else the one that it has had, else
 // that of the machine, with a number when another clone has it.
 func HostName(s *blackboard.State, gitDir, given, machine string) (string, error) {
-	h, err := readHost(gitDir)
-	if err != nil {
-		return "", err
-	}
 	if given != "" {
 		if !hostNames().MatchString(given) || strings.Contains(given, "..") {
 			return "", usage("unset LIZA_HOST", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
 		}
-		return given, nil
+		_, err := readHost(gitDir, nil, "")
+		return given, err
 	}
-	if h.Name == "" {
-		if !hostNames().MatchString(machine) {
-			machine = "host"
+	if !hostNames().MatchString(machine) {
+		machine = "host"
+	}
+	h, err := readHost(gitDir, s, machine)
+	return h.Name, err
+}
+
+// Enrol makes the clone in gitDir a host of a board. Its name is chosen under the lock of the board, so that of two clones which
+// come at once each has one of its own.
+func Enrol(ctx context.Context, board store.Store, gitDir, given, machine, version string, now time.Time) error {
+	return board.Update(ctx, store.Op{Name: "join", Agent: blackboard.Human}, func(s *blackboard.State) error {
+		name, err := HostName(s, gitDir, given, machine)
+		if err != nil {
+			return err
 		}
-		h.Name = s.FreeHostName(machine, h.ID)
-		return h.Name, writeHost(gitDir, h)
-	}
-	return h.Name, nil
+		h, err := readHost(gitDir, nil, "")
+		if err != nil {
+			return err
+		}
+		return s.Contact(blackboard.Contact{Name: name, Host: blackboard.Host{ID: h.ID, Version: version}}, now)
+	})
 }
 
 // host is the name of this host on a board that several have, "" where the board is a file.
@@ -97,7 +129,7 @@ func (d *Service) contact() (c blackboard.Contact, err error) {
 	if c.Name = d.host(); c.Name == "" {
 		return c, nil
 	}
-	h, err := readHost(d.Project.GitDir)
+	h, err := readHost(d.Project.GitDir, nil, "")
 	c.ID, c.Version = h.ID, d.Version
 	c.ClockOffset = int(math.Round(d.Board().ClockOffset().Seconds()))
 	if d.Proc.Load != nil {
@@ -119,20 +151,33 @@ func (d *Service) OthersTurn(s *blackboard.State) bool {
 	return turn.Host != "" && turn.Host != d.host() && known && d.Now().Before(until)
 }
 
-// brought reports whether work of a task that another host has can be gone on with here, because it was pushed.
+// brought reports whether work of a task that another host has can be gone on with here, because it was pushed. A commit that an
+// earlier claim recorded, from before the present base, is not such work.
 func (d *Service) brought(ctx context.Context, t *blackboard.Task) (bool, error) {
 	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {
 		if c == "" || c == t.BaseCommit {
 			continue
 		}
-		if err := d.fetch(ctx, c); err != nil {
+		if err := d.fetch(ctx, c, t.BaseCommit); err != nil {
 			return false, err
 		}
-		if there, err := d.Repo.CommitExists(ctx, c); err != nil || there {
+		there, err := d.Repo.CommitExists(ctx, c)
+		if err == nil && there {
+			there, err = d.containsBase(ctx, t.BaseCommit, c)
+		}
+		if err != nil || there {
 			return there, err
 		}
 	}
 	return false, nil
+}
+
+// containsBase reports whether a commit contains the base; one that is lost tells nothing.
+func (d *Service) containsBase(ctx context.Context, base, commit string) (bool, error) {
+	if there, err := d.Repo.CommitExists(ctx, base); base == "" || err != nil || !there {
+		return err == nil, err
+	}
+	return d.Repo.IsAncestor(ctx, base, commit)
 }
 
 // shelve saves what this host has of a task whose worktree another host has now, and removes it. What was not pushed before

@@ -3,8 +3,12 @@ package verb_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,6 +94,84 @@ func TestWorkIsReviewedAndMergedOnOtherHosts(t *testing.T) {
 	}
 }
 
+// Whether a submission is accepted may change between a look at the board and the write: what is accepted has been pushed.
+func TestASubmissionThatIsAcceptedAfterAllIsPushed(t *testing.T) {
+	t.Parallel()
+	one, _, remote := twoHosts(t)
+	ctx, done := context.Background(), ok(t)
+	supervisor := one.Supervised("coder-1")
+	done(supervisor.Claim(ctx, "task-1"))
+	commit := one.Commit("task-1")
+	token, hash, err := supervisor.NewToken()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := one.Service("")
+	program.Caller = verb.Caller{AgentID: "coder-1", Token: token}
+	program.At = func(point string) {
+		if point != "submit.published" {
+			return
+		}
+		err := supervisor.Update(ctx, "spawn", func(s *blackboard.State, a blackboard.Actor) error {
+			return s.Spawned(a, blackboard.Child{PID: os.Getpid(), Run: 1, RunID: "g-1", TokenHash: hash, Task: "task-1"}, time.Now())
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	done(program.Submit(ctx, verb.SubmitInput{Task: "task-1"}))
+	if at := one.Git(remote, "rev-parse", "task/task-1"); at != commit {
+		t.Errorf("the remote has %s, want %s", at, commit)
+	}
+}
+
+func TestWorkThatIsNotOnTheRemoteIsNamedToAReviewerElsewhere(t *testing.T) {
+	t.Parallel()
+	one, two, remote := twoHosts(t)
+	ctx, done := context.Background(), ok(t)
+	done(one.Service("coder-1").Claim(ctx, "task-1"))
+	one.Commit("task-1")
+	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
+	one.Git(remote, "update-ref", "-d", "refs/heads/task/task-1")
+	one.Git(remote, "prune", "--expire=now")
+	done(two.Service("code-reviewer-1").ClaimReview(ctx, "task-1"))
+	_, err := two.Service("code-reviewer-1").Check(ctx, "task-1")
+	if refused := new(blackboard.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "host one has not pushed it") || refused.Next != "git push origin task/task-1, on host one" {
+		t.Errorf("the check on host two says %v", err)
+	}
+	one.Git(one.Dir, "push", "-q", "origin", "task/task-1")
+	done(two.Service("code-reviewer-1").Check(ctx, "task-1"))
+}
+
+// Others merge all the time: what they merged may be on the board and not here yet when work is taken over and handed in.
+func TestWorkIsHandedInWhileAnotherHostMerges(t *testing.T) {
+	t.Parallel()
+	one, two, remote := twoHosts(t)
+	ctx, done := context.Background(), ok(t)
+	done(one.Service("coder-1").Claim(ctx, "task-1"))
+	one.Commit("task-1")
+	one.Approved("task-2")
+	done(two.Service("").Merge(ctx, "task-2"))
+	merged := one.State().Task("task-2").MergeCommit
+	if there, err := one.Repo.CommitExists(ctx, merged); there || err != nil {
+		t.Fatalf("host one has the merge of host two already: %v", err)
+	}
+	away := remote + ".away"
+	one.Shell(one.Dir, "mv "+remote+" "+away) // without the remote, what is here has to do
+	folder, err := one.Service("coder-1").GitFolder(ctx, one.State(), one.State().Task("task-1"), "coder-1", true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.Shell(one.Dir, "mv "+away+" "+remote)
+	if _, err := folder.Close(ctx, false); err != nil {
+		t.Fatal(err)
+	}
+	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
+	if there, err := one.Repo.CommitExists(ctx, merged); !there || err != nil {
+		t.Errorf("the merge of host two did not come here: %v", err)
+	}
+}
+
 // A host falls silent: another one goes on with what was pushed. When it comes back its late writes are refused, and what it
 // had not pushed is saved, here and on the remote, and told with the task.
 func TestASilentHostLosesItsClaimAndNoWork(t *testing.T) {
@@ -165,6 +247,36 @@ func TestWithoutAPushTheNextHostBeginsAfresh(t *testing.T) {
 	}
 }
 
+// A claim that began afresh at a newer base has no work yet. What an earlier claim recorded is older than that base: who went on there
+// could not hand in.
+func TestWorkOfAnEarlierBaseIsNotGoneOnWith(t *testing.T) {
+	t.Parallel()
+	one, two, _ := twoHosts(t)
+	ctx, done := context.Background(), ok(t)
+	done(one.Service("coder-1").Claim(ctx, "task-1"))
+	started := one.State().Task("task-1").BaseCommit
+	if err := one.Store.Update(ctx, store.Op{Name: "test"}, func(s *blackboard.State) error {
+		task := s.Task("task-1")
+		task.Attempts = append(task.Attempts, &blackboard.Attempt{Seq: 1, ClaimSeq: 1, Agent: "coder-1", Kind: "coder", Outcome: "crashed", Commit: started, Ended: blackboard.TimeOf(time.Now())})
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	silence(t, one, "coder-1")
+	one.Approved("task-2")
+	done(two.Service("").Merge(ctx, "task-2"))
+	done(two.Service("coder-2").Claim(ctx, "task-1"))
+	base := two.State().Task("task-1").BaseCommit
+	if base == started {
+		t.Fatal("the second claim has no newer base")
+	}
+	silence(t, two, "coder-2")
+	done(one.Service("coder-3").Claim(ctx, "task-1"))
+	one.Git(one.Dir, "merge-base", "--is-ancestor", one.State().Task("task-1").BaseCommit, "task/task-1")
+	one.Commit("task-1")
+	done(one.Service("coder-3").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
+}
+
 // Processes of another host are nobody's to judge: there is a process of that number here, or there is none.
 func TestAnotherHostsProcessesAreNotJudged(t *testing.T) {
 	t.Parallel()
@@ -207,5 +319,56 @@ func TestHostsSayWhoTheyAre(t *testing.T) {
 	_, err = two.Service("").Register(ctx, verb.RegisterInput{Role: blackboard.RoleCoder})
 	if refused := new(blackboard.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "another clone") {
 		t.Errorf("two clones with one name: %v", err)
+	}
+}
+
+func TestAllThatBeginOnANewHostAtOnceAreTheSameHost(t *testing.T) {
+	t.Parallel()
+	one, two, _ := twoHosts(t)
+	var running sync.WaitGroup
+	for i := range 8 {
+		running.Go(func() {
+			if name, err := verb.HostName(one.State(), two.Project.GitDir, "", "two"); err != nil || name != "two" {
+				t.Errorf("its name is %q, %v", name, err)
+			}
+			if _, err := two.Service("").Register(context.Background(), verb.RegisterInput{ID: fmt.Sprintf("coder-%d", i+1)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// Two machines of one name join at once, and a third that a board was made on without a word of its name.
+func TestClonesOnMachinesOfOneNameHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	one, two, _ := twoHosts(t)
+	ctx, board := context.Background(), one.Store
+	if name, err := verb.HostName(one.State(), one.Project.GitDir, "", "vm"); err != nil || name != "vm" {
+		t.Fatalf("the first is %q, %v", name, err)
+	}
+	clones := []string{two.Project.GitDir, t.TempDir(), t.TempDir()}
+	var running sync.WaitGroup
+	for _, dir := range clones {
+		running.Go(func() {
+			if err := verb.Enrol(ctx, board, dir, "", "vm", "1.2.3", time.Now()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	names := map[string]bool{}
+	for _, dir := range append(clones, one.Project.GitDir) {
+		name, err := verb.HostName(one.State(), dir, "", "vm")
+		if err != nil {
+			t.Error(err)
+		}
+		names[name] = true
+	}
+	if want := map[string]bool{"vm": true, "vm-2": true, "vm-3": true, "vm-4": true}; !maps.Equal(names, want) {
+		t.Errorf("they are known as %v, want %v", names, want)
+	}
+	if err := verb.Enrol(ctx, board, t.TempDir(), "vm", "vm", "1.2.3", time.Now()); err == nil || !strings.Contains(err.Error(), "another clone") {
+		t.Errorf("a name that was given and is taken: %v", err)
 	}
 }

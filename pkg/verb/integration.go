@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +19,11 @@ import (
 // Branch gives the state of the integration branch.
 type Branch struct {
 	Lag
-	Tip   string   `json:"tip"`            // "": the branch does not exist
-	Known string   `json:"known_tip"`      // where Liza left it
-	Moved bool     `json:"moved"`          // it is elsewhere
-	Lost  []string `json:"lost,omitempty"` // merged tasks whose work it lacks
+	Tip   string   `json:"tip"`             // "": the branch does not exist
+	Known string   `json:"known_tip"`       // where Liza left it
+	Moved bool     `json:"moved"`           // it is elsewhere
+	Lost  []string `json:"lost,omitempty"`  // merged tasks whose work it lacks
+	Ahead []string `json:"ahead,omitempty"` // tasks that it has merges of, and the board has not as merged: one that was put back from a backup
 	Saved string   `json:"saved,omitempty"`
 	Text  string   `json:"-"` // of a branch that was moved
 	Next  string   `json:"-"`
@@ -81,30 +83,54 @@ func (d *Service) SeeIntegration(ctx context.Context, s *blackboard.State) (Bran
 	if s, err = d.View(ctx); err != nil {
 		return b, err
 	}
-	return d.noteIntegration(ctx, s)
+	tip, err := d.TipOf(ctx, s)
+	if err != nil {
+		return b, err
+	}
+	return d.noteIntegration(ctx, s, tip)
+}
+
+// askedTip is where the integration branch is on the remote at this moment, if work travels over one. What this host has seen of it does
+// not say whether somebody has put it back.
+func (d *Service) askedTip(ctx context.Context, s *blackboard.State) (string, error) {
+	remote, ref := d.Remote(), "refs/heads/"+s.IntegrationBranch()
+	if remote == "" {
+		return d.TipOf(ctx, s)
+	}
+	at, err := d.Repo.RemoteRefs(ctx, remote, ref)
+	if err != nil || at[ref] == "" {
+		return "", err
+	}
+	return at[ref], errors.Join(d.Repo.Fetch(ctx, remote, at[ref]), d.Repo.SawRemote(ctx, remote, s.IntegrationBranch(), at[ref]))
 }
 
 // standing compares the branch with what the board says; news: the board does not say it yet.
 func (d *Service) standing(ctx context.Context, s *blackboard.State) (b Branch, news bool, err error) {
-	b = Branch{Lag: Lag{Branch: s.IntegrationBranch()}, Known: s.Tip()}
-	if b.Tip, err = d.TipOf(ctx, s); err != nil {
+	tip, err := d.TipOf(ctx, s)
+	if err != nil {
 		return b, false, err
 	}
+	b, news = d.standingAt(s, tip)
+	return b, news, nil
+}
+
+func (d *Service) standingAt(s *blackboard.State, tip string) (b Branch, news bool) {
+	b = Branch{Lag: Lag{Branch: s.IntegrationBranch()}, Known: s.Tip(), Tip: tip}
 	if s.Tip() == "" {
-		return b, b.Tip != "", nil
+		return b, b.Tip != ""
 	}
 	if b.Moved = s.ForeignTip(b.Tip); b.Moved {
 		b.Text, b.Next = s.MovedText(b.Tip), blackboard.DecideTip(b.Tip)
 	}
 	m := s.Integration.Moved
-	return b, b.Moved != (m != nil) || m != nil && m.Tip != b.Tip, nil
+	return b, b.Moved != (m != nil) || m != nil && m.Tip != b.Tip
 }
 
 // noteIntegration is SeeIntegration under merge.lock.
-func (d *Service) noteIntegration(ctx context.Context, s *blackboard.State) (Branch, error) {
-	b, news, err := d.standing(ctx, s)
-	if err != nil || !news {
-		return b, err
+func (d *Service) noteIntegration(ctx context.Context, s *blackboard.State, tip string) (Branch, error) {
+	b, news := d.standingAt(s, tip)
+	if !news {
+		return b, nil
 	}
 	if b.Known == "" {
 		return b, d.asSystem(ctx, func(s *blackboard.State) { s.AdoptTip(b.Tip, d.Now()) })
@@ -155,8 +181,43 @@ func (d *Service) LookAtIntegration(ctx context.Context, s *blackboard.State) (B
 	if b.Lost, err = d.lostTasks(ctx, s, b.Tip); err != nil {
 		return b, err
 	}
+	if b.Ahead, err = d.aheadTasks(ctx, s, b); err != nil {
+		return b, err
+	}
 	b.Lag, err = d.behind(ctx, s, b.Tip)
 	return b, err
+}
+
+// aheadTasks are the tasks that Liza merged beyond where the board left the branch, the first one first, without those that the board has
+// as merged.
+func (d *Service) aheadTasks(ctx context.Context, s *blackboard.State, b Branch) (ahead []string, err error) {
+	if !b.Moved || b.Known == "" || b.Tip == "" {
+		return nil, nil
+	}
+	for _, commit := range []string{b.Known, b.Tip} {
+		if there, err := d.Repo.CommitExists(ctx, commit); err != nil || !there {
+			return nil, err
+		}
+	}
+	log, err := d.Repo.LogBetween(ctx, b.Known, b.Tip, maxLogged)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.SprintTasks(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range slices.Backward(log) {
+		named, isMerge := strings.CutPrefix(c.Subject, "Merge ")
+		id, _, hasTitle := strings.Cut(named, ": ")
+		if !isMerge || !hasTitle || len(c.Parents) != 2 || !blackboard.ValidTaskID(id) || slices.Contains(ahead, id) {
+			continue
+		}
+		if !slices.ContainsFunc(all, func(t *blackboard.Task) bool { return t.ID == id && t.Status == blackboard.Merged }) {
+			ahead = append(ahead, id)
+		}
+	}
+	return ahead, nil
 }
 
 // Behind compares the integration branch with its base branch. It costs a look at two refs while the base branch is
@@ -339,7 +400,11 @@ func (d *Service) decide(ctx context.Context, what, reason string, move func(*Br
 	if err != nil {
 		return b, err
 	}
-	if b, err = d.noteIntegration(ctx, s); err != nil {
+	tip, err := d.askedTip(ctx, s)
+	if err != nil {
+		return b, err
+	}
+	if b, err = d.noteIntegration(ctx, s, tip); err != nil {
 		return b, err
 	}
 	if !b.Moved {

@@ -142,7 +142,7 @@ func (r *landing) look(ctx context.Context) error {
 
 func mergedAt(t *blackboard.Task) time.Time {
 	for _, h := range slices.Backward(t.History) {
-		if h.Event == "merged" {
+		if h.Event == blackboard.HistoryMerged {
 			at, _ := h.Time.At()
 			return at
 		}

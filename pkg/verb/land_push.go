@@ -40,6 +40,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 	if err != nil {
 		return err
 	}
+	noted := q.Pushed
 	if q.Commit != "" && there == q.Commit {
 		q.Pushed = q.Commit // it was interrupted between the push and its record
 	}
@@ -60,6 +61,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 		if err := r.record(ctx, next, "", ""); err != nil {
 			return err
 		}
+		noted = q.Pushed
 	}
 	q = next
 	r.at("F1")
@@ -69,23 +71,43 @@ func (r *landing) land(ctx context.Context, u unit) error {
 		}
 		r.at("F2")
 		q.Pushed = q.Commit
+	}
+	if q.Status == blackboard.RequestOpen { // before the record of the push: after that nobody comes back to its text
+		if f, err := r.Forge.Request(ctx, q.Number); err != nil {
+			return err
+		} else if err := r.reword(ctx, u, q, f); err != nil {
+			return err
+		}
+	}
+	if noted != q.Pushed {
 		if err := r.record(ctx, q, "request_pushed", fmt.Sprintf("%s has %.9s", q.Branch, q.Commit)); err != nil {
 			return err
 		}
 	}
+	if q.Status == blackboard.RequestOpen {
+		return nil
+	}
 	return r.open(ctx, u, q)
+}
+
+// reword brings the text of a request up to date.
+func (r *landing) reword(ctx context.Context, u unit, q blackboard.Request, f forge.Request) error {
+	body := r.body(u, q.ID)
+	if strings.TrimSpace(strings.ReplaceAll(f.Body, "\r", "")) == strings.TrimSpace(body) {
+		return nil
+	}
+	return r.Forge.Edit(ctx, f.Number, f.Title, body)
 }
 
 // open opens the request, unless there is one of that branch with our mark already.
 func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error {
-	title, body := r.Secrets.Mask(prose.OneLine(u.title, 72)), r.Secrets.Mask(r.body(u, q.ID))
 	found, err := r.find(ctx, q)
 	if err != nil {
 		return err
 	}
 	if found == nil {
 		r.at("F3")
-		made, err := r.Forge.Open(ctx, forge.NewRequest{Title: title, Body: body, Branch: q.Branch, Base: q.Base, Draft: r.cfg.Draft})
+		made, err := r.Forge.Open(ctx, forge.NewRequest{Title: r.Secrets.Mask(prose.OneLine(u.title, 72)), Body: r.body(u, q.ID), Branch: q.Branch, Base: q.Base, Draft: r.cfg.Draft})
 		r.at("F4")
 		found = &made
 		if err != nil {
@@ -94,13 +116,9 @@ func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error 
 				return err
 			}
 		}
-	} else if found.Body != body && q.Number > 0 {
-		if err := r.Forge.Edit(ctx, found.Number, found.Title, body); err != nil {
-			return err
-		}
 	}
-	if q.Number == found.Number && q.Status == blackboard.RequestOpen {
-		return nil
+	if err := r.reword(ctx, u, q, *found); err != nil {
+		return err
 	}
 	q.Number, q.URL, q.Status, q.Waits = found.Number, found.URL, blackboard.RequestOpen, ""
 	if err := r.record(ctx, q, "request_opened", q.URL); err != nil {
@@ -230,7 +248,9 @@ func (r *landing) body(u unit, id string) string {
 		for _, c := range t.AcceptanceCriteria {
 			line("- %s", prose.OneLine(c, 500))
 		}
-		if t.ApprovedBy != "" {
+		if text := t.ApprovalsText(); text != "" {
+			line("- %s", strings.ToUpper(text[:1])+text[1:])
+		} else if t.ApprovedBy != "" {
 			line("- Approved by %s", t.ApprovedBy)
 		}
 		line("")
@@ -238,7 +258,7 @@ func (r *landing) body(u unit, id string) string {
 	if checks := r.Config().Integration.Checks; len(checks) > 0 {
 		line("Passed before the merge of each task: `%s`\n", strings.Join(checks, "`, `"))
 	}
-	return b.String() + mark(id) + "\n"
+	return r.Secrets.Mask(b.String()) + mark(id) + "\n"
 }
 
 // short is the beginning of a text of several lines.

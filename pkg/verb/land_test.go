@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -376,6 +377,37 @@ func TestAConflictWithTheBaseBranchBecomesATaskOnce(t *testing.T) {
 	p.Sound()
 }
 
+// Where work travels over the remote, landing is one more branch of it, and what is merged on the forge comes back to the integration branch there.
+func TestALandingGoesTogetherWithWorkThatTravels(t *testing.T) {
+	t.Parallel()
+	p, f := landPlace(t, forge.GitHub)
+	p.Config.Git.Remote, p.Config.Land.Sync, p.Config.Land.Merge = "origin", "merge", "liza"
+	f.CI = "test -f fix-*-1.md"
+	landed(t, p, "task-1")
+	goal := p.State().Goal.ID
+	l := round(t, p, f)
+	if len(l.Made) != 1 || f.Tip("integration") == "" || f.Tip("liza/"+goal) != f.Tip("integration") {
+		t.Fatalf("made %v; the request is at %s, the integration branch at %s", l.Made, f.Tip("liza/"+goal), f.Tip("integration"))
+	}
+	finish(t, p, l.Made[0], "coder-9")
+	round(t, p, f)
+	all := f.Requests()
+	if len(all) != 1 || all[0].State != "merged" || p.State().Request(goal).Status != blackboard.RequestMerged {
+		t.Fatalf("requests %+v", all)
+	}
+	p.Git(f.Git, "merge-base", "--is-ancestor", "main", "integration")
+	landed(t, p, "task-2")
+	round(t, p, f)
+	round(t, p, f)
+	if all = f.Requests(); len(all) != 2 || all[1].State != "merged" {
+		t.Errorf("more work: %+v", all)
+	}
+	if branches := p.Git(f.Git, "for-each-ref", "--format=%(refname:short)", "refs/heads"); branches != "integration\nliza/"+goal+"\nliza/"+goal+"-2\nmain" {
+		t.Errorf("the remote has the branches\n%s", branches)
+	}
+	p.Sound()
+}
+
 // With land.sync: rebase a goal lands as one commit for each task on top of the base branch.
 func TestAGoalLandsRebased(t *testing.T) {
 	t.Parallel()
@@ -415,11 +447,7 @@ func TestALandingSurvivesAForgeThatFails(t *testing.T) {
 	f.Fail = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPost && lost > 0 { // opened, but the answer is lost
 			lost--
-			rec := &discard{}
-			fail := f.Fail
-			f.Fail = nil
-			f.ServeHTTP(rec, r)
-			f.Fail = fail
+			f.ServeHTTP(httptest.NewRecorder(), r)
 			w.WriteHeader(http.StatusBadGateway)
 			return true
 		}
@@ -430,14 +458,3 @@ func TestALandingSurvivesAForgeThatFails(t *testing.T) {
 		t.Errorf("requests %+v", all)
 	}
 }
-
-type discard struct{ header http.Header }
-
-func (d *discard) Header() http.Header {
-	if d.header == nil {
-		d.header = http.Header{}
-	}
-	return d.header
-}
-func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
-func (d *discard) WriteHeader(int)             {}

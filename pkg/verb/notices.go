@@ -49,7 +49,7 @@ func (g priorState) told(s *blackboard.State) []notify.Message {
 		out = append(out, g.ofTask(s, t)...)
 	}
 	for _, q := range s.Questions[min(g.questions, len(s.Questions)):] {
-		if q.Status == "open" {
+		if q.Status == blackboard.QuestionOpen {
 			m := notify.New("question", q.ID, q.Text)
 			m.Task = q.Task
 			out = append(out, m)
@@ -80,7 +80,7 @@ func (g priorState) told(s *blackboard.State) []notify.Message {
 			out[i].Sprint = s.Sprint.ID
 		}
 		if t := s.Task(out[i].Task); t != nil {
-			out[i].Plan, out[i].Type = t.Plan, t.KindOf()
+			out[i].Plan, out[i].Type = t.Plan, string(t.KindOf())
 		}
 	}
 	return out
@@ -103,7 +103,7 @@ func (g priorState) ofTask(s *blackboard.State, t *blackboard.Task) []notify.Mes
 		switch {
 		case t.Status == blackboard.Blocked && t.Halt != nil:
 			add("halted", t.BlockedReason)
-		case t.Status == blackboard.Blocked && t.BlockedKind == "replan":
+		case t.Status == blackboard.Blocked && t.BlockedKind == blackboard.BlockedForReplan:
 			add("replan", t.BlockedReason)
 		case t.Status == blackboard.Blocked:
 			add("blocked", strings.Join(append([]string{t.BlockedReason}, t.BlockedQuestions...), "\n"))

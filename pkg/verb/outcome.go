@@ -120,14 +120,14 @@ func (d *Service) Apply(ctx context.Context, r Run) (Outcome, error) {
 
 // since finds what happened to the task during the run: the last status-setting entry by
 // this agent, and whether somebody else changed it.
-func since(t *blackboard.Task, m Mark) (mine string, handoff, others bool) {
+func since(t *blackboard.Task, m Mark) (mine blackboard.HistoryEvent, handoff, others bool) {
 	for _, h := range t.History[min(m.History, len(t.History)):] {
 		switch {
-		case h.Agent != m.Agent && h.Event != "checkpoint":
+		case h.Agent != m.Agent && h.Event != blackboard.HistoryCheckpoint:
 			others = true
-		case h.Event == "handoff":
+		case h.Event == blackboard.HistoryHandoff:
 			handoff = true
-		case h.Event != "checkpoint":
+		case h.Event != blackboard.HistoryCheckpoint:
 			mine = h.Event
 		}
 	}
@@ -154,7 +154,7 @@ func (d *Service) applyCoder(ctx context.Context, s *blackboard.State, r Run, ou
 	case mine == "":
 		return d.dropped(out, "the claim is no longer this agent's"), nil
 	}
-	want := map[string]string{"ready_for_review": exitcmd.Completed, "blocked": exitcmd.Stuck}[mine]
+	want := map[blackboard.HistoryEvent]string{blackboard.HistoryReadyForReview: exitcmd.Completed, blackboard.HistoryBlocked: exitcmd.Stuck}[mine]
 	err := d.reconcile(ctx, r, mine, want, &out)
 	return out, err
 }
@@ -174,8 +174,8 @@ func (out Outcome) OrReask(err error) (Outcome, error) {
 }
 
 // reconcile records what the exit command adds to, or how it contradicts, a verb.
-func (d *Service) reconcile(ctx context.Context, r Run, did, want string, out *Outcome) error {
-	out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
+func (d *Service) reconcile(ctx context.Context, r Run, did blackboard.HistoryEvent, want string, out *Outcome) error {
+	out.Effect, out.Note = ByVerbs, did.Words()
 	exit, problem := r.Answer.Exit, r.Answer.Problem
 	switch {
 	case exit == nil && errors.Is(problem, exitcmd.ErrMissing):
@@ -289,7 +289,7 @@ func (d *Service) applyReviewer(ctx context.Context, s *blackboard.State, r Run,
 		return d.handedOff(ctx, r, out)
 	case held && exit == nil:
 		return out.reask(r.Answer.Problem.Error()), nil
-	case held && mine == "approval_voided":
+	case held && mine == blackboard.HistoryApprovalVoided:
 		return out.reask(fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.Verdict())), nil
 	case held && r.Changed != "" && exit.Approves():
 		return out.reask(changedByReviewer(t, r.Changed)), nil
@@ -382,7 +382,7 @@ func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, 
 func (d *Service) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) error {
 	err := d.Update(ctx, "planner", func(s *blackboard.State, a blackboard.Actor) error {
 		for _, q := range exit.BlockedQuestions {
-			s.Ask(&blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: "open", Asked: blackboard.TimeOf(d.Now())})
+			s.Ask(&blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
 		}
 		return nil
 	})

@@ -27,11 +27,11 @@ func (d *Service) handedOff(ctx context.Context, r Run, out Outcome) (Outcome, e
 
 // verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
 // blocked at the last cycle; what the gate makes of ok is looked at besides.
-var verdictEvents = map[string][]string{exitcmd.ReviewOK: {"approved", "approval_recorded"}, exitcmd.ReviewNeedsFix: {"rejected", "blocked"}, exitcmd.ReviewReplan: {"blocked"}, exitcmd.ReviewStuck: {"released", "held"}}
+var verdictEvents = map[string][]blackboard.HistoryEvent{exitcmd.ReviewOK: {blackboard.HistoryApproved, blackboard.HistoryApprovalRecorded}, exitcmd.ReviewNeedsFix: {blackboard.HistoryRejected, blackboard.HistoryBlocked}, exitcmd.ReviewReplan: {blackboard.HistoryBlocked}, exitcmd.ReviewStuck: {blackboard.HistoryReleased, blackboard.HistoryHeld}}
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
-func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, did string, out *Outcome) error {
+func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Outcome) error {
 	exit := r.Answer.Exit
 	if exit == nil {
 		return d.reconcile(ctx, r, did, "", out)
@@ -42,7 +42,7 @@ func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run
 		implied = true
 	}
 	if !implied {
-		out.Effect, out.Note = ByVerbs, strings.ReplaceAll(did, "_", " ")
+		out.Effect, out.Note = ByVerbs, did.Words()
 		return d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
 	}
 	if review != nil && review.Learn != nil {

@@ -175,7 +175,7 @@ func TestDecisionsAreVerbs(t *testing.T) {
 		for t := range s.Tasks() {
 			events := []string{}
 			for _, h := range t.History {
-				events = append(events, h.Event+" "+h.Agent+" "+h.Reason)
+				events = append(events, string(h.Event)+" "+h.Agent+" "+h.Reason)
 			}
 			lines += fmt.Sprintf("%s %s %v %v %s %s\n", t.ID, t.Status, t.SupersededBy, t.Supersedes, t.RescopeReason, strings.Join(events, ", "))
 		}

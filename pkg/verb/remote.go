@@ -61,6 +61,32 @@ func (d *Service) branchTip(ctx context.Context, s *blackboard.State) (string, e
 	return branchTip(ctx, d.Repo, s, d.Remote())
 }
 
+// tipHere is branchTip where its commits are needed.
+func (d *Service) tipHere(ctx context.Context, s *blackboard.State) (string, error) {
+	tip, err := d.branchTip(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	return d.orSeen(ctx, s, tip)
+}
+
+// orSeen fetches the tip of the integration branch. The board knows what another host has merged before this one has it;
+// when the remote does not give it now, the tip that this host saw last has to do.
+func (d *Service) orSeen(ctx context.Context, s *blackboard.State, tip string) (string, error) {
+	if d.Remote() == "" || tip == "" {
+		return tip, nil
+	}
+	if there, err := d.Repo.CommitExists(ctx, tip); there || err != nil {
+		return tip, err
+	}
+	if d.fetch(ctx, tip) == nil {
+		if there, err := d.Repo.CommitExists(ctx, tip); there || err != nil {
+			return tip, err
+		}
+	}
+	return d.Repo.RemoteBranch(ctx, d.Remote(), s.IntegrationBranch())
+}
+
 // FollowRemote brings what other hosts have merged into this repository: the commits, and the integration branch where
 // nobody has it checked out. It costs a look at two refs when there is nothing new.
 func (d *Service) FollowRemote(ctx context.Context, s *blackboard.State) error {
@@ -149,19 +175,20 @@ func (d *Service) publish(ctx context.Context, task, commit string) error {
 	return d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: commit, Old: at[ref]})
 }
 
-// publishSubmission pushes what is handed in before the board says so. It is not pushed when the rules refuse it.
-func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in SubmitInput, event blackboard.Input) error {
+// publishSubmission pushes what is handed in before the board says so, where it has to be pushed. It is not when the rules
+// refuse the submission.
+func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in SubmitInput, event blackboard.Input) (published bool, err error) {
 	if d.Remote() == "" || event.Submission == nil {
-		return nil
+		return true, nil
 	}
 	who, err := d.identify()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if s.Clone().Submit(in.Task, who.actor(s), event, d.Now()) != nil {
-		return nil // the event says why
+		return false, nil // the event says why
 	}
-	return d.publish(ctx, in.Task, event.Submission.Commit)
+	return true, d.publish(ctx, in.Task, event.Submission.Commit)
 }
 
 // provenTip is the head of the integration branch, as far as its commits are here: what it holds may be let go.

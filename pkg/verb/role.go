@@ -69,9 +69,9 @@ func (d *Service) roleCheck(found func(error)) func(*blackboard.Task) string {
 	return func(t *blackboard.Task) string {
 		kind := role.Coder
 		switch {
-		case t.KindOf() == "msg" && !verbatim:
+		case t.KindOf() == blackboard.MessageTask && !verbatim:
 			kind = role.Messenger
-		case t.KindOf() != "code":
+		case t.KindOf() != blackboard.CodeTask:
 			return "" // nobody is asked
 		}
 		if _, err := roles.Resolve(kind, t, settings); err != nil {
@@ -98,9 +98,9 @@ func (d *Service) UnusableRoles(s *blackboard.State) []*role.UnusableError {
 	for t := range s.Tasks() {
 		switch {
 		case t.Status.Terminal():
-		case t.KindOf() == "code":
+		case t.KindOf() == blackboard.CodeTask:
 			look(role.Coder, t)
-		case t.KindOf() == "msg" && d.Config().Messenger.Mode != "verbatim":
+		case t.KindOf() == blackboard.MessageTask && d.Config().Messenger.Mode != "verbatim":
 			look(role.Messenger, t)
 		}
 	}
@@ -119,7 +119,7 @@ func (d *Service) newRoleProblem(t *blackboard.Task) string {
 	}
 	roles := d.Roles()
 	if t.Role != "" {
-		if t.KindOf() != "code" {
+		if t.KindOf() != blackboard.CodeTask {
 			return "role: '" + t.Role + "' is given, but only code tasks have a role"
 		}
 		if _, err := roles.Use(role.Coder, t.Role, "override"); err != nil {

@@ -251,7 +251,8 @@ func (d *Service) already(ctx context.Context, done Done, err error) (Done, erro
 func (d *Service) Input() blackboard.Input {
 	cfg := d.Config()
 	in := blackboard.Input{
-		Control:     d.Control(),
+		Shared:      d.shared(),
+		Control:     d.ControlOn(nil),
 		HumanReview: cfg.Plan.HumanReview,
 		MinFreeMB:   cfg.Policy.MinFreeMB,
 		ReviewMode:  cfg.Review.Mode,

@@ -15,7 +15,7 @@ import (
 type Setting struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
-	Before any    `json:"before"` // null: it did not be there
+	Before any    `json:"before"` // null: it was not set
 	File   string `json:"file"`
 }
 

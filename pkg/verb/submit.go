@@ -3,6 +3,7 @@ package verb
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,13 +51,17 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		}
 		event.Submission = &facts
 	}
-	if err := d.publishSubmission(ctx, s, in, event); err != nil {
+	published, err := d.publishSubmission(ctx, s, in, event)
+	if err != nil {
 		return out, err
 	}
 	d.at("submit.published")
-	out.Done, err = d.Event(ctx, "submit", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	accept := func(s *blackboard.State, a blackboard.Actor) error {
 		if err := s.Submit(in.Task, a, event, d.Now()); err != nil {
 			return err
+		}
+		if !published {
+			return errNotPublished
 		}
 		t := s.Task(in.Task)
 		out.Commit = t.ReviewCommit
@@ -64,12 +69,22 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 			t.LastOutcome = &blackboard.LastOutcome{Action: exitcmd.Completed, Summary: in.Summary, EvidenceFiles: in.Evidence, At: blackboard.TimeOf(d.Now())}
 		}
 		return nil
-	})
+	}
+	out.Done, err = d.Event(ctx, "submit", in.Task, accept)
+	if errors.Is(err, errNotPublished) { // a moment ago the rules refused it; unpublished, no other host could get at it
+		if err := d.publish(ctx, in.Task, event.Submission.Commit); err != nil {
+			return out, err
+		}
+		published = true
+		out.Done, err = d.Event(ctx, "submit", in.Task, accept)
+	}
 	if out.Already && event.Submission != nil {
 		out.Commit = event.Submission.Commit
 	}
 	return out, err
 }
+
+var errNotPublished = errors.New("the commit is not on the remote")
 
 // SubmissionFacts looks at the worktree and at what was committed since the base.
 func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {

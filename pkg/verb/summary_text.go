@@ -132,7 +132,7 @@ func cost(u *blackboard.Usage) string {
 	case u.UnknownCostRuns == u.AgentRuns:
 		return "unknown"
 	case u.UnknownCostRuns > 0:
-		return fmt.Sprintf("%s cents and %d runs of unknown cost", u.CostCents, u.UnknownCostRuns)
+		return fmt.Sprintf("%s cents and %s of unknown cost", u.CostCents, prose.Count(u.UnknownCostRuns, "run"))
 	}
 	return fmt.Sprintf("%s cents", u.CostCents)
 }
@@ -140,7 +140,7 @@ func cost(u *blackboard.Usage) string {
 func (x summary) blocked() (list []string) {
 	for _, t := range x.tasks {
 		if t.Status == blackboard.Blocked {
-			line := fmt.Sprintf("%s (%s): %s", t.ID, cmp.Or(t.BlockedKind, "question"), t.BlockedReason)
+			line := fmt.Sprintf("%s (%s): %s", t.ID, cmp.Or(t.BlockedKind, blackboard.BlockedByQuestion), t.BlockedReason)
 			for _, q := range t.BlockedQuestions {
 				line += " — " + q
 			}
@@ -153,7 +153,7 @@ func (x summary) blocked() (list []string) {
 func (x summary) rejections() (list []string) {
 	for _, t := range x.tasks {
 		if t.RejectionReason != nil {
-			list = append(list, fmt.Sprintf("%s, rejected %d times: %s", t.ID, t.ReviewCyclesTotal, prose.FirstLine(t.RejectionReason.Summary)))
+			list = append(list, fmt.Sprintf("%s, rejected %s: %s", t.ID, prose.Count(t.ReviewCyclesTotal, "time"), prose.FirstLine(t.RejectionReason.Summary)))
 		}
 	}
 	return list
@@ -198,7 +198,7 @@ func (x summary) costs() []string {
 		return nil
 	}
 	return []string{
-		fmt.Sprintf("sprint: %s in %d runs, %d s", cost(u), u.AgentRuns, u.Seconds),
+		fmt.Sprintf("sprint: %s in %s, %d s", cost(u), prose.Count(u.AgentRuns, "run"), u.Seconds),
 		fmt.Sprintf("tokens: %d in, %d out, %d cached", u.TokensIn, u.TokensOut, u.TokensCached),
 	}
 }

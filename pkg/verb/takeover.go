@@ -35,14 +35,15 @@ func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboa
 	return taken, err
 }
 
-// knownTip is where the integration branch is, or was left by Liza when somebody else has moved it; "" without one.
+// knownTip is where the integration branch is, or was left by Liza when somebody else has moved it; "" without one. Its
+// commits are here.
 func (d *Service) knownTip(ctx context.Context, s *blackboard.State) (string, error) {
-	tip, err := d.branchTip(ctx, s)
+	tip, err := d.tipHere(ctx, s)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return "", err
 	}
 	if s.ForeignTip(tip) { // commits that nobody has decided about are not known yet
-		return s.Tip(), nil
+		return d.orSeen(ctx, s, s.Tip())
 	}
 	return tip, nil
 }

@@ -91,7 +91,7 @@ func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem
 		return "", err.Error()
 	}
 	t := s.Task(task)
-	if t == nil || t.KindOf() == "msg" {
+	if t == nil || t.KindOf() == blackboard.MessageTask {
 		return "", ""
 	}
 	head := d.provenTip(ctx, s)
@@ -205,7 +205,7 @@ func (d *Service) stopHolder(ctx context.Context, s *blackboard.State, t *blackb
 // workOf reports whether a task's worktree holds commits or changes; uncommitted ones are
 // saved to the attic.
 func (d *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
-	if t.KindOf() == "msg" {
+	if t.KindOf() == blackboard.MessageTask {
 		return false, ""
 	}
 	w, err := d.Repo.Inspect(ctx, filepath.Join(d.Project.Root, t.Worktree))

@@ -77,7 +77,7 @@ func (d *Service) CreateWorktree(ctx context.Context, id string) (TaskWorktree, 
 // EnsureWorktree makes the worktree of a task again whose folder is gone. Its work is on its
 // branch; what was not committed went with the folder.
 func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
-	if d.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == "msg" {
+	if d.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == blackboard.MessageTask {
 		return nil
 	}
 	if d.elsewhere(t) {
@@ -119,6 +119,14 @@ func (d *Service) provideAgain(ctx context.Context, s *blackboard.State, t *blac
 	}
 	if err := d.fetch(ctx, t.ReviewCommit, lastCommit(t), t.BaseCommit); err != nil {
 		return git.Provided{}, err
+	}
+	if d.elsewhere(t) && t.ReviewCommit != "" {
+		if there, err := d.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
+			return git.Provided{}, err
+		} else if !there {
+			return git.Provided{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: fmt.Sprintf("git push %s %s, on host %s", d.Remote(), git.TaskBranch(t.ID), t.Host),
+				Message: fmt.Sprintf("commit %.9s of task %s is neither here nor on the remote %s: host %s has not pushed it", t.ReviewCommit, t.ID, d.Remote(), t.Host)}
+		}
 	}
 	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: cmp.Or(t.BaseCommit, head), Keep: true,
 		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: d.Now()})

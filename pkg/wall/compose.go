@@ -30,6 +30,7 @@ type Run struct {
 	Needs    agent.Needs    // of the program
 	Argv     []string       // of the program: what of it is a file is shown
 	Liza     string
+	Spawn    string // enters the wall; "": Liza
 	Person   toolchain.Person
 
 	Folder  string      // of its sockets
@@ -46,6 +47,7 @@ type Run struct {
 // A Plan is a sandbox.Wall with what has to be prepared before it is entered.
 type Plan struct {
 	sandbox.Wall
+	Cache string          // folder of the caches of builds; "": there is no tool that has one
 	Make  []string        // folders that must be there
 	Copy  []sandbox.Mount // files and folders that are copied into the private home
 	Link  []sandbox.Mount // folders that are linked there, where nothing can be mounted
@@ -57,7 +59,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	p, home := r.Project, r.Person.Home
 	inside := filepath.Join(r.Private, "home")
 	w := Plan{Wall: sandbox.Wall{Reason: reason, Spec: sandbox.Spec{
-		Level: level, Wrap: r.Settings.Wrap, Liza: r.Liza, Dir: r.Dir, Home: inside, Person: home, Tmp: filepath.Join(r.Private, "tmp"),
+		Level: level, Wrap: r.Settings.Wrap, Liza: r.Liza, Launcher: r.Spawn, Dir: r.Dir, Home: inside, Person: home, Tmp: filepath.Join(r.Private, "tmp"),
 		Proxy: filepath.Join(r.Folder, proxySocket), Limits: limitsOf(r.Settings.Limits),
 	}}}
 	s := &w.Spec
@@ -72,7 +74,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	}
 	online := r.Job || r.Settings.Allow.Registries
 	// What an agent leaves in a cache must not get into a check; what setup has downloaded is there for agents.
-	use := toolchain.Use{Root: r.Dir, Cache: filepath.Join(p.Cache(), "agents"), Filled: filepath.Join(p.Cache(), "checks"), Registries: online, Proxy: proxyOf(level)}
+	use := toolchain.Use{Root: r.Dir, Cache: filepath.Join(p.Cache(), "agents"), Filled: checksCache(p, r.Dir), Registries: online, Proxy: proxyOf(level)}
 	if r.Job {
 		use.Cache, use.Filled = use.Filled, ""
 	}
@@ -81,7 +83,10 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	access := needs.In(home, inside, r.Person.Environ)
 	s.Read = slices.Concat(s.Read, tools.Read, access.Read)
 	s.Tools = slices.Concat(tools.Tools, r.shownOf(r.Argv))
-	s.Write = slices.Concat(s.Write, tools.Caches, access.Write)
+	s.Write = append(s.Write, access.Write...)
+	if len(tools.Caches) > 0 { // the folder around them: one mount
+		s.Write, w.Cache = append(s.Write, use.Cache), use.Cache
+	}
 	w.Make = slices.Concat(tools.Caches, r.Also, []string{s.Home, s.Tmp})
 
 	s.HomeRead = access.HomeRead
@@ -315,4 +320,6 @@ func upstream(environ []string) func(*url.URL) (*url.URL, error) {
 }
 
 // within reports whether a path is the folder top, or in it.
-func within(path, top string) bool { return path == top || strings.HasPrefix(path, top+"/") }
+func within(path, top string) bool {
+	return path == top || strings.HasPrefix(path, strings.TrimSuffix(top, "/")+"/")
+}

@@ -127,6 +127,25 @@ func TestWhatTheProjectAllowsIsAdded(t *testing.T) {
 	}
 }
 
+func TestAWallIsShutUntilSomethingOfTheRepositoryMayBeWritten(t *testing.T) {
+	t.Parallel()
+	for allowed, shut := range map[string]bool{"": true, "~/out": true, "/srv/x": true, ".worktrees/task-2": true, "docs": false, ".": false, "/": false, ".git/hooks": false, "..": false} {
+		r := contained(t, "claude")
+		if allowed != "" {
+			r.Settings.Allow = config.Allow{Write: []string{allowed}}
+		}
+		for _, level := range []sandbox.Level{sandbox.Open, sandbox.Partial, sandbox.Closed} {
+			w := &Wall{Plan: r.Compose(level, ""), run: r}
+			if got, want := w.Shut(), shut && level == sandbox.Closed; got != want {
+				t.Errorf("%q at %s: shut is %v, want %v; it may write %v", allowed, level, got, want, w.Spec.Write)
+			}
+		}
+	}
+	if (*Wall)(nil).Shut() {
+		t.Error("a run without a wall is shut")
+	}
+}
+
 // A check has no program's settings, logins and keys, and may download packages.
 func TestAJobHasNothingOfAnAgentProgram(t *testing.T) {
 	t.Parallel()

@@ -27,10 +27,11 @@ import (
 type Maker struct {
 	Project *project.Project
 	Config  func() *config.Config
-	Environ []string // of the person
-	Home    string   // of the person
-	Base    string   // where folders of sockets are made (broker.Base)
-	Liza    string   // absolute path of liza
+	Environ []string      // of the person
+	Home    string        // of the person
+	Base    string        // where folders of sockets are made (broker.Base)
+	Liza    string        // absolute path of liza
+	Spawn   func() string // absolute path of the program that enters walls, "" for liza itself; may be nil
 	Facts   func(ctx context.Context) sandbox.Facts
 	Tracked func(ctx context.Context) []string     // what git tracks at the top of the main checkout
 	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
@@ -98,6 +99,9 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 	if !u.Write && within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
 		r.Tracked = m.Tracked(ctx)
 	}
+	if m.Spawn != nil {
+		r.Spawn = m.Spawn()
+	}
 	if u.Program != "" {
 		r.Needs, err = m.Program(u.Program)
 	}
@@ -135,6 +139,9 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 	}
 	w.Plan = w.run.Compose(level, reason)
 	w.Spec.Terminal = u.Terminal
+	if w.run.Job && w.Cache != "" {
+		beginCache(w.maker.Project, w.Cache)
+	}
 	remove, err := w.Prepare()
 	w.close = append(w.close, remove)
 	if err != nil || level != sandbox.Closed { // elsewhere programs have the network of the machine
@@ -160,6 +167,22 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 
 // Contained reports whether there is anything to contain with.
 func (w *Wall) Contained() bool { return w != nil && w.Spec.Level != sandbox.Open }
+
+// Shut reports whether the run can change nothing of the repository but what is its own: nobody has allowed more, and the system holds
+// it to that.
+func (w *Wall) Shut() bool {
+	if w == nil || w.Spec.Level != sandbox.Closed {
+		return false
+	}
+	p := w.run.Project
+	own := append([]string{p.Liza, filepath.Join(p.GitDir, "liza"), p.Worktrees()}, w.run.Also...)
+	return !slices.ContainsFunc(w.Spec.Write, func(at string) bool {
+		if slices.ContainsFunc(own, func(top string) bool { return within(at, top) }) {
+			return false
+		}
+		return slices.ContainsFunc([]string{p.Root, p.GitDir}, func(top string) bool { return within(at, top) || within(top, at) })
+	})
+}
 
 // Contain puts a program behind the wall.
 func (w *Wall) Contain(path string, argv, env []string) (agent.Contained, error) {
@@ -248,6 +271,9 @@ func (w *Wall) WatchDisk(ctx context.Context, over func(error)) {
 	}
 	if w.run.Git != nil {
 		folders = append(folders, w.run.Git.Git)
+	}
+	if w.Cache != "" {
+		folders = append(folders, w.Cache)
 	}
 	sandbox.WatchDisk(ctx, w.Spec.Limits.Disk, folders, func(folder string, grown int64) {
 		over(fmt.Errorf("%s has grown by %d MB in this run, and %d are allowed; next: liza config set sandbox.limits.disk_mb N", folder, grown>>20, w.Spec.Limits.Disk>>20))

@@ -137,7 +137,7 @@ func openQuestions(s *blackboard.State) []string {
 	listed := map[string]bool{}
 	for _, q := range s.Questions {
 		listed[q.Task] = true
-		if q.Status == "open" {
+		if q.Status == blackboard.QuestionOpen {
 			list = append(list, line(fmt.Sprintf("%s (%s): %s", q.ID, cmp.Or(q.Task, "planner"), q.Text)))
 		}
 	}

@@ -53,7 +53,7 @@ func blocked(c *check) {
 		if t.Status != blackboard.Blocked {
 			continue
 		}
-		text := strings.ReplaceAll(cmp.Or(t.BlockedKind, "question"), "_", " ") + ": " + cmp.Or(t.BlockedReason, "no reason is given")
+		text := t.BlockedFor().Words() + ": " + cmp.Or(t.BlockedReason, "no reason is given")
 		for _, q := range t.BlockedQuestions {
 			text += " / " + q
 		}
@@ -147,7 +147,7 @@ func integrationFailed(c *check) {
 		}
 		text := "it cannot be merged as it is"
 		for _, h := range slices.Backward(t.History) {
-			if h == nil || h.Event != "integration_failed" {
+			if h == nil || h.Event != blackboard.HistoryIntegrationFailed {
 				continue
 			}
 			text = cmp.Or(h.Reason, text)
@@ -176,15 +176,13 @@ func integrationCheckedOut(c *check) {
 	}
 }
 
-var claimEvents = []string{"claimed", "reclaimed_after_rejection", "reassigned_after_rejection", "claimed_for_integration_fix"}
-
 func reassigned(c *check) {
 	for t := range c.each() {
 		if t.Status != blackboard.Claimed {
 			continue
 		}
 		for _, h := range slices.Backward(t.History) {
-			if h == nil || !slices.Contains(claimEvents, h.Event) {
+			if h == nil || !blackboard.IsClaimEvent(h.Event) {
 				continue
 			}
 			if h.PreviousAssignee != "" && h.PreviousAssignee != t.AssignedTo {

@@ -30,7 +30,7 @@ func orphanProcess(c *check) {
 
 func questionOpen(c *check) {
 	for _, q := range c.State.Questions {
-		if q.Status != "open" {
+		if q.Status != blackboard.QuestionOpen {
 			continue
 		}
 		if t := c.tasks[q.Task]; t == nil || t.Status != blackboard.Blocked {

@@ -2,10 +2,13 @@ package yamldoc
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,9 +147,50 @@ func (m mode) agree(t *testing.T, text string) {
 	if !good {
 		t.Fatalf("the library does not read what the fast reader reads, as %+v:\n%s\n%q", m, text, text)
 	}
-	if !reflect.DeepEqual(got, want) {
+	if !reflect.DeepEqual(got.compared(), want.compared()) {
 		t.Fatalf("read as %+v:\n%s\n%q\nfast:    %s\nlibrary: %s", m, text, text, dumped(got), dumped(want))
 	}
+}
+
+// compared puts a text in place of each NaN, which is not equal to itself.
+func (r *record) compared() *record {
+	r.Any = withoutNaN(r.Any)
+	for _, values := range []map[string]any{r.Options, r.Free} {
+		for key, value := range values {
+			values[key] = withoutNaN(value)
+		}
+	}
+	for _, h := range r.History {
+		for key, value := range h.Extra {
+			h.Extra[key] = withoutNaN(value)
+		}
+	}
+	if math.IsNaN(r.Ratio) {
+		r.Ratio = math.MaxFloat64
+	}
+	return r
+}
+
+func withoutNaN(value any) any {
+	switch v := value.(type) {
+	case float64:
+		if math.IsNaN(v) {
+			return "NaN"
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNaN(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = withoutNaN(v[key])
+		}
+	case settings:
+		for key := range v {
+			v[key] = withoutNaN(v[key])
+		}
+	}
+	return value
 }
 
 func dumped(r *record) string {
@@ -205,7 +249,7 @@ var plainRecords = map[string]string{
 	"reason":                     "reason:\n  summary: s\n  points:\n    - by: a\n      n: 1\n    - {by: b, n: 2}\n    -\n      by: c\n",
 	"history":                    "history:\n  - {time: 2026-01-19T14:00:00Z, event: created, by: [a]}\n  - time: 2026-01-19T14:00:00Z\n    event: claimed\n    more: 5\n    other: {x: y}\n    last: ~\n  - {}\n",
 	"holders":                    "holders:\n  - by: a\n    files:\n    - b\n    - c\n  - by: d\nid: x\n",
-	"options":                    "options:\n  a: 1\n  b: text\n  c: [1, true, x, ~, {d: e}]\n  f:\n    g: -1\n    h:\n      - i\n      - j: k\n        l: m\n  n: 1.5\n  o: 2026-01-19\n  p: \"5\"\n  q: .inf\n  r: |\n    s\n",
+	"options":                    "options:\n  a: 1\n  b: text\n  c: [1, true, x, ~, {d: e}]\n  f:\n    g: -1\n    h:\n      - i\n      - j: k\n        l: m\n  n: 1.5\n  o: 2026-01-19\n  p: \"5\"\n  q: .inf\n  nan: [.nan, {a: .nan}]\n  r: |\n    s\n",
 	"free":                       "free: {a: {b: c}, d: []}\nany:\n  - 1\n  - null\n  - \"x\"\n  -\n  - a: b\n",
 	"any":                        "any: 12\n",
 	"any text":                   "any: on\n",
@@ -367,8 +411,8 @@ func damaged(t *testing.T, rounds int, rng *rand.Rand) (read int) {
 	t.Helper()
 	var lines []string
 	for _, records := range []map[string]string{plainRecords, oddRecords} {
-		for _, fields := range records {
-			if len(fields) < 1000 {
+		for _, name := range slices.Sorted(maps.Keys(records)) { // the same texts in each run of a seed
+			if fields := records[name]; len(fields) < 1000 {
 				lines = append(lines, fields)
 			}
 		}

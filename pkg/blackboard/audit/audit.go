@@ -82,11 +82,6 @@ func Validate(s, prev *blackboard.State, facts Facts) []blackboard.Violation {
 	return v.found
 }
 
-// HasErrors reports whether a violation is more than a warning.
-func HasErrors(violations []blackboard.Violation) bool {
-	return slices.ContainsFunc(violations, func(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError })
-}
-
 // validation is one call of Validate.
 type validation struct {
 	s, prev     *blackboard.State
@@ -279,7 +274,7 @@ func (v *validation) adopt(found blackboard.Violation) {
 
 // sectionOrder is the order of state.yaml (specs/protocol.md#2.1).
 var sectionOrder = []string{"version", "revision", "goal", "tasks", "agents", "discovered", "handoff", "human_notes",
-	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "planner", "integration", "hosts", "requests", "sprint",
+	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "planner", "integration", "hosts", "requests", "imports", "sprint",
 	"circuit_breaker", "config"}
 
 // sort puts the violations into the order that Validate promises. What concerns the

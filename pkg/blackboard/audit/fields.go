@@ -10,16 +10,16 @@ import (
 // The rules V28 to V41 without V38 and V39: the fields of a task, in any status.
 
 func checkIntegrationFix(v *validation, t *blackboard.Task) {
-	if !t.IntegrationFix || hasEvent(t, "integration_failed") {
+	if !t.IntegrationFix || hasEvent(t, blackboard.HistoryIntegrationFailed) {
 		return
 	}
 	// Our claim for the fix proves that the task was INTEGRATION_FAILED when Liza
 	// v1, which never wrote the event, left it.
-	ofV1 := t.ClaimSeq == 0 || v.taskOfV1(t) || v.v1 && hasEvent(t, "claimed_for_integration_fix")
+	ofV1 := t.ClaimSeq == 0 || v.taskOfV1(t) || v.v1 && hasEvent(t, blackboard.HistoryClaimedForFix)
 	v.task(t, "integration_fix", "integration_fix without integration_failed in history").Lenient(ofV1)
 }
 
-func hasEvent(t *blackboard.Task, name string) bool {
+func hasEvent(t *blackboard.Task, name blackboard.HistoryEvent) bool {
 	return slices.ContainsFunc(t.History, func(e *blackboard.HistoryEntry) bool { return e != nil && e.Event == name })
 }
 

@@ -45,7 +45,7 @@ func validTask(id string) *blackboard.Task {
 	return t
 }
 
-func event(minutesAgo int, name, agent string) *blackboard.HistoryEntry {
+func event(minutesAgo int, name blackboard.HistoryEvent, agent string) *blackboard.HistoryEntry {
 	return &blackboard.HistoryEntry{Time: ago(minutesAgo), Event: name, Agent: agent}
 }
 

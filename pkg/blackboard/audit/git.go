@@ -36,7 +36,7 @@ func checkBranches(v *validation) {
 // needsBranch reports whether the task's work must be on its branch: a task that was
 // blocked before anybody claimed it never had one.
 func needsBranch(t *blackboard.Task) bool {
-	if t.KindOf() == "msg" || !blackboard.ValidTaskID(t.ID) {
+	if t.KindOf() == blackboard.MessageTask || !blackboard.ValidTaskID(t.ID) {
 		return false
 	}
 	return t.Status == blackboard.Rejected || t.Status == blackboard.Blocked && t.Worktree != ""

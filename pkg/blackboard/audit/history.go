@@ -33,7 +33,7 @@ func eventOf(e *blackboard.HistoryEntry) string {
 	if e == nil {
 		return "empty"
 	}
-	return e.Event
+	return string(e.Event)
 }
 
 func checkLastEvent(v *validation, t *blackboard.Task) {
@@ -87,7 +87,7 @@ func iterationRestarted(old, t *blackboard.Task) bool {
 			if blackboard.IsClaimEvent(e.Event) {
 				claimant = e.Agent
 			}
-		case e.Event == "unblocked", e.Event == "released" && e.What == "rerun", blackboard.IsClaimEvent(e.Event) && e.Agent != claimant:
+		case e.Event == blackboard.HistoryUnblocked, e.Event == blackboard.HistoryReleased && e.What == "rerun", blackboard.IsClaimEvent(e.Event) && e.Agent != claimant:
 			return true
 		}
 	}

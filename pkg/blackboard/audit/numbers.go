@@ -170,6 +170,9 @@ func (v *validation) timesOfSprint() {
 			v.look("sprint", ".timeline.checkpoint_at", "sprint: timeline.checkpoint_at", x.CheckpointAt)
 			v.look("sprint", ".timeline.ended", "sprint: timeline.ended", x.Ended)
 		}
+		if x := s.Paused; x != nil {
+			v.look("sprint", ".paused.since", "sprint: paused.since", x.Since)
+		}
 		for i, x := range s.Checkpoints {
 			v.look("sprint", ".checkpoints"+within("", i, "at"), "sprint: checkpoint at", x.At)
 			v.look("sprint", ".checkpoints"+within("", i, "decided_at"), "sprint: checkpoint decided_at", x.DecidedAt)
@@ -208,6 +211,11 @@ func (v *validation) timesOfLists() {
 	for i, x := range v.s.Requests {
 		if x != nil {
 			v.look("requests", within(x.ID, i, "at"), "request "+nameOf(x.ID, i)+": at", x.At)
+		}
+	}
+	for i, x := range v.s.Imports {
+		if x != nil {
+			v.look("imports", within(x.Source, i, "at"), "import "+nameOf(x.Source, i)+": at", x.At)
 		}
 	}
 	for i, x := range v.s.Discovered {

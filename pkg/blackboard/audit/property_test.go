@@ -93,6 +93,7 @@ func TestEveryTimeOfTheModelIsLookedAt(t *testing.T) {
 	s := validState()
 	s.Sprint.Timeline.Ended = ago(1)
 	s.Goal.CompletedAt = ago(1)
+	s.Sprint.Paused = &blackboard.Pause{Since: ago(1), By: "ada"}
 	s.Integration.Turn = &blackboard.MergeTurn{Term: 1, Host: "one", Until: ago(1)} // of a team on several hosts
 	s.Hosts = map[string]*blackboard.Host{"one": {ID: "ab12", Seen: ago(1)}}
 	timeType := reflect.TypeFor[blackboard.Time]()

@@ -56,7 +56,7 @@ func checkStatuses(v *validation) {
 		look("plans", within(p.ID, i, "status"), "plan "+nameOf(p.ID, i), p.Status, planStatuses)
 	}
 	for i, q := range v.s.Questions {
-		look("questions", within(q.ID, i, "status"), "question "+nameOf(q.ID, i), q.Status, questionStatuses)
+		look("questions", within(q.ID, i, "status"), "question "+nameOf(q.ID, i), string(q.Status), questionStatuses)
 	}
 	if s := v.s.Sprint; s != nil && s.Status != "" {
 		look("sprint", ".status", "sprint", s.Status, sprintStatuses)

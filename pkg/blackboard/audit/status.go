@@ -26,8 +26,8 @@ func checkTypes(v *validation, t *blackboard.Task) {
 	if t.Priority != nil && *t.Priority < 0 {
 		v.task(t, "priority", "'priority' must be an integer of 0 or more, is %d", *t.Priority).Lenient(v.taskOfV1(t))
 	}
-	oneOf("kind", t.Kind, blackboard.Kinds)
-	oneOf("blocked_kind", t.BlockedKind, blockedKinds)
+	oneOf("kind", string(t.Kind), blackboard.Kinds)
+	oneOf("blocked_kind", string(t.BlockedKind), blockedKinds)
 	if t.MergeApproval != nil {
 		oneOf("merge_approval.decision", t.MergeApproval.Decision, decisions)
 	}
@@ -137,7 +137,7 @@ func checkClaimHolder(v *validation, t *blackboard.Task) {
 
 // claimedWithFolder reports whether the task has to have a worktree now.
 func claimedWithFolder(t *blackboard.Task) bool {
-	return t.Status == blackboard.Claimed && t.KindOf() != "msg"
+	return t.Status == blackboard.Claimed && t.KindOf() != blackboard.MessageTask
 }
 
 func checkClaimWorktree(v *validation, t *blackboard.Task) {
@@ -224,7 +224,7 @@ func checkBlocked(v *validation, t *blackboard.Task) {
 		v.task(t, "blocked_reason", "blocked_reason %s", why).Lenient(true)
 	}
 	switch n := len(t.BlockedQuestions); {
-	case n == 0 && t.BlockedKind != "halt":
+	case n == 0 && t.BlockedKind != blackboard.BlockedByHalt:
 		v.task(t, "blocked_questions", "BLOCKED without blocked_questions")
 	case n > 3:
 		v.task(t, "blocked_questions", "BLOCKED with %d blocked_questions; 1 to 3 are allowed", n).Lenient(v.taskOfV1(t) && t.BlockedKind == "")

@@ -21,7 +21,7 @@ func (v *validation) taskOfV1(t *blackboard.Task) bool {
 	if !v.v1 {
 		return false
 	}
-	made := len(t.History) == 0 || t.History[0] == nil || t.History[0].Event != "created"
+	made := len(t.History) == 0 || t.History[0] == nil || t.History[0].Event != blackboard.HistoryCreated
 	return made || t.ClaimSeq == 0 || claimsIn(t.History) > t.ClaimSeq
 }
 

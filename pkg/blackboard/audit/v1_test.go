@@ -95,7 +95,7 @@ func TestAStateOfLizaV1HasNoErrorAfterOurFirstWrite(t *testing.T) {
 		task.IntegrationFix = task.Status == blackboard.IntegrationFailed
 		task.Status, task.AssignedTo, task.ClaimGeneration, task.ClaimSeq, task.Iteration = blackboard.Claimed, "coder-3", "g-1", 1, 1
 		task.LeaseExpires, task.Worktree = ahead(20), ".worktrees/"+c.id
-		task.History = append(task.History, &blackboard.HistoryEntry{Time: ago(0), Event: c.event, Agent: "coder-3", ClaimSeq: 1})
+		task.History = append(task.History, &blackboard.HistoryEntry{Time: ago(0), Event: blackboard.HistoryEvent(c.event), Agent: "coder-3", ClaimSeq: 1})
 		if bad := errorsOf(Validate(s, v1State(), v1Facts())); len(bad) > 0 {
 			t.Errorf("errors after %s:\n%s", c.event, lines(bad))
 		}

@@ -5,11 +5,14 @@ package source
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
+	"liza/pkg/store"
 	"liza/pkg/verb"
 	"liza/pkg/watch"
 )
@@ -27,25 +30,60 @@ type Source struct {
 }
 
 // State is the board as it is; when the file is damaged, the error says how, and the last one that was whole comes with it.
+// While the database of a board cannot be reached it is the copy of this host, and View says so.
 func (s *Source) State(ctx context.Context) (*blackboard.State, error) {
+	st, _, err := s.state(ctx)
+	return st, err
+}
+
+func (s *Source) state(ctx context.Context) (*blackboard.State, *dashboard.Offline, error) {
 	st, err := s.Service.View(ctx)
+	var away *dashboard.Offline
+	if gone := (unreachable)(nil); errors.As(err, &gone) {
+		if st, away = s.copied(ctx, err); away != nil {
+			err = nil
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		return s.last, err
+		return s.last, nil, err
 	}
 	s.last = st
-	return st, nil
+	return st, away, nil
+}
+
+type unreachable interface{ Unreachable() bool }
+
+// copied is the copy of a board that cannot be reached, and how old it is; nil when there is none.
+func (s *Source) copied(ctx context.Context, why error) (*blackboard.State, *dashboard.Offline) {
+	kept, ok := s.Service.Store.(interface {
+		store.Recoverer
+		Copied() (at, lost time.Time)
+	})
+	if !ok {
+		return nil, nil
+	}
+	st, err := kept.LastValid(ctx)
+	if err != nil {
+		return nil, nil
+	}
+	s.Service.Prepare(st)
+	at, lost := kept.Copied()
+	if !lost.IsZero() {
+		at = lost // until then it was the board
+	}
+	return st, &dashboard.Offline{Since: blackboard.TimeOf(at), Seconds: max(0, int(s.Service.Now().Sub(at)/time.Second)), Why: why.Error()}
 }
 
 // View is the board as people see it.
 func (s *Source) View(ctx context.Context) (dashboard.View, error) {
-	st, err := s.State(ctx)
+	st, away, err := s.state(ctx)
 	if st == nil {
 		return dashboard.View{}, err
 	}
 	f := s.Facts(st)
-	f.Doing = s.DoingOn(st)
+	f.Doing, f.Offline = s.DoingOn(st), away
 	return dashboard.Build(st, f), err
 }
 

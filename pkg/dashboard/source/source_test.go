@@ -1,12 +1,14 @@
 package source_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
@@ -238,5 +240,52 @@ func TestAStateThatIsNotKeptIsShownByTheOneBefore(t *testing.T) {
 	must(t, err)
 	if v.Revision >= last-1 || v.Revision < 1 {
 		t.Errorf("asked for %d, got %d", last-1, v.Revision)
+	}
+}
+
+// cutOff is the board of a host that has a copy of it.
+type cutOff struct {
+	store.Store
+	last *blackboard.State
+	lost time.Time
+	gone bool
+}
+
+type noConnection struct{}
+
+func (noConnection) Error() string     { return "cannot reach the database" }
+func (noConnection) Unreachable() bool { return true }
+
+func (c *cutOff) View(ctx context.Context) (*blackboard.State, error) {
+	if c.gone {
+		return nil, noConnection{}
+	}
+	return c.Store.View(ctx)
+}
+func (c *cutOff) LastValid(context.Context) (*blackboard.State, error) { return c.last, nil }
+func (c *cutOff) Copied() (at, lost time.Time)                         { return c.lost.Add(-time.Hour), c.lost }
+
+func TestWithoutConnectionTheCopyIsShownWithItsAge(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("a")
+	s, ctx := of(p), t.Context()
+	board := &cutOff{Store: s.Service.Store, last: p.State(), lost: s.Service.Now().Add(-90 * time.Second)}
+	s.Service.Store = board
+	p.AddTask("b")
+	board.gone = true
+	v, err := s.View(ctx)
+	if err != nil || v.Offline == nil || v.Offline.Seconds != 90 || v.Offline.Since != blackboard.TimeOf(board.lost) || v.Offline.Why != "cannot reach the database" {
+		t.Fatalf("%+v: %v", v.Offline, err)
+	}
+	if len(v.Tasks) != 1 {
+		t.Errorf("it shows %d tasks, the copy has 1", len(v.Tasks))
+	}
+	if page, err := s.Task(ctx, "a"); err != nil || page.Task.ID != "a" {
+		t.Errorf("the page of a task of the copy: %v", err)
+	}
+	board.gone = false
+	if v, err := s.View(ctx); err != nil || v.Offline != nil || len(v.Tasks) != 2 {
+		t.Errorf("with the connection back: %+v, %d tasks, %v", v.Offline, len(v.Tasks), err)
 	}
 }

@@ -40,6 +40,10 @@ func (m Model) progress() line {
 	if m.travel.shown {
 		return m.pastLine()
 	}
+	if o := v.Offline; o != nil {
+		text := fmt.Sprintf(" NO CONNECTION: the board as of %s, %s ago; nothing can be decided until it is back ", clock(o.Since), elapsed(o.Seconds+m.since()))
+		return line{{" ", normal}, {fit(text, m.width-1), inverse}}
+	}
 	if len(v.Control) > 0 {
 		c := v.Control[0]
 		what := map[string]string{"PAUSE": "PAUSED", "CHECKPOINT": "AT A CHECKPOINT", "ABORT": "ABORTED"}[c.Name]

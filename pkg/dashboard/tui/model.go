@@ -157,6 +157,9 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 			m.busy = with(m.busy, alerts)
 			again = tea.Batch(again, m.load(alerts))
 		}
+		if len(m.view.Hosts) > 0 && m.now.Unix()%boardEvery == 0 {
+			again = tea.Batch(again, m.readBoard)
+		}
 		return m, tea.Batch(again, m.readDoing)
 	case doingMsg:
 		return m.doing(msg), nil
@@ -284,9 +287,11 @@ func (m Model) load(w want) tea.Cmd {
 	}
 }
 
-// How often output is looked at while it is shown, and how much of it is kept; how often alerts are, in seconds.
+// How often output is looked at while it is shown, and how much of it is kept; how often alerts are, in seconds, and a
+// board that has hosts: a lost connection to its database tells nothing.
 const (
 	alertsEvery = 3
+	boardEvery  = 5
 	outputEvery = 300 * time.Millisecond
 	maxEvents   = 2000
 )

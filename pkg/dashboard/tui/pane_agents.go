@@ -20,21 +20,28 @@ func (m Model) agentContent() content {
 	if m.filters[agents] != "" {
 		empty = "no agent matches the filter; esc clears it"
 	}
-	// Three rows for each: what it does, the facts, and an empty one.
-	return content{n: 3 * len(list), empty: empty,
+	// Three rows for each: what it does, the facts, and an empty one. Below them one for each host, where there are several.
+	rows, hosts := 3*len(list), m.hosts()
+	if len(list) == 0 && m.filters[agents] != "" {
+		hosts = nil
+	}
+	return content{n: rows + len(hosts), empty: empty,
 		key: func(i int) string {
-			if i%3 != 0 {
+			if i%3 != 0 || i >= rows {
 				return ""
 			}
 			return list[i/3].ID
 		},
 		row: func(i, width int) line {
+			if i >= rows {
+				return hostLine(hosts[i-rows])
+			}
 			a := list[i/3]
 			switch i % 3 {
 			case 0:
 				return m.agentLine(a, width)
 			case 1:
-				return append(line{gap(2)}, m.agentFacts(a)...)
+				return append(line{gap(2)}, m.agentFacts(a, width)...)
 			}
 			return nil
 		}}
@@ -44,6 +51,9 @@ func (m Model) agentContent() content {
 func (m Model) agentLine(a dashboard.Agent, width int) line {
 	p, mark := livenessOf(a)
 	l := line{{mark + " ", p}, cell(bold, clean(a.ID), 15), gap(1)}
+	if m.hostColumn(width) {
+		l = append(l, cell(faint, clean(a.Host), min(16, width/8)), gap(1))
+	}
 	if width >= 60 {
 		l = append(l, cell(normal, clean(a.Task), min(20, max(8, width/6))), gap(1))
 	}
@@ -64,6 +74,32 @@ func (m Model) agentLine(a dashboard.Agent, width int) line {
 	}
 	room := width - l.width() - widthOf(tail) - 1
 	return append(l, doingSegs(d, room)...).with(gap(1), seg{tail, faint})
+}
+
+// hosts are those of the board, none where there is only one.
+func (m Model) hosts() []dashboard.Host {
+	if len(m.view.Hosts) < 2 {
+		return nil
+	}
+	return m.view.Hosts
+}
+
+// hostColumn reports whether agents have a column for their host.
+func (m Model) hostColumn(width int) bool { return len(m.hosts()) > 0 && width >= 80 }
+
+// hostLine is what a host says of itself.
+func hostLine(h dashboard.Host) line {
+	p, mark := good, "▪"
+	if h.Silent {
+		p, mark = bad, "✗"
+	} else if h.ClockOff {
+		p = warn
+	}
+	said := flat(h.Said())
+	if h.Here {
+		said += ", this host"
+	}
+	return line{{mark + " ", p}, cell(bold, clean(h.Name), 15), gap(1), {said, faint}}
 }
 
 func (l line) with(s ...seg) line { return append(l, s...) }
@@ -99,12 +135,15 @@ func livenessOf(a dashboard.Agent) (paint, string) {
 }
 
 // agentFacts is the rest about an agent.
-func (m Model) agentFacts(a dashboard.Agent) line {
+func (m Model) agentFacts(a dashboard.Agent, width int) line {
 	l := line{{cmp.Or(clean(a.ViewRole), clean(a.Role)), faint}}
 	add := func(p paint, text string) {
 		if text != "" {
 			l = append(l, seg{" · ", faint}, seg{text, p})
 		}
+	}
+	if len(m.hosts()) > 0 && !m.hostColumn(width) {
+		add(faint, clean(a.Host))
 	}
 	add(faint, clean(a.CLI))
 	add(faint, clean(a.Sandbox))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"liza/pkg/dashboard"
@@ -111,7 +112,7 @@ func (f *follower) follow(ctx context.Context, changed <-chan struct{}, tell fun
 
 // whole sends the board when it has changed.
 func (f *follower) whole(_ context.Context, v dashboard.View) bool {
-	if v.Revision == f.last.Revision {
+	if v.Revision == f.last.Revision && (v.Offline == nil) == (f.last.Offline == nil) {
 		return true
 	}
 	entries := f.entries()
@@ -166,6 +167,13 @@ func head(v dashboard.View) dashboard.View {
 
 func ageless(v dashboard.View) dashboard.View {
 	v.At, v.Sprint.AgeSeconds = "", 0
+	v.Hosts = slices.Clone(v.Hosts)
+	for i := range v.Hosts {
+		v.Hosts[i].SeenSeconds = 0
+	}
+	if v.Offline != nil {
+		v.Offline = &dashboard.Offline{Since: v.Offline.Since}
+	}
 	return v
 }
 

@@ -130,7 +130,7 @@ func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) 
 	}
 	open := []any{}
 	for _, q := range s.Questions {
-		if q.Status == "open" || r.URL.Query().Get("all") == "true" {
+		if q.Status == blackboard.QuestionOpen || r.URL.Query().Get("all") == "true" {
 			open = append(open, dashboard.Plain(q))
 		}
 	}

@@ -57,6 +57,8 @@ func (p Problem) status() int {
 		return http.StatusBadRequest
 	case "refused", "invalid", "locked", "lease_lost", "nothing":
 		return http.StatusConflict
+	case "unreachable":
+		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
 }

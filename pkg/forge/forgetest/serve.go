@@ -46,9 +46,13 @@ func (i in) int(n int) int { v, _ := strconv.Atoi(i.path[n]); return v }
 func (i in) text(key string) string { s, _ := i.body[key].(string); return s }
 
 func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
-	if f.Fail != nil && f.Fail(w, r) {
-		return
+	if f.Fail == nil || !f.Fail(w, r) {
+		f.ServeHTTP(w, r)
 	}
+}
+
+// ServeHTTP answers a call without Fail, for a Fail that wants it carried out and its answer lost.
+func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.Calls = append(f.Calls, r.Method+" "+r.URL.EscapedPath())
@@ -194,6 +198,3 @@ func (f *Forge) mayMerge(r *Request, head string, squash, queue bool, status int
 	}
 	return ok(map[string]any{"merged": true, "sha": r.Merge})
 }
-
-// ServeHTTP answers a call, for a Fail that wants it carried out and its answer lost.
-func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.serve(w, r) }

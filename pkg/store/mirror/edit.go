@@ -38,6 +38,12 @@ func (s *Store) takeEdit(ctx context.Context) error {
 var byPerson = store.Op{Name: "edit", Agent: blackboard.Human}
 
 func (s *Store) carry(ctx context.Context, r record, text []byte) error {
+	if _, err := s.Shared.View(ctx); err != nil {
+		return err
+	}
+	if r.Board != s.Latest().Board {
+		return s.renew(ctx, r, s.Latest())
+	}
 	bare := body(text)
 	said, err := s.engine.Parse(bare)
 	if err != nil {

@@ -3,6 +3,7 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -36,8 +37,6 @@ type Store struct {
 	files  interface {
 		Watch(context.Context) <-chan struct{}
 	}
-
-	mu sync.Mutex // of writers of the copy in this process
 
 	watching sync.Mutex
 	watchers int
@@ -95,8 +94,6 @@ func (s *Store) write(r record) error {
 const lockTime = 5 * time.Second
 
 func (s *Store) locked(ctx context.Context, run func() error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
 	unlock, err := safefile.Lock(ctx, s.o.Path+".lock", safefile.Holder{PID: os.Getpid(), Op: "mirror"})
@@ -127,6 +124,9 @@ func (s *Store) Refresh(ctx context.Context) error {
 // renew writes the copy. The lock is held.
 func (s *Store) renew(ctx context.Context, r record, now store.Latest) error {
 	if r.Board != now.Board {
+		if err := s.clear(ctx, r); err != nil {
+			return err
+		}
 		r = record{Board: now.Board}
 	}
 	r.Name = s.o.Name
@@ -139,6 +139,24 @@ func (s *Store) renew(ctx context.Context, r record, now store.Latest) error {
 	}
 	r.Lost, r.Revision, r.At = time.Time{}, now.Revision, time.Now().UTC()
 	return s.put(r, now.Text)
+}
+
+// clear makes room for the copy of a board where nothing is recorded of it. A text that somebody may have made is kept.
+func (s *Store) clear(ctx context.Context, r record) error {
+	text, err := safefile.Read(s.o.Path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && r.SHA256 != "" && !s.edited(r) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if c, err := s.engine.Parse(body(text)); err == nil && r.SHA256 == "" {
+		if was, err := s.Content(ctx, c.Revision()); err == nil && bytes.Equal(was, body(text)) {
+			return nil
+		}
+	}
+	s.o.Alert(store.AlertHandEdit, "what .liza/state.yaml had is not of this board; it is kept in "+s.keep(text))
+	return nil
 }
 
 // current reports whether the copy needs nothing.

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -189,7 +191,7 @@ func BenchmarkClients(b *testing.B) {
 		var stores []*Store
 		for range clients {
 			c := opened(b, s.o)
-			if _, err := c.View(b.Context()); err != nil {
+			if err := c.Update(b.Context(), op, claim(0)); err != nil { // the first one prepares its statements
 				b.Fatal(err)
 			}
 			stores = append(stores, c)
@@ -211,4 +213,69 @@ func BenchmarkClients(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "claims/s")
 		})
 	}
+}
+
+// BenchmarkAgents is what a thousand agents wait for who claim at the same time: on one board from twenty hosts, and on a
+// hundred boards with ten each. A host has one store, which its agents share.
+func BenchmarkAgents(b *testing.B) {
+	for _, c := range []struct {
+		name                  string
+		boards, hosts, agents int // hosts of each board, agents of each host
+	}{{"one board, 20 hosts with 50 agents", 1, 20, 50}, {"100 boards with 10 agents", 100, 1, 10}} {
+		var stores []*Store
+		for range c.boards {
+			first := board(b, 300)
+			for n := range c.hosts {
+				s := first
+				if n > 0 {
+					s = opened(b, first.o)
+				}
+				if _, err := s.View(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				stores = append(stores, s)
+			}
+		}
+		b.Run(c.name, func(b *testing.B) {
+			var waits []time.Duration
+			began := time.Now()
+			for b.Loop() {
+				waits = append(waits, allClaim(b, stores, c.agents)...)
+			}
+			took := time.Since(began)
+			slices.Sort(waits)
+			for name, percent := range map[string]int{"median": 50, "95th": 95, "longest": 100} {
+				b.ReportMetric(float64(waits[(len(waits)-1)*percent/100].Microseconds())/1000, "ms-"+name)
+			}
+			b.ReportMetric(float64(len(waits))/took.Seconds(), "claims/s")
+			b.ReportMetric(0, "ns/op")
+		})
+		for _, s := range stores {
+			s.Close() // the server has 300 connections
+		}
+	}
+}
+
+// allClaim lets each agent of each store claim once, all at the same time, and says what each waited.
+func allClaim(b *testing.B, stores []*Store, agents int) (waits []time.Duration) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	start := make(chan struct{})
+	for n, s := range stores {
+		for i := range agents {
+			all.Go(func() {
+				<-start
+				began := time.Now()
+				if err := s.Update(b.Context(), op, claim(n*agents+i)); err != nil {
+					b.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				waits = append(waits, time.Since(began))
+			})
+		}
+	}
+	close(start)
+	all.Wait()
+	return waits
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,19 @@ func (e *PermissionError) Unwrap() error { return e.Err }
 // Next is the command that helps.
 func (e *PermissionError) Next() string { return "liza store roles" }
 
+// A PoolerError says that a statement of one transaction was not there in the next, or that of another program was.
+type PoolerError struct{ Err error }
+
+func (e *PoolerError) Error() string {
+	return "the database is reached over a pooler that gives each transaction another connection; it has to be in session mode: " + message(e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *PoolerError) Unwrap() error { return e.Err }
+
+// Next is the command that helps.
+func (e *PoolerError) Next() string { return "liza doctor, after pool_mode = session" }
+
 // message is an error on one line; pgx puts no password into it.
 func message(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
@@ -85,9 +99,10 @@ func Config(address string, lockTimeout time.Duration) (*pgx.ConnConfig, error) 
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 5 * time.Second
 	}
+	var settings strings.Builder
 	set := func(name, value string) {
 		if _, given := cfg.RuntimeParams[name]; !given {
-			cfg.RuntimeParams[name] = value
+			fmt.Fprintf(&settings, "SET %s = '%s';", name, value)
 		}
 	}
 	set("application_name", "liza")
@@ -100,6 +115,11 @@ func Config(address string, lockTimeout time.Duration) (*pgx.ConnConfig, error) 
 	// Every question goes by an index, and none is worth planning twice.
 	set("enable_seqscan", "off")
 	set("plan_cache_mode", "force_generic_plan")
+	// Not as parameters of the start, for which one round trip less would do: pgbouncer refuses those that it does not know.
+	cfg.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		_, err := conn.Exec(ctx, settings.String()).ReadAll()
+		return err
+	}
 	return cfg, nil
 }
 
@@ -133,7 +153,10 @@ func (s *Store) persist(ctx context.Context, attempt func(context.Context) error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	until, wait := time.Now().Add(s.o.LockTimeout), pause
+	if err := s.isDown(); err != nil {
+		return err
+	}
+	until, wait := time.Now().Add(cmp.Or(s.o.Patience, s.o.LockTimeout)), pause
 	for {
 		err := attempt(ctx)
 		switch {
@@ -167,7 +190,33 @@ func (s *Store) given(err, ended error) error {
 	if ended != nil {
 		return fmt.Errorf("cannot use the database of board %s: %w", s.o.Board, ended)
 	}
-	return &UnreachableError{Board: s.o.Board, Err: err}
+	away := &UnreachableError{Board: s.o.Board, Err: err}
+	if s.o.Patience > 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.down = down{away, time.Now()}
+	}
+	return away
+}
+
+// down is that the database did not answer lately. Who has a copy to show does not wait for it again at once.
+type down struct {
+	err error
+	at  time.Time
+}
+
+const (
+	patientConnect = 2 * time.Second // for an attempt to connect of who has a copy to show
+	downFor        = time.Second
+)
+
+func (s *Store) isDown() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down.err != nil && time.Since(s.down.at) < downFor {
+		return s.down.err
+	}
+	return nil
 }
 
 // explained gives errors of the database that people meet their sentence.
@@ -177,6 +226,8 @@ func explained(err error) error {
 		return &SchemaError{}
 	case "42501": // insufficient_privilege
 		return &PermissionError{err}
+	case "42P05", "26000": // a prepared statement that exists already, or does not
+		return &PoolerError{err}
 	}
 	return err
 }

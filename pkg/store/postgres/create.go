@@ -52,7 +52,7 @@ func (s *Store) Import(ctx context.Context, text []byte, journal string) error {
 		if err != nil {
 			return err
 		}
-		s.o.Files = append(s.o.Files, store.BoardFile{Path: movingMark, Text: s.o.Mover})
+		s.o.Files = append(s.o.Files, store.BoardFile{Path: arrivingMark, Text: s.o.Mover})
 	}
 	return s.put(ctx, content, func(batch *pgx.Batch, board string) (history.Link, error) {
 		end := history.Begins

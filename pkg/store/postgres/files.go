@@ -15,7 +15,7 @@ func (s *Store) Latest() store.Latest {
 	if k == nil {
 		return store.Latest{}
 	}
-	return store.Latest{Board: k.board, Revision: k.revision(), Text: k.content.Doc().Bytes()}
+	return store.Latest{Board: k.board + "." + k.table, Revision: k.revision(), Text: k.content.Doc().Bytes()}
 }
 
 // Since is what was written after these numbers, in one round trip.

@@ -36,6 +36,7 @@ type row struct {
 // kept is a board as it was read last. It never changes.
 type kept struct {
 	board    string // number of its row
+	table    string // in which it is: another one when a backup was put in its place
 	content  *store.Content
 	thinned  int
 	journal  string
@@ -58,7 +59,7 @@ func (k *kept) revision() int {
 
 // delta is what was written since a revision.
 type delta struct {
-	board             string
+	board, table      string
 	revision, thinned int
 	journal           string
 	rows              []row // written
@@ -67,7 +68,7 @@ type delta struct {
 
 // apply makes the board after a delta. before is nil for a whole board.
 func (k *kept) apply(e *store.Engine, d *delta) (*kept, error) {
-	next := &kept{board: d.board, thinned: d.thinned, journal: d.journal, sections: map[string]*group{}}
+	next := &kept{board: d.board, table: d.table, thinned: d.thinned, journal: d.journal, sections: map[string]*group{}}
 	var like *store.Content
 	if k != nil {
 		if len(d.rows)+len(d.ended) == 0 && d.revision == k.revision() {
@@ -177,7 +178,7 @@ func (k *kept) diff(c *store.Content) (next *kept, added, ended []row) {
 	next = &kept{content: c, sections: map[string]*group{}}
 	was := map[string]*group{}
 	if k != nil {
-		was, next.board, next.thinned = k.sections, k.board, k.thinned
+		was, next.board, next.table, next.thinned = k.sections, k.board, k.table, k.thinned
 	}
 	parts, tail, ok := c.Doc().Parts()
 	rest := row{shape: shapeTail, position: int32(len(parts)), body: tail, revision: c.Revision()}

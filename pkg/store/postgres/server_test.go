@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"liza/pkg/store"
 	"liza/pkg/store/postgres/pgtest"
@@ -97,4 +100,20 @@ func newBoard(t testing.TB) *Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+func TestAPasswordIsUsedWhereTheEnvironmentHasNone(t *testing.T) {
+	t.Setenv("PGPASSFILE", filepath.Join(t.TempDir(), "none"))
+	for variable, want := range map[string]string{"": "kept", "given": "given"} {
+		t.Setenv("PGPASSWORD", variable)
+		s, err := open(Options{URL: "postgres://liza@db.example.com/liza", Password: "kept", Board: "b"}, func(cfg *pgx.ConnConfig) {
+			if cfg.Password != want {
+				t.Errorf("with PGPASSWORD=%q the password is %q, want %q", variable, cfg.Password, want)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	}
 }

@@ -6,6 +6,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,14 @@ import (
 // Options say which board it is. Of store.Options those count that are about changes, not about files. Now is for tests:
 // without it the time is the database's.
 type Options struct {
-	URL   string
-	Board string
-	Files []store.BoardFile // of a board that is made
-	Mover string            // who moves a board there, until Moved; "": nobody
+	URL      string
+	Password string // where neither the environment nor a file has it
+	Board    string
+	Files    []store.BoardFile // of a board that is made
+	Mover    string            // who moves a board there, until Moved; "": nobody
+	// Patience is for who has a copy to show: how long to try to reach a database that does not answer. Without it that is
+	// as long as the lock may be waited for.
+	Patience time.Duration
 	store.Options
 }
 
@@ -46,6 +51,7 @@ type Store struct {
 	mu    sync.Mutex
 	kept  *kept
 	clock clock
+	down  down
 	hub   hub
 }
 
@@ -65,6 +71,10 @@ func open(o Options, adjust func(*pgx.ConnConfig)) (*Store, error) {
 	cfg, err := Config(o.URL, o.LockTimeout)
 	if err != nil {
 		return nil, err
+	}
+	cfg.Password = cmp.Or(cfg.Password, o.Password)
+	if o.Patience > 0 {
+		cfg.ConnectTimeout = min(cfg.ConnectTimeout, patientConnect)
 	}
 	adjust(cfg)
 	pooled, err := pgxpool.ParseConfig("")
@@ -133,7 +143,7 @@ func (s *Store) read(ctx context.Context, conn *pgx.Conn, before []string) (*kep
 			return nil, s.noBoard(ctx, conn)
 		}
 		s.tell(asked, at)
-		if known != nil && (known.revision() < d.thinned || known.board != d.board) { // rows that ended are gone, or the board was made again
+		if known != nil && (known.revision() < d.thinned || !known.same(d.board, d.table)) { // rows that ended are gone, or the board was made again
 			known, before = nil, nil
 			continue
 		}
@@ -172,7 +182,7 @@ func readBatch(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch, before int
 		}
 		switch kind {
 		case 0:
-			d = &delta{board: r.key, revision: r.revision, thinned: int(r.place), journal: r.body}
+			d = &delta{board: r.key, table: r.section, revision: r.revision, thinned: int(r.place), journal: r.body}
 			at = *moment
 		case 1:
 			d.rows = append(d.rows, r)
@@ -185,8 +195,16 @@ func readBatch(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch, before int
 
 func (s *Store) noBoard(ctx context.Context, conn *pgx.Conn) error {
 	_, _ = conn.Exec(ctx, "ROLLBACK")
+	var who string
+	err := conn.QueryRow(ctx, `SELECT f.text FROM liza.files f JOIN liza.boards b ON b.id = f.board WHERE b.name = $1 AND f.path = $2`, s.o.Board, arrivingMark).Scan(&who)
+	if err == nil {
+		return &ArrivingError{Board: s.o.Board, Mover: who}
+	}
 	return &NoBoardError{Board: s.o.Board}
 }
+
+// same reports whether a row is the same board still. A backup that is put back makes the table again: its revisions may mean something else.
+func (k *kept) same(board, table string) bool { return k.board == board && k.table == table }
 
 // known is the board as it was read last; nil at first.
 func (s *Store) known() *kept {
@@ -198,7 +216,7 @@ func (s *Store) known() *kept {
 func (s *Store) keep(k *kept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept == nil || s.kept.revision() <= k.revision() || s.kept.board != k.board {
+	if s.kept == nil || s.kept.revision() <= k.revision() || !s.kept.same(k.board, k.table) {
 		s.kept = k
 	}
 }
@@ -216,8 +234,9 @@ const (
 	lockBoard = `SELECT 1 FROM liza.boards WHERE name = $1 FOR NO KEY UPDATE`
 
 	// One statement, so that all of it is of one moment.
-	readDelta = `WITH b AS MATERIALIZED (SELECT id, revision, thinned, journal FROM liza.boards WHERE name = $1)
-SELECT 0::smallint, '', thinned, revision, 0::smallint, 0::smallint, 0, id::text, journal, clock_timestamp() FROM b
+	readDelta = `WITH b AS MATERIALIZED (SELECT id, tableoid::text AS made, revision, thinned, journal FROM liza.boards
+WHERE name = $1 AND NOT EXISTS (SELECT FROM liza.files f WHERE f.board = boards.id AND f.path = '` + arrivingMark + `'))
+SELECT 0::smallint, made, thinned, revision, 0::smallint, 0::smallint, 0, id::text, journal, clock_timestamp() FROM b
 UNION ALL
 SELECT 1::smallint, e.section, e.place, e.revision, e.shape, e.indent, e.position, e.key, e.body, NULL
 FROM b JOIN liza.entries e ON e.board = b.id WHERE e.until IS NULL AND e.revision > $2

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"testing"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
@@ -48,4 +49,12 @@ func (r reopening) Watch(ctx context.Context) <-chan struct{} {
 	s := r.open()
 	context.AfterFunc(ctx, s.Close)
 	return s.Watch(ctx)
+}
+
+func TestManyClientsOfADatabaseSeeOneOrder(t *testing.T) {
+	t.Parallel()
+	first := newBoard(t)
+	o := first.o
+	o.LockTimeout = time.Minute
+	storetest.Histories(t, 32, 12, func(t *testing.T) store.Store { return opened(t, o) })
 }

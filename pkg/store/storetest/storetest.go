@@ -32,7 +32,7 @@ func First() *blackboard.State {
 		Sprint:  &blackboard.Sprint{ID: "sprint-1", GoalRef: "goal-1", Status: blackboard.InProgress},
 		Config:  blackboard.Settings{"lease_duration": 1800},
 	}).With([]*blackboard.Task{
-		{ID: "task-1", Description: "One", Status: blackboard.Unclaimed, Files: blackboard.List{"a.go"}, History: []*blackboard.HistoryEntry{{Time: "2026-01-19T14:00:00Z", Event: "created"}}},
+		{ID: "task-1", Description: "One", Status: blackboard.Unclaimed, Files: blackboard.List{"a.go"}, History: []*blackboard.HistoryEntry{{Time: "2026-01-19T14:00:00Z", Event: blackboard.HistoryCreated}}},
 		{ID: "task-2", Description: "Two", Status: blackboard.Unclaimed},
 	}...)
 }
@@ -95,7 +95,7 @@ func update(t *testing.T, st store.Store, change func(*blackboard.State) error) 
 
 func theFirstState(t *testing.T, st store.Store) {
 	s := view(t, st)
-	if s.Revision != 1 || s.TaskCount() != 2 || s.TaskAt(0).History[0].Event != "created" || s.Agents["coder-1"] == nil || s.Config["lease_duration"] != 1800 {
+	if s.Revision != 1 || s.TaskCount() != 2 || s.TaskAt(0).History[0].Event != blackboard.HistoryCreated || s.Agents["coder-1"] == nil || s.Config["lease_duration"] != 1800 {
 		t.Errorf("the first state is %+v", s)
 	}
 	if len(s.Entries()) != 0 {
@@ -107,7 +107,7 @@ func updates(t *testing.T, st store.Store) {
 	update(t, st, func(s *blackboard.State) error {
 		t := s.Task("task-1")
 		t.Status, t.AssignedTo = blackboard.Claimed, "coder-1"
-		t.History = append(t.History, &blackboard.HistoryEntry{Time: "2026-01-19T14:02:00Z", Event: "claimed", Agent: "coder-1"})
+		t.History = append(t.History, &blackboard.HistoryEntry{Time: "2026-01-19T14:02:00Z", Event: blackboard.HistoryClaimed, Agent: "coder-1"})
 		s.Agents["coder-1"].CurrentTask = "task-1"
 		s.Record(blackboard.Entry{Action: "claimed", Task: "task-1"})
 		s.Revision, s.Version = 77, "9" // not theirs to change
@@ -115,7 +115,7 @@ func updates(t *testing.T, st store.Store) {
 	})
 	s := view(t, st)
 	task := s.TaskAt(0)
-	if task.Status != blackboard.Claimed || task.AssignedTo != "coder-1" || len(task.History) != 2 || task.History[1].Event != "claimed" || s.Agents["coder-1"].CurrentTask != "task-1" {
+	if task.Status != blackboard.Claimed || task.AssignedTo != "coder-1" || len(task.History) != 2 || task.History[1].Event != blackboard.HistoryClaimed || s.Agents["coder-1"].CurrentTask != "task-1" {
 		t.Errorf("task-1 is %+v", task)
 	}
 	if s.Revision != 2 || s.Version != "1" || len(s.Entries()) != 0 {

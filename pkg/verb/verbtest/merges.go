@@ -90,8 +90,8 @@ func mergedTask(i int, base, commit, merge string) *blackboard.Task {
 		Status: blackboard.Merged, Priority: &one, Created: "2026-01-19T14:00:00Z", Type: "docs", SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file",
 		ClaimSeq: 1, Iteration: 1, BaseCommit: base, ReviewCommit: commit, ApprovedBy: "code-reviewer-1", ApprovedCommit: commit, MergeCommit: merge,
 		Attempts: []*blackboard.Attempt{{Seq: 1, ClaimSeq: 1, Run: 1, Agent: "coder-1", Role: "implement", Kind: "coder", Action: "COMPLETED", Outcome: "finished", Commit: commit, Ended: "2026-01-19T14:00:00Z"}}}
-	for _, h := range []blackboard.HistoryEntry{{Event: "created", Agent: "human"}, {Event: "claimed", Agent: "coder-1", ClaimSeq: 1, BaseCommit: base}, {Event: "ready_for_review", Agent: "coder-1", Commit: commit},
-		{Event: "review_claimed", Agent: "code-reviewer-1"}, {Event: "approved", Agent: "code-reviewer-1", Commit: commit}, {Event: "merged", Agent: "system", MergeCommit: merge}} {
+	for _, h := range []blackboard.HistoryEntry{{Event: blackboard.HistoryCreated, Agent: "human"}, {Event: blackboard.HistoryClaimed, Agent: "coder-1", ClaimSeq: 1, BaseCommit: base}, {Event: blackboard.HistoryReadyForReview, Agent: "coder-1", Commit: commit},
+		{Event: blackboard.HistoryReviewClaimed, Agent: "code-reviewer-1"}, {Event: blackboard.HistoryApproved, Agent: "code-reviewer-1", Commit: commit}, {Event: blackboard.HistoryMerged, Agent: "system", MergeCommit: merge}} {
 		h.Time = "2026-01-19T14:00:00Z"
 		t.History = append(t.History, &h)
 	}

@@ -23,6 +23,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/secret"
 	"liza/pkg/store"
+	"liza/pkg/store/storetest"
 	"liza/pkg/verb"
 )
 
@@ -39,6 +40,7 @@ type Place struct {
 	At          func(point string) // failpoints of the store; may be nil
 	Shared      bool               // the board is one that several hosts use
 	Host        string             // name of this host; "": that of the machine
+	Now         func() time.Time   // the services' clock; nil: the machine's
 }
 
 // start is the repository that each place begins with.
@@ -98,6 +100,19 @@ func (p *Place) Open() {
 	}
 }
 
+// Remember keeps the folder as it is; back puts everything there again and opens it. Making a project again takes dozens of
+// processes, this takes one. What the project's worktrees know each other by is their path, so it is always the same folder.
+func (p *Place) Remember() (back func()) {
+	p.TB.Helper()
+	kept := p.TB.TempDir()
+	p.Shell(p.Dir, "cp -a . '"+kept+"'")
+	return func() {
+		p.TB.Helper()
+		p.Shell(p.TB.TempDir(), "find '"+p.Dir+"' -mindepth 1 -maxdepth 1 -exec rm -rf {} + && cp -a '"+kept+"/.' '"+p.Dir+"'")
+		p.Open()
+	}
+}
+
 // StateHome is what XDG_STATE_HOME says where the person's keys of this place are needed.
 func (p *Place) StateHome() string { return filepath.Join(p.Dir, ".git", "test-keys") }
 
@@ -144,6 +159,9 @@ func (p *Place) Service(as string) *verb.Service {
 	}
 	if p.Host != "" {
 		d.Proc.Host = p.Host
+	}
+	if p.Now != nil {
+		d.Now = p.Now
 	}
 	return d
 }
@@ -225,6 +243,11 @@ func (p *Place) Sound(worktrees ...string) {
 	s := p.State()
 	for _, v := range audit.Validate(s, nil, audit.Facts{Now: time.Now(), Write: true, Archive: p.TaskArchive}) {
 		p.TB.Errorf("the board is invalid: %s", v)
+	}
+	if entries, err := (history.Journal{Path: p.Project.Journal()}).Read(history.Filter{}); err != nil {
+		p.TB.Error(err)
+	} else if err := storetest.Trace(entries); err != nil {
+		p.TB.Error(err)
 	}
 	var want []string
 	for _, w := range worktrees {

@@ -1,5 +1,5 @@
 // Agents, and what their programs say while they say it.
-import { h, text, inline, status, taskLink, span, money, words, later } from "./dom.js";
+import { h, text, inline, status, taskLink, span, money, words, later, age } from "./dom.js";
 import { board, path } from "./live.js";
 import { fold } from "./forms.js";
 
@@ -16,15 +16,30 @@ const tokens = (d) => (d?.tokens_in || d?.tokens_out ? `${thousands(d.tokens_in)
 const thousands = (n = 0) => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`);
 const alive = (a) => (a.liveness === "alive" ? status(a.status) : h("span", { class: "status s-gone", title: a.liveness_reason }, words(a.liveness)));
 
+const offset = (x) => (x.clock_offset ? `${x.clock_offset > 0 ? "+" : "−"}${Math.abs(x.clock_offset)} s` : "exact");
+
+function hostRow(x) {
+  return h("tr", {}, h("th", { scope: "row" }, x.name, x.here ? h("span", { class: "quiet" }, " (this one)") : null), h("td", {}, x.silent ? h("span", { class: "status s-gone", title: "longer than a lease and its grace: its claims are free" }, "silent") : h("span", { class: "status" }, "in contact")),
+    h("td", {}, age(x.seen), " ago"), h("td", {}, x.agents), h("td", {}, x.clock_off ? h("span", { class: "removed", title: "off by more than lease_grace" }, offset(x)) : offset(x)), h("td", {}, x.load ?? ""), h("td", {}, x.version ?? ""));
+}
+
+const table = (label, heads, body) => h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, heads)), body));
+const head = (t) => h("th", { scope: "col" }, t);
+
 export function show(root) {
+  const hosts = h("tbody", {}), team = h("div", { class: "hosts", hidden: true }, h("h2", { class: "title" }, "Hosts"), table("Hosts", ["Host", "Contact", "Last", "Agents", "Clock", "Load", "Version"].map(head), hosts));
+  const where = head("Host");
   const body = h("tbody", {}), none = h("p", { class: "empty" }, "No agent is registered. Start a team with liza run.");
-  root.append(h("h2", { class: "title" }, "Agents"), none, h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Agents" },
-    h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ["Agent", "Status", "Task", "Does now", "For", "Tokens", "Cost", "Program"].map((t) => h("th", { scope: "col" }, t)))), body)));
+  root.append(h("h2", { class: "title" }, "Agents"), none, table("Agents", [head("Agent"), where, ...["Status", "Task", "Does now", "For", "Tokens", "Cost", "Program"].map(head)], body), team);
   function draw() {
     const held = document.activeElement?.dataset?.id;
     none.hidden = board.agents.size > 0;
+    const list = board.view.hosts ?? [], several = list.length > 1;
+    team.hidden = !several;
+    where.hidden = !several;
+    hosts.replaceChildren(...list.map(hostRow));
     body.replaceChildren(...[...board.agents.values()].map((a) => h("tr", {},
-      h("th", { scope: "row" }, h("a", { class: "id", href: `#/agent/${path(a.id)}`, "data-row": true, "data-id": a.id }, a.id)), h("td", {}, alive(a)), h("td", {}, a.task ? taskLink(a.task) : ""),
+      h("th", { scope: "row" }, h("a", { class: "id", href: `#/agent/${path(a.id)}`, "data-row": true, "data-id": a.id }, a.id)), h("td", { hidden: !several }, a.host ?? ""), h("td", {}, alive(a)), h("td", {}, a.task ? taskLink(a.task) : ""),
       h("td", { class: "grow" }, doing(a)), h("td", {}, elapsed(a.doing)), h("td", {}, tokens(a.doing)), h("td", {}, a.doing?.cents != null ? money(a.doing.cents) : ""), h("td", {}, a.cli ?? ""))));
     if (held) body.querySelector(`[data-id="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
   }
@@ -74,7 +89,7 @@ export function one(root, { rest }) {
   function draw() {
     const a = board.agents.get(id);
     head.replaceChildren(h("p", { class: "crumb" }, h("a", { href: "#/agents" }, "Agents"), " / ", h("span", { class: "id" }, id)), h("h2", { class: "title" }, id),
-      a ? h("p", { class: "facts" }, alive(a), h("span", {}, words(a.role)), a.task ? h("span", {}, "on ", taskLink(a.task)) : null, a.cli ? h("span", {}, a.cli) : null, a.sandbox ? h("span", {}, `sandbox ${a.sandbox}`) : null,
+      a ? h("p", { class: "facts" }, alive(a), h("span", {}, words(a.role)), a.task ? h("span", {}, "on ", taskLink(a.task)) : null, a.host ? h("span", {}, `host ${a.host}`) : null, a.cli ? h("span", {}, a.cli) : null, a.sandbox ? h("span", {}, `sandbox ${a.sandbox}`) : null,
         h("span", {}, elapsed(a.doing)), h("span", {}, tokens(a.doing)), a.doing?.cents != null ? h("span", {}, money(a.doing.cents)) : null, a.context_percent ? h("span", {}, `context ${a.context_percent} % full`) : null)
         : h("p", { class: "empty" }, "It is not registered now."),
       a?.waits_for ? text(`waits for ${a.waits_for}`, "note") : "", a?.liveness !== "alive" && a?.liveness_reason ? text(a.liveness_reason, "note") : "");

@@ -18,7 +18,13 @@ function row(t) {
   return t;
 }
 
+function hosts(view) {
+  for (const host of view.hosts ?? []) host.seen = Date.now() - host.seen_seconds * 1000;
+  return view;
+}
+
 export function taken(view) {
+  hosts(view);
   return { ready: true, view, tasks: new Map(view.tasks.map((t) => [t.id, row(t)])), agents: new Map(view.agents.map((a) => [a.id, a])), log: [] };
 }
 
@@ -50,7 +56,7 @@ function change(c) {
     ids.add(a.id);
   }
   for (const id of c.gone) { board.tasks.delete(id); board.agents.delete(id); ids.add(id); }
-  board.view = c.board;
+  board.view = hosts(c.board);
   board.log = board.log.concat(c.entries).slice(-2000);
   tell({ all: false, ids, entries: c.entries });
 }

@@ -1,5 +1,5 @@
 // The frame: which view is shown, what stands around it, and the keys.
-import { h, words, cost, later } from "./dom.js";
+import { h, words, cost, later, age, clock } from "./dom.js";
 import { board, listen, connect, post, problem } from "./live.js";
 import * as boardView from "./board.js";
 import * as waits from "./waits.js";
@@ -72,10 +72,19 @@ function frame() {
   document.title = `${waiting ? `(${waiting}) ` : ""}${v.goal.description || "Liza"} – Liza`;
   badge("waits", waiting);
   badge("alerts", v.warnings.length + (v.wrong?.length ?? 0) + (v.gave_up?.length ?? 0));
+  offline(v.offline);
   const stopped = v.control.length > 0;
   at("pause").hidden = false;
   put("pause", stopped ? "Resume" : "Pause");
   at("pause").title = stopped ? "liza resume" : "liza pause: no agent starts something new";
+}
+
+// offline says that the board is the copy of this host. What counts the seconds stays.
+let away = "";
+function offline(o) {
+  if (away === (away = o?.since ?? "")) return;
+  at("offline").hidden = !o;
+  at("offline").replaceChildren(...(o ? ["No connection to the database. This is the board as it was at ", clock(o.since), ", ", age(Date.parse(o.since)), " ago. Nothing can be decided until the connection is back."] : []));
 }
 
 at("pause").addEventListener("click", () => (board.view.control.length ? post("/api/resume", {}, "The team goes on.") : post("/api/pause", {}, "Paused: no agent starts something new.")));

@@ -42,9 +42,12 @@ func Programs() (string, error) {
 	return filepath.Dir(all[len(all)-1]), nil
 }
 
-// program runs one as a user who may: the server refuses to run as root.
+// program runs one, of PostgreSQL or by its path, as a user who may: the server refuses to run as root.
 func (s *Server) program(name string, args ...string) (*exec.Cmd, error) {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.bin, name)
+	}
+	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithUs(cmd.SysProcAttr)

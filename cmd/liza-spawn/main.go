@@ -1,0 +1,27 @@
+// Liza-spawn is the process between a supervisor and each program that it starts: the reaper of a run, and the launcher
+// inside its wall. It is a program of its own because each run waits for both, and liza takes twice as long to start.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"liza/pkg/agent"
+	"liza/pkg/sandbox"
+)
+
+func main() {
+	args := os.Args[1:]
+	if agent.IsReaper(args) {
+		os.Exit(agent.Reap())
+	}
+	if inside, ok := sandbox.Entered(args); ok {
+		os.Exit(sandbox.Enter(inside))
+	}
+	if len(args) == 1 && args[0] == sandbox.BuildCommand {
+		fmt.Println(sandbox.Build(agent.Source))
+		return
+	}
+	fmt.Fprintln(os.Stderr, "liza-spawn is started by liza only\nnext: liza help")
+	os.Exit(2)
+}

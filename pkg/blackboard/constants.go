@@ -1,0 +1,96 @@
+package blackboard
+
+import "strings"
+
+// A HistoryEvent names what an entry of a task's history records (specs/protocol.md#4.6). Boards of
+// other versions may have words that are not here.
+type HistoryEvent string
+
+// The words that Liza writes or reacts to.
+const (
+	HistoryCreated             HistoryEvent = "created"
+	HistoryFinalized           HistoryEvent = "finalized"
+	HistoryClaimed             HistoryEvent = "claimed"
+	HistoryReclaimed           HistoryEvent = "reclaimed_after_rejection"
+	HistoryReassigned          HistoryEvent = "reassigned_after_rejection"
+	HistoryClaimedForFix       HistoryEvent = "claimed_for_integration_fix"
+	HistoryLeaseExpired        HistoryEvent = "lease_expired"
+	HistoryCheckpoint          HistoryEvent = "checkpoint"
+	HistoryHandoff             HistoryEvent = "handoff"
+	HistoryRetried             HistoryEvent = "retried"
+	HistoryReadyForReview      HistoryEvent = "ready_for_review"
+	HistorySubmittedForReview  HistoryEvent = "submitted_for_review" // by version 1
+	HistoryReviewClaimed       HistoryEvent = "review_claimed"
+	HistoryReviewClaimReleased HistoryEvent = "review_claim_released" // by version 1
+	HistoryReviewAskedAgain    HistoryEvent = "review_asked_again"
+	HistoryApproved            HistoryEvent = "approved"
+	HistoryApprovalRecorded    HistoryEvent = "approval_recorded"
+	HistoryApprovalVoided      HistoryEvent = "approval_voided"
+	HistoryRejected            HistoryEvent = "rejected"
+	HistoryMerged              HistoryEvent = "merged"
+	HistoryMergedAgain         HistoryEvent = "merged_again"
+	HistoryIntegrationFailed   HistoryEvent = "integration_failed"
+	HistoryBlocked             HistoryEvent = "blocked"
+	HistoryUnblocked           HistoryEvent = "unblocked"
+	HistoryClaimReleased       HistoryEvent = "coder_claim_released" // by version 1
+	HistoryReleased            HistoryEvent = "released"
+	HistoryRetargeted          HistoryEvent = "retargeted"
+	HistorySuperseded          HistoryEvent = "superseded"
+	HistoryAbandoned           HistoryEvent = "abandoned"
+	HistoryHeld                HistoryEvent = "held"
+	HistoryUnheld              HistoryEvent = "unheld"
+)
+
+// Words is the event as people read it.
+func (e HistoryEvent) Words() string { return strings.ReplaceAll(string(e), "_", " ") }
+
+// A TaskKind says what does a task's work (specs/protocol.md#4.5).
+type TaskKind string
+
+// Kinds of tasks.
+const (
+	CodeTask    TaskKind = "code"
+	ExecTask    TaskKind = "exec"
+	MessageTask TaskKind = "msg"
+	SkillTask   TaskKind = "skill"
+)
+
+// A BlockedKind says what a BLOCKED task waits for (specs/protocol.md#4.4).
+type BlockedKind string
+
+// What tasks wait for.
+const (
+	BlockedByQuestion   BlockedKind = "question"
+	BlockedStuck        BlockedKind = "stuck"
+	BlockedByIterations BlockedKind = "max_iterations"
+	BlockedByDeadlock   BlockedKind = "review_deadlock"
+	BlockedForReplan    BlockedKind = "replan"
+	BlockedByHalt       BlockedKind = "halt"
+	BlockedByDependency BlockedKind = "dependency"
+	BlockedByHuman      BlockedKind = "human"
+)
+
+// Words is the kind as people read it.
+func (k BlockedKind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
+
+// A QuestionStatus says how far a question of an agent is.
+type QuestionStatus string
+
+// What becomes of a question.
+const (
+	QuestionOpen      QuestionStatus = "open"
+	QuestionAnswered  QuestionStatus = "answered"
+	QuestionDelivered QuestionStatus = "delivered"
+	QuestionExpired   QuestionStatus = "expired"
+)
+
+// A CheckStatus is the result of one check of a review.
+type CheckStatus string
+
+// Results of checks.
+const (
+	CheckPassed  CheckStatus = "passed"
+	CheckFailed  CheckStatus = "failed"
+	CheckSkipped CheckStatus = "skipped"
+	CheckExempt  CheckStatus = "exempt"
+)

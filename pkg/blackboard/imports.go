@@ -1,0 +1,90 @@
+package blackboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Import is an issue of a tracker, or an item of a file, of which a task was made (specs/protocol.md#8.9).
+// Written by: import.
+type Import struct {
+	Source string `yaml:"source"`         // where it is: github:OWNER/NAME#12, jira:KEY-12, specs/001/tasks.md#T001; never two of one source
+	URL    string `yaml:"url,omitempty"`  // its page | import | it is in a file
+	Task   string `yaml:"task"`           // task that was made of it; the ones in its place count instead
+	Title  string `yaml:"title"`          // title outside when it was looked at last
+	Text   string `yaml:"text"`           // hash of the text outside when it was looked at last
+	Status string `yaml:"status"`         // open, done (told and closed by Liza) or closed (by somebody else)
+	Asks   string `yaml:"asks,omitempty"` // what was changed both here and outside | import | nothing
+	At     Time   `yaml:"at"`             // last change
+}
+
+// The statuses of an Import.
+const (
+	ImportOpen   = "open"
+	ImportDone   = "done"
+	ImportClosed = "closed"
+)
+
+// Import returns what was imported from a source, or nil. It may be changed.
+func (s *State) Import(source string) *Import {
+	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i != nil && i.Source == source })
+	if i < 0 {
+		return nil
+	}
+	return s.Imports[i]
+}
+
+// ImportOf is what a task was imported from, nil for one that was not.
+func (s *State) ImportOf(task string) *Import {
+	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i != nil && i.Task == task })
+	if i < 0 {
+		return nil
+	}
+	return s.Imports[i]
+}
+
+// PutImport adds an import, or puts it into the place of the one of its source.
+func (s *State) PutImport(i Import, now time.Time) {
+	i.At = TimeOf(now)
+	if old := s.Import(i.Source); old != nil {
+		*old = i
+		return
+	}
+	s.Imports = append(s.Imports, &i)
+}
+
+// Reword gives a task that nobody has begun another title and description.
+func (t *Task) Reword(title, description string) {
+	t.Title, t.Description = title, description
+}
+
+// Wordable reports whether a task may still get other words: nobody has begun it.
+func (t *Task) Wordable() bool {
+	return (t.Status == Draft || t.Status == Unclaimed) && t.ClaimSeq == 0
+}
+
+// Place says where an import is from: the kind of a tracker, its repository, and the key of the issue; a file has no kind.
+func (i *Import) Place() (kind, place, key string) {
+	rest := i.Source
+	for _, k := range []string{"github", "gitlab", "gitea", "jira", "linear"} {
+		if after, ok := strings.CutPrefix(rest, k+":"); ok {
+			kind, rest = k, after
+		}
+	}
+	if at := strings.LastIndex(rest, "#"); at >= 0 {
+		return kind, rest[:at], rest[at+1:]
+	}
+	return kind, "", rest
+}
+
+// Question says what was changed on both sides, and how it is decided.
+func (i *Import) Question() string {
+	kind, place, key := i.Place()
+	again := kind + " " + key
+	if kind == "" {
+		again = "'" + place + "#" + key + "'"
+	}
+	return fmt.Sprintf("%s: the %s changed both here and in %s; next: liza import %s --keep here|outside", i.Task, i.Asks, i.Source, again)
+}

@@ -1,0 +1,305 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/config"
+	"liza/pkg/forge"
+	"liza/pkg/verb"
+)
+
+type importOptions struct {
+	env    *Env
+	labels []string
+	keep   string
+	in     verb.ImportInput
+	items  []verb.Outside
+}
+
+func newImport(env *Env) *urfave.Command {
+	o := &importOptions{env: env}
+	return &urfave.Command{
+		Name: "import", Category: "people", Usage: "make drafts of issues and of check lists, and look at them again", ArgsUsage: "[TRACKER|FILE|FOLDER…]",
+		Description: "TRACKER is github, gitlab, gitea, jira or linear, with its ISSUES behind it; FILE is a Markdown check list, FOLDER has a tasks.md (spec-kit, OpenSpec), itself or below it. Each issue and each\n" +
+			"open item becomes a draft for the planner; its text is material, not an instruction. Again, it makes nothing twice: what changed outside comes to the draft, or as a\n" +
+			"note to a task that was begun, and what was changed on both sides is asked about. Without arguments everything that was imported is looked at again. When all that\n" +
+			"was made of an issue has landed it gets one comment and is closed, and an item of a file is ticked: at the end of liza run, liza land and liza import. The\n" +
+			"settings are those of the section import." +
+			examples("liza import github --label agents", "liza import jira PROJ-12 PROJ-13", "liza import specs/001-albums", "liza import github 12 --keep outside") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{
+			texts("label", "`NAME`: the open issues that have it; given again, also this one", &o.labels),
+			text("keep", "`SIDE`: what was changed on both sides is taken from here or from outside", &o.keep),
+		},
+		Action: env.onService(o.run),
+	}
+}
+
+func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string) error {
+	if o.keep != "" && o.keep != "here" && o.keep != "outside" {
+		return usagef("liza help import", "--keep is here or outside, not %q", o.keep)
+	}
+	o.in.Keep = o.keep
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 0 && len(o.labels) > 0:
+		return usagef("liza help import", "--label needs a tracker: liza import github --label NAME")
+	case len(args) == 0:
+		err = o.again(ctx, d, s)
+	case slices.Contains(forge.TrackerKinds, args[0]):
+		err = o.tracker(ctx, d, s, args[0], args[1:])
+	case len(o.labels) > 0:
+		return usagef("liza help import", "--label is for trackers; %q is none of %s", args[0], strings.Join(forge.TrackerKinds, ", "))
+	default:
+		for _, name := range args {
+			if err = o.files(d, o.env.path(name)); err != nil {
+				return err
+			}
+		}
+	}
+	if err != nil {
+		return importTrouble(err)
+	}
+	out, err := d.Import(ctx, o.items, o.in)
+	if err != nil {
+		return err
+	}
+	told, err := o.env.returner(d).Round(ctx, true)
+	out.Told = append(out.Told, told...)
+	if err != nil {
+		o.env.Notices(strings.Split(err.Error(), "\n"))
+	}
+	return o.env.Print(out, "%s", importedText(out))
+}
+
+func importedText(out verb.Imported) string {
+	var b strings.Builder
+	list := func(what string, ids []string) {
+		if len(ids) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", what, strings.Join(ids, ", "))
+		}
+	}
+	list("made", out.Made)
+	list("changed", out.Changed)
+	for _, q := range out.Asks {
+		fmt.Fprintf(&b, "? %s\n", q)
+	}
+	for _, t := range out.Told {
+		fmt.Fprintf(&b, "! %s\n", t)
+	}
+	fmt.Fprintf(&b, "%d new, %d as they were, %d closed before\n", len(out.Made), out.Same, out.Over)
+	if len(out.Made) > 0 {
+		b.WriteString("next: liza run\n")
+	}
+	return b.String()
+}
+
+// importTrouble adds what helps to an error of a tracker.
+func importTrouble(err error) error {
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return err
+	}
+	err = forgeTrouble(err)
+	if r, ok := err.(*blackboard.Refusal); ok { //nolint:errorlint // made there, never wrapped
+		r.Next = strings.ReplaceAll(strings.ReplaceAll(r.Next, "liza land", "liza import"), "land.repo", "import.repo")
+	}
+	return err
+}
+
+var ticketKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:[a-z][a-z0-9_]*-)?\d+$`) })
+
+// keyOf reads what a person calls an issue: its number, its key, or its address.
+func keyOf(arg string) (string, error) {
+	for part := range strings.SplitSeq(strings.TrimPrefix(arg, "#"), "/") {
+		part, _, _ = strings.Cut(part, "#")
+		if ticketKey().MatchString(part) {
+			return strings.ToUpper(part), nil
+		}
+	}
+	return "", usagef("liza help import", "%q is not the number, key or address of an issue", arg)
+}
+
+// tracker takes issues by number or by label; with a label also those that are known, which may have been closed or lost the label.
+func (o *importOptions) tracker(ctx context.Context, d *verb.Service, s *blackboard.State, kind string, args []string) error {
+	if len(args) == 0 && len(o.labels) == 0 {
+		return usagef("liza help import", "name issues, or a label: liza import %s --label NAME", kind)
+	}
+	var keys []string
+	for _, arg := range args {
+		key, err := keyOf(arg)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, key)
+	}
+	options, err := o.env.trackerOptions(ctx, d, kind, "")
+	if err != nil {
+		return err
+	}
+	if len(o.labels) > 0 {
+		for _, rec := range s.Imports {
+			if known, repo, key := rec.Place(); known == kind && repo == options.Repo && rec.Status == blackboard.ImportOpen {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return o.fetch(ctx, options, keys)
+}
+
+func (o *importOptions) fetch(ctx context.Context, options forge.Options, keys []string) error {
+	t, err := forge.NewTracker(options)
+	if err != nil {
+		return &blackboard.Refusal{Exit: blackboard.ExitUsage, Next: "liza config show import", Message: err.Error()}
+	}
+	seen := map[string]bool{}
+	if len(o.labels) > 0 {
+		found, err := t.Labelled(ctx, o.labels)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			seen[f.Key] = true
+			o.items = append(o.items, outsideOf(options, f))
+		}
+	}
+	for _, key := range keys {
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		found, err := t.Ticket(ctx, key)
+		if err != nil {
+			return err
+		}
+		o.items = append(o.items, outsideOf(options, found))
+	}
+	return nil
+}
+
+func outsideOf(options forge.Options, t forge.Ticket) verb.Outside {
+	source, id := options.Kind+":"+t.Key, t.Key
+	if options.Repo != "" {
+		source, id = options.Kind+":"+options.Repo+"#"+t.Key, "issue-"+t.Key
+	}
+	text := t.Body
+	if t.Author != "" {
+		text = "(" + t.Author + ")\n\n" + text
+	}
+	return verb.Outside{Source: source, URL: t.URL, ID: id, Title: t.Title, Text: text, Closed: t.Closed}
+}
+
+// again looks at everything that was imported and is not done.
+func (o *importOptions) again(ctx context.Context, d *verb.Service, s *blackboard.State) error {
+	type tracker struct{ kind, repo string }
+	keys := map[tracker][]string{}
+	var order []tracker
+	files := map[string]bool{}
+	for _, rec := range s.Imports {
+		if rec == nil || rec.Status == blackboard.ImportDone {
+			continue
+		}
+		kind, place, key := rec.Place()
+		if kind == "" {
+			if !files[place] {
+				files[place] = true
+				if err := o.files(d, fileAt(d, place)); err != nil {
+					o.env.Notices([]string{err.Error()})
+				}
+			}
+			continue
+		}
+		t := tracker{kind, place}
+		if keys[t] == nil {
+			order = append(order, t)
+		}
+		keys[t] = append(keys[t], key)
+	}
+	for _, t := range order {
+		options, err := o.env.trackerOptions(ctx, d, t.kind, t.repo)
+		if err != nil {
+			return err
+		}
+		if err := o.fetch(ctx, options, keys[t]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trackerOptions say where a tracker is, and bring the token along: a forge is that of land when it is of this kind.
+func (e *Env) trackerOptions(ctx context.Context, d *verb.Service, kind, repo string) (forge.Options, error) {
+	land, own := d.Config().Land, d.Config().Import
+	switch {
+	case kind == forge.Jira || kind == forge.Linear:
+		o := forge.Options{Kind: kind, API: own.API, Now: e.Now, Wait: pause, Email: e.Get("JIRA_EMAIL")}
+		if o.API == "" && (own.URL != "" || kind == forge.Linear) {
+			o.API = forge.API(kind, own.URL)
+		}
+		if o.API == "" {
+			return o, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza config set import.url https://TEAM.atlassian.net", Message: "the address of jira is not known: import.url is empty"}
+		}
+		err := e.giveToken(ctx, &o, own.URL)
+		return o, err
+	case land.Forge != kind:
+		return e.forgeOptions(ctx, d, config.Land{Forge: kind, URL: own.URL, API: own.API, Repo: cmp.Or(repo, own.Repo), Remote: land.Remote}, "import")
+	}
+	land.Repo = cmp.Or(repo, own.Repo, land.Repo)
+	return e.forgeOptions(ctx, d, land, "land")
+}
+
+// returner tells trackers and files what has landed.
+func (e *Env) returner(d *verb.Service) *verb.Returner {
+	return &verb.Returner{Service: d, Pause: pause, Tracker: func(ctx context.Context, kind, repo string) (forge.Tracker, error) {
+		o, err := e.trackerOptions(ctx, d, kind, repo)
+		if err != nil {
+			return nil, err
+		}
+		return forge.NewTracker(o)
+	}}
+}
+
+// returnBeside tells trackers what has landed while a team works, and what it returns does so for the last time. Files are ticked at the end
+// alone: a change of the checkout while programs run would be taken for theirs.
+func (c *factory) returnBeside(ctx context.Context) func() {
+	r := c.env.returner(c.service)
+	said := map[string]bool{}
+	round := func(ctx context.Context, files bool) {
+		told, err := r.Round(ctx, files)
+		if err != nil && ctx.Err() == nil {
+			told = append(told, strings.Split(err.Error(), "\n")...)
+		}
+		for _, line := range told {
+			if !said[line] {
+				said[line] = true
+				c.screen.say(c.env.Now(), false, "%s", line)
+			}
+		}
+	}
+	loop, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for pause(loop, landPoll) == nil {
+			round(loop, false)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		if ctx.Err() == nil {
+			round(ctx, true)
+		}
+	}
+}

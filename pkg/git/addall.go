@@ -1,0 +1,111 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// addAll puts everything that is not ignored into the index of c, a command without its arguments, whose folder is a worktree. Git opens files by
+// their whole paths, and a program that still runs there can make one of their folders a link meanwhile: then files of the person would be
+// in the commit. So what has changed is copied to a folder that no run can see, and git reads it there. Of a submodule, or another
+// repository, it is the commit that it is at, which update-index takes without looking into it.
+func (s *session) addAll(ctx context.Context, c call) error {
+	staged, err := s.run(ctx, call{dir: c.dir, env: c.env, args: []string{"ls-files", "-z", "--stage"}})
+	if err != nil {
+		return err
+	}
+	modules := map[string]bool{}
+	for _, line := range fields(staged) {
+		if head, name, _ := strings.Cut(line, "\t"); strings.HasPrefix(head, ModeGitlink+" ") {
+			modules[name] = true
+		}
+	}
+	var names []string
+	for _, args := range [][]string{{"diff-files", "-z", "--name-only", "--ignore-submodules=all"}, {"ls-files", "-z", "--others", "--exclude-standard"}} {
+		out, err := s.run(ctx, call{dir: c.dir, env: c.env, args: args})
+		if err != nil {
+			return err
+		}
+		for _, name := range fields(out) {
+			if folder, repository := strings.CutSuffix(name, "/"); repository {
+				modules[folder] = true
+			} else if !modules[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	if err := s.addCopies(ctx, c, names); err != nil || len(modules) == 0 {
+		return err
+	}
+	var list []string
+	for name := range modules {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return s.updateIndex(ctx, c, list, "--add", "--remove", "--replace")
+}
+
+func (s *session) updateIndex(ctx context.Context, c call, names []string, how ...string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	c.args = slices.Concat(c.args, []string{"update-index", "-z"}, how, []string{"--stdin"})
+	c.stdin = strings.Join(names, "\x00") + "\x00"
+	_, err := s.change(ctx, c)
+	return err
+}
+
+// addCopies puts files and links of a worktree into the index; what is not there is taken out of it.
+func (s *session) addCopies(ctx context.Context, c call, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	from, err := os.OpenRoot(c.dir)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	private, err := os.MkdirTemp(filepath.Join(s.place.CommonDir, "liza"), "add-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(private)
+	to, err := os.OpenRoot(private)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	var there, gone []string
+	for _, name := range names {
+		err := fs.ErrNotExist // a file or a link is where one of its folders was
+		if inFolders(from, name) {
+			err = lay(to, from, name)
+		}
+		switch {
+		case err == nil:
+			there = append(there, name)
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile):
+			gone = append(gone, name)
+		default:
+			return err
+		}
+	}
+	copied := c
+	copied.env = append(slices.Clone(c.env), "GIT_WORK_TREE="+private)
+	if err := s.updateIndex(ctx, c, gone, "--force-remove"); err != nil {
+		return err
+	}
+	if err := s.updateIndex(ctx, copied, there, "--add", "--replace"); err != nil {
+		return err
+	}
+	_, err = s.change(ctx, call{dir: c.dir, env: c.env, args: []string{"update-index", "-q", "--refresh"}}) // the times of the files themselves
+	if exitCode(err) == 1 {
+		err = nil
+	}
+	return err
+}

@@ -1,0 +1,47 @@
+// Package norace gives tests that start their own binary as another process one without the race
+// detector: such a process takes a third of the time, and does not wait for a second at its end.
+// What tests do in their own process is still watched.
+package norace
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+)
+
+var built struct {
+	sync.Mutex
+	dir string
+}
+
+// Run runs the tests of a package (m is its *testing.M), and removes what Program has built.
+func Run(m interface{ Run() int }) int {
+	defer func() { _ = os.RemoveAll(built.dir) }()
+	return m.Run()
+}
+
+// Program is the binary of the tests that run now, without the race detector. It is built at the first use, in the
+// folder of the package. A package whose tests call it runs them with Run.
+func Program() (string, error) {
+	if !Raced {
+		return os.Executable()
+	}
+	built.Lock()
+	defer built.Unlock()
+	if built.dir != "" {
+		return filepath.Join(built.dir, "plain"), nil
+	}
+	dir, err := os.MkdirTemp("", "liza-plain-")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "plain")
+	if out, err := exec.Command("go", "test", "-race=false", "-vet=off", "-c", "-o", program, ".").CombinedOutput(); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", fmt.Errorf("cannot build the tests without the race detector: %v\n%s", err, out)
+	}
+	built.dir = dir
+	return program, nil
+}

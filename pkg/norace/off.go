@@ -1,0 +1,6 @@
+//go:build !race
+
+package norace
+
+// Raced reports whether this program has the race detector.
+const Raced = false

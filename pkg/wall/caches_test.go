@@ -1,0 +1,82 @@
+package wall
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"liza/pkg/sandbox"
+)
+
+// A test that a coder committed can write into the cache of its check; go takes results of tests from it unseen.
+func TestTheChecksOfATaskWriteNoCacheOfOthers(t *testing.T) {
+	t.Parallel()
+	writes := func(dir string, job bool) (caches []string) {
+		r := contained(t, "claude")
+		r.Person.Which = func(program string) string { return "/usr/bin/" + program }
+		if r.Dir = filepath.Join(r.Project.Worktrees(), dir); job {
+			r.Job, r.Program = true, ""
+		}
+		for _, path := range r.Compose(sandbox.Closed, "").Spec.Write {
+			if rel, err := filepath.Rel(r.Project.Cache(), path); err == nil && filepath.IsLocal(rel) {
+				caches = append(caches, rel)
+			}
+		}
+		return caches
+	}
+	for dir, want := range map[string]string{"task-1": "checks/task-1", ".review-task-1": "checks/task-1", "task-2": "checks/task-2", ".check-task-1": "checks/merged", "../sub": "checks/merged"} {
+		if got := writes(dir, true); !slices.Equal(got, []string{want}) {
+			t.Errorf("a check in %s writes the caches %v, want %s", dir, got, want)
+		}
+	}
+	if got := writes("task-1", false); !slices.Equal(got, []string{"agents"}) {
+		t.Errorf("an agent writes the caches %v", got)
+	}
+}
+
+func TestTheCacheOfATaskBeginsAsThatOfMergedWork(t *testing.T) {
+	t.Parallel()
+	p := contained(t, "claude").Project
+	merged, own, gone := filepath.Join(p.Cache(), "checks", mergedCache), filepath.Join(p.Cache(), "checks", "task-1"), filepath.Join(p.Cache(), "checks", "task-9")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	write(secret, "secret")
+	write(filepath.Join(merged, "go/build/ab"), "built")
+	write(filepath.Join(gone, "go/x"), "of a task that is over")
+	if err := os.Symlink(secret, filepath.Join(merged, "go/build/link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(p.Tmp(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	beginCache(p, own)
+	if text, err := os.ReadFile(filepath.Join(own, "go/build/ab")); err != nil || string(text) != "built" {
+		t.Errorf("it begins with %q, %v", text, err)
+	}
+	if info, err := os.Lstat(filepath.Join(own, "go/build/link")); err == nil && info.Mode().IsRegular() {
+		t.Error("what a link leads to was copied")
+	}
+	if _, err := os.Lstat(gone); err == nil {
+		t.Error("the cache of a task without a worktree is still there")
+	}
+	write(filepath.Join(own, "go/build/ab"), "poisoned")
+	beginCache(p, own)
+	for path, want := range map[string]string{filepath.Join(own, "go/build/ab"): "poisoned", filepath.Join(merged, "go/build/ab"): "built"} {
+		if text, _ := os.ReadFile(path); string(text) != want {
+			t.Errorf("%s is %q, want %q", path, text, want)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(p.Tmp(), "*")); strings.Contains(strings.Join(left, " "), "cache-") {
+		t.Errorf("left are %v", left)
+	}
+}
