@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -26,15 +27,73 @@ type guarded struct {
 	factory *factory
 	stats   map[string]string   // of each file: what shows that it must be read again
 	sums    map[string]string   // of each file: its content
-	board   blackboard.Settings // the section config
-	seen    map[string]string   // agent → its run, of those that ran since the last look
-	total   map[string]int      // agent → its runs so far
-	early   []string            // what changed at the last look, when no program ran
+	board   blackboard.Settings // the section config; nil: not read yet
+}
+
+// runs are those of the agent programs of this process that are under way, and those that ended since they were forgotten.
+// The board would not do: it shows a run after its beginning, and no longer after its end. Its zero value is ready for use,
+// by several goroutines.
+type runs struct {
+	mu  sync.Mutex
+	all map[*run]bool // true: ended
+}
+
+// run is one of an agent program, as people are told of it.
+type run struct{ agent, task string }
+
+func (r *run) String() string {
+	if r.task == "" {
+		return r.agent
+	}
+	return r.agent + " on " + r.task
+}
+
+// begin notes a run until the function that it returns is called, and on until it is forgotten.
+func (r *runs) begin(agent, task string) (end func()) {
+	one := &run{agent, task}
+	r.set(one, false)
+	return func() { r.set(one, true) }
+}
+
+func (r *runs) set(one *run, ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[*run]bool{}
+	}
+	r.all[one] = ended
+}
+
+// ended are the runs that have ended.
+func (r *runs) ended() (all []*run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for one, over := range r.all {
+		if over {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// during names all runs, and forgets those given.
+func (r *runs) during(forget []*run) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := make([]string, 0, len(r.all))
+	for one := range r.all {
+		names = append(names, one.String())
+	}
+	for _, one := range forget {
+		delete(r.all, one)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // guardSettings looks until the function that it returns is called, which looks a last time.
 func (c *factory) guardSettings(ctx context.Context) (stop func()) {
-	g := &guarded{factory: c, stats: map[string]string{}, sums: map[string]string{}, total: map[string]int{}}
+	g := &guarded{factory: c, stats: map[string]string{}, sums: map[string]string{}}
 	g.look(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -66,70 +125,28 @@ func (c *factory) guardSettings(ctx context.Context) (stop func()) {
 
 // look compares, and tells what changed while programs ran.
 func (g *guarded) look(ctx context.Context) {
-	s, err := g.factory.service.View(ctx)
-	if err != nil {
-		return // the next look is as good
-	}
-	began := g.seen == nil
-	runs := g.runs(s)
+	// A run whose end comes after the files have been read is counted once more by the next look, which is the first to
+	// see what it changed at its very end.
+	over := g.factory.runs.ended()
 	changed := g.files()
-	if g.board != nil && !maps.EqualFunc(g.board, s.Config, func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
-		changed = append(changed, "state.yaml (config)")
+	if s, err := g.factory.service.View(ctx); err == nil { // if not, the next look is as good
+		if g.board != nil && !maps.EqualFunc(g.board, s.Config, func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+			changed = append(changed, "state.yaml (config)")
+		}
+		if g.board = maps.Clone(s.Config); g.board == nil {
+			g.board = blackboard.Settings{}
+		}
 	}
-	if g.board = maps.Clone(s.Config); g.board == nil {
-		g.board = blackboard.Settings{}
-	}
-	if began {
+	during := g.factory.runs.during(over)
+	if len(changed) == 0 || during == "" {
 		return
 	}
-	if changed = g.due(changed, len(runs) > 0); len(changed) == 0 {
-		return
-	}
-	during := strings.Join(slices.Sorted(maps.Values(runs)), ", ")
 	text := fmt.Sprintf("%s changed while %s ran", strings.Join(changed, ", "), during)
 	d := g.factory.service
 	if err := d.TellSettings(context.WithoutCancel(ctx), text); err != nil {
 		g.factory.env.Log().Warn("cannot write down that settings changed: " + err.Error())
 	}
 	g.factory.env.notice(d.Project, "SETTINGS_CHANGED", strings.Join(changed, ", "), text+"; next: liza config show --origin")
-}
-
-// due are the changes to tell. A program works before the board says that it runs, so what changed while none seemed to
-// run counts for one that the next look finds.
-func (g *guarded) due(changed []string, running bool) []string {
-	early := g.early
-	g.early = nil
-	if !running {
-		g.early = changed
-		return nil
-	}
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(early, changed))))
-}
-
-// runs are those of this process that are under way now, or were at the last look or between.
-func (g *guarded) runs(s *blackboard.State) map[string]string {
-	now, all := map[string]string{}, maps.Clone(g.seen)
-	if all == nil {
-		all = map[string]string{}
-	}
-	for id, e := range s.Agents {
-		if e.PID != os.Getpid() {
-			continue
-		}
-		switch n, known := g.total[id]; {
-		case e.Child != nil:
-			now[id] = id
-			if e.Child.Task != "" {
-				now[id] = id + " on " + e.Child.Task
-			}
-			all[id] = now[id]
-		case known && n != e.IterationsTotal && all[id] == "":
-			all[id] = id
-		}
-		g.total[id] = e.IterationsTotal
-	}
-	g.seen = now
-	return all
 }
 
 // files are those whose content is another one than at the last look.

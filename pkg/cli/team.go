@@ -38,6 +38,7 @@ type factory struct {
 	screen   *screen
 	versions agent.Versions
 	walls    *wall.Maker
+	runs     runs
 }
 
 // readyFactory checks what the supervisors will need: the program that they run, and the scenario
@@ -134,9 +135,14 @@ func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
 	service := *c.service
 	service.Caller = verb.Caller{Person: c.service.Caller.Person}
 	start, _ := agent.ProcessStart(os.Getpid())
-	return &supervisor.Supervisor{Service: &service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
-		Terminal: terminalName(), Start: c.run, Walls: c.walls, Commands: c.commands, RunBase: c.env.brokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
+	s := &supervisor.Supervisor{Service: &service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
+		Terminal: terminalName(), Walls: c.walls, Commands: c.commands, RunBase: c.env.brokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
+	s.Start = func(ctx context.Context, a agent.Adapter, spec agent.Spec) agent.Result {
+		defer c.runs.begin(s.ID, spec.TaskID)()
+		return c.run(ctx, a, spec)
+	}
+	return s
 }
 
 // run runs an agent program below a reaper.
