@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"liza/pkg/safefile"
 )
 
 // MergeTree merges theirs into ours without a checkout and returns the tree (specs/protocol.md#8.2, M3). A *ConflictError lists
@@ -76,7 +78,7 @@ func (r *Repo) CommitTree(ctx context.Context, tree string, parents []string, me
 }
 
 // UpdateRef moves a ref from old to new by compare-and-swap, under git.lock; ErrRefMoved when it is not at old. With
-// old "" the ref must not exist.
+// old "" the ref must not exist. A ref that leads to another one becomes one of its own: the other does not move.
 func (r *Repo) UpdateRef(ctx context.Context, ref, new, old string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -104,7 +106,7 @@ func (r *Repo) MoveBranch(ctx context.Context, branch, new, old, ref string) err
 		return err
 	}
 	_, err = s.change(ctx, call{dir: s.place.Root, args: []string{"update-ref", "-m", "liza", "--stdin"},
-		stdin: fmt.Sprintf("update %s %s %s\ndelete %s %s\n", branches+branch, new, old, ref, new)})
+		stdin: fmt.Sprintf("option no-deref\nupdate %s %s %s\noption no-deref\ndelete %s %s\n", branches+branch, new, old, ref, new)})
 	return s.explainRef(ctx, "update", branches+branch, old, err)
 }
 
@@ -134,8 +136,24 @@ func (s *session) setRef(ctx context.Context, ref, new, old string) error {
 	if strings.Trim(old, "0") == "" {
 		old = "" // "must not exist", in a repository of any kind of hash
 	}
-	_, err := s.git(ctx, "update-ref", "-m", "liza", ref, new, old)
+	// A branch that was made to lead to another one (git symbolic-ref) would take that with it: the main line of a person.
+	_, err := s.git(ctx, "update-ref", "--no-deref", "-m", "liza", ref, new, old)
+	if err != nil && old == "" && s.clearBroken(ref) {
+		_, err = s.git(ctx, "update-ref", "--no-deref", "-m", "liza", ref, new, old)
+	}
 	return s.explainRef(ctx, "update", ref, old, err)
+}
+
+// clearBroken takes away the file of a ref that has no content, which a loss of power leaves behind: git can neither read nor
+// replace such a ref. Nothing is lost with it, and no git is at work on it: each writes beside the file and renames.
+func (s *session) clearBroken(ref string) bool {
+	path := filepath.Join(s.place.CommonDir, filepath.FromSlash(ref))
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 64 {
+		return false
+	}
+	data, err := safefile.Read(path)
+	return err == nil && strings.Trim(string(data), "\x00") == "" && os.Remove(path) == nil
 }
 
 func (s *session) deleteRef(ctx context.Context, ref, old string) error {
@@ -148,7 +166,7 @@ func (s *session) deleteRef(ctx context.Context, ref, old string) error {
 	if _, err := s.refValue(ctx, ref); errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	_, err := s.git(ctx, "update-ref", "-d", ref, old)
+	_, err := s.git(ctx, "update-ref", "--no-deref", "-d", ref, old)
 	return s.explainRef(ctx, "delete", ref, old, err)
 }
 

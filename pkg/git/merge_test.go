@@ -48,6 +48,59 @@ func TestAMergeHasBothChangesAndBothParents(t *testing.T) {
 	}
 }
 
+func TestARefThatLeadsToAnotherMovesAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	main := f.git("rev-parse", "main")
+	lead := func(ref string) {
+		t.Helper()
+		f.git("symbolic-ref", ref, "refs/heads/main")
+	}
+	f.git("branch", "work", "integration")
+	commit := f.commitOn("work", "a.txt", "ONE\ntwo\nthree\n")
+	lead("refs/heads/integration")
+	merged := f.merge(commit)
+
+	lead("refs/heads/integration")
+	if err := f.repo.UpdateRef(t.Context(), "refs/liza/candidate/x", merged, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.repo.MoveBranch(t.Context(), "integration", merged, main, "refs/liza/candidate/x"); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.git("rev-parse", "integration"); got != merged {
+		t.Errorf("integration is at %s, want %s", got, merged)
+	}
+	lead("refs/liza/candidate/x")
+	if err := f.repo.DeleteRef(t.Context(), "refs/liza/candidate/x", main); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.git("rev-parse", "main"); got != main {
+		t.Errorf("main has moved from %s to %s", main, got)
+	}
+}
+
+func TestARefThatALossOfPowerEmptiedIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	commit := f.git("rev-parse", "main")
+	for name, content := range map[string]string{"empty": "", "zeros": strings.Repeat("\x00", 41)} {
+		path := filepath.Join(f.dir, ".git", "refs", "heads", "task", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.repo.CreateBranch(t.Context(), "task/"+name, commit); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := f.git("rev-parse", "task/"+name); got != commit {
+			t.Errorf("%s: the branch is at %s", name, got)
+		}
+		if err := f.repo.CreateBranch(t.Context(), "task/"+name, commit); !errors.Is(err, ErrRefMoved) {
+			t.Errorf("%s: made twice: %v", name, err)
+		}
+	}
+}
+
 func TestAConfiguredPersonIsTheCommitter(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

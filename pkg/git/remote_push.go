@@ -229,7 +229,7 @@ func (r *Repo) SawRemote(ctx context.Context, remote, branch, commit string) err
 	if now == commit {
 		return nil
 	}
-	_, err = s.git(ctx, "update-ref", "-m", "liza", tracking(remote, branch), commit)
+	_, err = s.git(ctx, "update-ref", "--no-deref", "-m", "liza", tracking(remote, branch), commit)
 	return err
 }
 
