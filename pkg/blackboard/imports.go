@@ -10,14 +10,15 @@ import (
 // Import is an issue of a tracker, or an item of a file, of which a task was made (specs/protocol.md#8.9).
 // Written by: import.
 type Import struct {
-	Source string `yaml:"source"`         // where it is: github:OWNER/NAME#12, jira:KEY-12, specs/001/tasks.md#T001; never two of one source
-	URL    string `yaml:"url,omitempty"`  // its page | import | it is in a file
-	Task   string `yaml:"task"`           // task that was made of it; the ones in its place count instead
-	Title  string `yaml:"title"`          // title outside when it was looked at last
-	Text   string `yaml:"text"`           // hash of the text outside when it was looked at last
-	Status string `yaml:"status"`         // open, done (told and closed by Liza) or closed (by somebody else)
-	Asks   string `yaml:"asks,omitempty"` // what was changed both here and outside | import | nothing
-	At     Time   `yaml:"at"`             // last change
+	Source string `yaml:"source"`           // where it is: github:OWNER/NAME#12, jira:KEY-12, specs/001/tasks.md#T001; never two of one source
+	URL    string `yaml:"url,omitempty"`    // its page | import | it is in a file
+	Task   string `yaml:"task"`             // task that was made of it; the ones in its place count instead
+	Title  string `yaml:"title"`            // title outside when it was looked at last
+	Text   string `yaml:"text"`             // hash of the text outside when it was looked at last
+	Status string `yaml:"status"`           // open, done (told and closed by Liza) or closed (by somebody else)
+	Asks   string `yaml:"asks,omitempty"`   // what was changed both here and outside | import | nothing
+	Teller string `yaml:"teller,omitempty"` // host that tells it outside; others leave it alone for five minutes after at | import | none does, or the board has one host
+	At     Time   `yaml:"at"`               // last change
 }
 
 // The statuses of an Import.
@@ -43,6 +44,22 @@ func (s *State) ImportOf(task string) *Import {
 		return nil
 	}
 	return s.Imports[i]
+}
+
+// tellerTime is how long an import is left to the host that has begun to tell it outside: longer than its calls can last.
+const tellerTime = 5 * time.Minute
+
+// Tell notes that a host tells an import outside, and reports whether it may: no other one has begun, nor told it.
+func (s *State) Tell(source, host string, now time.Time) bool {
+	i := s.Import(source)
+	if i == nil || i.Status != ImportOpen {
+		return false
+	}
+	if since, known := i.At.At(); i.Teller != "" && i.Teller != host && known && now.Before(since.Add(tellerTime)) {
+		return false
+	}
+	i.Teller, i.At = host, TimeOf(now)
+	return true
 }
 
 // PutImport adds an import, or puts it into the place of the one of its source.

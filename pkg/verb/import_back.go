@@ -50,6 +50,10 @@ func (r *Returner) Round(ctx context.Context, files bool) (told []string, err er
 	var errs []error
 	trackers := map[string]forge.Tracker{}
 	for _, d := range due {
+		if mine, err := r.begin(ctx, d.rec); err != nil || !mine {
+			errs = append(errs, err)
+			continue
+		}
 		line, err := r.giveBack(ctx, d, trackers)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot tell %s that it is done: %w", d.rec.Source, err))
@@ -149,6 +153,19 @@ func (r *Returner) requestOf(ctx context.Context, s *blackboard.State, t *blackb
 	return nil, nil
 }
 
+// begin leaves an issue to the first of several hosts: the lock of a round is this host's alone, and no tracker can be asked to
+// take a comment only once.
+func (r *Returner) begin(ctx context.Context, rec blackboard.Import) (mine bool, err error) {
+	if kind, _, _ := rec.Place(); kind == "" || r.host() == "" {
+		return true, nil
+	}
+	err = r.Update(ctx, "import", func(s *blackboard.State, _ blackboard.Actor) error {
+		mine = s.Tell(rec.Source, r.host(), r.Now())
+		return nil
+	})
+	return mine && err == nil, err
+}
+
 func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[string]forge.Tracker) (line string, err error) {
 	kind, repo, key := d.rec.Place()
 	status := blackboard.ImportDone
@@ -173,7 +190,7 @@ func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[st
 	err = r.Update(ctx, "import", func(s *blackboard.State, a blackboard.Actor) error {
 		if rec := s.Import(d.rec.Source); rec != nil && rec.Status == blackboard.ImportOpen {
 			now := *rec
-			now.Status, now.Asks = status, ""
+			now.Status, now.Asks, now.Teller = status, "", ""
 			s.PutImport(now, r.Now())
 			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Now()), Agent: a.ID, Action: "import_done", Task: rec.Task, Detail: line})
 		}

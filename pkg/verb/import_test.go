@@ -313,6 +313,43 @@ func TestAnInterruptedClosingSaysOneThingOnce(t *testing.T) {
 	}
 }
 
+// Of two hosts that come at once one tells the issue. The other one does it when the first is not heard of again.
+func TestOneOfSeveralHostsTellsAnIssue(t *testing.T) {
+	t.Parallel()
+	one, f := verbtest.New(t), forgetest.New(t)
+	o := issueOf(f.AddIssue("Say hello", "text"), "Say hello", "text")
+	imported(t, one, o.ID, o)
+	finish(t, one, o.ID, "coder-9")
+	one.WithRemote()
+	one.Shared, one.Host = true, "one"
+	two := one.OnHost("two")
+	round := func(p *verbtest.Place, at string, now func() time.Time) (told []string) {
+		t.Helper()
+		defer func() { _ = recover() }() // it was killed
+		r := returner(t, p, f, forge.GitHub, at)
+		r.Now = now
+		told, err := r.Round(t.Context(), true)
+		if err != nil {
+			t.Error(err)
+		}
+		return told
+	}
+	if round(one, "I1", time.Now); one.State().Import(o.Source).Teller != "one" {
+		t.Fatalf("the board has %+v", one.State().Import(o.Source))
+	}
+	if told := round(two, "", time.Now); len(told) != 0 || len(f.Issues()[0].Comments) != 0 {
+		t.Errorf("while the first host is at it, the second told %v", told)
+	}
+	later := func() time.Time { return time.Now().Add(6 * time.Minute) }
+	if told := round(two, "", later); len(told) != 1 {
+		t.Errorf("later, the second told %v", told)
+	}
+	round(one, "", later)
+	if issue, rec := f.Issues()[0], one.State().Import(o.Source); len(issue.Comments) != 1 || issue.State != "closed" || rec.Status != blackboard.ImportDone || rec.Teller != "" {
+		t.Errorf("%d comments, %s, %+v", len(issue.Comments), issue.State, rec)
+	}
+}
+
 // The comment is there although its answer was lost.
 func TestALostAnswerDoesNotDoubleTheComment(t *testing.T) {
 	t.Parallel()
