@@ -245,10 +245,10 @@ func (f *family) clear(ctx context.Context, grace time.Duration) ([]Process, err
 	}
 	if grace > 0 {
 		err = f.signal(syscall.SIGTERM, members)
-		members = f.wait(ctx, grace, nil)
+		members = f.wait(ctx, grace, members, nil)
 	}
 	if len(members) > 0 && ctx.Err() == nil {
-		members = f.wait(ctx, killWait, func(members []Process) {
+		members = f.wait(ctx, killWait, members, func(members []Process) {
 			err = f.signal(syscall.SIGKILL, members)
 		})
 	}
@@ -259,12 +259,15 @@ func (f *family) clear(ctx context.Context, grace time.Duration) ([]Process, err
 }
 
 // wait looks again and again until no member is left or the time is over, and returns those
-// that are left. each is called with them before every look.
-func (f *family) wait(ctx context.Context, limit time.Duration, each func([]Process)) []Process {
+// that are left; at first they are as given. each is called with them before every look.
+func (f *family) wait(ctx context.Context, limit time.Duration, members []Process, each func([]Process)) []Process {
 	deadline := time.Now().Add(limit)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		members, err := f.members()
-		if err != nil || len(members) == 0 {
+		// A look that fails says nothing: who took it for the end would give the task to another agent beside a living one.
+		if now, err := f.members(); err == nil {
+			members = now
+		}
+		if len(members) == 0 {
 			return nil
 		}
 		if each != nil {

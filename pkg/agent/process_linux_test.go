@@ -1,12 +1,16 @@
 package agent
 
 import (
+	"context"
 	"crypto/rand"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // program runs the test binary as one of its programs.
@@ -21,6 +25,43 @@ func program(t *testing.T, name string) Adapter {
 		t.Fatal(err)
 	}
 	return a
+}
+
+func init() { linuxPrograms["without descriptors"] = withoutDescriptors }
+
+// withoutDescriptors says what it can tell of the process that started it, and what it stops of it, when no file can be opened.
+func withoutDescriptors() {
+	parent := Process{Pid: os.Getppid()}
+	parent.Start, _ = ProcessStart(parent.Pid)
+	f := newFamily(parent, nil)
+	members, err := f.members()
+	if err != nil || len(members) == 0 {
+		fmt.Println("its parent is not found:", err)
+		return
+	}
+	null, err := os.Open(os.DevNull) // the lowest number that is free
+	limit := unix.Rlimit{Cur: 0, Max: 4096}
+	if err == nil {
+		limit.Cur = uint64(null.Fd())
+		err = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	null.Close()
+	_, err = f.members()
+	left := f.wait(context.Background(), 10*time.Millisecond, members, nil)
+	fmt.Println("alive", Alive(parent.Pid, parent.Start), "dead", Alive(1<<30, 0), "table", err != nil, "left", len(left) == len(members))
+}
+
+// A supervisor that has no file descriptor left takes nobody for dead.
+func TestWhatCannotBeReadIsNotDead(t *testing.T) {
+	t.Parallel()
+	res := Run(t.Context(), program(t, "without descriptors"), Spec{Env: []string{testMark(t)}})
+	if want := "alive true dead false table true left true\n"; res.Final != want {
+		t.Errorf("got %+v, want %q", res, want)
+	}
 }
 
 func TestAGrandchildInASessionOfItsOwnIsEnded(t *testing.T) {

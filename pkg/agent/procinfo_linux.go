@@ -2,39 +2,50 @@ package agent
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// lookup reads one process from /proc.
+// lookup reads one process from /proc. Of one that is there and cannot be read, for want of file descriptors for instance,
+// the pid alone is known.
 func lookup(pid int) (entry, bool) {
 	if pid <= 0 {
 		return entry{}, false
 	}
+	e, err := readEntry(pid)
+	if err == nil {
+		return e, true
+	}
+	if gone(err) || syscall.Kill(pid, 0) == syscall.ESRCH {
+		return entry{}, false
+	}
+	return entry{Process: Process{Pid: pid}}, true
+}
+
+// gone reports whether an error of a file in /proc says that there is no such process.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
+
+func readEntry(pid int) (entry, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return entry{}, false
+		return entry{}, err
 	}
 	// The second field is the name in brackets and may hold anything, also brackets and blanks.
-	i := bytes.LastIndexByte(stat, ')')
-	if i < 0 {
-		return entry{}, false
-	}
-	fields := strings.Fields(string(stat[i+1:])) // from field 3 on: state, ppid, pgrp, …
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on: state, ppid, pgrp, …
 	if len(fields) < 20 {
-		return entry{}, false
+		return entry{}, errors.New("a line of the process table that is not known")
 	}
 	parent, _ := strconv.Atoi(fields[1])
 	pgid, _ := strconv.Atoi(fields[2])
 	start, err := strconv.ParseInt(fields[19], 10, 64) // field 22
-	if err != nil {
-		return entry{}, false
-	}
 	ended := fields[0] == "Z" || fields[0] == "X"
-	return entry{Process{Pid: pid, Start: start, Pgid: pgid}, parent, ended}, true
+	return entry{Process{Pid: pid, Start: start, Pgid: pgid}, parent, ended}, err
 }
 
 // threadsOf is the number of threads of a process, 1 for one that is gone.
@@ -43,7 +54,8 @@ func threadsOf(pid int) int {
 	return max(len(threads), 1)
 }
 
-// processes reads the process table.
+// processes reads the process table, all of it or none: a process that is left out would count as one that has ended. What
+// other people hide of theirs (hidepid) is left out; it is nothing of a run.
 func processes() ([]entry, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -60,8 +72,11 @@ func processes() ([]entry, error) {
 		if err != nil {
 			continue
 		}
-		if e, ok := lookup(pid); ok {
+		switch e, err := readEntry(pid); {
+		case err == nil:
 			table = append(table, e)
+		case !gone(err) && !errors.Is(err, fs.ErrPermission):
+			return nil, err
 		}
 	}
 	return table, nil
