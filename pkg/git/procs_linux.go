@@ -39,8 +39,14 @@ func ownerGone(_ fs.FileInfo, folders []string) error {
 // that ends meanwhile does not.
 func gitWorksIn(proc string, folders []string) (bool, error) {
 	name, err := safefile.Read(filepath.Join(proc, "comm"))
-	if err != nil || !isGitName(strings.TrimSpace(string(name))) {
-		return false, nil // ended
+	if ended(err) || errors.Is(err, fs.ErrPermission) { // somebody else's, where people do not see each other's (hidepid)
+		return false, nil
+	}
+	if err != nil { // no file descriptor is left, for instance
+		return false, err
+	}
+	if !isGitName(strings.TrimSpace(string(name))) {
+		return false, nil
 	}
 	cwd, err := os.Readlink(filepath.Join(proc, "cwd"))
 	if ended(err) {

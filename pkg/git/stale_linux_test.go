@@ -120,3 +120,18 @@ func TestOnlyLockFilesOfTheRepositoryAreRemoved(t *testing.T) {
 		t.Errorf("a lock file that is gone: %v, removed %q", err, s.removed)
 	}
 }
+
+// A process whose name cannot be read, because no file descriptor is left for instance, may be the git that holds the lock.
+func TestAProcessThatCannotBeReadCountsAsAlive(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if works, err := gitWorksIn(dir, nil); works || err != nil { // it has ended meanwhile
+		t.Errorf("one that is gone: %v, %v", works, err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "comm"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gitWorksIn(dir, nil); err == nil {
+		t.Error("one that cannot be read counts as gone")
+	}
+}
