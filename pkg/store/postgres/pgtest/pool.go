@@ -28,6 +28,9 @@ func (s *Server) Pooler(mode string) (address string, end func(), err error) {
 		return "", nil, err
 	}
 	text := fmt.Sprintf("[databases]\n* = host=%s user=liza\n[pgbouncer]\nunix_socket_dir = %s\nlisten_port = 6432\nauth_type = any\npool_mode = %s\n", s.dir, dir, mode)
+	if mode == "transaction" {
+		text += "default_pool_size = 1\n" // so that the transactions of two meet on one connection for certain
+	}
 	file := filepath.Join(dir, "pgbouncer.ini")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return "", nil, err
