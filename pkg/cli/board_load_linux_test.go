@@ -106,7 +106,7 @@ func closedWorks(t *testing.T) bool {
 
 // loadBoard lets 12 coders and 4 reviewers merge tasks on a board that has merged ones.
 func loadBoard(t *testing.T, level string, merged, tasks int, agent string) loaded {
-	s := &sprint{Place: verbtest.New(t), liza: lizaProgram(t), level: level}
+	s := &sprint{Place: verbtest.New(t), liza: measuredProgram(t), level: level}
 	s.Merges(merged)
 	for i := range tasks {
 		id := fmt.Sprintf("task-%02d", i)

@@ -44,7 +44,7 @@ type sprint struct {
 // of a task.
 func newSprint(t *testing.T, n int) *sprint {
 	t.Helper()
-	s := &sprint{Place: verbtest.New(t), liza: lizaProgram(t)}
+	s := &sprint{Place: verbtest.New(t), liza: measuredProgram(t)}
 	err := s.Store.Update(t.Context(), store.Op{Name: "limits"}, func(st *blackboard.State) error {
 		for _, key := range []string{"max_coder_iterations", "max_review_cycles", "max_review_retries", "max_agent_runs"} {
 			st.Config[key] = 1000
@@ -78,22 +78,27 @@ code_reviewer:
 
 func (s *sprint) scenario() string { return filepath.Join(s.Dir, ".git", "scenario.yaml") }
 
-// lizaProgram is the test program under the name of liza; the long form builds the real one.
+// lizaProgram is the test program under the name of liza: it stops at failpoints, and stands beside liza-agent.
 func lizaProgram(t *testing.T) string {
 	t.Helper()
+	path, err := exec.LookPath("liza")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// measuredProgram is what is measured: in the long form the real program.
+func measuredProgram(t *testing.T) string {
+	t.Helper()
 	if os.Getenv(fullMark) == "" {
-		path, err := exec.LookPath("liza")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return lizaProgram(t)
 	}
 	dir := t.TempDir()
-	path := filepath.Join(dir, "liza")
 	if out, err := exec.Command("go", "build", "-trimpath", "-o", dir+"/", "liza/cmd/liza", "liza/cmd/liza-spawn").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return path
+	return filepath.Join(dir, "liza")
 }
 
 // command is a process of liza in the repository, without anything of an agent that may be
