@@ -272,7 +272,8 @@ func TestALandingThatIsKilledAtEachStepHappensOnce(t *testing.T) {
 				t.Errorf("a landing that is over wrote to the forge again")
 			}
 			t.Logf("killed %d times, %d writes", kills, writes)
-			if least := 40; kills < least {
+			// A forge that needs fewer requests has fewer steps.
+			if least := map[string]int{forge.GitHub: 40, forge.GitLab: 25, forge.Gitea: 36}[kind]; kills < least {
 				t.Errorf("it was killed %d times, want at least %d", kills, least)
 			}
 		})
@@ -291,7 +292,7 @@ func TestATeamWhoseLandingIsKilledLandsOnce(t *testing.T) {
 		t.Errorf("the fix was merged %d times", n)
 	}
 	k.again(t)
-	if least := long(8, 30); kills < least {
+	if least := long(8, 25); kills < least {
 		t.Errorf("it was killed %d times, want at least %d", kills, least)
 	}
 	t.Logf("killed %d times", kills)

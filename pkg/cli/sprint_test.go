@@ -78,7 +78,7 @@ code_reviewer:
 
 func (s *sprint) scenario() string { return filepath.Join(s.Dir, ".git", "scenario.yaml") }
 
-// lizaProgram is the test program under the name of liza: it stops at failpoints, and stands beside liza-agent.
+// lizaProgram is the test program under the name of liza: it stops at failpoints, and has liza-agent beside it.
 func lizaProgram(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("liza")
