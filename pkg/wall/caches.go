@@ -15,7 +15,7 @@ import (
 // that. So the checks of a task have one of their own, which begins as a copy of that of merged work; only checks of what a reviewer has approved
 // write the latter. What agents build with is one for them all, and no check reads it.
 const (
-	mergedCache = "merged"
+	mergedCache = ".merged" // no task has such a name
 	mostCopied  = 512 << 20 // bytes of a cache that are copied for a task; with a larger one it begins empty
 )
 
