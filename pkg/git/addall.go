@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -80,12 +81,18 @@ func (s *session) addCopies(ctx context.Context, c call, names []string) error {
 		return err
 	}
 	defer to.Close()
+	ctx, done := s.inTime(ctx)
+	defer done()
+	room := s.mostTaken() // a file that takes no room in the worktree, because it was never written to, does in a copy
 	var there, gone []string
 	for _, name := range names {
 		err := fs.ErrNotExist // a file or a link is where one of its folders was
 		if inFolders(from, name) {
-			err = lay(to, from, name)
+			var size int64
+			size, err = lay(to, from, name, room)
+			room -= size
 		}
+		err = cmp.Or(ctx.Err(), err)
 		switch {
 		case err == nil:
 			there = append(there, name)

@@ -1,11 +1,16 @@
 package git
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Git looks into a submodule with a git of its own. One that a run has made may name any program as a filter: it would be
@@ -198,5 +203,98 @@ func TestAFolderThatBecameALinkIsAFolderAgain(t *testing.T) {
 		if readText(t, filepath.Join(outside, name)) != "of the person\n" {
 			t.Errorf("%s was changed", name)
 		}
+	}
+}
+
+// Git opens files of these names, wherever they are, and waits until somebody writes to a pipe.
+func TestGitIsNotHeldUpByWhatARunPutsInItsWay(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{".gitignore", "sub/.gitignore", ".gitattributes", "new/.gitattributes", ".gitmodules", "other/.git/HEAD"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.repo.heldUpAfter = 50 * time.Millisecond
+			dir := f.provide(Provide{ID: "t"}).Path
+			writeFile(t, dir+"/sub/a.txt", "a\n")
+			for _, folder := range []string{"new", "other/.git/objects", "other/.git/refs"} {
+				if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			writeFile(t, dir+"/new/b.txt", "b\n")
+			pipe := filepath.Join(dir, name)
+			if err := errors.Join(os.RemoveAll(pipe), syscall.Mkfifo(pipe, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			facts, err := f.repo.Inspect(ctx, dir)
+			if err != nil || !slices.Contains(facts.Dirty, "new/b.txt") {
+				t.Fatalf("%v, %v", facts.Dirty, err)
+			}
+			if _, saved, err := f.repo.Save(ctx, Work{ID: "t", Path: dir, Reason: "test"}); err != nil || !saved {
+				t.Errorf("saved: %v, %v", saved, err)
+			}
+		})
+	}
+}
+
+// Older versions of git have them in memory as a whole, and all of those above a folder at one time.
+func TestLargeFilesThatGitReadsWholeAreMovedOutOfItsWay(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	for name, size := range map[string]int64{"sub/.gitignore": 101 << 20, "sub/.gitattributes": 99 << 20, "sub/large.txt": 101 << 20, "sub/.gitignore.too-large": 1} {
+		writeFile(t, filepath.Join(dir, name), "")
+		if err := os.Truncate(filepath.Join(dir, name), size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(syscall.Mkfifo(outside+"/.gitignore", 0o644), os.Symlink(outside, dir+"/out"), syscall.Mkfifo(dir+"/pipe", 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		if found, err := clearWay(t.Context(), dir); err != nil || found != want {
+			t.Errorf("found %v, want %v: %v", found, want, err)
+		}
+	}
+	got, err := filepath.Glob(dir + "/sub/.*")
+	if want := []string{dir + "/sub/.gitattributes", dir + "/sub/.gitignore.too-large", dir + "/sub/.gitignore.too-large-2"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("there are %q, want %q", got, want)
+	}
+	for _, stays := range []string{outside + "/.gitignore", dir + "/pipe", dir + "/sub/large.txt"} {
+		if !exists(stays) {
+			t.Errorf("%s is gone", stays)
+		}
+	}
+}
+
+// What was never written to takes no room in a worktree, and all of it in a copy.
+func TestFilesThatAreTooLargeToBeSavedStayInTheirWorktree(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.repo.MaxTaken = 3 << 20
+	dir := f.provide(Provide{ID: "t"}).Path
+	for _, name := range []string{"one.bin", "two.bin"} {
+		writeFile(t, dir+"/"+name, "")
+		if err := os.Truncate(dir+"/"+name, 2<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, saved, err := f.repo.Save(t.Context(), Work{ID: "t", Path: dir, Reason: "test"})
+	var unsaved *UnsavedError
+	if saved || !errors.As(err, &unsaved) || !strings.Contains(err.Error(), "more than 3 MB") {
+		t.Errorf("saved: %v, %v", saved, err)
+	}
+	if err := f.repo.Remove(t.Context(), "t", Proof{Integration: f.integration()}); !errors.As(err, &unsaved) || !exists(dir+"/one.bin") {
+		t.Errorf("removed: %v", err)
+	}
+	if left, err := filepath.Glob(f.dir + "/.git/liza/add-*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if err := os.Remove(dir + "/two.bin"); err != nil {
+		t.Fatal(err)
+	}
+	if _, saved, err := f.repo.Save(t.Context(), Work{ID: "t", Path: dir, Reason: "test"}); err != nil || !saved {
+		t.Errorf("saved: %v, %v", saved, err)
 	}
 }

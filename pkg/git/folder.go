@@ -271,8 +271,8 @@ func (f *Folder) write() error {
 // committed is saved in the attic.
 func (f *Folder) Close(ctx context.Context, late bool) (Taken, error) {
 	var taken Taken
-	var err error
-	if f.record.Keep {
+	err := f.regain(ctx)
+	if err == nil && f.record.Keep {
 		newest := f.repo.current(f.record.Task)
 		late = late || newest == nil || newest.dir != f.dir
 		taken, err = f.takeOver(ctx, Taking{Task: f.record.Task, Late: late}, true)

@@ -23,7 +23,7 @@ type holding struct {
 	headTree string
 	tree     string   // of all its files that are not ignored; headTree when they are as in HEAD
 	dirty    []string // what git status reports
-	nested   []string // submodules and nested repositories with work that cannot be saved from here
+	nested   []string // what cannot be saved from here: work in submodules and nested repositories, too large files
 }
 
 // changed reports whether the files differ from HEAD.
@@ -90,6 +90,10 @@ func (s *session) lookInto(ctx context.Context, id, path, admin string, h *holdi
 	fresh := h.entry != nil && claimOf(h.entry.LockReason, id) != ""
 	if len(h.dirty) > 0 {
 		tree, err := s.snapshot(ctx, path, admin, h.head)
+		if errors.Is(err, errTooMuch) {
+			h.nested = []string{fmt.Sprintf("files that are not committed, of more than %d MB", s.mostTaken()>>20)}
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -348,6 +349,41 @@ func TestTheLinkOfAWorktreeIsNotWrittenThroughAnothersLink(t *testing.T) {
 	x.close()
 	if got := readText(t, victim); got != "mine\n" {
 		t.Errorf("the file of somebody else is %q", got)
+	}
+}
+
+// Below closed a run can put anything in the place of its worktree's .git.
+func TestAWorktreeWhoseLinkARunHasReplacedIsAWorktreeAfterIt(t *testing.T) {
+	t.Parallel()
+	for name, put := range map[string]func(path string) error{
+		"another repository": func(path string) error { return os.WriteFile(path, []byte("gitdir: /nowhere\n"), 0o644) },
+		"nothing":            func(string) error { return nil },
+		"no link":            func(path string) error { return os.WriteFile(path, []byte("x"), 0o644) },
+		"a symbolic link":    func(path string) error { return os.Symlink("/nowhere", path) },
+		"a named pipe":       func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"a folder":           func(path string) error { return os.MkdirAll(path+"/objects", 0o755) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			x := f.run("t")
+			commit := x.commit("new.txt", "x\n")
+			link := x.dir + "/.git"
+			if err := errors.Join(os.Remove(link), put(link)); err != nil {
+				t.Fatal(err)
+			}
+			if taken := x.close(); !taken.Moved {
+				t.Errorf("%+v", taken)
+			}
+			if facts := x.facts(); facts.Head != commit || facts.Branch != "task/t" || len(facts.Dirty) > 0 {
+				t.Errorf("%+v, want %s on task/t", facts, commit)
+			}
+			if name == "a folder" && !exists(x.dir+"/git-of-a-run/objects") {
+				t.Error("what the run has made is gone")
+			}
+			x.open("t", "coder-2", true)
+			x.close()
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -53,7 +54,7 @@ func (s *session) resetFiles(ctx context.Context, dir, commit string) error {
 	}
 	defer from.Close()
 	for _, name := range fields(names) {
-		if err := lay(root, from, name); err != nil {
+		if _, err := lay(root, from, name, math.MaxInt64-1); err != nil {
 			return err
 		}
 	}
@@ -64,13 +65,16 @@ func (s *session) resetFiles(ctx context.Context, dir, commit string) error {
 	return err
 }
 
-var errNoFile = errors.New("it is not a regular file")
+var (
+	errNoFile  = errors.New("it is not a regular file")
+	errTooMuch = errors.New("its files that are not committed are too large to be saved")
+)
 
-// lay copies a file or a link, in the place of whatever is there. Neither of both folders is left by it.
-func lay(to, from *os.Root, name string) error {
+// lay copies a file of no more than most bytes, or a link, in the place of whatever is there. Neither of both folders is left by it.
+func lay(to, from *os.Root, name string, most int64) (size int64, err error) {
 	info, err := from.Lstat(name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for at, rest := "", path.Dir(name); rest != "." && rest != ""; {
 		first, more, _ := strings.Cut(rest, "/")
@@ -78,36 +82,39 @@ func lay(to, from *os.Root, name string) error {
 		switch there, err := to.Lstat(at); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return err
+			return 0, err
 		case there.IsDir():
 			continue
 		default:
 			if err := to.Remove(at); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		if err := to.Mkdir(at, 0o777); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if err := to.RemoveAll(name); err != nil {
-		return err
+		return 0, err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, err := from.Readlink(name)
-		return errors.Join(err, to.Symlink(target, name))
+		return 0, errors.Join(err, to.Symlink(target, name))
 	}
 	in, err := private{from}.open(name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer in.Close()
 	out, err := to.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	size, err = io.Copy(out, io.LimitReader(in, most+1))
+	if size > most {
+		err = errTooMuch
+	}
+	return size, errors.Join(err, out.Close())
 }
 
 // cleanFiles removes files that are neither tracked nor ignored, with folders that are empty then. Repositories among them

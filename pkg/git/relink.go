@@ -42,6 +42,51 @@ func (r *Repo) Relink(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
+// regain lets the worktree's .git name this folder again where a run has put something else in its place, which at closed it
+// cannot. A folder that is there stays, under another name.
+func (f *Folder) regain(ctx context.Context) error {
+	path := f.repo.WorktreePath(f.record.Task)
+	stolen := func() bool {
+		info, err := os.Lstat(path)
+		return f.record.Task != "" && err == nil && info.IsDir() && f.repo.adminDir(path) == "" && f.repo.namedBy(path) != ""
+	}
+	if !stolen() {
+		return nil
+	}
+	s, err := f.repo.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	if !stolen() {
+		return nil
+	}
+	link, aside := filepath.Join(path, ".git"), filepath.Join(path, "git-of-a-run")
+	if info, err := os.Lstat(link); err == nil && info.IsDir() {
+		for n := 2; exists(aside); n++ {
+			aside = filepath.Join(path, fmt.Sprintf("git-of-a-run-%d", n))
+		}
+		if err := os.Rename(link, aside); err != nil {
+			return err
+		}
+	}
+	return replaceLink(link, "gitdir: "+f.Git)
+}
+
+// namedBy is git's folder of the worktree that is registered at path, whatever is there now, or "".
+func (r *Repo) namedBy(path string) string {
+	worktrees := filepath.Join(r.place.CommonDir, "worktrees")
+	entries, _ := os.ReadDir(worktrees)
+	for _, e := range entries {
+		admin := filepath.Join(worktrees, e.Name())
+		back, err := safefile.Read(filepath.Join(admin, "gitdir"))
+		if err == nil && isGitDir(admin) && realPath(absolute(admin, filepath.Dir(strings.TrimRight(string(back), "\n")))) == realPath(path) {
+			return admin
+		}
+	}
+	return ""
+}
+
 // replaceLink writes one of git's small files whole: anyone who reads it sees the old line or
 // the new one.
 func replaceLink(path, line string) error {

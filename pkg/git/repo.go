@@ -36,12 +36,13 @@ type Repo struct {
 	// MaxTime bounds the time in which git reads what a run has made; 0: ten minutes. Set it before the first use.
 	MaxTime time.Duration
 
-	maxFiles  int // of objects that a folder may have; 0: mostFiles
-	place     Place
-	env       []string
-	drivers   drivers
-	contained contained
-	answers   answers
+	maxFiles    int           // of objects that a folder may have; 0: mostFiles
+	heldUpAfter time.Duration // 0: heldUpAfter
+	place       Place
+	env         []string
+	drivers     drivers
+	contained   contained
+	answers     answers
 }
 
 // Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides

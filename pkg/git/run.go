@@ -78,8 +78,8 @@ func (r *Repo) read(ctx context.Context, dir string, args ...string) (string, er
 	return r.run(ctx, call{dir: dir, args: args})
 }
 
-// run runs one git command. It ends with ctx: TERM to its process group, which lets git remove its lock files, then KILL.
-func (r *Repo) run(ctx context.Context, c call) (string, error) {
+// runOnce starts git.
+func (r *Repo) runOnce(ctx context.Context, c call) (string, error) {
 	if ctx.Err() != nil {
 		return "", stopped(ctx, "git "+c.args[0])
 	}

@@ -49,6 +49,9 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 	if err := f.load(); err != nil { // another process may have taken over before
 		return fail(err)
 	}
+	if err := f.regain(ctx); err != nil { // the index of the worktree is to have what comes
+		return fail(err)
+	}
 	view, err := os.OpenRoot(f.Git)
 	if err != nil {
 		out.Refused = fmt.Sprintf("its git folder cannot be read: %v", err)

@@ -1,0 +1,103 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Git reads what it is to ignore, attributes, and the git folders of other repositories wherever they lie in a worktree. It waits
+// for ever for a named pipe in the place of such a file, and has a large one in memory as a whole. A run can make both.
+const (
+	heldUpAfter = time.Second // of a git command in a worktree: then it is looked for them
+	heldUpMost  = 3           // times that a command is begun again without them
+	largestRead = 100 << 20   // bytes; newer versions of git do not read larger ones either
+)
+
+// errHeldUp is the cause of the end of a command that was held up by what is out of its way now.
+var errHeldUp = errors.New("git waited for named pipes, or read files of more than 100 MB, in the place of its own files")
+
+// run runs one git command. It ends with ctx: TERM to its process group, which lets git remove its lock files, then KILL.
+func (r *Repo) run(ctx context.Context, c call) (out string, err error) {
+	if filepath.Dir(c.dir) != filepath.Join(r.place.Root, worktreesDir) || c.in != nil || c.out != nil {
+		return r.runOnce(ctx, c)
+	}
+	for range heldUpMost {
+		within, end := r.unlessHeldUp(ctx, c.dir)
+		out, err = r.runOnce(within, c)
+		over := context.Cause(within)
+		end()
+		if err == nil || !errors.Is(over, errHeldUp) {
+			return out, err
+		}
+	}
+	return "", fmt.Errorf("cannot run git %s in %s: %w", c.args[0], filepath.Base(c.dir), errHeldUp)
+}
+
+// unlessHeldUp is a context that ends, with errHeldUp, when a command takes long and there was something to hold it up.
+func (r *Repo) unlessHeldUp(ctx context.Context, dir string) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for pause := cmp.Or(r.heldUpAfter, heldUpAfter); ; pause *= 2 { // each look costs as much as a command
+			select {
+			case <-time.After(pause):
+				if found, err := clearWay(ctx, dir); err == nil && found {
+					cancel(errHeldUp)
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+// clearWay takes what holds up git out of its way, and reports whether there was something: named pipes, which have no content,
+// are removed, and large files have another name.
+func clearWay(ctx context.Context, dir string) (found bool, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return ctx.Err() // what cannot be read by us cannot be read by git
+		}
+		own := slices.Contains([]string{".gitignore", ".gitattributes", ".gitmodules"}, e.Name())
+		inside := slices.Contains(strings.Split(path.Dir(name), "/"), ".git")
+		switch info, err := e.Info(); {
+		case err != nil || !own && !inside:
+		case info.Mode()&fs.ModeNamedPipe != 0:
+			// Who waits for it, also a git of a supervisor that was killed, reads an empty file then.
+			if waited, err := root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+				_ = waited.Close()
+			}
+			found = root.Remove(name) == nil || found
+		case own && info.Mode().IsRegular() && info.Size() > largestRead:
+			found = root.Rename(name, freeName(root, name+".too-large")) == nil || found
+		}
+		return ctx.Err()
+	})
+	return found, err
+}
+
+func freeName(root *os.Root, name string) string {
+	free := name
+	for n := 2; ; n++ {
+		if _, err := root.Lstat(free); err != nil {
+			return free
+		}
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+}
