@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"liza/pkg/safefile"
 )
 
 // Git reads what it is to ignore, attributes, and the git folders of other repositories wherever they lie in a worktree. It waits
@@ -65,27 +67,19 @@ func (r *Repo) unlessHeldUp(ctx context.Context, dir string) (context.Context, f
 // clearWay takes what holds up git out of its way, and reports whether there was something: named pipes, which have no content,
 // are removed, and large files have another name.
 func clearWay(ctx context.Context, dir string) (found bool, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return false, err
-	}
-	defer root.Close()
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return ctx.Err() // what cannot be read by us cannot be read by git
-		}
-		own := slices.Contains([]string{".gitignore", ".gitattributes", ".gitmodules"}, e.Name())
-		inside := slices.Contains(strings.Split(path.Dir(name), "/"), ".git")
-		switch info, err := e.Info(); {
-		case err != nil || !own && !inside:
-		case info.Mode()&fs.ModeNamedPipe != 0:
+	err = safefile.Walk(dir, func(f safefile.Found) error {
+		own := slices.Contains([]string{".gitignore", ".gitattributes", ".gitmodules"}, f.Info.Name())
+		inside := slices.Contains(strings.Split(path.Dir(f.Path), "/"), ".git")
+		switch {
+		case !own && !inside:
+		case f.Info.Mode()&fs.ModeNamedPipe != 0:
 			// Who waits for it, also a git of a supervisor that was killed, reads an empty file then.
-			if waited, err := root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			if waited, err := f.Root.OpenFile(f.Name, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 				_ = waited.Close()
 			}
-			found = root.Remove(name) == nil || found
-		case own && info.Mode().IsRegular() && info.Size() > largestRead:
-			found = root.Rename(name, freeName(root, name+".too-large")) == nil || found
+			found = f.Root.Remove(f.Name) == nil || found
+		case own && f.Info.Mode().IsRegular() && f.Info.Size() > largestRead:
+			found = f.Root.Rename(f.Name, freeName(f.Root, f.Name+".too-large")) == nil || found
 		}
 		return ctx.Err()
 	})

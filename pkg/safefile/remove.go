@@ -3,7 +3,6 @@ package safefile
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -56,7 +55,12 @@ func flatten(root *os.Root) error {
 
 // emptied removes all but folders from a folder, and returns those.
 func emptied(root *os.Root, dir string) (folders []string, err error) {
-	entries, err := fs.ReadDir(root.FS(), dir)
+	opened, err := root.Open(dir) // not as of an fs.FS, whose names are text
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	entries, err := opened.ReadDir(-1)
 	for _, e := range entries {
 		if name := filepath.Join(dir, e.Name()); e.IsDir() {
 			folders = append(folders, name)

@@ -52,6 +52,7 @@ type Plan struct {
 	Copy  []sandbox.Mount // files and folders that are copied into the private home
 	Link  []sandbox.Mount // folders that are linked there, where nothing can be mounted
 	Proxy proxy.Options   // without Refused
+	kept  []string        // folders of the program that outlive the run
 }
 
 // Compose says what a run may read, write and reach at a level that has been chosen.
@@ -92,6 +93,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	s.HomeRead = access.HomeRead
 	for _, rel := range access.HomeWrite {
 		s.HomeWrite, w.Make = append(s.HomeWrite, rel), append(w.Make, filepath.Join(home, rel))
+		w.kept = append(w.kept, filepath.Join(home, rel))
 	}
 	for _, rel := range access.HomeLogin {
 		if r.Person.Real(filepath.Join(home, rel)) != "" {
@@ -101,7 +103,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	for _, rel := range access.HomeKeep {
 		kept := filepath.Join(p.Cache(), "home", r.Program, rel)
 		at := sandbox.Mount{Source: kept, Target: filepath.Join(inside, rel)}
-		w.Make = append(w.Make, kept)
+		w.Make, w.kept = append(w.Make, kept), append(w.kept, kept)
 		if level == sandbox.Closed {
 			s.Over = append(s.Over, at)
 		} else {

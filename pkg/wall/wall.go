@@ -265,7 +265,7 @@ func (w *Wall) WatchDisk(ctx context.Context, over func(error)) {
 	if w == nil || w.Spec.Limits.Disk <= 0 {
 		return
 	}
-	folders := []string{w.run.Private}
+	folders := append([]string{w.run.Private}, w.run.Also...)
 	if w.run.Write {
 		folders = append(folders, w.run.Dir)
 	}
@@ -275,7 +275,8 @@ func (w *Wall) WatchDisk(ctx context.Context, over func(error)) {
 	if w.Cache != "" {
 		folders = append(folders, w.Cache)
 	}
-	sandbox.WatchDisk(ctx, w.Spec.Limits.Disk, folders, func(folder string, grown int64) {
+	folders = append(folders, w.kept...)
+	watchDisk(ctx, w.Spec.Limits.Disk, folders, func(folder string, grown int64) {
 		over(fmt.Errorf("%s has grown by %d MB in this run, and %d are allowed; next: liza config set sandbox.limits.disk_mb N", folder, grown>>20, w.Spec.Limits.Disk>>20))
 	})
 }

@@ -1,11 +1,11 @@
-package sandbox
+package wall
 
 import (
 	"context"
-	"io/fs"
-	"path/filepath"
 	"syscall"
 	"time"
+
+	"liza/pkg/safefile"
 )
 
 // A disk is looked at every diskPause, or less often: so that looking takes a twentieth of the time at most.
@@ -14,9 +14,9 @@ const (
 	diskShare = 20
 )
 
-// WatchDisk looks at folders until ctx ends. When one of them has grown by more than limit bytes since the beginning, it calls over, once,
+// watchDisk looks at folders until ctx ends. When one of them has grown by more than limit bytes since the beginning, it calls over, once,
 // and returns. What the memory file systems of a wall hold is bounded by themselves.
-func WatchDisk(ctx context.Context, limit int64, folders []string, over func(folder string, grown int64)) {
+func watchDisk(ctx context.Context, limit int64, folders []string, over func(folder string, grown int64)) {
 	if limit <= 0 {
 		return
 	}
@@ -41,16 +41,14 @@ func WatchDisk(ctx context.Context, limit int64, folders []string, over func(fol
 	}
 }
 
+// entrySize is what a file takes besides its content: a program can make millions of empty ones.
+const entrySize = 512
+
 // sizeOf is what the files of a folder take on the disk. Those that vanish meanwhile do not count.
 func sizeOf(ctx context.Context, folder string) (bytes int64) {
-	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if info, err := e.Info(); err == nil {
-			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-				bytes += stat.Blocks * 512
-			}
+	_ = safefile.Walk(folder, func(f safefile.Found) error {
+		if stat, ok := f.Info.Sys().(*syscall.Stat_t); ok {
+			bytes += stat.Blocks*512 + entrySize
 		}
 		return ctx.Err()
 	})
