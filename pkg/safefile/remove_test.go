@@ -56,7 +56,7 @@ func TestMoreFoldersInOneAnotherThanFilesMayBeOpen(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, strings.Repeat("a/", 400)), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, strings.Repeat("a/", 400), "\xff", "b"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sh", "-c", `ulimit -n 100 && exec "$0" -test.run='^TestMoreFoldersInOneAnotherThanFilesMayBeOpen$'`, os.Args[0])

@@ -18,7 +18,7 @@ type Found struct {
 // longestName is how long names in one root become before a root is made below: the kernel takes 4096 bytes at once.
 const longestName = 2000
 
-// Walk calls each for all that is in a folder, whatever a program that nobody trusts has made of it: names that are no text, folders in
+// Walk calls each for all that is in a folder, whatever a program that nobody trusts has made of it: names that are not text, folders in
 // one another whose paths are too long to be opened at once, or that it has closed to others. No link is followed; what vanishes meanwhile,
 // or cannot be read, is left out. An error of each ends it.
 func Walk(dir string, each func(Found) error) error {
