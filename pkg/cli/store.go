@@ -26,7 +26,7 @@ import (
 func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Archive, patience time.Duration) (store.Project, error) {
 	host, _ := os.Hostname()
 	now := e.Now
-	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.get().Protocol.LockTimeout, Host: host, Strict: e.Strict,
+	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.get().Protocol.LockTimeout, LockFixed: cfg.get().Overrides()["lock_timeout"] != nil, Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
 			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Changed: changed, Archive: taskArchive, Secrets: e.secrets().Finder()})
 		},

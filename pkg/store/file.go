@@ -25,7 +25,8 @@ type Options struct {
 	GitDir string           // git's common dir: liza/committed and liza/snapshots are in it
 	Now    func() time.Time // for journal entries and snapshots
 
-	LockTimeout time.Duration // how long to wait for the lock; 0 is 10 s
+	LockTimeout time.Duration // how long to wait for the lock; 0 is 10 s. lock_timeout of the board wins
+	LockFixed   bool          // the board's does not win: LockTimeout comes from the environment
 	Host        string        // for those who wait for the lock
 	PIDStart    int64         // kernel start time of this process, likewise
 

@@ -60,9 +60,19 @@ func (f *File) locked(ctx context.Context, op Op, change func(*blackboard.State)
 	return f.underLock(ctx, op, func() error { return f.write(ctx, op, change) })
 }
 
+// patience is how long the lock is waited for. What the board says about it is known from the last time that it was read.
+func (f *File) patience() time.Duration {
+	if last := f.latest(); last != nil && !f.o.LockFixed {
+		if seconds, ok := blackboard.IntegerOf(last.base.Config["lock_timeout"]); ok && seconds > 0 {
+			return time.Duration(seconds) * time.Second
+		}
+	}
+	return f.o.LockTimeout
+}
+
 // underLock takes the lock (W1) for attempts to write.
 func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err error) {
-	wait, cancel := context.WithTimeout(ctx, f.o.LockTimeout)
+	wait, cancel := context.WithTimeout(ctx, f.patience())
 	defer cancel()
 	unlock, err := safefile.Lock(wait, f.o.Path+".lock", safefile.Holder{
 		PID: os.Getpid(), PIDStart: f.o.PIDStart, Host: f.o.Host, Agent: op.Agent, Op: op.Name,

@@ -387,17 +387,17 @@ func (d *Service) decide(ctx context.Context, what, reason string, move func(*Br
 	if err := d.PersonOnly(ctx, what); err != nil {
 		return b, err
 	}
-	wait := d.Config().Protocol.LockTimeout
-	if wait <= 0 {
-		wait = 10 * time.Second
+	s, err := d.View(ctx)
+	if err != nil {
+		return b, err
 	}
-	ctx, unlock, err := d.Merger(blackboard.Human).Lock(ctx, wait)
+	m := d.mergerOn(s, blackboard.Human)
+	ctx, unlock, err := m.Lock(ctx, m.LockTimeout)
 	if err != nil {
 		return b, err
 	}
 	defer func() { _ = unlock() }()
-	s, err := d.View(ctx)
-	if err != nil {
+	if s, err = d.View(ctx); err != nil { // what the holder of the lock did
 		return b, err
 	}
 	tip, err := d.askedTip(ctx, s)
@@ -471,7 +471,7 @@ func (d *Service) Sync(ctx context.Context, from string, dry bool) (Synced, erro
 	if err != nil {
 		return out, err
 	}
-	out.Synced, err = d.Merger(blackboard.Human).Sync(ctx, from, base, dry)
+	out.Synced, err = d.mergerOn(s, blackboard.Human).Sync(ctx, from, base, dry)
 	return out, err
 }
 
@@ -492,5 +492,5 @@ func (d *Service) MergeAgain(ctx context.Context, id string) (merge.Result, erro
 	if err := d.adoptTip(ctx, s); err != nil {
 		return merge.Result{Task: id}, err
 	}
-	return d.Merger(blackboard.Human).Again(ctx, id)
+	return d.mergerOn(s, blackboard.Human).Again(ctx, id)
 }

@@ -31,7 +31,7 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 	if err := d.adoptTip(ctx, s); err != nil {
 		return nil, err
 	}
-	m := d.Merger(a.ID)
+	m := d.mergerOn(s, a.ID)
 	if id != "" {
 		r, err := m.Task(ctx, id)
 		return []merge.Result{r}, err
@@ -40,6 +40,13 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 		return nil, nothing("no task is approved")
 	}
 	return m.All(ctx)
+}
+
+// mergerOn is a Merger that waits for the lock of merges as long as the board says.
+func (d *Service) mergerOn(s *blackboard.State, by string) *merge.Merger {
+	m := d.Merger(by)
+	m.LockTimeout = s.Duration("lock_timeout")
+	return m
 }
 
 // Merger is what merges approved work in the name of by.
