@@ -13,6 +13,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
@@ -55,8 +56,7 @@ func (o *editOptions) run(ctx context.Context, d *verb.Service, _ []string) erro
 	}
 	os.RemoveAll(dir)
 	if done.Revision == 0 {
-		o.env.Log().Info("nothing was changed")
-		return &errDone{7}
+		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza status", Message: "nothing was changed"}
 	}
 	result := edited{Revision: done.Revision, Changed: done.Names}
 	what := strings.Join(done.Names, ", ")

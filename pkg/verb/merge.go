@@ -2,6 +2,8 @@ package verb
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
@@ -10,7 +12,7 @@ import (
 )
 
 // Merge merges the named task, or, for id "", everything that is approved, oldest approval
-// first. It is deterministic work of the system; a coder's or planner's token is refused (G61).
+// first; when all of that has to wait, there is nothing to do (exit 7). It is deterministic work of the system; a coder's or planner's token is refused (G61).
 func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) {
 	who, err := d.identify()
 	if err != nil {
@@ -39,7 +41,25 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 	if len(s.ApprovedTasks()) == 0 {
 		return nil, nothing("no task is approved")
 	}
-	return m.All(ctx)
+	results, err := m.All(ctx)
+	if why := allWait(results); err == nil && why != "" {
+		err = nothing("nothing can be merged now: " + why)
+	}
+	return results, err
+}
+
+// allWait says why each of the tasks has to wait; "" when one of them does not.
+func allWait(results []merge.Result) string {
+	var why []string
+	for _, r := range results {
+		if r.Status != blackboard.Approved || r.Reason == "" {
+			return ""
+		}
+		if !slices.Contains(why, r.Reason) {
+			why = append(why, r.Reason)
+		}
+	}
+	return strings.Join(why, "; ")
 }
 
 // mergerOn is a Merger that waits for the lock of merges as long as the board says.
