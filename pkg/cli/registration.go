@@ -30,9 +30,10 @@ func newUnregister(env *Env) *urfave.Command {
 	o := &registrationOptions{env: env}
 	return &urfave.Command{
 		Name: "unregister", Category: "plumbing", Usage: "remove an agent from the board",
-		Description: "Removes agents.ID. An agent that holds a task or a review has to release it first. A live supervisor's entry is refused without --force." +
+		Description: "Removes agents.ID. An agent that holds a task or a review has to release it first, and a live supervisor's entry is refused. With --force\n" +
+			"both are done all the same: what it holds is released, and its work is kept." +
 			examples("liza --as coder-1 unregister", "liza --as coder-1 unregister --force") + exitsText(0, 4, 5, 6),
-		Flags:  []urfave.Flag{flag("force", "in spite of a live lease", &o.force)},
+		Flags:  []urfave.Flag{flag("force", "in spite of a live lease and of what it holds", &o.force)},
 		Action: env.onService(o.unregister),
 	}
 }

@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"errors"
 
 	"liza/pkg/blackboard"
 )
@@ -65,9 +66,38 @@ func (d *Service) Unregister(ctx context.Context, id string, force bool) error {
 		return err
 	}
 	caller.fresh = nil // nobody is registered in order to be removed
-	return d.updateAs(ctx, "unregister", caller, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.Unregister(id, a, force, d.Now())
-	})
+	remove := func() error {
+		return d.updateAs(ctx, "unregister", caller, func(s *blackboard.State, a blackboard.Actor) error {
+			return s.Unregister(id, a, force, d.Now())
+		})
+	}
+	err = remove()
+	if r, ok := errors.AsType[*blackboard.Refusal](err); !ok || r.Guard != "G21" || !force {
+		return err
+	}
+	if err := d.releaseAll(ctx, id); err != nil {
+		return err
+	}
+	return remove()
+}
+
+// releaseAll releases what an agent holds. Its work is kept.
+func (d *Service) releaseAll(ctx context.Context, id string) error {
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	reason := id + " was unregistered with --force"
+	for t := range s.Tasks() {
+		reviews := t.Status == blackboard.ReadyForReview && t.ReviewingBy == id
+		if !reviews && (t.Status != blackboard.Claimed || t.AssignedTo != id) {
+			continue
+		}
+		if _, err := d.Release(ctx, ReleaseInput{Task: t.ID, Reason: reason, Coder: !reviews, Reviewer: reviews, Force: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Beat is the result of a heartbeat.
