@@ -29,7 +29,7 @@ func newAddTask(env *Env) *urfave.Command {
 		Description: "Creates an UNCLAIMED task that passes all gates, or, with --draft, a DRAFT. Nothing is written when a gate is missed, and all gaps are named.\n" +
 			"done_when has to be falsifiable: \"GET /users returns 200 with a JSON array\", not \"works correctly\"." +
 			examples("liza add-task --id task-1 --desc 'Say hello' --spec specs/vision.md --done 'hello.txt contains \"hello\"' --scope hello.txt",
-				"liza add-task --id idea --desc 'Colours' --draft") + exitsText(0, 2, 3, 4, 5, 6),
+				"liza add-task --id idea --desc 'Colours' --draft") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags:  o.flags(),
 		Action: env.do(o.run),
 	}

@@ -16,7 +16,7 @@ func newAnalyze(env *Env) *urfave.Command {
 		Name: "analyze", Category: "people", Usage: "let the circuit breaker look for patterns in the anomalies now",
 		Description: "The circuit breaker looks by itself after each anomaly; this looks once more and notes it in its history. A pattern stops the sprint at a\n" +
 			"checkpoint and is described in .liza/circuit_breaker_report.md. `liza ack` goes on." +
-			examples("liza analyze", "liza analyze --json") + exitsText(0, 4, 5),
+			examples("liza analyze", "liza analyze --json") + exitsText(0, 1, 2, 3, 4, 5),
 		Action: env.onService(func(ctx context.Context, d *verb.Service, _ []string) error {
 			seen, err := d.Analyze(ctx)
 			if err != nil {

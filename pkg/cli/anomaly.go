@@ -21,7 +21,7 @@ func newAnomaly(env *Env) *urfave.Command {
 			"they need (a person may record all; a type of your own begins with x-):\n\n" + anomalyTable() +
 			examples("liza anomaly --type retry_loop --task task-3 --detail count=3 --detail error_pattern='undefined: Parse'",
 				"liza anomaly --type spec_ambiguity --task task-3 --detail question='may a name be empty?' --detail spec_ref=specs/vision.md#name") +
-			exitsText(0, 2, 4, 5, 6),
+			exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{
 			text("type", "`T`: what kind (required)", &in.Type),
 			text("task", "`ID`: task that it is about (required)", &in.Task),

@@ -15,7 +15,7 @@ func newArchive(env *Env) *urfave.Command {
 		Name: "archive", Category: "people", Usage: "move tasks that ended long ago off the board",
 		Description: "Moves MERGED, ABANDONED and SUPERSEDED tasks to .liza/archive, into the file of the sprint, byte for byte. They still count as what they\n" +
 			"were: for dependencies, for ids, and in `liza show`, `liza log` and `liza report`. A task that an open one depends on stays." +
-			examples("liza archive", "liza archive --older 0s") + exitsText(0, 2, 3, 4, 5, 7),
+			examples("liza archive", "liza archive --older 0s") + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "older", Value: "7d", Usage: "`AGE` since the task ended, such as 90m, 12h or 7d", Destination: &older},
 		},

@@ -18,7 +18,7 @@ func newClaim(env *Env) *urfave.Command {
 		Name: "claim", Aliases: []string{"claim-task"}, Category: "plumbing", ArgsUsage: "[ID]", Usage: "claim the named or the best claimable task, with its worktree",
 		Description: "The task becomes CLAIMED by the caller, and .worktrees/ID is made on branch task/ID. Without ID exit 7 when nothing is claimable, with the\n" +
 			"reason; a named task that cannot be claimed is exit 4." +
-			examples("liza --as coder-1 claim", "liza claim task-3 --as coder-1 --json") + exitsText(0, 1, 4, 5, 6, 7),
+			examples("liza --as coder-1 claim", "liza claim task-3 --as coder-1 --json") + exitsText(0, 1, 2, 3, 4, 5, 6, 7),
 		Action: env.do(o.claim),
 	}
 }
@@ -28,7 +28,7 @@ func newClaimReview(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "claim-review", Category: "plumbing", ArgsUsage: "[ID]", Usage: "claim the named or the next review",
 		Description: "The caller alone may judge the task until the lease ends; its status stays READY_FOR_REVIEW." +
-			examples("liza --as code-reviewer-1 claim-review", "liza claim-review task-3 --as code-reviewer-1") + exitsText(0, 4, 5, 6, 7),
+			examples("liza --as code-reviewer-1 claim-review", "liza claim-review task-3 --as code-reviewer-1") + exitsText(0, 1, 2, 3, 4, 5, 6, 7),
 		Action: env.do(o.review),
 	}
 }

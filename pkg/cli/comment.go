@@ -15,7 +15,7 @@ func newComment(env *Env) *urfave.Command {
 		Name: "comment", Category: "people", ArgsUsage: "ID [PLACE] TEXT", Usage: "say something about the change of a task, at a line",
 		Description: "The coder gets it with its next prompt, as a finding when the work is rejected. PLACE is FILE:LINE of the file as the task leaves it, or FILE; without\n" +
 			"it the comment is about the whole change. Work that is approved then waits for you: `liza reject-merge TASK` sends it back with all comments, and needs no other reason." +
-			examples("liza comment task-3 hello.py:12 'the flag must stay'", "liza comment task-3 'too much in one change'") + exitsText(0, 2, 4),
+			examples("liza comment task-3 hello.py:12 'the flag must stay'", "liza comment task-3 'too much in one change'") + exitsText(0, 1, 2, 3, 4, 5),
 		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
 			in := verb.Comment{Task: args[0], Text: args[len(args)-1]}
 			place := "the change"

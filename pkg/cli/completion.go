@@ -40,7 +40,7 @@ func newCompletion(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "completion", Category: "plumbing", ArgsUsage: "SHELL", Usage: "print the completion script for bash, zsh or fish",
 		Description: "The script completes commands, options, and the ids of tasks and agents. Changes nothing." +
-			examples("source <(liza completion bash)", "liza completion fish > ~/.config/fish/completions/liza.fish") + exitsText(0, 2),
+			examples("source <(liza completion bash)", "liza completion fish > ~/.config/fish/completions/liza.fish") + exitsText(0, 1, 2),
 		Action: env.do(func(_ context.Context, args []string) error {
 			script, ok := completionScripts[args[0]]
 			if !ok {

@@ -48,7 +48,7 @@ func newConfig(env *Env) *urfave.Command {
 			{
 				Name: "validate", Usage: "what is wrong with the configuration",
 				Description: "All errors of .liza/config.yaml and of the environment at once, each with key, file and line; unknown keys are warnings with the nearest name.\n" +
-					"The last line is VALID or INVALID. Changes nothing." + examples("liza config validate", "liza config validate --json") + exitsText(0, 1, 3),
+					"The last line is VALID or INVALID. Changes nothing." + examples("liza config validate", "liza config validate --json") + exitsText(0, 1, 2, 3),
 				Action: env.do(o.validate),
 			},
 			{
@@ -62,7 +62,7 @@ func newConfig(env *Env) *urfave.Command {
 			{
 				Name: "schema", Usage: "the JSON Schema of config.yaml",
 				Description: "For editors that complete and check the file; it is specs/config.schema.json too. Needs no project and changes nothing." +
-					examples("liza config schema > config.schema.json", "liza config schema --json") + exitsText(0),
+					examples("liza config schema > config.schema.json", "liza config schema --json") + exitsText(0, 1, 2),
 				Action: env.do(func(context.Context, []string) error { return env.printRaw("schema", config.Schema()) }),
 			},
 		},

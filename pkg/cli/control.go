@@ -22,7 +22,7 @@ func newPause(env *Env) *urfave.Command {
 		Name: "pause", Category: "people", Usage: "let nothing new start; what runs goes on",
 		Description: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on.\n" +
 			"On a board in a database the pause is on the board and holds on all hosts; touch .liza/PAUSE stops one of them." +
-			examples("liza pause --reason 'lunch'", "liza resume") + exitsText(0, 4),
+			examples("liza pause --reason 'lunch'", "liza resume") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags:  []urfave.Flag{text("reason", "`T` why, for those who wait", &o.reason)},
 		Action: env.onService(o.pause),
 	}
@@ -34,7 +34,7 @@ func newResume(env *Env) *urfave.Command {
 		Name: "resume", Category: "people", Usage: "end a pause, a checkpoint or an abort",
 		Description: "Removes the control files and sets the sprint IN_PROGRESS. At a checkpoint the decision is stored; REPLAN and PIVOT wake the planner\n" +
 			"with the note, STOP gives the goal up." +
-			examples("liza resume", "liza resume --decision REPLAN --note 'Drop Windows'") + exitsText(0, 2, 4, 7),
+			examples("liza resume", "liza resume --decision REPLAN --note 'Drop Windows'") + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "decision", Value: "CONTINUE", Usage: "`D`: " + strings.Join(decisions, ", "), Destination: &o.decision},
 			text("note", "`T` for the planner and the log", &o.reason),
@@ -49,7 +49,7 @@ func newAbort(env *Env) *urfave.Command {
 		Name: "abort", Category: "people", Usage: "stop all agents now",
 		Description: "Makes .liza/ABORT: within a second agents are stopped, claims released, supervisors end. Work is kept. With --goal the goal is given up too.\n" +
 			"On a board in a database it is on the board and holds on all hosts; touch .liza/ABORT stops one of them." +
-			examples("liza abort --reason 'wrong spec'", "liza abort --goal --reason 'not needed any more'") + exitsText(0, 4),
+			examples("liza abort --reason 'wrong spec'", "liza abort --goal --reason 'not needed any more'") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			flag("goal", "give the goal up as well", &o.goal),
 			text("reason", "`T` why", &o.reason),
@@ -63,7 +63,7 @@ func newCheckpoint(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "checkpoint", Category: "people", Usage: "stop for people to look and decide",
 		Description: "Like pause, and the sprint is at a CHECKPOINT: a summary is written to .liza/sprint_summary.md. `liza resume` goes on." +
-			examples("liza checkpoint --message 'half time'", "liza resume --decision CONTINUE") + exitsText(0, 4),
+			examples("liza checkpoint --message 'half time'", "liza resume --decision CONTINUE") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags:  []urfave.Flag{text("message", "`T` what it is about", &o.reason)},
 		Action: env.onService(o.checkpoint),
 	}

@@ -17,7 +17,7 @@ func newDiscover(env *Env) *urfave.Command {
 		Description: "Adds to discovered; changes no task. An immediate discovery wakes the planner, the others are in its next prompts until they are\n" +
 			"converted or deferred." +
 			examples("liza discover 'the retry helper swallows errors' --task task-4 --severity high --urgency immediate",
-				"liza discover 'docs/api.md is out of date' --task task-4 --recommend 'regenerate it'") + exitsText(0, 2, 4, 5, 6),
+				"liza discover 'docs/api.md is out of date' --task task-4 --recommend 'regenerate it'") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{
 			text("task", "`ID`: task during which it was found (required)", &in.During),
 			&urfave.StringFlag{Name: "severity", Value: "low", Usage: "`S`: critical, high, medium or low", Destination: &in.Severity},
@@ -47,7 +47,7 @@ func newConvert(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "convert", Category: "agents", ArgsUsage: "DISC", Usage: "say which task came of a discovery (planner, human)",
 		Description: "Sets converted_to_task. The task may be an old or a new one; make it with add-task first." +
-			examples("liza convert disc-1 --task task-9", "liza convert disc-2 --task task-4 --json") + exitsText(0, 2, 4, 5, 6),
+			examples("liza convert disc-1 --task task-9", "liza convert disc-2 --task task-4 --json") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{text("task", "`ID`: the task (required)", &task)},
 		Action: env.do(func(ctx context.Context, args []string) error {
 			if task == "" {
@@ -71,7 +71,7 @@ func newDefer(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "defer", Category: "agents", ArgsUsage: "DISC", Usage: "put a discovery off (planner, human)",
 		Description: "Keeps it, with the reason; it is in every planner's prompt and goes on into the next sprint." +
-			examples("liza defer disc-1 --reason 'cosmetic; next sprint'", "liza --as planner-1 defer disc-2 --reason 'needs a spec first'") + exitsText(0, 2, 4, 5, 6),
+			examples("liza defer disc-1 --reason 'cosmetic; next sprint'", "liza --as planner-1 defer disc-2 --reason 'needs a spec first'") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{text("reason", "`T`: why (required)", &reason)},
 		Action: env.do(func(ctx context.Context, args []string) error {
 			if reason == "" {
@@ -104,7 +104,7 @@ func newSpecChange(env *Env) *urfave.Command {
 		Description: "Adds to spec_changes, with the hash of the file. The planner is woken; open tasks of that spec have the change in their next prompts and\n" +
 			"go on; a reviewer is told when the spec is another than at the claim." +
 			examples("liza spec-change --spec specs/vision.md#name --change 'names may contain spaces'", "liza spec-change --spec specs/api.md --change 'v2 only' --task task-3") +
-			exitsText(0, 2, 4, 5),
+			exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			text("spec", "`P[#a]`: the spec file, and where in it (required)", &spec),
 			text("change", "`T`: what changed (required)", &change),

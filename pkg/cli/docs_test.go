@@ -131,12 +131,35 @@ func TestEveryCommandIsExplained(t *testing.T) {
 		if n := strings.Count(shown, "\n") + 1; n < 2 {
 			t.Errorf("%s has %d examples, want 2", path, n)
 		}
+		if !strings.Contains(codes, "1 failure · 2 usage") {
+			t.Errorf("%s: the exit codes %q lack what every command can end with", path, codes)
+		}
+		if strings.Contains(codes, "5 locked") && !strings.Contains(codes, "3 invalid") {
+			t.Errorf("%s: the exit codes %q lack that of a damaged board", path, codes)
+		}
 		for _, f := range visible(c.Flags) {
 			if left, right := optionText(f); right == "" {
 				t.Errorf("%s: the option %s is not explained", path, left)
 			}
 		}
 	})
+}
+
+func TestGroupsAndLongNamesAreExplainedToo(t *testing.T) {
+	t.Parallel()
+	for _, c := range tree().Commands {
+		if strings.HasPrefix(c.Name, "__") {
+			continue // what shells call
+		}
+		text := helpText("liza "+c.Name, c)
+		examples, codes, ended := strings.Cut(text, "\n\nExit codes: ")
+		if !ended || !strings.HasPrefix(codes, "0 ok · 1 failure · 2 usage") || strings.Count(codes, "0 ok") != 1 {
+			t.Errorf("liza %s: the exit codes are %q", c.Name, codes)
+		}
+		if _, shown, _ := strings.Cut(examples, "\nExamples:"); strings.Count(shown, "\n   ") < 2 {
+			t.Errorf("liza %s has less than two examples: %q", c.Name, shown)
+		}
+	}
 }
 
 // The first screen has room on a small terminal, and names every command that there is.

@@ -34,7 +34,7 @@ func newDoctor(env *Env) *urfave.Command {
 			"the sandbox of agent programs: the level that this machine reaches, and what it refuses when it is tried;\n" +
 			"dead registrations, programs without a supervisor, stale claims, interrupted merges, worktrees without a task. Each with what the next\n" +
 			"recovery does about it: every supervisor recovers by itself. Changes nothing. Exit code 1 when there is an error; warnings are allowed." +
-			examples("liza doctor", "liza doctor --checks", "liza doctor --json") + exitsText(0, 1),
+			examples("liza doctor", "liza doctor --checks", "liza doctor --json") + exitsText(0, 1, 2),
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "checks", Usage: "run the checks of reviews and merges on the head of the integration branch, where that has not been done", Destination: &o.checks},
 		},

@@ -28,7 +28,7 @@ func newEdit(env *Env) *urfave.Command {
 		Description: "Opens a copy of state.yaml in $VISUAL or $EDITOR (else vi). What you change is validated, merged with what agents changed meanwhile, and\n" +
 			"written as one revision. When it breaks a rule, or somebody changed the same value, line and rule are shown and the editor opens\n" +
 			"again; nothing is written until it fits. Leave the text unchanged to give up." +
-			examples("liza edit", "EDITOR='code --wait' liza edit") + exitsText(0, 1, 3, 4, 5, 7),
+			examples("liza edit", "EDITOR='code --wait' liza edit") + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Action: env.onService(o.run),
 	}
 }

@@ -171,10 +171,10 @@ func exitsText(codes ...int) string {
 	for _, c := range codes {
 		parts = append(parts, fmt.Sprintf("%d %s", c, exitName(c)))
 	}
-	return "\n\nExit codes: " + strings.Join(parts, " · ")
+	return exitsHead + strings.Join(parts, " · ")
 }
 
 // examples is the part of a help text that shows calls.
 func examples(lines ...string) string {
-	return "\n\nExamples:\n   " + strings.Join(lines, "\n   ")
+	return examplesHead + "\n   " + strings.Join(lines, "\n   ")
 }

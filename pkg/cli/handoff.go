@@ -17,7 +17,7 @@ func newHandoff(env *Env) *urfave.Command {
 		Name: "handoff", Category: "agents", ArgsUsage: "ID", Usage: "pass half-done work on to the next run (coder, code_reviewer)",
 		Description: "For an agent whose context is nearly full: commit, hand off, end. The next run on the same claim begins with the handoff in its prompt." +
 			examples("liza handoff task-3 --summary 'parser done' --next-action 'write writer.go'",
-				"liza handoff task-3 --summary 'half reviewed' --next-action 'look at cli.py' --file cli.py") + exitsText(0, 2, 4, 5, 6),
+				"liza handoff task-3 --summary 'half reviewed' --next-action 'look at cli.py' --file cli.py") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{
 			text("summary", "`T`: what is done (required)", &h.Summary),
 			text("next-action", "`T`: what comes next (required)", &h.NextAction),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
@@ -20,7 +21,7 @@ func newHelp(env *Env, app *urfave.Command) *urfave.Command {
 		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "explain every command in a line"}},
 		Description: "Without a topic: what is needed every day, and the groups of commands. TOPIC is a command, a group (" + groupNames() + "), `all` for\n" +
 			"every command, `protocol NAME` for a text about how the team works, or `schema` for the JSON Schema of the exit command. Changes nothing." +
-			examples("liza help add-task", "liza help decide", "liza help protocol task-lifecycle") + exitsText(0, 2),
+			examples("liza help add-task", "liza help decide", "liza help protocol task-lifecycle") + exitsText(0, 1, 2),
 		Action: func(_ context.Context, c *urfave.Command) error {
 			if c.Bool("all") {
 				return env.topic(app, []string{"all"})
@@ -93,7 +94,10 @@ func (e *Env) overview(app *urfave.Command) error {
 func helpText(path string, c *urfave.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s - %s\n\n", path, c.Usage)
-	body, tail, found := strings.Cut(c.Description, "\n\nExamples:")
+	body, tail, found := strings.Cut(c.Description, examplesHead)
+	if len(c.Commands) > 0 && !strings.Contains(tail, exitsHead) {
+		tail, found = groupTail(c, tail), true
+	}
 	if len(c.Commands) > 0 {
 		fmt.Fprintf(&b, "Usage: %s COMMAND\n", path)
 	} else {
@@ -118,6 +122,33 @@ func helpText(path string, c *urfave.Command) string {
 		b.WriteString("\nExamples:" + tail + "\n")
 	}
 	return b.String()
+}
+
+// The heads of the last two parts of a command's description.
+const (
+	examplesHead = "\n\nExamples:"
+	exitsHead    = "\n\nExit codes: "
+)
+
+// groupTail is the end of the help of a group of commands: its own examples, or else the first
+// one of each command, and the exit codes of all.
+func groupTail(group *urfave.Command, shown string) string {
+	own := shown != ""
+	var codes []int
+	for _, c := range group.Commands {
+		_, tail, _ := strings.Cut(c.Description, examplesHead)
+		lines, exits, _ := strings.Cut(tail, exitsHead)
+		if first := strings.SplitN(lines, "\n", 3); !own && len(first) > 1 {
+			shown += "\n" + first[1]
+		}
+		for _, exit := range strings.Split(exits, " · ") {
+			if code, err := strconv.Atoi(strings.SplitN(exit, " ", 2)[0]); err == nil {
+				codes = append(codes, code)
+			}
+		}
+	}
+	slices.Sort(codes)
+	return shown + exitsText(slices.Compact(codes)...)
 }
 
 // wrap breaks a text into lines of at most width characters.

@@ -18,7 +18,7 @@ func newHold(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "hold", Category: "people", ArgsUsage: "ID", Usage: "let nobody pick the task; its status stays",
 		Description: "Sets the field hold. Nobody claims, reviews or merges the task until it is taken off." +
-			examples("liza hold task-3 --reason 'wait for the contract'", "liza unhold task-3") + exitsText(0, 2, 4),
+			examples("liza hold task-3 --reason 'wait for the contract'", "liza unhold task-3") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags:  []urfave.Flag{text("reason", "`T` why (required)", &o.reason)},
 		Action: env.onService(o.hold),
 	}
@@ -29,7 +29,7 @@ func newUnhold(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "unhold", Category: "people", ArgsUsage: "ID", Usage: "end a hold",
 		Description: "Clears the field hold; the task goes on from the status that it has." +
-			examples("liza unhold task-3", "liza unhold task-3 --json") + exitsText(0, 2, 4),
+			examples("liza unhold task-3", "liza unhold task-3 --json") + exitsText(0, 1, 2, 3, 4, 5),
 		Action: env.onService(o.unhold),
 	}
 }

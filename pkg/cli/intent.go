@@ -18,7 +18,7 @@ func newIntent(env *Env) *urfave.Command {
 		Name: "intent", Category: "agents", ArgsUsage: "ID", Usage: "record what will be done, before it is done (coder)",
 		Description: "Adds a checkpoint to the task's history; the reviewer compares. Do it before the first commit." +
 			examples("liza intent task-3 --intent 'Add --name' --validation 'python -m pytest'",
-				"liza intent task-3 --intent 'Add --name' --validation 'make test' --risk 'argparse on 3.8' --file cli.py") + exitsText(0, 2, 4, 5, 6),
+				"liza intent task-3 --intent 'Add --name' --validation 'make test' --risk 'argparse on 3.8' --file cli.py") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{
 			text("intent", "`T`: what will be done (required)", &intent),
 			text("validation", "`T`: how it will be checked (required)", &validation),

@@ -27,7 +27,7 @@ func newMerge(env *Env) *urfave.Command {
 			"or a failing check leaves the branch as it was: INTEGRATION_FAILED, exit 1. Your checkout is never touched. Without ID: all, oldest approval first, or in trains (merge.train).\n" +
 			"Merges wait while the branch is where Liza did not put it (liza integration). With --again, a person merges MERGED work once more that the\n" +
 			"branch has lost; it is refused when the branch has it." +
-			examples("liza merge", "liza merge task-3 --json", "liza merge --again task-3") + exitsText(0, 1, 2, 4, 5, 7),
+			examples("liza merge", "liza merge task-3 --json", "liza merge --again task-3") + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Flags: []urfave.Flag{flag("again", "merge MERGED work again that the integration branch has lost", &o.again)},
 		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
 			defer env.progress("merging and checking")()

@@ -18,7 +18,7 @@ func newApproveMerge(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "approve-merge", Category: "people", ArgsUsage: "ID", Usage: "release the merge of work that waits for a person",
 		Description: "For APPROVED work in review.mode strict or normal; in mode disabled, and where review.quorum asks for more reviewers, it approves what is READY_FOR_REVIEW. Any supervisor then merges it." +
-			examples("liza approve-merge task-3", "liza approve-merge task-3 --override --reason 'the warning is about a fixture'") + exitsText(0, 2, 4),
+			examples("liza approve-merge task-3", "liza approve-merge task-3 --override --reason 'the warning is about a fixture'") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			flag("override", "in spite of warnings, in mode strict; needs --reason", &o.in.Override),
 			text("reason", "`T` why", &o.in.Reason),
@@ -33,7 +33,7 @@ func newRejectMerge(env *Env) *urfave.Command {
 		Name: "reject-merge", Category: "people", ArgsUsage: "ID", Usage: "send work that waits for a person back to its coder",
 		Description: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle. Your comments (liza comment) are points to fix as well, and\n" +
 			"with them no other reason is needed." +
-			examples("liza reject-merge task-3 --reason 'cli.py:12: the flag must stay'", "liza show task-3") + exitsText(0, 2, 4),
+			examples("liza reject-merge task-3 --reason 'cli.py:12: the flag must stay'", "liza show task-3") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags:  []urfave.Flag{text("reason", "`T` file, defect and fix; not needed with open comments", &o.in.Reason)},
 		Action: env.do(o.reject),
 	}

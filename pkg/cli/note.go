@@ -47,7 +47,7 @@ func newNote(env *Env) *urfave.Command {
 		Name: "note", Category: "people", ArgsUsage: "TEXT", Usage: "leave a note for the planner, or for a task",
 		Description: "Adds to human_notes. A note that names no task wakes the planner; one for a task is in that task's next prompts.\n" +
 			"An agent that works on the task now gets it with its next liza command." +
-			examples("liza note 'Keep the CLI flags stable'", "liza note 'Use argparse' --task task-3") + exitsText(0, 2, 4),
+			examples("liza note 'Keep the CLI flags stable'", "liza note 'Use argparse' --task task-3") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			text("task", "`ID`: task that it is for", &in.Task),
 			text("id", "`KEY`: id of the note; a second note with the same key changes nothing", &in.ID),

@@ -35,7 +35,7 @@ func newOutput(env *Env) *urfave.Command {
 		Description: "The newest run for a task, or of an agent, as text: what the model says, which tools it calls with what, what it waits for, what it\n" +
 			"cost. What a planner says comes at the end of its run. With -f it goes on: for an agent until its run has ended, for a task until the\n" +
 			"task has. --raw is what the program printed, byte by byte but for masked secrets. Changes nothing." +
-			examples("liza output task-3 -f", "liza output coder-1 -n 20", "liza output task-3 --raw | tail") + exitsText(0, 1, 2, 4, 7, 130),
+			examples("liza output task-3 -f", "liza output coder-1 -n 20", "liza output task-3 --raw | tail") + exitsText(0, 1, 2, 3, 4, 7, 130),
 		Flags: []urfave.Flag{
 			flag("f", "follow: show what comes", &o.follow),
 			flag("raw", "the output of the program as it is", &o.raw),
@@ -220,7 +220,7 @@ func newAttach(env *Env) *urfave.Command {
 		Name: "attach", Category: "people", ArgsUsage: "AGENT", Usage: "follow one agent over its runs, and write to it",
 		Description: "Shows what the agent's programs say and do, run after run, until Ctrl-C. On a terminal, a line that you type becomes a note for the task that\n" +
 			"the agent works on, or for the planner; it says when the agent gets it. The agent goes on when you leave." +
-			examples("liza attach coder-1", "liza attach planner-1") + exitsText(0, 1, 2, 4, 130),
+			examples("liza attach coder-1", "liza attach planner-1") + exitsText(0, 1, 2, 3, 4, 130),
 		Action: env.do(o.run),
 	}
 }

@@ -31,14 +31,14 @@ func newPlan(env *Env) *urfave.Command {
 				Name: "apply", ArgsUsage: "FILE|-", Usage: "put a whole plan on the board, all or nothing",
 				Description: "FILE is JSON or YAML: {goal, tasks: [{id, description, done_when, scope, spec_ref, depends_on …}], decisions}. All problems are named at once.\n" +
 					"A person's plan that does not end with a notifying msg task gets one. The same plan again is exit 7." +
-					examples("liza plan apply plan.yaml", "liza plan apply - < plan.json") + exitsText(0, 2, 4, 5, 6, 7),
+					examples("liza plan apply plan.yaml", "liza plan apply - < plan.json") + exitsText(0, 1, 2, 3, 4, 5, 6, 7),
 				Flags:  []urfave.Flag{flag("no-spec-files", "do not look for spec files", &o.noSpecFiles)},
 				Action: env.do(o.apply),
 			},
 			{
 				Name: "show", ArgsUsage: "[ID]", Usage: "show the plan in force, or the one named",
 				Description: "Goal, request, status, tasks with their statuses, and the plans before it. Changes nothing." +
-					examples("liza plan show", "liza plan show plan-1 --json") + exitsText(0, 1, 3, 4, 7),
+					examples("liza plan show", "liza plan show plan-1 --json") + exitsText(0, 1, 2, 3, 4, 7),
 				Action: env.do(o.show),
 			},
 		},

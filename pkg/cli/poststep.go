@@ -35,7 +35,7 @@ func newPoststep(env *Env) *urfave.Command {
 		Description: "The task is claimed for the lowest free agent, the answer is read and applied exactly as at the end of a run, recorded as simulated, and the\n" +
 			"agent leaves. Here --as names a role: planner, coder or code_reviewer; the planner's TASK is _planner. What would be asked for again counts\n" +
 			"as the last answer. Answers of earlier runs: liza history TASK --n K --raw." +
-			examples("liza poststep task-3 --as coder --response-file answer.json", `liza poststep task-3 --as code_reviewer --response-string '{"action":"STUCK", …}' --dry-run`) + exitsText(0, 1, 2, 4, 5, 7),
+			examples("liza poststep task-3 --as coder --response-file answer.json", `liza poststep task-3 --as code_reviewer --response-string '{"action":"STUCK", …}' --dry-run`) + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Flags: []urfave.Flag{
 			text("as", "`ROLE` whose answer it is", &o.as),
 			&urfave.GenericFlag{Name: "response-file", Usage: "`F`: file with the answer; - is stdin", Value: given{&o.file}},

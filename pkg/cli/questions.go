@@ -18,7 +18,7 @@ func newQuestions(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "questions", Category: "people", Usage: "list the questions that agents ask",
 		Description: "Open questions, oldest first. Changes nothing." +
-			examples("liza questions", "liza questions --all --json") + exitsText(0, 1, 3),
+			examples("liza questions", "liza questions --all --json") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{flag("all", "answered and expired ones too", &all)},
 		Action: env.do(func(ctx context.Context, _ []string) error {
 			s, stale, err := env.look(ctx)
@@ -49,7 +49,7 @@ func newAnswer(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "answer", Category: "people", ArgsUsage: "ID TEXT", Usage: "answer a question",
 		Description: "The answer is in the task's next prompt. The answer to the last open question of a task that waits for answers only unblocks it." +
-			examples("liza answer q-1 'Linux and macOS'", "liza questions") + exitsText(0, 2, 4),
+			examples("liza answer q-1 'Linux and macOS'", "liza questions") + exitsText(0, 1, 2, 3, 4, 5),
 		Action: env.do(func(ctx context.Context, args []string) error {
 			d, err := env.Service(ctx)
 			if err != nil {

@@ -21,7 +21,7 @@ func newRegister(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "register", Category: "plumbing", Usage: "enter an agent on the board and print its token",
 		Description: "Adds agents.ID with a lease of 300 s, which heartbeats extend. What is printed can be evaluated by a shell; the token is in no file." +
-			examples("liza --as coder-1 register", "eval \"$(liza --as coder-1 register)\"") + exitsText(0, 2, 4, 5),
+			examples("liza --as coder-1 register", "eval \"$(liza --as coder-1 register)\"") + exitsText(0, 1, 2, 3, 4, 5),
 		Action: env.onService(o.register),
 	}
 }
@@ -32,7 +32,7 @@ func newUnregister(env *Env) *urfave.Command {
 		Name: "unregister", Category: "plumbing", Usage: "remove an agent from the board",
 		Description: "Removes agents.ID. An agent that holds a task or a review has to release it first, and a live supervisor's entry is refused. With --force\n" +
 			"both are done all the same: what it holds is released, and its work is kept." +
-			examples("liza --as coder-1 unregister", "liza --as coder-1 unregister --force") + exitsText(0, 4, 5, 6),
+			examples("liza --as coder-1 unregister", "liza --as coder-1 unregister --force") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags:  []urfave.Flag{flag("force", "in spite of a live lease and of what it holds", &o.force)},
 		Action: env.onService(o.unregister),
 	}
@@ -43,7 +43,7 @@ func newHeartbeat(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "heartbeat", Category: "plumbing", Usage: "extend the caller's leases",
 		Description: "Moves the lease of the agent, and of what it has claimed, to lease_duration from now. No log entry." +
-			examples("liza heartbeat", "liza --as coder-1 heartbeat") + exitsText(0, 4, 5, 6),
+			examples("liza heartbeat", "liza --as coder-1 heartbeat") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Action: env.onService(o.heartbeat),
 	}
 }

@@ -14,7 +14,7 @@ func newRelease(env *Env) *urfave.Command {
 		Name: "release", Aliases: []string{"release-claim"}, Category: "people", ArgsUsage: "ID", Usage: "free a claim or a review claim",
 		Description: "CLAIMED becomes UNCLAIMED (INTEGRATION_FAILED for a fix); a review becomes free for another reviewer. Work in the worktree is kept, and\n" +
 			"the next claimer goes on with it. A live lease is refused without --force; with it the holder's agent program is stopped first." +
-			examples("liza release task-3 --reason 'the terminal is gone'", "liza release task-3 --reviewer --force --reason 'wrong model'") + exitsText(0, 1, 2, 4),
+			examples("liza release task-3 --reason 'the terminal is gone'", "liza release task-3 --reviewer --force --reason 'wrong model'") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			flag("coder", "free the coder's claim (the default for a CLAIMED task)", &in.Coder),
 			flag("reviewer", "free the review claim (the default for READY_FOR_REVIEW)", &in.Reviewer),

@@ -31,7 +31,7 @@ func newRoles(env *Env) *urfave.Command {
 			{
 				Name: "list", Usage: "all roles, built-in and of the project",
 				Description: "Name, kind, types of tasks, source, model, adapter (agent program) and state of each role. Files of .liza/roles/ replace or extend built-in roles.\n" +
-					"Changes nothing." + examples("liza roles list", "liza roles list --json") + exitsText(0, 1, 3),
+					"Changes nothing." + examples("liza roles list", "liza roles list --json") + exitsText(0, 1, 2, 3),
 				Action: env.do(o.list),
 			},
 			{

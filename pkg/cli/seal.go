@@ -17,7 +17,7 @@ func newSeal(env *Env) *urfave.Command {
 			"lost, or the project was copied, nothing can be merged: this command seals what is on the board as it stands. Look at it first: an approval\n" +
 			"that was edited into the board is sealed as well. A journal in which somebody changed, cut, moved or put in entries (liza validate names the\n" +
 			"first) is accepted as it stands, with an entry that says so; edits that come later are told again. Only a person may." +
-			examples("liza seal --reason 'new computer; I have compared the board with the old one'", "liza seal --reason 'restored from a backup; git log integration shows each merge' --json") + exitsText(0, 2, 4, 5),
+			examples("liza seal --reason 'new computer; I have compared the board with the old one'", "liza seal --reason 'restored from a backup; git log integration shows each merge' --json") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &reason)},
 		Action: env.onService(func(ctx context.Context, d *verb.Service, _ []string) error {
 			done, err := d.Seal(ctx, reason)

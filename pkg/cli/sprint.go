@@ -20,12 +20,12 @@ func newSprint(env *Env) *urfave.Command {
 	o := &sprintOptions{env: env}
 	return &urfave.Command{
 		Name: "sprint", Category: "people", Usage: "start the next sprint",
-		Description: "A sprint ends by itself when every task is terminal, or by `liza abort`." + examples("liza sprint next", "liza report") + exitsText(0, 2, 3, 4, 5),
+		Description: "A sprint ends by itself when every task is terminal, or by `liza abort`." + examples("liza sprint next", "liza report") + exitsText(0, 1, 2, 3, 4, 5),
 		Commands: []*urfave.Command{{
 			Name: "next", Usage: "close the sprint that has ended and start the next one",
 			Description: "Needs a sprint that is COMPLETED or ABORTED, and that nobody works. Its terminal tasks, its figures and decisions go to .liza/archive; open\n" +
 				"tasks go on in the next sprint, and so do facts, discoveries and notes. Figures and costs begin at zero. A COMPLETED goal opens again." +
-				examples("liza sprint next", "liza sprint next --planned task-4,task-7") + exitsText(0, 2, 3, 4, 5),
+				examples("liza sprint next", "liza sprint next --planned task-4,task-7") + exitsText(0, 1, 2, 3, 4, 5),
 			Flags:  []urfave.Flag{text("planned", "`IDS` of open tasks that are the plan; the other open ones are stretch", &o.planned)},
 			Action: env.onService(o.next),
 		}},

@@ -35,7 +35,7 @@ type storePlace struct {
 func newStoreShow(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "list", Usage: "say where the board is, and at which revision",
-		Description: "For a board in a database it also says how far the clock of this host is off." + examples("liza store", "liza store list --json") + exitsText(0, 1, 3, 4, 8),
+		Description: "For a board in a database it also says how far the clock of this host is off." + examples("liza store", "liza store list --json") + exitsText(0, 1, 2, 3, 4, 8),
 		Action: env.onReader(func(ctx context.Context, d *verb.Service, _ []string) error {
 			s, err := d.View(ctx)
 			if err != nil {
@@ -69,7 +69,7 @@ func newStoreRoles(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "roles", ArgsUsage: "[URL]", Usage: "print the SQL of the database's roles, with no right that they do not need",
 		Description: "Three roles: one that makes the tables, one for hosts, one that only looks through the views. Passwords and addresses are for you to add." +
-			examples("liza store roles | psql -d liza", "liza store roles postgres://liza@db/liza") + exitsText(0, 2),
+			examples("liza store roles | psql -d liza", "liza store roles postgres://liza@db/liza") + exitsText(0, 1, 2),
 		Action: env.do(func(ctx context.Context, args []string) error {
 			database := ""
 			if len(args) > 0 {
@@ -91,7 +91,7 @@ func newStoreUpgrade(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "upgrade", Usage: "bring the tables of the database up to date with this program",
 		Description: "To be run once, by a role that may change the schema, when a new version of Liza says so. Programs of the version before are refused from then\n" +
-			"on, so stop the teams of all hosts first." + examples("liza store upgrade", "PGUSER=liza_owner liza store upgrade") + exitsText(0, 1, 4, 8),
+			"on, so stop the teams of all hosts first." + examples("liza store upgrade", "PGUSER=liza_owner liza store upgrade") + exitsText(0, 1, 2, 3, 4, 8),
 		Action: env.onReader(func(ctx context.Context, d *verb.Service, _ []string) error {
 			up, ok := d.Store.(interface{ Upgrade(context.Context) error })
 			if !ok {

@@ -14,7 +14,7 @@ func newSubmit(env *Env) *urfave.Command {
 		Name: "submit", Aliases: []string{"submit-for-review"}, Category: "agents", ArgsUsage: "ID", Usage: "hand in a claimed task for review (coder)",
 		Description: "CLAIMED becomes READY_FOR_REVIEW and the lease ends. The worktree must be clean, the commit its HEAD and more than its base, and code must\n" +
 			"come with tests. All that is missing is named at once." +
-			examples("liza submit task-3 --summary 'Added --name with tests'", "liza submit task-3 --commit 4f2a91c --no-tests 'only comments changed'") + exitsText(0, 2, 4, 5, 6),
+			examples("liza submit task-3 --summary 'Added --name with tests'", "liza submit task-3 --commit 4f2a91c --no-tests 'only comments changed'") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "commit", Usage: "`SHA`: commit to review", DefaultText: "HEAD of the worktree", Destination: &in.Commit},
 			text("summary", "`T`: what was done, for the reviewer", &in.Summary),

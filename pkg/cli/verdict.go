@@ -29,7 +29,7 @@ func newVerdict(env *Env) *urfave.Command {
 		Description: "approve: APPROVED, or REJECTED by the gate when a check found an error, which is said. reject: REJECTED, back to the coder. replan: BLOCKED, the\n" +
 			"planner takes over. stuck: the review is given back and people are told. The verdict is about the exact commit that was submitted." +
 			examples("liza verdict task-3 approve --suggest 'name the constant'",
-				"liza verdict task-3 reject --reason 'cli.py:12 prints a traceback' --finding 'error|code_quality|cli.py:12|traceback|catch ValueError'") + exitsText(0, 2, 4, 5, 6),
+				"liza verdict task-3 reject --reason 'cli.py:12 prints a traceback' --finding 'error|code_quality|cli.py:12|traceback|catch ValueError'") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{
 			text("reason", "`T`: file and place, defect, fix; required but for approve", &o.in.Reason),
 			text("reason-file", "`F`: file with the reason; - is stdin", &o.reasonFile),

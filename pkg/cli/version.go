@@ -10,7 +10,7 @@ import (
 func newVersion(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "version", Category: "plumbing", Usage: "print the version",
-		Description: "Changes nothing and needs no project." + examples("liza version", "liza version --json") + exitsText(0),
+		Description: "Changes nothing and needs no project." + examples("liza version", "liza version --json") + exitsText(0, 1, 2),
 		Action:      func(context.Context, *urfave.Command) error { return env.printVersion() },
 	}
 }

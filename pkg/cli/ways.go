@@ -59,7 +59,7 @@ func newAbandon(env *Env) *urfave.Command {
 		Name: "abandon", Category: "agents", ArgsUsage: "ID", Usage: "drop a task (planner, human)",
 		Description: "The task becomes ABANDONED; UNCLAIMED tasks that depend on it are BLOCKED with a question. From BLOCKED, DRAFT, UNCLAIMED, REJECTED and\n" +
 			"INTEGRATION_FAILED. Work is saved under refs/liza/attic/ first." +
-			examples("liza abandon task-3 --reason 'out of scope'", "liza abandon task-3 --reason 'dead end' --root-cause 'the API has no such call'") + exitsText(0, 1, 2, 4, 5, 6),
+			examples("liza abandon task-3 --reason 'out of scope'", "liza abandon task-3 --reason 'dead end' --root-cause 'the API has no such call'") + exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{
 			text("reason", "`T` why (required)", &o.in.Reason),
 			text("root-cause", "`T`: required after two coders failed", &o.in.RootCause),

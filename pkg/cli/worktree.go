@@ -21,31 +21,39 @@ func newWorktree(env *Env) *urfave.Command {
 			{
 				Name: "list", Usage: "list the worktrees of tasks",
 				Description: "Task, status, branch, and how many paths are not committed. Changes nothing." +
-					examples("liza worktree list", "liza worktree list --json") + exitsText(0, 1, 3),
+					examples("liza worktree list", "liza worktree list --json") + exitsText(0, 1, 2, 3),
 				Action: env.onService(o.list),
 			},
 			{
 				Name: "create", ArgsUsage: "ID", Usage: "make the worktree of a claimed task again",
-				Description: "For a worktree that was removed by hand: it is attached to the branch again, or made from the newest recorded commit." +
-					examples("liza worktree create task-3", "liza wt-create task-3") + exitsText(0, 1, 4),
-				Action: env.onService(o.create),
+				Description: worktreeCreate(),
+				Action:      env.onService(o.create),
 			},
 			{
 				Name: "remove", ArgsUsage: "ID", Usage: "remove a worktree and its branch, if nothing is lost",
-				Description: "Refuses while the task needs it, and when work is neither merged nor saved under refs/liza/attic/." +
-					examples("liza worktree remove task-3", "liza wt-delete task-3") + exitsText(0, 1, 4),
-				Action: env.onService(o.remove),
+				Description: worktreeRemove(),
+				Action:      env.onService(o.remove),
 			},
 		},
 	}
+}
+
+func worktreeCreate() string {
+	return "For a worktree that was removed by hand: it is attached to the branch again, or made from the newest recorded commit." +
+		examples("liza worktree create task-3", "liza wt-create task-3") + exitsText(0, 1, 2, 3, 4, 5)
+}
+
+func worktreeRemove() string {
+	return "Refuses while the task needs it, and when work is neither merged nor saved under refs/liza/attic/." +
+		examples("liza worktree remove task-3", "liza wt-delete task-3") + exitsText(0, 1, 2, 3, 4, 5)
 }
 
 // newWorktreeAliases are the long names that are at the top (specs/cli.md#1).
 func newWorktreeAliases(env *Env) []*urfave.Command {
 	o := &worktreeOptions{env: env}
 	return []*urfave.Command{
-		{Name: "wt-create", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree create`", Action: env.onService(o.create)},
-		{Name: "wt-delete", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree remove`", Action: env.onService(o.remove)},
+		{Name: "wt-create", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree create`", Description: worktreeCreate(), Action: env.onService(o.create)},
+		{Name: "wt-delete", Hidden: true, ArgsUsage: "ID", Usage: "same as `liza worktree remove`", Description: worktreeRemove(), Action: env.onService(o.remove)},
 	}
 }
 
