@@ -3,6 +3,7 @@ package pkg_test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -285,12 +287,13 @@ func TestGeneratedTablesOfTheProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	should := between(t, is, "<!-- Generated from the rules by `make generate`; do not edit from here … -->", validationTable())
+	should = between(t, should, "<!-- Generated from pkg/blackboard/actions.go by `make generate`; do not edit from here … -->", wordTable(t, "blackboard/actions.go", "action | written when", 110))
 	should = between(t, should, "<!-- Generated from the kinds of alerts by `make generate`; do not edit from here … -->", alertTable())
 	if bytes.Equal(is, should) {
 		return
 	}
 	if !*update {
-		t.Fatal("specs/protocol.md differs from the rules or the alerts; run `make generate` and look at the difference")
+		t.Fatal("specs/protocol.md differs from the rules, the alerts or the words of the program; run `make generate` and look at the difference")
 	}
 	if err := os.WriteFile(page, should, 0o644); err != nil {
 		t.Fatal(err)
@@ -306,6 +309,39 @@ func between(t *testing.T, page []byte, mark, table string) []byte {
 		t.Fatalf("there is no place for a table after %q", mark)
 	}
 	return slices.Concat(before, []byte(mark+"\n\n"+table+"\n<!-- … to here. -->"), after)
+}
+
+// wordTable lists the constants of a file, of which each has a comment and each block a heading: at least so many.
+func wordTable(t *testing.T, file, head string, least int) string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| about | %s |\n|---|---|---|\n", head)
+	words := 0
+	for _, d := range f.Decls {
+		block, ok := d.(*ast.GenDecl)
+		if !ok || block.Tok != token.CONST {
+			continue
+		}
+		about := strings.TrimRight(block.Doc.Text(), ".\n")
+		for _, spec := range block.Specs {
+			c := spec.(*ast.ValueSpec)
+			word, err := strconv.Unquote(c.Values[0].(*ast.BasicLit).Value)
+			when := strings.TrimSpace(c.Comment.Text())
+			if err != nil || when == "" {
+				t.Errorf("%s: %s needs a comment behind it that says when it is written", file, c.Names[0])
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", about, word, when)
+			about, words = "", words+1
+		}
+	}
+	if words < least {
+		t.Errorf("%s has %d words; the test looks at nothing", file, words)
+	}
+	return b.String()
 }
 
 func validationTable() string {

@@ -91,7 +91,7 @@ func (s *State) enter(id string, entry *Agent, a Actor, now time.Time) {
 		s.Agents = map[string]*Agent{}
 	}
 	s.Agents[id] = entry
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: id, Action: "registered", Detail: "generation " + entry.Generation, Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: id, Action: ActionRegistered, Detail: "generation " + entry.Generation, Extra: via(a)})
 }
 
 // own returns the entry when the actor is that agent's supervisor; else the refusal. fit,
@@ -185,7 +185,7 @@ func (s *State) Unregister(id string, a Actor, force bool, now time.Time) error 
 		}
 	}
 	delete(s.Agents, id)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: id, Action: "unregistered", Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: id, Action: ActionUnregistered, Extra: via(a)})
 	return nil
 }
 
@@ -236,7 +236,7 @@ func (s *State) Lapse(id string, facts ProcessFacts, now time.Time) bool {
 			s.writable(t).Claiming = nil
 		}
 	}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "agent_lapsed", Detail: fmt.Sprintf("%s: process %d is gone", id, e.PID)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionAgentLapsed, Detail: fmt.Sprintf("%s: process %d is gone", id, e.PID)})
 	return true
 }
 
@@ -256,7 +256,7 @@ func (s *State) Forget(facts ProcessFacts, now time.Time) bool {
 			continue
 		}
 		delete(s.Agents, id)
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "agent_lapsed", Detail: id + ": its lease is past since " + string(e.LeaseExpires) + "; the entry is removed"})
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionAgentLapsed, Detail: id + ": its lease is past since " + string(e.LeaseExpires) + "; the entry is removed"})
 		changed = true
 	}
 	return changed

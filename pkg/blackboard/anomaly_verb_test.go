@@ -30,7 +30,7 @@ func TestAnAnomalyIsRecordedByWhomItConcerns(t *testing.T) {
 	want(t, "the last id", b.Anomalies[5].ID, "anom-6")
 	b.valid()
 	entries := b.Entries()
-	want(t, "the first entry", entries[0].Action+" "+entries[0].Agent+" "+entries[0].Task, "anomaly coder-1 x")
+	want(t, "the first entry", string(entries[0].Action)+" "+entries[0].Agent+" "+entries[0].Task, "anomaly coder-1 x")
 	if b.Agents["coder-7"] == nil || entries[5].Extra["via"] != Human {
 		t.Errorf("a person who acts for coder-7 is not registered, or not named: %+v", entries[5])
 	}

@@ -202,6 +202,6 @@ func (s *State) Archive(before time.Time, a Actor, now time.Time) []string {
 	if len(ids) == 1 {
 		detail = "1 task: " + ids[0]
 	}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "archived", Detail: oneLine(detail), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionArchived, Detail: oneLine(detail), Extra: via(a)})
 	return ids
 }

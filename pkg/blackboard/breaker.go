@@ -33,7 +33,7 @@ type BreakerRule struct {
 	Who   Party
 	When  string // the condition in words
 	Does  string // the effects in words
-	Log   string // journal action, "" for none
+	Log   Action // journal action, "" for none
 
 	holds func(*breakerMove) bool
 	apply func(*breakerMove)
@@ -51,11 +51,11 @@ var BreakerRules = []BreakerRule{
 	{ID: "C01", Event: breakerCheck, From: []string{BreakerOK, BreakerTripped}, Who: BySystem, When: "no pattern matches that is not known already",
 		Does: "last_check; when OK and asked by liza analyze, a history entry", holds: (*breakerMove).nothingNew, apply: (*breakerMove).looked},
 	{ID: "C02", Event: breakerCheck, From: []string{BreakerOK}, To: BreakerTripped, Who: BySystem, When: "a pattern matches",
-		Does: "last_check, current_trigger, history; S01 when the sprint is IN_PROGRESS; report", Log: "breaker_triggered", holds: (*breakerMove).somethingNew, apply: (*breakerMove).trip},
+		Does: "last_check, current_trigger, history; S01 when the sprint is IN_PROGRESS; report", Log: ActionBreakerTriggered, holds: (*breakerMove).somethingNew, apply: (*breakerMove).trip},
 	{ID: "C03", Event: breakerCheck, From: []string{BreakerTripped}, To: BreakerTripped, Who: BySystem, When: "a pattern matches that is not in current_trigger.patterns",
-		Does: "last_check, current_trigger.patterns; pattern and severity are those of the worst; report", Log: "breaker_triggered", holds: (*breakerMove).somethingNew, apply: (*breakerMove).extend},
+		Does: "last_check, current_trigger.patterns; pattern and severity are those of the worst; report", Log: ActionBreakerTriggered, holds: (*breakerMove).somethingNew, apply: (*breakerMove).extend},
 	{ID: "C04", Event: breakerAck, From: []string{BreakerTripped}, To: BreakerOK, Who: ByHuman, When: "",
-		Does: "watermark = newest anomaly, current_trigger null; history resolution, resolved_at, resolved_by; S02 unless --keep-checkpoint", Log: "breaker_acknowledged",
+		Does: "watermark = newest anomaly, current_trigger null; history resolution, resolved_at, resolved_by; S02 unless --keep-checkpoint", Log: ActionBreakerAcknowledged,
 		holds: func(*breakerMove) bool { return true }, apply: (*breakerMove).acknowledge},
 }
 
@@ -272,7 +272,7 @@ func (s *State) settleBreaker(now time.Time) {
 	}
 	m := &breakerMove{state: s, cb: s.breaker(), now: now}
 	m.resolve(s.AcknowledgedAnomalies(), "the status was set to OK by hand", Human)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: Human, Action: "breaker_acknowledged", Detail: "the status was set to OK by hand"})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: Human, Action: ActionBreakerAcknowledged, Detail: "the status was set to OK by hand"})
 }
 
 // setToOK reports whether the status is OK although a trigger was never resolved.

@@ -50,7 +50,7 @@ func TestTheBreakerFollowsItsTable(t *testing.T) {
 	want(t, "the checkpoint", b.Sprint.Checkpoints[0].Message+" "+b.Sprint.Checkpoints[0].File, "breaker: spec_gap_cluster summary.md")
 	var said []string
 	for _, e := range b.Entries() {
-		said = append(said, e.Agent+" "+e.Action)
+		said = append(said, e.Agent+" "+string(e.Action))
 	}
 	wantList(t, "the journal", said, []string{"system breaker_triggered", "system sprint_checkpoint"})
 
@@ -154,7 +154,7 @@ func TestAStatusSetToOKByHandCountsAsAcknowledged(t *testing.T) {
 			if cb.CurrentTrigger != nil || slices.ContainsFunc(cb.History, (*BreakerRecord).unresolved) {
 				t.Errorf("the trigger is not settled: %+v", cb)
 			}
-			want(t, "the journal", b.Entries()[0].Agent+" "+b.Entries()[0].Action, "human breaker_acknowledged")
+			want(t, "the journal", b.Entries()[0].Agent+" "+string(b.Entries()[0].Action), "human breaker_acknowledged")
 			want(t, "acknowledged", b.AcknowledgedAnomalies(), 2)
 			b.Anomalies = b.Anomalies[:3]
 			b.valid()

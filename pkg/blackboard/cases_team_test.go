@@ -109,7 +109,7 @@ func TestAPersonActsForAnAgent(t *testing.T) {
 	want(t, "the agent", b.Agents["coder-1"].Status, AgentWorking)
 	wantList(t, "journal", actions(b.State, ""), []string{"registered", "claimed"})
 	for _, e := range b.Entries() {
-		want(t, "via in "+e.Action, e.Extra["via"], any(Human))
+		want(t, "via in "+string(e.Action), e.Extra["via"], any(Human))
 	}
 	want(t, "via in the history", b.Task("x").last().Via, Human)
 	want(t, "the agent in the history", b.Task("x").last().Agent, "coder-1")

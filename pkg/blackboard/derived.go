@@ -115,7 +115,7 @@ func (s *State) Derive(tasks []*Task, journal []Entry, now time.Time) Derived {
 		}
 	}
 	for _, e := range journal {
-		if e.Action == "run_failed" {
+		if e.Action == ActionRunFailed {
 			d.RunFailedCount++
 		}
 	}

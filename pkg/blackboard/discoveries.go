@@ -41,7 +41,7 @@ func (s *State) Discover(d *Discovery, a Actor, now time.Time) error {
 	}
 	d.ConvertedToTask, d.Deferred = "", nil
 	s.Discovered = append(s.Discovered, d)
-	s.Record(Entry{Timestamp: d.Created, Agent: a.ID, Action: "discovered", Task: d.During, Detail: oneLine(d.ID + " (" + d.Severity + ", " + d.Urgency + "): " + d.Description), Extra: via(a)})
+	s.Record(Entry{Timestamp: d.Created, Agent: a.ID, Action: ActionDiscovered, Task: d.During, Detail: oneLine(d.ID + " (" + d.Severity + ", " + d.Urgency + "): " + d.Description), Extra: via(a)})
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (s *State) ConvertDiscovery(id, task string, a Actor, now time.Time) error 
 	}
 	s.admit(a, by, now)
 	d.ConvertedToTask = task
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "discovery_converted", Task: task, Detail: oneLine(id + " to " + task + ": " + d.Description), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionDiscoveryConverted, Task: task, Detail: oneLine(id + " to " + task + ": " + d.Description), Extra: via(a)})
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (s *State) DeferDiscovery(id, reason string, a Actor, now time.Time) error 
 	}
 	s.admit(a, by, now)
 	d.Deferred = &Deferred{By: a.name(), At: TimeOf(now), Reason: strings.TrimSpace(reason)}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "discovery_deferred", Task: d.During, Detail: oneLine(id + ": " + reason), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionDiscoveryDeferred, Task: d.During, Detail: oneLine(id + ": " + reason), Extra: via(a)})
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (s *State) ChangeSpec(c *SpecChange, task string, a Actor, now time.Time) (
 			affected = append(affected, t.ID)
 		}
 	}
-	s.Record(Entry{Timestamp: c.Timestamp, Agent: a.ID, Action: "spec_updated", Task: task, Detail: oneLine(c.Spec + ": " + c.Change), Extra: via(a)})
+	s.Record(Entry{Timestamp: c.Timestamp, Agent: a.ID, Action: ActionSpecUpdated, Task: task, Detail: oneLine(c.Spec + ": " + c.Change), Extra: via(a)})
 	return affected, nil
 }
 

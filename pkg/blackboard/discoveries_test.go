@@ -56,7 +56,7 @@ func TestADiscoveryIsRecordedWhole(t *testing.T) {
 	want(t, "the entry", *b.Discovered[0], Discovery{ID: "disc-1", By: "coder-1", During: "x", Description: "the retry helper swallows errors",
 		Severity: "low", Urgency: "deferred", Created: TimeOf(b.now)})
 	e := b.Entries()[len(b.Entries())-1]
-	want(t, "the journal", e.Agent+" "+e.Action+" "+e.Task+" "+e.Detail, "coder-1 discovered x disc-1 (low, deferred): the retry helper swallows errors")
+	want(t, "the journal", e.Agent+" "+string(e.Action)+" "+e.Task+" "+e.Detail, "coder-1 discovered x disc-1 (low, deferred): the retry helper swallows errors")
 	b.must(b.DeferDiscovery(d.ID, " later ", person, b.now))
 	want(t, "deferred", *d.Deferred, Deferred{By: "ada", At: TimeOf(b.now), Reason: "later"})
 	b.must(b.DeferDiscovery(d.ID, "much later", personAs("planner-2"), b.now))

@@ -59,7 +59,7 @@ var logExpiry = Effect{"the former holder: an attempt with outcome lapsed, curre
 	t := m.task
 	_, why := m.state.ClaimLiveness(t, m.now, m.actor.Facts)
 	m.says(HistoryLeaseExpired, HistoryEntry{Holder: t.AssignedTo, Lease: t.LeaseExpires, Cause: why})
-	m.tells("lease_expired", t.AssignedTo+": "+why)
+	m.tells(ActionLeaseExpired, t.AssignedTo+": "+why)
 	t.addAttempt(&Attempt{ClaimSeq: t.ClaimSeq, Agent: t.AssignedTo, Kind: string(RoleCoder), Outcome: "lapsed", Attic: m.in.Attic, Ended: TimeOf(m.now)})
 	m.state.FreeAgent(t.AssignedTo, t.ID)
 }}

@@ -15,7 +15,7 @@ func (m *move) block(kind BlockedKind, reason string, questions, attempted List)
 		m.state.ask(&Question{Task: t.ID, Agent: m.actor.ID, Kind: "blocked", Type: "input", Text: q, Status: QuestionOpen, Asked: TimeOf(m.now)})
 	}
 	m.says(HistoryBlocked, HistoryEntry{Kind: kind, Reason: oneLine(reason), Attic: m.in.Attic})
-	m.tells("blocked", reason)
+	m.tells(ActionBlocked, reason)
 	if m.detail == "" {
 		m.detail = reason
 	}

@@ -12,7 +12,7 @@ var approveByItself = Effect{"approved_by auto, approved_commit", func(m *move) 
 	m.detail = "auto: no review is asked for"
 	if m.unreviewed() {
 		m.detail = "auto: accepted after the last review"
-		m.state.Record(Entry{Timestamp: TimeOf(m.now), Agent: System, Action: "accepted_unreviewed", Task: t.ID, Extra: map[string]any{"level": "warning"},
+		m.state.Record(Entry{Timestamp: TimeOf(m.now), Agent: System, Action: ActionAcceptedUnreviewed, Task: t.ID, Extra: map[string]any{"level": "warning"},
 			Detail: fmt.Sprintf("accepted without another review after %d rejections (limits.on_review_depth)", t.ReviewCyclesCurrent)})
 	}
 }}

@@ -185,7 +185,7 @@ func (s *State) Approve(id string, a Actor, in Input, now time.Time) (overruled 
 		return "", err
 	}
 	extra := withExtra(via(a), "level", "warning")
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "gate_overruled_ok", Task: id, Detail: oneLine(overruled), Extra: extra})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionGateOverruledOK, Task: id, Detail: oneLine(overruled), Extra: extra})
 	return overruled, nil
 }
 

@@ -240,7 +240,7 @@ func follow(chain []Event, from Status, p Party, left traces) []string {
 
 func (x traces) without(r Rule) (traces, bool) {
 	h, l := len(r.History), len(r.Log)
-	if len(x.history) < h || len(x.log) < l || !slices.Equal(x.history[:h], plainWords(r.History)) || !slices.Equal(x.log[:l], r.Log) {
+	if len(x.history) < h || len(x.log) < l || !slices.Equal(x.history[:h], plainWords(r.History)) || !slices.Equal(x.log[:l], plainWords(r.Log)) {
 		return x, false
 	}
 	return traces{x.status, x.history[h:], x.log[l:]}, true

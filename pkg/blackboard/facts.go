@@ -63,7 +63,7 @@ func (s *State) Learn(f Fact, archived int, a Actor, now time.Time) *Fact {
 	}
 	f.ID, f.Created, f.By = "fact-"+itoa(archived+1), TimeOf(now), a.name()
 	s.Facts = append(s.Facts, &f)
-	s.Record(Entry{Timestamp: f.Created, Agent: a.ID, Action: "fact_learned", Task: f.Task, Detail: oneLine(f.ID + " (" + f.Status + "): " + f.Content), Extra: via(a)})
+	s.Record(Entry{Timestamp: f.Created, Agent: a.ID, Action: ActionFactLearned, Task: f.Task, Detail: oneLine(f.ID + " (" + f.Status + "): " + f.Content), Extra: via(a)})
 	return &f
 }
 
@@ -93,7 +93,7 @@ func (s *State) ApproveFacts(ids []string, a Actor, now time.Time) error {
 	if len(approved) == 0 {
 		return ErrAlreadyDone
 	}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "fact_approved", Detail: oneLine(strings.Join(approved, ", ")), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionFactApproved, Detail: oneLine(strings.Join(approved, ", ")), Extra: via(a)})
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (s *State) RemoveFacts(ids []string, why string, a Actor, now time.Time) ([
 		return nil, err
 	}
 	s.Facts = slices.DeleteFunc(s.Facts, func(f *Fact) bool { return slices.Contains(list, f) })
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "fact_archived", Detail: oneLine(strings.Join(ids, ", ") + ": " + why), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionFactArchived, Detail: oneLine(strings.Join(ids, ", ") + ": " + why), Extra: via(a)})
 	return list, nil
 }
 
@@ -168,7 +168,7 @@ func (s *State) Consolidate(results []FactResult, a Actor, now time.Time) (gone 
 	}
 	before := len(old)
 	s.Facts = list
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "facts_consolidated", Detail: itoa(before) + " facts became " + itoa(len(results))})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionFactsConsolidated, Detail: itoa(before) + " facts became " + itoa(len(results))})
 	return gone
 }
 
@@ -232,7 +232,7 @@ func (s *State) Evict(keep int, a Actor, now time.Time) []*Fact {
 	})
 	gone := list[:len(list)-keep]
 	s.Facts = slices.DeleteFunc(s.Facts, func(f *Fact) bool { return slices.Contains(gone, f) })
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "fact_archived", Detail: itoa(len(gone)) + " facts that were used least recently"})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionFactArchived, Detail: itoa(len(gone)) + " facts that were used least recently"})
 	return gone
 }
 

@@ -17,7 +17,7 @@ func (s *State) reopen(why string, a Actor, now time.Time) {
 	}
 	why += " by " + a.name()
 	s.align("reopened", why, now)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "goal_reopened", Detail: why, Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionGoalReopened, Detail: why, Extra: via(a)})
 }
 
 // CompletionFacts is what completion depends on besides the state.
@@ -83,9 +83,9 @@ func (s *State) CompleteGoal(f CompletionFacts, now time.Time) (Completion, bool
 	if c == CompletionComplete {
 		s.Goal.Status, s.Goal.CompletedAt = Completed, at
 		s.align("completed", "every task is done", now)
-		s.Record(Entry{Timestamp: at, Agent: System, Action: "goal_completed", Detail: s.countLine()})
+		s.Record(Entry{Timestamp: at, Agent: System, Action: ActionGoalCompleted, Detail: s.countLine()})
 	}
-	s.Record(Entry{Timestamp: at, Agent: System, Action: "sprint_completed", Detail: s.countLine()})
+	s.Record(Entry{Timestamp: at, Agent: System, Action: ActionSprintCompleted, Detail: s.countLine()})
 	return c, true
 }
 
@@ -120,7 +120,7 @@ func (s *State) AbortGoal(reason string, a Actor, now time.Time) error {
 	}
 	s.Goal.Status = Aborted
 	s.align("aborted", oneLine(reason), now)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "goal_aborted", Detail: oneLine(reason), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionGoalAborted, Detail: oneLine(reason), Extra: via(a)})
 	return s.AbortSprint(reason, a, now)
 }
 
@@ -142,8 +142,8 @@ func (s *State) AbortSprint(reason string, a Actor, now time.Time) error {
 	}
 	s.Sprint.Status = Aborted
 	s.timeline().Ended = TimeOf(now)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "aborted", Detail: oneLine(reason), Extra: via(a)})
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "sprint_aborted", Detail: oneLine(reason), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionAborted, Detail: oneLine(reason), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionSprintAborted, Detail: oneLine(reason), Extra: via(a)})
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (s *State) CheckpointSprint(message, file string, a Actor, now time.Time) e
 	s.Sprint.Status = AtCheckpoint
 	s.timeline().CheckpointAt = at
 	s.Sprint.Checkpoints = append(s.Sprint.Checkpoints, &Checkpoint{N: len(s.Sprint.Checkpoints) + 1, At: at, By: a.name(), Message: message, File: file})
-	s.Record(Entry{Timestamp: at, Agent: a.ID, Action: "sprint_checkpoint", Detail: oneLine(message), Extra: via(a)})
+	s.Record(Entry{Timestamp: at, Agent: a.ID, Action: ActionSprintCheckpoint, Detail: oneLine(message), Extra: via(a)})
 	return nil
 }
 
@@ -223,15 +223,15 @@ func (s *State) decide(decision, note string, a Actor, now time.Time) {
 	if note != "" {
 		detail += ": " + note
 	}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "checkpoint_decision", Detail: oneLine(detail), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionCheckpointDecision, Detail: oneLine(detail), Extra: via(a)})
 }
 
 // goOn sets a sprint at a checkpoint or an aborted one IN_PROGRESS; otherwise a pause ends.
 func (s *State) goOn(note string, a Actor, now time.Time) {
 	s.Sprint.Paused = nil
-	action := "resumed"
+	action := ActionResumed
 	if st := s.Sprint.Status; st == AtCheckpoint || st == Aborted && s.Goal != nil && s.Goal.Status != Aborted {
-		action = "sprint_resumed"
+		action = ActionSprintResumed
 		s.Sprint.Status = InProgress
 		s.timeline().CheckpointAt, s.timeline().Ended = "", ""
 	}

@@ -108,12 +108,12 @@ func (s *State) SeeTip(tip string, now time.Time) bool {
 	switch {
 	case foreign && (i.Moved == nil || i.Moved.Tip != tip):
 		i.Moved = &Moved{Tip: tip, At: TimeOf(now)}
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "integration_moved", Detail: s.MovedText(tip),
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionIntegrationMoved, Detail: s.MovedText(tip),
 			Extra: map[string]any{"tip": cmp.Or(tip, "none"), "known": i.Tip}})
 		return true
 	case !foreign && i.Moved != nil:
 		i.Moved = nil
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "integration_back", Detail: s.IntegrationBranch() + " is at " + short(tip) + " again"})
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionIntegrationBack, Detail: s.IntegrationBranch() + " is at " + short(tip) + " again"})
 		return true
 	}
 	return false
@@ -133,7 +133,7 @@ func (s *State) AdoptTip(tip string, now time.Time) bool {
 		return false
 	}
 	s.setTip(tip, "adopted", now)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "integration_adopted",
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionIntegrationAdopted,
 		Detail: "the board remembered no tip of " + s.IntegrationBranch() + "; it is taken as it is, at " + short(tip)})
 	return true
 }
@@ -143,19 +143,19 @@ func (s *State) AcceptTip(tip, reason, saved string, a Actor, now time.Time) {
 	was := s.Tip()
 	s.setTip(tip, "accept", now)
 	s.Integration.Moved, s.Integration.Intent = nil, nil
-	s.decidedTip("integration_accepted", s.IntegrationBranch()+" stays at "+short(tip)+", where "+orNobody(was)+" was known", reason, saved, a, now)
+	s.decidedTip(ActionIntegrationAccepted, s.IntegrationBranch()+" stays at "+short(tip)+", where "+orNobody(was)+" was known", reason, saved, a, now)
 }
 
 // RestoreTip records that the branch was put back to where Liza left it. from is where it was.
 func (s *State) RestoreTip(from, reason, saved string, a Actor, now time.Time) {
 	s.setTip(s.Tip(), "restore", now)
 	s.Integration.Moved = nil
-	s.decidedTip("integration_restored", s.IntegrationBranch()+" is back at "+short(s.Tip())+", it was at "+orNobody(from), reason, saved, a, now)
+	s.decidedTip(ActionIntegrationRestored, s.IntegrationBranch()+" is back at "+short(s.Tip())+", it was at "+orNobody(from), reason, saved, a, now)
 }
 
 func orNobody(commit string) string { return cmp.Or(short(commit), "no commit") }
 
-func (s *State) decidedTip(action, detail, reason, saved string, a Actor, now time.Time) {
+func (s *State) decidedTip(action Action, detail, reason, saved string, a Actor, now time.Time) {
 	extra := map[string]any{"tip": s.Tip()}
 	if saved != "" {
 		detail, extra["attic"] = detail+"; the other tip is saved as "+saved, saved
@@ -194,11 +194,11 @@ func (s *State) FinishMove(now time.Time) bool {
 			t.MergeCommit = i.Commit
 			t.History = append(t.History, &HistoryEntry{Time: TimeOf(now), Event: HistoryMergedAgain, Agent: i.By, MergeCommit: i.Commit})
 		}
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: i.By, Action: "merged_again", Task: i.Task, Detail: "merge commit " + short(i.Commit), Extra: extra})
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: i.By, Action: ActionMergedAgain, Task: i.Task, Detail: "merge commit " + short(i.Commit), Extra: extra})
 	default:
 		s.setTip(i.Commit, "sync "+i.From, now)
 		s.Integration.Base = i.Base
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: i.By, Action: "integration_synced", Detail: oneLine(branch + " has " + i.From + " at " + short(i.Base)), Extra: extra})
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: i.By, Action: ActionIntegrationSynced, Detail: oneLine(branch + " has " + i.From + " at " + short(i.Base)), Extra: extra})
 	}
 	s.Integration.Moved = nil
 	return true

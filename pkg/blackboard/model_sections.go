@@ -351,7 +351,7 @@ type Entry struct {
 	Timestamp Time           `yaml:"timestamp"` // when
 	Rev       int            `yaml:"rev"`       // revision of the write
 	Agent     string         `yaml:"agent"`     // agent id, human or system
-	Action    string         `yaml:"action"`    // what happened
+	Action    Action         `yaml:"action"`    // what happened
 	Task      string         `yaml:"task"`      // which task; null: none
 	Detail    string         `yaml:"detail"`    // one line, at most 500 characters
 	Extra     map[string]any `yaml:",inline"`   // further keys of the action, and prev last

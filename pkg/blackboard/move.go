@@ -62,7 +62,7 @@ type Rule struct {
 	Needs   []Guard    // in the order of their numbers; all are checked before anything changes
 	Does    []Effect
 	History []HistoryEvent // history entries
-	Log     []string       // journal actions
+	Log     []Action       // journal actions
 }
 
 // A Condition chooses between rules that share event and status.
@@ -100,7 +100,7 @@ type move struct {
 	h      HistoryEntry                  // what the history entries of the event say
 	own    map[HistoryEvent]HistoryEntry // what the entry of one name says instead
 	detail string                        // one line for the journal
-	about  map[string]string             // the line for the entry of one action instead
+	about  map[Action]string             // the line for the entry of one action instead
 	extra  map[string]any                // further keys of the journal entries
 }
 
@@ -261,9 +261,9 @@ func (m *move) says(name HistoryEvent, e HistoryEntry) {
 }
 
 // tells keeps the journal line of one action, when it is not m.detail.
-func (m *move) tells(action, detail string) {
+func (m *move) tells(action Action, detail string) {
 	if m.about == nil {
-		m.about = map[string]string{}
+		m.about = map[Action]string{}
 	}
 	m.about[action] = oneLine(detail)
 }
@@ -280,12 +280,12 @@ func (m *move) note(name HistoryEvent) {
 	m.task.History = append(m.task.History, &e)
 }
 
-func (m *move) log(action string) {
+func (m *move) log(action Action) {
 	detail, ok := m.about[action]
 	if !ok {
 		detail = oneLine(m.detail)
 	}
-	e := Entry{Timestamp: TimeOf(m.now), Agent: m.authorOf(action), Action: action, Task: m.task.ID, Detail: detail, Extra: m.extra}
+	e := Entry{Timestamp: TimeOf(m.now), Agent: m.authorOf(string(action)), Action: action, Task: m.task.ID, Detail: detail, Extra: m.extra}
 	if m.actor.Via && e.Agent == m.actor.ID {
 		e.Extra = withExtra(e.Extra, "via", Human)
 	}
@@ -295,7 +295,7 @@ func (m *move) log(action string) {
 // authorOf is who an entry names: a lease expires by itself.
 func (m *move) authorOf(entry string) string {
 	switch {
-	case entry == "lease_expired":
+	case entry == string(ActionLeaseExpired):
 		return System
 	case m.in.AsAgent != "":
 		return m.in.AsAgent

@@ -44,8 +44,8 @@ func (s *State) NextGoal(g *Goal, a Actor, now time.Time) (was Ended, archived [
 	}
 	s.Goal = g
 	s.startSprint(g.ID, &SprintScope{}, now)
-	s.Record(Entry{Timestamp: at, Agent: a.ID, Action: "goal_started", Detail: oneLine(g.ID + " after " + was.Goal.ID + " (" + was.Goal.Status + "): " + g.Description), Extra: via(a)})
-	s.Record(Entry{Timestamp: at, Agent: a.ID, Action: "sprint_started", Detail: s.Sprint.ID + " after " + was.Sprint.ID + ", for " + g.ID, Extra: via(a)})
+	s.Record(Entry{Timestamp: at, Agent: a.ID, Action: ActionGoalStarted, Detail: oneLine(g.ID + " after " + was.Goal.ID + " (" + was.Goal.Status + "): " + g.Description), Extra: via(a)})
+	s.Record(Entry{Timestamp: at, Agent: a.ID, Action: ActionSprintStarted, Detail: s.Sprint.ID + " after " + was.Sprint.ID + ", for " + g.ID, Extra: via(a)})
 	return was, archived, nil
 }
 

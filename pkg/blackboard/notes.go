@@ -25,7 +25,7 @@ func (s *State) TakeNotes(agent string, now time.Time) []*Note {
 		n.SeenBy = append(n.SeenBy, agent)
 		copied := *n
 		taken = append(taken, &copied)
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: agent, Action: "note_seen", Task: n.For, Detail: n.ID})
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: agent, Action: ActionNoteSeen, Task: n.For, Detail: n.ID})
 	}
 	return taken
 }

@@ -67,6 +67,6 @@ func (s *State) PauseSprint(reason string, a Actor, now time.Time) error {
 		return refuse("G07", ExitRefused, "liza resume", "already %s", s.Orders()[0])
 	}
 	s.Sprint.Paused = &Pause{Since: TimeOf(now), By: a.name(), Reason: oneLine(reason)}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "paused", Detail: reason})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionPaused, Detail: reason})
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *State) BeginPlanning(a Actor, due []Trigger, now time.Time) error {
 		r.Next = TimeOf(now.Add(backoff(r.Launches)))
 		kinds = append(kinds, t.Kind)
 	}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "planner_launched", Detail: strings.Join(kinds, ", "), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionPlannerLaunched, Detail: strings.Join(kinds, ", "), Extra: via(a)})
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (s *State) EndPlanning(a Actor, launched []Trigger, changed, suppress bool,
 		spent := r.Launches >= s.Int("planner_retries") && s.stillTrue(t, now)
 		if (suppress || spent) && !r.Suppressed {
 			r.Suppressed = true
-			s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "planner_suppressed", Detail: t.Kind})
+			s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionPlannerSuppressed, Detail: t.Kind})
 		}
 	}
 	s.Planner.LastRun = run

@@ -16,7 +16,7 @@ func (s *State) EnterPlan(p *Plan, event, summary string, a Actor, now time.Time
 		s.Goal.PlanID = p.ID
 	}
 	s.align(event, oneLine(p.Goal), now)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "plan_applied", Detail: oneLine(summary), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionPlanApplied, Detail: oneLine(summary), Extra: via(a)})
 }
 
 // UnseenNotes are the notes for nobody in particular that no planner run has seen.
@@ -108,7 +108,7 @@ func (s *State) StopReplanning(p *Plan, why string, due Trigger, now time.Time) 
 		s.Planner.Triggers[due.Kind] = r
 	}
 	r.Suppressed, r.Last, r.Next, r.Outcome = true, TimeOf(now), "", "no_op"
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "planner_suppressed", Task: task, Detail: oneLine(due.Kind + ": " + why)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionPlannerSuppressed, Task: task, Detail: oneLine(due.Kind + ": " + why)})
 }
 
 // maxItemOutput is how much of an item's output is on the board.
@@ -131,6 +131,6 @@ func (s *State) ItemDone(id string, a Actor, item, code int, output string, now 
 			f.Done, f.ExitCode, f.Output = true, code, output
 		}
 	}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "item_done", Task: id, Detail: fmt.Sprintf("item %d, exit code %d", item, code), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionItemDone, Task: id, Detail: fmt.Sprintf("item %d, exit code %d", item, code), Extra: via(a)})
 	return nil
 }

@@ -295,7 +295,7 @@ func actions(s *State, task string) []string {
 	var names []string
 	for _, e := range s.Entries() {
 		if task == "" || e.Task == task {
-			names = append(names, e.Action)
+			names = append(names, string(e.Action))
 		}
 	}
 	return names

@@ -57,7 +57,7 @@ func TestTheTableIsWhole(t *testing.T) {
 			}
 		}
 		for _, l := range r.Log {
-			if !slices.Contains(journalActions, l) {
+			if !slices.Contains(journalActions, string(l)) {
 				t.Errorf("%s writes the journal action %q, which the protocol does not have", name, l)
 			}
 		}

@@ -80,7 +80,7 @@ func (s *State) WaitForProvider(a Actor, w *ProviderWait, now time.Time) error {
 	if e.ProviderWait = w; w != nil {
 		told := *w
 		e.ProviderWait = &told
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "provider_wait", Task: e.CurrentTask, Detail: "waits for the provider until " + string(w.Until) + ": " + w.Reason})
+		s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionProviderWait, Task: e.CurrentTask, Detail: "waits for the provider until " + string(w.Until) + ": " + w.Reason})
 	}
 	return nil
 }

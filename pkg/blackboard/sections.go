@@ -68,7 +68,7 @@ func (s *State) addAnomaly(a *Anomaly) {
 			break
 		}
 	}
-	s.Record(Entry{Timestamp: a.Timestamp, Agent: a.Reporter, Action: "anomaly", Task: a.Task, Detail: detail})
+	s.Record(Entry{Timestamp: a.Timestamp, Agent: a.Reporter, Action: ActionAnomaly, Task: a.Task, Detail: detail})
 }
 
 // AddAnomaly records something that went differently than it should (specs/protocol.md#13.9).
@@ -162,9 +162,9 @@ func (s *State) addNote(n *Note, a Actor, now time.Time) {
 	if n.For == "" {
 		s.liftSuppression()
 	}
-	action := "note"
+	action := ActionNote
 	if n.IsComment() {
-		action = "commented"
+		action = ActionCommented
 	}
 	s.Record(Entry{Timestamp: n.Timestamp, Agent: a.ID, Action: action, Task: n.For, Detail: n.ID, Extra: via(a)}) // never the text: it may hold a secret that nobody knows yet
 }
@@ -201,7 +201,7 @@ func (s *State) AnswerQuestion(id, text string, a Actor, now time.Time) (task st
 	}
 	s.admit(a, by, now)
 	q.Status, q.Answer, q.By, q.AnsweredAt = QuestionAnswered, text, a.name(), TimeOf(now)
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "answered", Task: q.Task, Detail: oneLine(id + ": " + text), Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionAnswered, Task: q.Task, Detail: oneLine(id + ": " + text), Extra: via(a)})
 	return q.Task, s.answersUnblock(q.Task), nil
 }
 

@@ -181,7 +181,7 @@ func (s *State) isSet(key string) bool {
 
 // warning records that a limit is near; limit is the key that sets it.
 func (s *State) warning(task string, now time.Time, limit, detail string) {
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: "limit_warning", Task: task, Detail: detail, Extra: map[string]any{"level": "warning", "limit": limit}})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionLimitWarning, Task: task, Detail: detail, Extra: map[string]any{"level": "warning", "limit": limit}})
 }
 
 // Pause lets nothing of an agent program start before a time (specs/protocol.md#13.3).

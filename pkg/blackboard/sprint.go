@@ -23,7 +23,7 @@ func (s *State) NextSprint(planned []string, a Actor, now time.Time) (archived [
 	was := s.Sprint
 	s.startSprint(was.GoalRef, scope, now)
 	open := plural(len(scope.Planned)+len(scope.Stretch), "open task")
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: "sprint_started", Detail: s.Sprint.ID + " after " + was.ID + ", " + open, Extra: via(a)})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionSprintStarted, Detail: s.Sprint.ID + " after " + was.ID + ", " + open, Extra: via(a)})
 	s.reopen(s.Sprint.ID, a, now)
 	return archived, nil
 }

@@ -123,7 +123,7 @@ func taskTable() string {
 			event += ": " + r.When.Text
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", r.ID, event, fromText(r), toText(r), strings.Join(r.Who.Names(), ", "),
-			orDash(guardNumbers(r)), orDash(strings.Join(plainWords(r.History), ", ")), orDash(strings.Join(r.Log, ", ")))
+			orDash(guardNumbers(r)), orDash(strings.Join(plainWords(r.History), ", ")), orDash(strings.Join(plainWords(r.Log), ", ")))
 	}
 	return b.String()
 }
@@ -200,7 +200,7 @@ func ruleSections() string {
 			fmt.Fprintf(&b, "- history: %s\n", code(plainWords(r.History)))
 		}
 		if len(r.Log) > 0 {
-			fmt.Fprintf(&b, "- journal: %s\n", code(r.Log))
+			fmt.Fprintf(&b, "- journal: %s\n", code(plainWords(r.Log)))
 		}
 		b.WriteString("\n")
 	}

@@ -61,25 +61,25 @@ func (s *story) tell(ctx context.Context) {
 // line is what one entry has to say, "" for most.
 func (s *story) line(st *blackboard.State, e blackboard.Entry) string {
 	switch e.Action {
-	case "plan_applied":
+	case blackboard.ActionPlanApplied:
 		_, tasks, _ := strings.Cut(e.Detail, ": ")
 		return fmt.Sprintf("%-16s plans %s: %s", e.Agent, prose.Count(strings.Count(tasks, ",")+1, "task"), tasks)
-	case "blocked":
+	case blackboard.ActionBlocked:
 		text := e.Detail
 		if t := st.Task(e.Task); t != nil && len(t.BlockedQuestions) > 0 {
 			text += " It asks: " + t.BlockedQuestions[0]
 		}
 		return fmt.Sprintf("%-16s is blocked at %s: %s", e.Agent, e.Task, text)
-	case "superseded":
+	case blackboard.ActionSuperseded:
 		by, why, _ := strings.Cut(strings.TrimPrefix(e.Detail, "by "), ": ")
 		return fmt.Sprintf("%-16s replaces %s by %s: %s", e.Agent, e.Task, by, why)
-	case "rejected":
+	case blackboard.ActionRejected:
 		s.troubles[e.Task] = "mends"
 		return fmt.Sprintf("%-16s rejects %s: %s", e.Agent, e.Task, e.Detail)
-	case "integration_failed":
+	case blackboard.ActionIntegrationFailed:
 		s.troubles[e.Task] = "solves the conflict of"
 		return fmt.Sprintf("%-16s cannot merge %s (%s): the branch stays as it was, a coder gets both sides", "liza", e.Task, e.Detail)
-	case "ready_for_review":
+	case blackboard.ActionReadyForReview:
 		how := s.troubles[e.Task]
 		if how == "" {
 			return ""
@@ -87,13 +87,13 @@ func (s *story) line(st *blackboard.State, e blackboard.Entry) string {
 		delete(s.troubles, e.Task)
 		_, summary, _ := strings.Cut(e.Detail, ": ")
 		return fmt.Sprintf("%-16s %s %s: %s", e.Agent, how, e.Task, summary)
-	case "merged":
+	case blackboard.ActionMerged:
 		t := st.Task(e.Task)
 		if t == nil || t.KindOf() == blackboard.MessageTask {
 			return ""
 		}
 		return fmt.Sprintf("%-16s merges %s, approved by %s", "liza", e.Task, t.ApprovedBy)
-	case "goal_completed":
+	case blackboard.ActionGoalCompleted:
 		return fmt.Sprintf("%-16s goal COMPLETED: %s", "liza", e.Detail)
 	}
 	return ""

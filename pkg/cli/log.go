@@ -32,7 +32,7 @@ func newLog(env *Env) *urfave.Command {
 			number("n", "`N` newest entries; 0 is all", 50, &o.filter.Last),
 			text("task", "`ID`: entries of this task only", &o.filter.Task),
 			text("agent", "`ID`: entries by this agent, by human or by system only", &o.filter.Agent),
-			text("action", "`A`: entries of this action only, such as claimed or merged", &o.filter.Action),
+			text("action", "`A`: entries of this action only, such as claimed or merged", (*string)(&o.filter.Action)),
 			text("since", "`T`: not older than a time such as 90m, 2h, 3d or 2026-01-19T14:00:00Z", &o.since),
 		},
 		Action: env.do(o.run),

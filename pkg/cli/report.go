@@ -122,7 +122,7 @@ func (e *Env) reportFacts(d *verb.Service, s *blackboard.State) (dashboard.Repor
 		e.Log().Warn(err.Error())
 		f.Tasks = s.SprintTasks(nil)
 	}
-	f.Journal, err = d.SprintJournal("run_failed")
+	f.Journal, err = d.SprintJournal(blackboard.ActionRunFailed)
 	return f, err
 }
 

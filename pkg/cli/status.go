@@ -90,9 +90,9 @@ func (e *Env) gaveUp(d *verb.Service) []dashboard.GaveUp {
 	var order []string
 	for _, x := range entries {
 		switch x.Action {
-		case "registered":
+		case blackboard.ActionRegistered:
 			delete(last, x.Agent)
-		case "agent_gave_up":
+		case blackboard.ActionAgentGaveUp:
 			last[x.Agent] = x
 			order = append(order, x.Agent)
 		}

@@ -263,7 +263,7 @@ func settleEdit(ctx context.Context, d *verb.Service) error {
 		return err
 	}
 	return d.Update(ctx, "store move", func(s *blackboard.State, _ blackboard.Actor) error {
-		s.Record(blackboard.Entry{Action: "store_moved", Detail: "an edit of state.yaml was taken before the board was moved"})
+		s.Record(blackboard.Entry{Action: blackboard.ActionStoreMoved, Detail: "an edit of state.yaml was taken before the board was moved"})
 		return nil
 	})
 }

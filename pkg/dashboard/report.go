@@ -247,7 +247,7 @@ func lookAt(v View, r Report) []Hint {
 		}
 	}
 	if n, ok := r.Metrics.Get("run_failed_count"); ok && n > 0 {
-		add("liza log --action run_failed", "%s of agents failed", prose.Count(int(n), "run"))
+		add("liza log --action "+string(blackboard.ActionRunFailed), "%s of agents failed", prose.Count(int(n), "run"))
 	}
 	if n, ok := r.Metrics.Get("unknown_cost_runs"); ok && n > 0 {
 		add("", "%s told nothing of what it cost", prose.Count(int(n), "run"))

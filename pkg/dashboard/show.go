@@ -358,6 +358,6 @@ func LogLine(e blackboard.Entry) string {
 	for _, k := range slices.Sorted(maps.Keys(e.Extra)) {
 		extra = append(extra, plain(k)+"="+plain(fmt.Sprint(e.Extra[k])))
 	}
-	line := fmt.Sprintf("%s %s %s %s %s", pad(string(e.Timestamp), 20), pad(plain(e.Agent), 15), pad(plain(e.Action), 18), pad(cmp.Or(plain(e.Task), "-"), 10), plain(e.Detail))
+	line := fmt.Sprintf("%s %s %s %s %s", pad(string(e.Timestamp), 20), pad(plain(e.Agent), 15), pad(plain(string(e.Action)), 18), pad(cmp.Or(plain(e.Task), "-"), 10), plain(e.Detail))
 	return strings.TrimRight(line+after("  ", strings.Join(extra, " ")), " ")
 }

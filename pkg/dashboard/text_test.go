@@ -131,7 +131,7 @@ func TestTextFromOutsideCannotSteerTheTerminal(t *testing.T) {
 	f.Warnings = []string{evil}
 	f.Control = append(f.Control, Control{Name: evil, Reason: evil})
 	texts := []string{Text(Build(s, f), 80, false), TaskText(s, s.TaskAt(3).ID), TaskText(s, evil), PlanText(s, ""), TaskText(s, "disc-1"),
-		LogLine(blackboard.Entry{Agent: evil, Action: evil, Task: evil, Detail: evil, Extra: map[string]any{evil: evil}})}
+		LogLine(blackboard.Entry{Agent: evil, Action: blackboard.Action(evil), Task: evil, Detail: evil, Extra: map[string]any{evil: evil}})}
 	for _, format := range GraphFormats {
 		texts = append(texts, Graph(s, format))
 	}

@@ -73,7 +73,7 @@ func (j Journal) line(b *bytes.Buffer, e blackboard.Entry, prev Link) error {
 	}
 	detail := j.mask(oneLine(j.mask(e.Detail))) // before it is cut, and what a line break was in
 	fmt.Fprintf(b, "- {timestamp: %s, rev: %d, agent: %s, action: %s, task: %s, detail: %s",
-		word(string(e.Timestamp)), e.Rev, word(e.Agent), word(e.Action), task, quote(detail))
+		word(string(e.Timestamp)), e.Rev, word(e.Agent), word(string(e.Action)), task, quote(detail))
 	for _, key := range slices.Sorted(maps.Keys(e.Extra)) {
 		if key == "prev" {
 			continue

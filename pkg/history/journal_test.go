@@ -74,14 +74,14 @@ func TestTextsInAnEntryAreReadAsTheyWere(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "a", "5", "true", "no", "~", "1.5", "a: b", "a #b", "{x}", "[y]", "'", `"`, `\`, "$(x)", "ünï", "😀", "- a", "2026-01-19", "2026-01-19T14:00:00Z"} {
 		j := journal(t, "")
-		if _, err := j.Append(1, "", []blackboard.Entry{{Timestamp: blackboard.Time(s), Agent: s, Action: s, Task: s, Detail: s, Extra: map[string]any{"k": s}}}); err != nil {
+		if _, err := j.Append(1, "", []blackboard.Entry{{Timestamp: blackboard.Time(s), Agent: s, Action: blackboard.Action(s), Task: s, Detail: s, Extra: map[string]any{"k": s}}}); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := j.Read(Filter{})
 		if err != nil || len(entries) != 1 {
 			t.Fatalf("%q: read %v, %v from %s", s, entries, err, content(t, j.Path))
 		}
-		if e := entries[0]; string(e.Timestamp) != s || e.Agent != s || e.Action != s || e.Task != s || e.Detail != s || e.Extra["k"] != s {
+		if e := entries[0]; string(e.Timestamp) != s || e.Agent != s || string(e.Action) != s || e.Task != s || e.Detail != s || e.Extra["k"] != s {
 			t.Errorf("%q is read as %+v from %s", s, e, content(t, j.Path))
 		}
 	}

@@ -14,10 +14,11 @@ import (
 
 // Filter says which entries of a journal are wanted. The zero Filter wants all.
 type Filter struct {
-	Task, Agent, Action string
-	Since               time.Time
-	AfterRev            int // entries of later revisions only
-	Last                int // so many, the newest
+	Task, Agent string
+	Action      blackboard.Action
+	Since       time.Time
+	AfterRev    int // entries of later revisions only
+	Last        int // so many, the newest
 }
 
 func (f Filter) wants(e blackboard.Entry) bool {
@@ -36,7 +37,7 @@ func (f Filter) wants(e blackboard.Entry) bool {
 
 // mayWant is a quick look at the text of an entry before it is parsed.
 func (f Filter) mayWant(text string) bool {
-	return strings.Contains(text, f.Task) && strings.Contains(text, f.Agent) && strings.Contains(text, f.Action)
+	return strings.Contains(text, f.Task) && strings.Contains(text, f.Agent) && strings.Contains(text, string(f.Action))
 }
 
 // Read returns the entries that f wants, in the order of the file: those that Liza wrote

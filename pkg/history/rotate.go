@@ -20,7 +20,7 @@ const (
 	// lookEvery is how often a journal that is too large is searched for such entries: each
 	// time that it has grown by so much.
 	lookEvery  = 1 << 20
-	nextSprint = "sprint_started"
+	nextSprint = blackboard.ActionSprintStarted
 )
 
 // Rotate moves the entries from before the current sprint to archive/log-<first
@@ -77,7 +77,7 @@ func worthALook(appended []blackboard.Entry, size int64) bool {
 // beforeSprint cuts a journal before the entry that began the current sprint. old is empty
 // when there was no sprint before.
 func beforeSprint(text string) (old, rest string) {
-	const sign = "action: " + nextSprint
+	const sign = "action: " + string(nextSprint)
 	for end := len(text); ; {
 		at := strings.LastIndex(text[:end], sign)
 		if at < 0 {

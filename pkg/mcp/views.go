@@ -17,7 +17,7 @@ func views() []tool {
 			func(ctx context.Context, o Options, in showArgs) (any, error) { return o.entry(ctx, in.ID) }),
 		takes(tool{name: "log", reads: true, about: "What happened: the newest entries of the journal, oldest first."},
 			func(_ context.Context, o Options, in logArgs) (any, error) {
-				f := history.Filter{Last: newest, Task: in.Task, Agent: in.Agent, Action: in.Action}
+				f := history.Filter{Last: newest, Task: in.Task, Agent: in.Agent, Action: blackboard.Action(in.Action)}
 				if in.Last != nil {
 					f.Last = *in.Last
 				}

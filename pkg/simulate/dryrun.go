@@ -72,8 +72,8 @@ func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInp
 		out.StatusAfter, out.Event = after, "checkpoint"
 	}
 	for _, e := range board.Journal() {
-		if level, _ := e.Extra["level"].(string); level == "warning" || e.Action == "anomaly" {
-			out.Warnings = append(out.Warnings, e.Action+": "+e.Detail)
+		if level, _ := e.Extra["level"].(string); level == "warning" || e.Action == blackboard.ActionAnomaly {
+			out.Warnings = append(out.Warnings, string(e.Action)+": "+e.Detail)
 		}
 	}
 	return out, nil

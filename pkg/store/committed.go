@@ -187,7 +187,7 @@ func (f *File) keepConflict(side string, data []byte) (string, error) {
 
 // handEdit is the journal entry of a person's edit that a write takes in (B04).
 func (f *File) handEdit(now *blackboard.State, previous *version) blackboard.Entry {
-	e := blackboard.Entry{Action: "edited_by_hand", Detail: "state.yaml was edited by hand"}
+	e := blackboard.Entry{Action: blackboard.ActionEditedByHand, Detail: "state.yaml was edited by hand"}
 	if previous != nil {
 		e = editedByHand(compare(previous.doc, previous.base, now).names(), now)
 	}
@@ -208,7 +208,7 @@ func (f *File) putBack(v *version, refused []blackboard.Violation) ([]blackboard
 	var entries []blackboard.Entry
 	for _, r := range refused {
 		f.o.Alert(AlertHandEdit, r.Message+"; the edit is kept in "+kept)
-		entries = append(entries, blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.System, Action: "edit_refused", Task: r.Subjects[0], Detail: r.Message})
+		entries = append(entries, blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.System, Action: blackboard.ActionEditRefused, Task: r.Subjects[0], Detail: r.Message})
 	}
 	return entries, nil
 }
@@ -224,7 +224,7 @@ func (r *rules) taken(v, previous *version) (*blackboard.State, []blackboard.Vio
 
 // editedByHand is the journal entry for an edit of what is named.
 func editedByHand(names []string, now *blackboard.State) blackboard.Entry {
-	e := blackboard.Entry{Action: "edited_by_hand", Detail: "state.yaml was edited by hand"}
+	e := blackboard.Entry{Action: blackboard.ActionEditedByHand, Detail: "state.yaml was edited by hand"}
 	switch {
 	case len(names) == 0:
 		e.Detail += ": comments or layout only"

@@ -128,7 +128,7 @@ func (r *rules) edited(op Op, before, previous *version, rec record, base, text 
 	}
 	verbs := after.Entries()
 	for _, x := range refused {
-		verbs = append(verbs, blackboard.Entry{Agent: blackboard.System, Action: "edit_refused", Task: x.Subjects[0], Detail: x.Message})
+		verbs = append(verbs, blackboard.Entry{Agent: blackboard.System, Action: blackboard.ActionEditRefused, Task: x.Subjects[0], Detail: x.Message})
 	}
 	next = &version{doc: doc, base: state(doc, nil)}
 	done.Revision = next.base.Revision

@@ -124,7 +124,7 @@ func (e *Engine) PutBack(op Op, before *Content, old []byte) (*Content, []blackb
 	if err != nil {
 		return nil, nil, err
 	}
-	entries := e.complete(op, []blackboard.Entry{{Action: "restored", Detail: fmt.Sprintf("revision %d was put back as revision %d", was.Revision(), now)}})
+	entries := e.complete(op, []blackboard.Entry{{Action: blackboard.ActionRestored, Detail: fmt.Sprintf("revision %d was put back as revision %d", was.Revision(), now)}})
 	return &Content{&version{doc: doc, base: state(doc, nil)}}, entries, nil
 }
 

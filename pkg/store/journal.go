@@ -48,7 +48,7 @@ func (f *File) append(op Op, revision int, rec record, entries []blackboard.Entr
 		if rec.Journal != "" || rec.SHA256 == "" {
 			f.o.Alert(AlertJournalBroken, told)
 		}
-		entries = append(f.complete(op, []blackboard.Entry{{Agent: blackboard.System, Action: "journal_chained", Detail: told}}), entries...)
+		entries = append(f.complete(op, []blackboard.Entry{{Agent: blackboard.System, Action: blackboard.ActionJournalChained, Detail: told}}), entries...)
 	}
 	if op.Adopt && len(entries) > 0 {
 		broken, err := f.journal.Broken(end, revision)
@@ -117,7 +117,7 @@ func (f *File) scrubJournal(op Op, revision int) error {
 	if err != nil {
 		return err
 	}
-	entry := f.complete(op, []blackboard.Entry{{Agent: blackboard.System, Action: "scrubbed", Detail: "secrets were masked in the journal, which was chained again"}})
+	entry := f.complete(op, []blackboard.Entry{{Agent: blackboard.System, Action: blackboard.ActionScrubbed, Detail: "secrets were masked in the journal, which was chained again"}})
 	done, err := f.journal.Scrub(revision, end, entry[0])
 	if err != nil || done == nil {
 		return err

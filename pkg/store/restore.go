@@ -115,7 +115,7 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 	if err := f.repair(max(rec.Revision, before.base.Revision)); err != nil {
 		return 0, kept, err
 	}
-	entries := f.complete(op, []blackboard.Entry{{Action: "restored", Detail: fmt.Sprintf("revision %d was put back as revision %d", revision, now)}})
+	entries := f.complete(op, []blackboard.Entry{{Action: blackboard.ActionRestored, Detail: fmt.Sprintf("revision %d was put back as revision %d", revision, now)}})
 	return now, kept, f.commit(op, before, next, rec, entries)
 }
 

@@ -178,7 +178,7 @@ func sealedEntry(detail string, ids []string) blackboard.Entry {
 	if len(ids) > 0 {
 		detail += fmt.Sprintf("; what was on the board was sealed as it was: %s", strings.Join(ids, ", "))
 	}
-	return blackboard.Entry{Agent: blackboard.System, Action: "sealed", Detail: detail}
+	return blackboard.Entry{Agent: blackboard.System, Action: blackboard.ActionSealed, Detail: detail}
 }
 
 func (r *rules) makeKey() (*seal.Key, error) {

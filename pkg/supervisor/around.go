@@ -68,7 +68,7 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 		s.Service.Notice(CheckoutChanged, r.mark, text)
 	}
 	err = s.Service.Update(ctx, "changes", func(st *blackboard.State, _ blackboard.Actor) error {
-		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: s.ID, Action: "checkout_changed", Task: task,
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: s.ID, Action: blackboard.ActionCheckoutChanged, Task: task,
 			Detail: text, Extra: map[string]any{"level": "warning"}})
 		return nil
 	})

@@ -49,7 +49,7 @@ func (s *Supervisor) tellGaveUp(err error) {
 		extra[k] = v
 	}
 	failed := s.Service.Update(ctx, "give up", func(st *blackboard.State, a blackboard.Actor) error {
-		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: a.ID, Action: "agent_gave_up", Task: g.Task, Detail: g.Why, Extra: extra})
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: a.ID, Action: blackboard.ActionAgentGaveUp, Task: g.Task, Detail: g.Why, Extra: extra})
 		return nil
 	})
 	if failed != nil {

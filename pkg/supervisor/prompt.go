@@ -48,10 +48,10 @@ func (s *Supervisor) told(ctx context.Context, t *blackboard.Task) func(briefing
 			id = t.ID
 		}
 		for _, w := range b.warnings {
-			s.Service.Warn(ctx, id, "config_warning", w)
+			s.Service.Warn(ctx, id, blackboard.ActionConfigWarning, w)
 		}
 		if b.Over {
-			s.Service.Warn(ctx, id, "prompt_over_budget", fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Service.Config().Context.MaxChars))
+			s.Service.Warn(ctx, id, blackboard.ActionPromptOverBudget, fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Service.Config().Context.MaxChars))
 		}
 		s.Service.TellUnusable(ctx, err)
 		return b, verb.RoleRefusal(t, err)

@@ -263,7 +263,7 @@ func (s *Supervisor) recoverHistory(ctx context.Context) {
 func (s *Supervisor) warnHistory(ctx context.Context, task string, err error) {
 	if !s.historyTold {
 		s.historyTold = true
-		s.Service.Warn(ctx, task, "history_not_written", err.Error())
+		s.Service.Warn(ctx, task, blackboard.ActionHistoryNotWritten, err.Error())
 	}
 	s.warn(task, "%v", err)
 }

@@ -38,7 +38,7 @@ func (c *clockwork) person() *verb.Service {
 	return d
 }
 
-func (c *clockwork) details(action string) (list []string) {
+func (c *clockwork) details(action blackboard.Action) (list []string) {
 	for _, e := range c.memory.Journal() {
 		if e.Action == action {
 			list = append(list, e.Detail)

@@ -91,7 +91,7 @@ func (c *clockwork) state() *blackboard.State {
 	return s
 }
 
-func (c *clockwork) actions(action string) (at []time.Duration) {
+func (c *clockwork) actions(action blackboard.Action) (at []time.Duration) {
 	for _, e := range c.memory.Journal() {
 		if e.Action == action {
 			when, _ := e.Timestamp.At()
@@ -101,7 +101,7 @@ func (c *clockwork) actions(action string) (at []time.Duration) {
 	return at
 }
 
-func (c *clockwork) wants(t *testing.T, action string, want ...time.Duration) {
+func (c *clockwork) wants(t *testing.T, action blackboard.Action, want ...time.Duration) {
 	t.Helper()
 	got := c.actions(action)
 	ok := len(got) == len(want)

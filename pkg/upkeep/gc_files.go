@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/prose"
 	"liza/pkg/safefile"
@@ -21,7 +22,7 @@ import (
 // none before that one.
 func (c *collector) lastSprint() (at time.Time, ok bool, err error) {
 	j := history.Journal{Path: c.Project.Journal()}
-	started, err := j.Read(history.Filter{Action: "sprint_started", Last: 2})
+	started, err := j.Read(history.Filter{Action: blackboard.ActionSprintStarted, Last: 2})
 	if err != nil || len(started) < 2 {
 		return at, false, err
 	}

@@ -211,7 +211,7 @@ func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
 	}
 	began, _ := since.At()
 	journal := history.Journal{Path: p.Journal()}
-	entries := func(action string) []blackboard.Entry {
+	entries := func(action blackboard.Action) []blackboard.Entry {
 		list, failed := journal.Read(history.Filter{Action: action, Since: began})
 		if failed != nil {
 			err = failed
@@ -219,7 +219,7 @@ func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
 		return list
 	}
 	left := map[blackboard.Role]time.Time{}
-	for _, e := range slices.Concat(entries("unregistered"), entries("agent_lapsed")) {
+	for _, e := range slices.Concat(entries(blackboard.ActionUnregistered), entries(blackboard.ActionAgentLapsed)) {
 		id := e.Agent
 		if id == blackboard.System { // "coder-1: process 4121 is gone"
 			id, _, _ = strings.Cut(e.Detail, ":")
@@ -229,7 +229,7 @@ func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
 			left[role] = at
 		}
 	}
-	gaveUp := lastGiveUps(entries("agent_gave_up"), entries("registered"))
+	gaveUp := lastGiveUps(entries(blackboard.ActionAgentGaveUp), entries(blackboard.ActionRegistered))
 	if err == nil {
 		j.size, j.since, j.left, j.gaveUp = info.Size(), since, left, gaveUp
 	}

@@ -88,7 +88,7 @@ func (p *Board) Repair(ctx context.Context, before Validated) (Validated, error)
 	err = p.Store.Update(ctx, store.Op{Name: "validate --fix", Agent: blackboard.Human}, func(s *blackboard.State) error {
 		done = audit.Repair(s, facts)
 		for _, line := range done {
-			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(p.Now()), Agent: blackboard.Human, Action: "edited_by_hand", Detail: "validate --fix: " + line})
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(p.Now()), Agent: blackboard.Human, Action: blackboard.ActionEditedByHand, Detail: "validate --fix: " + line})
 		}
 		return nil
 	})

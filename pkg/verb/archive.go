@@ -118,9 +118,9 @@ func (d *Service) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
 }
 
 // SprintJournal are the journal's entries of the current sprint with that action.
-func (d *Service) SprintJournal(action string) ([]blackboard.Entry, error) {
+func (d *Service) SprintJournal(action blackboard.Action) ([]blackboard.Entry, error) {
 	j := history.Journal{Path: d.Project.Journal()}
-	started, err := j.Read(history.Filter{Action: "sprint_started", Last: 1})
+	started, err := j.Read(history.Filter{Action: blackboard.ActionSprintStarted, Last: 1})
 	if err != nil {
 		return nil, err
 	}

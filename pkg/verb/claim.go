@@ -337,7 +337,7 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 		if r.fresh && a.Via {
 			delete(s.Agents, a.ID)
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "claim_failed", Task: r.task.ID, Detail: prose.FirstLine(cause.Error())})
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionClaimFailed, Task: r.task.ID, Detail: prose.FirstLine(cause.Error())})
 		return nil
 	})
 	if err != nil {

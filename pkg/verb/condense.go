@@ -48,7 +48,7 @@ func (d *Service) Condensing(ctx context.Context, s *blackboard.State, refused R
 			}
 			return d.Condensing(ctx, fewer, refused)
 		}
-		due, err := d.again(refused, "facts_consolidated", "consolidation_refused", len(active), factsAgainAfter)
+		due, err := d.again(refused, blackboard.ActionFactsConsolidated, blackboard.ActionConsolidationRefused, len(active), factsAgainAfter)
 		if err != nil || due {
 			return factsToCondense(active), err
 		}
@@ -58,7 +58,7 @@ func (d *Service) Condensing(ctx context.Context, s *blackboard.State, refused R
 	if limit := cfg.Limits.SummarizeThreshold; limit <= 0 || len(raw) <= limit || n <= 0 || !s.Quiet() {
 		return nil, nil
 	}
-	if due, err := d.again(refused, "summarized", "summary_refused", len(raw), 0); err != nil || !due {
+	if due, err := d.again(refused, blackboard.ActionSummarized, blackboard.ActionSummaryRefused, len(raw), 0); err != nil || !due {
 		return nil, err
 	}
 	job := &Condense{entries: raw[:n]}
@@ -79,11 +79,11 @@ func factsToCondense(active []*blackboard.Fact) *Condense {
 
 // Refused remembers refused tries between calls of Condensing, by their action in the journal. An idle supervisor asks at
 // each change of the board, and must not read the journal each time.
-type Refused map[string]blackboard.Entry
+type Refused map[blackboard.Action]blackboard.Entry
 
 // again reports whether a try may be made now that there are n: the last one was good, or it
 // was refused when there were fewer, or long ago.
-func (d *Service) again(known Refused, good, refused string, n int, after time.Duration) (bool, error) {
+func (d *Service) again(known Refused, good, refused blackboard.Action, n int, after time.Duration) (bool, error) {
 	due := func(e blackboard.Entry) bool {
 		before, _ := e.Extra["n"].(int)
 		at, ok := e.Timestamp.At()
@@ -154,9 +154,9 @@ func (d *Service) CannotCondense(ctx context.Context, job *Condense, why string)
 }
 
 func (d *Service) notCondensed(ctx context.Context, job *Condense, why string) (string, error) {
-	action, n := "summary_refused", len(job.entries)+max(0, d.Config().Context.Messages)
+	action, n := blackboard.ActionSummaryRefused, len(job.entries)+max(0, d.Config().Context.Messages)
 	if job.Facts {
-		action, n = "consolidation_refused", len(job.facts)
+		action, n = blackboard.ActionConsolidationRefused, len(job.facts)
 	}
 	return why, d.Update(ctx, "summarizer", func(s *blackboard.State, a blackboard.Actor) error {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Detail: prose.FirstLine(why), Extra: map[string]any{"level": "warning", "n": n}})

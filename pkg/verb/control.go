@@ -152,7 +152,7 @@ func (d *Service) Pause(ctx context.Context, reason string) (Sprint, error) {
 		if _, set := d.Project.Order(project.Pause); set {
 			return &blackboard.Refusal{Guard: "G07", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "paused", Detail: reason})
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionPaused, Detail: reason})
 		return nil
 	}, func() error { return d.set(project.Pause, reason) })
 }

@@ -178,7 +178,7 @@ func (d *Service) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput
 			}
 		}
 		if why != "" {
-			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: "fact_refused", Task: in.Task,
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionFactRefused, Task: in.Task,
 				Detail: prose.FirstLine(why + ": " + text), Extra: map[string]any{"level": "warning"}})
 			continue
 		}

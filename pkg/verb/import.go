@@ -309,7 +309,7 @@ func (t *taking) words(rec blackboard.Import, o Outside) error {
 	}
 	if title != task.Title || text != task.Description {
 		task.Reword(title, text)
-		t.state.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(t.Now()), Agent: t.actor.ID, Action: "import_changed", Task: rec.Task, Detail: rec.Source})
+		t.state.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(t.Now()), Agent: t.actor.ID, Action: blackboard.ActionImportChanged, Task: rec.Task, Detail: rec.Source})
 		t.out.Changed = append(t.out.Changed, rec.Task)
 	} else if len(asks) == 0 {
 		t.out.Same++

@@ -192,7 +192,7 @@ func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[st
 			now := *rec
 			now.Status, now.Asks, now.Teller = status, "", ""
 			s.PutImport(now, r.Now())
-			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Now()), Agent: a.ID, Action: "import_done", Task: rec.Task, Detail: line})
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Now()), Agent: a.ID, Action: blackboard.ActionImportDone, Task: rec.Task, Detail: line})
 		}
 		return nil
 	})

@@ -268,6 +268,6 @@ func firstState(in InitInput, baseRef string) *blackboard.State {
 		// config.yaml, and is here only when a person overrides it.
 		Config: blackboard.Settings{"integration_branch": in.Branch, "base_ref": baseRef},
 	}
-	s.Record(blackboard.Entry{Timestamp: at, Agent: blackboard.Human, Action: "initialized", Detail: goalID + ": " + prose.FirstLine(in.Goal)})
+	s.Record(blackboard.Entry{Timestamp: at, Agent: blackboard.Human, Action: blackboard.ActionInitialized, Detail: goalID + ": " + prose.FirstLine(in.Goal)})
 	return s
 }

@@ -320,7 +320,7 @@ func (r *landing) lacks(ctx context.Context, u unit, q *blackboard.Request) (boo
 }
 
 // record changes a request on the board.
-func (r *landing) record(ctx context.Context, q blackboard.Request, action, detail string) error {
+func (r *landing) record(ctx context.Context, q blackboard.Request, action blackboard.Action, detail string) error {
 	err := r.Update(ctx, "land", func(s *blackboard.State, a blackboard.Actor) error {
 		s.PutRequest(q, r.Now())
 		if action != "" {

@@ -80,7 +80,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 		}
 	}
 	if noted != q.Pushed {
-		if err := r.record(ctx, q, "request_pushed", fmt.Sprintf("%s has %.9s", q.Branch, q.Commit)); err != nil {
+		if err := r.record(ctx, q, blackboard.ActionRequestPushed, fmt.Sprintf("%s has %.9s", q.Branch, q.Commit)); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error 
 		return err
 	}
 	q.Number, q.URL, q.Status, q.Waits = found.Number, found.URL, blackboard.RequestOpen, ""
-	if err := r.record(ctx, q, "request_opened", q.URL); err != nil {
+	if err := r.record(ctx, q, blackboard.ActionRequestOpened, q.URL); err != nil {
 		return err
 	}
 	r.at("F5")

@@ -29,7 +29,7 @@ func (r *landing) watch(ctx context.Context, q blackboard.Request) error {
 	switch {
 	case f.State == forge.Merged:
 		q.Status, q.Merge, q.Waits = blackboard.RequestMerged, f.Merge, ""
-		if err := r.record(ctx, q, "request_merged", q.URL); err != nil {
+		if err := r.record(ctx, q, blackboard.ActionRequestMerged, q.URL); err != nil {
 			return err
 		}
 		return r.sync(ctx)
@@ -38,10 +38,10 @@ func (r *landing) watch(ctx context.Context, q blackboard.Request) error {
 	case f.State == forge.Closed:
 		q.Status, q.Waits = blackboard.RequestClosed, ""
 		r.out.Problems = append(r.out.Problems, q.URL+" was closed without a merge")
-		return r.record(ctx, q, "request_closed", q.URL)
+		return r.record(ctx, q, blackboard.ActionRequestClosed, q.URL)
 	case q.Status == blackboard.RequestClosed:
 		q.Status = blackboard.RequestOpen
-		if err := r.record(ctx, q, "request_reopened", q.URL); err != nil {
+		if err := r.record(ctx, q, blackboard.ActionRequestReopened, q.URL); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func (r *landing) watch(ctx context.Context, q blackboard.Request) error {
 	}
 	if was := q.Checks; was != r.checksOf(q, checks) {
 		q.Checks = r.checksOf(q, checks)
-		if err := r.record(ctx, q, "request_checks", q.URL+": checks "+q.Checks); err != nil {
+		if err := r.record(ctx, q, blackboard.ActionRequestChecks, q.URL+": checks "+q.Checks); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func (r *landing) wait(ctx context.Context, q blackboard.Request, why string) er
 		return nil
 	}
 	q.Waits = why
-	return r.record(ctx, q, "request_waits", q.URL+": "+why)
+	return r.record(ctx, q, blackboard.ActionRequestWaits, q.URL+": "+why)
 }
 
 // heed makes a task of red checks and of what people ask for, unless one is under way. It reports whether it did.
@@ -245,7 +245,7 @@ func (r *landing) merge(ctx context.Context, q blackboard.Request, f forge.Reque
 	r.at("F7")
 	if r.cfg.Merge == "forge" {
 		q.Seen = append(slices.Clone(q.Seen), queued)
-		return r.record(ctx, q, "request_queued", q.URL)
+		return r.record(ctx, q, blackboard.ActionRequestQueued, q.URL)
 	}
 	if f, err = r.Forge.Request(ctx, q.Number); err != nil || f.State != forge.Merged {
 		return err // a forge may take its time; the next round sees it

@@ -65,7 +65,7 @@ func (g priorState) told(s *blackboard.State) []notify.Message {
 		out = append(out, m)
 	}
 	for _, e := range s.Entries()[min(g.entries, len(s.Entries())):] {
-		if e.Action == "limit_warning" {
+		if e.Action == blackboard.ActionLimitWarning {
 			m := notify.New("limit_warning", fmt.Sprintf("%v#%d", e.Extra["limit"], s.Revision), e.Detail)
 			m.Task = e.Task
 			out = append(out, m)

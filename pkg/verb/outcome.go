@@ -104,10 +104,10 @@ func (d *Service) Apply(ctx context.Context, r Run) (Outcome, error) {
 		d.KeepInside(ctx, r.Task, &own)
 	}
 	if r.Answer.Multiple {
-		d.Warn(ctx, r.Task, "exit_multiple", "several exit commands; the last one counts")
+		d.Warn(ctx, r.Task, blackboard.ActionExitMultiple, "several exit commands; the last one counts")
 	}
 	if n := sentences(out.Summary); n > 3 {
-		d.Warn(ctx, r.Task, "exit_summary_long", fmt.Sprintf("summary_for_supervisor has %d sentences; 2 to 3 are asked for", n))
+		d.Warn(ctx, r.Task, blackboard.ActionExitSummaryLong, fmt.Sprintf("summary_for_supervisor has %d sentences; 2 to 3 are asked for", n))
 	}
 	switch r.Kind {
 	case "planner":
@@ -179,7 +179,7 @@ func (d *Service) reconcile(ctx context.Context, r Run, did blackboard.HistoryEv
 	exit, problem := r.Answer.Exit, r.Answer.Problem
 	switch {
 	case exit == nil && errors.Is(problem, exitcmd.ErrMissing):
-		d.Warn(ctx, r.Task, "exit_missing", "the agent used verbs and gave no exit command")
+		d.Warn(ctx, r.Task, blackboard.ActionExitMissing, "the agent used verbs and gave no exit command")
 	case exit == nil && errors.Is(problem, exitcmd.ErrNoReview): // the verb has given it
 	case exit == nil:
 		return d.anomaly(ctx, r.Task, "exit_invalid", problem.Error())
@@ -337,7 +337,7 @@ func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, 
 	exit, changed := r.Answer.Exit, writesOf(s, r.Before.Agent) != r.Before.Writes
 	switch {
 	case exit == nil && changed:
-		d.Warn(ctx, "", "exit_missing", "the planner used verbs and gave no exit command")
+		d.Warn(ctx, "", blackboard.ActionExitMissing, "the planner used verbs and gave no exit command")
 		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
 		return out, nil
 	case exit == nil:
@@ -354,7 +354,7 @@ func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, 
 	case exit.Plan == nil && s.TaskCount() == 0:
 		return out.reask("the first planning needs the key plan: no task exists yet"), nil
 	case exit.Plan == nil:
-		d.Warn(ctx, "", "planner_no_action", "the planner changed nothing")
+		d.Warn(ctx, "", blackboard.ActionPlannerNoAction, "the planner changed nothing")
 		out.Note = "changed nothing"
 		return out, nil
 	}
@@ -430,7 +430,7 @@ func (d *Service) anomaly(ctx context.Context, task, kind, what string) error {
 }
 
 // Warn writes a warning; that it could not be written stops nothing.
-func (d *Service) Warn(ctx context.Context, task, action, detail string) {
+func (d *Service) Warn(ctx context.Context, task string, action blackboard.Action, detail string) {
 	err := d.Update(ctx, "warning", func(s *blackboard.State, a blackboard.Actor) error {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}})
 		return nil

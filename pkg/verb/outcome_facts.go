@@ -122,7 +122,7 @@ func (d *Service) KeepInside(ctx context.Context, task string, exit *exitcmd.Exi
 		}
 	}
 	if len(odd) > 0 {
-		d.Warn(ctx, task, "evidence_odd", strings.Join(odd, ", "))
+		d.Warn(ctx, task, blackboard.ActionEvidenceOdd, strings.Join(odd, ", "))
 	}
 	exit.EvidenceFiles = kept
 }

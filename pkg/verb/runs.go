@@ -91,7 +91,7 @@ func (d *Service) PolicyDenied(ctx context.Context, id, why string) {
 func (d *Service) HostRefused(ctx context.Context, task, what string) {
 	err := d.Update(ctx, "anomaly", func(s *blackboard.State, a blackboard.Actor) error {
 		if s.Task(task) == nil { // a planner's run has none
-			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "host_refused", Detail: what, Extra: map[string]any{"level": "warning"}})
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionHostRefused, Detail: what, Extra: map[string]any{"level": "warning"}})
 			return nil
 		}
 		told := slices.ContainsFunc(s.Anomalies, func(x *blackboard.Anomaly) bool {

@@ -39,7 +39,7 @@ func (d *Service) Seal(ctx context.Context, reason string) (Sealed, error) {
 				before[t.ID] = t.Seal.MAC
 			}
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.Human, Action: "sealed", Detail: reason})
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.Human, Action: blackboard.ActionSealed, Detail: reason})
 		return nil
 	})
 	if err != nil {

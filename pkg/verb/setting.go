@@ -29,7 +29,7 @@ func setTo(value any) string {
 // TellSettings writes down that settings changed while agent programs ran.
 func (d *Service) TellSettings(ctx context.Context, what string) error {
 	return d.Update(ctx, "settings", func(s *blackboard.State, _ blackboard.Actor) error {
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.System, Action: "settings_changed", Detail: what})
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.System, Action: blackboard.ActionSettingsChanged, Detail: what})
 		return nil
 	})
 }
@@ -60,7 +60,7 @@ func (d *Service) SetSetting(ctx context.Context, key, text string) (Setting, er
 		if s.Config[key] = value; value == nil {
 			delete(s.Config, key)
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: "config_changed",
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionConfigChanged,
 			Detail: strings.TrimSpace(key + ": " + setTo(value))})
 		return nil
 	})

@@ -79,7 +79,7 @@ func (d *Service) CloseGitFolder(ctx context.Context, f *git.Folder, id string, 
 // tellTaken tells of commits that are not on the task's branch.
 func (d *Service) tellTaken(ctx context.Context, id string, taken git.Taken, late bool) error {
 	if len(taken.Others) > 0 {
-		d.Warn(ctx, id, "commits_elsewhere", "commits on other branches, or in the stash, were saved as "+prose.Few(taken.Others, 5))
+		d.Warn(ctx, id, blackboard.ActionCommitsElsewhere, "commits on other branches, or in the stash, were saved as "+prose.Few(taken.Others, 5))
 	}
 	if taken.Attic == "" && taken.Refused == "" {
 		return nil
@@ -93,7 +93,7 @@ func (d *Service) tellTaken(ctx context.Context, id string, taken git.Taken, lat
 		d.Progressf("%s: %s", id, text)
 		return d.anomaly(ctx, id, "late_work", text)
 	}
-	d.Warn(ctx, id, "commits_refused", prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
+	d.Warn(ctx, id, blackboard.ActionCommitsRefused, prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
 	return nil
 }
 

@@ -103,7 +103,7 @@ func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *bl
 		text += ", and what was there was moved to " + d.Rel(p.Lost)
 	}
 	d.Progressf("%s: %s", t.ID, text)
-	d.Warn(ctx, t.ID, "worktree_made_again", text)
+	d.Warn(ctx, t.ID, blackboard.ActionWorktreeMadeAgain, text)
 	return nil
 }
 

@@ -103,7 +103,7 @@ func (s *Source) Log(f history.Filter) ([]dashboard.Happening, error) {
 	}
 	list := make([]dashboard.Happening, 0, len(entries))
 	for _, e := range entries {
-		list = append(list, dashboard.Happening{At: e.Timestamp, Rev: e.Rev, Who: e.Agent, Action: e.Action, Task: e.Task, Text: e.Detail})
+		list = append(list, dashboard.Happening{At: e.Timestamp, Rev: e.Rev, Who: e.Agent, Action: string(e.Action), Task: e.Task, Text: e.Detail})
 	}
 	return list, nil
 }

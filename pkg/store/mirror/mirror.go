@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
@@ -206,7 +207,7 @@ func (s *Store) put(r record, text []byte) error {
 func (s *Store) follow(ctx context.Context, r *record, news store.News) error {
 	log := filepath.Join(filepath.Dir(s.o.Path), "log.yaml")
 	info, err := os.Stat(log)
-	if whole := r.Journal > 0 && (err != nil || info.Size() < r.LogSize) || strings.Contains(news.Lines, "action: scrubbed,"); whole {
+	if whole := r.Journal > 0 && (err != nil || info.Size() < r.LogSize) || strings.Contains(news.Lines, "action: "+string(blackboard.ActionScrubbed)+","); whole {
 		// Lines that were masked have changed in their place.
 		r.LogSize = 0
 		if news, err = s.Since(ctx, 0, r.File); err != nil {

@@ -58,7 +58,7 @@ func (s *Store) Import(ctx context.Context, text []byte, journal string) error {
 		end := history.Begins
 		for _, l := range history.Split(journal) {
 			end = l.Link
-			batch.Queue(addJournal, board, l.Entry.Rev, []string{l.Entry.Agent}, []string{l.Entry.Action}, []string{l.Entry.Task}, []string{l.Text})
+			batch.Queue(addJournal, board, l.Entry.Rev, []string{l.Entry.Agent}, []string{string(l.Entry.Action)}, []string{l.Entry.Task}, []string{l.Text})
 		}
 		return end, nil
 	})

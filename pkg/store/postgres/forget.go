@@ -75,7 +75,7 @@ func (s *Store) scrubJournal(ctx context.Context, tx pgx.Tx, op store.Op, now *k
 	}); err != nil {
 		return err
 	}
-	entry := blackboard.Entry{Timestamp: blackboard.TimeOf(s.o.Now()), Agent: blackboard.System, Action: "scrubbed", Detail: "secrets were masked in the journal, which was chained again"}
+	entry := blackboard.Entry{Timestamp: blackboard.TimeOf(s.o.Now()), Agent: blackboard.System, Action: blackboard.ActionScrubbed, Detail: "secrets were masked in the journal, which was chained again"}
 	journal := history.Journal{Mask: s.o.Mask, Kept: func() (string, error) { return text, nil }}
 	done, err := journal.Scrub(now.revision(), history.Link(now.journal), entry)
 	if err != nil || done == nil {
@@ -86,7 +86,7 @@ func (s *Store) scrubJournal(ctx context.Context, tx pgx.Tx, op store.Op, now *k
 	for i, number := range numbers {
 		batch.Queue(`UPDATE liza.journal SET line = $3 WHERE board = $1::text::bigint AND number = $2 AND line <> $3`, now.board, number, lines[i].Text)
 	}
-	batch.Queue(addJournal, now.board, now.revision(), []string{entry.Agent}, []string{entry.Action}, []string{""}, []string{lines[len(lines)-1].Text})
+	batch.Queue(addJournal, now.board, now.revision(), []string{entry.Agent}, []string{string(entry.Action)}, []string{""}, []string{lines[len(lines)-1].Text})
 	batch.Queue(raiseRevision, now.board, now.revision(), string(done.End))
 	return tx.SendBatch(ctx, batch).Close()
 }

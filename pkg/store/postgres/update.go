@@ -207,7 +207,7 @@ func (s *Store) insertJournal(batch *pgx.Batch, board string, revision int, end 
 			return "", err
 		}
 		end = last
-		agents, actions, tasks, lines = append(agents, e.Agent), append(actions, e.Action), append(tasks, e.Task), append(lines, string(line))
+		agents, actions, tasks, lines = append(agents, e.Agent), append(actions, string(e.Action)), append(tasks, e.Task), append(lines, string(line))
 	}
 	if len(lines) > 0 {
 		batch.Queue(addJournal, board, revision, agents, actions, tasks, lines)

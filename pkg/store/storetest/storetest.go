@@ -109,7 +109,7 @@ func updates(t *testing.T, st store.Store) {
 		t.Status, t.AssignedTo = blackboard.Claimed, "coder-1"
 		t.History = append(t.History, &blackboard.HistoryEntry{Time: "2026-01-19T14:02:00Z", Event: blackboard.HistoryClaimed, Agent: "coder-1"})
 		s.Agents["coder-1"].CurrentTask = "task-1"
-		s.Record(blackboard.Entry{Action: "claimed", Task: "task-1"})
+		s.Record(blackboard.Entry{Action: blackboard.ActionClaimed, Task: "task-1"})
 		s.Revision, s.Version = 77, "9" // not theirs to change
 		return nil
 	})
@@ -144,7 +144,7 @@ func concurrency(t *testing.T, st store.Store) {
 				err := st.Update(t.Context(), op, Pure(t, func(s *blackboard.State) error {
 					s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: fmt.Sprintf("note-%d", len(s.HumanNotes)+1), Message: fmt.Sprint(w)})
 					s.Task(s.TaskAt(w%2).ID).Iteration++
-					s.Record(blackboard.Entry{Action: "note"})
+					s.Record(blackboard.Entry{Action: blackboard.ActionNote})
 					return nil
 				}))
 				if err != nil {
@@ -176,7 +176,7 @@ func refusal(t *testing.T, st store.Store) {
 	err := st.Update(t.Context(), op, Pure(t, func(s *blackboard.State) error {
 		s.Task("task-1").Status = blackboard.Claimed
 		s.Agents = nil
-		s.Record(blackboard.Entry{Action: "claimed"})
+		s.Record(blackboard.Entry{Action: blackboard.ActionClaimed})
 		return refused
 	}))
 	if !errors.Is(err, refused) {
@@ -205,7 +205,7 @@ func nothing(t *testing.T, st store.Store) {
 			t.Errorf("%s: revision %d, first task %s", name, s.Revision, s.TaskAt(0).ID)
 		}
 	}
-	update(t, st, func(s *blackboard.State) error { s.Record(blackboard.Entry{Action: "note"}); return nil })
+	update(t, st, func(s *blackboard.State) error { s.Record(blackboard.Entry{Action: blackboard.ActionNote}); return nil })
 	if s := view(t, st); s.Revision != 2 {
 		t.Errorf("an entry without a change leads to revision %d, want 2", s.Revision)
 	}

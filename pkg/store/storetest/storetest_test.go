@@ -45,7 +45,7 @@ func TestAJournalHasToBeAPathThroughTheTable(t *testing.T) {
 	} {
 		var entries []blackboard.Entry
 		for i, action := range strings.Fields(journal) {
-			e := blackboard.Entry{Rev: i + 1, Action: action, Task: "task-1"}
+			e := blackboard.Entry{Rev: i + 1, Action: blackboard.Action(action), Task: "task-1"}
 			if action == "edited_by_hand" {
 				e.Task = ""
 			}

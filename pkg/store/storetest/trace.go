@@ -20,7 +20,7 @@ func Trace(entries []blackboard.Entry) error {
 	at := map[string]map[place]bool{}
 	for _, e := range entries {
 		switch {
-		case e.Action == "edited_by_hand", e.Action == "restored":
+		case e.Action == blackboard.ActionEditedByHand, e.Action == blackboard.ActionRestored:
 			clear(at)
 			continue
 		case e.Task == "" || !logged(e.Action):
@@ -45,7 +45,7 @@ func Trace(entries []blackboard.Entry) error {
 }
 
 // logged reports whether steps of the table write an action.
-func logged(action string) bool {
+func logged(action blackboard.Action) bool {
 	return slices.ContainsFunc(blackboard.Rules, func(r blackboard.Rule) bool { return slices.Contains(r.Log, action) })
 }
 
@@ -60,8 +60,8 @@ func anywhere() map[place]bool {
 }
 
 // after are the places to which an entry with an action may lead.
-func (p place) after(action string) (to []place) {
-	word := action + " "
+func (p place) after(action blackboard.Action) (to []place) {
+	word := string(action) + " "
 	if p.rest != "" {
 		if len(p.rest) >= len(word) && p.rest[:len(word)] == word {
 			to = append(to, place{p.status, p.rest[len(word):]})
@@ -78,7 +78,7 @@ func (p place) after(action string) (to []place) {
 			next.status = r.To
 		}
 		for _, more := range r.Log[1:] {
-			next.rest += more + " "
+			next.rest += string(more) + " "
 		}
 		to = append(to, next)
 	}
