@@ -226,7 +226,7 @@ func TestGitIsNotHeldUpByWhatARunPutsInItsWay(t *testing.T) {
 			if err := errors.Join(os.RemoveAll(pipe), syscall.Mkfifo(pipe, 0o644)); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			facts, err := f.repo.Inspect(ctx, dir)
 			if err != nil || !slices.Contains(facts.Dirty, "new/b.txt") {

@@ -332,7 +332,7 @@ func TestTheBoardSaysHowLongTheLockIsWaitedFor(t *testing.T) {
 	p := newProject(t)
 	f := p.create(1)
 	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error {
-		s.Config["lock_timeout"] = 1
+		s.Config["lock_timeout"] = 3
 		return nil
 	}))
 	unlock, err := safefile.Lock(t.Context(), p.path()+".lock", safefile.Holder{PID: 4121})
@@ -341,7 +341,7 @@ func TestTheBoardSaysHowLongTheLockIsWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		fixed    bool
 		from, to time.Duration
-	}{"the board's": {false, 900 * time.Millisecond, 20 * time.Second}, "the environment's": {true, 0, 800 * time.Millisecond}} {
+	}{"the board's": {false, 2900 * time.Millisecond, 50 * time.Second}, "the environment's": {true, 0, 2800 * time.Millisecond}} {
 		other := p.open(func(o *store.Options) {
 			o.LockTimeout, o.LockFixed = time.Minute, c.fixed
 			if c.fixed {
