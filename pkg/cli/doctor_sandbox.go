@@ -22,6 +22,9 @@ import (
 
 // examineWall says which level of sandbox this machine reaches, and proves it by trying what must be refused.
 func (e *Env) examineWall(ctx context.Context, x *upkeep.Doctor) {
+	if x.Service.Repo == nil { // a wall is made around the worktrees, which nobody can list
+		return
+	}
 	cfg := x.Service.Config()
 	level, reason, err := e.newWalls(x.Service, nil).Level(ctx, "")
 	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {

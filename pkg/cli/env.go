@@ -143,6 +143,15 @@ func (e *Env) Service(ctx context.Context) (*verb.Service, error) { return e.ope
 // warning, and git need not be there.
 func (e *Env) Reader(ctx context.Context) (*verb.Service, error) { return e.open(ctx, true) }
 
+// gitReader is Reader for a command that shows what git has.
+func (e *Env) gitReader(ctx context.Context) (*verb.Service, error) {
+	d, err := e.Reader(ctx)
+	if err == nil && d.Repo == nil {
+		_, err = git.Open(ctx, d.Project.Root) // says why
+	}
+	return d, err
+}
+
 func (e *Env) open(ctx context.Context, tolerant bool) (*verb.Service, error) {
 	p, err := e.Find(ctx)
 	if err != nil {

@@ -45,7 +45,7 @@ func newIntegration(env *Env) *urfave.Command {
 }
 
 func (o *integrationOptions) show(ctx context.Context, _ []string) error {
-	d, err := o.env.Reader(ctx)
+	d, err := o.env.gitReader(ctx)
 	if err != nil {
 		return err
 	}

@@ -123,6 +123,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	}
 	undo := undoOf(p, in.Dir)
 	s := firstState(in, baseRef)
+	made := "" // where the branch was made
 	err = p.Create(ctx, func(dir string) error {
 		// The branch has to exist before the project does; a killed init may leave it,
 		// and the next one accepts it, because it is where it would put it.
@@ -133,6 +134,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		s.Integration = &blackboard.Integration{Tip: head, By: "init", At: s.Goal.Created, Base: start}
 		out = Initialized{Root: p.Root, State: ".liza/state.yaml", Goal: s.Goal.ID, Branch: in.Branch, Integration: head, Reused: reused, NoIdentity: !known, Undo: undo}
 		if !reused {
+			made = head
 			out.Undo += " && " + gitIn(p, in.Dir) + " branch -D " + in.Branch
 		}
 		if err := repo.AddExclude(ctx, "/.worktrees/"); err != nil {
@@ -148,6 +150,9 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 			Seals: Seals(in.Keys, repo.CommonDir(), in.Dir)}, s,
 			store.Comment{Path: "config", Text: configComment()})
 	})
+	if err != nil && made != "" { // else the next init could refuse a branch that nobody asked for
+		err = errors.Join(err, repo.DeleteRef(context.WithoutCancel(ctx), "refs/heads/"+in.Branch, made))
+	}
 	return out, err
 }
 
