@@ -487,3 +487,51 @@ func TestAProgramHasNoFilesThatWereLeftOpenAbove(t *testing.T) {
 		}
 	})
 }
+
+// What is shown inside a folder that outlives its runs is put at a place that a former run could make a link.
+func TestNothingIsMadeThroughALinkOfAFormerRun(t *testing.T) {
+	t.Parallel()
+	for _, level := range []Level{Closed, Partial} {
+		for _, above := range []string{"/oldroot", "../../../../../../../../oldroot", ""} {
+			t.Run(string(level)+above, func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, level)
+				p.file("kept/x", "")
+				p.file("home/.agent/sub/login", "login\n")
+				p.spec.HomeRead, p.spec.HomeWrite = append(p.spec.HomeRead, ".agent/sub/login"), nil
+				made := p.path("repo/.liza/ABORT")
+				err := errors.Join(os.Symlink(above+made, p.path("kept/settings.json")), os.Symlink(above+p.path("run"), p.path("kept/sub")))
+				if level == Closed {
+					p.spec.Over = []Mount{{p.path("kept"), p.path("private/home/.agent")}}
+				} else {
+					p.spec.Write, err = append(p.spec.Write, p.path("kept")), errors.Join(err, os.Symlink(p.path("kept"), p.path("private/home/.agent")))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 2 { // there are the places of the first run in the second
+					if out, code := p.sh("cat ~/.agent/settings.json ~/.agent/sub/login"); code != 0 || out != "settings\nlogin\n" {
+						t.Errorf("exit code %d: %s", code, out)
+					}
+				}
+				for _, path := range []string{made, p.path("run/login")} {
+					if _, err := os.Lstat(path); err == nil {
+						t.Errorf("%s was made", path)
+					}
+				}
+			})
+		}
+	}
+	t.Run("in a folder of the person", func(t *testing.T) {
+		t.Parallel()
+		p := newPlace(t, Closed)
+		p.spec.Write, p.spec.Read = append(p.spec.Write, p.path("home/data")), append(p.spec.Read, p.path("home/data/sub/login"))
+		p.file("home/data/login", "")
+		if err := os.Symlink("/oldroot"+p.path("repo"), p.path("home/data/sub")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.spec.Command(Detect(t.Context()), "/bin/sh", []string{"sh"}, nil); err == nil || !strings.Contains(err.Error(), "/home/data/sub', in a folder that it may write, is a symbolic link") {
+			t.Errorf("got %v", err)
+		}
+	})
+}

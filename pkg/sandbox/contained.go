@@ -58,6 +58,11 @@ func (s Spec) Command(f Facts, path string, argv, env []string) (Contained, erro
 		c.Env = s.environment(env)
 		return s.underSeatbelt(c)
 	}
+	if s.Level == Closed { // elsewhere nothing is mounted
+		if err := s.clearPlaces(path); err != nil {
+			return c, err
+		}
+	}
 	groups := f.Cgroups.plan(s.Limits)
 	if s.Limits.Processes > 0 && !groups.countsProcesses() && !f.LimitsOwn {
 		c.Processes = s.Limits.Processes
@@ -189,14 +194,7 @@ func (s Spec) fillHome() error {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		link := s.inHome(path)
-		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
-			return fmt.Errorf("cannot fill the private home folder: %v", err)
-		}
-		if to, err := os.Readlink(link); err == nil && to == path {
-			continue
-		}
-		if err := os.Symlink(path, link); err != nil {
+		if err := s.link(path); err != nil {
 			return fmt.Errorf("cannot fill the private home folder: %v", err)
 		}
 	}
