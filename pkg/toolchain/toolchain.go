@@ -98,7 +98,7 @@ func (a *Access) add(p Person, u Use, t Toolchain) {
 	}
 	if u.Filled != "" {
 		places["filled"] = p.first([]string{filepath.Join(u.Filled, t.Name)})
-		a.Read = append(a.Read, p.outside(places["filled"])...)
+		a.Read = append(a.Read, u.Filled) // as a whole: a check can make a link of what is in it, and it would be the link's target that is shown
 	}
 	for _, name := range t.Tools {
 		a.Tools = append(a.Tools, p.outside(places[name])...)

@@ -1,6 +1,8 @@
 package toolchain
 
 import (
+	"errors"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -140,7 +142,7 @@ func TestAnAgentBuildsWithWhatSetupHasDownloaded(t *testing.T) {
 	if got := env(t, a, "GOPROXY"); got != "file:///p/.liza/cache/checks/go/mod/cache/download,off" {
 		t.Errorf("GOPROXY is %s", got)
 	}
-	if !slices.Contains(a.Read, use.Filled+"/go") || slices.Contains(a.Caches, use.Filled+"/go") {
+	if !slices.Contains(a.Read, use.Filled) || slices.Contains(a.Caches, use.Filled+"/go") {
 		t.Errorf("reads %v, writes %v", a.Read, a.Caches)
 	}
 	p = machine([]string{"PATH=/usr/bin"}, "/usr/bin/go", "/p/.liza/cache/checks/go", "/home/ada/go/pkg/mod")
@@ -252,6 +254,24 @@ func TestTheTableIsSound(t *testing.T) {
 					t.Errorf("%s passes %s on by %s", tc.Name, secret, pattern)
 				}
 			}
+		}
+	}
+}
+
+// A check runs what a coder has committed, and can put links into its cache; an agent of the task has that cache to read.
+func TestNothingIsShownBecauseALinkInACacheLeadsToIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	home, filled := filepath.Join(dir, "home"), filepath.Join(dir, "checks")
+	err := errors.Join(os.MkdirAll(home+"/.ssh/mod", 0o700), os.MkdirAll(home+"/bin", 0o755), os.Mkdir(filled, 0o700), os.WriteFile(home+"/bin/go", nil, 0o755),
+		os.Symlink(home+"/.ssh", filled+"/go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := In(On(home, []string{"PATH=" + home + "/bin"}), Use{Cache: dir + "/agents", Filled: filled})
+	for _, path := range slices.Concat(a.Read, a.Tools) {
+		if real, err := filepath.EvalSymlinks(path); err == nil && strings.HasPrefix(real, home+"/.ssh") {
+			t.Errorf("%s is shown", path)
 		}
 	}
 }

@@ -81,3 +81,49 @@ func TestTheCacheOfATaskBeginsAsThatOfMergedWork(t *testing.T) {
 		t.Errorf("left are %v", left)
 	}
 }
+
+// All agents share one cache: what one of them makes of it keeps no other one from starting.
+func TestACacheThatARunHasMadeUselessIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	r.Person.Which = func(program string) string { return "/usr/bin/" + program }
+	p := r.Compose(sandbox.Closed, "")
+	if err := os.MkdirAll(p.Cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	gone := filepath.Join(t.TempDir(), "ABORT")
+	for i, folder := range p.caches {
+		put := func() error { return os.Symlink(gone, folder) }
+		if i%2 == 0 {
+			put = func() error { return os.WriteFile(folder, nil, 0o600) }
+		}
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove, err := p.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	for _, folder := range p.caches {
+		if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
+			t.Errorf("%s is %v: %v", folder, info, err)
+		}
+	}
+	if _, err := os.Lstat(gone); err == nil || len(p.caches) < 3 {
+		t.Errorf("of %d folders, one was made where a link leads to", len(p.caches))
+	}
+}
+
+// Below closed a run can make a link of its worktree's .git, and another run begins while it lives.
+func TestTheLinkOfAWorktreeIsNoWayToAnotherFolder(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	if err := os.Symlink(filepath.Join(r.Person.Home, ".ssh"), filepath.Join(r.Dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if read := r.Compose(sandbox.Partial, "").Spec.Read; slices.Contains(read, filepath.Join(r.Dir, ".git")) {
+		t.Errorf("it reads %v", read)
+	}
+}

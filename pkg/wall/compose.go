@@ -47,12 +47,13 @@ type Run struct {
 // A Plan is a sandbox.Wall with what has to be prepared before it is entered.
 type Plan struct {
 	sandbox.Wall
-	Cache string          // folder of the caches of builds; "": there is no tool that has one
-	Make  []string        // folders that must be there
-	Copy  []sandbox.Mount // files and folders that are copied into the private home
-	Link  []sandbox.Mount // folders that are linked there, where nothing can be mounted
-	Proxy proxy.Options   // without Refused
-	kept  []string        // folders of the program that outlive the run
+	Cache  string          // folder of the caches of builds; "": there is no tool that has one
+	Make   []string        // folders that must be there
+	Copy   []sandbox.Mount // files and folders that are copied into the private home
+	Link   []sandbox.Mount // folders that are linked there, where nothing can be mounted
+	Proxy  proxy.Options   // without Refused
+	kept   []string        // folders of the program that outlive the run
+	caches []string        // folders in Cache, in which runs write
 }
 
 // Compose says what a run may read, write and reach at a level that has been chosen.
@@ -88,7 +89,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	if len(tools.Caches) > 0 { // the folder around them: one mount
 		s.Write, w.Cache = append(s.Write, use.Cache), use.Cache
 	}
-	w.Make = slices.Concat(tools.Caches, r.Also, []string{s.Home, s.Tmp})
+	w.Make, w.caches = slices.Concat(r.Also, []string{s.Home, s.Tmp}), tools.Caches
 
 	s.HomeRead = access.HomeRead
 	for _, rel := range access.HomeWrite {
@@ -133,7 +134,10 @@ const proxySocket = "proxy.sock"
 // repository is what is shown of the project: the worktree, or the main checkout to be read, and what git needs.
 func (r Run) repository(s *sandbox.Spec) {
 	if r.Write {
-		s.Write, s.Read = append(s.Write, r.Dir), append(s.Read, filepath.Join(r.Dir, ".git"))
+		s.Write = append(s.Write, r.Dir)
+		if s.Level == sandbox.Closed { // elsewhere a run can make a link of it, and what that leads to could be read
+			s.Read = append(s.Read, filepath.Join(r.Dir, ".git"))
+		}
 	} else if within(r.Person.Real(r.Person.Home), r.Dir) { // the project is the home folder, or around it: only what git tracks is the project's
 		s.Hide = append(s.Hide, r.Dir)
 		for _, name := range r.Tracked {
@@ -250,6 +254,9 @@ func (w Plan) fill() error {
 			return err
 		}
 	}
+	if err := w.makeCaches(); err != nil {
+		return err
+	}
 	for _, c := range w.Copy {
 		if err := copyInto(c.Source, c.Target); err != nil {
 			return fmt.Errorf("cannot copy %s: %w", c.Source, err)
@@ -261,6 +268,34 @@ func (w Plan) fill() error {
 			err = os.Symlink(l.Source, l.Target)
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeCaches makes the folders of caches. What a run has put in the place of one is removed, and a link is not followed.
+func (w Plan) makeCaches() error {
+	if w.Cache == "" {
+		return nil
+	}
+	if err := os.MkdirAll(w.Cache, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(w.Cache)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, folder := range w.caches {
+		name, err := filepath.Rel(w.Cache, folder)
+		if err != nil {
+			return err
+		}
+		if info, err := root.Lstat(name); err == nil && !info.IsDir() {
+			_ = root.Remove(name) // another run may do the same
+		}
+		if err := root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
