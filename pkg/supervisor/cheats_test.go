@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"liza/pkg/agent"
@@ -29,6 +30,7 @@ func reviewedInRuns(t *testing.T, p *verbtest.Place, task string, before func(ru
 	t.Helper()
 	ctx := t.Context()
 	token := ""
+	var mu sync.Mutex
 	run := answers(&prompts, func(n int) {
 		if before != nil {
 			before(n, token)
@@ -37,7 +39,11 @@ func reviewedInRuns(t *testing.T, p *verbtest.Place, task string, before func(ru
 	start, _ := agent.ProcessStart(os.Getpid())
 	s := &supervisor.Supervisor{Service: p.Service(""), Role: blackboard.RoleReviewer, CLI: "fake", PID: os.Getpid(), PIDStart: start, Liza: "/bin/true", Once: true, Task: task,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
-		Print:   func(l supervisor.Line) { lines = append(lines, l.Text) },
+		Print: func(l supervisor.Line) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, l.Text)
+		},
 		RunBase: broker.Base(""),
 		Commands: func(r supervisor.InRun) broker.Handler {
 			token = r.Token

@@ -52,7 +52,7 @@ type Supervisor struct {
 	RunBase string
 	// Environ is the environment that agent programs inherit from.
 	Environ []string
-	// Print shows one line per step.
+	// Print shows one line per step. Heartbeats and the work call it side by side.
 	Print func(Line)
 	// Slots bounds how many programs run at a time; nil: no bound.
 	Slots *Slots

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,7 @@ import (
 type clockwork struct {
 	*verbtest.Place
 	memory *store.Memory
+	mu     sync.Mutex // of lines, while the supervisor works
 	lines  []string
 	start  time.Time
 }
@@ -55,7 +57,11 @@ func (c *clockwork) supervisor(role blackboard.Role, run func(context.Context, a
 			}
 			return run(ctx, s)
 		},
-		Print: func(l supervisor.Line) { c.lines = append(c.lines, l.Text) }}
+		Print: func(l supervisor.Line) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.lines = append(c.lines, l.Text)
+		}}
 }
 
 func (c *clockwork) task(id string) {
