@@ -2,6 +2,7 @@ package pkg_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"unicode"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/blackboard/audit"
 	"liza/pkg/watch"
 )
@@ -287,7 +289,8 @@ func TestGeneratedTablesOfTheProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	should := between(t, is, "<!-- Generated from the rules by `make generate`; do not edit from here … -->", validationTable())
-	should = between(t, should, "<!-- Generated from pkg/blackboard/actions.go by `make generate`; do not edit from here … -->", wordTable(t, "blackboard/actions.go", "action | written when", 110))
+	should = between(t, should, "<!-- Generated from pkg/blackboard/actions.go by `make generate`; do not edit from here … -->", actionTable(t))
+	should = between(t, should, "<!-- Generated from pkg/blackboard/anomalies.go by `make generate`; do not edit from here … -->", anomalyTable(t))
 	should = between(t, should, "<!-- Generated from the kinds of alerts by `make generate`; do not edit from here … -->", alertTable())
 	if bytes.Equal(is, should) {
 		return
@@ -311,16 +314,16 @@ func between(t *testing.T, page []byte, mark, table string) []byte {
 	return slices.Concat(before, []byte(mark+"\n\n"+table+"\n<!-- … to here. -->"), after)
 }
 
-// wordTable lists the constants of a file, of which each has a comment and each block a heading: at least so many.
-func wordTable(t *testing.T, file, head string, least int) string {
+// A described word is a constant with the comment behind it, and the heading of its block.
+type described struct{ about, word, when string }
+
+// wordsOf are the constants of a file, of which each has a comment and each block a heading.
+func wordsOf(t *testing.T, file string) (list []described) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "| about | %s |\n|---|---|---|\n", head)
-	words := 0
 	for _, d := range f.Decls {
 		block, ok := d.(*ast.GenDecl)
 		if !ok || block.Tok != token.CONST {
@@ -331,15 +334,46 @@ func wordTable(t *testing.T, file, head string, least int) string {
 			c := spec.(*ast.ValueSpec)
 			word, err := strconv.Unquote(c.Values[0].(*ast.BasicLit).Value)
 			when := strings.TrimSpace(c.Comment.Text())
-			if err != nil || when == "" {
-				t.Errorf("%s: %s needs a comment behind it that says when it is written", file, c.Names[0])
+			if err != nil || about == "" || when == "" {
+				t.Errorf("%s: %s needs a comment behind it that says when it is written, and its block one before it", file, c.Names[0])
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", about, word, when)
-			about, words = "", words+1
+			list = append(list, described{about, word, when})
 		}
 	}
-	if words < least {
-		t.Errorf("%s has %d words; the test looks at nothing", file, words)
+	return list
+}
+
+func actionTable(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("| about | action | written when |\n|---|---|---|\n")
+	before := ""
+	for _, a := range wordsOf(t, "blackboard/actions.go") {
+		about := a.about
+		if about == before {
+			about = ""
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", about, a.word, a.when)
+		before = a.about
+	}
+	return b.String()
+}
+
+// anomalyTable has who may record a kind, and what it needs, from the table that the program obeys.
+func anomalyTable(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("| type | who | required details | when |\n|---|---|---|---|\n")
+	words := wordsOf(t, "blackboard/anomaly_kinds.go")
+	for _, kind := range blackboard.AnomalyTypes {
+		at := slices.IndexFunc(words, func(w described) bool { return w.word == string(kind.Name) })
+		if at < 0 {
+			t.Errorf("the kind %s has no constant", kind.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", kind.Name, cmp.Or(strings.Join(kind.Reporters, ", "), "any"), strings.Join(kind.Details, ", "), words[at].when)
+		words = slices.Delete(words, at, at+1)
+	}
+	if len(words) > 0 {
+		t.Errorf("AnomalyTypes lacks %v", words)
 	}
 	return b.String()
 }

@@ -4,7 +4,7 @@ import "strings"
 
 // AnomalyType is one line of the table of specs/protocol.md#13.9.
 type AnomalyType struct {
-	Name string
+	Name AnomalyKind
 
 	// Reporters are the roles that may record it; System stands for Liza itself.
 	// A person may record all. Empty: anybody may.
@@ -30,43 +30,43 @@ var (
 
 // AnomalyTypes are the known types; any other has to begin with "x-".
 var AnomalyTypes = []AnomalyType{
-	{"retry_loop", coderOrReviewer, []string{"count", "error_pattern"}, true},
-	{"trade_off", coders, []string{"what", "why", "debt_created"}, true},
-	{"spec_ambiguity", coders, []string{"question"}, false},
-	{"external_blocker", coders, []string{"blocker_service"}, true},
-	{"assumption_violated", coderOrReviewer, []string{"assumption", "reality"}, true},
-	{"scope_deviation", reviewers, []string{"expected", "actual"}, false},
-	{"workaround", reviewers, []string{"what"}, false},
-	{"debt_created", reviewers, []string{"what"}, false},
-	{"spec_changed", reviewerOrSystem, []string{"spec_ref", "change"}, false},
-	{"hypothesis_exhaustion", plannerOrSystem, []string{"failed_by"}, false},
-	{"spec_gap", planners, []string{"spec_ref", "gap"}, false},
-	{"review_deadlock", plannerOrSystem, []string{"cycles"}, false},
-	{"system_ambiguity", nil, []string{"protocol_section", "question"}, true},
-	{"exit_mismatch", systemOnly, []string{"what"}, false},
-	{"exit_invalid", systemOnly, []string{"what"}, false},
-	{"review_stuck", systemOnly, []string{"what"}, false},
-	{"late_work", systemOnly, []string{"what"}, false},
-	{"unpushed_work", systemOnly, []string{"what"}, false},
-	{"flaky_check", systemOnly, []string{"what"}, false},
-	{"reviewer_changes", systemOnly, []string{"agent", "what"}, false},
-	{"evidence_outside_worktree", systemOnly, []string{"what"}, false},
-	{"planning_failed", systemOnly, []string{"what"}, false},
-	{"replan_loop", systemOnly, []string{"what"}, false},
-	{"notify_failed", systemOnly, []string{"what"}, false},
-	{"policy_denied", systemOnly, []string{"what"}, false},
-	{"host_refused", systemOnly, []string{"what"}, false},
+	{AnomalyRetryLoop, coderOrReviewer, []string{"count", "error_pattern"}, true},
+	{AnomalyTradeOff, coders, []string{"what", "why", "debt_created"}, true},
+	{AnomalySpecAmbiguity, coders, []string{"question"}, false},
+	{AnomalyExternalBlocker, coders, []string{"blocker_service"}, true},
+	{AnomalyAssumptionViolated, coderOrReviewer, []string{"assumption", "reality"}, true},
+	{AnomalyScopeDeviation, reviewers, []string{"expected", "actual"}, false},
+	{AnomalyWorkaround, reviewers, []string{"what"}, false},
+	{AnomalyDebtCreated, reviewers, []string{"what"}, false},
+	{AnomalySpecChanged, reviewerOrSystem, []string{"spec_ref", "change"}, false},
+	{AnomalyExhaustion, plannerOrSystem, []string{"failed_by"}, false},
+	{AnomalySpecGap, planners, []string{"spec_ref", "gap"}, false},
+	{AnomalyReviewDeadlock, plannerOrSystem, []string{"cycles"}, false},
+	{AnomalySystemAmbiguity, nil, []string{"protocol_section", "question"}, true},
+	{AnomalyExitMismatch, systemOnly, []string{"what"}, false},
+	{AnomalyExitInvalid, systemOnly, []string{"what"}, false},
+	{AnomalyReviewStuck, systemOnly, []string{"what"}, false},
+	{AnomalyLateWork, systemOnly, []string{"what"}, false},
+	{AnomalyUnpushedWork, systemOnly, []string{"what"}, false},
+	{AnomalyFlakyCheck, systemOnly, []string{"what"}, false},
+	{AnomalyReviewerChanges, systemOnly, []string{"agent", "what"}, false},
+	{AnomalyEvidenceOutside, systemOnly, []string{"what"}, false},
+	{AnomalyPlanningFailed, systemOnly, []string{"what"}, false},
+	{AnomalyReplanLoop, systemOnly, []string{"what"}, false},
+	{AnomalyNotifyFailed, systemOnly, []string{"what"}, false},
+	{AnomalyPolicyDenied, systemOnly, []string{"what"}, false},
+	{AnomalyHostRefused, systemOnly, []string{"what"}, false},
 }
 
 // AnomalyTypeOf finds a type by name. A name that begins with "x-" is a type that
 // anybody may record with any details.
-func AnomalyTypeOf(name string) (AnomalyType, bool) {
+func AnomalyTypeOf(name AnomalyKind) (AnomalyType, bool) {
 	for _, known := range AnomalyTypes {
 		if known.Name == name {
 			return known, true
 		}
 	}
-	return AnomalyType{Name: name}, len(name) > 2 && strings.HasPrefix(name, "x-")
+	return AnomalyType{Name: name}, len(name) > 2 && strings.HasPrefix(string(name), "x-")
 }
 
 // MayReport reports whether a reporter, an agent id or Human or System, may record

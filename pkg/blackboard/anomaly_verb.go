@@ -9,17 +9,17 @@ import (
 // ReportAnomaly records what an agent or a person says went differently than it should, and
 // returns the entry (specs/protocol.md#13.9). A type that is not known or lacks a detail is wrong use;
 // a type that belongs to another role is refused.
-func (s *State) ReportAnomaly(task, kind string, details Settings, a Actor, now time.Time) (*Anomaly, error) {
+func (s *State) ReportAnomaly(task string, kind AnomalyKind, details Settings, a Actor, now time.Time) (*Anomaly, error) {
 	by, err := s.identify(a, now)
 	if err != nil {
 		return nil, err
 	}
 	known, ok := AnomalyTypeOf(kind)
 	switch missing := known.Missing(details); {
-	case blank(kind):
+	case blank(string(kind)):
 		return nil, refuse("G09", ExitUsage, "liza help anomaly", "--type is empty")
 	case !ok:
-		return nil, refuse("G09", ExitUsage, "liza help anomaly", "unknown type '%s'%s; a type of your own begins with x-", kind, NearestHint(kind, anomalyNames()))
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "unknown type '%s'%s; a type of your own begins with x-", kind, NearestHint(string(kind), anomalyNames()))
 	case len(missing) > 0:
 		return nil, refuse("G09", ExitUsage, "liza help anomaly", "%s needs %s", kind, "--detail "+strings.Join(missing, "=… --detail ")+"=…")
 	case !known.MayReport(a.ID):
@@ -45,15 +45,15 @@ func (s *State) ReportAnomaly(task, kind string, details Settings, a Actor, now 
 func anomalyNames() []string {
 	var names []string
 	for _, known := range AnomalyTypes {
-		names = append(names, known.Name)
+		names = append(names, string(known.Name))
 	}
 	return names
 }
 
 // recordedLoop is the retry loop that is recorded for a task, nil for none or another type.
-func (s *State) recordedLoop(task, kind string) *Anomaly {
+func (s *State) recordedLoop(task string, kind AnomalyKind) *Anomaly {
 	for _, a := range s.Anomalies {
-		if kind == "retry_loop" && a.Type == kind && a.Task == task {
+		if kind == AnomalyRetryLoop && a.Type == kind && a.Task == task {
 			return a
 		}
 	}
@@ -74,7 +74,7 @@ func (m *move) noteStillPresent() {
 		if p.State != "STILL_PRESENT" || !again || text == "" || m.state.loopOf(t.ID, text) {
 			continue
 		}
-		m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: m.actor.ID, Type: "retry_loop",
+		m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: m.actor.ID, Type: AnomalyRetryLoop,
 			Details: Settings{"count": t.ReviewCyclesCurrent + 1, "error_pattern": text}})
 	}
 }
@@ -106,7 +106,7 @@ func (t *Task) point(n int) string {
 
 func (s *State) loopOf(task, pattern string) bool {
 	for _, a := range s.Anomalies {
-		if a.Type == "retry_loop" && a.Task == task && a.Details["error_pattern"] == pattern {
+		if a.Type == AnomalyRetryLoop && a.Task == task && a.Details["error_pattern"] == pattern {
 			return true
 		}
 	}

@@ -12,7 +12,7 @@ func TestAnAnomalyIsRecordedByWhomItConcerns(t *testing.T) {
 	b.ClearEntries()
 	for _, c := range []struct {
 		actor   Actor
-		kind    string
+		kind    AnomalyKind
 		details Settings
 	}{
 		{programOf("coder-1"), "retry_loop", Settings{"count": 3, "error_pattern": "undefined: Foo"}},
@@ -65,7 +65,7 @@ func TestAnAnomalyThatIsRefusedLeavesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b.t = t
 			r := b.refused(c.guard, c.exit, c.says, func() error {
-				_, err := b.ReportAnomaly(c.task, c.kind, c.details, c.actor, b.now)
+				_, err := b.ReportAnomaly(c.task, AnomalyKind(c.kind), c.details, c.actor, b.now)
 				return err
 			})
 			if r.Next == "" || strings.HasPrefix(r.Next, "next:") {
@@ -108,7 +108,7 @@ func TestAFindingThatStaysTwiceIsARetryLoop(t *testing.T) {
 			}
 			var got []string
 			for _, a := range b.Anomalies {
-				want(t, "type and reporter", a.Type+" "+a.Reporter, "retry_loop code-reviewer-1")
+				want(t, "type and reporter", string(a.Type)+" "+a.Reporter, "retry_loop code-reviewer-1")
 				got = append(got, a.Details["error_pattern"].(string))
 			}
 			wantList(t, "the retry loops", got, c.loops)

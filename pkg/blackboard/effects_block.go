@@ -38,7 +38,7 @@ func (m *move) fail(agent string) {
 	}
 	t.Failures++
 	if t.Exhausted() && !was {
-		m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: m.state.anyPlanner(), Type: "hypothesis_exhaustion",
+		m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: m.state.anyPlanner(), Type: AnomalyExhaustion,
 			Details: Settings{"failed_by": append([]string(nil), t.FailedBy...), "failures": t.Failures}})
 	}
 }

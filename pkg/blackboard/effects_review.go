@@ -151,7 +151,7 @@ var deadlock = Effect{"E-BLOCK kind review_deadlock with three questions; E-FAIL
 	reason := fmt.Sprintf("review_deadlock: %d rejections", t.ReviewCyclesCurrent)
 	m.block(BlockedByDeadlock, reason, List{"Is the criterion right?", "Should another coder or a smaller task be tried?", "Should it be dropped?"}, nil)
 	m.fail(t.AssignedTo)
-	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: "review_deadlock", Details: Settings{"cycles": t.ReviewCyclesCurrent}})
+	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: AnomalyReviewDeadlock, Details: Settings{"cycles": t.ReviewCyclesCurrent}})
 }}
 
 var storeReplan = Effect{"review.status replan; approvals, quorum null; E-BLOCK kind replan with the reason and one question; plans[].failure", func(m *move) {
@@ -187,7 +187,7 @@ var holdStuck = Effect{"review.status stuck; hold by system; anomaly review_stuc
 	t.Review.Status, t.Review.By, t.Review.At, t.Review.Commit, t.Review.Reason = "stuck", m.actor.name(), TimeOf(m.now), t.ReviewCommit, m.in.Reason
 	t.Hold = &Hold{By: System, At: TimeOf(m.now), Reason: "review stuck: " + reason}
 	m.says(HistoryHeld, HistoryEntry{Reason: t.Hold.Reason})
-	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: "review_stuck", Details: Settings{"what": reason}})
+	m.state.addAnomaly(&Anomaly{Timestamp: TimeOf(m.now), Task: t.ID, Reporter: System, Type: AnomalyReviewStuck, Details: Settings{"what": reason}})
 }}
 
 func failedChecks(checks []*Check) []*Check {

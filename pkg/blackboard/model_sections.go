@@ -130,14 +130,14 @@ type Note struct {
 // Anomaly is something that went differently than it should (specs/protocol.md#13.9).
 // Written by: anomaly, supervisors.
 type Anomaly struct {
-	ID        string   `yaml:"id"`                  // anom-<n>
-	Timestamp Time     `yaml:"timestamp"`           // when
-	Task      string   `yaml:"task,omitempty"`      // which task
-	Reporter  string   `yaml:"reporter,omitempty"`  // agent id, human or system
-	TaskID    string   `yaml:"task_id,omitempty"`   // another spelling of task, read only | Liza v1 | always in new files
-	LoggedBy  string   `yaml:"logged_by,omitempty"` // another spelling of reporter, read only | Liza v1 | always in new files
-	Type      string   `yaml:"type"`                // see specs/protocol.md#13.9
-	Details   Settings `yaml:"details,omitempty"`   // what its type needs, by key
+	ID        string      `yaml:"id"`                  // anom-<n>
+	Timestamp Time        `yaml:"timestamp"`           // when
+	Task      string      `yaml:"task,omitempty"`      // which task
+	Reporter  string      `yaml:"reporter,omitempty"`  // agent id, human or system
+	TaskID    string      `yaml:"task_id,omitempty"`   // another spelling of task, read only | Liza v1 | always in new files
+	LoggedBy  string      `yaml:"logged_by,omitempty"` // another spelling of reporter, read only | Liza v1 | always in new files
+	Type      AnomalyKind `yaml:"type"`                // see specs/protocol.md#13.9
+	Details   Settings    `yaml:"details,omitempty"`   // what its type needs, by key
 }
 
 // SpecChange records that a spec file changed.

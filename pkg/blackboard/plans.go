@@ -95,7 +95,7 @@ func (s *State) StopReplanning(p *Plan, why string, due Trigger, now time.Time) 
 	if len(due.IDs) > 0 {
 		task = due.IDs[0]
 	}
-	s.addAnomaly(&Anomaly{Timestamp: TimeOf(now), Task: task, Reporter: System, Type: "replan_loop", Details: Settings{"what": oneLine(why)}})
+	s.addAnomaly(&Anomaly{Timestamp: TimeOf(now), Task: task, Reporter: System, Type: AnomalyReplanLoop, Details: Settings{"what": oneLine(why)}})
 	if s.Planner == nil {
 		s.Planner = &Planner{}
 	}

@@ -61,7 +61,7 @@ func (s *State) ask(q *Question) {
 func (s *State) addAnomaly(a *Anomaly) {
 	a.ID = nextID("anom-", s.Anomalies, func(a *Anomaly) string { return a.ID })
 	s.Anomalies = append(s.Anomalies, a)
-	detail := a.Type
+	detail := string(a.Type)
 	for _, k := range []string{"what", "reason", "cycles", "failed_by"} {
 		if v, ok := a.Details[k]; ok {
 			detail += ": " + describe(v)
@@ -72,7 +72,7 @@ func (s *State) addAnomaly(a *Anomaly) {
 }
 
 // AddAnomaly records something that went differently than it should (specs/protocol.md#13.9).
-func (s *State) AddAnomaly(task, reporter, kind string, details Settings, now time.Time) {
+func (s *State) AddAnomaly(task, reporter string, kind AnomalyKind, details Settings, now time.Time) {
 	s.addAnomaly(&Anomaly{Timestamp: TimeOf(now), Task: task, Reporter: reporter, Type: kind, Details: details})
 }
 

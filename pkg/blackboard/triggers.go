@@ -200,7 +200,7 @@ func (s *State) Ambiguities() []*Anomaly {
 	}
 	var open []*Anomaly
 	for _, a := range s.Anomalies {
-		if at, ok := a.Timestamp.At(); a.Type == "system_ambiguity" && ok && at.After(answered) {
+		if at, ok := a.Timestamp.At(); a.Type == AnomalySystemAmbiguity && ok && at.After(answered) {
 			open = append(open, a)
 		}
 	}

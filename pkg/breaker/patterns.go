@@ -12,7 +12,7 @@ type Pattern struct {
 	Name     string
 	Severity string // one of blackboard.BreakerSeverities
 	Rule     string // the condition in one sentence
-	Types    []string
+	Types    []blackboard.AnomalyKind
 	Least    int  // how many anomalies it takes
 	Tasks    bool // it takes that many different tasks
 
@@ -27,25 +27,25 @@ type Pattern struct {
 
 // Patterns are what the breaker looks for, the worst severity first.
 var Patterns = []Pattern{
-	{Name: "vision_conflict", Severity: "VISION_FLAW", Types: []string{"assumption_violated", "spec_changed"}, Least: 2, about: goalSpec,
+	{Name: "vision_conflict", Severity: "VISION_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyAssumptionViolated, blackboard.AnomalySpecChanged}, Least: 2, about: goalSpec,
 		Rule: "Two or more violated assumptions or changes are about the goal's own spec."},
-	{Name: "retry_cluster", Severity: "ARCHITECTURE_FLAW", Types: []string{"retry_loop"}, Least: 3, about: textIn("error_pattern"), alike: true,
+	{Name: "retry_cluster", Severity: "ARCHITECTURE_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyRetryLoop}, Least: 3, about: textIn("error_pattern"), alike: true,
 		Rule: "Three or more retry loops end in a similar error."},
-	{Name: "workaround_pattern", Severity: "ARCHITECTURE_FLAW", Types: []string{"workaround", "trade_off"}, Least: 2, about: textIn("root_cause", "what"), alike: true,
+	{Name: "workaround_pattern", Severity: "ARCHITECTURE_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyWorkaround, blackboard.AnomalyTradeOff}, Least: 2, about: textIn("root_cause", "what"), alike: true,
 		Rule: "Two or more workarounds or trade-offs have a similar cause."},
-	{Name: "scope_deviation_cluster", Severity: "ARCHITECTURE_FLAW", Types: []string{"scope_deviation"}, Least: 3, Tasks: true, about: anyTask,
+	{Name: "scope_deviation_cluster", Severity: "ARCHITECTURE_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyScopeDeviation}, Least: 3, Tasks: true, about: anyTask,
 		Rule: "Three or more tasks were done outside their scope."},
-	{Name: "tool_failure_cluster", Severity: "TECH_STACK_FLAW", Types: []string{"retry_loop", "external_blocker"}, Least: 3, about: tool, shows: oneNamesTool,
+	{Name: "tool_failure_cluster", Severity: "TECH_STACK_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyRetryLoop, blackboard.AnomalyExternalBlocker}, Least: 3, about: tool, shows: oneNamesTool,
 		Rule: "Three or more retry loops or blockers name the same tool or dependency."},
-	{Name: "assumption_cascade", Severity: "SPEC_FLAW", Types: []string{"assumption_violated"}, Least: 2, about: textIn("assumption"), alike: true,
+	{Name: "assumption_cascade", Severity: "SPEC_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyAssumptionViolated}, Least: 2, about: textIn("assumption"), alike: true,
 		Rule: "Two or more assumptions that did not hold are similar."},
-	{Name: "spec_gap_cluster", Severity: "SPEC_FLAW", Types: []string{"spec_ambiguity", "spec_gap"}, Least: 2, about: specRef,
+	{Name: "spec_gap_cluster", Severity: "SPEC_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalySpecAmbiguity, blackboard.AnomalySpecGap}, Least: 2, about: specRef,
 		Rule: "Two or more ambiguities or gaps are at the same place of a spec."},
-	{Name: "exhaustion_cluster", Severity: "SPEC_FLAW", Types: []string{"hypothesis_exhaustion", "review_deadlock"}, Least: 2, Tasks: true, about: anyTask,
+	{Name: "exhaustion_cluster", Severity: "SPEC_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyExhaustion, blackboard.AnomalyReviewDeadlock}, Least: 2, Tasks: true, about: anyTask,
 		Rule: "Two or more tasks are exhausted or in a review deadlock."},
-	{Name: "debt_accumulation", Severity: "SCOPE_FLAW", Types: []string{"trade_off", "debt_created"}, Least: 3, about: debt,
+	{Name: "debt_accumulation", Severity: "SCOPE_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyTradeOff, blackboard.AnomalyDebtCreated}, Least: 3, about: debt,
 		Rule: "Three or more decisions left debt behind."},
-	{Name: "external_service_outage", Severity: "EXTERNAL_DEPENDENCY", Types: []string{"external_blocker"}, Least: 2, about: service,
+	{Name: "external_service_outage", Severity: "EXTERNAL_DEPENDENCY", Types: []blackboard.AnomalyKind{blackboard.AnomalyExternalBlocker}, Least: 2, about: service,
 		Rule: "Two or more blockers are one external service."},
 }
 
@@ -126,7 +126,7 @@ func oneNamesTool(group []*blackboard.Anomaly) bool {
 
 // debt counts debts, and trade-offs that make one.
 func debt(a *blackboard.Anomaly, _ *blackboard.State) string {
-	if a.Type == "trade_off" && !isTrue(a, "debt_created") {
+	if a.Type == blackboard.AnomalyTradeOff && !isTrue(a, "debt_created") {
 		return ""
 	}
 	return together

@@ -35,7 +35,7 @@ func add(s *blackboard.State, list ...*blackboard.Anomaly) {
 }
 
 // anomaly has details given as "key=value"; true and false are not texts.
-func anomaly(kind string, details ...string) *blackboard.Anomaly {
+func anomaly(kind blackboard.AnomalyKind, details ...string) *blackboard.Anomaly {
 	a := &blackboard.Anomaly{Type: kind, Reporter: "coder-1", Details: blackboard.Settings{}}
 	for _, d := range details {
 		k, v, _ := strings.Cut(d, "=")

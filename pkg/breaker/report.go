@@ -55,7 +55,7 @@ func details(a *blackboard.Anomaly) string {
 			keys = append(keys, key)
 		}
 	}
-	parts := []string{a.Type}
+	parts := []string{string(a.Type)}
 	for _, key := range keys {
 		if text := detail(a, key); text != "" {
 			parts = append(parts, fmt.Sprintf("%s “%s”", cell(key), cell(text)))

@@ -23,7 +23,7 @@ func newAnomaly(env *Env) *urfave.Command {
 				"liza anomaly --type spec_ambiguity --task task-3 --detail question='may a name be empty?' --detail spec_ref=specs/vision.md#name") +
 			exitsText(0, 1, 2, 3, 4, 5, 6),
 		Flags: []urfave.Flag{
-			text("type", "`T`: what kind (required)", &in.Type),
+			text("type", "`T`: what kind (required)", (*string)(&in.Type)),
 			text("task", "`ID`: task that it is about (required)", &in.Task),
 			texts("detail", "`k=v`: what happened", &details),
 		},
@@ -63,7 +63,7 @@ func anomalyTable() string {
 		case "":
 			who = "anybody"
 		}
-		lines = append(lines, "   "+kind.Name+" ("+who+"): "+strings.Join(kind.Details, ", "))
+		lines = append(lines, "   "+string(kind.Name)+" ("+who+"): "+strings.Join(kind.Details, ", "))
 	}
 	return strings.Join(lines, "\n")
 }

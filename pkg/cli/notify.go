@@ -82,14 +82,14 @@ func notifyFailed(ctx context.Context, d *verb.Service, host string, cause error
 	// The end of the program is not a reason to forget it.
 	err := d.Update(context.WithoutCancel(ctx), "notify", func(s *blackboard.State, _ blackboard.Actor) error {
 		for _, a := range s.Anomalies {
-			if a.Type != "notify_failed" || a.Details["host"] != host {
+			if a.Type != blackboard.AnomalyNotifyFailed || a.Details["host"] != host {
 				continue
 			}
 			if at, ok := a.Timestamp.At(); ok && d.Now().Sub(at) < time.Hour {
 				return nil
 			}
 		}
-		s.AddAnomaly("", blackboard.System, "notify_failed", blackboard.Settings{"what": cause.Error(), "host": host}, d.Now())
+		s.AddAnomaly("", blackboard.System, blackboard.AnomalyNotifyFailed, blackboard.Settings{"what": cause.Error(), "host": host}, d.Now())
 		return nil
 	})
 	if err != nil && d.Progress != nil {

@@ -137,7 +137,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	r.Counts = b.counts(rows)
 	for _, a := range s.Anomalies {
 		if since(s, a.Timestamp) {
-			r.Anomalies = append(r.Anomalies, ReportAnomaly{ID: a.ID, At: a.Timestamp, Type: a.Type, Task: a.Task, Reporter: a.Reporter, Details: valueText(reflect.ValueOf(a.Details))})
+			r.Anomalies = append(r.Anomalies, ReportAnomaly{ID: a.ID, At: a.Timestamp, Type: string(a.Type), Task: a.Task, Reporter: a.Reporter, Details: valueText(reflect.ValueOf(a.Details))})
 		}
 	}
 	for _, d := range s.Discovered {

@@ -200,7 +200,7 @@ func tools() []tool {
 			}),
 		takes(tool{name: "anomaly", about: "Record what went differently than it should. The circuit breaker looks at once.\n" + anomalyTypes()},
 			func(ctx context.Context, o Options, in anomalyArgs) (any, error) {
-				return o.Service.Anomaly(ctx, verb.AnomalyInput{Type: in.Type, Task: in.Task, Details: in.Details})
+				return o.Service.Anomaly(ctx, verb.AnomalyInput{Type: blackboard.AnomalyKind(in.Type), Task: in.Task, Details: in.Details})
 			}),
 		takes(tool{name: "add-task", roles: planner, about: "Put a task on the board, validated before anything is written. done_when has to be falsifiable."}, addTask),
 		takes(tool{name: "finalize", roles: planner, about: "Make drafts claimable, all or none: DRAFT becomes UNCLAIMED."}, finalize),
@@ -286,7 +286,7 @@ func anomalyTypes() string {
 	for _, kind := range blackboard.AnomalyTypes {
 		who := strings.Join(kind.Reporters, ", ")
 		if who != blackboard.System {
-			lines = append(lines, kind.Name+" ("+cmp.Or(who, "anybody")+"): "+strings.Join(kind.Details, ", "))
+			lines = append(lines, string(kind.Name)+" ("+cmp.Or(who, "anybody")+"): "+strings.Join(kind.Details, ", "))
 		}
 	}
 	return strings.Join(lines, "\n")

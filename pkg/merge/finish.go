@@ -50,11 +50,11 @@ func (m *Merger) save(ctx context.Context, id, head string) (ref string, err err
 func (m *Merger) noteLate(s *blackboard.State, id, ref string) {
 	what := "work after the submission, saved as " + ref
 	for _, a := range s.Anomalies {
-		if a.Type == "late_work" && a.Task == id && a.Details["what"] == what {
+		if a.Type == blackboard.AnomalyLateWork && a.Task == id && a.Details["what"] == what {
 			return
 		}
 	}
-	s.AddAnomaly(id, blackboard.System, "late_work", blackboard.Settings{"what": what}, m.Now())
+	s.AddAnomaly(id, blackboard.System, blackboard.AnomalyLateWork, blackboard.Settings{"what": what}, m.Now())
 }
 
 // remove takes candidate, worktree and branch of a task away, with proof (8.6). The

@@ -394,7 +394,7 @@ func (m *Merger) noteFlaky(ctx context.Context, t *blackboard.Task, failed strin
 	what := fmt.Sprintf("%s, and passed when it ran once more on the same tree: see %s and %s", failed, logs[0], logs[1])
 	m.warn("a flaky check: %s", what)
 	return m.update(ctx, "merge", func(s *blackboard.State, _ blackboard.Actor) error {
-		s.AddAnomaly(id, blackboard.System, "flaky_check", blackboard.Settings{"what": what}, m.Now())
+		s.AddAnomaly(id, blackboard.System, blackboard.AnomalyFlakyCheck, blackboard.Settings{"what": what}, m.Now())
 		return nil
 	})
 }

@@ -179,7 +179,7 @@ func (in *Input) causes() string {
 		}
 	}
 	for _, a := range in.State.Anomalies {
-		if a != nil && (a.Type == "system_ambiguity" || a.Type == "spec_gap") {
+		if a != nil && (a.Type == blackboard.AnomalySystemAmbiguity || a.Type == blackboard.AnomalySpecGap) {
 			l.add("- anomaly %s %s of %s%s%s", a.ID, a.Type, cmp.Or(a.Task, "no task"), after(": ", detail(a, "question")), after(": ", detail(a, "gap")))
 		}
 	}

@@ -151,7 +151,7 @@ func TestABrokenEntryOfAListDoesNotStopNewOnes(t *testing.T) {
 	p.create(1)
 	p.edit("anomalies: []\n", "anomalies:\n  - {id: anom-1, type: odd}\n  - just a text\n")
 	f := p.open(checked)
-	add := func(id, kind string) func(*blackboard.State) error {
+	add := func(id string, kind blackboard.AnomalyKind) func(*blackboard.State) error {
 		return func(s *blackboard.State) error {
 			s.Anomalies = append(s.Anomalies, &blackboard.Anomaly{ID: id, Type: kind})
 			return nil

@@ -133,7 +133,7 @@ func (j *jobs) wantsStopped(err error, why string, plan int) {
 	s := j.State()
 	var types []string
 	for _, a := range s.Anomalies {
-		types = append(types, a.Type)
+		types = append(types, string(a.Type))
 	}
 	if !errors.Is(err, supervisor.ErrGaveUp) || !strings.Contains(err.Error(), why) || s.Sprint.Status != blackboard.AtCheckpoint || s.Plans[plan-1].Status != "failed" || strings.Join(types, " ") != "replan_loop" {
 		j.t.Errorf("%v; sprint %s, plan %s, anomalies %v", err, s.Sprint.Status, s.Plans[plan-1].Status, types)

@@ -43,7 +43,7 @@ func atCommit(t *testing.T, p *verbtest.Place, commit string) {
 
 func typesOf(s *blackboard.State) (types []string) {
 	for _, a := range s.Anomalies {
-		types = append(types, a.Type)
+		types = append(types, string(a.Type))
 	}
 	return types
 }

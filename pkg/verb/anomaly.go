@@ -13,18 +13,19 @@ import (
 
 // AnomalyInput is what an anomaly says (specs/cli.md#3).
 type AnomalyInput struct {
-	Type, Task string
-	Details    map[string]string
+	Type    blackboard.AnomalyKind
+	Task    string
+	Details map[string]string
 }
 
 // Recorded is the result of an anomaly. Breaker is set when it tripped the circuit breaker,
 // or when that waits for a person already.
 type Recorded struct {
-	ID      string   `json:"id"`
-	Type    string   `json:"type"`
-	Task    string   `json:"task"`
-	Breaker string   `json:"breaker,omitempty"`
-	Notices []string `json:"warnings,omitempty"`
+	ID      string                 `json:"id"`
+	Type    blackboard.AnomalyKind `json:"type"`
+	Task    string                 `json:"task"`
+	Breaker string                 `json:"breaker,omitempty"`
+	Notices []string               `json:"warnings,omitempty"`
 }
 
 // Anomaly records something that went differently than it should (specs/protocol.md#13.9). The

@@ -45,7 +45,7 @@ func ended(t *testing.T, d *verb.Service, r verb.Run, output string) verb.Outcom
 func anomalies(p *verbtest.Place) string {
 	var types []string
 	for _, a := range p.State().Anomalies {
-		types = append(types, a.Type)
+		types = append(types, string(a.Type))
 	}
 	return strings.Join(types, " ")
 }

@@ -224,11 +224,11 @@ func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard
 func (d *Service) tellUnpushed(ctx context.Context, id, text string) error {
 	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
 		for _, a := range s.Anomalies {
-			if a.Type == "unpushed_work" && a.Task == id && a.Details["what"] == text {
+			if a.Type == blackboard.AnomalyUnpushedWork && a.Task == id && a.Details["what"] == text {
 				return nil
 			}
 		}
-		s.AddAnomaly(id, blackboard.System, "unpushed_work", blackboard.Settings{"what": text}, d.Now())
+		s.AddAnomaly(id, blackboard.System, blackboard.AnomalyUnpushedWork, blackboard.Settings{"what": text}, d.Now())
 		return nil
 	})
 }

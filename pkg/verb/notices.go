@@ -56,7 +56,7 @@ func (g priorState) told(s *blackboard.State) []notify.Message {
 		}
 	}
 	for _, a := range s.Anomalies[min(g.anomalies, len(s.Anomalies)):] {
-		event := map[string]string{"review_stuck": "review_stuck", "planning_failed": "planning_failed", "replan_loop": "replan_stopped", "policy_denied": "policy_denied"}[a.Type]
+		event := map[blackboard.AnomalyKind]string{blackboard.AnomalyReviewStuck: "review_stuck", blackboard.AnomalyPlanningFailed: "planning_failed", blackboard.AnomalyReplanLoop: "replan_stopped", blackboard.AnomalyPolicyDenied: "policy_denied"}[a.Type]
 		if event == "" {
 			continue
 		}

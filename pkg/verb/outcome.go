@@ -182,9 +182,9 @@ func (d *Service) reconcile(ctx context.Context, r Run, did blackboard.HistoryEv
 		d.Warn(ctx, r.Task, blackboard.ActionExitMissing, "the agent used verbs and gave no exit command")
 	case exit == nil && errors.Is(problem, exitcmd.ErrNoReview): // the verb has given it
 	case exit == nil:
-		return d.anomaly(ctx, r.Task, "exit_invalid", problem.Error())
+		return d.anomaly(ctx, r.Task, blackboard.AnomalyExitInvalid, problem.Error())
 	case want != "" && exit.Action != want:
-		return d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
+		return d.anomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
 	default:
 		return d.remember(ctx, r.Task, exit)
 	}
@@ -422,7 +422,7 @@ func (d *Service) remember(ctx context.Context, task string, exit *exitcmd.Exit)
 	})
 }
 
-func (d *Service) anomaly(ctx context.Context, task, kind, what string) error {
+func (d *Service) anomaly(ctx context.Context, task string, kind blackboard.AnomalyKind, what string) error {
 	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
 		s.AddAnomaly(task, blackboard.System, kind, blackboard.Settings{"what": what}, d.Now())
 		return nil

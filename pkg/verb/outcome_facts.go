@@ -22,7 +22,7 @@ func (d *Service) handedOff(ctx context.Context, r Run, out Outcome) (Outcome, e
 	if exit == nil || exit.Action == exitcmd.Retry {
 		return out, nil
 	}
-	return out, d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
+	return out, d.anomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
 }
 
 // verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
@@ -43,7 +43,7 @@ func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run
 	}
 	if !implied {
 		out.Effect, out.Note = ByVerbs, did.Words()
-		return d.anomaly(ctx, r.Task, "exit_mismatch", fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
+		return d.anomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
 	}
 	if review != nil && review.Learn != nil {
 		if err := d.learnLate(ctx, verdictOf(review, r.Task)); err != nil {
@@ -68,7 +68,7 @@ func VoidApproval(s *blackboard.State, a blackboard.Actor, id, why string, now t
 	if err := s.VoidApproval(id, a, blackboard.Input{Reason: why}, now); err != nil {
 		return err
 	}
-	s.AddAnomaly(id, blackboard.System, "exit_mismatch", blackboard.Settings{"what": why}, now)
+	s.AddAnomaly(id, blackboard.System, blackboard.AnomalyExitMismatch, blackboard.Settings{"what": why}, now)
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (d *Service) noteRetries(ctx context.Context, task, summary string) error {
 			n++
 		}
 		if n == 2 {
-			s.AddAnomaly(task, blackboard.System, "retry_loop", blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Now())
+			s.AddAnomaly(task, blackboard.System, blackboard.AnomalyRetryLoop, blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Now())
 		}
 		return nil
 	})
@@ -117,7 +117,7 @@ func (d *Service) KeepInside(ctx context.Context, task string, exit *exitcmd.Exi
 		}
 	}
 	if n := len(exit.EvidenceFiles) - len(kept); n > 0 {
-		if err := d.anomaly(ctx, task, "evidence_outside_worktree", fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
+		if err := d.anomaly(ctx, task, blackboard.AnomalyEvidenceOutside, fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
 			d.Progressf("cannot record evidence_outside_worktree: %v", err)
 		}
 	}

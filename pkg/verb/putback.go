@@ -62,10 +62,10 @@ func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, err
 	coder := s.Agents[t.AssignedTo]
 	if reviewer == "" || coder != nil && coder.Child != nil && coder.Child.Task == id {
 		d.Progressf("%s: work after the submission: %s", id, what)
-		return "", d.anomaly(ctx, id, "late_work", "work after the submission: "+what)
+		return "", d.anomaly(ctx, id, blackboard.AnomalyLateWork, "work after the submission: "+what)
 	}
 	return what, d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
-		s.AddAnomaly(id, blackboard.System, "reviewer_changes", blackboard.Settings{"agent": reviewer, "what": what}, d.Now())
+		s.AddAnomaly(id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, d.Now())
 		return nil
 	})
 }

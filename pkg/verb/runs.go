@@ -82,7 +82,7 @@ func (d *Service) ItemDone(ctx context.Context, id string, item, code int, outpu
 
 // PolicyDenied records a command that was not started because of the deny list.
 func (d *Service) PolicyDenied(ctx context.Context, id, why string) {
-	if err := d.anomaly(ctx, id, "policy_denied", why); err != nil {
+	if err := d.anomaly(ctx, id, blackboard.AnomalyPolicyDenied, why); err != nil {
 		d.Progressf("cannot record that a command was denied: %v", err)
 	}
 }
@@ -95,10 +95,10 @@ func (d *Service) HostRefused(ctx context.Context, task, what string) {
 			return nil
 		}
 		told := slices.ContainsFunc(s.Anomalies, func(x *blackboard.Anomaly) bool {
-			return x.Type == "host_refused" && x.Task == task && x.Details["what"] == what
+			return x.Type == blackboard.AnomalyHostRefused && x.Task == task && x.Details["what"] == what
 		})
 		if !told {
-			s.AddAnomaly(task, blackboard.System, "host_refused", blackboard.Settings{"what": what}, d.Now())
+			s.AddAnomaly(task, blackboard.System, blackboard.AnomalyHostRefused, blackboard.Settings{"what": what}, d.Now())
 		}
 		return nil
 	})

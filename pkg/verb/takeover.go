@@ -91,7 +91,7 @@ func (d *Service) tellTaken(ctx context.Context, id string, taken git.Taken, lat
 	if late {
 		text := "work after the submission: " + what + kept
 		d.Progressf("%s: %s", id, text)
-		return d.anomaly(ctx, id, "late_work", text)
+		return d.anomaly(ctx, id, blackboard.AnomalyLateWork, text)
 	}
 	d.Warn(ctx, id, blackboard.ActionCommitsRefused, prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
 	return nil

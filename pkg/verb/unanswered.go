@@ -41,7 +41,7 @@ func (d *Service) planningFailed(ctx context.Context, problem string, answers in
 		for _, n := range s.UnseenNotes() {
 			n.Plan, n.Outcome = p.ID, "failed"
 		}
-		s.AddAnomaly("", blackboard.System, "planning_failed", blackboard.Settings{"what": PlanningFailed(answers, problem)}, now)
+		s.AddAnomaly("", blackboard.System, blackboard.AnomalyPlanningFailed, blackboard.Settings{"what": PlanningFailed(answers, problem)}, now)
 		return nil
 	})
 	if err != nil {

@@ -284,12 +284,12 @@ func TestRepairLeavesAloneWhatIsNotProven(t *testing.T) {
 // The logging duties of the three roles: who has to record something may do so.
 func TestEachRoleMayRecordWhatItHasTo(t *testing.T) {
 	t.Parallel()
-	duties := map[string][]string{
+	duties := map[string][]blackboard.AnomalyKind{
 		"planner-1":       {"hypothesis_exhaustion", "spec_gap", "system_ambiguity"},
 		"coder-1":         {"retry_loop", "trade_off", "spec_ambiguity", "external_blocker", "assumption_violated", "system_ambiguity"},
 		"code-reviewer-1": {"retry_loop", "scope_deviation", "workaround", "debt_created", "assumption_violated", "spec_changed", "system_ambiguity"},
 	}
-	others := map[string][]string{"planner-1": {"trade_off", "scope_deviation"}, "coder-1": {"spec_gap", "scope_deviation", "spec_changed"}, "code-reviewer-1": {"spec_gap", "trade_off"}}
+	others := map[string][]blackboard.AnomalyKind{"planner-1": {"trade_off", "scope_deviation"}, "coder-1": {"spec_gap", "scope_deviation", "spec_changed"}, "code-reviewer-1": {"spec_gap", "trade_off"}}
 	for reporter, names := range duties {
 		for _, name := range names {
 			if kind, ok := blackboard.AnomalyTypeOf(name); !ok || !kind.MayReport(reporter) {
@@ -317,13 +317,13 @@ func TestAnomalyTypesKnowTheirReportersAndDetails(t *testing.T) {
 		{"spec_gap", "planner-1", true}, {"spec_gap", "human", true}, {"spec_gap", "system", false},
 		{"late_work", "system", true}, {"late_work", "coder-1", false}, {"system_ambiguity", "coder-9", true}, {"x-own", "anybody", true},
 	} {
-		kind, ok := blackboard.AnomalyTypeOf(c.name)
+		kind, ok := blackboard.AnomalyTypeOf(blackboard.AnomalyKind(c.name))
 		if !ok || kind.MayReport(c.reporter) != c.may {
 			t.Errorf("%s by %s: known %v, may %v", c.name, c.reporter, ok, kind.MayReport(c.reporter))
 		}
 	}
 	for _, name := range []string{"", "x-", "retry"} {
-		if _, ok := blackboard.AnomalyTypeOf(name); ok {
+		if _, ok := blackboard.AnomalyTypeOf(blackboard.AnomalyKind(name)); ok {
 			t.Errorf("type %q is known", name)
 		}
 	}

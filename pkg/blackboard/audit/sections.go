@@ -151,9 +151,9 @@ func (v *validation) anomaly(i int, a *blackboard.Anomaly) {
 	if !ok {
 		var names []string
 		for _, known := range blackboard.AnomalyTypes {
-			names = append(names, known.Name)
+			names = append(names, string(known.Name))
 		}
-		look("type", "unknown type '%s'%s", a.Type, blackboard.NearestHint(a.Type, names))
+		look("type", "unknown type '%s'%s", a.Type, blackboard.NearestHint(string(a.Type), names))
 		return
 	}
 	for _, key := range kind.Missing(a.Details) {
