@@ -1,7 +1,6 @@
 package blackboard
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -9,13 +8,11 @@ import (
 
 const startingLease = 300 * time.Second
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // FreeAgentID is the lowest number of the role whose id has no entry, or one whose lease
 // is past (specs/protocol.md#5.1).
 func (s *State) FreeAgentID(role Role, now time.Time) string {
 	for n := 1; ; n++ {
-		id := role.IDPrefix() + itoa(n)
+		id := role.IDPrefix() + strconv.Itoa(n)
 		if a := s.Agents[id]; a == nil || a.leaseOver(now) {
 			return id
 		}
@@ -157,10 +154,10 @@ func (s *State) Beat(a Actor, now time.Time) error {
 	e.LeaseExpires = s.lease(now)
 	for t := range s.Tasks() {
 		if t.Status == Claimed && t.AssignedTo == a.ID && RegistrationOf(e, t.ClaimGeneration) {
-			s.writable(t).LeaseExpires = e.LeaseExpires
+			s.Writable(t).LeaseExpires = e.LeaseExpires
 		}
 		if t.Status == ReadyForReview && t.ReviewingBy == a.ID && RegistrationOf(e, t.ReviewingGeneration) {
-			s.writable(t).ReviewLeaseExpires = e.LeaseExpires
+			s.Writable(t).ReviewLeaseExpires = e.LeaseExpires
 		}
 	}
 	return nil
@@ -225,15 +222,15 @@ func (s *State) Lapse(id string, facts ProcessFacts, now time.Time) bool {
 	e.LeaseExpires = over
 	for t := range s.Tasks() {
 		if t.Status == Claimed && t.AssignedTo == id && RegistrationOf(e, t.ClaimGeneration) {
-			t = s.writable(t)
+			t = s.Writable(t)
 			t.LeaseExpires = over
 		}
 		if t.Status == ReadyForReview && t.ReviewingBy == id && RegistrationOf(e, t.ReviewingGeneration) {
-			t = s.writable(t)
+			t = s.Writable(t)
 			t.ReviewLeaseExpires = over
 		}
 		if c := t.Claiming; c != nil && c.By == id && c.Generation == e.Generation {
-			s.writable(t).Claiming = nil
+			s.Writable(t).Claiming = nil
 		}
 	}
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: System, Action: ActionAgentLapsed, Detail: fmt.Sprintf("%s: process %d is gone", id, e.PID)})
@@ -260,19 +257,4 @@ func (s *State) Forget(facts ProcessFacts, now time.Time) bool {
 		changed = true
 	}
 	return changed
-}
-
-// CompareAgentIDs puts coder-2 before coder-10, and malformed ids last.
-func CompareAgentIDs(a, b string) int {
-	roleA, numberA, okA := ParseAgentID(a)
-	roleB, numberB, okB := ParseAgentID(b)
-	switch {
-	case okA && okB:
-		return cmp.Or(cmp.Compare(roleA, roleB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
-	case okA:
-		return -1
-	case okB:
-		return 1
-	}
-	return cmp.Compare(a, b)
 }

@@ -38,7 +38,8 @@ func (s *State) ReportAnomaly(task string, kind AnomalyKind, details Settings, a
 	s.admit(a, by, now)
 	x := &Anomaly{Timestamp: TimeOf(now), Task: task, Reporter: a.ID, Type: kind, Details: details}
 	s.addAnomaly(x)
-	s.entries[len(s.entries)-1].Extra = via(a)
+	entries := s.Entries()
+	entries[len(entries)-1].Extra = via(a)
 	return x, nil
 }
 

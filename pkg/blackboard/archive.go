@@ -26,7 +26,8 @@ type Archive interface{ Archived() map[string]Archived }
 // know it too.
 func (s *State) UseArchive(a Archive) { s.archive = a }
 
-func (s *State) archived() map[string]Archived {
+// ArchivedTasks are the tasks that have left the board, by id; nobody may change the map.
+func (s *State) ArchivedTasks() map[string]Archived {
 	if s.archive == nil {
 		return nil
 	}
@@ -38,17 +39,17 @@ func (s *State) StatusOf(id string) (Status, bool) {
 	if t := s.Find(id); t != nil {
 		return t.Status, true
 	}
-	a, ok := s.archived()[id]
+	a, ok := s.ArchivedTasks()[id]
 	return a.Status, ok
 }
 
 // ArchivedIDs are the ids of the tasks in the archive, sorted; a new task may have none of them.
-func (s *State) ArchivedIDs() []string { return slices.Sorted(maps.Keys(s.archived())) }
+func (s *State) ArchivedIDs() []string { return slices.Sorted(maps.Keys(s.ArchivedTasks())) }
 
 // ArchivedNow are the archived tasks that belong to the current sprint and are not on the
 // board, and what they were.
 func (s *State) ArchivedNow() map[string]Status {
-	all := s.archived()
+	all := s.ArchivedTasks()
 	if len(all) == 0 || s.Sprint == nil {
 		return nil
 	}
@@ -81,7 +82,7 @@ func (s *State) InSprint() func(*Task) bool {
 		return func(*Task) bool { return true }
 	}
 	member := s.sprintMembers()
-	started, _ := s.timeline().Started.At()
+	started, _ := s.SprintTimes().Started.At()
 	return func(t *Task) bool {
 		if !t.Status.Terminal() || member(t.ID) {
 			return true
@@ -91,22 +92,11 @@ func (s *State) InSprint() func(*Task) bool {
 	}
 }
 
-// noTaskYet reports whether the sprint has no task at all, its archive included.
-func (s *State) noTaskYet() bool {
-	in := s.InSprint()
-	for t := range s.Tasks() {
-		if in(t) {
-			return false
-		}
-	}
-	return len(s.ArchivedNow()) == 0
-}
-
 // sprintMembers tells of an id whether the sprint's scope names it or a task that it
 // replaces, on the board or in the archive.
 func (s *State) sprintMembers() func(id string) bool {
 	scope, known := s.Sprint.scope(), map[string]bool{}
-	archived := sync.OnceValue(s.archived)
+	archived := sync.OnceValue(s.ArchivedTasks)
 	for _, id := range slices.Concat(scope.Planned, scope.Stretch) {
 		known[id] = true
 	}
@@ -175,33 +165,31 @@ func (t *Task) Ended() time.Time {
 	return at
 }
 
+// Leave takes tasks off the board that are kept in the archive from then on.
+func (s *State) Leave(ids []string) {
+	if s.leaving == nil {
+		s.leaving = map[string]Status{}
+	}
+	for _, id := range ids {
+		if t := s.Find(id); t != nil {
+			s.leaving[id] = t.Status
+		}
+	}
+	s.RemoveTasks(func(t *Task) bool { _, leaves := s.leaving[t.ID]; return leaves })
+}
+
 // Leaving is the status of a task that this change takes off the board for the archive.
 func (s *State) Leaving(id string) (Status, bool) {
 	status, ok := s.leaving[id]
 	return status, ok
 }
 
-// Archive takes the tasks off the board that Archivable lists, and returns their ids. The
-// caller has to keep them (specs/protocol.md#3.3).
-func (s *State) Archive(before time.Time, a Actor, now time.Time) []string {
-	var ids []string
-	gone := map[string]bool{}
-	for _, t := range s.Archivable(before) {
-		ids = append(ids, t.ID)
-		gone[t.ID] = true
-		if s.leaving == nil {
-			s.leaving = map[string]Status{}
-		}
-		s.leaving[t.ID] = t.Status
+func (sp *Sprint) scope() *SprintScope {
+	if sp == nil {
+		return &SprintScope{}
 	}
-	if len(ids) == 0 {
-		return nil
+	if sp.Scope == nil {
+		sp.Scope = &SprintScope{}
 	}
-	s.RemoveTasks(func(t *Task) bool { return gone[t.ID] })
-	detail := itoa(len(ids)) + " tasks: " + strings.Join(ids, ", ")
-	if len(ids) == 1 {
-		detail = "1 task: " + ids[0]
-	}
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionArchived, Detail: oneLine(detail), Extra: via(a)})
-	return ids
+	return sp.Scope
 }

@@ -161,14 +161,16 @@ func breakerParty(event string) (who Party) {
 
 // follow carries out a rule. The journal entry comes before those of its consequences.
 func (m *breakerMove) follow(r *BreakerRule) {
-	mark := len(m.state.entries)
+	mark := len(m.state.Entries())
 	r.apply(m)
 	if r.To != "" {
 		m.cb.Status = r.To
 	}
 	if r.Log != "" {
 		e := Entry{Timestamp: TimeOf(m.now), Agent: m.actor.ID, Action: r.Log, Detail: oneLine(m.detail), Extra: via(m.actor)}
-		m.state.entries = slices.Insert(m.state.entries, mark, e)
+		consequences := m.state.TakeEntries(mark)
+		m.state.Record(e)
+		m.state.Record(consequences...)
 	}
 }
 

@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,10 +44,10 @@ func TestP041OnlyOneOfManyGetsTheTask(t *testing.T) {
 	b.add("x")
 	won := 0
 	for n := 1; n <= 16; n++ {
-		b.register("coder-" + itoa(n))
+		b.register("coder-" + strconv.Itoa(n))
 	}
 	for n := 1; n <= 16; n++ {
-		a := supervisorOf("coder-" + itoa(n))
+		a := supervisorOf("coder-" + strconv.Itoa(n))
 		if task, _ := b.NextTask(a, Input{}, b.now); task == nil {
 			continue
 		}
@@ -67,11 +68,11 @@ func TestP042ManyCodersGetDifferentTasks(t *testing.T) {
 	b := newBoard(t, "planner-1")
 	seen := map[string]bool{}
 	for n := 1; n <= 16; n++ {
-		b.register("coder-" + itoa(n))
-		b.add("task-" + itoa(n))
+		b.register("coder-" + strconv.Itoa(n))
+		b.add("task-" + strconv.Itoa(n))
 	}
 	for n := 1; n <= 16; n++ {
-		a := supervisorOf("coder-" + itoa(n))
+		a := supervisorOf("coder-" + strconv.Itoa(n))
 		task, why := b.NextTask(a, Input{}, b.now)
 		if task == nil {
 			t.Fatalf("coder-%d gets nothing: %s", n, why)

@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func TestHandoffs(t *testing.T) {
 	b.add("x")
 	x := b.claim("x", "coder-1")
 	say := func(n int) Input {
-		return Input{Handoff: &Handoff{Summary: "part " + itoa(n), NextAction: "part " + itoa(n+1)}}
+		return Input{Handoff: &Handoff{Summary: "part " + strconv.Itoa(n), NextAction: "part " + strconv.Itoa(n+1)}}
 	}
 	b.refused("G09", ExitUsage, "--next-action is empty", func() error {
 		return b.HandOff("x", programOf("coder-1"), Input{Handoff: &Handoff{Summary: "half"}}, b.now)
@@ -158,7 +159,7 @@ func TestHandoffs(t *testing.T) {
 		if n > 5 { // more than max_handoffs
 			iteration = 2
 		}
-		want(t, "iteration after handoff "+itoa(n), x.Iteration, iteration)
+		want(t, "iteration after handoff "+strconv.Itoa(n), x.Iteration, iteration)
 	}
 	t.Run("of a reviewer", func(t *testing.T) {
 		b := team(t)

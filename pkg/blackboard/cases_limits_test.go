@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"strconv"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestP100TheIterationsAreLimited(t *testing.T) {
 				b.must(b.Retry("x", supervisorOf("coder-1"), Input{}, b.now))
 			}
 			want(t, "iteration", x.Iteration, limit)
-			used := itoa(limit) + " of " + itoa(limit) + " iterations of x are used"
+			used := strconv.Itoa(limit) + " of " + strconv.Itoa(limit) + " iterations of x are used"
 			b.refused("G23", ExitRefused, used, func() error { return b.Retry("x", supervisorOf("coder-1"), Input{}, b.now) })
 			b.refused("G31", ExitRefused, "assigned to coder-1", func() error { return b.LimitIterations("x", supervisorOf("coder-2"), Input{}, b.now) })
 			b.must(b.LimitIterations("x", supervisorOf("coder-1"), Input{Reason: "undefined: Foo."}, b.now))
@@ -31,7 +32,7 @@ func TestP100TheIterationsAreLimited(t *testing.T) {
 			want(t, "blocked_kind", x.BlockedKind, "max_iterations")
 			want(t, "halt", *x.Halt, Halt{Kind: "iteration", Value: Amount(limit), Limit: limit, At: TimeOf(b.now)})
 			want(t, "the halt in the history", *x.last().Halt, *x.Halt)
-			wantList(t, "question", x.BlockedQuestions, []string{"What makes " + itoa(limit) + " iterations fail: undefined: Foo?"})
+			wantList(t, "question", x.BlockedQuestions, []string{"What makes " + strconv.Itoa(limit) + " iterations fail: undefined: Foo?"})
 			wantList(t, "failed_by", x.FailedBy, []string{"coder-1"})
 			b.valid()
 
@@ -40,9 +41,9 @@ func TestP100TheIterationsAreLimited(t *testing.T) {
 			want(t, "iteration after an unblock", c.Task("x").Iteration, 0)
 			c.valid()
 
-			more := itoa(limit) + " of " + itoa(limit) + " iterations; --limit max_iterations=" + itoa(2*limit)
+			more := strconv.Itoa(limit) + " of " + strconv.Itoa(limit) + " iterations; --limit max_iterations=" + strconv.Itoa(2*limit)
 			r := b.refused("G78", ExitRefused, more, func() error { return b.Resubmit("x", person, Input{}, b.now) })
-			want(t, "next", r.Next, "liza resubmit x --limit max_iterations="+itoa(2*limit))
+			want(t, "next", r.Next, "liza resubmit x --limit max_iterations="+strconv.Itoa(2*limit))
 			b.must(b.Resubmit("x", person, Input{Limits: Settings{"max_iterations": limit + 2}}, b.now))
 			want(t, "iteration after a resubmit", x.Iteration, limit)
 			b.refused("G25", ExitRefused, "coder-1 failed task x; coder-2 takes it", func() error { return b.Claim("x", supervisorOf("coder-1"), kept("x"), b.now) })
@@ -197,7 +198,7 @@ func TestP102OneCoderExhaustsATaskByThreeFailures(t *testing.T) {
 	b.must(b.Create(codeTask("x"), false, person, Input{}, b.now))
 	x := b.Task("x")
 	for n := 1; n <= 3; n++ {
-		want(t, "exhausted before failure "+itoa(n), x.Exhausted(), false)
+		want(t, "exhausted before failure "+strconv.Itoa(n), x.Exhausted(), false)
 		b.must(b.Claim("x", supervisorOf("coder-1"), claimed("x"), b.now))
 		b.must(b.Block("x", programOf("coder-1"), Input{Reason: "nothing works", Questions: List{"What else?"}, Attempted: List{"this"}}, b.now))
 		if n < 3 {
@@ -387,7 +388,8 @@ func TestP105AnUnblockedTaskStartsOver(t *testing.T) {
 		func(in Input) error { _, err := b.Abandon("x", person, in, b.now); return err },
 		func(in Input) error { return b.Rerun("x", person, in, b.now) },
 	} {
-		b.tasks = append(b.tasks[:1:1], codeTask("other"))
+		b.RemoveTasks(func(t *Task) bool { return t.ID != b.TaskAt(0).ID })
+		b.AddTasks(codeTask("other"))
 		b.Task("other").Status = Unclaimed
 		b.refused("G75", ExitFailure, "cannot save the work of x: no space", func() error {
 			return event(Input{Reason: "r", By: List{"other"}, SaveError: "no space"})

@@ -1,6 +1,10 @@
 package blackboard
 
-import "testing"
+import (
+	"slices"
+	"strconv"
+	"testing"
+)
 
 // The cases of specs/protocol.md#15 about merges and figures, as far as the state shows them.
 
@@ -93,7 +97,8 @@ func TestP168P169TheFiguresOfASprint(t *testing.T) {
 	want(t, "the outcome rate with one abandoned", *m.TaskOutcomeApprovalRatePercent, 75)
 
 	t.Run("archived tasks still count", func(t *testing.T) {
-		b.tasks = b.tasks[2:]
+		first := b.TaskList()[:2]
+		b.RemoveTasks(func(t *Task) bool { return slices.Contains(first, t) })
 		b.UseArchive(taskArchive{"a": Merged, "b": Merged, "of-another-sprint": Merged})
 		b.must(b.Create(codeTask("e"), false, person, Input{}, b.now))
 		_, err := b.Abandon("e", person, Input{Reason: "r"}, b.now)
@@ -103,14 +108,14 @@ func TestP168P169TheFiguresOfASprint(t *testing.T) {
 	t.Run("P-169 five approvals of five are suspicious, four are not", func(t *testing.T) {
 		b := team(t)
 		for n := 1; n <= 5; n++ {
-			b.done("task-"+itoa(n), n+1)
+			b.done("task-"+strconv.Itoa(n), n+1)
 			var found []string
 			for _, v := range Validate(b.State, nil, Facts{Now: b.now}) {
 				if v.Rule == "V64" {
 					found = append(found, v.Message)
 				}
 			}
-			want(t, "warnings after "+itoa(n), len(found), n/5)
+			want(t, "warnings after "+strconv.Itoa(n), len(found), n/5)
 		}
 	})
 	t.Run("a person's approval is no verdict", func(t *testing.T) {

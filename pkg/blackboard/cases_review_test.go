@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -202,7 +203,7 @@ func TestP088P089TheLastRejectionBlocks(t *testing.T) {
 			}
 			b.status("x", Blocked)
 			want(t, "blocked_kind", x.BlockedKind, "review_deadlock")
-			want(t, "blocked_reason", x.BlockedReason, "review_deadlock: "+itoa(limit)+" rejections")
+			want(t, "blocked_reason", x.BlockedReason, "review_deadlock: "+strconv.Itoa(limit)+" rejections")
 			wantList(t, "questions", x.BlockedQuestions, []string{"Is the criterion right?", "Should another coder or a smaller task be tried?", "Should it be dropped?"})
 			wantList(t, "failed_by", x.FailedBy, []string{"coder-1"})
 			want(t, "failures", x.Failures, 1)

@@ -20,12 +20,13 @@ func (s *State) Clone() *State {
 	stateCopier().own(reflect.ValueOf(&c).Elem())
 	c.tasks = slices.Clone(s.tasks)
 	for i, t := range s.tasks {
-		c.tasks[i] = t.clone()
+		c.tasks[i] = t.Clone()
 	}
 	return &c
 }
 
-func (t *Task) clone() *Task {
+// Clone makes a copy that shares nothing with t.
+func (t *Task) Clone() *Task {
 	c := *t
 	taskCopier().own(reflect.ValueOf(&c).Elem())
 	return &c
@@ -166,10 +167,17 @@ func (c *copier) ownBlock(twin reflect.Value) {
 
 // Record notes a journal entry of the change that is being made. The store writes the
 // entries with the change; the revision is the store's to fill in.
-func (s *State) Record(e Entry) { s.entries = append(s.entries, e) }
+func (s *State) Record(entries ...Entry) { s.entries = append(s.entries, entries...) }
 
 // Entries are the journal entries recorded since the state was read.
 func (s *State) Entries() []Entry { return s.entries }
+
+// TakeEntries removes the recorded entries from the given place on, and returns them.
+func (s *State) TakeEntries(from int) []Entry {
+	taken := slices.Clone(s.entries[from:])
+	s.entries = s.entries[:from:from]
+	return taken
+}
 
 // ClearEntries forgets the recorded entries.
 func (s *State) ClearEntries() { s.entries = nil }

@@ -2,6 +2,7 @@ package blackboard
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -212,9 +213,9 @@ func TestTooManyHandoffsAreIterations(t *testing.T) {
 		iteration int
 		past      bool
 	}{{1, false}, {1, false}, {2, false}, {3, true}} {
-		text := "part " + itoa(i)
+		text := "part " + strconv.Itoa(i)
 		b.must(b.HandOff("x", supervisorOf("coder-1"), Input{Handoff: &Handoff{Summary: text, NextAction: "go on"}, Texts: []Text{{"--summary", text}, {"--next-action", "go on"}}}, b.now))
-		want(t, "iteration after handoff "+itoa(i+1), b.Task("x").Iteration, wants.iteration)
+		want(t, "iteration after handoff "+strconv.Itoa(i+1), b.Task("x").Iteration, wants.iteration)
 		want(t, "too many", b.IterationsPast(b.Task("x")), wants.past)
 		b.must(b.Spawned(supervisorOf("coder-1"), Child{PID: 2, Run: i, Task: "x", TokenHash: "sha256:run-coder-1"}, b.now))
 	}

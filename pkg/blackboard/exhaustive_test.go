@@ -154,8 +154,8 @@ func happened(t *testing.T, name string, before *State, b *board, c combination,
 
 func entriesOf(s *State) []*Entry {
 	var list []*Entry
-	for i := range s.entries {
-		list = append(list, &s.entries[i])
+	for i := range s.Entries() {
+		list = append(list, &s.Entries()[i])
 	}
 	return list
 }

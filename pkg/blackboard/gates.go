@@ -16,7 +16,7 @@ import (
 func (t *Task) Gates() []string {
 	var bad []string
 	missing := func(name, value string) bool {
-		if blank(value) {
+		if strings.TrimSpace(value) == "" {
 			bad = append(bad, "missing: "+name)
 			return true
 		}
@@ -36,7 +36,7 @@ func (t *Task) Gates() []string {
 	if !missing("scope", t.Scope) && sameText(t.Scope, t.Description) {
 		bad = append(bad, "scope repeats the description; say what is in and what is out")
 	}
-	if t.KindOf() == CodeTask && t.testsOnly() && blank(t.LegacyTests) {
+	if t.KindOf() == CodeTask && t.testsOnly() && strings.TrimSpace(t.LegacyTests) == "" {
 		bad = append(bad, "tests belong to the task whose code they test; a task of its own needs legacy_tests (--legacy-tests WHY)")
 	}
 	return bad

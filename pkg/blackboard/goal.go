@@ -1,6 +1,9 @@
 package blackboard
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // reopen sets a COMPLETED goal back to IN_PROGRESS and says why (O03).
 func (s *State) reopen(why string, a Actor, now time.Time) {
@@ -52,7 +55,7 @@ func (s *State) CompletionOf(f CompletionFacts, now time.Time) Completion {
 		}
 		found, merged = true, merged || t.Status == Merged && !t.AfterPlan
 	}
-	if archived := s.archived(); len(archived) > 0 {
+	if archived := s.ArchivedTasks(); len(archived) > 0 {
 		for id, st := range s.ArchivedNow() {
 			found, merged = true, merged || st == Merged && !archived[id].AfterPlan
 		}
@@ -79,7 +82,7 @@ func (s *State) CompleteGoal(f CompletionFacts, now time.Time) (Completion, bool
 		return c, false
 	}
 	s.Sprint.Status = Completed
-	s.timeline().Ended = at
+	s.SprintTimes().Ended = at
 	if c == CompletionComplete {
 		s.Goal.Status, s.Goal.CompletedAt = Completed, at
 		s.align("completed", "every task is done", now)
@@ -100,17 +103,10 @@ func (s *State) countLine() string {
 			if line != "" {
 				line += ", "
 			}
-			line += itoa(n[st]) + " " + string(st)
+			line += strconv.Itoa(n[st]) + " " + string(st)
 		}
 	}
 	return line
-}
-
-func (s *State) timeline() *Timeline {
-	if s.Sprint.Timeline == nil {
-		s.Sprint.Timeline = &Timeline{}
-	}
-	return s.Sprint.Timeline
 }
 
 // AbortGoal gives the goal up (O02) and with it the sprint (S03).
@@ -141,7 +137,7 @@ func (s *State) AbortSprint(reason string, a Actor, now time.Time) error {
 		return nil
 	}
 	s.Sprint.Status = Aborted
-	s.timeline().Ended = TimeOf(now)
+	s.SprintTimes().Ended = TimeOf(now)
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionAborted, Detail: oneLine(reason), Extra: via(a)})
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionSprintAborted, Detail: oneLine(reason), Extra: via(a)})
 	return nil
@@ -161,7 +157,7 @@ func (s *State) CheckpointSprint(message, file string, a Actor, now time.Time) e
 	}
 	at := TimeOf(now)
 	s.Sprint.Status = AtCheckpoint
-	s.timeline().CheckpointAt = at
+	s.SprintTimes().CheckpointAt = at
 	s.Sprint.Checkpoints = append(s.Sprint.Checkpoints, &Checkpoint{N: len(s.Sprint.Checkpoints) + 1, At: at, By: a.name(), Message: message, File: file})
 	s.Record(Entry{Timestamp: at, Agent: a.ID, Action: ActionSprintCheckpoint, Detail: oneLine(message), Extra: via(a)})
 	return nil
@@ -233,7 +229,7 @@ func (s *State) goOn(note string, a Actor, now time.Time) {
 	if st := s.Sprint.Status; st == AtCheckpoint || st == Aborted && s.Goal != nil && s.Goal.Status != Aborted {
 		action = ActionSprintResumed
 		s.Sprint.Status = InProgress
-		s.timeline().CheckpointAt, s.timeline().Ended = "", ""
+		s.SprintTimes().CheckpointAt, s.SprintTimes().Ended = "", ""
 	}
 	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: action, Detail: oneLine(note), Extra: via(a)})
 }

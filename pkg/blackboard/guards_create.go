@@ -27,7 +27,7 @@ var idNew = Guard{"G11", "the id is new, without regard to case, also in the arc
 			return refuse("G11", ExitRefused, "liza show "+t.ID, "task %s exists (%s)", t.ID, t.Status)
 		}
 	}
-	archived := m.state.archived()
+	archived := m.state.ArchivedTasks()
 	for _, id := range slices.Sorted(maps.Keys(archived)) {
 		if strings.EqualFold(id, m.task.ID) {
 			return refuse("G11", ExitRefused, "liza show "+id, "task %s exists in the archive (%s)", id, archived[id].Status)

@@ -26,7 +26,7 @@ var byHand = map[[2]Status]Event{
 // before the edit. The program of a claim that is over is stopped by who claims the task next.
 func (s *State) TakeHandEdits(prev *State, now time.Time) []Violation {
 	var refused []Violation
-	for i, t := range s.tasks {
+	for i, t := range s.EachTask() {
 		if s.Find(t.ID) != t || !t.Status.Known() {
 			continue
 		}
@@ -35,11 +35,11 @@ func (s *State) TakeHandEdits(prev *State, now time.Time) []Violation {
 			continue
 		}
 		to := t.Status
-		err := s.takeHandEdit(s.writable(t), old, now)
+		err := s.takeHandEdit(s.Writable(t), old, now)
 		if err == nil {
 			continue
 		}
-		*s.writable(s.tasks[i]) = *old.clone()
+		*s.Writable(s.TaskAt(i)) = *old.Clone()
 		why := ""
 		if err != errNoVerb {
 			why = " (" + err.Error() + ")"

@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"strconv"
 	"time"
 )
 
@@ -15,34 +16,11 @@ type Host struct {
 	Load        string `yaml:"load,omitempty"`         // processes that want to run, per processor |  | the system does not tell
 }
 
-// A Contact is what a host says about itself.
-type Contact struct {
-	Host
-	Name string
-}
-
-// Contact notes a host. It is refused while another clone is known by the same name: what belongs to a host goes by that.
-func (s *State) Contact(c Contact, now time.Time) error {
-	if c.Name == "" {
-		return nil
-	}
-	old := s.Hosts[c.Name]
-	if old != nil && old.ID != c.ID {
-		return refuse("", ExitRefused, "LIZA_HOST=NAME liza run", "another clone of this board is known as host %s; give this one another name", c.Name)
-	}
-	c.Seen = TimeOf(now)
-	if s.Hosts == nil {
-		s.Hosts = map[string]*Host{}
-	}
-	s.Hosts[c.Name] = &c.Host
-	return nil
-}
-
 // FreeHostName is the name, with a number when another clone has it.
 func (s *State) FreeHostName(name, id string) string {
 	for n, free := 1, name; ; n++ {
 		if n > 1 {
-			free = name + "-" + itoa(n)
+			free = name + "-" + strconv.Itoa(n)
 		}
 		if h := s.Hosts[free]; h == nil || h.ID == id {
 			return free
@@ -79,42 +57,6 @@ type MergeTurn struct {
 	Host  string `yaml:"host,omitempty"` // who has it |  | nobody
 	By    string `yaml:"by,omitempty"`   // agent id, human or system
 	Until Time   `yaml:"until"`          // when others may take it
-}
-
-// TakeTurn gives a host the next turn; held is the one of another host that is not over. A host's own former turn is over,
-// because its merges are one after the other by a lock of that host.
-func (s *State) TakeTurn(host, by string, length time.Duration, now time.Time) (term int, held *MergeTurn) {
-	if s.Integration == nil {
-		s.Integration = &Integration{}
-	}
-	next := MergeTurn{Term: 1, Host: host, By: by, Until: TimeOf(now.Add(length))}
-	if old := s.Integration.Turn; old != nil {
-		until, known := old.Until.At()
-		if old.Host != "" && old.Host != host && (!known || now.Before(until)) {
-			return 0, old
-		}
-		next.Term = old.Term + 1
-	}
-	s.Integration.Turn = &next
-	return next.Term, nil
-}
-
-// KeepTurn extends a turn; false: it is over.
-func (s *State) KeepTurn(term int, length time.Duration, now time.Time) bool {
-	if !s.HasTurn(term) {
-		return false
-	}
-	turn := *s.Integration.Turn
-	turn.Until = TimeOf(now.Add(length))
-	s.Integration.Turn = &turn
-	return true
-}
-
-// EndTurn lets the next one merge.
-func (s *State) EndTurn(term int, now time.Time) {
-	if s.HasTurn(term) {
-		s.Integration.Turn = &MergeTurn{Term: term, Until: TimeOf(now)}
-	}
 }
 
 // HasTurn reports whether a term is the present one.

@@ -3,6 +3,7 @@ package blackboard
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,7 +57,7 @@ func (s *State) OwnHolding(mask func(string) string) {
 		holds := false
 		EachText(reflect.ValueOf(t), "", func(_, text string) { holds = holds || mask(text) != text })
 		if holds {
-			s.writable(t)
+			s.Writable(t)
 		}
 	}
 }
@@ -138,7 +139,7 @@ func EachText(value reflect.Value, at string, visit func(field, text string)) {
 		}
 	case reflect.Slice:
 		for i := range value.Len() {
-			EachText(value.Index(i), at+"[#"+itoa(i+1)+"]", visit)
+			EachText(value.Index(i), at+"[#"+strconv.Itoa(i+1)+"]", visit)
 		}
 	case reflect.Map:
 		keys := value.MapKeys()

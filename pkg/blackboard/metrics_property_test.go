@@ -3,6 +3,7 @@ package blackboard
 import (
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,7 +158,7 @@ func TestTheStoredFiguresEqualARecountFromTheHistories(t *testing.T) {
 					sprints++
 				}
 			case n < 6:
-				id := "task-" + itoa(int(seed)) + "-" + itoa(step)
+				id := "task-" + strconv.Itoa(int(seed)) + "-" + strconv.Itoa(step)
 				rename(b.State, []string{"x", "new"}[n%2], id)
 				_ = b.Create(codeTask("x"), false, person, Input{}, b.now) // unless there is an x
 			default:

@@ -5,6 +5,11 @@ import (
 	"slices"
 )
 
+// archiveList is an archive that was read.
+type archiveList map[string]Archived
+
+func (l archiveList) Archived() map[string]Archived { return l }
+
 type invariant struct {
 	name  string
 	wrong func(before, after *world) string
@@ -29,7 +34,7 @@ var choices = invariant{"what a supervisor would choose it can reserve, and it c
 
 func (w *world) breaksARule(after *world) string {
 	// The method is called on the world before.
-	facts := Facts{Now: after.now, Processes: after.facts(), SkipSpecFiles: true, Archive: after.archive}
+	facts := Facts{Now: after.now, Processes: after.facts(), SkipSpecFiles: true, Archive: archiveList(after.ArchivedTasks())}
 	for _, v := range Validate(after.State, w.State, facts) {
 		if v.Severity == SeverityError || v.Rule == "V55" {
 			return v.Rule + ": " + v.Message

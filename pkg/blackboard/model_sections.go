@@ -356,3 +356,11 @@ type Entry struct {
 	Detail    string         `yaml:"detail"`    // one line, at most 500 characters
 	Extra     map[string]any `yaml:",inline"`   // further keys of the action, and prev last
 }
+
+// Pause lets nothing new start, on all hosts of a board that several share. Where the board is a file, the file PAUSE does.
+// Written by: pause.
+type Pause struct {
+	Since  Time   `yaml:"since"`            // when it began
+	By     string `yaml:"by"`               // name of the person
+	Reason string `yaml:"reason,omitempty"` // why | pause | no reason was given
+}

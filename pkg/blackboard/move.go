@@ -212,7 +212,7 @@ func (m *move) lostOr(err error) error {
 func (m *move) apply() {
 	m.state.admit(m.actor, m.by, m.now)
 	before, meters := m.task.contribution(), m.state.meters(m.task)
-	mark := len(m.state.entries)
+	mark := len(m.state.Entries())
 	for _, e := range m.rule.Does {
 		e.Apply(m)
 	}
@@ -230,12 +230,11 @@ func (m *move) apply() {
 	if m.rule.To.Terminal() {
 		m.state.settle(m.task)
 	}
-	consequences := append([]Entry(nil), m.state.entries[mark:]...)
-	m.state.entries = m.state.entries[:mark:mark]
+	consequences := m.state.TakeEntries(mark)
 	for _, action := range m.rule.Log {
 		m.log(action)
 	}
-	m.state.entries = append(m.state.entries, consequences...)
+	m.state.Record(consequences...)
 	m.state.warnOfLimits(m.task, meters, m.now)
 }
 
@@ -312,7 +311,7 @@ func withExtra(extra map[string]any, key string, value any) map[string]any {
 }
 
 func (s *State) unknownTask(id string) error {
-	if a, ok := s.archived()[id]; ok {
+	if a, ok := s.ArchivedTasks()[id]; ok {
 		return refuse("G05", ExitRefused, "liza show "+id, "task '%s' is archived (%s)", id, a.Status)
 	}
 	var ids []string

@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -33,7 +34,7 @@ func (s *State) NextGoal(g *Goal, a Actor, now time.Time) (was Ended, archived [
 		s.align(strings.ToLower(s.Goal.Status), "the next goal was made", now)
 	}
 	if st := s.sprintStatus(); st != Completed && st != Aborted {
-		s.Sprint.Status, s.timeline().Ended = s.Goal.Status, at
+		s.Sprint.Status, s.SprintTimes().Ended = s.Goal.Status, at
 	}
 	was = Ended{s.Goal, s.Sprint, s.Usage}
 	archived = s.Archive(time.Time{}, a, now)
@@ -63,7 +64,7 @@ func (s *State) mergedSomething() bool {
 		}
 	}
 	for id, st := range s.ArchivedNow() {
-		if st == Merged && !s.archived()[id].AfterPlan {
+		if st == Merged && !s.ArchivedTasks()[id].AfterPlan {
 			return true
 		}
 	}
@@ -86,7 +87,7 @@ func (s *State) mayEndGoal(a Actor, now time.Time) error {
 			ids = append(ids, t.ID+" ("+string(t.Status)+")")
 		}
 		if len(open) > len(ids) {
-			ids = append(ids, itoa(len(open)-len(ids))+" more")
+			ids = append(ids, strconv.Itoa(len(open)-len(ids))+" more")
 		}
 		return refuse("G06", ExitRefused, `liza goal "TEXT" --abandon-open --reason T, or liza run`, "%s of the present goal: %s", plural(len(open), "open task"), strings.Join(ids, ", "))
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // NewNotes are those for the task of an agent's run that its prompt did not have yet.
@@ -16,18 +15,6 @@ func (s *State) NewNotes(agent string) []*Note {
 	return slices.DeleteFunc(slices.Clone(s.HumanNotes), func(n *Note) bool {
 		return n == nil || n.For != a.Child.Task || n.SeenBy.Has(agent)
 	})
-}
-
-// TakeNotes marks them as seen, and returns copies.
-func (s *State) TakeNotes(agent string, now time.Time) []*Note {
-	var taken []*Note
-	for _, n := range s.NewNotes(agent) {
-		n.SeenBy = append(n.SeenBy, agent)
-		copied := *n
-		taken = append(taken, &copied)
-		s.Record(Entry{Timestamp: TimeOf(now), Agent: agent, Action: ActionNoteSeen, Task: n.For, Detail: n.ID})
-	}
-	return taken
 }
 
 // Reaches says who gets a note of a person, and when.

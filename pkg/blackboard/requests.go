@@ -3,7 +3,6 @@ package blackboard
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // Request is a pull or merge request with which work lands on a forge (specs/protocol.md#8.8).
@@ -43,16 +42,6 @@ func (s *State) Request(id string) *Request {
 		}
 	}
 	return nil
-}
-
-// PutRequest adds a request, or puts it into the place of the one with its id.
-func (s *State) PutRequest(r Request, now time.Time) {
-	r.At = TimeOf(now)
-	if old := s.Request(r.ID); old != nil {
-		*old = r
-		return
-	}
-	s.Requests = append(s.Requests, &r)
 }
 
 // Under reports whether the request is neither merged nor closed.
@@ -102,19 +91,6 @@ func (s *State) FixUnderWay(r *Request) string {
 		}
 	}
 	return ""
-}
-
-// preferTime is how long a new task waits for its coder to register: a team that begins again registers one after the other.
-const preferTime = 30 * time.Second
-
-// awaits reports whether a task is left to the coder that it prefers: that one is registered and has no task, or may come.
-func (s *State) awaits(t *Task, now time.Time) bool {
-	e := s.Agents[t.Prefer]
-	if e == nil {
-		created, ok := t.Created.At()
-		return ok && now.Sub(created) < preferTime
-	}
-	return (e.Status == AgentIdle || e.Status == AgentStarting) && e.CurrentTask == ""
 }
 
 // CoderOf is the coder of one of the tasks, by what a log says: the one whose task changed a file that the log names most often, else

@@ -323,8 +323,8 @@ func difference(a, b *State) string {
 	x, y := reflect.ValueOf(*a), reflect.ValueOf(*b)
 	for i := range x.NumField() {
 		if name := x.Type().Field(i).Name; name == "entries" {
-			if !reflect.DeepEqual(a.entries, b.entries) {
-				return fmt.Sprintf("entries %v, then %v", a.entries, b.entries)
+			if !reflect.DeepEqual(a.Entries(), b.Entries()) {
+				return fmt.Sprintf("entries %v, then %v", a.Entries(), b.Entries())
 			}
 		} else if !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
 			return "section " + name

@@ -85,7 +85,7 @@ func (s *State) sealEach(t, before *Task, k Sealer, all bool) *Task {
 		if a == nil || a.SealFits(t.ID, k) == "" || !all && before.HasApproval(a) {
 			continue
 		}
-		t = s.writable(t)
+		t = s.Writable(t)
 		a = t.Approvals[i]
 		a.Key, a.MAC = k.Name(), k.Sign(a.sealed(t.ID)...)
 	}
@@ -135,7 +135,7 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 		t = s.sealEach(t, old, k, all)
 		if !t.Status.NeedsSeal() {
 			if t.Seal != nil {
-				s.writable(t).Seal = nil
+				s.Writable(t).Seal = nil
 			}
 			continue
 		}
@@ -169,7 +169,7 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 		if !changed || old == nil {
 			adopted = append(adopted, t.ID)
 		}
-		s.writable(t).sign(k, verdict, generation, tree, at)
+		s.Writable(t).sign(k, verdict, generation, tree, at)
 	}
 	return adopted, nil
 }

@@ -94,7 +94,7 @@ func nextID[T any](prefix string, list []*T, id func(*T) string) string {
 			}
 		}
 	}
-	return prefix + itoa(highest+1)
+	return prefix + strconv.Itoa(highest+1)
 }
 
 // anyPlanner is who reports for the planner: the first one, or system when there is none.
@@ -105,16 +105,6 @@ func (s *State) anyPlanner() string {
 		}
 	}
 	return System
-}
-
-func (sp *Sprint) scope() *SprintScope {
-	if sp == nil {
-		return &SprintScope{}
-	}
-	if sp.Scope == nil {
-		sp.Scope = &SprintScope{}
-	}
-	return sp.Scope
 }
 
 // AddNote stores a note of a person; one with an id that exists changes nothing (0.7).

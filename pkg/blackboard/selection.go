@@ -27,7 +27,7 @@ func (s *State) NextTask(a Actor, in Input, now time.Time) (task *Task, why stri
 	may := statusesOf(EvClaim, SCoder)
 	var list []Candidate
 	var refusals []string
-	for i, t := range s.tasks {
+	for i, t := range s.EachTask() {
 		if !may[t.Status] || len(refusals) >= shownReasons && !s.dependenciesMerged(t, in) {
 			continue
 		}
@@ -286,7 +286,7 @@ func (s *State) NextReview(a Actor, in Input, now time.Time) (task *Task, why st
 	in = s.indexed(in)
 	var list []Candidate
 	var refusals []string
-	for i, t := range s.tasks {
+	for i, t := range s.EachTask() {
 		if t.Status != ReadyForReview {
 			continue
 		}
@@ -321,7 +321,7 @@ func (c Candidate) compareReview(d Candidate) int {
 // the approval. A person's release of an approval (T19) is none of its own.
 func (s *State) ApprovedTasks() []Candidate {
 	var list []Candidate
-	for i, t := range s.tasks {
+	for i, t := range s.EachTask() {
 		if t.Status != Approved {
 			continue
 		}

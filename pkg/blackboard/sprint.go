@@ -1,9 +1,7 @@
 package blackboard
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"strconv"
 	"time"
 )
 
@@ -31,7 +29,7 @@ func (s *State) NextSprint(planned []string, a Actor, now time.Time) (archived [
 // startSprint puts the next sprint in the place of the present one: figures and costs begin at zero, but for those of the day.
 func (s *State) startSprint(goal string, scope *SprintScope, now time.Time) {
 	n, _ := sprintNumber(s.Sprint.ID)
-	next := &Sprint{ID: "sprint-" + itoa(max(n, 1)+1), GoalRef: goal, Status: InProgress, Scope: scope, Timeline: &Timeline{Started: TimeOf(now)}, Paused: s.Sprint.Paused}
+	next := &Sprint{ID: "sprint-" + strconv.Itoa(max(n, 1)+1), GoalRef: goal, Status: InProgress, Scope: scope, Timeline: &Timeline{Started: TimeOf(now)}, Paused: s.Sprint.Paused}
 	s.Sprint = next
 	next.Metrics = s.openFigures()
 	usage := &Usage{}
@@ -120,89 +118,4 @@ func (s *State) openFigures() *Metrics {
 		m.TasksBlocked += c.blocked
 	}
 	return m
-}
-
-// A Stay is a time that a task spent in one status. Reviewer is who reviewed it then.
-type Stay struct {
-	Status   Status
-	Reviewer string
-	From, To time.Time
-}
-
-// Stays are the statuses through which the task went, by its history; the last one lasts
-// until the time given unless it is terminal.
-func (t *Task) Stays(until time.Time) []Stay {
-	var stays []Stay
-	now := Stay{}
-	fixing := false
-	for _, h := range t.History {
-		at, ok := h.Time.At()
-		next := now
-		switch {
-		case !ok:
-			continue
-		case h.Event == HistoryReviewClaimed:
-			next.Reviewer = h.Agent
-		case h.Event == HistoryReviewClaimReleased, h.Event == HistoryReleased && h.What == "review",
-			h.Event == HistoryLeaseExpired && now.Status == ReadyForReview:
-			next.Reviewer = ""
-		default:
-			if to := h.LeadsTo(); len(to) > 0 {
-				next.Status, next.Reviewer = to[0], ""
-				if fixing && slices.Contains(to, IntegrationFailed) {
-					next.Status = IntegrationFailed
-				}
-			}
-		}
-		if IsClaimEvent(h.Event) {
-			fixing = h.Event == HistoryClaimedForFix || fixing && h.Event == HistoryClaimed
-		}
-		if next.Status == now.Status && next.Reviewer == now.Reviewer {
-			continue
-		}
-		if now.Status != "" && at.After(now.From) {
-			now.To = at
-			stays = append(stays, now)
-		}
-		next.From = at
-		now = next
-	}
-	if now.Status != "" && !now.Status.Terminal() && until.After(now.From) {
-		now.To = until
-		stays = append(stays, now)
-	}
-	return stays
-}
-
-// Spent is how long the task was in each status, in the order of its life: "CLAIMED 12m".
-func (t *Task) Spent(until time.Time) string {
-	sum := map[Status]time.Duration{}
-	for _, x := range t.Stays(until) {
-		sum[x.Status] += x.To.Sub(x.From)
-	}
-	var parts []string
-	for _, st := range Statuses {
-		if d := sum[st]; d > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", st, shortDuration(d)))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// shortDuration is a time for people: 45s, 12m, 3h 20m, 2d 4h.
-func shortDuration(d time.Duration) string {
-	m := int(d / time.Minute)
-	switch {
-	case d < time.Minute:
-		return itoa(int(d/time.Second)) + "s"
-	case m < 60:
-		return itoa(m) + "m"
-	case m < 24*60 && m%60 == 0:
-		return itoa(m/60) + "h"
-	case m < 24*60:
-		return itoa(m/60) + "h " + itoa(m%60) + "m"
-	case m/60%24 == 0:
-		return itoa(m/60/24) + "d"
-	}
-	return itoa(m/60/24) + "d " + itoa(m/60%24) + "h"
 }

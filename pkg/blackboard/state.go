@@ -11,6 +11,9 @@ import (
 // Tasks yields the tasks in the order of the file, for looking.
 func (s *State) Tasks() iter.Seq[*Task] { return slices.Values(s.tasks) }
 
+// EachTask yields the tasks with their places, for looking.
+func (s *State) EachTask() iter.Seq2[int, *Task] { return slices.All(s.tasks) }
+
 // TaskList is a copy of the list, for looking at its tasks.
 func (s *State) TaskList() []*Task { return slices.Clone(s.tasks) }
 
@@ -38,13 +41,13 @@ func (s *State) Find(id string) *Task {
 // got from a fork before keep what it was.
 func (s *State) Task(id string) *Task {
 	if t := s.Find(id); t != nil {
-		return s.writable(t)
+		return s.Writable(t)
 	}
 	return nil
 }
 
-// writable makes a task of a fork the fork's own, so that it may be changed.
-func (s *State) writable(t *Task) *Task {
+// Writable makes a task of a fork the fork's own, so that it may be changed.
+func (s *State) Writable(t *Task) *Task {
 	if s.owned == nil || s.owned[t] {
 		return t
 	}
@@ -52,7 +55,7 @@ func (s *State) writable(t *Task) *Task {
 	if i < 0 {
 		return t // not of this state
 	}
-	c := t.clone()
+	c := t.Clone()
 	s.tasks[i], s.owned[c] = c, true
 	return c
 }
@@ -92,4 +95,12 @@ func (s *State) SetTasks(tasks []*Task, like *State) {
 			s.index[t.ID] = i
 		}
 	}
+}
+
+// SprintTimes are the times of the sprint, which may be changed.
+func (s *State) SprintTimes() *Timeline {
+	if s.Sprint.Timeline == nil {
+		s.Sprint.Timeline = &Timeline{}
+	}
+	return s.Sprint.Timeline
 }

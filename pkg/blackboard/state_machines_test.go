@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"text/template"
@@ -271,7 +272,7 @@ func exitText(g Guard) string {
 	}
 	var texts []string
 	for _, c := range codes {
-		texts = append(texts, itoa(int(c)))
+		texts = append(texts, strconv.Itoa(int(c)))
 	}
 	return strings.Join(texts, ", ")
 }

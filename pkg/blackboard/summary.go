@@ -2,6 +2,7 @@ package blackboard
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -85,5 +86,5 @@ func (s *State) Summarize(text string, sent []RawEntry, a Actor, now time.Time) 
 		n += g.SummarizedOfSecond
 	}
 	g.Summary, g.SummarizedThrough, g.SummarizedOfSecond = strings.TrimSpace(text), TimeOf(through), n
-	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionSummarized, Detail: itoa(len(sent)) + " entries, up to " + string(TimeOf(through))})
+	s.Record(Entry{Timestamp: TimeOf(now), Agent: a.ID, Action: ActionSummarized, Detail: strconv.Itoa(len(sent)) + " entries, up to " + string(TimeOf(through))})
 }

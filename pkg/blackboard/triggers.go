@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -88,7 +89,7 @@ var taskTriggers = []struct {
 	print func(*State, *Task) []string
 }{
 	{"REPLAN", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind == BlockedForReplan },
-		func(_ *State, t *Task) []string { return []string{t.BlockedReason, itoa(t.ClaimSeq)} }},
+		func(_ *State, t *Task) []string { return []string{t.BlockedReason, strconv.Itoa(t.ClaimSeq)} }},
 	{"BLOCKED_TASKS", func(t *Task) bool { return t.Status == Blocked && t.BlockedKind != BlockedForReplan },
 		func(s *State, t *Task) []string {
 			p := []string{string(t.BlockedKind), t.BlockedReason, string(t.timeOf(HistoryBlocked))}
@@ -100,7 +101,7 @@ var taskTriggers = []struct {
 			return p
 		}},
 	{"HYPOTHESIS_EXHAUSTED", func(t *Task) bool { return t.Exhausted() && !t.Status.Terminal() },
-		func(_ *State, t *Task) []string { return append(clone(t.FailedBy), itoa(t.Failures)) }},
+		func(_ *State, t *Task) []string { return append(clone(t.FailedBy), strconv.Itoa(t.Failures)) }},
 	{"INTEGRATION_FAILED", func(t *Task) bool { return t.Status == IntegrationFailed },
 		func(_ *State, t *Task) []string { return []string{string(t.timeOf(HistoryIntegrationFailed))} }},
 	{"REVIEW_STUCK", func(t *Task) bool { return t.Status == ReadyForReview && t.Hold != nil && t.Hold.By == System },
@@ -257,4 +258,15 @@ func (s *State) DueTriggers(f TriggerFacts, now time.Time) (due []Trigger, next 
 		}
 	}
 	return due, next
+}
+
+// noTaskYet reports whether the sprint has no task at all, its archive included.
+func (s *State) noTaskYet() bool {
+	in := s.InSprint()
+	for t := range s.Tasks() {
+		if in(t) {
+			return false
+		}
+	}
+	return len(s.ArchivedNow()) == 0
 }

@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -163,4 +164,19 @@ func (s Status) Active() bool {
 		return true
 	}
 	return false
+}
+
+// CompareAgentIDs puts coder-2 before coder-10, and malformed ids last.
+func CompareAgentIDs(a, b string) int {
+	roleA, numberA, okA := ParseAgentID(a)
+	roleB, numberB, okB := ParseAgentID(b)
+	switch {
+	case okA && okB:
+		return cmp.Or(cmp.Compare(roleA, roleB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
+	case okA:
+		return -1
+	case okB:
+		return 1
+	}
+	return cmp.Compare(a, b)
 }

@@ -2,6 +2,7 @@ package blackboard
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -115,7 +116,7 @@ func plural(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
-	return itoa(n) + " " + noun
+	return strconv.Itoa(n) + " " + noun
 }
 
 func OrList(names []string) string {

@@ -1,0 +1,28 @@
+package blackboard
+
+import (
+	"time"
+)
+
+// PutRequest adds a request, or puts it into the place of the one with its id.
+func (s *State) PutRequest(r Request, now time.Time) {
+	r.At = TimeOf(now)
+	if old := s.Request(r.ID); old != nil {
+		*old = r
+		return
+	}
+	s.Requests = append(s.Requests, &r)
+}
+
+// preferTime is how long a new task waits for its coder to register: a team that begins again registers one after the other.
+const preferTime = 30 * time.Second
+
+// awaits reports whether a task is left to the coder that it prefers: that one is registered and has no task, or may come.
+func (s *State) awaits(t *Task, now time.Time) bool {
+	e := s.Agents[t.Prefer]
+	if e == nil {
+		created, ok := t.Created.At()
+		return ok && now.Sub(created) < preferTime
+	}
+	return (e.Status == AgentIdle || e.Status == AgentStarting) && e.CurrentTask == ""
+}
