@@ -101,10 +101,10 @@ load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revisio
 	STORE_TEST_FULL=1 go test ./pkg/cli -run 'TestALargeTeam|TestALargeBoard|TestASprintInTheWall' -v -count=1 -timeout 20m
 
 model: ## everything that can be reached in small worlds: states explored, steps between them, and what holds in each
-	MODEL_FULL=1 go test ./pkg/blackboard -run '^TestModel$$' -v -count=1 -timeout 20m
+	MODEL_FULL=1 go test ./pkg/transition -run '^TestModel$$' -v -count=1 -timeout 20m
 
 sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=100000; MODEL_SEED=N replays one)
-	MODEL_SEQUENCES=$(SEQUENCES) go test ./pkg/blackboard -run '^TestRandomSequences$$' -v -count=1 -timeout 60m
+	MODEL_SEQUENCES=$(SEQUENCES) go test ./pkg/transition -run '^TestRandomSequences$$' -v -count=1 -timeout 60m
 
 e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
 	@scripts/e2e-agents $(AGENTS)

@@ -39,10 +39,12 @@ func imports(names ...string) []string { return names }
 
 // rules is the table. Names are relative to pkg/, but for protocols.
 var rules = map[string]rule{
-	"blackboard": {level: 0, reason: "the rules of the state are pure, so that every one can be tested without waiting",
+	"blackboard": {level: 0, reason: "a state is a value that anybody may look at; how it may change, others know",
 		not: []string{"os", "os/exec", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
 	"blackboard/audit": {level: 0, may: imports("blackboard"), reason: "what a state must say does not depend on how it came about; transitions know nothing of it",
 		not: []string{"os", "os/exec", "log", "log/slog", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
+	"transition": {level: 1, may: imports("blackboard"), reason: "the rules of the state are pure, so that every one can be tested without waiting",
+		not: []string{"os", "os/exec", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
 	"agent":          {level: 0, reason: "an adapter must work for any supervisor"},
 	"agent/scripted": {level: 0, may: imports("agent"), reason: "it stands in for a program that knows nothing of Liza"},
 	"safefile":       {level: 0, reason: "it must not know what is in the file"},
@@ -59,12 +61,12 @@ var rules = map[string]rule{
 	"forge":          {level: 0, reason: "it speaks to a forge; what lands there, others know"},
 	"proxy":          {level: 0, reason: "it knows hosts; whose they are, the supervisor knows"},
 
-	"exitcmd": {level: 1, may: imports("blackboard"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",
+	"exitcmd": {level: 2, may: imports("blackboard", "transition"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",
 		not: []string{"os", "os/exec"}, noUse: []string{"time.Now"}},
 	// yamldoc: an archived task is read by the same rules as one on the board.
 	"history":  {level: 1, may: imports("blackboard", "safefile", "secret", "yamldoc"), reason: "what happened never influences what happens"},
 	"activity": {level: 1, may: imports("safefile"), reason: "it keeps lines about runs; whose runs they are, the supervisor knows"},
-	"breaker":  {level: 1, may: imports("blackboard"), reason: "it judges events that it is given and keeps no state of its own"},
+	"breaker":  {level: 2, may: imports("blackboard", "transition"), reason: "it judges events that it is given and keeps no state of its own"},
 	// safefile, here and below: a named pipe in the place of a file must not be waited for.
 	"git":    {level: 1, may: imports("safefile"), reason: "it knows repositories and worktrees, not tasks"},
 	"config": {level: 1, may: imports("yamldoc", "safefile"), reason: "settings know no command line and no state"},
@@ -74,25 +76,25 @@ var rules = map[string]rule{
 	// safefile: the log of a command is bounded. agent: its reaper ends what a command leaves, too.
 	"review": {level: 2, may: imports("agent", "blackboard", "git", "safefile"), reason: "checks return findings; others store them"},
 
-	"plan": {level: 2, may: imports("blackboard", "exitcmd", "config", "skill", "policy", "prose"),
+	"plan": {level: 3, may: imports("blackboard", "exitcmd", "config", "skill", "policy", "prose", "transition"),
 		reason: "it is pure: a planner's answer becomes tasks, or a list of what is wrong with it; worktrees and secrets are the verb's",
 		not:    []string{"os", "os/exec"}, noUse: []string{"time.Now"}},
 	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
-	"store": {level: 2, may: imports("blackboard", "blackboard/audit", "history", "yamldoc", "safefile", "seal"),
+	"store": {level: 2, may: imports("blackboard", "blackboard/audit", "history", "yamldoc", "safefile", "seal", "transition"),
 		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
 	"store/postgres": {level: 2, may: imports("blackboard", "history", "store", "yamldoc", "safefile"),
 		reason: "it keeps rows; what a change means, the store's engine knows"},
 	"store/postgres/pgtest": {level: 0, reason: "it starts a server for tests and knows nothing of boards"},
 	"store/mirror": {level: 2, may: imports("blackboard", "history", "store", "yamldoc", "safefile"),
 		reason: "it keeps a copy of any shared board; what a database is, it does not know"},
-	"store/storetest": {level: 2, may: imports("blackboard", "history", "store"), reason: "every backend must pass it"},
-	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols", "prose"),
+	"store/storetest": {level: 2, may: imports("blackboard", "history", "store", "transition"), reason: "every backend must pass it"},
+	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols", "prose", "transition"),
 		reason: "the same input gives the same prompt, byte for byte",
 		not:    []string{"math/rand", "math/rand/v2", "crypto/rand"}, noUse: []string{"time.Now"}},
 
 	// safefile: merges are serialised by a lock file of their own, merge.lock.
-	"merge": {level: 3, may: imports("blackboard", "store", "git", "review", "safefile"), reason: "merging is deterministic work on state and repository"},
-	"watch": {level: 3, may: imports("blackboard", "store", "history", "breaker", "safefile"), reason: "it looks and tells; it never acts"},
+	"merge": {level: 3, may: imports("blackboard", "store", "git", "review", "safefile", "transition"), reason: "merging is deterministic work on state and repository"},
+	"watch": {level: 3, may: imports("blackboard", "store", "history", "breaker", "safefile", "transition"), reason: "it looks and tells; it never acts"},
 
 	"verb": {level: 4, upTo: 3, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest", "store/postgres", "store/mirror"),
 		reason: "a verb has its effects on state and repository; starting programs is the supervisor's"},
@@ -111,7 +113,7 @@ var rules = map[string]rule{
 	"verb/verbtest":   {level: 5, upTo: 4, reason: "tests of merges and supervisors begin with a real project"},
 
 	"supervisor":       {level: 6, upTo: 5, but: imports("watch", "store/storetest", "verb/verbtest", "upkeep"), reason: "the command line starts the watcher beside the team"},
-	"dashboard":        {level: 6, may: imports("activity", "blackboard", "history", "breaker", "watch", "prose"), reason: "a view shows; it changes nothing"},
+	"dashboard":        {level: 6, may: imports("activity", "blackboard", "history", "breaker", "watch", "prose", "transition"), reason: "a view shows; it changes nothing"},
 	"dashboard/source": {level: 6, may: imports("dashboard"), upTo: 4, but: imports("agent/scripted", "prompt", "store/storetest"), reason: "it reads for the views, so that all show the same, and changes nothing"},
 	"dashboard/tui": {level: 7, may: imports("activity", "blackboard", "history", "watch", "dashboard", "dashboard/source", "verb", "store"),
 		reason: "keys call verbs, and nothing else changes the state"},
@@ -119,7 +121,7 @@ var rules = map[string]rule{
 		reason: "buttons call verbs, and nothing else changes the state"},
 
 	// blackboard, history, exitcmd, plan: what tools take and show is in their words.
-	"mcp": {level: 7, may: imports("verb", "dashboard", "blackboard", "history", "exitcmd", "plan"), reason: "it has no rules of its own"},
+	"mcp": {level: 7, may: imports("verb", "dashboard", "blackboard", "history", "exitcmd", "plan", "transition"), reason: "it has no rules of its own"},
 	// Only liza-telemetry may import it: package cli, and so liza, starts without OpenTelemetry's libraries.
 	"telemetry": {level: 7, may: imports("activity", "blackboard", "history", "project", "safefile", "dashboard/source"), reason: "it follows files and sends what has happened; it changes nothing"},
 	"cli":       {level: 8, upTo: 7, but: imports("store/storetest", "verb/verbtest", "telemetry"), reason: "it parses and prints; tests of stores stay outside of the program"},
@@ -316,8 +318,8 @@ func TestImportsThatBreakARuleAreNamed(t *testing.T) {
 		{"a package of the same level", "history", `package history; import _ "liza/pkg/config"`, "history imports config: what happened never influences what happens"},
 		{"a root package", "store", `package store; import _ "liza/protocols"`, "store imports protocols: a store keeps"},
 		{"a main that does work", "cmd", `package main; import _ "liza/pkg/store"`, "cmd imports store: a main is a few lines"},
-		{"I/O in the rules", "blackboard", `package blackboard; import _ "os/exec"`, "blackboard imports os/exec: the rules of the state are pure"},
-		{"the clock in the rules", "blackboard", `package blackboard; import "time"; var now = time.Now`, "blackboard uses time.Now"},
+		{"I/O in the rules", "transition", `package transition; import _ "os/exec"`, "transition imports os/exec: the rules of the state are pure"},
+		{"the clock in the rules", "transition", `package transition; import "time"; var now = time.Now`, "transition uses time.Now"},
 		{"the clock under another name", "prompt", `package prompt; import clock "time"; var at = clock.Now()`, "prompt uses time.Now"},
 		{"an exit below the command line", "verb", `package verb; import "os"; func f() { os.Exit(1) }`, "verb uses os.Exit"},
 		{"the environment below the command line", "git", `package git; import "os"; var home = os.Getenv("HOME")`, "git uses os.Getenv"},

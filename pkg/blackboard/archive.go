@@ -64,11 +64,11 @@ func (s *State) ArchivedNow() map[string]Status {
 
 // firstSprint reports whether no sprint came before, so that every task belongs to it.
 func (s *State) firstSprint() bool {
-	n, ok := sprintNumber(s.Sprint.ID)
+	n, ok := SprintNumber(s.Sprint.ID)
 	return !ok || n < 2
 }
 
-func sprintNumber(id string) (int, bool) {
+func SprintNumber(id string) (int, bool) {
 	rest, ok := strings.CutPrefix(id, "sprint-")
 	n, err := strconv.Atoi(rest)
 	return n, ok && err == nil && n >= 0
@@ -95,7 +95,7 @@ func (s *State) InSprint() func(*Task) bool {
 // sprintMembers tells of an id whether the sprint's scope names it or a task that it
 // replaces, on the board or in the archive.
 func (s *State) sprintMembers() func(id string) bool {
-	scope, known := s.Sprint.scope(), map[string]bool{}
+	scope, known := s.Sprint.EnsureScope(), map[string]bool{}
 	archived := sync.OnceValue(s.ArchivedTasks)
 	for _, id := range slices.Concat(scope.Planned, scope.Stretch) {
 		known[id] = true
@@ -152,12 +152,12 @@ func (s *State) Archivable(before time.Time) []*Task {
 // Ended is when the task got its last status: the time of its newest history entry that
 // set one, else of the newest entry at all.
 func (t *Task) Ended() time.Time {
-	for h := range t.backwards() {
+	for h := range t.Backwards() {
 		if at, ok := h.Time.At(); ok && h.LeadsTo() != nil {
 			return at
 		}
 	}
-	if h := t.last(); h != nil {
+	if h := t.Last(); h != nil {
 		at, _ := h.Time.At()
 		return at
 	}
@@ -184,7 +184,8 @@ func (s *State) Leaving(id string) (Status, bool) {
 	return status, ok
 }
 
-func (sp *Sprint) scope() *SprintScope {
+// EnsureScope is the scope of the sprint, which may be changed; it is made when there is none.
+func (sp *Sprint) EnsureScope() *SprintScope {
 	if sp == nil {
 		return &SprintScope{}
 	}

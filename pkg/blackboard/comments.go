@@ -26,7 +26,7 @@ func (f *Finding) Commenter() (name string, ok bool) { return strings.CutPrefix(
 // OpenComments are the comments on a task that no submission came after.
 func (s *State) OpenComments(t *Task) []*Note {
 	var list []*Note
-	submitted := t.timeOf(HistoryReadyForReview, HistorySubmittedForReview)
+	submitted := t.TimeOfLast(HistoryReadyForReview, HistorySubmittedForReview)
 	last, _ := submitted.At()
 	for _, n := range s.HumanNotes {
 		if n == nil || n.For != t.ID || !n.IsComment() {

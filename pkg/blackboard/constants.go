@@ -94,3 +94,14 @@ const (
 	CheckSkipped CheckStatus = "skipped"
 	CheckExempt  CheckStatus = "exempt"
 )
+
+var (
+	Urgencies  = []string{"deferred", "immediate"}
+	Severities = []string{"critical", "high", "medium", "low"}
+)
+
+// Kinds and Types are the known kinds and types of tasks; a type outside the list is kept.
+var (
+	Kinds = []string{string(CodeTask), string(ExecTask), string(MessageTask), string(SkillTask)}
+	Types = []string{"feature", "task", "bug", "refactor", "test", "docs", "config", "spec"}
+)

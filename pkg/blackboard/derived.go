@@ -43,7 +43,7 @@ func (t *Task) Times(now time.Time) Times {
 		}
 	}
 	from := t.finalized()
-	for h := range t.backwards() {
+	for h := range t.Backwards() {
 		if at, ok := h.Time.At(); ok && h.Event == HistoryMerged {
 			merged = at
 			break

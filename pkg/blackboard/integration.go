@@ -74,3 +74,20 @@ func (s *State) ForeignTip(tip string) bool {
 	}
 	return true
 }
+
+// MovedText says in one line where the branch is instead of where Liza left it.
+func MovedText(s *State, tip string) string {
+	branch, known := s.IntegrationBranch(), ShortCommit(s.Tip())
+	if tip == "" {
+		return branch + " does not exist any more; Liza left it at " + known
+	}
+	return branch + " is at " + ShortCommit(tip) + ", which Liza did not make; Liza left it at " + known
+}
+
+// DecideTip is the command for a branch that was moved.
+func DecideTip(tip string) string {
+	if tip == "" {
+		return "liza integration restore"
+	}
+	return "liza integration accept, or liza integration restore"
+}

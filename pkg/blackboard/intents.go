@@ -3,7 +3,7 @@ package blackboard
 // FirstIntent is when the task's coder first recorded an intent in the current attempt, and
 // whether it has (specs/protocol.md#13.11). Later ones add to it.
 func (t *Task) FirstIntent() (at Time, given bool) {
-	for h := range t.backwards() {
+	for h := range t.Backwards() {
 		if IsClaimEvent(h.Event) {
 			break
 		}
@@ -24,7 +24,7 @@ func (t *Task) EarlierCommits() List {
 		}
 	}
 	before := false
-	for h := range t.backwards() {
+	for h := range t.Backwards() {
 		if before {
 			add(h.Commit)
 		}

@@ -131,14 +131,14 @@ func (t *Task) Given(s *State, tree string) []*Approval {
 	case "", "auto", Human: // a person's is the decision above
 	default:
 		own := Approval{Reviewer: t.ApprovedBy}
-		for h := range t.backwards() {
+		for h := range t.Backwards() {
 			if h.Agent == t.ApprovedBy && h.Event == HistoryApproved {
 				own.At, own.Person = h.Time, h.Via == Human
 				break
 			}
 		}
 		if !own.Person {
-			own.Program = s.programOf(t, t.ApprovedBy)
+			own.Program = s.ProgramOf(t, t.ApprovedBy)
 		}
 		add(own)
 	}
@@ -146,7 +146,7 @@ func (t *Task) Given(s *State, tree string) []*Approval {
 }
 
 // programOf is the program of the agent's run on the task, the newest when it is over, else the one that it starts.
-func (s *State) programOf(t *Task, agent string) string {
+func (s *State) ProgramOf(t *Task, agent string) string {
 	e := s.Agents[agent]
 	if e != nil && e.Child != nil && e.Child.Task == t.ID && e.Child.CLI != "" {
 		return e.Child.CLI
@@ -220,10 +220,10 @@ func (s *State) NobodyLeft(t *Task) string {
 	}
 	used := t.UsedPrograms()
 	same := 0
-	for _, id := range s.agentIDs() {
+	for _, id := range s.AgentIDs() {
 		a := s.Agents[id]
 		switch {
-		case a.Role != RoleReviewer || id == t.AssignedTo || t.approvedBy(id):
+		case a.Role != RoleReviewer || id == t.AssignedTo || t.HasApprovalBy(id):
 		case a.CLI != "" && used.Has(a.CLI):
 			same++
 		default:
@@ -238,9 +238,9 @@ func (s *State) NobodyLeft(t *Task) string {
 
 // ApprovedNow reports whether an approval of the agent is among those of what is submitted.
 func (t *Task) ApprovedNow(agent string) bool {
-	return t.Status == Approved && t.ApprovedBy == agent || (t.Status == Approved || t.Status == ReadyForReview) && t.approvedBy(agent)
+	return t.Status == Approved && t.ApprovedBy == agent || (t.Status == Approved || t.Status == ReadyForReview) && t.HasApprovalBy(agent)
 }
 
-func (t *Task) approvedBy(reviewer string) bool {
+func (t *Task) HasApprovalBy(reviewer string) bool {
 	return slices.ContainsFunc(t.Standing(), func(a *Approval) bool { return a.Reviewer == reviewer })
 }

@@ -98,7 +98,7 @@ func (s *State) FixUnderWay(r *Request) string {
 func CoderOf(tasks []*Task, files map[string][]string, log string) string {
 	best, most := "", 0
 	for _, t := range slices.Backward(tasks) {
-		if t.lastClaimant() == "" {
+		if t.LastClaimant() == "" {
 			continue
 		}
 		n := 1
@@ -106,7 +106,7 @@ func CoderOf(tasks []*Task, files map[string][]string, log string) string {
 			n += 10 * strings.Count(log, file)
 		}
 		if n > most {
-			best, most = t.lastClaimant(), n
+			best, most = t.LastClaimant(), n
 		}
 	}
 	return best

@@ -59,7 +59,7 @@ func (t *Task) Exhausted() bool { return len(t.FailedBy) >= 2 || t.Failures >= 3
 func (s *State) IntegrationBranch() string { return s.Text("integration_branch") }
 
 // backwards yields the history from the newest entry to the oldest.
-func (t *Task) backwards() iter.Seq[*HistoryEntry] {
+func (t *Task) Backwards() iter.Seq[*HistoryEntry] {
 	return func(yield func(*HistoryEntry) bool) {
 		for i := len(t.History) - 1; i >= 0; i-- {
 			if !yield(t.History[i]) {
@@ -70,8 +70,8 @@ func (t *Task) backwards() iter.Seq[*HistoryEntry] {
 }
 
 // last is the newest history entry, or nil.
-func (t *Task) last() *HistoryEntry {
-	for h := range t.backwards() {
+func (t *Task) Last() *HistoryEntry {
+	for h := range t.Backwards() {
 		return h
 	}
 	return nil
@@ -79,7 +79,7 @@ func (t *Task) last() *HistoryEntry {
 
 // LastEntry is the newest history entry of an event, nil when there is none.
 func (t *Task) LastEntry(event HistoryEvent) *HistoryEntry {
-	for h := range t.backwards() {
+	for h := range t.Backwards() {
 		if h.Event == event {
 			return h
 		}
@@ -88,8 +88,8 @@ func (t *Task) LastEntry(event HistoryEvent) *HistoryEntry {
 }
 
 // timeOf is the time of the newest history entry with one of the names.
-func (t *Task) timeOf(events ...HistoryEvent) Time {
-	for h := range t.backwards() {
+func (t *Task) TimeOfLast(events ...HistoryEvent) Time {
+	for h := range t.Backwards() {
 		if slices.Contains(events, h.Event) {
 			return h.Time
 		}
@@ -106,8 +106,8 @@ func IsClaimEvent(e HistoryEvent) bool {
 }
 
 // lastClaimant is the coder of the last claim entry, "" when nobody ever claimed.
-func (t *Task) lastClaimant() string {
-	for h := range t.backwards() {
+func (t *Task) LastClaimant() string {
+	for h := range t.Backwards() {
 		if IsClaimEvent(h.Event) {
 			return h.Agent
 		}
@@ -118,12 +118,12 @@ func (t *Task) lastClaimant() string {
 // LastIntent returns the intent that the task's coder recorded in the current attempt, and
 // whether there is one.
 func (t *Task) LastIntent() (*HistoryEntry, bool) {
-	h := t.intentSinceClaim(t.AssignedTo)
+	h := t.IntentSinceClaim(t.AssignedTo)
 	return h, h != nil
 }
 
 // agentIDs lists the registered agents by role and number.
-func (s *State) agentIDs() []string {
+func (s *State) AgentIDs() []string {
 	ids := make([]string, 0, len(s.Agents))
 	for id, a := range s.Agents {
 		if a != nil {
@@ -178,8 +178,8 @@ func (e *HistoryEntry) LeadsTo() []Status {
 }
 
 // intentSinceClaim returns the agent's latest intent of the current attempt, or nil.
-func (t *Task) intentSinceClaim(agent string) *HistoryEntry {
-	for h := range t.backwards() {
+func (t *Task) IntentSinceClaim(agent string) *HistoryEntry {
+	for h := range t.Backwards() {
 		if h.Event == HistoryCheckpoint && h.Agent == agent {
 			return h
 		}
@@ -188,4 +188,14 @@ func (t *Task) intentSinceClaim(agent string) *HistoryEntry {
 		}
 	}
 	return nil
+}
+
+// Unplanned reports whether nobody but the gates has looked at the task yet.
+func Unplanned(t *Task) bool { return t.Status == Unclaimed && t.ClaimSeq == 0 }
+
+// FreeAgent sets the agent IDLE when it works on that task.
+func FreeAgent(s *State, agent, task string) {
+	if a := s.Agents[agent]; a != nil && a.CurrentTask == task {
+		a.CurrentTask, a.Status = "", AgentIdle
+	}
 }

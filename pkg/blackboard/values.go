@@ -71,11 +71,11 @@ func ParseAgentID(id string) (role Role, number int, ok bool) {
 	return role, n, err == nil
 }
 
-var taskID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
+var TaskIDPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // ValidTaskID reports whether id may name a task (specs/protocol.md#0.3).
 func ValidTaskID(id string) bool {
-	return taskID().MatchString(id) && !strings.Contains(id, "..") &&
+	return TaskIDPattern().MatchString(id) && !strings.Contains(id, "..") &&
 		!strings.HasSuffix(id, ".") && !strings.HasSuffix(strings.ToLower(id), ".lock")
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Verdict is what the breaker sees in a state.
@@ -26,10 +27,10 @@ type Group struct {
 }
 
 // Found lists pattern and severity of the matches, for the table of specs/protocol.md#5.4.
-func (v Verdict) Found() []blackboard.BreakerFinding {
-	var out []blackboard.BreakerFinding
+func (v Verdict) Found() []transition.BreakerFinding {
+	var out []transition.BreakerFinding
 	for _, m := range v.Matches {
-		out = append(out, blackboard.BreakerFinding{Pattern: m.Pattern.Name, Severity: m.Pattern.Severity})
+		out = append(out, transition.BreakerFinding{Pattern: m.Pattern.Name, Severity: m.Pattern.Severity})
 	}
 	return out
 }
@@ -98,7 +99,7 @@ func window(s *blackboard.State) []observed {
 		started, _ = s.Sprint.Timeline.Started.At()
 	}
 	var in []observed
-	seen := s.AcknowledgedAnomalies()
+	seen := transition.AcknowledgedAnomalies(s)
 	for i, a := range s.Anomalies {
 		if at, ok := a.Timestamp.At(); !ok || !at.Before(started) {
 			in = append(in, observed{a, i >= seen})

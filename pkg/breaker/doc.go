@@ -5,7 +5,7 @@
 // the anomalies of the sprint match, the worst first, with the anomalies that show it. Report
 // writes that down for people. Both are pure: they read a state, change nothing, and give the
 // same answer to the same state. What follows from a verdict is decided by the table of
-// specs/protocol.md#5.4 in package blackboard and carried out by package verb.
+// specs/protocol.md#5.4 in package transition and carried out by package verb.
 //
 // Details of anomalies come from agents and from editors. Whatever is there, a missing
 // value, a number in the place of a text, a list, is not a cause to fail: what says nothing

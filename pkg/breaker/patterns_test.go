@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/breaker"
+	"liza/pkg/transition"
 )
 
 var start = time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
@@ -154,7 +155,7 @@ func TestP167AllPatternsAreReportedTheWorstFirst(t *testing.T) {
 		anomaly("assumption_violated", "assumption=it is fast", "reality=no", "spec_ref=specs/vision.md"))
 	wantNames(t, s, "vision_conflict", "assumption_cascade", "spec_gap_cluster", "external_service_outage")
 	for i, p := range breaker.Patterns {
-		if rank := slices.Index(blackboard.BreakerSeverities, p.Severity); rank < 0 || i > 0 && rank < slices.Index(blackboard.BreakerSeverities, breaker.Patterns[i-1].Severity) {
+		if rank := slices.Index(transition.BreakerSeverities, p.Severity); rank < 0 || i > 0 && rank < slices.Index(transition.BreakerSeverities, breaker.Patterns[i-1].Severity) {
 			t.Errorf("the table is not in the order of severities at %s", p.Name)
 		}
 		for _, kind := range p.Types {

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/breaker"
+	"liza/pkg/transition"
 )
 
 // odd are values that a person or another program may have left in details.
@@ -74,9 +75,9 @@ func TestNothingThatStandsInAStateMakesTheBreakerFail(t *testing.T) {
 				}
 			}
 		}
-		s.CheckBreaker(blackboard.BreakerLook{Found: v.Found(), Asked: n%2 == 0}, blackboard.ProcessFacts{}, start)
-		s.BreakerBehind(start)
-		_ = s.AcknowledgeBreaker("seen", false, blackboard.Actor{ID: blackboard.Human}, start)
+		transition.CheckBreaker(s, transition.BreakerLook{Found: v.Found(), Asked: n%2 == 0}, blackboard.ProcessFacts{}, start)
+		transition.BreakerBehind(s, start)
+		_ = transition.AcknowledgeBreaker(s, "seen", false, transition.Actor{ID: blackboard.Human}, start)
 	}
 	if matched == 0 {
 		t.Errorf("seed %d: no state showed a pattern", seed)

@@ -12,9 +12,9 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/broker"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
 )
@@ -67,10 +67,10 @@ func noBroker(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, broker.ErrGone):
-		return &blackboard.Refusal{Exit: blackboard.ExitLeaseLost, Next: "end this run; a person: liza status",
+		return &transition.Refusal{Exit: transition.ExitLeaseLost, Next: "end this run; a person: liza status",
 			Message: "cannot reach the supervisor of this run: it has ended, or the run is over. Nothing was changed"}
 	case errors.Is(err, broker.ErrCut):
-		return &blackboard.Refusal{Exit: blackboard.ExitLeaseLost, Next: "end this run; a person: liza status",
+		return &transition.Refusal{Exit: transition.ExitLeaseLost, Next: "end this run; a person: liza status",
 			Message: "the supervisor of this run ended before it answered. What was asked for is done whole or not at all"}
 	}
 	return fmt.Errorf("cannot send the command to the supervisor of this run: %w", err)
@@ -142,13 +142,13 @@ func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 	name, _, _ := strings.Cut(pathOf(c), " ")
 	switch {
 	case slices.Contains(withoutBoard, name): // liza never sends it: here its files would be those of the supervisor
-		return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza " + name + ", called as a program",
+		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza " + name + ", called as a program",
 			Message: fmt.Sprintf("liza %s is carried out inside the run, not by its supervisor", name)}
 	case e.As != "":
-		return &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza help agents",
+		return &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza help agents",
 			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", i.run.Agent)}
 	case who == outside:
-		return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza help agents",
+		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza help agents",
 			Message: fmt.Sprintf("liza %s is not possible inside a run: it needs a terminal or a place of its own", pathOf(c))}
 	case who != everyone && who != byVerb:
 		return i.forPeople(pathOf(c))
@@ -157,14 +157,14 @@ func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 		return nil
 	}
 	if rel, err := filepath.Rel(i.run.Root, e.path(e.Root)); err != nil || !filepath.IsLocal(rel) {
-		return &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza status",
+		return &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza status",
 			Message: fmt.Sprintf("%s works in %s, and its commands act there only", i.run.Agent, i.run.Root)}
 	}
 	return nil
 }
 
 func (i *insideRun) forPeople(command string) error {
-	return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza status",
+	return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza status",
 		Message: fmt.Sprintf("%s may not use liza %s; human may", i.run.Agent, command)}
 }
 
@@ -190,7 +190,7 @@ func (e *Env) ownFile(name string) error {
 	if e.inside == nil {
 		return nil
 	}
-	return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza help agents",
+	return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza help agents",
 		Message: fmt.Sprintf("inside a run, the file %s cannot be named here: the supervisor opens no file for an agent", cmp.Or(name, "-"))}
 }
 

@@ -17,6 +17,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/broker"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -35,8 +36,8 @@ func inRun(t testing.TB, p *verbtest.Place, d *verb.Service) *aRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.Update(context.Background(), "spawn", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.Spawned(a, blackboard.Child{PID: os.Getpid(), PIDStart: s.Agents[id].PIDStart, Run: 1, RunID: verb.RunMark(s.Agents[id].Generation, 1), TokenHash: hash}, d.Now())
+	err = d.Update(context.Background(), "spawn", func(s *blackboard.State, a transition.Actor) error {
+		return transition.Spawned(s, a, blackboard.Child{PID: os.Getpid(), PIDStart: s.Agents[id].PIDStart, Run: 1, RunID: verb.RunMark(s.Agents[id].Generation, 1), TokenHash: hash}, d.Now())
 	})
 	if err != nil {
 		t.Fatal(err)

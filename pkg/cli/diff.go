@@ -6,8 +6,8 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -46,7 +46,7 @@ func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) e
 		return notThere(s, id)
 	}
 	if len(paths) > 0 && !change.Only(paths) {
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza diff " + id + " --stat", Message: fmt.Sprintf("%s does not change %s", id, paths[0])}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza diff " + id + " --stat", Message: fmt.Sprintf("%s does not change %s", id, paths[0])}
 	}
 	if o.plain {
 		change.Place(nil)

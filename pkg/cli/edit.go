@@ -13,8 +13,8 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
@@ -56,7 +56,7 @@ func (o *editOptions) run(ctx context.Context, d *verb.Service, _ []string) erro
 	}
 	os.RemoveAll(dir)
 	if done.Revision == 0 {
-		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza status", Message: "nothing was changed"}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza status", Message: "nothing was changed"}
 	}
 	result := edited{Revision: done.Revision, Changed: done.Names}
 	what := strings.Join(done.Names, ", ")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/merge"
@@ -16,6 +15,7 @@ import (
 	"liza/pkg/seal"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 )
 
 // exitKind is one line of the table of exit codes (specs/decisions.md#D19).
@@ -58,7 +58,7 @@ type report struct {
 // explain turns an error into its report. It is the one place that does (guideline 20).
 func explain(err error) report {
 	r := report{code: 1, message: strings.TrimSpace(err.Error())}
-	if x, ok := errors.AsType[*blackboard.Refusal](err); ok {
+	if x, ok := errors.AsType[*transition.Refusal](err); ok {
 		r.code, r.next = int(x.Exit), x.Next
 	} else if x, ok := errors.AsType[*usageError](err); ok {
 		r.code, r.next = 2, x.next

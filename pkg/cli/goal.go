@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -86,7 +87,7 @@ func (o *goalOptions) show(ctx context.Context) error {
 		return o.env.Print(map[string]any{"goals": goals}, "%s", b.String())
 	}
 	if len(goals) == 0 || !goals[len(goals)-1].Present {
-		return &blackboard.Refusal{Exit: blackboard.ExitInvalid, Next: "liza validate", Message: "the state has no goal"}
+		return &transition.Refusal{Exit: transition.ExitInvalid, Next: "liza validate", Message: "the state has no goal"}
 	}
 	g := goals[len(goals)-1]
 	fmt.Fprintf(&b, "%s  %s\n%s\nspec %s, %s, %s\n", g.ID, g.Status, g.Description, g.SpecRef, prose.Count(g.Tasks, "task"), strings.Join(g.Sprints, ", "))

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/forge"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -112,7 +113,7 @@ func importTrouble(err error) error {
 		return err
 	}
 	err = forgeTrouble(err)
-	if r, ok := err.(*blackboard.Refusal); ok { //nolint:errorlint // made there, never wrapped
+	if r, ok := err.(*transition.Refusal); ok { //nolint:errorlint // made there, never wrapped
 		r.Next = strings.ReplaceAll(strings.ReplaceAll(r.Next, "liza land", "liza import"), "land.repo", "import.repo")
 	}
 	return err
@@ -161,7 +162,7 @@ func (o *importOptions) tracker(ctx context.Context, d *verb.Service, s *blackbo
 func (o *importOptions) fetch(ctx context.Context, options forge.Options, keys []string) error {
 	t, err := forge.NewTracker(options)
 	if err != nil {
-		return &blackboard.Refusal{Exit: blackboard.ExitUsage, Next: "liza config show import", Message: err.Error()}
+		return &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config show import", Message: err.Error()}
 	}
 	seen := map[string]bool{}
 	if len(o.labels) > 0 {
@@ -248,7 +249,7 @@ func (e *Env) trackerOptions(ctx context.Context, d *verb.Service, kind, repo st
 			o.API = forge.API(kind, own.URL)
 		}
 		if o.API == "" {
-			return o, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza config set import.url https://TEAM.atlassian.net", Message: "the address of jira is not known: import.url is empty"}
+			return o, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config set import.url https://TEAM.atlassian.net", Message: "the address of jira is not known: import.url is empty"}
 		}
 		err := e.giveToken(ctx, &o, own.URL)
 		return o, err

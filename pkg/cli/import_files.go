@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/checklist"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -19,7 +19,7 @@ const (
 )
 
 func noList(path, why string) error {
-	return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza help import", Message: "cannot import " + path + ": " + why}
+	return &transition.Refusal{Exit: transition.ExitFailure, Next: "liza help import", Message: "cannot import " + path + ": " + why}
 }
 
 // fileAt is the place of a file that a source names.

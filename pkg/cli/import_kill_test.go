@@ -8,6 +8,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/forge"
 	"liza/pkg/forge/forgetest"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -30,7 +31,7 @@ func TestAnImportThatIsKilledAtEachStepDoublesNothing(t *testing.T) {
 			if s.TaskCount() != 2 || len(s.Imports) != 2 || s.Task("issue-1") == nil || s.Task("issue-2") == nil {
 				t.Fatalf("after %d kills the board has %d tasks and %+v", kills, s.TaskCount(), s.Imports)
 			}
-			err := k.Service("").Update(t.Context(), "edit", func(s *blackboard.State, _ blackboard.Actor) error {
+			err := k.Service("").Update(t.Context(), "edit", func(s *blackboard.State, _ transition.Actor) error {
 				task := s.Task("issue-1")
 				task.SpecRef, task.DoneWhen, task.Scope, task.Type = "specs/vision.md", "issue-1.md has a word", "IN: all", "docs"
 				return nil

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/store"
 	"liza/pkg/store/mirror"
 	"liza/pkg/store/postgres"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -63,7 +64,7 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if isThere(p.State()) {
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza status", Message: "this clone has a project already: .liza/state.yaml exists"}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza status", Message: "this clone has a project already: .liza/state.yaml exists"}
 	}
 	repo, err := git.Open(ctx, dir)
 	if err != nil {
@@ -158,7 +159,7 @@ func integrationHere(ctx context.Context, repo *git.Repo, s *blackboard.State) (
 	}
 	head = s.Tip()
 	if there, err := repo.CommitExists(ctx, head); err != nil || !there {
-		return "", &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "git fetch",
+		return "", &transition.Refusal{Exit: transition.ExitRefused, Next: "git fetch",
 			Message: fmt.Sprintf("this repository does not have the commit %.9s, at which branch %s of the board is: is it a clone of the same remote?", head, s.IntegrationBranch())}
 	}
 	return head, repo.CreateBranch(ctx, s.IntegrationBranch(), head)

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/forge"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -77,14 +78,14 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // forgeTrouble adds what helps to an error of a forge.
 func forgeTrouble(err error) error {
-	if _, ok := errors.AsType[*blackboard.Refusal](err); ok {
+	if _, ok := errors.AsType[*transition.Refusal](err); ok {
 		return err
 	}
 	next := "liza land, to go on"
 	if s, ok := errors.AsType[*forge.StatusError](err); ok && (s.Status == 401 || s.Status == 403 || s.Status == 404) {
 		next = "check the token of the forge and land.repo, then liza land"
 	}
-	return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: next, Message: err.Error()}
+	return &transition.Refusal{Exit: transition.ExitFailure, Next: next, Message: err.Error()}
 }
 
 func landedText(l verb.Landed) string {
@@ -113,7 +114,7 @@ func (e *Env) lander(ctx context.Context, d *verb.Service) (*verb.Lander, error)
 	}
 	client, err := forge.New(o)
 	if err != nil {
-		return nil, &blackboard.Refusal{Exit: blackboard.ExitUsage, Next: "liza config show land", Message: err.Error()}
+		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config show land", Message: err.Error()}
 	}
 	return &verb.Lander{Service: d, Forge: client, Pause: pause}, nil
 }
@@ -121,7 +122,7 @@ func (e *Env) lander(ctx context.Context, d *verb.Service) (*verb.Lander, error)
 // forgeOptions say which forge is meant, and bring the token along. The section has the settings that helped if they are wanting.
 func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land, section string) (forge.Options, error) {
 	refused := func(next, format string, args ...any) (forge.Options, error) {
-		return forge.Options{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
+		return forge.Options{}, &transition.Refusal{Exit: transition.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
 	}
 	if cfg.Forge == "none" {
 		return refused("liza config set land.forge github|gitlab|gitea", "no forge is configured: land.forge is none")
@@ -154,7 +155,7 @@ func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land
 func (e *Env) giveToken(ctx context.Context, o *forge.Options, host string) error {
 	if o.Token = e.forgeToken(ctx, o.Kind, host); o.Token == "" {
 		names := forge.TokenVariables(o.Kind)
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "export " + names[0] + "=…", Message: fmt.Sprintf("no token for %s: set %s", o.API, strings.Join(names, " or "))}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "export " + names[0] + "=…", Message: fmt.Sprintf("no token for %s: set %s", o.API, strings.Join(names, " or "))}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/notify"
 	"liza/pkg/project"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/watch"
 )
@@ -80,7 +81,7 @@ func (e *Env) webhook(d *verb.Service) (*notify.Webhook, []string) {
 // notifyFailed records that a host cannot be reached, once an hour. No task suffers.
 func notifyFailed(ctx context.Context, d *verb.Service, host string, cause error) {
 	// The end of the program is not a reason to forget it.
-	err := d.Update(context.WithoutCancel(ctx), "notify", func(s *blackboard.State, _ blackboard.Actor) error {
+	err := d.Update(context.WithoutCancel(ctx), "notify", func(s *blackboard.State, _ transition.Actor) error {
 		for _, a := range s.Anomalies {
 			if a.Type != blackboard.AnomalyNotifyFailed || a.Details["host"] != host {
 				continue
@@ -89,7 +90,7 @@ func notifyFailed(ctx context.Context, d *verb.Service, host string, cause error
 				return nil
 			}
 		}
-		s.AddAnomaly("", blackboard.System, blackboard.AnomalyNotifyFailed, blackboard.Settings{"what": cause.Error(), "host": host}, d.Now())
+		transition.AddAnomaly(s, "", blackboard.System, blackboard.AnomalyNotifyFailed, blackboard.Settings{"what": cause.Error(), "host": host}, d.Now())
 		return nil
 	})
 	if err != nil && d.Progress != nil {

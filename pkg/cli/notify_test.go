@@ -19,6 +19,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/notify"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -107,7 +108,7 @@ var raising = map[string]func(e event) (again func()){
 	"replan": func(e event) func() { e.verdict("replan"); return nil },
 	"replan_stopped": func(e event) func() {
 		e.verdict("replan")
-		e.must(nil, e.Supervised("planner-1").StopReplan(e.t.Context(), blackboard.Trigger{Kind: "REPLAN", IDs: []string{"task-1"}}, "stuck after 3 replans"))
+		e.must(nil, e.Supervised("planner-1").StopReplan(e.t.Context(), transition.Trigger{Kind: "REPLAN", IDs: []string{"task-1"}}, "stuck after 3 replans"))
 		return nil
 	},
 	"planning_failed": func(e event) func() {
@@ -158,7 +159,7 @@ var raising = map[string]func(e event) (again func()){
 		e.Approved("task-1")
 		d := e.Service("")
 		e.must(d.Merger(blackboard.Human).All(e.t.Context()))
-		done := func() { e.must(d.Complete(e.t.Context(), blackboard.CompletionFacts{})) }
+		done := func() { e.must(d.Complete(e.t.Context(), transition.CompletionFacts{})) }
 		done()
 		return done
 	},

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/dashboard"
 	"liza/pkg/dashboard/source"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -66,7 +67,7 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(events) == 0 && !o.follow {
-		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza output " + name + " -f, to wait for one", Message: "there is no run of '" + name + "' to show"}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza output " + name + " -f, to wait for one", Message: "there is no run of '" + name + "' to show"}
 	}
 	if o.raw {
 		return o.printRaw(ctx, d, src, name, events)

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/dashboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 )
 
 type planOptions struct {
@@ -92,7 +93,7 @@ func (o *planOptions) show(ctx context.Context, args []string) error {
 	case body == "" && id != "":
 		return notThere(s, id)
 	case body == "":
-		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza plan apply FILE", Message: "there is no plan yet"}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza plan apply FILE", Message: "there is no plan yet"}
 	}
 	return o.env.showStale(stale, planResult(s, id), body)
 }
@@ -101,7 +102,7 @@ func planResult(s *blackboard.State, id string) map[string]any {
 	if id == "" && s.Goal != nil {
 		id = s.Goal.PlanID
 	}
-	result := map[string]any{"plan": dashboard.Plain(s.Plan(id))}
+	result := map[string]any{"plan": dashboard.Plain(transition.Plan(s, id))}
 	tasks := []any{}
 	for t := range s.Tasks() {
 		if t.Plan == id {

@@ -7,7 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -90,10 +90,10 @@ func (o *registrationOptions) heartbeat(ctx context.Context, d *verb.Service, _ 
 // forAnAgent helps a person who forgot to say for which agent: whatever refused, the
 // command that would do is named. A process inside of an agent is told so.
 func forAnAgent(ctx context.Context, d *verb.Service, err error, command, who string) error {
-	_, refused := errors.AsType[*blackboard.Refusal](err)
+	_, refused := errors.AsType[*transition.Refusal](err)
 	if !refused || d.Caller.As != "" || d.Caller.AgentID != "" || d.InRun(ctx) {
 		return err
 	}
-	return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza --as " + who + " " + command,
+	return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza --as " + who + " " + command,
 		Message: command + " is for agents; a person says with --as for which one"}
 }

@@ -13,10 +13,10 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/prose"
 	"liza/pkg/simulate"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -77,7 +77,7 @@ func (o *replayOptions) read(name string) ([]history.Interaction, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, usagef("liza help replay", "%s does not exist", name)
 	case err != nil:
-		return nil, &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza help replay", Message: fmt.Sprintf("cannot replay %s: %v", name, errText(err))}
+		return nil, &transition.Refusal{Exit: transition.ExitFailure, Next: "liza help replay", Message: fmt.Sprintf("cannot replay %s: %v", name, errText(err))}
 	case len(list) == 0:
 		return nil, usagef("liza help replay", "%s has no interaction", name)
 	}
@@ -132,7 +132,7 @@ func (o *replayOptions) show(out replayed) error {
 	if first == nil {
 		return o.env.Print(out, "%s", text)
 	}
-	failure := &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza replay " + out.File + " --keep",
+	failure := &transition.Refusal{Exit: transition.ExitFailure, Next: "liza replay " + out.File + " --keep",
 		Message: fmt.Sprintf("interaction %d led to %s, and to %s when it was recorded", first.Sequence, first.Got, first.Recorded)}
 	if o.env.JSON {
 		return o.env.failWith(explain(failure), out)

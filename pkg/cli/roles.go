@@ -15,6 +15,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -236,13 +237,13 @@ func (o *rolesOptions) diff(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case e.File == "":
-		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza roles show " + e.Name, Message: fmt.Sprintf("the project has no file for the role %s: it is the built-in one", e.Name)}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza roles show " + e.Name, Message: fmt.Sprintf("the project has no file for the role %s: it is the built-in one", e.Name)}
 	case e.Role == nil:
 		return verb.RoleRefusal(nil, e.Broken)
 	}
 	diff, ok := l.Diff(e.Role)
 	if !ok {
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza roles show " + e.Name, Message: fmt.Sprintf("there is no built-in role %s to compare with", e.Name)}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza roles show " + e.Name, Message: fmt.Sprintf("there is no built-in role %s to compare with", e.Name)}
 	}
 	return o.env.Print(map[string]any{"name": e.Name, "file": e.File, "diff": diff}, "%s", diff)
 }
@@ -283,19 +284,19 @@ func (o *rolesOptions) reset(ctx context.Context, d *verb.Service, args []string
 
 // resettable says why a role cannot become the built-in one again.
 func resettable(l *role.Library, e *role.Entry) error {
-	refuse := func(exit blackboard.Exit, next, format string, args ...any) error {
-		return &blackboard.Refusal{Exit: exit, Next: next, Message: fmt.Sprintf(format, args...)}
+	refuse := func(exit transition.Exit, next, format string, args ...any) error {
+		return &transition.Refusal{Exit: exit, Next: next, Message: fmt.Sprintf(format, args...)}
 	}
 	builtin, _ := role.Builtin().Entry(e.Name)
 	switch {
 	case e.File == "":
-		return refuse(blackboard.ExitNothing, "liza roles show "+e.Name, "%s is the built-in role already", e.Name)
+		return refuse(transition.ExitNothing, "liza roles show "+e.Name, "%s is the built-in role already", e.Name)
 	case builtin == nil:
-		return refuse(blackboard.ExitRefused, "rm "+e.File, "there is no built-in role %s", e.Name)
+		return refuse(transition.ExitRefused, "rm "+e.File, "there is no built-in role %s", e.Name)
 	}
 	for _, other := range l.Defines(e.File) {
 		if other != e.Name {
-			return refuse(blackboard.ExitRefused, "edit "+e.File, "%s has the role %s too: take %s out of it by hand", e.File, other, e.Name)
+			return refuse(transition.ExitRefused, "edit "+e.File, "%s has the role %s too: take %s out of it by hand", e.File, other, e.Name)
 		}
 	}
 	return nil
@@ -328,7 +329,7 @@ func (o *rolesOptions) resolve(ctx context.Context, args []string) error {
 	case blackboard.MessageTask:
 		kind = role.Messenger
 	case blackboard.ExecTask, blackboard.SkillTask:
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + t.ID, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, without a role", t.ID, t.KindOf())}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza show " + t.ID, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, without a role", t.ID, t.KindOf())}
 	}
 	used, err := d.RoleOf(kind, t)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/agent"
-	"liza/pkg/blackboard"
 	"liza/pkg/sandbox"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -255,6 +255,6 @@ func bug(r any) error {
 			break
 		}
 	}
-	return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza validate",
+	return &transition.Refusal{Exit: transition.ExitFailure, Next: "liza validate",
 		Message: fmt.Sprintf("this is a bug in liza %s: %v at %s; nothing half done is left on the board", version, r, where)}
 }

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 )
 
 type runOptions struct {
@@ -62,10 +63,10 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	}
 	over := s.Goal != nil && s.Goal.Status == blackboard.Completed
 	if cfg := c.service.Config().Land; over && (cfg.Forge == "none" || !cfg.Auto || s.AllLanded()) {
-		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
 	}
 	if s.Goal == nil || s.Goal.Status != blackboard.InProgress && !over {
-		return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza add-task, or liza note TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza add-task, or liza note TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
 	}
 	c.screen = o.env.newScreen()
 	c.screen.colour = c.screen.colour && !o.plain
@@ -153,7 +154,7 @@ func (o *runOptions) finish(ctx, limited context.Context, c *factory, began time
 		err = nil
 		done = true
 	case err == nil && !done, errors.Is(err, supervisor.ErrAborted) && c.service.Control() == "":
-		err = &blackboard.Refusal{Exit: 130, Next: "liza run", Message: "stopped before the goal was complete"}
+		err = &transition.Refusal{Exit: 130, Next: "liza run", Message: "stopped before the goal was complete"}
 	}
 	text := r.String() + "\n" + builtText(r.Built, r.titles) + r.cost + openText(r.Open)
 	if err != nil {

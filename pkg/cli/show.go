@@ -11,6 +11,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -151,5 +152,5 @@ func notThere(s *blackboard.State, id string) error {
 	if near := blackboard.Nearest(id, known); near != "" {
 		message += "; did you mean '" + near + "'?"
 	}
-	return &blackboard.Refusal{Guard: "G05", Exit: blackboard.ExitRefused, Next: "liza status", Message: message}
+	return &transition.Refusal{Guard: "G05", Exit: transition.ExitRefused, Next: "liza status", Message: message}
 }

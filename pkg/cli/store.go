@@ -18,6 +18,7 @@ import (
 	"liza/pkg/store"
 	"liza/pkg/store/mirror"
 	"liza/pkg/store/postgres"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -36,7 +37,7 @@ func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Arch
 	where := cfg.get().Store
 	if where.URL == "" {
 		if board := mirror.Recorded(p.Mirror()); board != "" {
-			return nil, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza config set store.url URL",
+			return nil, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config set store.url URL",
 				Message: fmt.Sprintf("the board of this project is %s, and .liza/state.yaml a copy of it; but config.yaml does not say so (store.url)", board)}
 		}
 		o.Now = e.Now

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/store"
 	"liza/pkg/store/mirror"
 	"liza/pkg/store/postgres"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -62,7 +63,7 @@ func (o *moveOptions) run(ctx context.Context, args []string) error {
 		if done, err := o.complete(ctx, p, at, args[0]); done || err != nil {
 			return err
 		}
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza store move file", Message: fmt.Sprintf("the board is in a database already: %s", at)}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza store move file", Message: fmt.Sprintf("the board is in a database already: %s", at)}
 	}
 	if at, err = postgres.ParseAddress(args[0]); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (o *moveOptions) markHere(ctx context.Context, p *project.Project) error {
 // isFile refuses what another process, which had the lock before, has moved.
 func (o *moveOptions) isFile(p *project.Project) error {
 	if cfg, err := config.LoadTolerant(p.Liza, o.env.Environ); err == nil && cfg.Store.URL != "" {
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza store", Message: "the board was moved into a database meanwhile"}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza store", Message: "the board was moved into a database meanwhile"}
 	}
 	return nil
 }
@@ -157,7 +158,7 @@ func idle(d *verb.Service, s *blackboard.State) error {
 		return nil
 	}
 	slices.Sort(working)
-	return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza abort", Message: "the board cannot be moved while agents work: " + strings.Join(working, ", ")}
+	return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza abort", Message: "the board cannot be moved while agents work: " + strings.Join(working, ", ")}
 }
 
 func (o *moveOptions) toDatabase(ctx context.Context, p *project.Project, at postgres.Address) error {
@@ -262,7 +263,7 @@ func settleEdit(ctx context.Context, d *verb.Service) error {
 	if err != nil || found.Previous == nil {
 		return err
 	}
-	return d.Update(ctx, "store move", func(s *blackboard.State, _ blackboard.Actor) error {
+	return d.Update(ctx, "store move", func(s *blackboard.State, _ transition.Actor) error {
 		s.Record(blackboard.Entry{Action: blackboard.ActionStoreMoved, Detail: "an edit of state.yaml was taken before the board was moved"})
 		return nil
 	})

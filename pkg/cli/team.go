@@ -23,6 +23,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
 )
@@ -100,7 +101,7 @@ func (c *factory) installed(name string) error {
 		return usagef("liza help run", "the agent program %s cannot be started: %v", name, err)
 	}
 	if _, err := exec.LookPath(cmd.Argv[0]); err != nil {
-		return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza run --cli NAME, with a program that is installed",
+		return &transition.Refusal{Exit: transition.ExitFailure, Next: "liza run --cli NAME, with a program that is installed",
 			Message: fmt.Sprintf("the agent program %s is not installed: %s is not found on PATH", name, cmd.Argv[0])}
 	}
 	return nil

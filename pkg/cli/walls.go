@@ -11,10 +11,10 @@ import (
 	"sync"
 
 	"liza/pkg/agent"
-	"liza/pkg/blackboard"
 	"liza/pkg/proxy"
 	"liza/pkg/review"
 	"liza/pkg/sandbox"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
 )
@@ -78,7 +78,7 @@ func (r *refusals) all() []string {
 func (c *factory) sayLevel(ctx context.Context) error {
 	level, reason, err := c.walls.Level(ctx, cmp.Or(c.cli, c.service.Config().Agents.Default))
 	if weak, ok := errors.AsType[*sandbox.Unavailable](err); ok {
-		return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: weak.Next, Message: weak.Sentence()}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: weak.Next, Message: weak.Sentence()}
 	}
 	if err != nil {
 		return err

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/project"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 	"liza/pkg/watch"
@@ -103,7 +103,7 @@ func (e *Env) unsaved(err error) {
 	subject := ""
 	if x, ok := errors.AsType[*git.UnsavedError](err); ok {
 		subject = x.ID
-	} else if x, ok := errors.AsType[*blackboard.Refusal](err); ok && x.Unsaved != "" {
+	} else if x, ok := errors.AsType[*transition.Refusal](err); ok && x.Unsaved != "" {
 		subject = x.Unsaved
 	} else {
 		return

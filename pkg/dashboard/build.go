@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Build makes the view of a state. Sections that are missing are empty.
@@ -117,7 +118,7 @@ func (b builder) counts(tasks []Task) []Count {
 func (b builder) task(t *blackboard.Task) Task {
 	row := Task{ID: t.ID, Title: t.TitleText(), Status: t.Status, Kind: string(t.KindOf()), Priority: t.PriorityOf(), Who: who(t), Iteration: t.Iteration,
 		Rejections: t.ReviewCyclesTotal, AgeSeconds: seconds(lastChange(t), b.f.Now), Cost: cost(t.Usage)}
-	if limit := b.s.LimitOf(t, "cost_cents"); limit > 0 {
+	if limit := transition.LimitOf(b.s, t, "cost_cents"); limit > 0 {
 		row.CostPercent = int(100 * row.Cost.Cents / blackboard.Amount(limit))
 	}
 	if b.foreign() {

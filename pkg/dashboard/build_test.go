@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 func TestWhatWaitsForAPersonNamesTheCommand(t *testing.T) {
@@ -136,7 +137,7 @@ func TestAgentsAreJudgedByLeaseAndProcessNotByTheirWord(t *testing.T) {
 func TestASuppressedPlannerIsSaid(t *testing.T) {
 	t.Parallel()
 	s := busy()
-	for _, trigger := range s.Triggers(blackboard.TriggerFacts{}, now) {
+	for _, trigger := range transition.Triggers(s, transition.TriggerFacts{}, now) {
 		s.Planner.Triggers[trigger.Kind] = &blackboard.TriggerRecord{Fingerprint: trigger.Fingerprint, Suppressed: trigger.Kind == "BLOCKED_TASKS"}
 	}
 	if !slices.ContainsFunc(Build(s, facts()).Warnings, func(w string) bool { return strings.Contains(w, "woken for BLOCKED_TASKS") }) {

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // waiting lists what only a person can move: what stops everything first, then by task.
@@ -79,7 +80,7 @@ func (b builder) branch() []Waiting {
 		tip = &i.Moved.Tip
 	}
 	if tip != nil && b.s.ForeignTip(*tip) {
-		list = append(list, Waiting{Kind: "integration", Text: b.s.MovedText(*tip) + "; merges wait", Next: blackboard.DecideTip(*tip)})
+		list = append(list, Waiting{Kind: "integration", Text: blackboard.MovedText(b.s, *tip) + "; merges wait", Next: blackboard.DecideTip(*tip)})
 	}
 	if g := b.s.Goal; g != nil && g.Status == blackboard.Completed {
 		list = append(list, Waiting{Kind: "goal", Text: "the goal is complete; the work is on " + b.s.IntegrationBranch(), Next: `liza goal "TEXT"`})
@@ -204,8 +205,8 @@ func (b builder) warnings() []string {
 				cmp.Or(d.During, "no task"), d.Description, d.ID, d.ID)
 		}
 	}
-	for _, a := range b.s.Ambiguities() {
-		add("%s: %s found the rules unclear: %s; liza note TEXT", a.ID, cmp.Or(a.Reporter, "somebody"), a.Unclear())
+	for _, a := range transition.Ambiguities(b.s) {
+		add("%s: %s found the rules unclear: %s; liza note TEXT", a.ID, cmp.Or(a.Reporter, "somebody"), transition.Unclear(a))
 	}
 	if sp := b.s.Sprint; sp != nil {
 		if m := sp.Metrics; m != nil && m.ReviewVerdictCount >= 5 && m.ReviewVerdictApprovalRatePercent != nil && *m.ReviewVerdictApprovalRatePercent > 95 {
@@ -242,7 +243,7 @@ func (b builder) suppressed() []string {
 		return nil
 	}
 	var list []string
-	for _, t := range b.s.Triggers(blackboard.TriggerFacts{HumanReview: b.f.HumanReview}, b.f.Now) {
+	for _, t := range transition.Triggers(b.s, transition.TriggerFacts{HumanReview: b.f.HumanReview}, b.f.Now) {
 		r := b.s.Planner.Triggers[t.Kind]
 		if r != nil && r.Suppressed && (r.Fingerprint == t.Fingerprint || t.Kind == "INITIAL_PLANNING") {
 			list = append(list, t.Kind)

@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Plan is a planner's answer (specs/roles-and-knowledge.md#3.2), in JSON.
@@ -152,7 +152,7 @@ func largeMap(n *yaml.Node) *yaml.Node {
 
 // InvalidPlan refuses a plan.
 func InvalidPlan(format string, args ...any) error {
-	return blackboard.Refuse(blackboard.ExitUsage, "liza help plan", format, args...)
+	return transition.Refuse(transition.ExitUsage, "liza help plan", format, args...)
 }
 
 // AllOf shows problems one after the other, as many as anybody reads.

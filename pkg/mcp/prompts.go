@@ -7,6 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // addPrompts offers the prompt that an agent of a role would begin with; an agent gets that
@@ -47,7 +48,7 @@ func (o Options) promptText(ctx context.Context, role blackboard.Role, task stri
 	}
 	kind, text, err := o.Prompt(ctx, task)
 	if err == nil && kind != role {
-		err = &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + task, Message: task + " waits for a " + string(kind) + " now, not for a " + string(role)}
+		err = &transition.Refusal{Exit: transition.ExitRefused, Next: "liza show " + task, Message: task + " waits for a " + string(kind) + " now, not for a " + string(role)}
 	}
 	return text, err
 }

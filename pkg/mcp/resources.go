@@ -10,9 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
+	"liza/pkg/transition"
 )
 
 // The addresses of what can be read.
@@ -103,7 +103,7 @@ func (o Options) readTask(ctx context.Context, id string) (string, error) {
 }
 
 func noTask(id string) error {
-	return &blackboard.Refusal{Guard: "G05", Exit: blackboard.ExitRefused, Next: "liza status", Message: "there is no task '" + id + "'"}
+	return &transition.Refusal{Guard: "G05", Exit: transition.ExitRefused, Next: "liza status", Message: "there is no task '" + id + "'"}
 }
 
 func (o Options) readSpec(ctx context.Context, id string) (string, error) {
@@ -123,7 +123,7 @@ func (o Options) readSpec(ctx context.Context, id string) (string, error) {
 	}
 	body, err := o.Service.SpecText(ref)
 	if err != nil {
-		return "", &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza show " + cmp.Or(id, "goal"), Message: "cannot read the spec: " + err.Error()}
+		return "", &transition.Refusal{Exit: transition.ExitFailure, Next: "liza show " + cmp.Or(id, "goal"), Message: "cannot read the spec: " + err.Error()}
 	}
 	return body, nil
 }

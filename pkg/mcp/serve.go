@@ -14,6 +14,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -159,7 +160,7 @@ func (o Options) call(ctx context.Context, t tool, schema *jsonschema.Resolved, 
 func (t tool) run(ctx context.Context, o Options, arguments json.RawMessage) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			result, err = nil, &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: "liza validate",
+			result, err = nil, &transition.Refusal{Exit: transition.ExitFailure, Next: "liza validate",
 				Message: fmt.Sprintf("this is a bug in liza: %s: %v; nothing half done is left on the board", t.name, r)}
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -41,7 +42,7 @@ func takes[In any](t tool, call func(ctx context.Context, o Options, in In) (any
 }
 
 func usage(next, message string) error {
-	return &blackboard.Refusal{Exit: blackboard.ExitUsage, Next: next, Message: message}
+	return &transition.Refusal{Exit: transition.ExitUsage, Next: next, Message: message}
 }
 
 var (

@@ -6,6 +6,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
+	"liza/pkg/transition"
 )
 
 // views are the read views as tools, for programs that read no resources.
@@ -64,7 +65,7 @@ func (o Options) entry(ctx context.Context, id string) (map[string]any, error) {
 	case err != nil:
 		return nil, err
 	case t == nil:
-		return nil, &blackboard.Refusal{Guard: "G05", Exit: blackboard.ExitRefused, Next: "liza status", Message: "nothing on the board has the id '" + id + "'"}
+		return nil, &transition.Refusal{Guard: "G05", Exit: transition.ExitRefused, Next: "liza status", Message: "nothing on the board has the id '" + id + "'"}
 	}
 	return map[string]any{"kind": "task", "task": dashboard.Plain(t), "archived": sprint}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -77,7 +78,7 @@ func TestAPauseStopsMerges(t *testing.T) {
 	m := merger(p)
 	m.Control = func() string { return "paused since noon: lunch" }
 	_, err := m.Task(context.Background(), "task-1")
-	var refused *blackboard.Refusal
+	var refused *transition.Refusal
 	if !errors.As(err, &refused) || refused.Guard != "G07" || !strings.Contains(refused.Message, "lunch") {
 		t.Errorf("a merge during a pause: %v", err)
 	}
@@ -91,7 +92,7 @@ func TestAMissingBranchIsNotMadeAgain(t *testing.T) {
 	was := head(p)
 	p.Git(p.Dir, "update-ref", "-d", "refs/heads/integration")
 	_, err := merger(p).Task(context.Background(), "task-1")
-	var refused *blackboard.Refusal
+	var refused *transition.Refusal
 	if !errors.As(err, &refused) || refused.Guard != "G63" {
 		t.Errorf("a merge without a branch: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/git/gittest"
 	"liza/pkg/merge"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -216,7 +217,7 @@ func TestLostWorkWhoseSecondMergeFailsIsMergedByTheNext(t *testing.T) {
 		if done := contains(p, "task-1.md"); err == nil && !done {
 			t.Errorf("%q failed and the merge said that it is done", broke)
 		}
-		var refused *blackboard.Refusal
+		var refused *transition.Refusal
 		if err := again(merger(p)); err != nil && !errors.As(err, &refused) || !contains(p, "task-1.md") {
 			t.Errorf("%q failed: the next merge ended with %v", broke, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -170,7 +171,7 @@ func TestAHoldDuringTheChecksStopsTheMerge(t *testing.T) {
 		}
 	}
 	_, err := m.Task(context.Background(), "task-1")
-	var refused *blackboard.Refusal
+	var refused *transition.Refusal
 	if !errors.As(err, &refused) || refused.Guard != "G08" {
 		t.Fatalf("a held task was merged: %v", err)
 	}

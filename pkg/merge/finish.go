@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // finish records MERGED (M9) and removes what the task needs no more (M10). tip is where the
@@ -15,11 +16,11 @@ func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 	if j.Remote != "" && tip != "" {
 		j.follow(ctx, j.branch, tip)
 	}
-	f := blackboard.MergeFacts{Contained: true, Commit: commit, Tip: tip, Drift: j.drift}
-	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.FinishMerge(j.task.ID, a, blackboard.Input{Merge: &f}, j.Now())
+	f := transition.MergeFacts{Contained: true, Commit: commit, Tip: tip, Drift: j.drift}
+	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
+		return transition.FinishMerge(s, j.task.ID, a, transition.Input{Merge: &f}, j.Now())
 	})
-	if err != nil && !errors.Is(err, blackboard.ErrAlreadyDone) {
+	if err != nil && !errors.Is(err, transition.ErrAlreadyDone) {
 		return j.result, err
 	}
 	j.at("M9")
@@ -54,7 +55,7 @@ func (m *Merger) noteLate(s *blackboard.State, id, ref string) {
 			return
 		}
 	}
-	s.AddAnomaly(id, blackboard.System, blackboard.AnomalyLateWork, blackboard.Settings{"what": what}, m.Now())
+	transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyLateWork, blackboard.Settings{"what": what}, m.Now())
 }
 
 // remove takes candidate, worktree and branch of a task away, with proof (8.6). The
@@ -79,7 +80,7 @@ func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, 
 		return fmt.Errorf("%w; it could not be saved: %v", unsaved, err)
 	}
 	if ref != "" && merged {
-		err := m.update(ctx, "merge", func(s *blackboard.State, _ blackboard.Actor) error {
+		err := m.update(ctx, "merge", func(s *blackboard.State, _ transition.Actor) error {
 			m.noteLate(s, t.ID, ref)
 			return nil
 		})

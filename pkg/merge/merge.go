@@ -15,6 +15,7 @@ import (
 	"liza/pkg/review"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // Merger merges approved tasks. Store, Repo, Now, LogPath and LockPath are required.
@@ -155,9 +156,9 @@ func (m *Merger) All(ctx context.Context) ([]Result, error) {
 	}
 	var results []Result
 	var errs []error
-	for _, c := range s.ApprovedTasks() {
+	for _, c := range transition.ApprovedTasks(s) {
 		r, err := m.task(ctx, c.Task.ID)
-		var refused *blackboard.Refusal
+		var refused *transition.Refusal
 		if errors.As(err, &refused) {
 			r.Reason = refused.Message
 		} else if err != nil {
@@ -183,7 +184,7 @@ func (m *Merger) view(ctx context.Context) (*blackboard.State, error) {
 	return s, err
 }
 
-func (m *Merger) update(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error) error {
+func (m *Merger) update(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error) error {
 	return m.Store.Update(ctx, store.Op{Name: op, Agent: m.By}, func(s *blackboard.State) error {
 		if m.Prepare != nil {
 			m.Prepare(s)
@@ -191,7 +192,7 @@ func (m *Merger) update(ctx context.Context, op string, change func(*blackboard.
 		if m.term != 0 && !s.HasTurn(m.term) {
 			return errTurnOver
 		}
-		return change(s, blackboard.SystemActor(m.Facts))
+		return change(s, transition.SystemActor(m.Facts))
 	})
 }
 

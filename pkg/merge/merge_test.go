@@ -12,6 +12,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -129,7 +130,7 @@ func TestTheChecksRunAgainWhenTheBranchMoved(t *testing.T) {
 		}
 	}
 	_, err := m.Task(context.Background(), "task-1")
-	var refused *blackboard.Refusal
+	var refused *transition.Refusal
 	if !errors.As(err, &refused) || refused.Guard != "G63" || p.State().Task("task-1").Status != blackboard.Approved {
 		t.Fatalf("the merge was to wait by G63: %v", err)
 	}
@@ -151,7 +152,7 @@ func TestACheckedOutBranchIsNotMoved(t *testing.T) {
 	p.Approved("task-1")
 	p.Git(p.Dir, "checkout", "-q", "integration")
 	_, err := merger(p).Task(context.Background(), "task-1")
-	var refused *blackboard.Refusal
+	var refused *transition.Refusal
 	if !errors.As(err, &refused) || refused.Guard != "G64" {
 		t.Fatalf("the merge was to be refused by G64: %v", err)
 	}
@@ -240,15 +241,15 @@ func TestOnlyApprovedWorkIsMerged(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	var refused *blackboard.Refusal
-	if _, err := merger(p).Task(context.Background(), "task-1"); !errors.As(err, &refused) || refused.Exit != blackboard.ExitRefused {
+	var refused *transition.Refusal
+	if _, err := merger(p).Task(context.Background(), "task-1"); !errors.As(err, &refused) || refused.Exit != transition.ExitRefused {
 		t.Errorf("an unclaimed task: %v", err)
 	}
 	if _, err := merger(p).Task(context.Background(), "nope"); !errors.As(err, &refused) {
 		t.Errorf("an unknown task: %v", err)
 	}
 	for _, as := range []string{"coder-1", "planner-1"} {
-		if _, err := p.Service(as).Merge(context.Background(), "task-1"); !errors.As(err, &refused) || refused.Exit != blackboard.ExitRefused {
+		if _, err := p.Service(as).Merge(context.Background(), "task-1"); !errors.As(err, &refused) || refused.Exit != transition.ExitRefused {
 			t.Errorf("%s merges: %v", as, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // A mover moves the integration branch for another reason than the merge of an approved task: through
@@ -52,7 +53,7 @@ func (m *Merger) begin(ctx context.Context, name string) (*mover, error) {
 	case err != nil:
 		return nil, err
 	case f.Tip == "" || s.ForeignTip(f.Tip):
-		return nil, refused(blackboard.DecideTip(f.Tip), "%s", s.MovedText(f.Tip))
+		return nil, refused(blackboard.DecideTip(f.Tip), "%s", blackboard.MovedText(s, f.Tip))
 	}
 	return v, nil
 }
@@ -67,7 +68,7 @@ func (v *mover) free(ctx context.Context) error {
 }
 
 func refused(next, format string, args ...any) error {
-	return &blackboard.Refusal{Guard: "G63", Exit: blackboard.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
+	return &transition.Refusal{Guard: "G63", Exit: transition.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 
 // merged is the candidate that merges theirs into the branch; theirs itself when the branch has nothing
@@ -99,7 +100,7 @@ func (v *mover) move(ctx context.Context, candidate string) (err error) {
 	}
 	v.at("M6")
 	v.intent.Commit, v.intent.Old, v.intent.By, v.intent.At = candidate, v.old, v.By, blackboard.TimeOf(v.Now())
-	err = v.update(ctx, v.intent.Kind, func(s *blackboard.State, _ blackboard.Actor) error { return s.IntendMove(v.intent) })
+	err = v.update(ctx, v.intent.Kind, func(s *blackboard.State, _ transition.Actor) error { return transition.IntendMove(s, v.intent) })
 	if err != nil {
 		return err
 	}
@@ -136,11 +137,11 @@ func (m *Merger) converge(ctx context.Context) error {
 	if err := errors.Join(m.deleteCandidate(ctx, syncName), m.deleteCandidate(ctx, againName)); err != nil {
 		return err
 	}
-	err = m.update(ctx, i.Kind, func(s *blackboard.State, _ blackboard.Actor) error {
+	err = m.update(ctx, i.Kind, func(s *blackboard.State, _ transition.Actor) error {
 		if ours {
-			s.FinishMove(m.Now())
+			transition.FinishMove(s, m.Now())
 		} else {
-			s.CancelMove()
+			transition.CancelMove(s)
 		}
 		return nil
 	})

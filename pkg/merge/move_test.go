@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/transition"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb/verbtest"
 )
@@ -143,7 +144,7 @@ func TestLostWorkIsMergedAgainOnce(t *testing.T) {
 				died(t, m, point, func() { _, _ = m.Again(context.Background(), "task-1") })
 			}
 			r, err := merger(p).Again(context.Background(), "task-1")
-			var refused *blackboard.Refusal
+			var refused *transition.Refusal
 			if done := point >= "M8"; done != (errors.As(err, &refused) && strings.Contains(err.Error(), "is on integration already")) || !done && err != nil {
 				t.Fatalf("the second merge ended with %+v, %v", r, err)
 			}
@@ -168,9 +169,9 @@ func TestAGoalWithoutItsMergedWorkIsNotComplete(t *testing.T) {
 	ctx, d := context.Background(), p.Service("")
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", "main")
 	for _, want := range []string{"which Liza did not make", "the work of task-1 is merged, but not on integration; next: liza merge --again task-1"} {
-		c, err := d.Complete(ctx, blackboard.CompletionFacts{})
+		c, err := d.Complete(ctx, transition.CompletionFacts{})
 		missing, _ := d.MissingWork(ctx)
-		if err != nil || c != blackboard.CompletionMissing || p.State().Goal.Status != blackboard.InProgress || !strings.Contains(missing, want) {
+		if err != nil || c != transition.CompletionMissing || p.State().Goal.Status != blackboard.InProgress || !strings.Contains(missing, want) {
 			t.Fatalf("completion is %q (%v), the goal %s: %s", c, err, p.State().Goal.Status, missing)
 		}
 		if want == "which Liza did not make" {
@@ -180,7 +181,7 @@ func TestAGoalWithoutItsMergedWorkIsNotComplete(t *testing.T) {
 	if _, err := d.MergeAgain(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := d.Complete(ctx, blackboard.CompletionFacts{}); err != nil || c != blackboard.CompletionComplete {
+	if c, err := d.Complete(ctx, transition.CompletionFacts{}); err != nil || c != transition.CompletionComplete {
 		t.Errorf("with its work back the goal is %q: %v", c, err)
 	}
 }
@@ -230,8 +231,8 @@ func TestAnInterruptedDecisionConverges(t *testing.T) {
 				t.Errorf("it did not come to %s", point)
 			}()
 			_, err := p.Service("").RestoreIntegration(context.Background(), "")
-			var refused *blackboard.Refusal
-			if moved := point == "I2"; moved != (errors.As(err, &refused) && refused.Exit == blackboard.ExitNothing) || !moved && err != nil {
+			var refused *transition.Refusal
+			if moved := point == "I2"; moved != (errors.As(err, &refused) && refused.Exit == transition.ExitNothing) || !moved && err != nil {
 				t.Fatalf("the second call ended with %v", err)
 			}
 			if s := p.State(); head(p) != known || s.Tip() != known || s.Integration.Moved != nil {

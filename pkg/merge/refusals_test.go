@@ -10,14 +10,15 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
 // wantRefusal checks that a call was refused with a text, a next command, and nothing moved.
 func wantRefusal(t *testing.T, p *verbtest.Place, err error, head string, texts ...string) {
 	t.Helper()
-	var refused *blackboard.Refusal
-	if !errors.As(err, &refused) || refused.Exit != blackboard.ExitRefused || refused.Next == "" {
+	var refused *transition.Refusal
+	if !errors.As(err, &refused) || refused.Exit != transition.ExitRefused || refused.Next == "" {
 		t.Fatalf("it was to be refused with a next command: %v", err)
 	}
 	for _, text := range texts {

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -159,7 +160,7 @@ func TestAForeignPushStopsMerges(t *testing.T) {
 	foreign := p.Git(p.Dir, "commit-tree", "-m", "by hand", "-p", head(p), head(p)+"^{tree}")
 	p.Git(p.Dir, "push", "-q", remote, foreign+":refs/heads/integration")
 	_, err := merger(p).Task(context.Background(), "task-2")
-	if refused := new(blackboard.Refusal); !errors.As(err, &refused) || refused.Guard != "G63" {
+	if refused := new(transition.Refusal); !errors.As(err, &refused) || refused.Guard != "G63" {
 		t.Fatalf("a merge onto a foreign push: %v", err)
 	}
 	p.Accept()

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // job is one round: what is merged, onto what.
@@ -33,7 +34,7 @@ func (m *Merger) round(ctx context.Context, id string) (Result, error) {
 }
 
 // begun is what comes before a candidate (M0 to M2): facts are nil when the task needs none, or cannot have one.
-func (m *Merger) begun(ctx context.Context, id string) (*job, *blackboard.MergeFacts, error) {
+func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeFacts, error) {
 	j := &job{Merger: m, name: id, result: Result{Task: id}}
 	s, err := m.view(ctx)
 	if err != nil {
@@ -121,7 +122,7 @@ func (j *job) sealed(ctx context.Context) error {
 	if why == nil {
 		return nil
 	}
-	refusal := &blackboard.Refusal{Guard: "G66", Exit: blackboard.ExitRefused, Next: "liza validate", Message: fmt.Sprintf("task %s is not merged: %v", t.ID, why)}
+	refusal := &transition.Refusal{Guard: "G66", Exit: transition.ExitRefused, Next: "liza validate", Message: fmt.Sprintf("task %s is not merged: %v", t.ID, why)}
 	var helps interface{ Next() string }
 	if errors.As(why, &helps) {
 		refusal.Next = helps.Next()
@@ -146,9 +147,9 @@ func (j *job) askAgain(ctx context.Context) (bool, error) {
 	if missing == 0 {
 		return false, nil
 	}
-	in := blackboard.Input{Quorum: q, Review: &blackboard.ReviewFacts{Tree: tree}}
-	err = j.update(ctx, "ask again", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.AskAgain(j.task.ID, a, in, j.Now())
+	in := transition.Input{Quorum: q, Review: &transition.ReviewFacts{Tree: tree}}
+	err = j.update(ctx, "ask again", func(s *blackboard.State, a transition.Actor) error {
+		return transition.AskAgain(s, j.task.ID, a, in, j.Now())
 	})
 	if err != nil {
 		return false, err
@@ -158,8 +159,8 @@ func (j *job) askAgain(ctx context.Context) (bool, error) {
 }
 
 // facts are those of G62 to G64.
-func (j *job) facts(ctx context.Context) (blackboard.MergeFacts, error) {
-	f := blackboard.MergeFacts{By: j.By}
+func (j *job) facts(ctx context.Context) (transition.MergeFacts, error) {
+	f := transition.MergeFacts{By: j.By}
 	head, err := j.tip(ctx, j.state)
 	switch {
 	case err == nil:
@@ -172,13 +173,13 @@ func (j *job) facts(ctx context.Context) (blackboard.MergeFacts, error) {
 }
 
 // allowed tries the guards of T21 on a copy.
-func (j *job) allowed(f blackboard.MergeFacts) error {
+func (j *job) allowed(f transition.MergeFacts) error {
 	f.Candidate, f.Old = j.old, j.old
-	return j.state.Clone().IntendMerge(j.result.Task, blackboard.SystemActor(j.Facts), j.input(f), j.Now())
+	return transition.IntendMerge(j.state.Clone(), j.result.Task, transition.SystemActor(j.Facts), j.input(f), j.Now())
 }
 
-func (j *job) input(f blackboard.MergeFacts) blackboard.Input {
-	in := blackboard.Input{Merge: &f}
+func (j *job) input(f transition.MergeFacts) transition.Input {
+	in := transition.Input{Merge: &f}
 	if j.Control != nil {
 		in.Control = j.Control()
 	}
@@ -226,7 +227,7 @@ func (j *job) countDrift(ctx context.Context, old string) {
 }
 
 // merge is M3 to M9.
-func (j *job) merge(ctx context.Context, f blackboard.MergeFacts) (Result, error) {
+func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error) {
 	candidate, err := j.candidate(ctx, j.task.ReviewCommit, j.message())
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
 		return j.fail(ctx, Result{Reason: "conflict", Files: conflict.Files})
@@ -274,14 +275,14 @@ func (j *job) try(ctx context.Context, candidate string) (failed, log string, er
 }
 
 // move announces the candidate and lets the branch move to it (M7 to M9).
-func (j *job) move(ctx context.Context, candidate string, f blackboard.MergeFacts) (Result, error) {
+func (j *job) move(ctx context.Context, candidate string, f transition.MergeFacts) (Result, error) {
 	f.Candidate, f.Old = candidate, j.old
 	in := j.input(f)
-	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
+	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
 		if j.Remote != "" && s.Tip() != j.state.Tip() { // another host merged meanwhile
 			return fmt.Errorf("cannot merge %s: %w", j.task.ID, git.ErrRefMoved)
 		}
-		return s.IntendMerge(j.task.ID, a, in, j.Now())
+		return transition.IntendMerge(s, j.task.ID, a, in, j.Now())
 	})
 	if err != nil {
 		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))
@@ -347,9 +348,9 @@ func (j *job) fail(ctx context.Context, why Result) (Result, error) {
 	if err := j.deleteCandidate(ctx, j.task.ID); err != nil {
 		return j.result, err
 	}
-	f := blackboard.MergeFacts{Reason: why.cause(), Files: why.Files, Log: why.Log}
-	err := j.update(ctx, "merge", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.FailIntegration(j.task.ID, a, blackboard.Input{Merge: &f}, j.Now())
+	f := transition.MergeFacts{Reason: why.cause(), Files: why.Files, Log: why.Log}
+	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
+		return transition.FailIntegration(s, j.task.ID, a, transition.Input{Merge: &f}, j.Now())
 	})
 	if err != nil {
 		return j.result, err

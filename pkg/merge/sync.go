@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // Synced says what came of merging the base branch into the integration branch.
@@ -129,7 +130,7 @@ func (v *mover) work(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return "", &blackboard.Refusal{Guard: "G62", Exit: blackboard.ExitFailure, Next: "git fsck --lost-found",
+	return "", &transition.Refusal{Guard: "G62", Exit: transition.ExitFailure, Next: "git fsck --lost-found",
 		Message: fmt.Sprintf("cannot merge %s again: commit %.9s is gone", v.task.ID, v.task.ReviewCommit)}
 }
 

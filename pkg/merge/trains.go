@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // A journey is one train under way: what it has built, and the checks that run. Only its own goroutine touches it; the
@@ -55,13 +56,13 @@ func (m *Merger) inTrains(ctx context.Context) ([]Result, error) {
 		return nil, err
 	}
 	left := map[string]bool{}
-	for _, c := range s.ApprovedTasks() {
+	for _, c := range transition.ApprovedTasks(s) {
 		left[c.Task.ID] = true
 	}
 	var results []Result
 	var errs []error
 	report := func(r Result, err error) {
-		if refused, ok := errors.AsType[*blackboard.Refusal](err); ok {
+		if refused, ok := errors.AsType[*transition.Refusal](err); ok {
 			r.Reason = refused.Message
 		} else if err != nil {
 			errs = append(errs, err)
@@ -94,9 +95,9 @@ func (m *Merger) approved(ctx context.Context, left map[string]bool) ([]member, 
 		return nil, err
 	}
 	var list []member
-	for _, c := range s.ApprovedTasks() {
+	for _, c := range transition.ApprovedTasks(s) {
 		if t := c.Task; left[t.ID] {
-			list = append(list, member{id: t.ID, priority: s.MergePriority(c, m.Now())})
+			list = append(list, member{id: t.ID, priority: transition.MergePriority(s, c, m.Now())})
 		}
 	}
 	chosen := slices.Clone(list)
@@ -393,8 +394,8 @@ func (m *Merger) noteFlaky(ctx context.Context, t *blackboard.Task, failed strin
 	}
 	what := fmt.Sprintf("%s, and passed when it ran once more on the same tree: see %s and %s", failed, logs[0], logs[1])
 	m.warn("a flaky check: %s", what)
-	return m.update(ctx, "merge", func(s *blackboard.State, _ blackboard.Actor) error {
-		s.AddAnomaly(id, blackboard.System, blackboard.AnomalyFlakyCheck, blackboard.Settings{"what": what}, m.Now())
+	return m.update(ctx, "merge", func(s *blackboard.State, _ transition.Actor) error {
+		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyFlakyCheck, blackboard.Settings{"what": what}, m.Now())
 		return nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // turnLength is how long a host may be silent before another one may merge. A merge renews its turn, checks may take long.
@@ -68,7 +69,7 @@ func (m *Merger) takeTurn(waiting, ctx context.Context) (term int, err error) {
 	for {
 		var held *blackboard.MergeTurn
 		err := m.write(ctx, "merge turn", func(s *blackboard.State) error {
-			if term, held = s.TakeTurn(m.Facts.Host, m.By, turnLength, m.Now()); held != nil {
+			if term, held = transition.TakeTurn(s, m.Facts.Host, m.By, turnLength, m.Now()); held != nil {
 				return store.ErrUnchanged
 			}
 			return nil
@@ -99,7 +100,7 @@ func (m *Merger) keepTurn(ctx context.Context, term int, stop context.CancelCaus
 		at := time.Now()
 		kept := false
 		err := m.write(ctx, "merge turn", func(s *blackboard.State) error {
-			if kept = s.KeepTurn(term, turnLength, m.Now()); !kept {
+			if kept = transition.KeepTurn(s, term, turnLength, m.Now()); !kept {
 				return store.ErrUnchanged
 			}
 			return nil
@@ -121,7 +122,7 @@ func (m *Merger) endTurn(ctx context.Context, term int) error {
 		if !s.HasTurn(term) {
 			return store.ErrUnchanged
 		}
-		s.EndTurn(term, m.Now())
+		transition.EndTurn(s, term, m.Now())
 		return nil
 	})
 }

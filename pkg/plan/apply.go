@@ -15,12 +15,13 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/exitcmd"
 	"liza/pkg/skill"
+	"liza/pkg/transition"
 )
 
 // Rules is what a plan has to keep to, besides the board.
 type Rules struct {
 	Config   *config.Config
-	Input    blackboard.Input
+	Input    transition.Input
 	Human    bool              // a person gives it
 	Caller   blackboard.Caller // whose request it is
 	Scripted bool              // it comes from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
@@ -42,18 +43,18 @@ type Applied struct {
 type Saved struct{ Attic, Problem string }
 
 // Apply puts a plan on the board, all or nothing. attics has what was saved of the work that it drops.
-func (r *Rules) Apply(s *blackboard.State, a blackboard.Actor, p *exitcmd.Plan, hash string, attics map[string]Saved, now time.Time) (Applied, error) {
+func (r *Rules) Apply(s *blackboard.State, a transition.Actor, p *exitcmd.Plan, hash string, attics map[string]Saved, now time.Time) (Applied, error) {
 	var out Applied
-	party, err := s.Identify(a, now)
+	party, err := transition.Identify(s, a, now)
 	if err != nil {
 		return out, err
 	}
-	if party&(blackboard.ByHuman|blackboard.ByPlanner|blackboard.SPlanner) == 0 {
-		return out, &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza status", Message: a.ID + " may not apply a plan; planner or human may"}
+	if party&(transition.ByHuman|transition.ByPlanner|transition.SPlanner) == 0 {
+		return out, &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza status", Message: a.ID + " may not apply a plan; planner or human may"}
 	}
 	for _, old := range s.Plans {
 		if old.Hash == hash && old.Status == "running" && len(p.FormProblems()) == 0 {
-			return out, blackboard.Refuse(blackboard.ExitNothing, "liza status", "the plan is already applied as %s", old.ID)
+			return out, transition.Refuse(transition.ExitNothing, "liza status", "the plan is already applied as %s", old.ID)
 		}
 	}
 	b := &planBuild{Rules: r, state: s, plan: p}
@@ -71,7 +72,7 @@ func (r *Rules) Apply(s *blackboard.State, a blackboard.Actor, p *exitcmd.Plan, 
 		}
 		out.Plan, out.Warnings = b.record.ID, b.warnings
 		again.enter(s, b.record, now)
-		s.EnterPlan(b.record, again.event(), b.record.ID+": "+ids(tasks), a, now)
+		transition.EnterPlan(s, b.record, again.event(), b.record.ID+": "+ids(tasks), a, now)
 		b.answerNotes()
 	}
 	for _, t := range tasks {
@@ -90,7 +91,7 @@ func (r *Rules) Apply(s *blackboard.State, a blackboard.Actor, p *exitcmd.Plan, 
 
 // Dropped lists the tasks whose worktree the plan gives up: those that it decides about, and
 // what it replaces as the answer to a replan.
-func Dropped(p *exitcmd.Plan, s *blackboard.State, party blackboard.Party) []string {
+func Dropped(p *exitcmd.Plan, s *blackboard.State, party transition.Party) []string {
 	set := map[string]bool{}
 	for _, x := range p.Decisions {
 		if x.Task != "" && x.Do != exitcmd.DoFinalize {
@@ -120,13 +121,13 @@ func Decided(p *exitcmd.Plan) []string {
 func (b *planBuild) refusal() error {
 	err := exitcmd.InvalidPlan("the plan cannot be applied: %s", exitcmd.AllOf(b.problems))
 	if b.circular {
-		return &CircularError{Refusal: err.(*blackboard.Refusal)}
+		return &CircularError{Refusal: err.(*transition.Refusal)}
 	}
 	return err
 }
 
 // newRecord is what the board keeps of the plan.
-func (b *planBuild) newRecord(a blackboard.Actor, hash string, r *replan, now time.Time) *blackboard.Plan {
+func (b *planBuild) newRecord(a transition.Actor, hash string, r *replan, now time.Time) *blackboard.Plan {
 	p := &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(b.state.Plans)+1), Goal: b.plan.Goal, By: a.ID, Status: "running", Caller: &b.Caller,
 		Request: b.request(), Created: blackboard.TimeOf(now), Order: b.plan.Order, Hash: hash, ParseAttempts: b.plan.Answers}
 	if parent := r.parent(b.state); parent != nil {
@@ -140,7 +141,7 @@ func (b *planBuild) newRecord(a blackboard.Actor, hash string, r *replan, now ti
 func (b *planBuild) request() string {
 	s := b.state
 	var words []string
-	for _, n := range s.UnseenNotes() {
+	for _, n := range transition.UnseenNotes(s) {
 		words = append(words, n.Message)
 	}
 	text := strings.Join(words, "\n")
@@ -149,7 +150,7 @@ func (b *planBuild) request() string {
 	case s.Goal.PlanID == "":
 		text = strings.TrimSpace(s.Goal.Description + "\n" + text)
 	case text == "":
-		if p := s.Plan(s.Goal.PlanID); p != nil {
+		if p := transition.Plan(s, s.Goal.PlanID); p != nil {
 			text = p.Request
 		}
 	}
@@ -164,7 +165,7 @@ func (b *planBuild) answerNotes() {
 	if b.Human {
 		return // the planner has yet to see them
 	}
-	for _, n := range b.state.UnseenNotes() {
+	for _, n := range transition.UnseenNotes(b.state) {
 		n.Plan, n.Outcome = b.record.ID, "planned"
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/skill"
+	"liza/pkg/transition"
 )
 
 // planBuild turns a plan into tasks and collects every problem on the way.
@@ -176,7 +177,7 @@ func (b item) dependencies(t *blackboard.Task, tasks []*blackboard.Task) {
 		if slices.ContainsFunc(tasks, func(o *blackboard.Task) bool { return o.ID == id }) {
 			continue
 		}
-		if why := b.state.DependencyProblem(id); why != "" {
+		if why := transition.DependencyProblem(b.state, id); why != "" {
 			b.bad("depends_on", "%s", why)
 		}
 	}
@@ -196,7 +197,7 @@ func cycleAmong(tasks []*blackboard.Task) string {
 
 // enter creates plan record and tasks. A task is created after what it depends on, and
 // is on the board in the plan's order.
-func (b *planBuild) enter(s *blackboard.State, a blackboard.Actor, tasks []*blackboard.Task, in blackboard.Input, now time.Time) {
+func (b *planBuild) enter(s *blackboard.State, a transition.Actor, tasks []*blackboard.Task, in transition.Input, now time.Time) {
 	begin := s.TaskCount()
 	for pending := tasks; len(pending) > 0; {
 		var rest []*blackboard.Task
@@ -206,7 +207,7 @@ func (b *planBuild) enter(s *blackboard.State, a blackboard.Actor, tasks []*blac
 				continue
 			}
 			t.Plan = b.record.ID
-			if err := s.Create(t, b.isDraft(t.ID), a, in, now); err != nil {
+			if err := transition.Create(s, t, b.isDraft(t.ID), a, in, now); err != nil {
 				b.bad("%s: %v", t.ID, err)
 			}
 		}

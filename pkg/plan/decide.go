@@ -9,10 +9,11 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/transition"
 )
 
 // decide carries out the plan's decisions and supersedes, each as the verb of its name.
-func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboard.Input, attics map[string]Saved, now time.Time) error {
+func (b *planBuild) decide(s *blackboard.State, a transition.Actor, in transition.Input, attics map[string]Saved, now time.Time) error {
 	decisions := slices.Clone(b.plan.Decisions)
 	superseded := map[string][]string{}
 	var order []string
@@ -34,7 +35,7 @@ func (b *planBuild) decide(s *blackboard.State, a blackboard.Actor, in blackboar
 			in.Attic, in.SaveError = w.Attic, w.Problem
 		}
 		if err := b.decision(s, a, x, in, now); err != nil {
-			if _, refused := err.(*blackboard.Refusal); refused {
+			if _, refused := err.(*transition.Refusal); refused {
 				return exitcmd.InvalidPlan("%s (%s %s): %v", b.placeOf(i, x), x.Do, cmp.Or(x.Task, x.Discovery), err)
 			}
 			return err
@@ -53,7 +54,7 @@ func (b *planBuild) placeOf(i int, x exitcmd.Decision) string {
 	return fmt.Sprintf("tasks[%d].supersedes", at)
 }
 
-func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision, in blackboard.Input, now time.Time) error {
+func (b *planBuild) decision(s *blackboard.State, a transition.Actor, x exitcmd.Decision, in transition.Input, now time.Time) error {
 	if x.Discovery != "" {
 		return decideDiscovery(s, a, x, now)
 	}
@@ -66,14 +67,14 @@ func (b *planBuild) decision(s *blackboard.State, a blackboard.Actor, x exitcmd.
 				open++
 			}
 		}
-		return s.Unblock(x.Task, a, in, now)
+		return transition.Unblock(s, x.Task, a, in, now)
 	case exitcmd.DoSupersede:
-		return s.Supersede(x.Task, a, in, now)
+		return transition.Supersede(s, x.Task, a, in, now)
 	case exitcmd.DoAbandon:
-		_, err := s.Abandon(x.Task, a, in, now)
+		_, err := transition.Abandon(s, x.Task, a, in, now)
 		return err
 	case exitcmd.DoFinalize:
-		return s.Finalize([]string{x.Task}, a, in, now)
+		return transition.Finalize(s, []string{x.Task}, a, in, now)
 	}
 	return exitcmd.InvalidPlan("do: '%s' must be unblock, supersede, abandon or finalize", x.Do)
 }
@@ -109,7 +110,7 @@ func (b *planBuild) decisionForms() {
 
 // decideDiscovery carries out a plan's decision about a discovery. What it is converted to
 // may be a task of the same plan.
-func decideDiscovery(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision, now time.Time) error {
+func decideDiscovery(s *blackboard.State, a transition.Actor, x exitcmd.Decision, now time.Time) error {
 	var err error
 	switch {
 	case x.Task != "":
@@ -117,13 +118,13 @@ func decideDiscovery(s *blackboard.State, a blackboard.Actor, x exitcmd.Decision
 	case x.Do == exitcmd.DoConvert && len(x.By) != 1:
 		return exitcmd.InvalidPlan("by: must name one task, has %d", len(x.By))
 	case x.Do == exitcmd.DoConvert:
-		err = s.ConvertDiscovery(x.Discovery, x.By[0], a, now)
+		err = transition.ConvertDiscovery(s, x.Discovery, x.By[0], a, now)
 	case x.Do == exitcmd.DoDefer:
-		err = s.DeferDiscovery(x.Discovery, x.Reason, a, now)
+		err = transition.DeferDiscovery(s, x.Discovery, x.Reason, a, now)
 	default:
 		return exitcmd.InvalidPlan("do: '%s' must be convert or defer for a discovery", x.Do)
 	}
-	if blackboard.IsAlreadyDone(err) {
+	if transition.IsAlreadyDone(err) {
 		return nil
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // replan is the open replan that a planner's plan answers (specs/roles-and-knowledge.md#5.8). nil: the
@@ -23,15 +24,15 @@ type replan struct {
 }
 
 // replanOf is the replan that is open. Only a planner's own plan answers it.
-func replanOf(s *blackboard.State, party blackboard.Party) *replan {
-	if party&(blackboard.ByPlanner|blackboard.SPlanner) == 0 || party&blackboard.ByHuman != 0 {
+func replanOf(s *blackboard.State, party transition.Party) *replan {
+	if party&(transition.ByPlanner|transition.SPlanner) == 0 || party&transition.ByHuman != 0 {
 		return nil
 	}
 	r := &replan{}
 	for t := range s.Tasks() {
 		if t.Status == blackboard.Blocked && t.BlockedKind == blackboard.BlockedForReplan {
 			r.tasks = append(r.tasks, t.ID)
-			if p := s.Plan(t.Plan); p != nil && !slices.Contains(r.plans, p.ID) {
+			if p := transition.Plan(s, t.Plan); p != nil && !slices.Contains(r.plans, p.ID) {
 				r.plans = append(r.plans, p.ID)
 			}
 		}
@@ -56,7 +57,7 @@ func (r *replan) parent(s *blackboard.State) *blackboard.Plan {
 		return nil
 	}
 	for _, id := range slices.Backward(r.plans) {
-		if p := s.Plan(id); p.Status != "failed" {
+		if p := transition.Plan(s, id); p.Status != "failed" {
 			return p
 		}
 	}
@@ -94,7 +95,7 @@ func (r *replan) check(b *planBuild, tasks []*blackboard.Task) {
 		return
 	}
 	now := fingerprints(tasks)
-	for _, p := range b.state.Chain(parent) {
+	for _, p := range transition.Chain(b.state, parent) {
 		var then []*blackboard.Task
 		for _, id := range p.Tasks {
 			if t := b.state.Task(id); t != nil {
@@ -115,7 +116,7 @@ func (r *replan) enter(s *blackboard.State, by *blackboard.Plan, now time.Time) 
 		return
 	}
 	for _, id := range r.plans {
-		p := s.Plan(id)
+		p := transition.Plan(s, id)
 		p.Tried = tried(s, p)
 		if p.Status != "failed" {
 			p.Status = "superseded"
@@ -141,7 +142,7 @@ func tried(s *blackboard.State, p *blackboard.Plan) blackboard.List {
 
 // supersede puts the new tasks in the place of what the replan replaces. What a decision of
 // the plan has dealt with already is left alone.
-func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input, attics map[string]Saved, now time.Time) error {
+func (r *replan) supersede(b *planBuild, a transition.Actor, in transition.Input, attics map[string]Saved, now time.Time) error {
 	if r == nil || b.record == nil {
 		return nil
 	}
@@ -161,8 +162,8 @@ func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input
 		}
 		in := in
 		in.Attic, in.SaveError = attics[id].Attic, attics[id].Problem
-		if err := b.state.Supersede(id, a, in, now); err != nil {
-			var refused *blackboard.Refusal
+		if err := transition.Supersede(b.state, id, a, in, now); err != nil {
+			var refused *transition.Refusal
 			if errors.As(err, &refused) {
 				return exitcmd.InvalidPlan("%s cannot be replaced: %v", id, err)
 			}
@@ -173,7 +174,7 @@ func (r *replan) supersede(b *planBuild, a blackboard.Actor, in blackboard.Input
 }
 
 // CircularError refuses a plan that was tried before.
-type CircularError struct{ *blackboard.Refusal }
+type CircularError struct{ *transition.Refusal }
 
 func (e *CircularError) Unwrap() error { return e.Refusal }
 
@@ -233,7 +234,7 @@ func sameReason(a, b string) bool {
 
 // ReplanStop says why the planner is not started for a replan, "" when it is: the chain of
 // plans is too long, or the reason was given before (specs/roles-and-knowledge.md#5.9).
-func ReplanStop(s *blackboard.State, due blackboard.Trigger, maxDepth int) string {
+func ReplanStop(s *blackboard.State, due transition.Trigger, maxDepth int) string {
 	if due.Kind != "REPLAN" {
 		return ""
 	}
@@ -242,7 +243,7 @@ func ReplanStop(s *blackboard.State, due blackboard.Trigger, maxDepth int) strin
 		if t == nil {
 			continue
 		}
-		p := s.Plan(t.Plan)
+		p := transition.Plan(s, t.Plan)
 		if p == nil || p.Status == "failed" {
 			continue // a new chain begins
 		}
@@ -250,11 +251,11 @@ func ReplanStop(s *blackboard.State, due blackboard.Trigger, maxDepth int) strin
 		if t.Review != nil {
 			reason = cmp.Or(t.Review.Reason, reason)
 		}
-		n := s.Replans(p)
+		n := transition.Replans(s, p)
 		if n >= maxDepth {
 			return fmt.Sprintf("stuck after %d replans: %s", n, prose.FirstLine(reason))
 		}
-		for _, old := range s.Chain(p) {
+		for _, old := range transition.Chain(s, p) {
 			if old.ID != p.ID && old.Failure != nil && sameReason(reason, old.Failure.Reason) {
 				return fmt.Sprintf("stuck after %d replans: the reason is that of %s again: %s", n, old.ID, prose.FirstLine(reason))
 			}

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/exitcmd"
 	"liza/pkg/policy"
+	"liza/pkg/transition"
 )
 
 // TaskLimits are the limits that a task may have for itself (specs/roles-and-knowledge.md#8.1).
@@ -74,7 +75,7 @@ func (r *Rules) TaskProblem(s *blackboard.State, t *blackboard.Task) error {
 	if len(b.problems) == 0 {
 		return nil
 	}
-	return blackboard.Refuse(blackboard.ExitUsage, "liza help add-task", "%s", strings.ReplaceAll(strings.Join(b.problems, "; "), "tasks[0].", ""))
+	return transition.Refuse(transition.ExitUsage, "liza help add-task", "%s", strings.ReplaceAll(strings.Join(b.problems, "; "), "tasks[0].", ""))
 }
 
 // MayUse reports whether tasks of that kind may be done for the caller.

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 )
 
 const (
@@ -81,7 +82,7 @@ func firstPlanning() Input {
 	in := planner()
 	in.State.SetTasks(nil, nil)
 	in.State.Plans, in.State.Goal.PlanID = nil, ""
-	in.Triggers = []blackboard.Trigger{{Kind: "INITIAL_PLANNING", IDs: []string{"goal-1"}}}
+	in.Triggers = []transition.Trigger{{Kind: "INITIAL_PLANNING", IDs: []string{"goal-1"}}}
 	return in
 }
 
@@ -97,7 +98,7 @@ func woken() Input {
 		{ID: "note-2", Timestamp: at(20), Message: "We also need --version.", By: "bob", CallerRole: "user"},
 	}
 	in.State.Discovered = []*blackboard.Discovery{{ID: "disc-1", By: "coder-1", During: "task-3", Description: "The help text names an old flag.", Severity: "low", Urgency: "deferred"}}
-	in.Triggers = []blackboard.Trigger{{Kind: "BLOCKED_TASKS", IDs: []string{"task-2"}}, {Kind: "HUMAN_NOTE", IDs: []string{"note-2"}}}
+	in.Triggers = []transition.Trigger{{Kind: "BLOCKED_TASKS", IDs: []string{"task-2"}}, {Kind: "HUMAN_NOTE", IDs: []string{"note-2"}}}
 	return in
 }
 
@@ -111,7 +112,7 @@ func replanned() Input {
 	in.State.Plans[0].Failure = &blackboard.PlanFailure{Task: "task-0", Reason: "a shell script cannot be tested"}
 	in.State.Plans[0].Tried = blackboard.List{"code Greet by shell: blocked"}
 	in.State.Plans = append(in.State.Plans, &blackboard.Plan{ID: "plan-2", Parent: "plan-1", Root: "plan-1", Goal: "A greeting CLI in Python", Status: "running", Created: at(5)})
-	in.Triggers = []blackboard.Trigger{{Kind: "REPLAN", IDs: []string{"task-3"}}}
+	in.Triggers = []transition.Trigger{{Kind: "REPLAN", IDs: []string{"task-3"}}}
 	return in
 }
 

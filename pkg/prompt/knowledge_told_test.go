@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // What was found on the way is in every planner's prompt until it is decided, what is
@@ -18,7 +19,7 @@ func TestDiscoveriesThatAreNotDecidedAreInEveryPlannersPrompt(t *testing.T) {
 		{ID: "disc-3", Description: "CAN-WAIT", Severity: "medium", Urgency: "deferred"},
 		{ID: "disc-4", Description: "PUT-OFF", Urgency: "immediate", Deferred: &blackboard.Deferred{By: "ada", Reason: "next sprint"}},
 		{ID: "disc-5", Description: "DECIDED", Urgency: "immediate", ConvertedToTask: "task-2"}}
-	in.Triggers = append(in.Triggers, blackboard.Trigger{Kind: "IMMEDIATE_DISCOVERY", IDs: []string{"disc-1"}})
+	in.Triggers = append(in.Triggers, transition.Trigger{Kind: "IMMEDIATE_DISCOVERY", IDs: []string{"disc-1"}})
 	text := build(t, in).Text
 	wants(t, text, "- disc-1 (high, during task-2): WAKES; recommended: at once", "- discovery disc-2 (low): IMMEDIATE-BEFORE; recommended: look",
 		"- discovery disc-3 (medium): CAN-WAIT", "- discovery disc-4 (low) deferred, next sprint: PUT-OFF")
@@ -33,7 +34,7 @@ func TestAPlannerWokenByASpecChangeKnowsWhatChanged(t *testing.T) {
 	in := woken()
 	elsewhere := &blackboard.SpecChange{Timestamp: at(15), Spec: "specs/other.md#b", Change: "ELSEWHERE"}
 	in.State.SpecChanges = []*blackboard.SpecChange{elsewhere, {Timestamp: at(16), Spec: "specs/third.md", Change: "NOT-YET"}}
-	in.Triggers = append(in.Triggers, blackboard.Trigger{Kind: "SPEC_CHANGED", IDs: []string{elsewhere.ID()}})
+	in.Triggers = append(in.Triggers, transition.Trigger{Kind: "SPEC_CHANGED", IDs: []string{transition.ID(elsewhere)}})
 	text := build(t, in).Text
 	wants(t, text, "- spec changed: specs/other.md#b: ELSEWHERE")
 	refuses(t, text, "NOT-YET")

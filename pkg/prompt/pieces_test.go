@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 )
 
 // canaries is a state and an input in which every piece carries a word of its own, for
@@ -61,7 +62,7 @@ func canaries(k Kind) Input {
 	case Planner:
 		in.Worktree = in.Root
 		t.Status = blackboard.Blocked
-		in.Triggers = []blackboard.Trigger{{Kind: "BLOCKED_TASKS", IDs: []string{"task-3"}}, {Kind: "IMMEDIATE_DISCOVERY", IDs: []string{"disc-1"}}}
+		in.Triggers = []transition.Trigger{{Kind: "BLOCKED_TASKS", IDs: []string{"task-3"}}, {Kind: "IMMEDIATE_DISCOVERY", IDs: []string{"disc-1"}}}
 	case Messenger:
 		in.Task = s.Task("done")
 		in.Task.Description = "CANARY-task"
@@ -233,7 +234,7 @@ func TestAReplanGetsItsFourBlocksAndOthersDoNot(t *testing.T) {
 	blocks := []string{"## Completed", "## Remaining", "## Failure", "## Earlier plans", "CANARY-replan-history", "CANARY-replan-completed", "CANARY-verdict"}
 	refuses(t, build(t, in).Text, blocks...)
 	for _, kind := range []string{"REPLAN", "HYPOTHESIS_EXHAUSTED"} {
-		in.Triggers = []blackboard.Trigger{{Kind: kind, IDs: []string{"task-3"}}}
+		in.Triggers = []transition.Trigger{{Kind: kind, IDs: []string{"task-3"}}}
 		wants(t, build(t, in).Text, blocks...)
 	}
 }

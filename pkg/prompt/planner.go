@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // What a planner gets: the message, why it runs, the board, and after a failure what was
@@ -81,7 +82,7 @@ func (in *Input) messages() string {
 	var all []message
 	through, summarized := in.summarizedThrough()
 	raw := map[*blackboard.Note]bool{}
-	for _, e := range in.State.RawEntries() {
+	for _, e := range transition.RawEntries(in.State) {
 		raw[e.Note] = true
 	}
 	add := func(at blackboard.Time, text string) {
@@ -174,7 +175,7 @@ func (in *Input) causes() string {
 		}
 	}
 	for _, c := range in.State.SpecChanges {
-		if in.wokenBy(c.ID()) {
+		if in.wokenBy(transition.ID(c)) {
 			l.add("- spec changed: %s", oneLine(c.Spec+": "+c.Change, 500))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 )
 
 // MaxChars is the size of a prompt in bytes when Input does not say (specs/decisions.md#D9).
@@ -25,7 +26,7 @@ type Input struct {
 	Action    string            // of the request object; "": run
 	Iteration int               // 0: the task's
 
-	Triggers   []blackboard.Trigger // why a planner was woken, the first names the run
+	Triggers   []transition.Trigger // why a planner was woken, the first names the run
 	IntentLate bool                 // the coder's intent came after its first commit
 
 	Uncommitted  []string // files in a coder's worktree that earlier work left without a commit

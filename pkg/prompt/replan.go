@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // The four blocks of a replan (specs/roles-and-knowledge.md#5.8).
@@ -15,7 +16,7 @@ func (in *Input) chain() []*blackboard.Plan {
 	if in.State.Goal == nil {
 		return nil
 	}
-	now := in.State.Plan(in.State.Goal.PlanID)
+	now := transition.Plan(in.State, in.State.Goal.PlanID)
 	if now == nil {
 		return nil
 	}

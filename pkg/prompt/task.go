@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // lines collects the lines of a section.
@@ -43,7 +44,7 @@ func (in *Input) goalOf() (goal string, plan *blackboard.Plan) {
 	if in.Task != nil && in.Task.Plan != "" {
 		id = in.Task.Plan
 	}
-	if p := in.State.Plan(id); p != nil && strings.TrimSpace(p.Goal) != "" {
+	if p := transition.Plan(in.State, id); p != nil && strings.TrimSpace(p.Goal) != "" {
 		return p.Goal, p
 	}
 	return goal, nil

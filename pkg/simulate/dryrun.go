@@ -9,6 +9,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/role"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -168,7 +169,7 @@ func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *e
 	}
 	t := s.Task(in.Task)
 	d.KeepInside(ctx, t.ID, exit)
-	facts := blackboard.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, TestGateExempt: true}
+	facts := transition.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, TestGateExempt: true}
 	if d.WorktreeOf(ctx, t.ID) != "" {
 		if facts, err = d.SubmissionFacts(ctx, s, t, ""); err != nil {
 			return out, err
@@ -180,8 +181,8 @@ func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *e
 	}
 	event := d.Input()
 	event.Summary, event.NoTests, event.Submission = exit.Summary, exit.NoTests, &facts
-	done, err := d.Event(ctx, "submit", t.ID, func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.Submit(in.Task, a, event, d.Now()); err != nil {
+	done, err := d.Event(ctx, "submit", t.ID, func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.Submit(s, in.Task, a, event, d.Now()); err != nil {
 			return err
 		}
 		s.Task(in.Task).LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}

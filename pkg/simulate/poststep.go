@@ -12,6 +12,7 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/review"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -108,7 +109,7 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 	}
 	if in.Task == verb.PlannerRuns || in.Kind == role.Planner {
 		if in.Task != verb.PlannerRuns || in.Kind != role.Planner {
-			return standing{}, blackboard.Refuse(blackboard.ExitUsage, "liza help poststep", "the planner's runs belong to %s: liza poststep %s --as planner", verb.PlannerRuns, verb.PlannerRuns)
+			return standing{}, transition.Refuse(transition.ExitUsage, "liza help poststep", "the planner's runs belong to %s: liza poststep %s --as planner", verb.PlannerRuns, verb.PlannerRuns)
 		}
 		from := standing{state: history.JobState(nil, false), epoch: 1}
 		if s.Sprint != nil {
@@ -122,7 +123,7 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 	}
 	from := standing{status: string(t.Status), state: history.JobState(t, t.ReviewingBy != ""), epoch: max(t.Epoch, 1)}
 	wrong := func(next, why string) (standing, error) {
-		return from, blackboard.Refuse(blackboard.ExitRefused, next, "no run of a %s can have ended: task %s %s", in.Kind, t.ID, why)
+		return from, transition.Refuse(transition.ExitRefused, next, "no run of a %s can have ended: task %s %s", in.Kind, t.ID, why)
 	}
 	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
 	claimed := t.Status == blackboard.Claimed && live != blackboard.Expired
@@ -150,7 +151,7 @@ func (d simulator) actFor(ctx context.Context, in PoststepInput) (actor, via sim
 	if err != nil {
 		return actor, via, err
 	}
-	agent := s.FreeAgentID(blackboard.Role(in.Kind), d.Now())
+	agent := transition.FreeAgentID(s, blackboard.Role(in.Kind), d.Now())
 	person, program := *d.Service, *d.Service
 	person.Caller = verb.Caller{As: agent, Person: d.Caller.Person}
 	r, err := person.Register(ctx, verb.RegisterInput{ID: agent, Role: blackboard.Role(in.Kind)})
@@ -234,13 +235,13 @@ func (d simulator) simulate(ctx context.Context, in PoststepInput, from standing
 // endSimulated enters the run into the attempts of its task, as one that cost nothing.
 func (d simulator) endSimulated(ctx context.Context, in PoststepInput, task string) error {
 	free := blackboard.Amount(0)
-	rr := blackboard.RunResult{Task: task, Cost: &free}
+	rr := transition.RunResult{Task: task, Cost: &free}
 	rr.Attempt = blackboard.Attempt{Kind: string(in.Kind), Outcome: "finished", CostCents: &free, Commit: d.commitOf(ctx, task)}
 	if exit := d.answer(in).Exit; exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: d.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(d.Now())}
 	}
-	return d.Update(ctx, "run", func(s *blackboard.State, a blackboard.Actor) error { return s.EndRun(a, rr, d.Now()) })
+	return d.Update(ctx, "run", func(s *blackboard.State, a transition.Actor) error { return transition.EndRun(s, a, rr, d.Now()) })
 }
 
 // recordSimulated says what came of the answer, and writes the interaction.

@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -17,7 +18,7 @@ type Rehearsal struct {
 	Task    *blackboard.Task  // of State; nil for a planner
 	Kind    role.Kind
 	Agent   string
-	Due     []blackboard.Trigger // why a planner runs
+	Due     []transition.Trigger // why a planner runs
 	Warning string               // why the run cannot begin now; State is then as near as can be
 }
 
@@ -27,7 +28,7 @@ const rehearsed = "rehearsal"
 // Rehearse claims a task on a copy of the board for the lowest free agent, as the next
 // supervisor would, and writes nothing (specs/roles-and-knowledge.md#2.8). The id _planner is
 // for the planner.
-func Rehearse(ctx context.Context, service *verb.Service, id string, triggers blackboard.TriggerFacts) (Rehearsal, error) {
+func Rehearse(ctx context.Context, service *verb.Service, id string, triggers transition.TriggerFacts) (Rehearsal, error) {
 	d := simulator{service}
 	view, err := d.View(ctx)
 	if err != nil {
@@ -48,7 +49,7 @@ func Rehearse(ctx context.Context, service *verb.Service, id string, triggers bl
 		if near := blackboard.Nearest(id, known); near != "" {
 			message += fmt.Sprintf("; did you mean '%s'?", near)
 		}
-		return r, &blackboard.Refusal{Guard: "G05", Exit: blackboard.ExitRefused, Next: "liza status", Message: message}
+		return r, &transition.Refusal{Guard: "G05", Exit: transition.ExitRefused, Next: "liza status", Message: message}
 	}
 	t := r.Task
 	switch t.Status {
@@ -63,26 +64,26 @@ func Rehearse(ctx context.Context, service *verb.Service, id string, triggers bl
 			d.rehearseReview(&r)
 		}
 	default:
-		return r, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + id, Message: fmt.Sprintf("task %s is %s: no agent is started for it", id, t.Status)}
+		return r, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza show " + id, Message: fmt.Sprintf("task %s is %s: no agent is started for it", id, t.Status)}
 	}
 	r.Task = r.State.Task(id)
 	if kind := t.KindOf(); r.Kind == role.Coder && kind != blackboard.CodeTask {
 		r.Kind = role.Messenger
 		if kind != blackboard.MessageTask {
-			return r, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza show " + id, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, there is no prompt", id, kind)}
+			return r, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza show " + id, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, there is no prompt", id, kind)}
 		}
 	}
 	return r, err
 }
 
 // enter registers the lowest free agent of a role on the copy.
-func (r *Rehearsal) enter(d simulator, kind blackboard.Role) blackboard.Actor {
-	r.Agent = r.State.FreeAgentID(kind, d.Now())
-	a := blackboard.Actor{ID: r.Agent, TokenHash: rehearsed, Facts: d.Facts()}
+func (r *Rehearsal) enter(d simulator, kind blackboard.Role) transition.Actor {
+	r.Agent = transition.FreeAgentID(r.State, kind, d.Now())
+	a := transition.Actor{ID: r.Agent, TokenHash: rehearsed, Facts: d.Facts()}
 	entry := &blackboard.Agent{Generation: rehearsed, TokenHash: rehearsed, Terminal: "none", Host: a.Facts.Host, BootID: a.Facts.BootID}
-	err := r.State.Register(r.Agent, entry, a, d.Now())
+	err := transition.Register(r.State, r.Agent, entry, a, d.Now())
 	if err == nil {
-		err = r.State.SetReady(a, "", "", d.Now())
+		err = transition.SetReady(r.State, a, "", "", d.Now())
 	}
 	if err != nil {
 		r.Warning = err.Error()
@@ -98,7 +99,7 @@ func (d simulator) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 	}
 	a := r.enter(d, blackboard.RoleCoder)
 	t := r.Task
-	facts := blackboard.ClaimFacts{Base: head, Reserve: r.State.Duration("claim_reserve"), Named: true}
+	facts := transition.ClaimFacts{Base: head, Reserve: r.State.Duration("claim_reserve"), Named: true}
 	keep := t.HandoffPending || t.Status == blackboard.IntegrationFailed || t.Status == blackboard.Rejected && t.AssignedTo == r.Agent
 	if _, err := os.Stat(d.Repo.WorktreePath(t.ID)); !keep || err != nil {
 		facts.Fresh, facts.BaseCommit = true, cmp.Or(t.RestartFrom, head)
@@ -107,14 +108,14 @@ func (d simulator) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 	in.FreeMB, in.Control, in.RoleCheck = 0, "", nil // what ends by itself is not a hindrance
 	in.SpecHash = d.SpecHash(t.SpecRef)
 	in.Claim = &facts
-	if err = r.State.Reserve(t.ID, a, in, d.Now()); err == nil {
+	if err = transition.Reserve(r.State, t.ID, a, in, d.Now()); err == nil {
 		confirm := facts
 		confirm.Confirm, confirm.Worktree = true, ".worktrees/"+t.ID
 		if t.KindOf() == blackboard.MessageTask {
 			confirm.Worktree = ""
 		}
 		in.Claim = &confirm
-		err = r.State.Claim(t.ID, a, in, d.Now())
+		err = transition.Claim(r.State, t.ID, a, in, d.Now())
 	}
 	if err != nil { // the prompt is shown all the same
 		r.Warning = err.Error()
@@ -131,21 +132,21 @@ func (d simulator) rehearseReview(r *Rehearsal) {
 	a := r.enter(d, blackboard.RoleReviewer)
 	in := d.Input()
 	in.SpecHash = d.SpecHash(r.Task.SpecRef)
-	if err := r.State.ClaimReview(r.Task.ID, a, in, d.Now()); err != nil {
+	if err := transition.ClaimReview(r.State, r.Task.ID, a, in, d.Now()); err != nil {
 		r.Warning = err.Error()
 	}
 }
 
-func (d simulator) rehearsePlanning(r *Rehearsal, facts blackboard.TriggerFacts) error {
+func (d simulator) rehearsePlanning(r *Rehearsal, facts transition.TriggerFacts) error {
 	r.Kind = role.Planner
 	a := r.enter(d, blackboard.RolePlanner)
-	if r.Due, _ = r.State.DueTriggers(facts, d.Now()); len(r.Due) == 0 {
-		r.Due = r.State.Triggers(facts, d.Now())
+	if r.Due, _ = transition.DueTriggers(r.State, facts, d.Now()); len(r.Due) == 0 {
+		r.Due = transition.Triggers(r.State, facts, d.Now())
 	}
 	if len(r.Due) == 0 {
-		return blackboard.Refuse(blackboard.ExitNothing, "liza status", "there is no reason to plan, so no planner would be started")
+		return transition.Refuse(transition.ExitNothing, "liza status", "there is no reason to plan, so no planner would be started")
 	}
-	if err := r.State.BeginPlanning(a, r.Due, d.Now()); err != nil {
+	if err := transition.BeginPlanning(r.State, a, r.Due, d.Now()); err != nil {
 		r.Warning = err.Error()
 	}
 	return nil

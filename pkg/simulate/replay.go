@@ -11,6 +11,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -262,8 +263,8 @@ func (r *replay) towards(ctx context.Context, t *blackboard.Task, want blackboar
 	case t.Status == blackboard.ReadyForReview && (want == blackboard.Rejected || want == blackboard.IntegrationFailed):
 		return r.judge(ctx, t.ID, want)
 	case t.Status == blackboard.Approved && want == blackboard.IntegrationFailed:
-		return r.service.Update(ctx, "replay", func(s *blackboard.State, a blackboard.Actor) error {
-			return s.FailIntegration(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Merge: &blackboard.MergeFacts{Reason: "conflict"}, Reason: "conflict"}, r.service.Now())
+		return r.service.Update(ctx, "replay", func(s *blackboard.State, a transition.Actor) error {
+			return transition.FailIntegration(s, t.ID, transition.SystemActor(a.Facts), transition.Input{Merge: &transition.MergeFacts{Reason: "conflict"}, Reason: "conflict"}, r.service.Now())
 		})
 	case !fresh && (t.Status == blackboard.Unclaimed || t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed):
 		s, err := r.identityOf(ctx, "coder-1", blackboard.RoleCoder)

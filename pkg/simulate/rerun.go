@@ -12,6 +12,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -35,7 +36,7 @@ func Rerun(ctx context.Context, service *verb.Service, in RerunInput) (Restepped
 	input.Reason, input.CleanGit = "from nothing", in.CleanGit
 	archive := d.archiveOf(t)
 	out.Archive, out.Epoch = d.Rel(archive), max(t.Epoch, 1)+1
-	out.Done, err = d.startAgain(ctx, t, "rerun", input, (*blackboard.State).Rerun, func() ([]string, error) {
+	out.Done, err = d.startAgain(ctx, t, "rerun", input, transition.Rerun, func() ([]string, error) {
 		if in.KeepFiles {
 			if err := d.keepFiles(ctx, t, filepath.Join(archive, "files")); err != nil {
 				return nil, err

@@ -8,6 +8,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/history"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -38,16 +39,16 @@ func Restep(ctx context.Context, service *verb.Service, task, number string) (Re
 		return out, err
 	}
 	if out.Commit = in.Liza.CommitAfter; out.Commit == "" {
-		return out, blackboard.Refuse(blackboard.ExitFailure, "liza history "+task, "cannot go back to interaction %s of %s: it tells of no commit", number, task)
+		return out, transition.Refuse(transition.ExitFailure, "liza history "+task, "cannot go back to interaction %s of %s: it tells of no commit", number, task)
 	}
 	if there, err := d.Repo.CommitExists(ctx, out.Commit); err != nil {
 		return out, err
 	} else if !there {
-		return out, blackboard.Refuse(blackboard.ExitFailure, "liza history "+task, "cannot go back to interaction %s of %s: its commit %.9s is gone", number, task, out.Commit)
+		return out, transition.Refuse(transition.ExitFailure, "liza history "+task, "cannot go back to interaction %s of %s: its commit %.9s is gone", number, task, out.Commit)
 	}
 	input := d.Input()
 	input.Reason, input.Tip = "back to interaction "+number, out.Commit
-	out.Done, err = d.startAgain(ctx, t, "restep", input, (*blackboard.State).Restep, func() (notes []string, err error) {
+	out.Done, err = d.startAgain(ctx, t, "restep", input, transition.Restep, func() (notes []string, err error) {
 		if t.Worktree != "" || d.WorktreeOf(ctx, task) != "" {
 			notes, err = d.resetTo(ctx, t, out.Commit)
 		}
@@ -75,7 +76,7 @@ func (d simulator) idle(ctx context.Context, task, what string) (*blackboard.Tas
 	}
 	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
 	if t.Status == blackboard.Claimed && live != blackboard.Expired {
-		return nil, blackboard.Refuse(blackboard.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
+		return nil, transition.Refuse(transition.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
 	}
 	if t.Status == blackboard.Claimed {
 		if _, err := d.Release(ctx, verb.ReleaseInput{Task: task, Coder: true, Reason: "its lease has expired"}); err != nil {
@@ -87,7 +88,7 @@ func (d simulator) idle(ctx context.Context, task, what string) (*blackboard.Tas
 		t = s.Task(task)
 	}
 	if t.Status.Terminal() {
-		return nil, blackboard.Refuse(blackboard.ExitRefused, "liza add-task", "task %s is %s, and that is final; make a new task", task, t.Status)
+		return nil, transition.Refuse(transition.ExitRefused, "liza add-task", "task %s is %s, and that is final; make a new task", task, t.Status)
 	}
 	return t, nil
 }
@@ -95,18 +96,18 @@ func (d simulator) idle(ctx context.Context, task, what string) (*blackboard.Tas
 // startAgain carries out an event that starts a task again (T40): what is there is saved, the
 // event is written, and then git follows. Meanwhile the task is held, so that no agent claims
 // it between the two.
-func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string, in blackboard.Input, event verb.WayEvent, follow func() ([]string, error)) (verb.Done, error) {
+func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string, in transition.Input, event verb.WayEvent, follow func() ([]string, error)) (verb.Done, error) {
 	done := verb.Done{Task: t.ID}
 	if _, err := d.Try(ctx, t.ID, in, event); err != nil {
 		return done, err
 	}
 	in.Attic, in.SaveError = d.Save(ctx, t.ID, op)
 	held := t.Hold != nil
-	done, err := d.Event(ctx, op, t.ID, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
 		if err := event(s, t.ID, a, in, d.Now()); err != nil || held {
 			return err
 		}
-		return s.HoldTask(t.ID, a, blackboard.Input{Reason: op + " is under way"}, d.Now())
+		return transition.HoldTask(s, t.ID, a, transition.Input{Reason: op + " is under way"}, d.Now())
 	})
 	if err != nil {
 		return done, err
@@ -120,8 +121,8 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 	if held {
 		return done, nil
 	}
-	freed, err := d.Event(ctx, op, t.ID, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.UnholdTask(t.ID, a, blackboard.Input{}, d.Now())
+	freed, err := d.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
+		return transition.UnholdTask(s, t.ID, a, transition.Input{}, d.Now())
 	})
 	done.Status = freed.Status
 	return done, err

@@ -6,6 +6,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -35,7 +36,7 @@ func Step(ctx context.Context, service *verb.Service, task string) (NextStep, er
 		if err := d.Known(ctx, task); err != nil {
 			return out, err
 		}
-		return out, blackboard.Refuse(blackboard.ExitRefused, "liza show "+task, "task %s is archived: there is nothing left to do", task)
+		return out, transition.Refuse(transition.ExitRefused, "liza show "+task, "task %s is archived: there is nothing left to do", task)
 	}
 	out.Status = t.Status
 	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
@@ -48,9 +49,9 @@ func Step(ctx context.Context, service *verb.Service, task string) (NextStep, er
 	case t.Status == blackboard.Approved:
 		out.Merge = true
 	case t.Status == blackboard.Claimed:
-		return out, blackboard.Refuse(blackboard.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
+		return out, transition.Refuse(transition.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
 	default:
-		return out, blackboard.Refuse(blackboard.ExitRefused, wayOn(t), "task %s is %s: no run can be started for it", task, t.Status)
+		return out, transition.Refuse(transition.ExitRefused, wayOn(t), "task %s is %s: no run can be started for it", task, t.Status)
 	}
 	return out, nil
 }

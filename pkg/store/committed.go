@@ -14,6 +14,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 )
 
 // record is the file liza/committed in the git dir: the last state that Liza wrote.
@@ -219,7 +220,7 @@ func (r *rules) taken(v, previous *version) (*blackboard.State, []blackboard.Vio
 	if previous == nil {
 		return s, nil
 	}
-	return s, s.TakeHandEdits(previous.base, r.o.Now())
+	return s, transition.TakeHandEdits(s, previous.base, r.o.Now())
 }
 
 // editedByHand is the journal entry for an edit of what is named.

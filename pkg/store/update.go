@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 	"liza/pkg/yamldoc"
 )
 
@@ -125,7 +126,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	after := before.base.Fork()
 	var refused []blackboard.Violation
 	if edited && previous != nil && !op.Adopt {
-		refused = after.TakeHandEdits(previous.base, f.o.Now())
+		refused = transition.TakeHandEdits(after, previous.base, f.o.Now())
 	}
 	changes, entries, err := f.applied(ctx, op, before, after, rec, edited, change)
 	if changes == nil || err != nil {

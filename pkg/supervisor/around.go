@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // CheckoutChanged is the alert about something outside of its worktree that changed during a run.
@@ -67,7 +68,7 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 	if s.Service.Notice != nil {
 		s.Service.Notice(CheckoutChanged, r.mark, text)
 	}
-	err = s.Service.Update(ctx, "changes", func(st *blackboard.State, _ blackboard.Actor) error {
+	err = s.Service.Update(ctx, "changes", func(st *blackboard.State, _ transition.Actor) error {
 		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: s.ID, Action: blackboard.ActionCheckoutChanged, Task: task,
 			Detail: text, Extra: map[string]any{"level": "warning"}})
 		return nil

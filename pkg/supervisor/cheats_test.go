@@ -14,6 +14,7 @@ import (
 	"liza/pkg/broker"
 	"liza/pkg/config"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -164,7 +165,7 @@ func TestWhatCatchesEachCheat(t *testing.T) {
 			p.Git(dir, "add", "-A")
 			p.Git(dir, "commit", "-q", "--allow-empty", "-m", "work")
 			_, err := p.Service("coder-1").Submit(t.Context(), verb.SubmitInput{Task: "task-1"})
-			var r *blackboard.Refusal
+			var r *transition.Refusal
 			if x.caught == refused {
 				if !errors.As(err, &r) || r.Guard != x.by {
 					t.Errorf("the submission gives %v, want a refusal by %s", err, x.by)

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -28,7 +29,7 @@ func claimFailed(err error) bool {
 	if _, remote := errors.AsType[*git.RemoteError](err); remote {
 		return false
 	}
-	return err != nil && (exitOf(err) == 0 || exitOf(err) == blackboard.ExitFailure)
+	return err != nil && (exitOf(err) == 0 || exitOf(err) == transition.ExitFailure)
 }
 
 // code claims the best task and works on it until the claim ends.
@@ -145,18 +146,18 @@ func (s *Supervisor) applyLimits(ctx context.Context, st *blackboard.State) (boo
 		if t.Hold != nil {
 			continue
 		}
-		var op func(*blackboard.State, blackboard.Actor) error
+		var op func(*blackboard.State, transition.Actor) error
 		switch t.Status {
 		case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
-			if h := st.Reached(t, s.Service.Now()); h != nil {
-				op = func(st *blackboard.State, a blackboard.Actor) error {
-					return st.HaltTask(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Halt: h}, s.Service.Now())
+			if h := transition.Reached(st, t, s.Service.Now()); h != nil {
+				op = func(st *blackboard.State, a transition.Actor) error {
+					return transition.HaltTask(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Halt: h}, s.Service.Now())
 				}
 			}
 		}
-		if op == nil && (t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed) && st.IterationsOver(t) {
-			op = func(st *blackboard.State, a blackboard.Actor) error {
-				return st.LimitIterations(t.ID, blackboard.SystemActor(a.Facts), blackboard.Input{Reason: lastError(t)}, s.Service.Now())
+		if op == nil && (t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed) && transition.IterationsOver(st, t) {
+			op = func(st *blackboard.State, a transition.Actor) error {
+				return transition.LimitIterations(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Reason: lastError(t)}, s.Service.Now())
 			}
 		}
 		if op == nil {

@@ -23,6 +23,7 @@ import (
 	"liza/pkg/role"
 	"liza/pkg/safefile"
 	"liza/pkg/skill"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -201,7 +202,7 @@ func wanted(secrets, missing []string) string {
 }
 
 func goalOf(st *blackboard.State, t *blackboard.Task) string {
-	if p := st.Plan(t.Plan); p != nil {
+	if p := transition.Plan(st, t.Plan); p != nil {
 		return p.Goal
 	}
 	if st.Goal != nil {
@@ -298,7 +299,7 @@ func (s *Supervisor) recordJob(ctx context.Context, u *unit, st *blackboard.Stat
 		}
 	}
 	x := &run{brief: briefing{role: role.Resolved{Role: &role.Role{Name: string(j.kind), Kind: role.Kind(j.kind)}}, program: string(j.kind)},
-		mark: verb.RunMark(s.generation(st), st.NextRun(s.ID))}
+		mark: verb.RunMark(s.generation(st), transition.NextRun(st, s.ID))}
 	x.brief.Text = text
 	x.record = s.record(ctx, st, u, x, t.ID, t.ID)
 	return x

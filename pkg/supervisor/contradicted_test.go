@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -38,7 +39,7 @@ func TestAnApprovalThatItsRunContradictsIsNotMerged(t *testing.T) {
 					return
 				}
 				byVerb(t, p, token, verb.VerdictInput{Verdict: "approve"})
-				var refused *blackboard.Refusal
+				var refused *transition.Refusal
 				if _, err := p.Service("").Merge(t.Context(), "task-1"); !errors.As(err, &refused) || refused.Guard != "G67" {
 					t.Errorf("a merge during the run gives %v, want a refusal by G67", err)
 				}
@@ -102,15 +103,15 @@ func TestAnApprovalOfADeadSupervisorIsMerged(t *testing.T) {
 	}, finished(approves))
 	now, facts := p.Service("").Now(), p.Service("").Facts()
 	task := board.Task("task-1")
-	if by := board.ApprovingRun(task, now, facts); by != "code-reviewer-1" {
+	if by := transition.ApprovingRun(board, task, now, facts); by != "code-reviewer-1" {
 		t.Errorf("while the run goes on: %q", by)
 	}
 	facts.Running = func(int, int64) (bool, bool) { return false, true }
-	if by := board.ApprovingRun(task, now, facts); by != "" {
+	if by := transition.ApprovingRun(board, task, now, facts); by != "" {
 		t.Errorf("with its process gone: %q", by)
 	}
 	facts.Running = nil
-	if by := board.ApprovingRun(task, now.Add(board.Duration("lease_duration")*2), facts); by != "" {
+	if by := transition.ApprovingRun(board, task, now.Add(board.Duration("lease_duration")*2), facts); by != "" {
 		t.Errorf("with its lease expired: %q", by)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -42,8 +43,8 @@ func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.Sta
 		return err
 	}
 	done, err := s.Service.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
-	var no *blackboard.Refusal
-	if errors.As(err, &no) && no.Exit == blackboard.ExitRefused {
+	var no *transition.Refusal
+	if errors.As(err, &no) && no.Exit == transition.ExitRefused {
 		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message, end, nil)
 	}
 	if err == nil {

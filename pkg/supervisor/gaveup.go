@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // GaveUp is why a supervisor ended by itself: what it was at work on, why, and what a person can do.
@@ -48,7 +49,7 @@ func (s *Supervisor) tellGaveUp(err error) {
 	for k, v := range g.Extra {
 		extra[k] = v
 	}
-	failed := s.Service.Update(ctx, "give up", func(st *blackboard.State, a blackboard.Actor) error {
+	failed := s.Service.Update(ctx, "give up", func(st *blackboard.State, a transition.Actor) error {
 		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: a.ID, Action: blackboard.ActionAgentGaveUp, Task: g.Task, Detail: g.Why, Extra: extra})
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -84,8 +85,8 @@ func TestTheAgentsOwnHandoffStands(t *testing.T) {
 			}
 			h := blackboard.Handoff{Summary: "PARSER-DONE", NextAction: "WRITE-WRITER"}
 			err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
-				return s.HandOff("task-1", blackboard.Actor{ID: "coder-1", Via: true}, blackboard.Input{Handoff: &h,
-					Texts: []blackboard.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, time.Now())
+				return transition.HandOff(s, "task-1", transition.Actor{ID: "coder-1", Via: true}, transition.Input{Handoff: &h,
+					Texts: []transition.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, time.Now())
 			})
 			if err != nil {
 				t.Error(err)
@@ -154,7 +155,7 @@ func TestAnImmediateDiscoveryWakesThePlannerOnce(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
 		err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
-			return s.Discover(&blackboard.Discovery{During: "task-1", Description: "SWALLOWED-ERRORS", Urgency: "immediate"}, blackboard.Actor{ID: blackboard.Human}, time.Now())
+			return transition.Discover(s, &blackboard.Discovery{During: "task-1", Description: "SWALLOWED-ERRORS", Urgency: "immediate"}, transition.Actor{ID: blackboard.Human}, time.Now())
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 )
 
 // shared is a board that several hosts have.
@@ -31,9 +32,9 @@ func TestAnAbortOnAnotherHostStopsARun(t *testing.T) {
 		s.Service.Store = shared{c.memory}
 		at := time.Now().Add(5 * time.Minute)
 		time.AfterFunc(5*time.Minute, func() {
-			human := blackboard.Actor{ID: blackboard.Human, Name: blackboard.Human}
+			human := transition.Actor{ID: blackboard.Human, Name: blackboard.Human}
 			err := c.memory.Update(context.Background(), store.Op{Name: "abort", Agent: blackboard.Human}, func(s *blackboard.State) error {
-				return s.AbortSprint("wrong spec", human, time.Now())
+				return transition.AbortSprint(s, "wrong spec", human, time.Now())
 			})
 			if err != nil {
 				t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -72,11 +73,11 @@ func stateOfWork(commits bool, dirty int) string {
 // keep gives the claim back, but holds the task first, so that no other coder can take it in
 // between; its worktree stays as it is.
 func (s *Supervisor) keep(ctx context.Context, u *unit, by string) error {
-	err := s.Service.Update(ctx, "keep", func(st *blackboard.State, _ blackboard.Actor) error {
+	err := s.Service.Update(ctx, "keep", func(st *blackboard.State, _ transition.Actor) error {
 		if t := st.Task(u.task); t == nil || t.Hold != nil {
 			return nil
 		}
-		return st.HoldTask(u.task, blackboard.Actor{ID: by}, blackboard.Input{Reason: "kept for the person who worked on it in the terminal"}, s.Service.Now())
+		return transition.HoldTask(st, u.task, transition.Actor{ID: by}, transition.Input{Reason: "kept for the person who worked on it in the terminal"}, s.Service.Now())
 	})
 	if err != nil {
 		return err

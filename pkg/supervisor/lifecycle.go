@@ -14,6 +14,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/project"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -105,8 +106,8 @@ func (s *Supervisor) register(ctx context.Context) error {
 		return err
 	}
 	c := s.chosen(st, nil)
-	err = s.Service.Update(ctx, "ready", func(st *blackboard.State, a blackboard.Actor) error {
-		return st.SetReady(a, c.name, c.model, s.Service.Now())
+	err = s.Service.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
+		return transition.SetReady(st, a, c.name, c.model, s.Service.Now())
 	})
 	if err == nil {
 		s.say("", "ready, runs %s", c.name)
@@ -316,8 +317,8 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, w wa
 	if e.Status != blackboard.AgentWaiting {
 		s.say("", "waits: %s", why)
 	}
-	err := s.Service.Update(ctx, "wait", func(st *blackboard.State, a blackboard.Actor) error {
-		return st.SetWaiting(a, why, s.Service.Now())
+	err := s.Service.Update(ctx, "wait", func(st *blackboard.State, a transition.Actor) error {
+		return transition.SetWaiting(st, a, why, s.Service.Now())
 	})
 	if err != nil && ctx.Err() == nil && !isLost(err) {
 		s.warn("", "cannot say what it waits for: %v", err)
@@ -466,14 +467,14 @@ func rest(soft, hard context.Context, d time.Duration) bool {
 	return sleep(wait, d) || hard.Err() == nil
 }
 
-func exitOf(err error) blackboard.Exit {
-	var r *blackboard.Refusal
+func exitOf(err error) transition.Exit {
+	var r *transition.Refusal
 	if errors.As(err, &r) {
 		return r.Exit
 	}
 	return 0
 }
 
-func isLost(err error) bool    { return exitOf(err) == blackboard.ExitLeaseLost }
-func isRefused(err error) bool { return exitOf(err) == blackboard.ExitRefused }
-func isNothing(err error) bool { return exitOf(err) == blackboard.ExitNothing }
+func isLost(err error) bool    { return exitOf(err) == transition.ExitLeaseLost }
+func isRefused(err error) bool { return exitOf(err) == transition.ExitRefused }
+func isNothing(err error) bool { return exitOf(err) == transition.ExitNothing }

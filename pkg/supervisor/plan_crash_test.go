@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
 	"liza/pkg/plan"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -78,7 +78,7 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := whole.Service("").ApplyPlan(t.Context(), bad); exitOf(err) != blackboard.ExitUsage || !strings.Contains(err.Error(), "tasks[2].depends_on") {
+	if _, err := whole.Service("").ApplyPlan(t.Context(), bad); exitOf(err) != transition.ExitUsage || !strings.Contains(err.Error(), "tasks[2].depends_on") {
 		t.Errorf("an error in the last task: %v", err)
 	}
 	if now := planTraces(t, whole); now != before {
@@ -88,7 +88,7 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := planTraces(t, whole)
-	if _, err := applyWhole(whole.Service("")); exitOf(err) != blackboard.ExitNothing || !strings.Contains(err.Error(), "already applied as plan-1") {
+	if _, err := applyWhole(whole.Service("")); exitOf(err) != transition.ExitNothing || !strings.Contains(err.Error(), "already applied as plan-1") {
 		t.Errorf("the same plan again: %v", err)
 	}
 	if now := planTraces(t, whole); now != after || after == before {
@@ -110,7 +110,7 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 				t.Errorf("after a kill at %s there is\n%s\nwant\n%s", point, found, want)
 			}
 			_, err := applyWhole(d)
-			if found == before && err != nil || found == after && exitOf(err) != blackboard.ExitNothing {
+			if found == before && err != nil || found == after && exitOf(err) != transition.ExitNothing {
 				t.Errorf("the plan again: %v", err)
 			}
 			if now := planTraces(t, p); now != after {
@@ -130,8 +130,8 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func exitOf(err error) blackboard.Exit {
-	var r *blackboard.Refusal
+func exitOf(err error) transition.Exit {
+	var r *transition.Refusal
 	if errors.As(err, &r) {
 		return r.Exit
 	}

@@ -9,13 +9,14 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/plan"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
 // plan wakes the planner when a trigger is due (specs/protocol.md#13.1).
 func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	facts := triggerFacts(s.Service, st)
-	due, next := st.DueTriggers(facts, s.Service.Now())
+	due, next := transition.DueTriggers(st, facts, s.Service.Now())
 	if len(due) == 0 {
 		return false, waiting{why: s.plannerWaits(st, facts), until: next}, nil
 	}
@@ -29,12 +30,12 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 	if why := plan.ReplanStop(st, due[0], s.Service.Config().Limits.MaxReplanDepth); why != "" {
 		return true, waiting{}, s.replanStopped(hard, due[0], why)
 	}
-	err := s.Service.Update(hard, "plan", func(st *blackboard.State, a blackboard.Actor) error {
-		due, next = st.DueTriggers(facts, s.Service.Now()) // another planner may have been faster
+	err := s.Service.Update(hard, "plan", func(st *blackboard.State, a transition.Actor) error {
+		due, next = transition.DueTriggers(st, facts, s.Service.Now()) // another planner may have been faster
 		if len(due) == 0 {
 			return nil
 		}
-		return st.BeginPlanning(a, due, s.Service.Now())
+		return transition.BeginPlanning(st, a, due, s.Service.Now())
 	})
 	if isRefused(err) {
 		return false, waiting{why: err.Error()}, nil
@@ -46,14 +47,14 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 	return true, waiting{}, s.planning(soft, hard, due)
 }
 
-func (s *Supervisor) plannerWaits(st *blackboard.State, f blackboard.TriggerFacts) string {
-	if all := st.Triggers(f, s.Service.Now()); len(all) > 0 {
+func (s *Supervisor) plannerWaits(st *blackboard.State, f transition.TriggerFacts) string {
+	if all := transition.Triggers(st, f, s.Service.Now()); len(all) > 0 {
 		return "the planner was woken for " + kinds(all) + " already; next: liza note TEXT, or liza status"
 	}
 	return "no reason to plan"
 }
 
-func kinds(list []blackboard.Trigger) string {
+func kinds(list []transition.Trigger) string {
 	text := ""
 	for _, t := range list {
 		if text != "" {
@@ -72,7 +73,7 @@ type planned struct {
 }
 
 // planning runs the planner for one launch: re-asks and RETRY included.
-func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigger) error {
+func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigger) error {
 	guarded, release := s.lease.guard(hard)
 	defer release()
 	u := &unit{}
@@ -107,13 +108,13 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 		}
 	}
 	if errors.Is(context.Cause(guarded), errLost) {
-		return &blackboard.Refusal{Exit: blackboard.ExitLeaseLost, Message: "the lease was lost while the planner worked", Next: "liza status"}
+		return &transition.Refusal{Exit: transition.ExitLeaseLost, Message: "the lease was lost while the planner worked", Next: "liza status"}
 	}
-	end := s.Service.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a blackboard.Actor) error {
+	end := s.Service.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a transition.Actor) error {
 		if u.uncounted && !changed {
-			return st.CancelPlanning(a, due, s.Service.Now())
+			return transition.CancelPlanning(st, a, due, s.Service.Now())
 		}
-		return st.EndPlanning(a, due, changed, suppress, s.Service.Now())
+		return transition.EndPlanning(st, a, due, changed, suppress, s.Service.Now())
 	})
 	if hard.Err() != nil {
 		return errors.Join(ErrAborted, end)
@@ -122,7 +123,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []blackboard.Trigg
 }
 
 // planOnce is one run of the planner program.
-func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []blackboard.Trigger) (planned, error) {
+func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []transition.Trigger) (planned, error) {
 	free, ok := s.Slots.take(ctx)
 	if !ok {
 		return planned{}, nil
@@ -226,7 +227,7 @@ func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string
 }
 
 // replanStopped ends a chain of plans that leads nowhere (specs/roles-and-knowledge.md#5.9).
-func (s *Supervisor) replanStopped(ctx context.Context, due blackboard.Trigger, why string) error {
+func (s *Supervisor) replanStopped(ctx context.Context, due transition.Trigger, why string) error {
 	if err := s.Service.StopReplan(context.WithoutCancel(ctx), due, why); err != nil {
 		return err
 	}

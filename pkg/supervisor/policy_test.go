@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"liza/pkg/agent"
-	"liza/pkg/blackboard"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 func TestWaitsGrowAndEnd(t *testing.T) {
@@ -90,10 +90,10 @@ func TestAClaimIsTriedAgainWhenTheWorktreeCannotBeMade(t *testing.T) {
 	}{
 		{nil, false},
 		{errors.New("cannot create the worktree of x: git worktree add: exit 128"), true},
-		{&blackboard.Refusal{Guard: "G29", Exit: blackboard.ExitFailure}, true},
-		{&blackboard.Refusal{Exit: blackboard.ExitNothing}, false},
-		{&blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused}, false},
-		{&blackboard.Refusal{Guard: "G02", Exit: blackboard.ExitLeaseLost}, false},
+		{&transition.Refusal{Guard: "G29", Exit: transition.ExitFailure}, true},
+		{&transition.Refusal{Exit: transition.ExitNothing}, false},
+		{&transition.Refusal{Guard: "G06", Exit: transition.ExitRefused}, false},
+		{&transition.Refusal{Guard: "G02", Exit: transition.ExitLeaseLost}, false},
 		{fmt.Errorf("claim: %w", &store.LockedError{}), false},
 		{&store.InvalidError{}, false},
 	} {

@@ -9,6 +9,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 )
 
 // choice is the agent program and the model of a run. wait says why none may be started
@@ -62,7 +63,7 @@ func (s *Supervisor) choose(st *blackboard.State, kind role.Kind, r *role.Role, 
 // waits says why a program may not be started for a run.
 func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t *blackboard.Task) waiting {
 	if kind == role.Reviewer && t != nil && s.Service.Config().Policy.ReviewerOtherCLI {
-		for _, author := range t.Wrote() {
+		for _, author := range transition.Wrote(t) {
 			if why := s.sameProvider(author, name); why != "" {
 				return waiting{why: why}
 			}
@@ -71,7 +72,7 @@ func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t 
 	if kind == role.Reviewer && t != nil && t.UsedPrograms().Has(name) {
 		return waiting{why: fmt.Sprintf("%s has approved %s already, and another program has to review it (review.quorum)", name, t.ID)}
 	}
-	if until, reason := st.PausedUntil(name, s.Service.Now()); !until.IsZero() {
+	if until, reason := transition.PausedUntil(st, name, s.Service.Now()); !until.IsZero() {
 		return waiting{why: fmt.Sprintf("%s is paused until %s: %s", name, blackboard.TimeOf(until), reason), until: until}
 	}
 	return waiting{}
@@ -159,8 +160,8 @@ func (s *Supervisor) takes(status blackboard.Status) bool {
 func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, x *run) error {
 	name, r := x.program(), x.result
 	until := quotaUntil(s.failed.quotas.next(quotaWaits), r, s.Service.Now())
-	err := s.Service.Update(ctx, "program", func(st *blackboard.State, _ blackboard.Actor) error {
-		st.Pause(name, r.Error, until.Add(time.Second), s.Service.Now())
+	err := s.Service.Update(ctx, "program", func(st *blackboard.State, _ transition.Actor) error {
+		transition.Pause(st, name, r.Error, until.Add(time.Second), s.Service.Now())
 		return nil
 	})
 	if err != nil {

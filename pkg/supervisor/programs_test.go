@@ -13,6 +13,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -131,7 +132,9 @@ func TestAFallBackTakesOver(t *testing.T) {
 				c.Config.Agents.Default, c.Config.Agents.Fallback = "one", fallback
 				c.Config.Models = map[string]string{"default": "the-best"}
 				c.task("task-1")
-				c.change(func(s *blackboard.State) { s.Pause("four", "also used up", time.Now().Add(time.Hour), time.Now()) })
+				c.change(func(s *blackboard.State) {
+					transition.Pause(s, "four", "also used up", time.Now().Add(time.Hour), time.Now())
+				})
 				ran := ""
 				s := c.programs(blackboard.RoleCoder, unknown("one", "two", "three", "four"), func(program string, spec agent.Spec) agent.Result {
 					ran += fmt.Sprintf("%s with %q; ", program, spec.Model)

@@ -14,6 +14,7 @@ import (
 	"liza/pkg/review"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -31,7 +32,7 @@ type briefing struct {
 
 // prompt is what the agent of this supervisor is given. t is nil for a planner, due are the
 // triggers that woke it. Nothing is written but warnings to the journal.
-func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackboard.Task, u *unit, due []blackboard.Trigger) (briefing, error) {
+func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (briefing, error) {
 	return s.told(ctx, t)(s.brief(ctx, role.Kind(s.Role), st, t, u, due))
 }
 
@@ -59,7 +60,7 @@ func (s *Supervisor) told(ctx context.Context, t *blackboard.Task) func(briefing
 }
 
 // brief makes a prompt and writes nothing at all: `liza preview` shows what it gives.
-func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task, u *unit, due []blackboard.Trigger) (b briefing, err error) {
+func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (b briefing, err error) {
 	if b.role, err = s.roleFor(kind, t); err != nil {
 		return b, err
 	}

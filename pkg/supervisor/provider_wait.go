@@ -10,6 +10,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -57,8 +58,8 @@ func (s *Supervisor) showProvider(ctx context.Context, w *providerWait, task str
 	if same {
 		return
 	}
-	err := s.Service.Update(ctx, "provider wait", func(st *blackboard.State, a blackboard.Actor) error {
-		return st.WaitForProvider(a, told, s.Service.Now())
+	err := s.Service.Update(ctx, "provider wait", func(st *blackboard.State, a transition.Actor) error {
+		return transition.WaitForProvider(st, a, told, s.Service.Now())
 	})
 	if err != nil {
 		return // it is tried again at the next look; the run itself is not concerned

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -151,7 +152,7 @@ func TestWhatCameAfterTheSubmissionIsPutAside(t *testing.T) {
 func TestWhatTheCoderStillDoesIsNotTheReviewers(t *testing.T) {
 	t.Parallel()
 	p := submittedGreeter(t, verb.SubmitInput{}, polite)
-	err := p.Service("").Update(t.Context(), "test", func(s *blackboard.State, _ blackboard.Actor) error {
+	err := p.Service("").Update(t.Context(), "test", func(s *blackboard.State, _ transition.Actor) error {
 		s.Agents["coder-1"].Child = &blackboard.Child{PID: os.Getpid(), Run: 1, Task: "task-1", Started: blackboard.TimeOf(p.Service("").Now())}
 		return nil
 	})

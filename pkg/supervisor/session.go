@@ -5,6 +5,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -20,7 +21,7 @@ func (s *Supervisor) conversation(u *unit, t *blackboard.Task, program string) *
 	if i := lastClaim(t); i < 0 || t.History[i].Event != blackboard.HistoryReclaimed {
 		return nil
 	}
-	return t.Conversation(s.ID, program)
+	return transition.Conversation(t, s.ID, program)
 }
 
 // conversed is the conversation after a run, with all that it has used so far.

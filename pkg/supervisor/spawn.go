@@ -23,6 +23,7 @@ import (
 	"liza/pkg/role"
 	"liza/pkg/safefile"
 	"liza/pkg/sandbox"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -57,7 +58,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 		return nil, err
 	}
 	folder := cmp.Or(spec.TaskID, verb.PlannerRuns) // of its prompts and its history
-	r := &run{brief: b, task: task, number: st.NextRun(s.ID), before: s.Service.MarkOf(st, s.ID, task)}
+	r := &run{brief: b, task: task, number: transition.NextRun(st, s.ID), before: s.Service.MarkOf(st, s.ID, task)}
 	r.mark = verb.RunMark(s.generation(st), r.number)
 	s.lease.setRun(r.mark)
 	r.record = s.record(ctx, st, u, r, task, folder)
@@ -102,17 +103,17 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	spec.Started = func(p agent.Process) error {
 		r.begun(p)
 		defer r.noted()
-		return s.Service.Update(ctx, "spawn", func(st *blackboard.State, a blackboard.Actor) error {
+		return s.Service.Update(ctx, "spawn", func(st *blackboard.State, a transition.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
 			}
 			if b.role.Role.Kind == role.Coder {
-				st.DeliverAnswers(task)
+				transition.DeliverAnswers(st, task)
 			}
 			if b.reask == 0 {
-				st.UseFacts(prompt.FactsIn(st, b.Text), s.Service.Now())
+				transition.UseFacts(st, prompt.FactsIn(st, b.Text), s.Service.Now())
 			}
-			return st.Spawned(a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program}, s.Service.Now())
+			return transition.Spawned(st, a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program}, s.Service.Now())
 		})
 	}
 	told := s.openTold(r.event(task), b, spec.Dir)
@@ -365,7 +366,7 @@ func (s *Supervisor) ended(ctx context.Context, task string, x *run) error {
 	if errors.Is(context.Cause(ctx), errLost) || s.lease.lost() {
 		return nil
 	}
-	rr := blackboard.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
+	rr := transition.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
 		Crashed: s.Interactive == nil && b.role.Role.Kind == role.Kind(s.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !x.answered() && !x.lostTalk()}
 	rr.Finished = r.Outcome == agent.Finished
 	if r.Usage.CostKnown {
@@ -379,13 +380,13 @@ func (s *Supervisor) ended(ctx context.Context, task string, x *run) error {
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: s.Service.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Service.Now())}
 	}
 	s.recordUsage(task, x)
-	err := s.Service.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
+	err := s.Service.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
 		if why := verb.Contradicts(st.Task(task), s.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
 			if err := verb.VoidApproval(st, a, task, why, s.Service.Now()); err != nil {
 				return err
 			}
 		}
-		return st.EndRun(a, rr, s.Service.Now())
+		return transition.EndRun(st, a, rr, s.Service.Now())
 	})
 	if isLost(err) {
 		s.lease.end()

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
+	"liza/pkg/transition"
 )
 
 // Running is what the agent programs of one process have used so far that are still running.
@@ -60,8 +61,8 @@ type running struct {
 	usage agent.Usage
 }
 
-func (r *running) spent(now time.Time) blackboard.Spent {
-	return blackboard.Spent{Cents: blackboard.AmountOf(r.usage.CostCents), Tokens: r.usage.TokensIn + r.usage.TokensOut, Seconds: max(0, int(now.Sub(r.began)/time.Second))} // a clock may be set back
+func (r *running) spent(now time.Time) transition.Spent {
+	return transition.Spent{Cents: blackboard.AmountOf(r.usage.CostCents), Tokens: r.usage.TokensIn + r.usage.TokensOut, Seconds: max(0, int(now.Sub(r.began)/time.Second))} // a clock may be set back
 }
 
 func (l *Running) begin(id string, now time.Time) {
@@ -88,7 +89,7 @@ func (l *Running) end(id string) {
 }
 
 // spent is what the run of one agent has used, and what all have.
-func (l *Running) spent(id string, now time.Time) (own, all blackboard.Spent) {
+func (l *Running) spent(id string, now time.Time) (own, all transition.Spent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name, r := range l.runs {
@@ -104,7 +105,7 @@ func (l *Running) spent(id string, now time.Time) (own, all blackboard.Spent) {
 // A limitError says which limit stopped a run: one of its task, or one of the sprint or day.
 type limitError struct {
 	task   *blackboard.Halt
-	sprint *blackboard.Overspent
+	sprint *transition.Overspent
 }
 
 func (e *limitError) Error() string {
@@ -198,11 +199,11 @@ func (s *Supervisor) overspent(ctx context.Context, ledger *Running, task string
 	now := s.Service.Now()
 	own, all := ledger.spent(s.ID, now)
 	if t := st.Task(task); t != nil {
-		if h := st.ReachedWhile(t, own, now); h != nil {
+		if h := transition.ReachedWhile(st, t, own, now); h != nil {
 			return &limitError{task: h}
 		}
 	}
-	if o := st.SprintReached(all, 0, now); o != nil {
+	if o := transition.SprintReached(st, all, 0, now); o != nil {
 		return &limitError{sprint: o}
 	}
 	return nil
@@ -243,25 +244,25 @@ func priceOf(prices map[string]config.Price, program, model string) (config.Pric
 // new starts (S01). The reserve is what the next run may cost; what programs are still
 // allowed to cost that run now is waited for.
 func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, reserve blackboard.Amount) (stopped bool, w waiting, err error) {
-	if !st.LimitsSprint() {
+	if !transition.LimitsSprint(st) {
 		return false, waiting{}, nil
 	}
 	now := s.Service.Now()
-	if o := st.SprintReached(blackboard.Spent{}, reserve, now); o != nil {
+	if o := transition.SprintReached(st, transition.Spent{}, reserve, now); o != nil {
 		return true, waiting{why: o.String()}, s.stopSprint(ctx, o)
 	}
-	running := blackboard.Spent{}
+	running := transition.Spent{}
 	if s.Running != nil {
 		_, running = s.Running.spent("", now)
 	}
-	running.Cents = max(running.Cents, st.Reserved(s.ID))
-	if o := st.SprintReached(running, reserve, now); o != nil {
+	running.Cents = max(running.Cents, transition.Reserved(st, s.ID))
+	if o := transition.SprintReached(st, running, reserve, now); o != nil {
 		return true, waiting{why: "runs that are under way may use up what is left: " + o.String(), until: now.Add(spendingLook)}, nil
 	}
 	return false, waiting{}, nil
 }
 
-func (s *Supervisor) stopSprint(ctx context.Context, o *blackboard.Overspent) error {
+func (s *Supervisor) stopSprint(ctx context.Context, o *transition.Overspent) error {
 	_, err := s.Service.SystemCheckpoint(ctx, o.String())
 	if isRefused(err) {
 		return nil // somebody was faster
@@ -273,25 +274,25 @@ func (s *Supervisor) stopSprint(ctx context.Context, o *blackboard.Overspent) er
 // reserve puts aside what the next run may cost when a limit of the sprint or of the day has
 // to hold for several at a time. wait is not zero when it has to wait for the others.
 func (s *Supervisor) reserve(ctx context.Context, st *blackboard.State, t *blackboard.Task) (over *limitError, wait time.Duration, err error) {
-	if !st.LimitsSprint() {
+	if !transition.LimitsSprint(st) {
 		return nil, 0, nil
 	}
 	var cents blackboard.Amount
 	if t != nil {
-		cents = t.NextCost()
+		cents = transition.NextCost(t)
 	}
-	err = s.Service.Update(ctx, "reserve", func(st *blackboard.State, a blackboard.Actor) error {
+	err = s.Service.Update(ctx, "reserve", func(st *blackboard.State, a transition.Actor) error {
 		over, wait = nil, 0
 		now := s.Service.Now()
-		if o := st.SprintReached(blackboard.Spent{}, cents, now); o != nil {
+		if o := transition.SprintReached(st, transition.Spent{}, cents, now); o != nil {
 			over = &limitError{sprint: o}
 			return nil
 		}
-		if st.SprintReached(blackboard.Spent{Cents: st.Reserved(a.ID)}, cents, now) != nil {
+		if transition.SprintReached(st, transition.Spent{Cents: transition.Reserved(st, a.ID)}, cents, now) != nil {
 			wait = spendingLook
 			return nil
 		}
-		return st.ReserveCost(a, cents, now)
+		return transition.ReserveCost(st, a, cents, now)
 	})
 	return over, wait, err
 }
@@ -303,7 +304,7 @@ func (s *Supervisor) stopForLimit(ctx context.Context, u *unit, over *limitError
 	s.warn(u.task, "%v", over)
 	if over.task != nil {
 		if st, err := s.Service.View(ctx); err == nil && st.Task(u.task) != nil {
-			if h := st.Reached(st.Task(u.task), s.Service.Now()); h != nil {
+			if h := transition.Reached(st, st.Task(u.task), s.Service.Now()); h != nil {
 				over.task = h // with all that the run has used in the end
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -404,7 +405,7 @@ func TestWhatARunMayCostIsReserved(t *testing.T) {
 			now++
 			most = max(most, now)
 			mu.Unlock()
-			if got := c.state().Reserved(""); got != 40 {
+			if got := transition.Reserved(c.state(), ""); got != 40 {
 				t.Errorf("%s cents are reserved while one runs, want 40", got)
 			}
 			time.Sleep(10 * time.Second)
@@ -428,8 +429,8 @@ func TestWhatARunMayCostIsReserved(t *testing.T) {
 			t.Errorf("runs began at %v, %d at a time; want two, one after the other", at, most)
 		}
 		st := c.state()
-		if st.Sprint.Status != blackboard.InProgress || st.Usage.CostCents != 40 || st.Reserved("") != 0 {
-			t.Errorf("the sprint is %s after %s cents, %s reserved", st.Sprint.Status, st.Usage.CostCents, st.Reserved(""))
+		if st.Sprint.Status != blackboard.InProgress || st.Usage.CostCents != 40 || transition.Reserved(st, "") != 0 {
+			t.Errorf("the sprint is %s after %s cents, %s reserved", st.Sprint.Status, st.Usage.CostCents, transition.Reserved(st, ""))
 		}
 	})
 }

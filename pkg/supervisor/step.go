@@ -8,6 +8,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
 	"liza/pkg/simulate"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -32,7 +33,7 @@ func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error)
 		return false, waiting{}, err
 	}
 	if why := s.Service.ControlOn(st); why != "" {
-		return false, waiting{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza resume", Message: "no run is started: " + why}
+		return false, waiting{}, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza resume", Message: "no run is started: " + why}
 	}
 	switch s.Role {
 	case blackboard.RolePlanner:
@@ -72,12 +73,12 @@ func (s *Supervisor) Foresee(ctx context.Context, next simulate.NextStep) (Fores
 		return out, err
 	}
 	if next.Kind == role.Planner {
-		if due, _ := st.DueTriggers(triggerFacts(s.Service, st), s.Service.Now()); len(due) == 0 {
+		if due, _ := transition.DueTriggers(st, triggerFacts(s.Service, st), s.Service.Now()); len(due) == 0 {
 			return out, fmt.Errorf("%w: %s", ErrIdle, s.plannerWaits(st, triggerFacts(s.Service, st)))
 		}
 	}
 	t, kind := st.Task(next.Task), next.Kind
-	out.Agent = st.FreeAgentID(s.Role, s.Service.Now())
+	out.Agent = transition.FreeAgentID(st, s.Role, s.Service.Now())
 	switch {
 	case t != nil && next.Kind == role.Coder && t.KindOf() == blackboard.MessageTask:
 		kind = role.Messenger

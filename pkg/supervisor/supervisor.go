@@ -12,6 +12,7 @@ import (
 	"liza/pkg/broker"
 	"liza/pkg/merge"
 	"liza/pkg/project"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
 )
@@ -248,12 +249,12 @@ type waiting struct {
 // complete ends goal and sprint when everything is done, and the supervisor with them.
 func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, error) {
 	facts := s.completionFacts(st)
-	if c := st.CompletionOf(facts, s.Service.Now()); c != blackboard.CompletionOpen {
+	if c := transition.CompletionOf(st, facts, s.Service.Now()); c != transition.CompletionOpen {
 		c, err := s.Service.Complete(ctx, facts)
 		if err != nil {
 			return false, err
 		}
-		if c == blackboard.CompletionMissing {
+		if c == transition.CompletionMissing {
 			missing, _ := s.Service.MissingWork(ctx)
 			return true, fmt.Errorf("%w: the goal is not complete: %s", ErrGaveUp, missing)
 		}
@@ -274,13 +275,13 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 	return false, nil
 }
 
-func (s *Supervisor) completionFacts(st *blackboard.State) blackboard.CompletionFacts {
-	return blackboard.CompletionFacts{Control: len(s.Service.Orders(st)) > 0, Triggers: triggerFacts(s.Service, st)}
+func (s *Supervisor) completionFacts(st *blackboard.State) transition.CompletionFacts {
+	return transition.CompletionFacts{Control: len(s.Service.Orders(st)) > 0, Triggers: triggerFacts(s.Service, st)}
 }
 
 // triggerFacts are what wake triggers depend on besides the board.
-func triggerFacts(d *verb.Service, st *blackboard.State) blackboard.TriggerFacts {
-	f := blackboard.TriggerFacts{HumanReview: d.Config().Plan.HumanReview}
+func triggerFacts(d *verb.Service, st *blackboard.State) transition.TriggerFacts {
+	f := transition.TriggerFacts{HumanReview: d.Config().Plan.HumanReview}
 	if st.Goal != nil {
 		f.SpecHash = d.SpecHash(st.Goal.SpecRef)
 	}
@@ -308,9 +309,9 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 	if s.moved {
 		return false, nil
 	}
-	for _, c := range st.ApprovedTasks() {
+	for _, c := range transition.ApprovedTasks(st) {
 		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != "approved"
-		if by := st.ApprovingRun(c.Task, s.Service.Now(), s.Service.Facts()); by == s.ID {
+		if by := transition.ApprovingRun(st, c.Task, s.Service.Now(), s.Service.Facts()); by == s.ID {
 			s.warnOf(s.forgetChild(ctx))
 		} else if by != "" {
 			waits = true
@@ -350,7 +351,7 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 
 // forgetChild ends a run whose end could not be written: this supervisor runs nothing now.
 func (s *Supervisor) forgetChild(ctx context.Context) error {
-	return s.Service.Update(ctx, "run", func(st *blackboard.State, a blackboard.Actor) error {
+	return s.Service.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
 		if e := st.Agents[a.ID]; e != nil {
 			e.Child = nil
 		}

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 )
 
 // crashes is a program that one task ends, and that does the others.
@@ -56,7 +57,7 @@ func TestATaskThatCrashesItsProgramIsBlockedAndTheOthersGoOn(t *testing.T) {
 		if q := st.Questions[0]; !q.Synthetic || q.Task != "deadly" {
 			t.Errorf("the question is %+v", q)
 		}
-		if due, _ := st.DueTriggers(blackboard.TriggerFacts{}, time.Now()); len(due) == 0 || due[0].Kind != "BLOCKED_TASKS" {
+		if due, _ := transition.DueTriggers(st, transition.TriggerFacts{}, time.Now()); len(due) == 0 || due[0].Kind != "BLOCKED_TASKS" {
 			t.Errorf("the planner is woken for %+v", due)
 		}
 	})
@@ -108,8 +109,8 @@ func TestWhatCountsAsACrashOfATask(t *testing.T) {
 		}
 		d := c.Service("")
 		d.Store = c.memory
-		err := d.Update(context.Background(), "test", func(s *blackboard.State, a blackboard.Actor) error {
-			return s.Unblock("task-1", blackboard.Actor{ID: blackboard.Human}, blackboard.Input{Reason: "the program is repaired"}, time.Now())
+		err := d.Update(context.Background(), "test", func(s *blackboard.State, a transition.Actor) error {
+			return transition.Unblock(s, "task-1", transition.Actor{ID: blackboard.Human}, transition.Input{Reason: "the program is repaired"}, time.Now())
 		})
 		if err != nil {
 			t.Fatal(err)

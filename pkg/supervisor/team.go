@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -130,7 +131,7 @@ func (q *quiet) lasts(s *blackboard.State, cause error, now time.Time) bool {
 		*q = quiet{s.Revision, now}
 	}
 	most := quietTime
-	if s.HasWork() {
+	if transition.HasWork(s) {
 		most = quietWithWork
 	}
 	return now.Sub(q.since) >= most
@@ -143,14 +144,14 @@ func (t *Team) verdict(s *blackboard.State) error {
 	}
 	facts := triggerFacts(t.Service, s)
 	now := t.Service.Now()
-	due, next := s.DueTriggers(facts, now)
+	due, next := transition.DueTriggers(s, facts, now)
 	if len(due) > 0 && (t.Until != "idle" || t.plans()) { // else they are for a planner of another terminal
 		return nil
 	}
 	if t.Until == "idle" {
 		return fmt.Errorf("%w", ErrIdle)
 	}
-	all := s.Triggers(facts, now)
+	all := transition.Triggers(s, facts, now)
 	if len(all) == 0 || !next.IsZero() || waitsForPeople(s) {
 		return nil
 	}
@@ -192,7 +193,7 @@ func waitsForPeople(s *blackboard.State) bool {
 	return false
 }
 
-func nextFor(s *blackboard.State, all []blackboard.Trigger) string {
+func nextFor(s *blackboard.State, all []transition.Trigger) string {
 	for _, t := range all {
 		for _, id := range t.IDs {
 			if s.Task(id) != nil {

@@ -18,6 +18,7 @@ import (
 	"liza/pkg/broker"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -67,8 +68,8 @@ func (c *clockwork) supervisor(role blackboard.Role, run func(context.Context, a
 func (c *clockwork) task(id string) {
 	c.TB.Helper()
 	err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
-		return s.Create(&blackboard.Task{ID: id, Description: "Do " + id, SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file", Type: "docs"}, false,
-			blackboard.Actor{ID: blackboard.Human}, blackboard.Input{}, time.Now())
+		return transition.Create(s, &blackboard.Task{ID: id, Description: "Do " + id, SpecRef: "specs/vision.md", DoneWhen: "prints 42", Scope: "IN: one file", Type: "docs"}, false,
+			transition.Actor{ID: blackboard.Human}, transition.Input{}, time.Now())
 	})
 	if err != nil {
 		c.TB.Fatal(err)
@@ -200,7 +201,7 @@ func TestAnUnchangedReasonLaunchesThePlannerThreeTimes(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
 		err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
-			return s.Block("task-1", blackboard.Actor{ID: blackboard.Human}, blackboard.Input{Reason: "unclear", Questions: blackboard.List{"What now?"}}, time.Now())
+			return transition.Block(s, "task-1", transition.Actor{ID: blackboard.Human}, transition.Input{Reason: "unclear", Questions: blackboard.List{"What now?"}}, time.Now())
 		})
 		if err != nil {
 			t.Fatal(err)

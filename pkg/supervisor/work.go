@@ -8,6 +8,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/prompt"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -43,7 +44,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 	ended := func(err error) error {
 		switch {
 		case errors.Is(context.Cause(guarded), errLost):
-			return &blackboard.Refusal{Exit: blackboard.ExitLeaseLost, Message: "the lease was lost while the agent worked", Next: "liza status"}
+			return &transition.Refusal{Exit: transition.ExitLeaseLost, Message: "the lease was lost while the agent worked", Next: "liza status"}
 		case hard.Err() != nil:
 			return ErrAborted
 		}
@@ -157,14 +158,14 @@ func (s *Supervisor) mayRun(ctx context.Context, u *unit, st *blackboard.State, 
 
 // overLimit blocks a task that has reached a limit before its next run (T26, T27).
 func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *blackboard.Task) (bool, error) {
-	if s.Role == blackboard.RoleCoder && st.IterationsPast(t) {
-		err := s.Service.Update(ctx, "limit", func(st *blackboard.State, a blackboard.Actor) error {
-			return st.LimitIterations(t.ID, a, blackboard.Input{Reason: lastError(t)}, s.Service.Now())
+	if s.Role == blackboard.RoleCoder && transition.IterationsPast(st, t) {
+		err := s.Service.Update(ctx, "limit", func(st *blackboard.State, a transition.Actor) error {
+			return transition.LimitIterations(st, t.ID, a, transition.Input{Reason: lastError(t)}, s.Service.Now())
 		})
 		s.warn(t.ID, "blocked: the iterations are used up")
 		return true, err
 	}
-	h := st.Reached(t, s.Service.Now())
+	h := transition.Reached(st, t, s.Service.Now())
 	if h == nil {
 		return false, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -133,7 +134,7 @@ func (d examiner) branchOf(ctx context.Context, s *blackboard.State, f *findings
 	case err != nil:
 		return err
 	case s.ForeignTip(head):
-		f.add("integration", SeverityError, branch, blackboard.DecideTip(head), "", "%s; merges wait", s.MovedText(head))
+		f.add("integration", SeverityError, branch, blackboard.DecideTip(head), "", "%s; merges wait", blackboard.MovedText(s, head))
 	case s.Tip() == "" && head != "":
 		f.add("integration", SeverityInfo, branch, recovers, "", "the board does not remember where Liza left the branch; the next start takes it as it is")
 	}
@@ -150,7 +151,7 @@ func (d examiner) branchOf(ctx context.Context, s *blackboard.State, f *findings
 		return err
 	case found:
 		severity := SeverityWarning
-		if len(s.ApprovedTasks()) > 0 {
+		if len(transition.ApprovedTasks(s)) > 0 {
 			severity = SeverityError
 		}
 		f.add("git", severity, branch, "git -C "+path+" switch --detach", "", "the integration branch is checked out in %s; nothing is merged as long as it is", path)
@@ -207,7 +208,7 @@ func (d examiner) mergesOf(ctx context.Context, s *blackboard.State, f *findings
 	if err != nil {
 		return err
 	}
-	for _, c := range s.ApprovedTasks() {
+	for _, c := range transition.ApprovedTasks(s) {
 		i := c.Task.MergeIntent
 		if i == nil || i.Commit == "" || head == "" {
 			continue

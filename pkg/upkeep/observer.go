@@ -15,6 +15,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/watch"
 )
@@ -42,9 +43,9 @@ func (l *Observer) Facts(ctx context.Context) watch.Facts {
 	if f.State == nil {
 		return f
 	}
-	f.Input = blackboard.Input{Shared: d.Board() != nil, Control: d.ControlOn(f.State), HumanReview: cfg.Plan.HumanReview, FreeMB: f.FreeMB, MinFreeMB: f.MinFreeMB,
+	f.Input = transition.Input{Shared: d.Board() != nil, Control: d.ControlOn(f.State), HumanReview: cfg.Plan.HumanReview, FreeMB: f.FreeMB, MinFreeMB: f.MinFreeMB,
 		ReviewMode: cfg.Review.Mode, AutoMerge: cfg.Review.AutoMerge}
-	f.Triggers = blackboard.TriggerFacts{HumanReview: cfg.Plan.HumanReview}
+	f.Triggers = transition.TriggerFacts{HumanReview: cfg.Plan.HumanReview}
 	if f.State.Goal != nil {
 		f.Triggers.SpecHash = d.SpecHash(f.State.Goal.SpecRef)
 	}
@@ -255,7 +256,7 @@ func (l *Observer) git(ctx context.Context, f *watch.Facts) {
 		return
 	}
 	branch := s.IntegrationBranch()
-	if len(s.ApprovedTasks()) > 0 {
+	if len(transition.ApprovedTasks(s)) > 0 {
 		if path, found, err := repo.CheckedOutAt(ctx, branch); err == nil && found {
 			f.CheckedOutAt = path
 		}

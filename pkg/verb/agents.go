@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Registered is the result of a registration. Token is shown once and is in no file.
@@ -40,17 +41,17 @@ func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, e
 		return Registered{}, err
 	}
 	var out Registered
-	err = d.Update(ctx, "register", func(s *blackboard.State, a blackboard.Actor) error {
+	err = d.Update(ctx, "register", func(s *blackboard.State, a transition.Actor) error {
 		id := in.ID
 		if id == "" {
-			id = s.FreeAgentID(in.Role, d.Now())
+			id = transition.FreeAgentID(s, in.Role, d.Now())
 		}
 		e := *entry
 		a.Via = d.Caller.As != ""
-		if err := s.Register(id, &e, a, d.Now()); err != nil {
+		if err := transition.Register(s, id, &e, a, d.Now()); err != nil {
 			return err
 		}
-		if err := s.Contact(contact, d.Now()); err != nil {
+		if err := transition.NoteContact(s, contact, d.Now()); err != nil {
 			return err
 		}
 		out = Registered{Agent: id, Token: token, Generation: e.Generation, Lease: e.LeaseExpires}
@@ -67,12 +68,12 @@ func (d *Service) Unregister(ctx context.Context, id string, force bool) error {
 	}
 	caller.fresh = nil // nobody is registered in order to be removed
 	remove := func() error {
-		return d.updateAs(ctx, "unregister", caller, func(s *blackboard.State, a blackboard.Actor) error {
-			return s.Unregister(id, a, force, d.Now())
+		return d.updateAs(ctx, "unregister", caller, func(s *blackboard.State, a transition.Actor) error {
+			return transition.Unregister(s, id, a, force, d.Now())
 		})
 	}
 	err = remove()
-	if r, ok := errors.AsType[*blackboard.Refusal](err); !ok || r.Guard != "G21" || !force {
+	if r, ok := errors.AsType[*transition.Refusal](err); !ok || r.Guard != "G21" || !force {
 		return err
 	}
 	if err := d.releaseAll(ctx, id); err != nil {
@@ -113,11 +114,11 @@ func (d *Service) Heartbeat(ctx context.Context) (Beat, error) {
 	if err != nil {
 		return out, err
 	}
-	err = d.Update(ctx, "heartbeat", func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.Beat(a, d.Now()); err != nil {
+	err = d.Update(ctx, "heartbeat", func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.Beat(s, a, d.Now()); err != nil {
 			return err
 		}
-		if err := s.Contact(contact, d.Now()); err != nil {
+		if err := transition.NoteContact(s, contact, d.Now()); err != nil {
 			return err
 		}
 		out = Beat{Agent: a.ID, Lease: s.Agents[a.ID].LeaseExpires}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // AnomalyInput is what an anomaly says (specs/cli.md#3).
@@ -36,8 +37,8 @@ func (d *Service) Anomaly(ctx context.Context, in AnomalyInput) (Recorded, error
 	if err != nil {
 		return out, err
 	}
-	err = d.Update(ctx, "anomaly", func(s *blackboard.State, a blackboard.Actor) error {
-		x, err := s.ReportAnomaly(in.Task, in.Type, maps.Clone(details), a, d.Now())
+	err = d.Update(ctx, "anomaly", func(s *blackboard.State, a transition.Actor) error {
+		x, err := transition.ReportAnomaly(s, in.Task, in.Type, maps.Clone(details), a, d.Now())
 		if err == nil {
 			out.ID = x.ID
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Answered is the result of an answer.
@@ -47,12 +48,12 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 		return Answered{}, err
 	}
 	var out Answered
-	err = d.Update(ctx, "answer", func(s *blackboard.State, a blackboard.Actor) error {
+	err = d.Update(ctx, "answer", func(s *blackboard.State, a transition.Actor) error {
 		out = Answered{Question: id, Attic: in.Attic}
 		if err := d.person(s, a, "answer"); err != nil {
 			return err
 		}
-		task, last, err := s.AnswerQuestion(id, answer, a, d.Now())
+		task, last, err := transition.AnswerQuestion(s, id, answer, a, d.Now())
 		if err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 			return errOvertaken
 		}
 		if last {
-			err = s.Unblock(task, a, in, d.Now())
+			err = transition.Unblock(s, task, a, in, d.Now())
 		}
 		if isRefusal(err) {
 			out.Notices, err = append(out.Notices, "the answer is stored, but "+task+" stays BLOCKED: "+err.Error()), nil
@@ -84,7 +85,7 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 
 // prepareAnswer tries the answer on a copy. When it would unblock the task, the work is
 // saved, and in gets to know of it.
-func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *blackboard.Input) (unblocks bool, err error) {
+func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *transition.Input) (unblocks bool, err error) {
 	who, err := d.identify()
 	if err != nil {
 		return false, err
@@ -98,11 +99,11 @@ func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *blac
 	if err := d.person(copied, a, "answer"); err != nil {
 		return false, err
 	}
-	task, last, err := copied.AnswerQuestion(id, answer, a, d.Now())
+	task, last, err := transition.AnswerQuestion(copied, id, answer, a, d.Now())
 	if err != nil || !last {
 		return false, err
 	}
-	if copied.Unblock(task, a, *in, d.Now()) == nil {
+	if transition.Unblock(copied, task, a, *in, d.Now()) == nil {
 		if in.Tip, err = d.Repo.BranchTip(ctx, "task/"+task); err != nil {
 			in.Tip = ""
 		}

@@ -6,6 +6,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // MergeDecision is what a person decides about work that waits for the human merge gate.
@@ -24,13 +25,13 @@ func (d *Service) ApproveMerge(ctx context.Context, in MergeDecision) (Done, err
 	if err != nil {
 		return Done{Task: in.Task}, err
 	}
-	event.Merge = &blackboard.MergeFacts{Override: in.Override}
+	event.Merge = &transition.MergeFacts{Override: in.Override}
 	open := 0
-	done, err := d.Event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		if t := s.Find(in.Task); t != nil {
 			open = len(s.OpenComments(t))
 		}
-		return s.ApproveMerge(in.Task, a, event, d.Now())
+		return transition.ApproveMerge(s, in.Task, a, event, d.Now())
 	})
 	if err == nil && open > 0 && !done.Already {
 		done.Notices = append(done.Notices, fmt.Sprintf("%s on %s: nobody is going to work on that any more", prose.Count(open, "open comment"), in.Task))
@@ -44,13 +45,13 @@ func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, erro
 	if err != nil {
 		return Done{Task: in.Task}, err
 	}
-	return d.Event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.RejectMerge(in.Task, a, event, d.Now())
+	return d.Event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a transition.Actor) error {
+		return transition.RejectMerge(s, in.Task, a, event, d.Now())
 	})
 }
 
 // mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
-func (d *Service) mergeDecision(ctx context.Context, in MergeDecision) (blackboard.Input, error) {
+func (d *Service) mergeDecision(ctx context.Context, in MergeDecision) (transition.Input, error) {
 	event := d.Input()
 	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
 		return event, err

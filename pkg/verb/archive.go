@@ -11,6 +11,7 @@ import (
 	"liza/pkg/history"
 	"liza/pkg/project"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/yamldoc"
 )
 
@@ -35,16 +36,16 @@ type Archived struct {
 func (d *Service) Archive(ctx context.Context, older time.Duration) (Archived, error) {
 	var out Archived
 	var keep func([]store.Gone) error
-	err := d.updateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.updateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.person(s, a, "archive"); err != nil {
 			return err
 		}
 		if s.Sprint == nil {
-			return &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitInvalid, Next: "liza validate", Message: "the state has no sprint"}
+			return &transition.Refusal{Guard: "G06", Exit: transition.ExitInvalid, Next: "liza validate", Message: "the state has no sprint"}
 		}
-		sprint, was := s.Sprint, blackboard.Ended{Goal: s.Goal, Sprint: s.Sprint, Usage: s.Usage}
+		sprint, was := s.Sprint, transition.Ended{Goal: s.Goal, Sprint: s.Sprint, Usage: s.Usage}
 		keep = func(gone []store.Gone) error { return d.keep(was, gone) }
-		out = Archived{Sprint: sprint.ID, File: d.Rel(d.Project.Archive(sprint.ID)), Tasks: s.Archive(d.Now().Add(-older), a, d.Now())}
+		out = Archived{Sprint: sprint.ID, File: d.Rel(d.Project.Archive(sprint.ID)), Tasks: transition.Archive(s, d.Now().Add(-older), a, d.Now())}
 		if len(out.Tasks) == 0 {
 			return nothing(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", Days(older)))
 		}
@@ -63,7 +64,7 @@ func Days(d time.Duration) string {
 
 // keep writes tasks, and goal and sprint as they are, into the sprint's file. It holds the lock of
 // the state.
-func (d *Service) keep(was blackboard.Ended, gone []store.Gone) error {
+func (d *Service) keep(was transition.Ended, gone []store.Gone) error {
 	sprint, head := was.Sprint, "version: 1\n"
 	if was.Goal != nil {
 		head += yamldoc.Section("goal", was.Goal, "", nil, false)
@@ -152,12 +153,12 @@ func (d *Service) NextSprint(ctx context.Context, planned []string) (SprintStart
 		}
 		return d.Project.Clear(project.Abort) // it was about the sprint before
 	}
-	err := d.updateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.updateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.person(s, a, "start a sprint"); err != nil {
 			return err
 		}
-		was, ended := s.Sprint, blackboard.Ended{Goal: s.Clone().Goal, Sprint: s.Sprint, Usage: s.Usage}
-		archived, err := s.NextSprint(planned, a, d.Now())
+		was, ended := s.Sprint, transition.Ended{Goal: s.Clone().Goal, Sprint: s.Sprint, Usage: s.Usage}
+		archived, err := transition.NextSprint(s, planned, a, d.Now())
 		if err != nil {
 			return err
 		}

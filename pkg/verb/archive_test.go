@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -104,15 +105,15 @@ func TestWhatAnAgentIsBusyWithIsNotArchived(t *testing.T) {
 	if _, err := p.Service("").Merge(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	err := p.Service("").Update(ctx, "test", func(s *blackboard.State, _ blackboard.Actor) error {
+	err := p.Service("").Update(ctx, "test", func(s *blackboard.State, _ transition.Actor) error {
 		s.Agents["coder-9"].CurrentTask = "task-1" // its run has not been booked yet
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r *blackboard.Refusal
-	if _, err := p.Service("").Archive(ctx, 0); !errors.As(err, &r) || r.Exit != blackboard.ExitNothing {
+	var r *transition.Refusal
+	if _, err := p.Service("").Archive(ctx, 0); !errors.As(err, &r) || r.Exit != transition.ExitNothing {
 		t.Errorf("got %v, want nothing to do", err)
 	}
 	if _, err := p.Service("").Archive(ctx, 7*24*time.Hour); err == nil || !strings.Contains(err.Error(), "more than 7d ago") {
@@ -126,7 +127,7 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	p := verbtest.New(t)
 	abandoned(t, p, "task-1")
 	d := p.Service("")
-	err := d.Update(ctx, "test", func(s *blackboard.State, _ blackboard.Actor) error {
+	err := d.Update(ctx, "test", func(s *blackboard.State, _ transition.Actor) error {
 		s.Usage = &blackboard.Usage{CostCents: 12, AgentRuns: 2, Day: &blackboard.UsageDay{Date: "2026-01-19", CostCents: 5}}
 		s.Facts = []*blackboard.Fact{{ID: "fact-1", Content: "the tests need no network", Status: "active", Source: "human"}}
 		s.Sprint.Retrospective = map[string]any{"good": "quick", "bad": []any{"loud"}}

@@ -5,6 +5,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/transition"
 )
 
 // Prompted is a question that a program asked on its terminal, where nobody is
@@ -23,8 +24,8 @@ func (d *Service) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error)
 	out := Outcome{Effect: Applied, Action: exitcmd.Stuck, Note: "asks: " + q.Text}
 	switch r.Kind {
 	case "planner":
-		err := d.Update(ctx, "asked", func(s *blackboard.State, a blackboard.Actor) error {
-			s.Ask(&blackboard.Question{Agent: a.ID, Kind: "prompted", Type: q.Type, Text: q.Text, Options: q.Options, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
+		err := d.Update(ctx, "asked", func(s *blackboard.State, a transition.Actor) error {
+			transition.Ask(s, &blackboard.Question{Agent: a.ID, Kind: "prompted", Type: q.Type, Text: q.Text, Options: q.Options, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
 			return nil
 		})
 		if err == nil {

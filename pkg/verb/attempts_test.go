@@ -12,6 +12,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/exitcmd"
 	"liza/pkg/project"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -318,7 +319,7 @@ var others = []attempt{
 	}},
 	{name: "PlannerStuck", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.PlannerStuck(ctx, "No spec\nat all") }},
 	{name: "StopReplan", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return nil, d.StopReplan(ctx, blackboard.Trigger{Kind: "blocked", IDs: []string{"nothing", "blocked"}, Fingerprint: "f"}, "three plans came to nothing")
+		return nil, d.StopReplan(ctx, transition.Trigger{Kind: "blocked", IDs: []string{"nothing", "blocked"}, Fingerprint: "f"}, "three plans came to nothing")
 	}},
 	{name: "Deliver, of a command", as: "coder-2", board: func(s *bs) { claimedBy(s, "command", "coder-2") }, call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Deliver(ctx, "command", blackboard.Output{Text: "42"}, "It is 42")
@@ -404,7 +405,7 @@ var others = []attempt{
 		b, err := d.Integration(ctx)
 		return b.String(), err
 	}},
-	{name: "Complete", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Complete(ctx, blackboard.CompletionFacts{}) }},
+	{name: "Complete", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Complete(ctx, transition.CompletionFacts{}) }},
 	{name: "Checkpoint, of a busy sprint", whole: true, board: busy, service: func(d *vs) {
 		alerts(d, `{"open":[{"kind":"disk","subject":"here","severity":"warning","message":"nearly full"}]}`)
 	}, call: func(ctx context.Context, d *vs) (any, error) { return d.Checkpoint(ctx, "Look at it") }},

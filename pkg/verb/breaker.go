@@ -15,6 +15,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // watchedStore lets the circuit breaker look after every write that adds an anomaly, as a
@@ -108,7 +109,7 @@ func (d *Service) look(ctx context.Context, asked bool) (Seen, error) {
 		v    breaker.Verdict
 		rule string
 		now  = d.Now()
-		in   = blackboard.BreakerLook{Asked: asked, Report: d.Rel(d.Project.BreakerReport())}
+		in   = transition.BreakerLook{Asked: asked, Report: d.Rel(d.Project.BreakerReport())}
 		cb   blackboard.CircuitBreaker
 	)
 	err := d.telling(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
@@ -118,7 +119,7 @@ func (d *Service) look(ctx context.Context, asked bool) (Seen, error) {
 		if s.Sprint != nil {
 			in.Summary = d.Rel(d.checkpointFile(len(s.Sprint.Checkpoints)+1, now))
 		}
-		rule = s.CheckBreaker(in, d.Facts(), now)
+		rule = transition.CheckBreaker(s, in, d.Facts(), now)
 		cb = *s.CircuitBreaker
 		return nil
 	})
@@ -164,7 +165,7 @@ func (d *Service) stopForBreaker(ctx context.Context, s *blackboard.State) error
 	if s.Sprint == nil || s.Sprint.Status != blackboard.AtCheckpoint {
 		return errors.Join(problems...)
 	}
-	message := blackboard.BreakerMessage(cb.CurrentTrigger.Pattern)
+	message := transition.BreakerMessage(cb.CurrentTrigger.Pattern)
 	if n := len(s.Sprint.Checkpoints); n > 0 && s.Sprint.Checkpoints[n-1] != nil {
 		file := filepath.Join(d.Project.Root, s.Sprint.Checkpoints[n-1].File)
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -195,7 +196,7 @@ func (d *Service) writeReport(s *blackboard.State) error {
 // followBreaker makes up for a writer that ended before it could look at its anomaly, or
 // before the checkpoint's file was there (specs/protocol.md#5.3, specs/protocol.md#11.1). It reports whether it did.
 func (d *Service) followBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
-	if s.BreakerBehind(d.Now()) {
+	if transition.BreakerBehind(s, d.Now()) {
 		_, err := d.look(ctx, false)
 		return true, err
 	}
@@ -228,9 +229,9 @@ func (d *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged
 			return nil
 		}
 		return d.Project.Clear(project.Checkpoint)
-	}, func(s *blackboard.State, a blackboard.Actor) error {
+	}, func(s *blackboard.State, a transition.Actor) error {
 		release = !keep && s.Sprint != nil && s.Sprint.Status == blackboard.AtCheckpoint
-		if err := s.AcknowledgeBreaker(note, keep, a, d.Now()); err != nil {
+		if err := transition.AcknowledgeBreaker(s, note, keep, a, d.Now()); err != nil {
 			return err
 		}
 		out.Watermark = s.CircuitBreaker.Watermark

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/project"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -159,7 +160,7 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 	looked := func(what string) {
 		t.Helper()
 		s := p.State()
-		if s.CircuitBreaker.LastCheck.None() || s.BreakerBehind(p.Service("").Now()) {
+		if s.CircuitBreaker.LastCheck.None() || transition.BreakerBehind(s, p.Service("").Now()) {
 			t.Errorf("after %s nobody looked: %+v", what, s.CircuitBreaker)
 		}
 		// The next one begins as if nobody had ever looked.

@@ -8,6 +8,7 @@ import (
 	"liza/pkg/plan"
 	"liza/pkg/policy"
 	"liza/pkg/skill"
+	"liza/pkg/transition"
 )
 
 // CallerRole is what a person may ask for now: admin or user (specs/roles-and-knowledge.md#9.7). Without
@@ -37,7 +38,7 @@ func (d *Service) AdminOnly(what string) error {
 // whose words the planner answers, else who started the planner.
 func (d *Service) callerOf(s *blackboard.State, human bool) blackboard.Caller {
 	name := d.Caller.Person
-	if c := s.RequestCaller(); c != nil && !human {
+	if c := transition.RequestCaller(s); c != nil && !human {
 		name = c.Name
 	}
 	return blackboard.Caller{Name: cmp.Or(name, "human"), Role: d.CallerRole(name)}
@@ -46,7 +47,7 @@ func (d *Service) callerOf(s *blackboard.State, human bool) blackboard.Caller {
 // MayStart says why a task must not be started now: the list of callers is looked at again
 // before each start. "" when it may.
 func (d *Service) MayStart(s *blackboard.State, t *blackboard.Task, kind blackboard.TaskKind) string {
-	c := s.CallerOf(t)
+	c := transition.CallerOf(s, t)
 	if c == nil {
 		return ""
 	}

@@ -12,11 +12,12 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // Checkpoint stops the sprint for people and writes the summary (specs/protocol.md#13.6).
 func (d *Service) Checkpoint(ctx context.Context, message string) (Sprint, error) {
-	return d.checkpoint(ctx, message, func(s *blackboard.State, a blackboard.Actor) (blackboard.Actor, error) {
+	return d.checkpoint(ctx, message, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
 		return a, d.person(s, a, "checkpoint")
 	})
 }
@@ -24,8 +25,8 @@ func (d *Service) Checkpoint(ctx context.Context, message string) (Sprint, error
 // SystemCheckpoint is Checkpoint by the system: the deadline has passed, a planner is
 // stuck, a limit is reached.
 func (d *Service) SystemCheckpoint(ctx context.Context, message string) (Sprint, error) {
-	return d.checkpoint(ctx, message, func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error) {
-		return blackboard.SystemActor(d.Facts()), nil
+	return d.checkpoint(ctx, message, func(*blackboard.State, transition.Actor) (transition.Actor, error) {
+		return transition.SystemActor(d.Facts()), nil
 	})
 }
 
@@ -34,24 +35,24 @@ const summaryTime = 5 * time.Second
 
 // checkpoint is the one way into CHECKPOINT but for the circuit breaker's own write: file,
 // status and summary (S01).
-func (d *Service) checkpoint(ctx context.Context, message string, who func(*blackboard.State, blackboard.Actor) (blackboard.Actor, error)) (Sprint, error) {
+func (d *Service) checkpoint(ctx context.Context, message string, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
 	var out Sprint
 	if err := d.clean(text{"--message", &message}); err != nil {
 		return out, err
 	}
 	if _, set := d.Project.Order(project.Checkpoint); set && !d.shared() {
-		return out, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
+		return out, &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
 	}
 	var file string
 	stop := func([]store.Gone) error { return d.set(project.Checkpoint, message) }
-	err := d.updateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.updateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a transition.Actor) error {
 		a, err := who(s, a)
 		if err != nil {
 			return err
 		}
 		file = d.summaryOf(s)
 		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.Rel(file)}
-		return s.CheckpointSprint(message, out.File, a, d.Now())
+		return transition.CheckpointSprint(s, message, out.File, a, d.Now())
 	})
 	if err != nil {
 		return Sprint{}, err
@@ -85,22 +86,22 @@ func (d *Service) Follow(ctx context.Context, s *blackboard.State) (changed bool
 		return false, d.makeUpSummary(ctx, s)
 	}
 	var file, message string
-	err = d.Update(ctx, want, func(s *blackboard.State, _ blackboard.Actor) error {
+	err = d.Update(ctx, want, func(s *blackboard.State, _ transition.Actor) error {
 		file = ""
 		if s.Sprint == nil || d.wanted(s) != want {
 			return nil // somebody else was faster
 		}
-		human := blackboard.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Facts()}
+		human := transition.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Facts()}
 		switch want {
 		case "abort":
 			order, _ := d.Project.Order(project.Abort)
-			return s.AbortSprint(order.Reason, human, d.Now())
+			return transition.AbortSprint(s, order.Reason, human, d.Now())
 		case "checkpoint":
 			order, _ := d.Project.Order(project.Checkpoint)
 			file, message = d.summaryOf(s), order.Reason
-			return s.CheckpointSprint(message, d.Rel(file), human, d.Now())
+			return transition.CheckpointSprint(s, message, d.Rel(file), human, d.Now())
 		}
-		return s.ResumeSprint("", "the control file was removed", human, d.Now())
+		return transition.ResumeSprint(s, "", "the control file was removed", human, d.Now())
 	})
 	if err != nil || file == "" {
 		return true, err
@@ -130,17 +131,17 @@ func (d *Service) wanted(s *blackboard.State) string {
 
 // Complete ends goal and sprint when everything is done (O01, S04), and then writes the
 // final summary. It gives the state of the sprint.
-func (d *Service) Complete(ctx context.Context, facts blackboard.CompletionFacts) (blackboard.Completion, error) {
-	var c blackboard.Completion
+func (d *Service) Complete(ctx context.Context, facts transition.CompletionFacts) (transition.Completion, error) {
+	var c transition.Completion
 	var file string
 	var err error
 	if facts.Integration, err = d.MissingWork(ctx); err != nil {
 		return c, err
 	}
-	err = d.Update(ctx, "complete", func(s *blackboard.State, _ blackboard.Actor) error {
+	err = d.Update(ctx, "complete", func(s *blackboard.State, _ transition.Actor) error {
 		ended := false
 		file = ""
-		if c, ended = s.CompleteGoal(facts, d.Now()); ended {
+		if c, ended = transition.CompleteGoal(s, facts, d.Now()); ended {
 			file = d.summaryOf(s)
 		}
 		return nil
@@ -149,7 +150,7 @@ func (d *Service) Complete(ctx context.Context, facts blackboard.CompletionFacts
 		return c, err
 	}
 	message := "every task is done"
-	if c == blackboard.CompletionNothingMerged {
+	if c == transition.CompletionNothingMerged {
 		message = "every task is terminal, and none was merged"
 	}
 	return c, d.writeSummary(ctx, file, message)

@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -154,14 +155,14 @@ func TestTheEndOfASprintHasASummary(t *testing.T) {
 	p := verbtest.New(t)
 	abandoned(t, p, "task-1")
 	d := p.Service("")
-	if c, err := d.Complete(ctx, blackboard.CompletionFacts{}); err != nil || c != blackboard.CompletionNothingMerged {
+	if c, err := d.Complete(ctx, transition.CompletionFacts{}); err != nil || c != transition.CompletionNothingMerged {
 		t.Fatalf("%q, %v", c, err)
 	}
 	if text := read(t, p.Project.SprintSummary()); !strings.HasPrefix(text, "# End of sprint-1") || !strings.Contains(text, "none was merged") || strings.Contains(text, "## Decide") {
 		t.Errorf("the summary is\n%s", text)
 	}
 	before := read(t, p.Project.State())
-	if c, err := d.Complete(ctx, blackboard.CompletionFacts{}); err != nil || c != blackboard.CompletionOpen || read(t, p.Project.State()) != before {
+	if c, err := d.Complete(ctx, transition.CompletionFacts{}); err != nil || c != transition.CompletionOpen || read(t, p.Project.State()) != before {
 		t.Errorf("again: %q, %v", c, err)
 	}
 }

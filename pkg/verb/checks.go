@@ -17,6 +17,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/review"
+	"liza/pkg/transition"
 )
 
 // Checked is what the checks found before a review.
@@ -48,8 +49,8 @@ func (d *Service) Check(ctx context.Context, id string) (Checked, error) {
 	if out.Checks, out.Findings, err = d.runChecks(ctx, s, t, false); err != nil {
 		return out, err
 	}
-	err = d.Update(ctx, "checks", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.RecordChecks(id, a, &blackboard.Review{Commit: t.ReviewCommit, At: blackboard.TimeOf(d.Now()), Checks: out.Checks, Findings: out.Findings})
+	err = d.Update(ctx, "checks", func(s *blackboard.State, a transition.Actor) error {
+		return transition.RecordChecks(s, id, a, &blackboard.Review{Commit: t.ReviewCommit, At: blackboard.TimeOf(d.Now()), Checks: out.Checks, Findings: out.Findings})
 	})
 	if err != nil || !d.Config().Review.SkipAgentOnError {
 		return out, err

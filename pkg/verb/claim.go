@@ -14,6 +14,7 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/review"
 	"liza/pkg/role"
+	"liza/pkg/transition"
 )
 
 // Claimed is the result of a claim.
@@ -30,7 +31,7 @@ type Claimed struct {
 
 // nothing says that there is nothing to claim, and what the caller waits for (exit 7).
 func nothing(why string) error {
-	return &blackboard.Refusal{Exit: blackboard.ExitNothing, Next: "liza status", Message: why}
+	return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza status", Message: why}
 }
 
 // reservation is what phase one of a claim decided (specs/protocol.md#7.2).
@@ -55,7 +56,7 @@ func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	}
 	d.at("claim.reserved")
 	r.base = d.newerHead(ctx, r.base)
-	facts := blackboard.ClaimFacts{Confirm: true, Base: r.base}
+	facts := transition.ClaimFacts{Confirm: true, Base: r.base}
 	provided, err := d.provision(ctx, &r, &facts)
 	if err != nil {
 		return Claimed{}, d.claimFailed(ctx, r, err)
@@ -118,24 +119,24 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 	}
 	d.at("claim.looked")
 	r := reservation{id: id, base: head, nonce: nonce}
-	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a blackboard.Actor) error {
+	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
 		registered := s.Agents[a.ID] != nil
-		if _, err := s.Identify(a, now); err != nil {
+		if _, err := transition.Identify(s, a, now); err != nil {
 			return err
 		}
 		in := in
 		in.MayTake = d.mayTake(s)
-		in.Claim = &blackboard.ClaimFacts{Base: head, Reserve: s.Duration("claim_reserve"), Named: name != ""}
+		in.Claim = &transition.ClaimFacts{Base: head, Reserve: s.Duration("claim_reserve"), Named: name != ""}
 		chosen := name
 		if name == "" {
-			t, why := s.NextTask(a, in, now)
+			t, why := transition.NextTask(s, a, in, now)
 			if t == nil {
 				return nothing(why)
 			}
 			chosen = t.ID
 		}
-		if err := s.Reserve(chosen, a, in, now); err != nil {
+		if err := transition.Reserve(s, chosen, a, in, now); err != nil {
 			return err
 		}
 		r.note(d, s, s.Task(chosen), a.ID, !registered)
@@ -156,23 +157,23 @@ func (d *Service) Look(ctx context.Context, s *blackboard.State) error {
 	if e == nil {
 		return nil
 	}
-	if _, err := s.Identify(a, now); err != nil {
+	if _, err := transition.Identify(s, a, now); err != nil {
 		return nil // under the lock it is said
 	}
 	in := d.Input()
 	in.MayTake = d.mayTake(s)
-	in.Claim = &blackboard.ClaimFacts{Reserve: s.Duration("claim_reserve")}
+	in.Claim = &transition.ClaimFacts{Reserve: s.Duration("claim_reserve")}
 	var t *blackboard.Task
 	var why string
 	if e.Role == blackboard.RoleReviewer {
 		if d.Config().Review.Mode == "disabled" {
 			return nil // the claim says it
 		}
-		t, why = s.NextReview(a, in, now)
+		t, why = transition.NextReview(s, a, in, now)
 	} else {
 		unusable := map[string]error{} // many tasks may want the same role
 		in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
-		t, why = s.NextTask(a, in, now)
+		t, why = transition.NextTask(s, a, in, now)
 		d.tellUnusable(ctx, unusable)
 	}
 	if t == nil {
@@ -221,7 +222,7 @@ func lastCommit(t *blackboard.Task) string {
 
 // provision is phase two: the former holder's process is stopped, its work saved, the
 // worktree provided and set up. Nothing of it happens under the state lock.
-func (d *Service) provision(ctx context.Context, r *reservation, facts *blackboard.ClaimFacts) (*git.Provided, error) {
+func (d *Service) provision(ctx context.Context, r *reservation, facts *transition.ClaimFacts) (*git.Provided, error) {
 	if r.former != nil {
 		if err := d.stop(ctx, *r.former); err != nil {
 			return nil, err
@@ -287,7 +288,7 @@ func (d *Service) SetUp(ctx context.Context, task string) error {
 }
 
 // confirm is phase three: the reservation and the guards still hold, and the claim is written.
-func (d *Service) confirm(ctx context.Context, r reservation, facts blackboard.ClaimFacts, p *git.Provided) (Claimed, error) {
+func (d *Service) confirm(ctx context.Context, r reservation, facts transition.ClaimFacts, p *git.Provided) (Claimed, error) {
 	var out Claimed
 	in := d.Input()
 	in.SpecHash = d.SpecHash(r.task.SpecRef)
@@ -298,8 +299,8 @@ func (d *Service) confirm(ctx context.Context, r reservation, facts blackboard.C
 			in.Recovered = &p.Recovered
 		}
 	}
-	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.Claim(r.task.ID, a, in, d.Now()); err != nil {
+	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.Claim(s, r.task.ID, a, in, d.Now()); err != nil {
 			return err
 		}
 		if r.former != nil {
@@ -330,8 +331,8 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 			cause = errors.Join(cause, err)
 		}
 	}
-	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a blackboard.Actor) error {
-		if !s.CancelReserve(r.task.ID, a) {
+	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+		if !transition.CancelReserve(s, r.task.ID, a) {
 			return nil
 		}
 		if r.fresh && a.Via {
@@ -358,7 +359,7 @@ func (d *Service) killGrace(ctx context.Context) time.Duration {
 func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	var out Claimed
 	if d.Config().Review.Mode == "disabled" {
-		return out, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
+		return out, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
 	}
 	if _, err := d.Roles().Resolve(role.Reviewer, nil, d.RoleSettings()); err != nil {
 		d.TellUnusable(ctx, err)
@@ -370,16 +371,16 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	}
 	in := d.Input()
 	take := takeover{service: d}
-	claim := func(s *blackboard.State, a blackboard.Actor) error {
+	claim := func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
-		if _, err := s.Identify(a, now); err != nil {
+		if _, err := transition.Identify(s, a, now); err != nil {
 			return err
 		}
 		in := in
 		in.MayTake = d.mayTake(s)
 		chosen := id
 		if id == "" {
-			t, why := s.NextReview(a, in, now)
+			t, why := transition.NextReview(s, a, in, now)
 			if t == nil {
 				return nothing(why)
 			}
@@ -389,7 +390,7 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		if t := s.Task(chosen); t != nil {
 			in.SpecHash, former = spec[t.SpecRef], d.formerReviewer(s, t)
 		}
-		if err := s.ClaimReview(chosen, a, in, now); err != nil && !errors.Is(err, blackboard.ErrAlreadyDone) {
+		if err := transition.ClaimReview(s, chosen, a, in, now); err != nil && !errors.Is(err, transition.ErrAlreadyDone) {
 			return err
 		}
 		t := s.Task(chosen)

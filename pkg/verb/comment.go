@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // Comment is what a person says about the change of a task: at a line of a file as it is now, about a file (Line 0), or
@@ -49,12 +50,12 @@ func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
 			return done, err
 		}
 	}
-	return d.Event(ctx, "comment", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "comment", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.person(s, a, "comment on a change"); err != nil {
 			return err
 		}
 		own := *n // the change may run more than once
-		return s.AddNote(&own, a, d.Now())
+		return transition.AddNote(s, &own, a, d.Now())
 	})
 }
 

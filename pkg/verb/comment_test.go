@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -136,7 +137,7 @@ func TestACommentNeedsAPlaceThatIsInTheChange(t *testing.T) {
 		{verb.Comment{Task: "none", Text: "x"}, "none"},
 	} {
 		_, err := p.Service("").Comment(t.Context(), c.in)
-		var r *blackboard.Refusal
+		var r *transition.Refusal
 		if !errors.As(err, &r) || !strings.Contains(r.Message, c.want) || r.Next == "" {
 			t.Errorf("%+v: %v", c.in, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"liza/pkg/history"
 	"liza/pkg/prose"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // Condense is work for a summarizer (specs/roles-and-knowledge.md#6.3, specs/roles-and-knowledge.md#6.4): facts to make fewer of,
@@ -22,7 +23,7 @@ type Condense struct {
 	Facts   bool
 	Text    string // what it is given
 	facts   []Fact
-	entries []blackboard.RawEntry
+	entries []transition.RawEntry
 }
 
 // After a failed try the next one needs so many more facts or entries; one with facts comes
@@ -53,9 +54,9 @@ func (d *Service) Condensing(ctx context.Context, s *blackboard.State, refused R
 			return factsToCondense(active), err
 		}
 	}
-	raw := s.RawEntries()
+	raw := transition.RawEntries(s)
 	n := len(raw) - max(0, cfg.Context.Messages)
-	if limit := cfg.Limits.SummarizeThreshold; limit <= 0 || len(raw) <= limit || n <= 0 || !s.Quiet() {
+	if limit := cfg.Limits.SummarizeThreshold; limit <= 0 || len(raw) <= limit || n <= 0 || !transition.Quiet(s) {
 		return nil, nil
 	}
 	if due, err := d.again(refused, blackboard.ActionSummarized, blackboard.ActionSummaryRefused, len(raw), 0); err != nil || !due {
@@ -110,8 +111,8 @@ func (d *Service) again(known Refused, good, refused blackboard.Action, n int, a
 func (d *Service) evict(ctx context.Context, keep int) error {
 	var gone []*blackboard.Fact
 	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "used least recently") }
-	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a blackboard.Actor) error {
-		gone = s.Evict(keep, a, d.Now())
+	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
+		gone = transition.Evict(s, keep, a, d.Now())
 		return nil
 	})
 }
@@ -130,13 +131,13 @@ func (d *Service) Condensed(ctx context.Context, job *Condense, answer exitcmd.A
 	case strings.TrimSpace(exit.SummaryText) == "":
 		return d.notCondensed(ctx, job, "the summary is empty")
 	}
-	err = d.Update(ctx, "summary", func(s *blackboard.State, a blackboard.Actor) error {
-		raw := s.RawEntries()
-		same := len(raw) >= len(job.entries) && slices.EqualFunc(raw[:len(job.entries)], job.entries, func(x, y blackboard.RawEntry) bool { return x.At.Equal(y.At) && x.Text == y.Text })
+	err = d.Update(ctx, "summary", func(s *blackboard.State, a transition.Actor) error {
+		raw := transition.RawEntries(s)
+		same := len(raw) >= len(job.entries) && slices.EqualFunc(raw[:len(job.entries)], job.entries, func(x, y transition.RawEntry) bool { return x.At.Equal(y.At) && x.Text == y.Text })
 		if !same {
 			return errChangedMeanwhile
 		}
-		s.Summarize(exit.SummaryText, job.entries, a, d.Now())
+		transition.Summarize(s, exit.SummaryText, job.entries, a, d.Now())
 		return nil
 	})
 	if errors.Is(err, errChangedMeanwhile) {
@@ -158,7 +159,7 @@ func (d *Service) notCondensed(ctx context.Context, job *Condense, why string) (
 	if job.Facts {
 		action, n = blackboard.ActionConsolidationRefused, len(job.facts)
 	}
-	return why, d.Update(ctx, "summarizer", func(s *blackboard.State, a blackboard.Actor) error {
+	return why, d.Update(ctx, "summarizer", func(s *blackboard.State, a transition.Actor) error {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Detail: prose.FirstLine(why), Extra: map[string]any{"level": "warning", "n": n}})
 		return nil
 	})
@@ -166,7 +167,7 @@ func (d *Service) notCondensed(ctx context.Context, job *Condense, why string) (
 
 // consolidation is the answer of a summarizer about facts.
 type consolidation struct {
-	Result []blackboard.FactResult `json:"result"`
+	Result []transition.FactResult `json:"result"`
 	Delete []string                `json:"delete"`
 }
 
@@ -184,11 +185,11 @@ func (d *Service) consolidate(ctx context.Context, job *Condense, exit *exitcmd.
 	}
 	var gone []*blackboard.Fact
 	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "consolidated") }
-	err = d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a blackboard.Actor) error {
+	err = d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if !slices.EqualFunc(s.ActiveFacts(), job.facts, func(f *blackboard.Fact, sent Fact) bool { return f.ID == sent.ID && f.Content == sent.Content }) {
 			return errChangedMeanwhile
 		}
-		gone = s.Consolidate(answer.Result, a, d.Now())
+		gone = transition.Consolidate(s, answer.Result, a, d.Now())
 		return nil
 	})
 	if errors.Is(err, errChangedMeanwhile) {

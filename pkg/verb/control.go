@@ -11,6 +11,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 type timeT = time.Time
@@ -41,7 +42,7 @@ func (d *Service) Orders(s *blackboard.State) []project.Order {
 		return files
 	}
 	var all []project.Order
-	for _, o := range s.Orders() {
+	for _, o := range transition.Orders(s) {
 		since, _ := o.Since.At()
 		all = append(all, project.Order{Control: project.Control(o.Name), Since: since, Modified: since, Reason: o.Reason})
 	}
@@ -87,21 +88,21 @@ func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
 		return Noted{}, usage("liza help note", "the note has %d bytes; %d is the limit", len(in.Text), maxNote)
 	}
 	var out Noted
-	err := d.Update(ctx, "note", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "note", func(s *blackboard.State, a transition.Actor) error {
 		if a.ID != blackboard.Human || a.Inside != "" {
-			if _, err := s.Identify(a, d.Now()); err != nil {
+			if _, err := transition.Identify(s, a, d.Now()); err != nil {
 				return err
 			}
-			return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza discover TEXT --task ID", Message: "notes are for people; an agent uses discover or anomaly"}
+			return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza discover TEXT --task ID", Message: "notes are for people; an agent uses discover or anomaly"}
 		}
 		n := &blackboard.Note{ID: in.ID, Message: in.Text, For: in.Task, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}
-		if err := s.AddNote(n, a, d.Now()); err != nil {
+		if err := transition.AddNote(s, n, a, d.Now()); err != nil {
 			return err
 		}
 		out.ID, out.Reaches = n.ID, s.Reaches(n)
 		return nil
 	})
-	if blackboard.IsAlreadyDone(err) {
+	if transition.IsAlreadyDone(err) {
 		return Noted{ID: in.ID, Already: true}, nil
 	}
 	return out, err
@@ -115,21 +116,21 @@ func (d *Service) TakeNotes(ctx context.Context, agent string) ([]*blackboard.No
 		return nil, err
 	}
 	var taken []*blackboard.Note
-	err = d.Update(ctx, "notes seen", func(s *blackboard.State, _ blackboard.Actor) error {
-		taken = s.TakeNotes(agent, d.Now())
+	err = d.Update(ctx, "notes seen", func(s *blackboard.State, _ transition.Actor) error {
+		taken = transition.TakeNotes(s, agent, d.Now())
 		return nil
 	})
 	return taken, err
 }
 
 // person refuses agents: a control verb is for people.
-func (d *Service) person(s *blackboard.State, a blackboard.Actor, what string) error {
-	party, err := s.Identify(a, d.Now())
+func (d *Service) person(s *blackboard.State, a transition.Actor, what string) error {
+	party, err := transition.Identify(s, a, d.Now())
 	if err != nil {
 		return err
 	}
-	if party&blackboard.ByHuman == 0 {
-		return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza status", Message: fmt.Sprintf("%s may not %s; human may", a.ID, what)}
+	if party&transition.ByHuman == 0 {
+		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza status", Message: fmt.Sprintf("%s may not %s; human may", a.ID, what)}
 	}
 	return nil
 }
@@ -145,12 +146,12 @@ func (d *Service) Pause(ctx context.Context, reason string) (Sprint, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Sprint{}, err
 	}
-	return d.control(ctx, "pause", func(s *blackboard.State, a blackboard.Actor) error {
+	return d.control(ctx, "pause", func(s *blackboard.State, a transition.Actor) error {
 		if d.shared() {
-			return s.PauseSprint(reason, a, d.Now())
+			return transition.PauseSprint(s, reason, a, d.Now())
 		}
 		if _, set := d.Project.Order(project.Pause); set {
-			return &blackboard.Refusal{Guard: "G07", Exit: blackboard.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
+			return &transition.Refusal{Guard: "G07", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
 		}
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionPaused, Detail: reason})
 		return nil
@@ -162,11 +163,11 @@ func (d *Service) Abort(ctx context.Context, reason string, goal bool) (Sprint, 
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Sprint{}, err
 	}
-	return d.control(ctx, "abort", func(s *blackboard.State, a blackboard.Actor) error {
+	return d.control(ctx, "abort", func(s *blackboard.State, a transition.Actor) error {
 		if goal {
-			return s.AbortGoal(reason, a, d.Now())
+			return transition.AbortGoal(s, reason, a, d.Now())
 		}
-		return s.AbortSprint(reason, a, d.Now())
+		return transition.AbortSprint(s, reason, a, d.Now())
 	}, func() error { return d.set(project.Abort, reason) })
 }
 
@@ -175,11 +176,11 @@ func (d *Service) Resume(ctx context.Context, decision, note string) (Sprint, er
 	if err := d.clean(text{"--note", &note}); err != nil {
 		return Sprint{}, err
 	}
-	return d.control(ctx, "resume", func(s *blackboard.State, a blackboard.Actor) error {
+	return d.control(ctx, "resume", func(s *blackboard.State, a transition.Actor) error {
 		if len(d.Orders(s)) == 0 && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
-			return &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitNothing, Next: "liza status", Message: "nothing is paused, at a checkpoint or aborted"}
+			return &transition.Refusal{Guard: "G06", Exit: transition.ExitNothing, Next: "liza status", Message: "nothing is paused, at a checkpoint or aborted"}
 		}
-		return s.ResumeSprint(decision, note, a, d.Now())
+		return transition.ResumeSprint(s, decision, note, a, d.Now())
 	}, func() error {
 		if decision == "STOP" {
 			return d.set(project.Abort, "STOP "+note)
@@ -196,9 +197,9 @@ func (d *Service) Resume(ctx context.Context, decision, note string) (Sprint, er
 // control changes the file when the change of the state is certain, and before that is
 // written: a verb that is refused leaves no file, and nobody who follows the files
 // (FollowControl) finds the two apart.
-func (d *Service) control(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error, file func() error) (Sprint, error) {
+func (d *Service) control(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error, file func() error) (Sprint, error) {
 	var out Sprint
-	err := d.updateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.updateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.person(s, a, op); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Discovered is the result of a verb on a discovery.
@@ -19,9 +20,9 @@ func (d *Service) Discover(ctx context.Context, x blackboard.Discovery) (Discove
 		return Discovered{}, err
 	}
 	out := Discovered{Task: x.During}
-	err := d.Update(ctx, "discover", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "discover", func(s *blackboard.State, a transition.Actor) error {
 		found := x
-		if err := s.Discover(&found, a, d.Now()); err != nil {
+		if err := transition.Discover(s, &found, a, d.Now()); err != nil {
 			return err
 		}
 		out.ID = found.ID
@@ -32,8 +33,8 @@ func (d *Service) Discover(ctx context.Context, x blackboard.Discovery) (Discove
 
 // Convert says which task came of a discovery.
 func (d *Service) Convert(ctx context.Context, id, task string) (Discovered, error) {
-	return d.onDiscovery(ctx, "convert", Discovered{ID: id, Task: task}, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.ConvertDiscovery(id, task, a, d.Now())
+	return d.onDiscovery(ctx, "convert", Discovered{ID: id, Task: task}, func(s *blackboard.State, a transition.Actor) error {
+		return transition.ConvertDiscovery(s, id, task, a, d.Now())
 	})
 }
 
@@ -42,14 +43,14 @@ func (d *Service) Defer(ctx context.Context, id, reason string) (Discovered, err
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Discovered{}, err
 	}
-	return d.onDiscovery(ctx, "defer", Discovered{ID: id}, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.DeferDiscovery(id, reason, a, d.Now())
+	return d.onDiscovery(ctx, "defer", Discovered{ID: id}, func(s *blackboard.State, a transition.Actor) error {
+		return transition.DeferDiscovery(s, id, reason, a, d.Now())
 	})
 }
 
-func (d *Service) onDiscovery(ctx context.Context, op string, out Discovered, change func(*blackboard.State, blackboard.Actor) error) (Discovered, error) {
+func (d *Service) onDiscovery(ctx context.Context, op string, out Discovered, change func(*blackboard.State, transition.Actor) error) (Discovered, error) {
 	err := d.Update(ctx, op, change)
-	if blackboard.IsAlreadyDone(err) {
+	if transition.IsAlreadyDone(err) {
 		out.Already, err = true, nil
 	}
 	return out, err
@@ -72,14 +73,14 @@ func (d *Service) SpecChange(ctx context.Context, spec, change, task string) (Sp
 	if out.Hash = d.SpecHash(spec); out.Hash == "" && spec != "" && !d.NoSpecFiles {
 		return out, usage("liza help spec-change", "there is no spec file '%s'", spec)
 	}
-	err := d.Update(ctx, "spec-change", func(s *blackboard.State, a blackboard.Actor) error {
-		affected, err := s.ChangeSpec(&blackboard.SpecChange{Spec: spec, Change: change, Hash: out.Hash}, task, a, d.Now())
+	err := d.Update(ctx, "spec-change", func(s *blackboard.State, a transition.Actor) error {
+		affected, err := transition.ChangeSpec(s, &blackboard.SpecChange{Spec: spec, Change: change, Hash: out.Hash}, task, a, d.Now())
 		if err == nil {
 			out.Affected = append([]string{}, affected...)
 		}
 		return err
 	})
-	if blackboard.IsAlreadyDone(err) {
+	if transition.IsAlreadyDone(err) {
 		out.Already, err = true, nil
 	}
 	return out, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -56,8 +57,8 @@ func TestAPlanDecidesAboutDiscoveries(t *testing.T) {
 		{`{"discovery": "disc-9", "do": "defer", "reason": "x"}`, "no discovery 'disc-9'"},
 	} {
 		_, err := apply(t, planner, `{"goal": "", "tasks": [], "decisions": [`+c.decision+`]}`)
-		var refused *blackboard.Refusal
-		if !errors.As(err, &refused) || refused.Exit != blackboard.ExitUsage || !strings.Contains(err.Error(), c.want) {
+		var refused *transition.Refusal
+		if !errors.As(err, &refused) || refused.Exit != transition.ExitUsage || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s gives %v, want exit 2 with …%s…", c.decision, err, c.want)
 		}
 	}

@@ -3,7 +3,7 @@
 //
 // A verb exists once (specs/decisions.md#D23). The command line, an agent's exit command and whatever else
 // wants to change the board call a method of Service; they parse and show, no more. A method
-// looks up the facts (git, processes, disk), asks package blackboard for the transition
+// looks up the facts (git, processes, disk), asks package transition for the change of the state
 // inside one store.Update, and carries out the effects that belong to it. Facts are
 // gathered before the write and effects that delete come after it, so nobody runs git
 // while the state is locked. A refused verb changes nothing: what has to be saved before

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -95,8 +96,8 @@ func TestRetriesAreCountedAndEnd(t *testing.T) {
 	t.Parallel()
 	p, d, r := unit(t)
 	for i := 1; ; i++ {
-		rr := blackboard.RunResult{Task: "task-1", Attempt: blackboard.Attempt{Kind: "coder", Outcome: "finished", Action: "RETRY", Summary: "The build of /tmp/x" + fmt.Sprint(i) + " fails."}}
-		err := d.Update(t.Context(), "run", func(s *blackboard.State, a blackboard.Actor) error { return s.EndRun(a, rr, d.Now()) })
+		rr := transition.RunResult{Task: "task-1", Attempt: blackboard.Attempt{Kind: "coder", Outcome: "finished", Action: "RETRY", Summary: "The build of /tmp/x" + fmt.Sprint(i) + " fails."}}
+		err := d.Update(t.Context(), "run", func(s *blackboard.State, a transition.Actor) error { return transition.EndRun(s, a, rr, d.Now()) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // ArchivedFact is one line of .liza/archive/facts.jsonl: a fact as it was (specs/roles-and-knowledge.md#6.3).
@@ -156,7 +157,7 @@ func (d *Service) lessons(ctx context.Context, s *blackboard.State, in VerdictIn
 
 // learn stores what a reviewer learned about the project, at most three facts a verdict
 // (specs/roles-and-knowledge.md#6.2). A bad one refuses no verdict: the journal says which rule it broke.
-func (d *Service) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput, l lessons, now timeT) {
+func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput, l lessons, now timeT) {
 	status := blackboard.FactActive
 	if d.Config().Facts.Review {
 		status = blackboard.FactPending
@@ -182,7 +183,7 @@ func (d *Service) learn(s *blackboard.State, a blackboard.Actor, in VerdictInput
 				Detail: prose.FirstLine(why + ": " + text), Extra: map[string]any{"level": "warning"}})
 			continue
 		}
-		s.Learn(blackboard.Fact{Content: text, Status: status, Source: "reviewer", Task: in.Task, Category: "project"}, highest(l.archived), a, now)
+		transition.Learn(s, blackboard.Fact{Content: text, Status: status, Source: "reviewer", Task: in.Task, Category: "project"}, highest(l.archived), a, now)
 	}
 }
 
@@ -196,7 +197,7 @@ func (d *Service) learnLate(ctx context.Context, in VerdictInput) error {
 		return err
 	}
 	l := d.lessons(ctx, s, in)
-	return d.Update(ctx, "learn", func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Update(ctx, "learn", func(s *blackboard.State, a transition.Actor) error {
 		d.learn(s, a, in, l, d.Now())
 		return nil
 	})
@@ -226,8 +227,8 @@ func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, 
 		return Fact{}, err
 	}
 	var out Fact
-	err = d.Update(ctx, "fact", func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.MayKnow(a, "add facts", true, d.Now()); err != nil {
+	err = d.Update(ctx, "fact", func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.MayKnow(s, a, "add facts", true, d.Now()); err != nil {
 			return err
 		}
 		if why := d.noFact(s, content); why != "" {
@@ -239,7 +240,7 @@ func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, 
 			}
 			return nothing("that is known already as " + f.ID + ": " + prose.FirstLine(f.Content))
 		}
-		out = factOf(s.Learn(blackboard.Fact{Content: content, Status: blackboard.FactActive, Source: "human", Category: category}, highest(archived), a, d.Now()))
+		out = factOf(transition.Learn(s, blackboard.Fact{Content: content, Status: blackboard.FactActive, Source: "human", Category: category}, highest(archived), a, d.Now()))
 		return nil
 	})
 	return out, err
@@ -249,24 +250,24 @@ func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, 
 func (d *Service) RemoveFacts(ctx context.Context, ids []string) error {
 	var gone []*blackboard.Fact
 	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "removed by a person") }
-	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a blackboard.Actor) (err error) {
-		if err := s.MayKnow(a, "remove facts", false, d.Now()); err != nil {
+	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) (err error) {
+		if err := transition.MayKnow(s, a, "remove facts", false, d.Now()); err != nil {
 			return err
 		}
-		gone, err = s.RemoveFacts(ids, "removed", a, d.Now())
+		gone, err = transition.RemoveFacts(s, ids, "removed", a, d.Now())
 		return err
 	})
 }
 
 // ApproveFacts lets prompts have facts that waited for a person, all or none.
 func (d *Service) ApproveFacts(ctx context.Context, ids []string) (already bool, err error) {
-	err = d.Update(ctx, "facts", func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.MayKnow(a, "approve facts", false, d.Now()); err != nil {
+	err = d.Update(ctx, "facts", func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.MayKnow(s, a, "approve facts", false, d.Now()); err != nil {
 			return err
 		}
-		return s.ApproveFacts(ids, a, d.Now())
+		return transition.ApproveFacts(s, ids, a, d.Now())
 	})
-	if blackboard.IsAlreadyDone(err) {
+	if transition.IsAlreadyDone(err) {
 		return true, nil
 	}
 	return false, err

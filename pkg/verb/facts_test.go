@@ -13,6 +13,7 @@ import (
 	"liza/pkg/history"
 	"liza/pkg/secret"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -153,7 +154,7 @@ func know(t *testing.T, p *verbtest.Place, after, n int) {
 	t.Helper()
 	err := p.Store.Update(context.Background(), store.Op{Name: "facts"}, func(s *blackboard.State) error {
 		for i := range n {
-			s.Learn(blackboard.Fact{Content: fmt.Sprintf("%c%c is a word that people know", 'a'+i/26, 'a'+i%26), Status: "active", Source: "human"}, after, blackboard.Actor{ID: blackboard.Human}, p.Service("").Now())
+			transition.Learn(s, blackboard.Fact{Content: fmt.Sprintf("%c%c is a word that people know", 'a'+i/26, 'a'+i%26), Status: "active", Source: "human"}, after, transition.Actor{ID: blackboard.Human}, p.Service("").Now())
 		}
 		s.Facts[0].Uses, s.Facts[1].Uses = 3, 4
 		return nil
@@ -265,7 +266,7 @@ func TestTheLeastUsedOfVeryManyFactsAreArchived(t *testing.T) {
 	p.Config.Limits.MaxFacts = 2
 	know(t, p, 0, 6)
 	err := p.Store.Update(context.Background(), store.Op{Name: "use"}, func(s *blackboard.State) error {
-		s.UseFacts([]string{"fact-1", "fact-2"}, p.Service("").Now().AddDate(1, 0, 0))
+		transition.UseFacts(s, []string{"fact-1", "fact-2"}, p.Service("").Now().AddDate(1, 0, 0))
 		return nil
 	})
 	if err != nil {
@@ -294,7 +295,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	ctx := context.Background()
 	p := verbtest.New(t)
 	d := p.Service("")
-	have := len(p.State().RawEntries())
+	have := len(transition.RawEntries(p.State()))
 	for i := have; i < 30; i++ {
 		note(t, d, fmt.Sprintf("Note number %d.", i+1))
 	}
@@ -338,7 +339,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 		t.Fatalf("refused with %q, %v", refused, err)
 	}
 	s := p.State()
-	if raw := s.RawEntries(); s.Goal.Summary != "Summary: much was said." || len(raw) != 10 || !strings.Contains(raw[0].Text, "Note number 32.") {
+	if raw := transition.RawEntries(s); s.Goal.Summary != "Summary: much was said." || len(raw) != 10 || !strings.Contains(raw[0].Text, "Note number 32.") {
 		t.Errorf("the summary is %q, and %d entries are left", s.Goal.Summary, len(raw))
 	}
 	p.Sound("task-1")

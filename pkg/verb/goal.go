@@ -14,6 +14,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/yamldoc"
 )
 
@@ -120,14 +121,14 @@ func (d *Service) startGoal(ctx context.Context, goal, spec string, out *GoalSta
 		}
 		return d.Project.Clear(project.Abort) // it was about the goal before
 	}
-	return d.updateAhead(ctx, "goal", ahead, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.updateAhead(ctx, "goal", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.person(s, a, "make a goal"); err != nil {
 			return err
 		}
 		at := blackboard.TimeOf(d.Now())
 		g := &blackboard.Goal{ID: d.freeGoalID(s), Description: goal, SpecRef: spec, Created: at, Status: blackboard.InProgress,
 			AlignmentHistory: []*blackboard.Alignment{{Timestamp: at, Event: "initialization", Summary: "Goal created"}}}
-		was, archived, err := s.NextGoal(g, a, d.Now())
+		was, archived, err := transition.NextGoal(s, g, a, d.Now())
 		if err != nil {
 			return err
 		}
@@ -154,11 +155,11 @@ func (d *Service) abandonOpen(ctx context.Context, s *blackboard.State, reason s
 	if err != nil {
 		return nil, err
 	}
-	if err := s.MayAbandonOpen(id.actor(s), d.Now()); err != nil {
+	if err := transition.MayAbandonOpen(s, id.actor(s), d.Now()); err != nil {
 		return nil, err
 	}
 	done := []string{}
-	for _, t := range s.OpenTasks() {
+	for _, t := range transition.OpenTasks(s) {
 		if t.Status == blackboard.Claimed {
 			if _, err := d.Release(ctx, ReleaseInput{Task: t.ID, Reason: reason}); err != nil {
 				return done, err

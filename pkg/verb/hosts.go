@@ -21,6 +21,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // hostFile says in git's folder which host of the board this clone is.
@@ -112,7 +113,7 @@ func Enrol(ctx context.Context, board store.Store, gitDir, given, machine, versi
 		if err != nil {
 			return err
 		}
-		return s.Contact(blackboard.Contact{Name: name, Host: blackboard.Host{ID: h.ID, Version: version}}, now)
+		return transition.NoteContact(s, transition.Contact{Name: name, Host: blackboard.Host{ID: h.ID, Version: version}}, now)
 	})
 }
 
@@ -125,7 +126,7 @@ func (d *Service) host() string {
 }
 
 // contact is what this host says of itself with each heartbeat; without a name, nothing.
-func (d *Service) contact() (c blackboard.Contact, err error) {
+func (d *Service) contact() (c transition.Contact, err error) {
 	if c.Name = d.host(); c.Name == "" {
 		return c, nil
 	}
@@ -222,13 +223,13 @@ func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard
 
 // tellUnpushed says it with the task, once: a host may have been killed before it removed what it had saved.
 func (d *Service) tellUnpushed(ctx context.Context, id, text string) error {
-	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
+	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
 		for _, a := range s.Anomalies {
 			if a.Type == blackboard.AnomalyUnpushedWork && a.Task == id && a.Details["what"] == text {
 				return nil
 			}
 		}
-		s.AddAnomaly(id, blackboard.System, blackboard.AnomalyUnpushedWork, blackboard.Settings{"what": text}, d.Now())
+		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyUnpushedWork, blackboard.Settings{"what": text}, d.Now())
 		return nil
 	})
 }

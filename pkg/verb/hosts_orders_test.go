@@ -8,6 +8,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -118,8 +119,8 @@ func TestAPauseGoesOnInTheNextSprintAndTheFileStoreHasNone(t *testing.T) {
 	}
 	one, two, _ := twoHosts(t)
 	ok(t)(one.Service("").Abort(t.Context(), "enough", false))
-	err := one.Service("").Update(t.Context(), "test", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.PauseSprint("lunch", a, one.Service("").Now())
+	err := one.Service("").Update(t.Context(), "test", func(s *blackboard.State, a transition.Actor) error {
+		return transition.PauseSprint(s, "lunch", a, one.Service("").Now())
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -148,12 +149,12 @@ func TestTheLimitOfADayHoldsForAllHostsTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reached := s.SprintReached(blackboard.Spent{}, 0, d.Now()); reached != nil {
+		if reached := transition.SprintReached(s, transition.Spent{}, 0, d.Now()); reached != nil {
 			t.Fatalf("before run %d: %s", i+1, reached)
 		}
 		coder := p.Service([]string{"coder-1", "coder-2"}[i])
-		err = coder.Update(t.Context(), "run", func(s *blackboard.State, a blackboard.Actor) error {
-			return s.EndRun(a, blackboard.RunResult{Cost: &cost}, d.Now())
+		err = coder.Update(t.Context(), "run", func(s *blackboard.State, a transition.Actor) error {
+			return transition.EndRun(s, a, transition.RunResult{Cost: &cost}, d.Now())
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +166,7 @@ func TestTheLimitOfADayHoldsForAllHostsTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := s.SprintReached(blackboard.Spent{}, 0, d.Now()); o == nil || o.Key != "day_cost_cents" || o.Value != 120 {
+		if o := transition.SprintReached(s, transition.Spent{}, 0, d.Now()); o == nil || o.Key != "day_cost_cents" || o.Value != 120 {
 			t.Errorf("host %s does not see that 120 of 100 cents of the day are used: %v", p.Host, o)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -112,8 +113,8 @@ func TestASubmissionThatIsAcceptedAfterAllIsPushed(t *testing.T) {
 		if point != "submit.published" {
 			return
 		}
-		err := supervisor.Update(ctx, "spawn", func(s *blackboard.State, a blackboard.Actor) error {
-			return s.Spawned(a, blackboard.Child{PID: os.Getpid(), Run: 1, RunID: "g-1", TokenHash: hash, Task: "task-1"}, time.Now())
+		err := supervisor.Update(ctx, "spawn", func(s *blackboard.State, a transition.Actor) error {
+			return transition.Spawned(s, a, blackboard.Child{PID: os.Getpid(), Run: 1, RunID: "g-1", TokenHash: hash, Task: "task-1"}, time.Now())
 		})
 		if err != nil {
 			t.Error(err)
@@ -136,7 +137,7 @@ func TestWorkThatIsNotOnTheRemoteIsNamedToAReviewerElsewhere(t *testing.T) {
 	one.Git(remote, "prune", "--expire=now")
 	done(two.Service("code-reviewer-1").ClaimReview(ctx, "task-1"))
 	_, err := two.Service("code-reviewer-1").Check(ctx, "task-1")
-	if refused := new(blackboard.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "host one has not pushed it") || refused.Next != "git push origin task/task-1, on host one" {
+	if refused := new(transition.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "host one has not pushed it") || refused.Next != "git push origin task/task-1, on host one" {
 		t.Errorf("the check on host two says %v", err)
 	}
 	one.Git(one.Dir, "push", "-q", "origin", "task/task-1")
@@ -203,7 +204,7 @@ func TestASilentHostLosesItsClaimAndNoWork(t *testing.T) {
 	}
 
 	_, err := coder.Submit(ctx, verb.SubmitInput{Task: "task-1"})
-	if refused := new(blackboard.Refusal); !errors.As(err, &refused) || refused.Exit != blackboard.ExitLeaseLost {
+	if refused := new(transition.Refusal); !errors.As(err, &refused) || refused.Exit != transition.ExitLeaseLost {
 		t.Errorf("a late submission: %v", err)
 	}
 	if tip := one.Git(remote, "rev-parse", "task/task-1"); tip != pushed {
@@ -317,7 +318,7 @@ func TestHostsSayWhoTheyAre(t *testing.T) {
 	}
 	two.Host = "one"
 	_, err = two.Service("").Register(ctx, verb.RegisterInput{Role: blackboard.RoleCoder})
-	if refused := new(blackboard.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "another clone") {
+	if refused := new(transition.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "another clone") {
 		t.Errorf("two clones with one name: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // Ancestor is the caller's process or a living one that it descends from, with what its
@@ -35,7 +36,7 @@ type identity struct {
 func (d *Service) identify() (identity, error) {
 	id := identity{caller: d.Caller, facts: d.Facts()}
 	if d.Caller.AgentID != "" && d.Caller.As != "" {
-		return id, &blackboard.Refusal{Guard: "G04", Exit: blackboard.ExitRefused, Next: "liza help agents",
+		return id, &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza help agents",
 			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", d.Caller.AgentID)}
 	}
 	if d.Caller.Token != "" {
@@ -55,8 +56,8 @@ func (d *Service) identify() (identity, error) {
 }
 
 // actor is the caller as the rules see it, on that state.
-func (i identity) actor(s *blackboard.State) blackboard.Actor {
-	a := blackboard.Actor{ID: blackboard.Human, Name: i.caller.Person, TokenHash: i.tokenHash, Facts: i.facts, Inside: i.inside(s)}
+func (i identity) actor(s *blackboard.State) transition.Actor {
+	a := transition.Actor{ID: blackboard.Human, Name: i.caller.Person, TokenHash: i.tokenHash, Facts: i.facts, Inside: i.inside(s)}
 	switch {
 	case i.caller.AgentID != "":
 		a.ID = i.caller.AgentID
@@ -79,7 +80,7 @@ func (i identity) inside(s *blackboard.State) string {
 	}
 	for _, p := range slices.Backward(i.ancestors) {
 		if i.marked(s, p) {
-			return cmp.Or(p.Name, blackboard.NoAgent)
+			return cmp.Or(p.Name, transition.NoAgent)
 		}
 		for id, e := range s.Agents {
 			if c := e.Child; c != nil && i.here(e) && c.PID == p.PID && c.PIDStart == p.Start {
@@ -90,7 +91,7 @@ func (i identity) inside(s *blackboard.State) string {
 	for n, p := range i.ancestors {
 		for _, e := range s.Agents {
 			if n > 0 && i.here(e) && e.PID == p.PID && e.PIDStart == p.Start {
-				return blackboard.NoAgent
+				return transition.NoAgent
 			}
 		}
 	}
@@ -147,7 +148,7 @@ func (d *Service) PersonOnly(ctx context.Context, what string) error {
 		return err
 	}
 	if d.Caller.As != "" { // it is not registered for something that it may not do
-		return &blackboard.Refusal{Guard: "G03", Exit: blackboard.ExitRefused, Next: "liza status", Message: fmt.Sprintf("%s may not %s; human may", d.Caller.As, what)}
+		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza status", Message: fmt.Sprintf("%s may not %s; human may", d.Caller.As, what)}
 	}
 	s := d.LastState(ctx)
 	return d.person(s, id.actor(s), what)

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/checklist"
 	"liza/pkg/plan"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // Outside is an issue, or an item of a file, as it is now where it comes from.
@@ -60,7 +61,7 @@ func (d *Service) Import(ctx context.Context, items []Outside, in ImportInput) (
 		clean = append(clean, d.tidy(o))
 	}
 	var out Imported
-	err := d.Update(ctx, "import", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
 		t := taking{Service: d, in: in, state: s, actor: a, taken: map[string]bool{}}
 		for task := range s.Tasks() {
 			t.taken[strings.ToLower(task.ID)] = true
@@ -117,7 +118,7 @@ type taking struct {
 	*Service
 	in    ImportInput
 	state *blackboard.State
-	actor blackboard.Actor
+	actor transition.Actor
 	taken map[string]bool // ids of tasks, in small letters
 	out   Imported
 }
@@ -249,10 +250,10 @@ func (t *taking) draft(o Outside) error {
 		task.SpecRef, task.Plan = cmp.Or(task.SpecRef, g.SpecRef), g.PlanID
 	}
 	plan.FillKind(t.state, task)
-	if err := t.state.Create(task, true, t.actor, t.Input(), t.Now()); err != nil {
+	if err := transition.Create(t.state, task, true, t.actor, t.Input(), t.Now()); err != nil {
 		return err
 	}
-	t.state.PutImport(blackboard.Import{Source: o.Source, URL: o.URL, Task: id, Title: o.Title, Text: hashOf(o.Text), Status: blackboard.ImportOpen}, t.Now())
+	transition.PutImport(t.state, blackboard.Import{Source: o.Source, URL: o.URL, Task: id, Title: o.Title, Text: hashOf(o.Text), Status: blackboard.ImportOpen}, t.Now())
 	t.out.Made = append(t.out.Made, id)
 	return nil
 }
@@ -264,7 +265,7 @@ func (t *taking) closed(rec blackboard.Import, how string) {
 		return
 	}
 	rec.Status, rec.Asks = blackboard.ImportClosed, ""
-	t.state.PutImport(rec, t.Now())
+	transition.PutImport(t.state, rec, t.Now())
 	status, _ := t.state.StatusOf(rec.Task)
 	next := ""
 	if !status.Terminal() {
@@ -281,14 +282,14 @@ func (t *taking) words(rec blackboard.Import, o Outside) error {
 		t.out.Same++
 		rec.Asks = ""
 		if old := t.state.Import(rec.Source); *old != rec {
-			t.state.PutImport(rec, t.Now())
+			transition.PutImport(t.state, rec, t.Now())
 		}
 		return nil
 	}
 	task := t.state.Task(rec.Task)
 	if task == nil || !task.Wordable() {
 		rec.Title, rec.Text, rec.Asks = o.Title, hash, ""
-		t.state.PutImport(rec, t.Now())
+		transition.PutImport(t.state, rec, t.Now())
 		t.out.Changed = append(t.out.Changed, rec.Task)
 		about := rec.Task
 		if task == nil || task.Status.Terminal() {
@@ -308,7 +309,7 @@ func (t *taking) words(rec blackboard.Import, o Outside) error {
 		rec.Text = hash
 	}
 	if title != task.Title || text != task.Description {
-		task.Reword(title, text)
+		transition.Reword(task, title, text)
 		t.state.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(t.Now()), Agent: t.actor.ID, Action: blackboard.ActionImportChanged, Task: rec.Task, Detail: rec.Source})
 		t.out.Changed = append(t.out.Changed, rec.Task)
 	} else if len(asks) == 0 {
@@ -317,7 +318,7 @@ func (t *taking) words(rec blackboard.Import, o Outside) error {
 	if rec.Asks = strings.Join(asks, " and "); rec.Asks != "" {
 		t.out.Asks = append(t.out.Asks, rec.Question())
 	}
-	t.state.PutImport(rec, t.Now())
+	transition.PutImport(t.state, rec, t.Now())
 	return nil
 }
 
@@ -341,5 +342,5 @@ func (t *taking) tell(format string, args ...any) {
 
 func (t *taking) note(task, text string) error {
 	n := &blackboard.Note{Message: text, For: task, By: t.Caller.Person, CallerRole: t.CallerRole(t.Caller.Person)}
-	return t.state.AddNote(n, t.actor, t.Now())
+	return transition.AddNote(t.state, n, t.actor, t.Now())
 }

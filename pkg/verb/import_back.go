@@ -16,6 +16,7 @@ import (
 	"liza/pkg/checklist"
 	"liza/pkg/forge"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 )
 
 // Returner tells trackers and files what has landed of what was imported from them (specs/protocol.md#8.9).
@@ -159,8 +160,8 @@ func (r *Returner) begin(ctx context.Context, rec blackboard.Import) (mine bool,
 	if kind, _, _ := rec.Place(); kind == "" || r.host() == "" {
 		return true, nil
 	}
-	err = r.Update(ctx, "import", func(s *blackboard.State, _ blackboard.Actor) error {
-		mine = s.Tell(rec.Source, r.host(), r.Now())
+	err = r.Update(ctx, "import", func(s *blackboard.State, _ transition.Actor) error {
+		mine = transition.Tell(s, rec.Source, r.host(), r.Now())
 		return nil
 	})
 	return mine && err == nil, err
@@ -187,11 +188,11 @@ func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[st
 	if err != nil {
 		return "", err
 	}
-	err = r.Update(ctx, "import", func(s *blackboard.State, a blackboard.Actor) error {
+	err = r.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
 		if rec := s.Import(d.rec.Source); rec != nil && rec.Status == blackboard.ImportOpen {
 			now := *rec
 			now.Status, now.Asks, now.Teller = status, "", ""
-			s.PutImport(now, r.Now())
+			transition.PutImport(s, now, r.Now())
 			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Now()), Agent: a.ID, Action: blackboard.ActionImportDone, Task: rec.Task, Detail: line})
 		}
 		return nil

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/forge"
 	"liza/pkg/forge/forgetest"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -157,7 +158,7 @@ func TestEditsOfBothSidesAreMergedOrAskedAbout(t *testing.T) {
 
 func edit(t *testing.T, p *verbtest.Place, change func(*blackboard.Task)) {
 	t.Helper()
-	err := p.Service("").Update(t.Context(), "edit", func(s *blackboard.State, _ blackboard.Actor) error { change(s.Task("issue-1")); return nil })
+	err := p.Service("").Update(t.Context(), "edit", func(s *blackboard.State, _ transition.Actor) error { change(s.Task("issue-1")); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +243,7 @@ func imported(t *testing.T, p *verbtest.Place, id string, o verb.Outside) {
 	taken(t, p, verb.ImportInput{}, o)
 	ctx := t.Context()
 	d := p.Service("")
-	err := d.Update(ctx, "edit", func(s *blackboard.State, _ blackboard.Actor) error {
+	err := d.Update(ctx, "edit", func(s *blackboard.State, _ transition.Actor) error {
 		task := s.Task(id)
 		task.SpecRef, task.DoneWhen, task.Scope, task.Type = "specs/vision.md", id+".md contains a word", "IN: all", "docs"
 		return nil
@@ -411,7 +412,10 @@ func TestAnIssueIsClosedWhenEverythingThatWasMadeOfItHasLanded(t *testing.T) {
 
 func record(t *testing.T, p *verbtest.Place, q blackboard.Request) {
 	t.Helper()
-	if err := p.Service("").Update(t.Context(), "land", func(s *blackboard.State, _ blackboard.Actor) error { s.PutRequest(q, time.Now()); return nil }); err != nil {
+	if err := p.Service("").Update(t.Context(), "land", func(s *blackboard.State, _ transition.Actor) error {
+		transition.PutRequest(s, q, time.Now())
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/seal"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // InitInput says how a project begins (specs/cli.md#2, init).
@@ -54,11 +55,11 @@ type Initialized struct {
 }
 
 func refused(next, format string, args ...any) error {
-	return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
+	return &transition.Refusal{Exit: transition.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 
 func failed(next, format string, args ...any) error {
-	return &blackboard.Refusal{Exit: blackboard.ExitFailure, Next: next, Message: fmt.Sprintf(format, args...)}
+	return &transition.Refusal{Exit: transition.ExitFailure, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 
 // Init makes `.liza/` and the integration branch. `.liza/` appears last and whole: a

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -54,8 +54,8 @@ func TestTheOutermostProcessOfARunDecidesWhoCalls(t *testing.T) {
 			case c.want == "" && err != nil:
 				t.Errorf("a person is refused: %v", err)
 			case c.want != "":
-				var r *blackboard.Refusal
-				if !errors.As(err, &r) || r.Exit != blackboard.ExitRefused || !strings.Contains(r.Message, c.want) {
+				var r *transition.Refusal
+				if !errors.As(err, &r) || r.Exit != transition.ExitRefused || !strings.Contains(r.Message, c.want) {
 					t.Errorf("%v, want a refusal with %q", err, c.want)
 				}
 			}

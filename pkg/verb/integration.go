@@ -14,6 +14,7 @@ import (
 	"liza/pkg/merge"
 	"liza/pkg/prose"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 )
 
 // Branch gives the state of the integration branch.
@@ -120,7 +121,7 @@ func (d *Service) standingAt(s *blackboard.State, tip string) (b Branch, news bo
 		return b, b.Tip != ""
 	}
 	if b.Moved = s.ForeignTip(b.Tip); b.Moved {
-		b.Text, b.Next = s.MovedText(b.Tip), blackboard.DecideTip(b.Tip)
+		b.Text, b.Next = blackboard.MovedText(s, b.Tip), blackboard.DecideTip(b.Tip)
 	}
 	m := s.Integration.Moved
 	return b, b.Moved != (m != nil) || m != nil && m.Tip != b.Tip
@@ -133,14 +134,14 @@ func (d *Service) noteIntegration(ctx context.Context, s *blackboard.State, tip 
 		return b, nil
 	}
 	if b.Known == "" {
-		return b, d.asSystem(ctx, func(s *blackboard.State) { s.AdoptTip(b.Tip, d.Now()) })
+		return b, d.asSystem(ctx, func(s *blackboard.State) { transition.AdoptTip(s, b.Tip, d.Now()) })
 	}
 	if b.Moved {
 		if _, err := d.Repo.Keep(ctx, keptTips, b.Known, b.Tip); err != nil {
 			return b, err
 		}
 	}
-	return b, d.asSystem(ctx, func(s *blackboard.State) { s.SeeTip(b.Tip, d.Now()) })
+	return b, d.asSystem(ctx, func(s *blackboard.State) { transition.SeeTip(s, b.Tip, d.Now()) })
 }
 
 // adoptTip takes the branch as it is for a board that remembers no tip. That a branch was moved is written down by
@@ -157,7 +158,7 @@ func (d *Service) adoptTip(ctx context.Context, s *blackboard.State) error {
 const keptTips = "_integration"
 
 func (d *Service) asSystem(ctx context.Context, change func(*blackboard.State)) error {
-	return d.Update(ctx, "integration", func(s *blackboard.State, _ blackboard.Actor) error {
+	return d.Update(ctx, "integration", func(s *blackboard.State, _ transition.Actor) error {
 		change(s)
 		return nil
 	})
@@ -334,7 +335,7 @@ func (d *Service) missingWork(ctx context.Context) (what, next string, err error
 func (d *Service) AcceptIntegration(ctx context.Context, reason string) (Branch, error) {
 	return d.decide(ctx, "accept what the integration branch has", reason, func(b *Branch, s *blackboard.State) error {
 		if b.Tip == "" {
-			return refused("liza integration restore", "%s: there is nothing to accept", s.MovedText(""))
+			return refused("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
 		}
 		var err error
 		if b.Known != "" { // what Liza left may be on the way to be forgotten
@@ -342,8 +343,8 @@ func (d *Service) AcceptIntegration(ctx context.Context, reason string) (Branch,
 		}
 		d.at("I1")
 		return err
-	}, func(b *Branch, s *blackboard.State, reason string, a blackboard.Actor) {
-		s.AcceptTip(b.Tip, reason, b.Saved, a, d.Now())
+	}, func(b *Branch, s *blackboard.State, reason string, a transition.Actor) {
+		transition.AcceptTip(s, b.Tip, reason, b.Saved, a, d.Now())
 	})
 }
 
@@ -372,14 +373,14 @@ func (d *Service) RestoreIntegration(ctx context.Context, reason string) (Branch
 		}
 		d.at("I2")
 		return nil
-	}, func(b *Branch, s *blackboard.State, reason string, a blackboard.Actor) {
-		s.RestoreTip(b.Tip, reason, b.Saved, a, d.Now())
+	}, func(b *Branch, s *blackboard.State, reason string, a transition.Actor) {
+		transition.RestoreTip(s, b.Tip, reason, b.Saved, a, d.Now())
 	})
 }
 
 // decide carries out a decision about a tip under merge.lock, so that nothing merges meanwhile.
 func (d *Service) decide(ctx context.Context, what, reason string, move func(*Branch, *blackboard.State) error,
-	record func(b *Branch, s *blackboard.State, reason string, a blackboard.Actor)) (Branch, error) {
+	record func(b *Branch, s *blackboard.State, reason string, a transition.Actor)) (Branch, error) {
 	var b Branch
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return b, err
@@ -413,7 +414,7 @@ func (d *Service) decide(ctx context.Context, what, reason string, move func(*Br
 	if err := move(&b, s); err != nil {
 		return b, err
 	}
-	err = d.Update(ctx, "integration", func(s *blackboard.State, a blackboard.Actor) error {
+	err = d.Update(ctx, "integration", func(s *blackboard.State, a transition.Actor) error {
 		record(&b, s, reason, a)
 		return nil
 	})

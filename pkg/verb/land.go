@@ -15,6 +15,7 @@ import (
 	"liza/pkg/forge"
 	"liza/pkg/git"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 )
 
 // Lander brings merged work onto a forge, as pull or merge requests, and what is said there back onto the board (specs/protocol.md#8.8).
@@ -321,8 +322,8 @@ func (r *landing) lacks(ctx context.Context, u unit, q *blackboard.Request) (boo
 
 // record changes a request on the board.
 func (r *landing) record(ctx context.Context, q blackboard.Request, action blackboard.Action, detail string) error {
-	err := r.Update(ctx, "land", func(s *blackboard.State, a blackboard.Actor) error {
-		s.PutRequest(q, r.Now())
+	err := r.Update(ctx, "land", func(s *blackboard.State, a transition.Actor) error {
+		transition.PutRequest(s, q, r.Now())
 		if action != "" {
 			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Now()), Agent: a.ID, Action: action, Detail: detail, Extra: map[string]any{"request": q.ID}})
 		}

@@ -168,7 +168,7 @@ func (r *landing) compose(ctx context.Context, u unit, q *blackboard.Request) er
 	if r.cfg.Per == "goal" && r.cfg.Sync != "rebase" {
 		tip, err := r.TipOf(ctx, r.state)
 		if err == nil && (tip == "" || r.state.ForeignTip(tip)) {
-			return refused(blackboard.DecideTip(tip), "%s", r.state.MovedText(tip))
+			return refused(blackboard.DecideTip(tip), "%s", blackboard.MovedText(r.state, tip))
 		}
 		if held, aerr := r.Repo.IsAncestor(ctx, tip, r.tip); err == nil && aerr == nil && held {
 			tip = r.tip

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/forge"
 	"liza/pkg/plan"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // shownLog is how much of what a forge says goes into a task.
@@ -207,17 +208,17 @@ func (r *landing) makeTask(ctx context.Context, t blackboard.Task, q *blackboard
 		return err
 	}
 	in := r.Input()
-	return r.Update(ctx, "land", func(s *blackboard.State, a blackboard.Actor) error {
+	return r.Update(ctx, "land", func(s *blackboard.State, a transition.Actor) error {
 		own := t
 		if s.Goal != nil {
 			own.SpecRef, own.Plan = s.Goal.SpecRef, s.Goal.PlanID
 		}
 		plan.FillKind(s, &own)
-		if err := s.Create(&own, false, a, in, r.Now()); err != nil {
+		if err := transition.Create(s, &own, false, a, in, r.Now()); err != nil {
 			return err
 		}
 		if q != nil {
-			s.PutRequest(*q, r.Now())
+			transition.PutRequest(s, *q, r.Now())
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -112,8 +113,8 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 		board := &unreliable{Store: store.NewMemory(state)}
 		d.Store, d.Rehearsal = board, true
 		err := call(t.Context(), d)
-		r, ok := errors.AsType[*blackboard.Refusal](err)
-		if !ok || r.Exit != blackboard.ExitUsage || !strings.HasSuffix(r.Message, " has 1048577 bytes; 1 MiB is the limit") {
+		r, ok := errors.AsType[*transition.Refusal](err)
+		if !ok || r.Exit != transition.ExitUsage || !strings.HasSuffix(r.Message, " has 1048577 bytes; 1 MiB is the limit") {
 			t.Errorf("%s: %.200v", name, err)
 		}
 		if board.used > 0 {

@@ -9,6 +9,7 @@ import (
 	"liza/pkg/merge"
 	"liza/pkg/review"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // Merge merges the named task, or, for id "", everything that is approved, oldest approval
@@ -23,12 +24,12 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 		return nil, err
 	}
 	a := who.actor(s)
-	party, err := s.Clone().Identify(a, d.Now())
+	party, err := transition.Identify(s.Clone(), a, d.Now())
 	if err != nil {
 		return nil, err
 	}
-	if party&(blackboard.ByHuman|blackboard.ByReviewer|blackboard.SReviewer) == 0 {
-		return nil, &blackboard.Refusal{Guard: "G61", Exit: blackboard.ExitRefused, Next: "liza status", Message: a.ID + " may not merge; human, code_reviewer or system may"}
+	if party&(transition.ByHuman|transition.ByReviewer|transition.SReviewer) == 0 {
+		return nil, &transition.Refusal{Guard: "G61", Exit: transition.ExitRefused, Next: "liza status", Message: a.ID + " may not merge; human, code_reviewer or system may"}
 	}
 	if err := d.adoptTip(ctx, s); err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 		r, err := m.Task(ctx, id)
 		return []merge.Result{r}, err
 	}
-	if len(s.ApprovedTasks()) == 0 {
+	if len(transition.ApprovedTasks(s)) == 0 {
 		return nil, nothing("no task is approved")
 	}
 	results, err := m.All(ctx)

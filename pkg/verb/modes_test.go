@@ -9,6 +9,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/exitcmd"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -80,8 +81,8 @@ func applied(t *testing.T, p *verbtest.Place, review string) verb.Outcome {
 // refusedBy wants a refusal by that guard.
 func refusedBy(t *testing.T, guard string, err error) {
 	t.Helper()
-	var r *blackboard.Refusal
-	if !errors.As(err, &r) || r.Guard != guard || r.Exit != blackboard.ExitRefused {
+	var r *transition.Refusal
+	if !errors.As(err, &r) || r.Guard != guard || r.Exit != transition.ExitRefused {
 		t.Errorf("got %v, want a refusal by %s", err, guard)
 	}
 }
@@ -245,8 +246,8 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 		t.Parallel()
 		_, d := begin(t)
 		_, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "it is much too slow"})
-		var refused *blackboard.Refusal
-		if !errors.As(err, &refused) || refused.Exit != blackboard.ExitRefused || !strings.Contains(refused.Message, "names no place") {
+		var refused *transition.Refusal
+		if !errors.As(err, &refused) || refused.Exit != transition.ExitRefused || !strings.Contains(refused.Message, "names no place") {
 			t.Errorf("got %v, want exit 4 with what is missing", err)
 		}
 		done, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Findings: []*blackboard.Finding{{File: "task-1.md", Message: "it is much too slow"}}})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // RunMark names one run of a registration's agent program in its environment (LIZA_RUN).
@@ -52,7 +53,7 @@ func (d *Service) stop(ctx context.Context, o orphan) error {
 	if err == nil {
 		return nil
 	}
-	return &blackboard.Refusal{Guard: "G28", Exit: blackboard.ExitFailure, Next: "liza doctor", Message: fmt.Sprintf("cannot take over from %s: %v", o.agent, err)}
+	return &transition.Refusal{Guard: "G28", Exit: transition.ExitFailure, Next: "liza doctor", Message: fmt.Sprintf("cannot take over from %s: %v", o.agent, err)}
 }
 
 // forget takes an orphan that was stopped off the board.

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -47,7 +48,7 @@ func supervise(p *verbtest.Place, id string) *killed {
 func (k *killed) spawn(task string, recorded bool) {
 	k.TB.Helper()
 	s := k.State()
-	run := s.NextRun(k.id)
+	run := transition.NextRun(s, k.id)
 	mark := verb.RunMark(s.Agents[k.id].Generation, run)
 	k.start("LIZA_AGENT_ID="+k.id, "LIZA_RUN="+mark)
 	pid := k.program.Process.Pid

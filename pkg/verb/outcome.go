@@ -10,6 +10,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/plan"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // Run is one run of an agent program that has ended, as the supervisor saw it. Apply
@@ -222,8 +223,8 @@ func (d *Service) coderExit(ctx context.Context, t *blackboard.Task, exit *exitc
 	if exit.Handoff != nil {
 		return d.handOff(ctx, t.ID, exit.Handoff, out)
 	}
-	err := d.Update(ctx, "retry", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.Retry(t.ID, a, blackboard.Input{}, d.Now())
+	err := d.Update(ctx, "retry", func(s *blackboard.State, a transition.Actor) error {
+		return transition.Retry(s, t.ID, a, transition.Input{}, d.Now())
 	})
 	if isRefusal(err) && !isLost(err) {
 		return d.limitIterations(ctx, t.ID, exit.Summary, out)
@@ -269,8 +270,8 @@ func (d *Service) handOff(ctx context.Context, task string, h *exitcmd.HandoffEx
 // limitIterations blocks a task whose iterations are used up (T26).
 func (d *Service) limitIterations(ctx context.Context, task, last string, out Outcome) (Outcome, error) {
 	out.Effect, out.Note = Applied, "iterations used up"
-	err := d.Update(ctx, "limit", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.LimitIterations(task, a, blackboard.Input{Reason: last}, d.Now())
+	err := d.Update(ctx, "limit", func(s *blackboard.State, a transition.Actor) error {
+		return transition.LimitIterations(s, task, a, transition.Input{Reason: last}, d.Now())
 	})
 	out.Status = blackboard.Blocked
 	return out, err
@@ -362,8 +363,8 @@ func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, 
 	applied, err := d.ApplyPlan(ctx, exit.Plan)
 	var circular *plan.CircularError
 	out.Again = errors.As(err, &circular)
-	var refusal *blackboard.Refusal
-	if errors.As(err, &refusal) && refusal.Exit == blackboard.ExitNothing {
+	var refusal *transition.Refusal
+	if errors.As(err, &refusal) && refusal.Exit == transition.ExitNothing {
 		out.Note = refusal.Message
 		return out, nil
 	}
@@ -380,9 +381,9 @@ func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, 
 
 // askPlanner records a stuck planner's questions; the checkpoint follows.
 func (d *Service) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) error {
-	err := d.Update(ctx, "planner", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "planner", func(s *blackboard.State, a transition.Actor) error {
 		for _, q := range exit.BlockedQuestions {
-			s.Ask(&blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
+			transition.Ask(s, &blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
 		}
 		return nil
 	})
@@ -399,22 +400,22 @@ func (d *Service) PlannerStuck(ctx context.Context, why string) error {
 }
 
 // forAgent is the refusal that the agent can do something about, nil for another error.
-func forAgent(err error) *blackboard.Refusal {
-	var r *blackboard.Refusal
-	if errors.As(err, &r) && r.Exit != blackboard.ExitLeaseLost && r.Exit != blackboard.ExitFailure {
+func forAgent(err error) *transition.Refusal {
+	var r *transition.Refusal
+	if errors.As(err, &r) && r.Exit != transition.ExitLeaseLost && r.Exit != transition.ExitFailure {
 		return r
 	}
 	return nil
 }
 
 func isLost(err error) bool {
-	var r *blackboard.Refusal
-	return errors.As(err, &r) && r.Exit == blackboard.ExitLeaseLost
+	var r *transition.Refusal
+	return errors.As(err, &r) && r.Exit == transition.ExitLeaseLost
 }
 
 // remember stores the exit command of a run whose verbs had done the work.
 func (d *Service) remember(ctx context.Context, task string, exit *exitcmd.Exit) error {
-	return d.Update(ctx, "outcome", func(s *blackboard.State, _ blackboard.Actor) error {
+	return d.Update(ctx, "outcome", func(s *blackboard.State, _ transition.Actor) error {
 		if t := s.Task(task); t != nil {
 			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
 		}
@@ -423,15 +424,15 @@ func (d *Service) remember(ctx context.Context, task string, exit *exitcmd.Exit)
 }
 
 func (d *Service) anomaly(ctx context.Context, task string, kind blackboard.AnomalyKind, what string) error {
-	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
-		s.AddAnomaly(task, blackboard.System, kind, blackboard.Settings{"what": what}, d.Now())
+	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+		transition.AddAnomaly(s, task, blackboard.System, kind, blackboard.Settings{"what": what}, d.Now())
 		return nil
 	})
 }
 
 // Warn writes a warning; that it could not be written stops nothing.
 func (d *Service) Warn(ctx context.Context, task string, action blackboard.Action, detail string) {
-	err := d.Update(ctx, "warning", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "warning", func(s *blackboard.State, a transition.Actor) error {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}})
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/breaker"
 	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // handedOff goes on with a new run after `liza handoff`. An exit command that says
@@ -38,7 +39,7 @@ func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run
 	}
 	says, review := exit.Verdict(), exit.Review
 	implied := slices.Contains(verdictEvents[says], did)
-	if says == "ok" && t.Overruled() {
+	if says == "ok" && transition.Overruled(t) {
 		implied = true
 	}
 	if !implied {
@@ -64,18 +65,18 @@ func Contradicts(t *blackboard.Task, agent string, exit *exitcmd.Exit) string {
 
 // VoidApproval takes back what an exit command contradicts. It is part of the write that ends the
 // run, before which nothing is merged.
-func VoidApproval(s *blackboard.State, a blackboard.Actor, id, why string, now timeT) error {
-	if err := s.VoidApproval(id, a, blackboard.Input{Reason: why}, now); err != nil {
+func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now timeT) error {
+	if err := transition.VoidApproval(s, id, a, transition.Input{Reason: why}, now); err != nil {
 		return err
 	}
-	s.AddAnomaly(id, blackboard.System, blackboard.AnomalyExitMismatch, blackboard.Settings{"what": why}, now)
+	transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyExitMismatch, blackboard.Settings{"what": why}, now)
 	return nil
 }
 
 // noteRetries records a loop when a coder gives up twice in a row with the same summary
 // (specs/roles-and-knowledge.md#4.4). The attempt of this run is the newest one.
 func (d *Service) noteRetries(ctx context.Context, task, summary string) error {
-	return d.Update(ctx, "retry loop", func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Update(ctx, "retry loop", func(s *blackboard.State, a transition.Actor) error {
 		n := 0
 		attempts := s.Task(task).Attempts
 		for i := len(attempts) - 1; i >= 0 && attempts[i] != nil && attempts[i].Action == exitcmd.Retry; i-- {
@@ -85,7 +86,7 @@ func (d *Service) noteRetries(ctx context.Context, task, summary string) error {
 			n++
 		}
 		if n == 2 {
-			s.AddAnomaly(task, blackboard.System, blackboard.AnomalyRetryLoop, blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Now())
+			transition.AddAnomaly(s, task, blackboard.System, blackboard.AnomalyRetryLoop, blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Now())
 		}
 		return nil
 	})

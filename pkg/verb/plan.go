@@ -6,6 +6,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/plan"
+	"liza/pkg/transition"
 )
 
 // ApplyPlan puts a whole plan on the board, all or nothing (specs/roles-and-knowledge.md#3.5). The
@@ -27,7 +28,7 @@ func (d *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied,
 	}
 	d.at("plan.saved")
 	var out plan.Applied
-	err = d.Update(ctx, "plan", func(s *blackboard.State, a blackboard.Actor) (err error) {
+	err = d.Update(ctx, "plan", func(s *blackboard.State, a transition.Actor) (err error) {
 		out, err = d.planRules(s, a).Apply(s, a, p, hash, attics, d.Now())
 		return err
 	})
@@ -69,15 +70,15 @@ func (d *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string)
 }
 
 // planRules is what a plan, or a single new task, of the caller has to keep to.
-func (d *Service) planRules(s *blackboard.State, a blackboard.Actor) *plan.Rules {
-	human := d.partyOf(s, a)&blackboard.ByHuman != 0
+func (d *Service) planRules(s *blackboard.State, a transition.Actor) *plan.Rules {
+	human := d.partyOf(s, a)&transition.ByHuman != 0
 	return &plan.Rules{Config: d.Config(), Input: d.Input(), Human: human, Caller: d.callerOf(s, human), Scripted: d.Scripted,
 		Skills: d.Skills, MayRun: d.MayRun, RoleProblem: d.newRoleProblem, Clean: d.cleanTask}
 }
 
 // partyOf is what the caller is, 0 when that cannot be told.
-func (d *Service) partyOf(s *blackboard.State, a blackboard.Actor) blackboard.Party {
-	party, err := s.Identify(a, d.Now())
+func (d *Service) partyOf(s *blackboard.State, a transition.Actor) transition.Party {
+	party, err := transition.Identify(s, a, d.Now())
 	if err != nil {
 		return 0
 	}

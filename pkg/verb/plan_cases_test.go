@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -25,8 +26,8 @@ func planOf(items ...string) string {
 func wantRefused(t *testing.T, d *verb.Service, plan string, want ...string) {
 	t.Helper()
 	_, err := apply(t, d, plan)
-	var refused *blackboard.Refusal
-	if !errors.As(err, &refused) || refused.Exit != blackboard.ExitUsage {
+	var refused *transition.Refusal
+	if !errors.As(err, &refused) || refused.Exit != transition.ExitUsage {
 		t.Errorf("%s: got %v, want exit 2", plan, err)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/plan"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -41,8 +42,8 @@ func TestAPlanIsAppliedWhole(t *testing.T) {
 	if s.TaskAt(0).ID != "b" || s.TaskAt(0).DependsOn[0] != "a" || !s.TaskAt(2).AfterPlan || s.TaskAt(2).SpecRef != "specs/vision.md" {
 		t.Errorf("the tasks are %+v, %+v, %+v", s.TaskAt(0), s.TaskAt(1), s.TaskAt(2))
 	}
-	var refused *blackboard.Refusal
-	if _, err := apply(t, d, plan); !errors.As(err, &refused) || refused.Exit != blackboard.ExitNothing {
+	var refused *transition.Refusal
+	if _, err := apply(t, d, plan); !errors.As(err, &refused) || refused.Exit != transition.ExitNothing {
 		t.Errorf("the same plan again: %v, want exit 7", err)
 	}
 }
@@ -100,8 +101,8 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := read(t, p.Project.State())
 			_, err := apply(t, d, c.plan)
-			var refused *blackboard.Refusal
-			if !errors.As(err, &refused) || refused.Exit != blackboard.ExitUsage {
+			var refused *transition.Refusal
+			if !errors.As(err, &refused) || refused.Exit != transition.ExitUsage {
 				t.Fatalf("got %v, want exit 2", err)
 			}
 			for _, want := range c.want {

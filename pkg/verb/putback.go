@@ -8,6 +8,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/prose"
+	"liza/pkg/transition"
 )
 
 // PutBack brings branch and worktree of a task back to the commit that was submitted, saves
@@ -64,8 +65,8 @@ func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, err
 		d.Progressf("%s: work after the submission: %s", id, what)
 		return "", d.anomaly(ctx, id, blackboard.AnomalyLateWork, "work after the submission: "+what)
 	}
-	return what, d.Update(ctx, "anomaly", func(s *blackboard.State, _ blackboard.Actor) error {
-		s.AddAnomaly(id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, d.Now())
+	return what, d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, d.Now())
 		return nil
 	})
 }
@@ -94,7 +95,7 @@ func (d *Service) judges(s *blackboard.State, id string) bool {
 	if err != nil {
 		return false
 	}
-	_, err = s.Clone().Identify(who.actor(s), d.Now())
+	_, err = transition.Identify(s.Clone(), who.actor(s), d.Now())
 	return err == nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/review"
+	"liza/pkg/transition"
 )
 
 // quorumRules are those of review.quorum.
@@ -47,7 +48,7 @@ func (d *Service) quorumOf(ctx context.Context, t *blackboard.Task, onto string)
 }
 
 // quorum puts into the facts of an approval what the change needs.
-func (d *Service) quorum(ctx context.Context, s *blackboard.State, t *blackboard.Task, in *blackboard.Input) (err error) {
+func (d *Service) quorum(ctx context.Context, s *blackboard.State, t *blackboard.Task, in *transition.Input) (err error) {
 	if len(d.Config().Review.Quorum) == 0 && len(t.Approvals) == 0 || !t.ChangesFiles() {
 		return nil
 	}

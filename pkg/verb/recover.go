@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Recover takes back what dead supervisors left (specs/protocol.md#13.3, step 1): their children
@@ -29,16 +30,16 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 		}
 	}
 	clears := slices.ContainsFunc(stopped, func(o orphan) bool { return o.child.PID != 0 })
-	if len(lapsed) > 0 || clears || s.Clone().Forget(d.Facts(), d.Now()) {
-		err := d.Update(ctx, "recover", func(s *blackboard.State, _ blackboard.Actor) error {
+	if len(lapsed) > 0 || clears || transition.Forget(s.Clone(), d.Facts(), d.Now()) {
+		err := d.Update(ctx, "recover", func(s *blackboard.State, _ transition.Actor) error {
 			now := d.Now()
 			for _, id := range lapsed {
-				s.Lapse(id, d.Facts(), now)
+				transition.Lapse(s, id, d.Facts(), now)
 			}
 			for _, o := range stopped {
 				o.forget(s)
 			}
-			s.Forget(d.Facts(), now)
+			transition.Forget(s, d.Facts(), now)
 			return nil
 		})
 		if err != nil {
@@ -70,7 +71,7 @@ func (d *Service) dead(s *blackboard.State) (lapsed []string, left []orphan) {
 		if live, _ := s.Liveness(id, now, facts); live != blackboard.Dead {
 			continue
 		}
-		lapses := s.Clone().Lapse(id, facts, now)
+		lapses := transition.Lapse(s.Clone(), id, facts, now)
 		if lapses {
 			lapsed = append(lapsed, id)
 		}

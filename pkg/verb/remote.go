@@ -8,6 +8,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // Board is the board as one that several hosts use, nil when it is a file of this host.
@@ -177,7 +178,7 @@ func (d *Service) publish(ctx context.Context, task, commit string) error {
 
 // publishSubmission pushes what is handed in before the board says so, where it has to be pushed. It is not when the rules
 // refuse the submission.
-func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in SubmitInput, event blackboard.Input) (published bool, err error) {
+func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in SubmitInput, event transition.Input) (published bool, err error) {
 	if d.Remote() == "" || event.Submission == nil {
 		return true, nil
 	}
@@ -185,7 +186,7 @@ func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in
 	if err != nil {
 		return false, err
 	}
-	if s.Clone().Submit(in.Task, who.actor(s), event, d.Now()) != nil {
+	if transition.Submit(s.Clone(), in.Task, who.actor(s), event, d.Now()) != nil {
 		return false, nil // the event says why
 	}
 	return true, d.publish(ctx, in.Task, event.Submission.Commit)

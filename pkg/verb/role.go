@@ -10,6 +10,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 )
 
 // Roles are the roles of the project as their files are now (specs/roles-and-knowledge.md#1.4).
@@ -40,7 +41,7 @@ func RoleRefusal(t *blackboard.Task, err error) error {
 	} else if t != nil {
 		next = "liza roles resolve " + t.ID
 	}
-	return &blackboard.Refusal{Guard: "G30", Exit: blackboard.ExitRefused, Next: next, Message: unusable.Error()}
+	return &transition.Refusal{Guard: "G30", Exit: transition.ExitRefused, Next: next, Message: unusable.Error()}
 }
 
 // TellUnusable notifies people of a role for which work is refused, once until its file

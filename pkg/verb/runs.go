@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // NewToken makes the secret of one run and the form in which the state keeps it.
@@ -17,9 +18,9 @@ func (d *Service) NewToken() (token, hash string, err error) {
 // that is not committed is saved besides.
 func (d *Service) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done, error) {
 	attic, problem := d.Save(ctx, id, "halt")
-	done, err := d.Event(ctx, "halt", id, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "halt", id, func(s *blackboard.State, a transition.Actor) error {
 		halt := *h
-		return s.HaltTask(id, a, blackboard.Input{Halt: &halt, Attic: attic}, d.Now())
+		return transition.HaltTask(s, id, a, transition.Input{Halt: &halt, Attic: attic}, d.Now())
 	})
 	done.Attic = attic
 	if problem != "" {
@@ -31,8 +32,8 @@ func (d *Service) Halt(ctx context.Context, id string, h *blackboard.Halt) (Done
 // RunFailed records a run that ended badly (T39): timeout, stalled, crashed or killed.
 // limited tells that it was the last iteration, so that the task is BLOCKED (T26).
 func (d *Service) RunFailed(ctx context.Context, id, outcome, reason string, tail ...string) (limited bool, err error) {
-	err = d.Update(ctx, "run failed", func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.RunFailed(id, a, blackboard.Input{Outcome: outcome, Reason: reason, Tail: tail}, d.Now()); err != nil {
+	err = d.Update(ctx, "run failed", func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.RunFailed(s, id, a, transition.Input{Outcome: outcome, Reason: reason, Tail: tail}, d.Now()); err != nil {
 			return err
 		}
 		limited = s.Task(id).Status == blackboard.Blocked
@@ -57,12 +58,12 @@ func (d *Service) Deliver(ctx context.Context, id string, out blackboard.Output,
 		}
 		in.Submission = &facts
 	}
-	done, err := d.Event(ctx, "submit", id, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "submit", id, func(s *blackboard.State, a transition.Actor) error {
 		if t := s.Task(id); t != nil {
 			o := out
 			t.Output = &o
 		}
-		return s.Submit(id, a, in, d.Now())
+		return transition.Submit(s, id, a, in, d.Now())
 	})
 	if err != nil || done.Status != blackboard.Merged {
 		return done, err
@@ -75,8 +76,8 @@ func (d *Service) Deliver(ctx context.Context, id string, out blackboard.Output,
 
 // ItemDone stores what an item of a rejection gave (specs/roles-and-knowledge.md#5.7).
 func (d *Service) ItemDone(ctx context.Context, id string, item, code int, output string) error {
-	return d.Update(ctx, "item", func(s *blackboard.State, a blackboard.Actor) error {
-		return s.ItemDone(id, a, item, code, output, d.Now())
+	return d.Update(ctx, "item", func(s *blackboard.State, a transition.Actor) error {
+		return transition.ItemDone(s, id, a, item, code, output, d.Now())
 	})
 }
 
@@ -89,7 +90,7 @@ func (d *Service) PolicyDenied(ctx context.Context, id, why string) {
 
 // HostRefused records that a run could not reach a host: as an anomaly of its task, once for each host.
 func (d *Service) HostRefused(ctx context.Context, task, what string) {
-	err := d.Update(ctx, "anomaly", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "anomaly", func(s *blackboard.State, a transition.Actor) error {
 		if s.Task(task) == nil { // a planner's run has none
 			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionHostRefused, Detail: what, Extra: map[string]any{"level": "warning"}})
 			return nil
@@ -98,7 +99,7 @@ func (d *Service) HostRefused(ctx context.Context, task, what string) {
 			return x.Type == blackboard.AnomalyHostRefused && x.Task == task && x.Details["what"] == what
 		})
 		if !told {
-			s.AddAnomaly(task, blackboard.System, blackboard.AnomalyHostRefused, blackboard.Settings{"what": what}, d.Now())
+			transition.AddAnomaly(s, task, blackboard.System, blackboard.AnomalyHostRefused, blackboard.Settings{"what": what}, d.Now())
 		}
 		return nil
 	})
@@ -113,7 +114,7 @@ func (d *Service) Resubmit(ctx context.Context, id string, limits blackboard.Set
 	if err != nil {
 		tip = "" // no branch is left: the next claim starts over
 	}
-	return d.Event(ctx, "resubmit", id, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.Resubmit(id, a, blackboard.Input{Limits: limits, Tip: tip}, d.Now())
+	return d.Event(ctx, "resubmit", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.Resubmit(s, id, a, transition.Input{Limits: limits, Tip: tip}, d.Now())
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/blackboard/audit"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 	"liza/pkg/yamldoc"
@@ -205,7 +206,7 @@ func without(b *strings.Builder, sign string, lines, others []string) {
 }
 
 func refusal(err error) string {
-	r, ok := errors.AsType[*blackboard.Refusal](err)
+	r, ok := errors.AsType[*transition.Refusal](err)
 	if !ok {
 		return err.Error()
 	}

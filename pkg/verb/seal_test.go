@@ -15,6 +15,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -327,7 +328,7 @@ func TestAProjectWhoseKeyIsMissingSaysSoAndAPersonMaySealIt(t *testing.T) {
 		t.Errorf("a write that needs no key: %v", err)
 	}
 	_, err := p.Service("").Merge(context.Background(), "task-3")
-	var refused *blackboard.Refusal
+	var refused *transition.Refusal
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "its key") || !strings.HasPrefix(refused.Next, "liza seal") {
 		t.Errorf("the merge: %v", err)
 	}

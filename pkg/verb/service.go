@@ -22,6 +22,7 @@ import (
 	"liza/pkg/safefile"
 	"liza/pkg/secret"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 )
 
 // Service is where one caller uses the verbs. A Service may be used by several goroutines.
@@ -148,7 +149,7 @@ func (d *Service) Prepare(s *blackboard.State) {
 }
 
 // Update changes the state as the caller. change may run more than once.
-func (d *Service) Update(ctx context.Context, op string, change func(*blackboard.State, blackboard.Actor) error) error {
+func (d *Service) Update(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error) error {
 	id, err := d.identify()
 	if err != nil {
 		return err
@@ -156,12 +157,12 @@ func (d *Service) Update(ctx context.Context, op string, change func(*blackboard
 	return d.updateAs(ctx, op, id, change)
 }
 
-func (d *Service) updateAs(ctx context.Context, op string, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
+func (d *Service) updateAs(ctx context.Context, op string, id identity, change func(*blackboard.State, transition.Actor) error) error {
 	return d.updateOp(ctx, store.Op{Name: op}, id, change)
 }
 
 // updateAhead is Update with something that must be on disk before the change is.
-func (d *Service) updateAhead(ctx context.Context, op string, ahead func([]store.Gone) error, change func(*blackboard.State, blackboard.Actor) error) error {
+func (d *Service) updateAhead(ctx context.Context, op string, ahead func([]store.Gone) error, change func(*blackboard.State, transition.Actor) error) error {
 	id, err := d.identify()
 	if err != nil {
 		return err
@@ -169,7 +170,7 @@ func (d *Service) updateAhead(ctx context.Context, op string, ahead func([]store
 	return d.updateOp(ctx, store.Op{Name: op, Ahead: ahead}, id, change)
 }
 
-func (d *Service) updateOp(ctx context.Context, op store.Op, id identity, change func(*blackboard.State, blackboard.Actor) error) error {
+func (d *Service) updateOp(ctx context.Context, op store.Op, id identity, change func(*blackboard.State, transition.Actor) error) error {
 	if op.Agent = id.caller.AgentID + id.caller.As; op.Agent == "" {
 		op.Agent = blackboard.Human
 	}
@@ -219,9 +220,9 @@ func (d *Service) nameRun(entries []blackboard.Entry) {
 }
 
 // Event carries out one Event on a task and reports its new status.
-func (d *Service) Event(ctx context.Context, op, task string, change func(*blackboard.State, blackboard.Actor) error) (Done, error) {
+func (d *Service) Event(ctx context.Context, op, task string, change func(*blackboard.State, transition.Actor) error) (Done, error) {
 	done := Done{Task: task}
-	err := d.Update(ctx, op, func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, op, func(s *blackboard.State, a transition.Actor) error {
 		if err := change(s, a); err != nil {
 			return err
 		}
@@ -233,7 +234,7 @@ func (d *Service) Event(ctx context.Context, op, task string, change func(*black
 
 // already turns a repetition (specs/protocol.md#0.7) into success.
 func (d *Service) already(ctx context.Context, done Done, err error) (Done, error) {
-	if !errors.Is(err, blackboard.ErrAlreadyDone) {
+	if !errors.Is(err, transition.ErrAlreadyDone) {
 		return done, err
 	}
 	done.Already = true
@@ -248,9 +249,9 @@ func (d *Service) already(ctx context.Context, done Done, err error) (Done, erro
 }
 
 // Input has the facts that every event may need.
-func (d *Service) Input() blackboard.Input {
+func (d *Service) Input() transition.Input {
 	cfg := d.Config()
-	in := blackboard.Input{
+	in := transition.Input{
 		Shared:      d.shared(),
 		Control:     d.ControlOn(nil),
 		HumanReview: cfg.Plan.HumanReview,
@@ -353,17 +354,17 @@ func (d *Service) IntegrationHead(ctx context.Context, s *blackboard.State) (str
 		if there, err := d.Repo.CommitExists(ctx, s.Tip()); err == nil && there {
 			return s.Tip(), nil
 		}
-		return "", refused(blackboard.DecideTip(head), "%s", s.MovedText(head))
+		return "", refused(blackboard.DecideTip(head), "%s", blackboard.MovedText(s, head))
 	}
 	if err != nil {
-		return "", &blackboard.Refusal{Guard: "G63", Exit: blackboard.ExitRefused, Next: "git branch " + branch + " COMMIT",
+		return "", &transition.Refusal{Guard: "G63", Exit: transition.ExitRefused, Next: "git branch " + branch + " COMMIT",
 			Message: fmt.Sprintf("the integration branch %s does not exist", branch)}
 	}
 	return head, nil
 }
 
 func usage(next, format string, args ...any) error {
-	return &blackboard.Refusal{Exit: blackboard.ExitUsage, Next: next, Message: fmt.Sprintf(format, args...)}
+	return &transition.Refusal{Exit: transition.ExitUsage, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 
 // SpecText is the content of the spec file that ref names.

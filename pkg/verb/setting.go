@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Setting is the result of SetSetting.
@@ -28,7 +29,7 @@ func setTo(value any) string {
 
 // TellSettings writes down that settings changed while agent programs ran.
 func (d *Service) TellSettings(ctx context.Context, what string) error {
-	return d.Update(ctx, "settings", func(s *blackboard.State, _ blackboard.Actor) error {
+	return d.Update(ctx, "settings", func(s *blackboard.State, _ transition.Actor) error {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.System, Action: blackboard.ActionSettingsChanged, Detail: what})
 		return nil
 	})
@@ -49,9 +50,9 @@ func (d *Service) SetSetting(ctx context.Context, key, text string) (Setting, er
 		value = text
 	}
 	done := Setting{Key: key, Value: value, File: ".liza/state.yaml"}
-	err := d.Update(ctx, "config", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "config", func(s *blackboard.State, a transition.Actor) error {
 		if a.ID != blackboard.Human {
-			return &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: "liza note TEXT", Message: a.ID + " may not change settings: they are people's"}
+			return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza note TEXT", Message: a.ID + " may not change settings: they are people's"}
 		}
 		done.Before = s.Config[key]
 		if s.Config == nil {

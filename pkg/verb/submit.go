@@ -13,6 +13,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/git"
 	"liza/pkg/review"
+	"liza/pkg/transition"
 )
 
 // SubmitInput is what a submission says (specs/cli.md#3).
@@ -56,8 +57,8 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		return out, err
 	}
 	d.at("submit.published")
-	accept := func(s *blackboard.State, a blackboard.Actor) error {
-		if err := s.Submit(in.Task, a, event, d.Now()); err != nil {
+	accept := func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.Submit(s, in.Task, a, event, d.Now()); err != nil {
 			return err
 		}
 		if !published {
@@ -87,8 +88,8 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 var errNotPublished = errors.New("the commit is not on the remote")
 
 // SubmissionFacts looks at the worktree and at what was committed since the base.
-func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (blackboard.SubmissionFacts, error) {
-	f := blackboard.SubmissionFacts{Named: named}
+func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (transition.SubmissionFacts, error) {
+	f := transition.SubmissionFacts{Named: named}
 	if t.Status == blackboard.Claimed {
 		if err := d.EnsureWorktree(ctx, s, t); err != nil {
 			return f, err
@@ -107,7 +108,7 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 		f.Branch, f.Head = taken.Branch, taken.Head
 	}
 	if taken.Refused != "" { // nothing else can be said of commits that are not in the repository
-		return blackboard.SubmissionFacts{Exists: true, Branch: cmp.Or(taken.Branch, git.TaskBranch(t.ID)), Head: taken.Head, Commit: taken.Head, Named: named,
+		return transition.SubmissionFacts{Exists: true, Branch: cmp.Or(taken.Branch, git.TaskBranch(t.ID)), Head: taken.Head, Commit: taken.Head, Named: named,
 			BaseIsAncestor: true, HasFixOnto: true, Unsound: taken.Refused}, nil
 	}
 	f.Commit = w.Head
@@ -187,9 +188,9 @@ func (d *Service) Intent(ctx context.Context, id string, intent blackboard.Inten
 	if err := d.clean(texts...); err != nil {
 		return Done{Task: id}, err
 	}
-	return d.Event(ctx, "intent", id, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.RecordIntent(id, a, blackboard.Input{Intent: &intent,
-			Texts: []blackboard.Text{{Option: "--intent", Value: intent.Intent}, {Option: "--validation", Value: intent.Validation}}}, d.Now())
+	return d.Event(ctx, "intent", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.RecordIntent(s, id, a, transition.Input{Intent: &intent,
+			Texts: []transition.Text{{Option: "--intent", Value: intent.Intent}, {Option: "--validation", Value: intent.Validation}}}, d.Now())
 	})
 }
 
@@ -210,18 +211,18 @@ func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 		return Done{Task: in.Task}, err
 	}
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
-		return Done{Task: in.Task}, &blackboard.Refusal{Guard: "G70", Exit: blackboard.ExitUsage, Next: "liza help block", Message: "--reason " + why}
+		return Done{Task: in.Task}, &transition.Refusal{Guard: "G70", Exit: transition.ExitUsage, Next: "liza help block", Message: "--reason " + why}
 	}
 	if _, err := d.TakeOver(ctx, in.Task); err != nil {
 		return Done{Task: in.Task}, err
 	}
 	d.pushWork(ctx, in.Task)
-	return d.Event(ctx, "block", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	return d.Event(ctx, "block", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		before := len(s.Questions)
 		if t := s.Task(in.Task); t != nil && in.Output != nil {
 			t.Output = in.Output
 		}
-		err := s.Block(in.Task, a, blackboard.Input{Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted}, d.Now())
+		err := transition.Block(s, in.Task, a, transition.Input{Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted}, d.Now())
 		if err == nil && in.Synthetic {
 			for _, q := range s.Questions[before:] {
 				q.Synthetic = true
@@ -247,9 +248,9 @@ func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) 
 		return Done{Task: id}, err
 	}
 	d.pushWork(ctx, id)
-	return d.Event(ctx, "handoff", id, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.HandOff(id, a, blackboard.Input{Handoff: &h,
-			Texts: []blackboard.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())
+	return d.Event(ctx, "handoff", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.HandOff(s, id, a, transition.Input{Handoff: &h,
+			Texts: []transition.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())
 	})
 }
 
@@ -312,7 +313,7 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 	}
 	event := d.Input()
 	event.Reason, event.What = in.Reason, in.What
-	event.Verdict = &blackboard.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
+	event.Verdict = &transition.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
 	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == Approve {
 		facts, err := d.reviewFacts(ctx, s, t)
 		if err != nil {
@@ -332,26 +333,26 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 		}
 	}
 	lessons := d.lessons(ctx, s, in)
-	out.Done, err = d.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a blackboard.Actor) (err error) {
+	out.Done, err = d.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a transition.Actor) (err error) {
 		now := d.Now()
 		switch in.Verdict {
 		case Approve:
-			out.OverruledWhy, err = s.Approve(in.Task, a, event, now)
+			out.OverruledWhy, err = transition.Approve(s, in.Task, a, event, now)
 		case Reject:
-			if err = s.Reject(in.Task, a, event, now); err == nil { // after the guards: whose review it is comes first
+			if err = transition.Reject(s, in.Task, a, event, now); err == nil { // after the guards: whose review it is comes first
 				err = incomplete
 			}
 		case Replan:
-			err = s.Replan(in.Task, a, event, now)
+			err = transition.Replan(s, in.Task, a, event, now)
 		case StuckReview:
 			if event.What == "" {
 				event.What = "stuck"
 			}
-			event.Texts = []blackboard.Text{{Option: "--reason", Value: in.Reason}}
+			event.Texts = []transition.Text{{Option: "--reason", Value: in.Reason}}
 			if strings.TrimSpace(in.Reason) == "" {
 				return usage("liza help verdict", "--reason is empty: say what keeps the review from ending")
 			}
-			err = s.ReleaseReview(in.Task, a, event, now)
+			err = transition.ReleaseReview(s, in.Task, a, event, now)
 		default:
 			return usage("liza help verdict", "verdict '%s' is unknown; it must be approve, reject, replan or stuck", in.Verdict)
 		}
@@ -402,8 +403,8 @@ func verdictNotices(before *blackboard.State, in VerdictInput) []string {
 	return n
 }
 
-func (d *Service) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (blackboard.ReviewFacts, error) {
-	var f blackboard.ReviewFacts
+func (d *Service) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (transition.ReviewFacts, error) {
+	var f transition.ReviewFacts
 	if t.Status == blackboard.ReadyForReview {
 		if err := d.EnsureWorktree(ctx, s, t); err != nil {
 			return f, err

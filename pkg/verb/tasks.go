@@ -5,6 +5,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/plan"
+	"liza/pkg/transition"
 )
 
 // NewTask describes a task to create (specs/cli.md#3, add-task).
@@ -40,7 +41,7 @@ func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	in := d.Input()
 	in.RoleProblem = d.newRoleProblem(&n.Task)
 	var doubts []string
-	done, err := d.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a transition.Actor) error {
 		t := n.Task
 		if err := d.planRules(s, a).TaskProblem(s, &t); err != nil {
 			return err
@@ -56,7 +57,7 @@ func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
 			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
 		}
 		doubts = plan.Doubts(&t)
-		return s.Create(&t, n.Draft, a, in, d.Now())
+		return transition.Create(s, &t, n.Draft, a, in, d.Now())
 	})
 	if err == nil {
 		done.Notices = append(done.Notices, doubts...)
@@ -76,9 +77,9 @@ func (d *Service) Finalize(ctx context.Context, ids []string) (Finalized, error)
 		return Finalized{}, usage("liza help finalize", "finalize needs the id of a draft")
 	}
 	out := Finalized{Tasks: ids}
-	err := d.Update(ctx, "finalize", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "finalize", func(s *blackboard.State, a transition.Actor) error {
 		out.Warnings = nil
-		if err := s.Finalize(ids, a, d.Input(), d.Now()); err != nil {
+		if err := transition.Finalize(s, ids, a, d.Input(), d.Now()); err != nil {
 			return err
 		}
 		for _, id := range ids {
@@ -94,14 +95,14 @@ func (d *Service) Hold(ctx context.Context, id, reason string) (Done, error) {
 	if err := d.clean(text{"--reason", &reason}); err != nil {
 		return Done{Task: id}, err
 	}
-	return d.Event(ctx, "hold", id, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.HoldTask(id, a, blackboard.Input{Reason: reason}, d.Now())
+	return d.Event(ctx, "hold", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.HoldTask(s, id, a, transition.Input{Reason: reason}, d.Now())
 	})
 }
 
 // Unhold ends a hold.
 func (d *Service) Unhold(ctx context.Context, id string) (Done, error) {
-	return d.Event(ctx, "unhold", id, func(s *blackboard.State, a blackboard.Actor) error {
-		return s.UnholdTask(id, a, blackboard.Input{}, d.Now())
+	return d.Event(ctx, "unhold", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.UnholdTask(s, id, a, transition.Input{}, d.Now())
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Unanswered ends a unit of work whose agent gave no answer that can be used, however often
@@ -33,15 +34,15 @@ func PlanningFailed(answers int, problem string) string {
 }
 
 func (d *Service) planningFailed(ctx context.Context, problem string, answers int) error {
-	err := d.Update(ctx, "planning failed", func(s *blackboard.State, a blackboard.Actor) error {
+	err := d.Update(ctx, "planning failed", func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
 		p := &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(s.Plans)+1), Goal: s.Goal.Description, By: a.ID, Status: "failed",
 			Created: blackboard.TimeOf(now), ParseAttempts: answers, Failure: &blackboard.PlanFailure{Reason: problem}}
 		s.Plans = append(s.Plans, p)
-		for _, n := range s.UnseenNotes() {
+		for _, n := range transition.UnseenNotes(s) {
 			n.Plan, n.Outcome = p.ID, "failed"
 		}
-		s.AddAnomaly("", blackboard.System, blackboard.AnomalyPlanningFailed, blackboard.Settings{"what": PlanningFailed(answers, problem)}, now)
+		transition.AddAnomaly(s, "", blackboard.System, blackboard.AnomalyPlanningFailed, blackboard.Settings{"what": PlanningFailed(answers, problem)}, now)
 		return nil
 	})
 	if err != nil {

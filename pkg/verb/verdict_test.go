@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -40,9 +41,9 @@ func TestASecondReviewSaysWhatBecameOfTheFirst(t *testing.T) {
 	}
 	verbtest.Write(t, p.Repo.WorktreePath("task-1")+"/more.md", "another word\n")
 	submit()
-	var refused *blackboard.Refusal
+	var refused *transition.Refusal
 	_, err = reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve", Prior: []*blackboard.Prior{{N: 1, State: "STILL_PRESENT"}}})
-	if !errors.As(err, &refused) || refused.Exit != blackboard.ExitUsage {
+	if !errors.As(err, &refused) || refused.Exit != transition.ExitUsage {
 		t.Errorf("an approval of what is still there gives %v, want exit 2", err)
 	}
 	second, err := reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"})
@@ -72,8 +73,8 @@ func TestAVerdictThatIsTooBigIsRefused(t *testing.T) {
 			in.Findings[i] = &blackboard.Finding{Message: "look"}
 		}
 		_, err := reviewer.Verdict(t.Context(), in)
-		var refused *blackboard.Refusal
-		if !errors.As(err, &refused) || refused.Exit != blackboard.ExitUsage || !strings.Contains(refused.Message, "is the limit") {
+		var refused *transition.Refusal
+		if !errors.As(err, &refused) || refused.Exit != transition.ExitUsage || !strings.Contains(refused.Message, "is the limit") {
 			t.Errorf("%s: got %v, want exit 2", name, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // WayOut says how a blocked or unwanted task leaves its status.
@@ -18,19 +19,19 @@ type WayOut struct {
 
 // Unblock lets a BLOCKED task start over from the integration head.
 func (d *Service) Unblock(ctx context.Context, w WayOut) (Done, error) {
-	return d.leave(ctx, "unblock", w, (*blackboard.State).Unblock)
+	return d.leave(ctx, "unblock", w, transition.Unblock)
 }
 
 // Supersede replaces a task by others; what depends on it depends on those.
 func (d *Service) Supersede(ctx context.Context, w WayOut) (Done, error) {
-	return d.leave(ctx, "supersede", w, (*blackboard.State).Supersede)
+	return d.leave(ctx, "supersede", w, transition.Supersede)
 }
 
 // Abandon drops a task.
 func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
 	var drafts []string
-	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) (err error) {
-		drafts, err = s.Abandon(id, a, in, now)
+	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now timeT) (err error) {
+		drafts, err = transition.Abandon(s, id, a, in, now)
 		return err
 	})
 	for _, id := range drafts {
@@ -40,7 +41,7 @@ func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
 }
 
 // WayEvent is an event of the board that gives a worktree up.
-type WayEvent func(s *blackboard.State, id string, a blackboard.Actor, in blackboard.Input, now timeT) error
+type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now timeT) error
 
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
@@ -54,7 +55,7 @@ func (d *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent
 		return d.already(ctx, done, err)
 	}
 	in.Attic, in.SaveError = d.Save(ctx, w.Task, op)
-	done, err := d.Event(ctx, op, w.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, op, w.Task, func(s *blackboard.State, a transition.Actor) error {
 		return event(s, w.Task, a, in, d.Now())
 	})
 	if err != nil || done.Already {
@@ -68,7 +69,7 @@ func (d *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent
 }
 
 // Try tries the event on a copy, so that a refused one saves and removes nothing.
-func (d *Service) Try(ctx context.Context, task string, in blackboard.Input, event WayEvent) (Done, error) {
+func (d *Service) Try(ctx context.Context, task string, in transition.Input, event WayEvent) (Done, error) {
 	id, err := d.identify()
 	if err != nil {
 		return Done{}, err
@@ -146,17 +147,17 @@ func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 	t := s.Task(in.Task)
 	event := d.Input()
 	event.Reason, event.Force = in.Reason, in.Force
-	event.Texts = []blackboard.Text{{Option: "--reason", Value: in.Reason}}
+	event.Texts = []transition.Text{{Option: "--reason", Value: in.Reason}}
 	reviewer := in.Reviewer || !in.Coder && t != nil && t.Status == blackboard.ReadyForReview
 	if reviewer {
-		return d.Event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
-			return s.ReleaseReview(in.Task, a, event, d.Now())
+		return d.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
+			return transition.ReleaseReview(s, in.Task, a, event, d.Now())
 		})
 	}
-	if done, err := d.Try(ctx, in.Task, event, (*blackboard.State).Release); err != nil {
+	if done, err := d.Try(ctx, in.Task, event, transition.Release); err != nil {
 		return d.already(ctx, done, err)
 	}
-	event.Claim = &blackboard.ClaimFacts{}
+	event.Claim = &transition.ClaimFacts{}
 	if problem := d.stopHolder(ctx, s, t); problem != "" {
 		event.Claim.ChildError = problem
 	}
@@ -176,9 +177,9 @@ func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 			}
 		}
 	}
-	done, err := d.Event(ctx, "release", in.Task, func(s *blackboard.State, a blackboard.Actor) error {
+	done, err := d.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		holder := t.AssignedTo
-		if err := s.Release(in.Task, a, event, d.Now()); err != nil {
+		if err := transition.Release(s, in.Task, a, event, d.Now()); err != nil {
 			return err
 		}
 		if e := s.Agents[holder]; e != nil && holder != d.Caller.AgentID {
@@ -220,6 +221,6 @@ func (d *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, att
 
 // isRefusal reports whether err is a rule's refusal.
 func isRefusal(err error) bool {
-	_, ok := errors.AsType[*blackboard.Refusal](err)
+	_, ok := errors.AsType[*transition.Refusal](err)
 	return ok
 }

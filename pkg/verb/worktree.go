@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/transition"
 )
 
 // TaskWorktree is one line of `liza worktree list`.
@@ -64,7 +65,7 @@ func (d *Service) CreateWorktree(ctx context.Context, id string) (TaskWorktree, 
 		return TaskWorktree{}, d.Unknown(s, id)
 	}
 	if t.Status.Terminal() || t.Worktree == "" {
-		return TaskWorktree{}, &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza claim " + id,
+		return TaskWorktree{}, &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza claim " + id,
 			Message: fmt.Sprintf("task %s is %s and has no worktree; a claim makes it", id, t.Status)}
 	}
 	p, err := d.provideAgain(ctx, s, t)
@@ -124,7 +125,7 @@ func (d *Service) provideAgain(ctx context.Context, s *blackboard.State, t *blac
 		if there, err := d.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
 			return git.Provided{}, err
 		} else if !there {
-			return git.Provided{}, &blackboard.Refusal{Exit: blackboard.ExitRefused, Next: fmt.Sprintf("git push %s %s, on host %s", d.Remote(), git.TaskBranch(t.ID), t.Host),
+			return git.Provided{}, &transition.Refusal{Exit: transition.ExitRefused, Next: fmt.Sprintf("git push %s %s, on host %s", d.Remote(), git.TaskBranch(t.ID), t.Host),
 				Message: fmt.Sprintf("commit %.9s of task %s is neither here nor on the remote %s: host %s has not pushed it", t.ReviewCommit, t.ID, d.Remote(), t.Host)}
 		}
 	}
@@ -149,7 +150,7 @@ func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
 		return err
 	}
 	if t := s.Task(id); t != nil && t.Status.Active() && t.Worktree != "" {
-		return &blackboard.Refusal{Guard: "G06", Exit: blackboard.ExitRefused, Next: "liza show " + id,
+		return &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza show " + id,
 			Message: fmt.Sprintf("task %s is %s and needs its worktree", id, t.Status)}
 	}
 	_, branch := d.Repo.BranchTip(ctx, "task/"+id)
@@ -161,5 +162,5 @@ func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
 
 // Unknown is the refusal for a task that is not there.
 func (d *Service) Unknown(s *blackboard.State, id string) error {
-	return s.Clone().UnholdTask(id, blackboard.Actor{ID: blackboard.Human}, blackboard.Input{}, d.Now())
+	return transition.UnholdTask(s.Clone(), id, transition.Actor{ID: blackboard.Human}, transition.Input{}, d.Now())
 }

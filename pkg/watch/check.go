@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // Facts is everything that alerts depend on. A zero value means that the fact is not
@@ -16,8 +17,8 @@ type Facts struct {
 	Violations []blackboard.Violation
 
 	Process  blackboard.ProcessFacts
-	Triggers blackboard.TriggerFacts
-	Input    blackboard.Input // what the guards of claims need
+	Triggers transition.TriggerFacts
+	Input    transition.Input // what the guards of claims need
 
 	Checkpoint, Pause *Order // the control files that are there
 	Abort             bool

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 func (c *check) sprintID() string {
@@ -171,7 +172,7 @@ func cost(c *check) {
 	for _, x := range usageLimits(u) {
 		c.used("sprint_"+x.key, "sprint", x.unit, x.value)
 	}
-	c.used("day_cost_cents", "day", "cents", u.CostOf(c.Now))
+	c.used("day_cost_cents", "day", "cents", transition.CostOf(u, c.Now))
 }
 
 // used raises the steps of one limit that are reached.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 func leaseExpired(c *check) {
@@ -120,7 +121,7 @@ func approachingLimit(c *check) {
 		}
 		if u := t.Usage; u != nil && inWork(t) {
 			for _, x := range usageLimits(u) {
-				if limit := c.State.LimitOf(t, x.key); reached(x.value, limit, 75) {
+				if limit := transition.LimitOf(c.State, t, x.key); reached(x.value, limit, 75) {
 					near = append(near, figures(x.value, limit, x.unit))
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // orphanProcess waits until the registration's lease is over: anyone who finds it dead stops
@@ -48,8 +49,8 @@ func immediateDiscovery(c *check) {
 }
 
 func systemAmbiguity(c *check) {
-	for _, a := range c.State.Ambiguities() {
-		c.raise(a.ID, "%s found the rules unclear: %s; next: liza note 'TEXT'", cmp.Or(a.Reporter, "somebody"), a.Unclear())
+	for _, a := range transition.Ambiguities(c.State) {
+		c.raise(a.ID, "%s found the rules unclear: %s; next: liza note 'TEXT'", cmp.Or(a.Reporter, "somebody"), transition.Unclear(a))
 	}
 }
 
@@ -59,7 +60,7 @@ func plannerStuck(c *check) {
 	if c.State.Planner == nil {
 		return
 	}
-	for _, t := range c.State.Triggers(c.Triggers, c.Now) {
+	for _, t := range transition.Triggers(c.State, c.Triggers, c.Now) {
 		r := c.State.Planner.Triggers[t.Kind]
 		if r == nil || r.Fingerprint != t.Fingerprint {
 			continue
@@ -110,15 +111,15 @@ func noAgent(c *check) {
 
 // workFor is something that an agent of the role could take up now, and since when.
 func (c *check) workFor(role blackboard.Role) (what string, since time.Time) {
-	probe := blackboard.Actor{ID: c.State.FreeAgentID(role, c.Now), Facts: c.Process}
+	probe := transition.Actor{ID: transition.FreeAgentID(c.State, role, c.Now), Facts: c.Process}
 	var t *blackboard.Task
 	switch role {
 	case blackboard.RoleCoder:
-		t, _ = c.State.NextTask(probe, c.Input, c.Now)
+		t, _ = transition.NextTask(c.State, probe, c.Input, c.Now)
 	case blackboard.RoleReviewer:
-		t, _ = c.State.NextReview(probe, c.Input, c.Now)
+		t, _ = transition.NextReview(c.State, probe, c.Input, c.Now)
 	default:
-		due, _ := c.State.DueTriggers(c.Triggers, c.Now)
+		due, _ := transition.DueTriggers(c.State, c.Triggers, c.Now)
 		if len(due) == 0 || !c.sprintIs(blackboard.InProgress) {
 			return "", time.Time{}
 		}
@@ -137,7 +138,7 @@ func (c *check) workFor(role blackboard.Role) (what string, since time.Time) {
 }
 
 // triggerSince is when the oldest of what a trigger is about came up.
-func (c *check) triggerSince(t blackboard.Trigger) time.Time {
+func (c *check) triggerSince(t transition.Trigger) time.Time {
 	var oldest time.Time
 	consider := func(at time.Time, ok bool) {
 		if ok && (oldest.IsZero() || at.Before(oldest)) {

@@ -44,7 +44,7 @@ func checkGates(v *validation, t *blackboard.Task) {
 	if blank(t.Scope) {
 		v.task(t, "scope", "missing scope").Lenient(true)
 	}
-	if t.Unplanned() { // a claim refuses it
+	if blackboard.Unplanned(t) { // a claim refuses it
 		for _, why := range t.Gates() {
 			if field, _, _ := strings.Cut(why, " "); !strings.Contains(why, "missing") {
 				v.task(t, "", "%s; nobody can claim it: edit %s", why, field).Lenient(true)

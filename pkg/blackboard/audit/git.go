@@ -53,7 +53,7 @@ func checkMergeReachable(v *validation, t *blackboard.Task) {
 
 func checkIntegrationBranch(v *validation) {
 	if tip := v.facts.IntegrationTip; tip != nil && v.s.ForeignTip(*tip) {
-		v.section("integration", ".tip", "%s; next: %s", v.s.MovedText(*tip), blackboard.DecideTip(*tip))
+		v.section("integration", ".tip", "%s; next: %s", blackboard.MovedText(v.s, *tip), blackboard.DecideTip(*tip))
 		return
 	}
 	if tip := v.facts.IntegrationTip; tip != nil && *tip == "" {

@@ -22,7 +22,7 @@ func checkHistoryKept(v *validation, t *blackboard.Task) {
 		return
 	}
 	for i, was := range old.History {
-		if !was.Same(t.History[i]) {
+		if !blackboard.Same(was, t.History[i]) {
 			v.task(t, "history"+within("", i, ""), "history entry %d is not what it was (%s)", i+1, eventOf(was))
 			return
 		}

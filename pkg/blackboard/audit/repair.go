@@ -86,5 +86,5 @@ func (r *repairer) agent(id string, a *blackboard.Agent) {
 		return
 	}
 	r.say("agent %s: current_task %s cleared; there is no such task, and %s (V45)", id, a.CurrentTask, why)
-	r.s.FreeAgent(id, a.CurrentTask)
+	blackboard.FreeAgent(r.s, id, a.CurrentTask)
 }

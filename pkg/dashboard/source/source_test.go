@@ -16,6 +16,7 @@ import (
 	"liza/pkg/history"
 	"liza/pkg/safefile"
 	"liza/pkg/store"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -41,7 +42,7 @@ func TestADiffIsTheTasksOwnChangeBeforeAndAfterItsMerge(t *testing.T) {
 	}
 	p.AddTask("a")
 	_, err := s.Diff(ctx, "a")
-	if no := (*blackboard.Refusal)(nil); !errors.As(err, &no) || no.Next != "liza show a" || no.Exit != blackboard.ExitRefused {
+	if no := (*transition.Refusal)(nil); !errors.As(err, &no) || no.Next != "liza show a" || no.Exit != transition.ExitRefused {
 		t.Fatalf("before its claim: %v", err)
 	}
 	coder, reviewer := p.Service("coder-1"), p.Service("code-reviewer-1")

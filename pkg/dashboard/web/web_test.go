@@ -18,6 +18,7 @@ import (
 	"liza/pkg/dashboard"
 	"liza/pkg/dashboard/source"
 	"liza/pkg/dashboard/web"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -28,9 +29,9 @@ func serve(t *testing.T, p *verbtest.Place, change func(*web.Options)) *httptest
 	d := p.Service("")
 	o := web.Options{Version: "test", Service: d,
 		Explain: func(err error) web.Problem {
-			var r *blackboard.Refusal
+			var r *transition.Refusal
 			if errors.As(err, &r) {
-				return web.Problem{Code: map[blackboard.Exit]string{2: "usage", 3: "invalid", 4: "refused", 7: "nothing"}[r.Exit], Message: r.Message, Next: r.Next}
+				return web.Problem{Code: map[transition.Exit]string{2: "usage", 3: "invalid", 4: "refused", 7: "nothing"}[r.Exit], Message: r.Message, Next: r.Next}
 			}
 			return web.Problem{Code: "failure", Message: err.Error(), Next: "liza status"}
 		},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // place is where a task may be after the entries that were read: a status, and what the step that led there writes besides.
@@ -46,12 +47,12 @@ func Trace(entries []blackboard.Entry) error {
 
 // logged reports whether steps of the table write an action.
 func logged(action blackboard.Action) bool {
-	return slices.ContainsFunc(blackboard.Rules, func(r blackboard.Rule) bool { return slices.Contains(r.Log, action) })
+	return slices.ContainsFunc(transition.Rules, func(r transition.Rule) bool { return slices.Contains(r.Log, action) })
 }
 
 func anywhere() map[place]bool {
 	all := map[place]bool{{}: true} // it does not exist yet
-	for _, r := range blackboard.Rules {
+	for _, r := range transition.Rules {
 		for _, s := range append(r.From, r.To) {
 			all[place{status: s}] = true
 		}
@@ -68,7 +69,7 @@ func (p place) after(action blackboard.Action) (to []place) {
 		}
 		return to
 	}
-	for _, r := range blackboard.Rules {
+	for _, r := range transition.Rules {
 		fits := slices.Contains(r.From, p.status) || r.From == nil && p.status == ""
 		if !fits || len(r.Log) == 0 || r.Log[0] != action {
 			continue

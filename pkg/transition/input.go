@@ -1,0 +1,128 @@
+package transition
+
+import (
+	"liza/pkg/blackboard"
+	"time"
+)
+
+// Input is what an event brings along: what the caller said, and the facts about git,
+// processes and disk that the verb looked up. Each event reads only its own part.
+type Input struct {
+	// What the caller said.
+	Reason    string
+	RootCause string
+	Texts     []Text // required texts by option name (G09)
+	Intent    *blackboard.Intent
+	Handoff   *blackboard.Handoff
+	NoTests   string
+	Summary   string
+	Questions blackboard.List
+	Attempted blackboard.List
+	By        blackboard.List // replacements of a supersede
+	DependsOn blackboard.List // new dependencies of an unblock
+	Force     bool
+	Answered  bool                // unblock by the answer to the last question
+	Limits    blackboard.Settings // resubmit
+	CleanGit  bool                // rerun
+	Verdict   *VerdictInput
+	AsAgent   string // who the entries name when not the actor: the approver of a merge done by the system
+
+	// Facts.
+	Shared      bool   // several hosts have the board, and its own orders count
+	Control     string // why nothing new may start, "paused since T: reason"; "" when open
+	HumanReview bool   // plan.human_review of the configuration
+	FreeMB      int    // free disk space; 0: unknown
+	MinFreeMB   int
+	RoleProblem string                        // why the role of a new task cannot be used
+	RoleCheck   func(*blackboard.Task) string // why a task's role cannot be used, "" when it can; nil: all can
+	MayTake     func(*blackboard.Task) string // why the caller cannot take a task now, "" when it can; nil: it can
+	ReviewMode  string
+	AutoMerge   bool
+	Quorum      *blackboard.Quorum     // what review.quorum asks for the change; nil: one reviewer
+	Proceed     bool                   // limits.on_review_depth is proceed
+	SpecExists  func(path string) bool // nil: not checked
+	SpecHash    string
+	Claim       *ClaimFacts
+	Submission  *SubmissionFacts
+	Review      *ReviewFacts
+	Merge       *MergeFacts
+	Attic       string          // ref that holds the saved work
+	SaveError   string          // why the work could not be saved (G75)
+	HasWork     bool            // the worktree holds commits or changes
+	Tip         string          // tip of the task's branch
+	What        string          // kind of the event: "failed", "lapsed", "stuck", "retry" …
+	Outcome     string          // of a failed run: timeout, stalled, crashed, killed
+	Tail        blackboard.List // the last lines that it printed
+	Halt        *blackboard.Halt
+	Recovered   *bool
+
+	index *taskIndex // where many tasks are looked at; nil: they are searched
+}
+
+// Text is a text that must not be empty, and the option that gives it.
+type Text struct{ Option, Value string }
+
+// ClaimFacts are the facts of specs/protocol.md#7.2 and specs/protocol.md#7.3.
+type ClaimFacts struct {
+	Confirm     bool   // phase three: the reservation must still be the caller's
+	Base        string // head of the integration branch
+	BaseCommit  string // base of a fresh worktree, when it differs from Base (restart_from)
+	Worktree    string // path relative to the project root; "" for kind msg
+	Host        string // host of the worktree; "" when the board is a file of one host
+	Fresh       bool   // the worktree was made from scratch from the base
+	ChildError  string // why the former holder's process could not be stopped
+	WorktreeErr string
+	Reserve     time.Duration
+	Named       bool // the caller named the task
+}
+
+// SubmissionFacts are the facts of the submit guards G33 to G42.
+type SubmissionFacts struct {
+	Exists          bool
+	Branch          string // "" when HEAD is detached
+	Head            string
+	Dirty           []string
+	Commit          string // resolved commit; "" when it does not exist
+	Named           string // as the caller named it
+	EmptyDiff       bool
+	BaseIsAncestor  bool
+	HasFixOnto      bool
+	ForeignPaths    []string // paths under .liza/ or .worktrees/, gitlinks
+	Unsound         string   // why the commits must not be merged, "" for nothing
+	SourcesChanged  int
+	TestsChanged    int
+	TestGateExempt  bool
+	FirstCommitTime time.Time
+}
+
+// ReviewFacts are the facts of a verdict.
+type ReviewFacts struct {
+	BranchTip string
+	Head      string
+	Dirty     []string
+	Tree      string // of the commit under review
+}
+
+// VerdictInput is what a reviewer says (specs/roles-and-knowledge.md#5.3).
+type VerdictInput struct {
+	Findings    []*blackboard.Finding
+	Inject      []*blackboard.Fix
+	Prior       []*blackboard.Prior
+	Suggestions blackboard.List
+}
+
+// MergeFacts are the facts of a merge (specs/protocol.md#8.2).
+type MergeFacts struct {
+	CheckedOutAt   string // where the integration branch is checked out
+	CommitGone     bool   // review_commit is not in the object store (G62)
+	Candidate, Old string
+	By             string
+	Contained      bool
+	Tip            string // where the integration branch is, "" when it does not exist; of a finished merge: where that left it
+	Commit         string
+	Drift          int
+	Reason         string
+	Files          blackboard.List
+	Log            string
+	Override       bool
+}

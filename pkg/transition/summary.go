@@ -1,0 +1,92 @@
+package transition
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+// RawEntry is something that the rolling summary does not tell yet: a note without task, an
+// entry of the alignment history, or the last summary of a terminal task (specs/roles-and-knowledge.md#6.4).
+type RawEntry struct {
+	At   time.Time
+	Text string
+	Note *blackboard.Note // when it is one
+}
+
+// RawEntries are those newer than what the summary has, the oldest first.
+func RawEntries(s *blackboard.State) []RawEntry {
+	var list []RawEntry
+	if s.Goal == nil {
+		return nil
+	}
+	through, summarized := s.Goal.SummarizedThrough.At()
+	add := func(at blackboard.Time, text string, n *blackboard.Note) {
+		when, ok := at.At()
+		if text = strings.TrimSpace(text); text != "" && ok && (!summarized || !when.Before(through)) {
+			list = append(list, RawEntry{when, text, n})
+		}
+	}
+	for _, a := range s.Goal.AlignmentHistory {
+		add(a.Timestamp, a.Event+": "+a.Summary, nil)
+	}
+	for t := range s.Tasks() {
+		if o := t.LastOutcome; o != nil && t.Status.Terminal() && o.Summary != "" {
+			add(o.At, t.ID+" ("+string(t.Status)+"): "+o.Summary, nil)
+		}
+	}
+	for _, n := range s.HumanNotes {
+		if n.For == "" {
+			by := n.By
+			if by == "" {
+				by = "a person"
+			}
+			add(n.Timestamp, by+": "+n.Message, n)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b RawEntry) int { return a.At.Compare(b.At) })
+	same := 0 // of the second up to which the summary goes
+	for same < len(list) && summarized && list[same].At.Equal(through) {
+		same++
+	}
+	if n := s.Goal.SummarizedOfSecond; n > 0 && n < same {
+		same = n // the others of that second are not in it
+	}
+	return list[same:]
+}
+
+// Quiet reports whether no task is claimable or claimed.
+func Quiet(s *blackboard.State) bool {
+	in := indexed(s, Input{})
+	for t := range s.Tasks() {
+		switch t.Status {
+		case blackboard.Claimed:
+			return false
+		case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
+			if t.Hold == nil && nothingToWaitFor(s, t, in) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Summarize replaces the rolling summary by one that has these entries in it, the oldest raw
+// ones. Several entries may have been made in the same second.
+func Summarize(s *blackboard.State, text string, sent []RawEntry, a Actor, now time.Time) {
+	g, through := s.Goal, sent[len(sent)-1].At
+	n := 0
+	for _, e := range sent {
+		if e.At.Equal(through) {
+			n++
+		}
+	}
+	if before, ok := g.SummarizedThrough.At(); ok && before.Equal(through) {
+		n += g.SummarizedOfSecond
+	}
+	g.Summary, g.SummarizedThrough, g.SummarizedOfSecond = strings.TrimSpace(text), blackboard.TimeOf(through), n
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionSummarized, Detail: strconv.Itoa(len(sent)) + " entries, up to " + string(blackboard.TimeOf(through))})
+}

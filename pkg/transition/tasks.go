@@ -1,0 +1,208 @@
+package transition
+
+import (
+	"fmt"
+	"time"
+
+	"liza/pkg/blackboard"
+)
+
+// reviewsItself reports whether the task is APPROVED without a reviewer (specs/protocol.md#4.5).
+func reviewsItself(t *blackboard.Task) bool { return !t.ChangesFiles() && !t.ReviewRequired }
+
+// lastReviewer is who claimed the review of what is submitted now, "" for nobody yet.
+func lastReviewer(t *blackboard.Task) string {
+	for h := range t.Backwards() {
+		switch h.Event {
+		case blackboard.HistoryReviewClaimed:
+			return h.Agent
+		case blackboard.HistoryReadyForReview, blackboard.HistorySubmittedForReview:
+			return ""
+		}
+	}
+	return ""
+}
+
+// lostBy reports whether agent held the claim or the review claim and lost it to an
+// expiry, a forced release or another agent (specs/decisions.md#D24), and how.
+func lostBy(t *blackboard.Task, agent string) (at blackboard.Time, how string, lost bool) {
+	role, _, _ := blackboard.ParseAgentID(agent)
+	var takeover *blackboard.HistoryEntry
+	for h := range t.Backwards() {
+		switch {
+		case h.Event == blackboard.HistoryLeaseExpired && h.Holder == agent:
+			return h.Time, "its lease expired", true
+		case h.Event == blackboard.HistoryReassigned && h.PreviousAssignee == agent:
+			return h.Time, "reclaimed by " + h.Agent, true
+		case h.Event == blackboard.HistoryReleased && h.Holder == agent && h.Agent != agent:
+			return h.Time, "released by " + h.Agent + ": " + h.Reason, true
+		case h.Agent == agent:
+			holds := blackboard.IsClaimEvent(h.Event) || h.Event == blackboard.HistoryReviewClaimed || h.Event == blackboard.HistoryCheckpoint || h.Event == blackboard.HistoryHandoff
+			if holds && takeover != nil {
+				return takeover.Time, "reclaimed by " + takeover.Agent, true
+			}
+			return "", "", false
+		case role == blackboard.RoleCoder && blackboard.IsClaimEvent(h.Event), role == blackboard.RoleReviewer && h.Event == blackboard.HistoryReviewClaimed:
+			takeover = h
+		}
+	}
+	return "", "", false
+}
+
+// lastRejectedCommit is the commit of the newest rejection that still counts: an unblock
+// or a rerun starts the task again.
+func lastRejectedCommit(t *blackboard.Task) string {
+	for h := range t.Backwards() {
+		switch {
+		case h.Event == blackboard.HistoryRejected:
+			return h.Commit
+		case h.Event == blackboard.HistoryUnblocked, h.Event == blackboard.HistoryReleased && h.What == "rerun":
+			return ""
+		}
+	}
+	return ""
+}
+
+func handoffsSinceClaim(t *blackboard.Task) int {
+	n := 0
+	for h := range t.Backwards() {
+		if blackboard.IsClaimEvent(h.Event) {
+			break
+		}
+		if h.Event == blackboard.HistoryHandoff && h.Agent == t.AssignedTo {
+			n++
+		}
+	}
+	return n
+}
+
+// addAttempt appends to attempts and keeps the newest ten.
+func addAttempt(t *blackboard.Task, a *blackboard.Attempt) {
+	a.Seq = 1
+	for _, old := range t.Attempts {
+		a.Seq = max(a.Seq, old.Seq+1)
+	}
+	t.Attempts = append(t.Attempts, a)
+	if n := len(t.Attempts); n > 10 {
+		t.Attempts = append([]*blackboard.Attempt(nil), t.Attempts[n-10:]...)
+	}
+}
+
+// statusOf is the status of a task on the board or in the archive.
+func statusOf(s *blackboard.State, id string, in Input) (blackboard.Status, bool) {
+	if t := in.index.find(id); t != nil {
+		return t.Status, true
+	}
+	return s.StatusOf(id)
+}
+
+// indexed is the input for looking at many tasks.
+func indexed(s *blackboard.State, in Input) Input {
+	in.index = &taskIndex{state: s}
+	return in
+}
+
+// taskIndex has the tasks of a state by id. It is made when the first one is asked for: most tasks depend on nothing.
+type taskIndex struct {
+	state *blackboard.State
+	byID  map[string]*blackboard.Task
+}
+
+// find returns nil for a task that is not there, or without an index.
+func (x *taskIndex) find(id string) *blackboard.Task {
+	if x == nil {
+		return nil
+	}
+	if x.byID == nil {
+		x.byID = make(map[string]*blackboard.Task, x.state.TaskCount())
+		for t := range x.state.Tasks() {
+			if x.byID[t.ID] == nil {
+				x.byID[t.ID] = t
+			}
+		}
+	}
+	return x.byID[id]
+}
+
+// waitsFor lists what keeps the task from being claimable: "a (CLAIMED)".
+func waitsFor(s *blackboard.State, t *blackboard.Task, in Input) []string {
+	var waits []string
+	for _, d := range t.DependsOn {
+		switch st, ok := statusOf(s, d, in); {
+		case !ok:
+			waits = append(waits, d+" (missing)")
+		case st != blackboard.Merged:
+			waits = append(waits, fmt.Sprintf("%s (%s)", d, st))
+		}
+	}
+	if !t.AfterPlan || len(waits) > 0 {
+		return waits
+	}
+	for o := range s.Tasks() {
+		if o != t && t.Plan != "" && o.Plan == t.Plan && !o.Status.Terminal() {
+			waits = append(waits, fmt.Sprintf("%s (%s)", o.ID, o.Status))
+		}
+	}
+	return waits
+}
+
+// holds names the task that keeps the agent from claiming another, or "". entry is its
+// registration, or nil.
+func holds(s *blackboard.State, agent string, entry *blackboard.Agent, except string) string {
+	for t := range s.Tasks() {
+		if t.Status == blackboard.Claimed && t.AssignedTo == agent && t.ID != except {
+			return t.ID
+		}
+	}
+	if entry != nil && entry.CurrentTask != "" && entry.CurrentTask != except {
+		return entry.CurrentTask
+	}
+	return ""
+}
+
+func reservationOver(s *blackboard.State, c *blackboard.Claiming, facts blackboard.ProcessFacts, now time.Time) bool {
+	if past(c.Expires, now) {
+		return true
+	}
+	a := s.Agents[c.By]
+	if a == nil || a.Generation != c.Generation {
+		return true
+	}
+	live, _ := s.Liveness(c.By, now, facts)
+	return live == blackboard.Dead
+}
+
+// keptUntil applies G24: a REJECTED task waits reassign_after for its own live coder.
+func keptUntil(s *blackboard.State, t *blackboard.Task, agent string, facts blackboard.ProcessFacts, now time.Time) (blackboard.Time, bool) {
+	if t.AssignedTo == "" || t.AssignedTo == agent || s.Agents[t.AssignedTo] == nil {
+		return "", false
+	}
+	if live, _ := s.Liveness(t.AssignedTo, now, facts); live == blackboard.Expired || live == blackboard.Dead {
+		return "", false
+	}
+	at, ok := t.TimeOfLast(blackboard.HistoryRejected).At()
+	until := at.Add(s.Duration("reassign_after"))
+	return blackboard.TimeOf(until), ok && now.Before(until)
+}
+
+// otherCoder applies G25: the first live coder that has not failed the task, when agent has.
+func untriedCoder(s *blackboard.State, t *blackboard.Task, agent string, facts blackboard.ProcessFacts, now time.Time) string {
+	if !t.FailedBy.Has(agent) {
+		return ""
+	}
+	for _, id := range s.AgentIDs() {
+		if role, _, _ := blackboard.ParseAgentID(id); role != blackboard.RoleCoder || t.FailedBy.Has(id) {
+			continue
+		}
+		if live, _ := s.Liveness(id, now, facts); live == blackboard.Alive {
+			return id
+		}
+	}
+	return ""
+}
+
+// past reports whether a time is over. One that is missing or cannot be read counts as over.
+func past(t blackboard.Time, now time.Time) bool {
+	at, ok := t.At()
+	return !ok || now.After(at)
+}
