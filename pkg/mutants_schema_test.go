@@ -241,7 +241,7 @@ func typedAll(t *testing.T, fset *token.FileSet, pattern string) []typedPackage 
 	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
 	var all []typedPackage
 	for _, l := range meant {
-		p := typedPackage{path: l.ImportPath, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}}
+		p := typedPackage{path: l.ImportPath, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 		for _, name := range l.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(l.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {

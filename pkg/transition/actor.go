@@ -2,6 +2,7 @@ package transition
 
 import (
 	"liza/pkg/blackboard"
+	"strings"
 	"time"
 )
 
@@ -110,18 +111,6 @@ type caller struct {
 	fresh bool              // entry is not on the board yet: it is entered with the event
 }
 
-// Identify applies G01, G02 and G04 and says which kinds of actor the caller counts as.
-// A person's --as registers the agent in the same write when it has no live registration.
-// The events of tasks identify their actor themselves.
-func Identify(s *blackboard.State, a Actor, now time.Time) (Party, error) {
-	c, err := identify(s, a, now)
-	if err != nil {
-		return 0, err
-	}
-	admit(s, a, c, now)
-	return c.party, nil
-}
-
 // identify is Identify without a change: a refused event leaves no registration behind
 // (specs/decisions.md#D24). G04 comes first: where a process runs says more than what it calls itself.
 func identify(s *blackboard.State, a Actor, now time.Time) (caller, error) {
@@ -195,9 +184,62 @@ func identifyVia(s *blackboard.State, a Actor, role blackboard.Role, now time.Ti
 	return c, nil
 }
 
-// admit enters the registration that identify made, if it made one.
-func admit(s *blackboard.State, a Actor, c caller, now time.Time) {
-	if c.fresh && s.Agents[a.ID] != c.entry {
-		enter(s, a.ID, c.entry, a, now)
+// article names the actor in a refusal.
+func article(a Actor, p Party) string {
+	role, _, ok := blackboard.ParseAgentID(a.ID)
+	switch {
+	case !ok:
+		return a.ID
+	case p&supervisorParty(role) == 0 || a.Via:
+		return "a " + string(role)
 	}
+	return "the supervisor of a " + string(role)
+}
+
+// words names the kinds of actors for people: a role stands for its supervisor too.
+func (p Party) words() []string {
+	var out []string
+	for _, x := range partyNames {
+		name := x.name
+		if role, ok := strings.CutPrefix(name, "S("); ok {
+			role = strings.TrimSuffix(role, ")")
+			if p&agentParty(blackboard.Role(role)) != 0 {
+				continue
+			}
+			name = "the supervisor of a " + role
+		}
+		if p&x.party != 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func via(a Actor) map[string]any {
+	if a.Via {
+		return map[string]any{"via": blackboard.Human}
+	}
+	return nil
+}
+
+// start fills in what every new registration begins with.
+func start(a *blackboard.Agent, now time.Time) {
+	a.Status, a.Child, a.ProviderWait = blackboard.AgentStarting, nil, nil
+	if a.CurrentTask != "" {
+		a.Status = blackboard.AgentWorking
+		if a.Role == blackboard.RoleReviewer {
+			a.Status = blackboard.AgentReviewing
+		}
+	}
+	a.LeaseExpires, a.Heartbeat, a.Started = blackboard.TimeOf(now.Add(startingLease)), blackboard.TimeOf(now), blackboard.TimeOf(now)
+	if a.Terminal == "" {
+		a.Terminal = "unknown"
+	}
+}
+
+const startingLease = 300 * time.Second
+
+// lease is the end of a lease that is granted now.
+func lease(s *blackboard.State, now time.Time) blackboard.Time {
+	return blackboard.TimeOf(now.Add(s.Duration("lease_duration")))
 }

@@ -8,8 +8,6 @@ import (
 	"liza/pkg/blackboard"
 )
 
-const startingLease = 300 * time.Second
-
 // FreeAgentID is the lowest number of the role whose id has no entry, or one whose lease
 // is past (specs/protocol.md#5.1).
 func FreeAgentID(s *blackboard.State, role blackboard.Role, now time.Time) string {
@@ -64,21 +62,6 @@ func byPID(a *blackboard.Agent) string {
 		return ""
 	}
 	return fmt.Sprintf(" by process %d on %s", a.PID, a.Host)
-}
-
-// start fills in what every new registration begins with.
-func start(a *blackboard.Agent, now time.Time) {
-	a.Status, a.Child, a.ProviderWait = blackboard.AgentStarting, nil, nil
-	if a.CurrentTask != "" {
-		a.Status = blackboard.AgentWorking
-		if a.Role == blackboard.RoleReviewer {
-			a.Status = blackboard.AgentReviewing
-		}
-	}
-	a.LeaseExpires, a.Heartbeat, a.Started = blackboard.TimeOf(now.Add(startingLease)), blackboard.TimeOf(now), blackboard.TimeOf(now)
-	if a.Terminal == "" {
-		a.Terminal = "unknown"
-	}
 }
 
 // enter puts a registration on the board. A claim of the entry that it replaces stays
@@ -259,4 +242,23 @@ func Forget(s *blackboard.State, facts blackboard.ProcessFacts, now time.Time) b
 		changed = true
 	}
 	return changed
+}
+
+// admit enters the registration that identify made, if it made one.
+func admit(s *blackboard.State, a Actor, c caller, now time.Time) {
+	if c.fresh && s.Agents[a.ID] != c.entry {
+		enter(s, a.ID, c.entry, a, now)
+	}
+}
+
+// Identify applies G01, G02 and G04 and says which kinds of actor the caller counts as.
+// A person's --as registers the agent in the same write when it has no live registration.
+// The events of tasks identify their actor themselves.
+func Identify(s *blackboard.State, a Actor, now time.Time) (Party, error) {
+	c, err := identify(s, a, now)
+	if err != nil {
+		return 0, err
+	}
+	admit(s, a, c, now)
+	return c.party, nil
 }

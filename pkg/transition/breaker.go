@@ -126,19 +126,6 @@ func breaker(s *blackboard.State) *blackboard.CircuitBreaker {
 	return s.CircuitBreaker
 }
 
-// tripped reports whether the breaker waits for a person.
-func tripped(b *blackboard.CircuitBreaker) bool {
-	return b != nil && b.Status == blackboard.BreakerTripped
-}
-
-// resumeCommand is what lets work go on: nothing is resumed before an acknowledgement.
-func resumeCommand(s *blackboard.State) string {
-	if tripped(s.CircuitBreaker) {
-		return "liza ack"
-	}
-	return "liza resume"
-}
-
 func knows(b *blackboard.CircuitBreaker, pattern string) bool {
 	t := b.CurrentTrigger
 	return tripped(b) && t != nil && (t.Pattern == pattern || t.Patterns.Has(pattern))

@@ -27,3 +27,6 @@ func mayComment(t *blackboard.Task) error {
 	}
 	return nil
 }
+
+// seeComments is the reason of a person who has said what is wrong in comments.
+const seeComments = "see the comments"

@@ -56,3 +56,15 @@ var reviewStuck = Guard{"G06", "its review got stuck", func(m *move) error {
 var isIntegrationFix = &Condition{Text: "the claim is an integration fix", Holds: func(m *move) bool { return m.task.IntegrationFix }}
 
 var noIntegrationFix = &Condition{Text: "the claim is not an integration fix", Holds: func(m *move) bool { return !m.task.IntegrationFix }}
+
+var reviewDisabled = Guard{"G65", "review.mode is disabled", func(m *move) error {
+	if m.in.ReviewMode != "disabled" {
+		return m.refuseNext("liza claim-review "+m.task.ID, "G65", ExitRefused, "no merge approval is waiting for %s, which is %s: a reviewer judges it first", m.task.ID, m.task.Status)
+	}
+	return nil
+}}
+
+// reviewFailed reports whether the release counts as a review without a verdict.
+func (m *move) reviewFailed() bool {
+	return m.in.What == "failed" || m.in.What == "lapsed" || m.in.What == "retry"
+}

@@ -2,8 +2,6 @@ package transition
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"liza/pkg/blackboard"
 )
@@ -245,19 +243,3 @@ var unhold = Effect{"hold null; after a hold by system: review_failures 0", func
 	}
 	m.task.Hold = nil
 }}
-
-func clone(list blackboard.List) blackboard.List { return append(blackboard.List(nil), list...) }
-
-// oneLine makes a text fit for a journal line: one line, at most 500 characters.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 500 {
-		s = string(r[:499]) + "…"
-	}
-	return s
-}
-
-// lease is the end of a lease that is granted now.
-func lease(s *blackboard.State, now time.Time) blackboard.Time {
-	return blackboard.TimeOf(now.Add(s.Duration("lease_duration")))
-}

@@ -166,11 +166,6 @@ var storeReplan = Effect{"review.status replan; approvals, quorum null; E-BLOCK 
 	}
 }}
 
-// reviewFailed reports whether the release counts as a review without a verdict.
-func (m *move) reviewFailed() bool {
-	return m.in.What == "failed" || m.in.What == "lapsed" || m.in.What == "retry"
-}
-
 var releaseReview = Effect{"E-END-REVIEW; after a failed or lapsed review or a RETRY: review_failures + 1", func(m *move) {
 	t := m.task
 	m.h.What, m.h.Reason, m.h.Holder = "review", oneLine(m.in.Reason), t.ReviewingBy

@@ -3,6 +3,7 @@ package transition
 import (
 	"errors"
 	"fmt"
+	"liza/pkg/blackboard"
 )
 
 // Exit is the class of a refusal; its value is the exit code of specs/protocol.md#0.6.
@@ -48,4 +49,19 @@ func Refuse(exit Exit, next, format string, args ...any) error {
 
 func refuse(guard string, exit Exit, next, format string, args ...any) *Refusal {
 	return &Refusal{Guard: guard, Exit: exit, Next: next, Message: fmt.Sprintf(format, args...)}
+}
+
+func unknownTask(s *blackboard.State, id string) error {
+	if a, ok := s.ArchivedTasks()[id]; ok {
+		return refuse("G05", ExitRefused, "liza show "+id, "task '%s' is archived (%s)", id, a.Status)
+	}
+	var ids []string
+	for t := range s.Tasks() {
+		ids = append(ids, t.ID)
+	}
+	hint := ""
+	if near := blackboard.Nearest(id, ids); near != "" {
+		hint = fmt.Sprintf("; did you mean '%s'?", near)
+	}
+	return refuse("G05", ExitRefused, "liza status", "no task '%s'%s", id, hint)
 }

@@ -210,17 +210,6 @@ func (m *move) errorFindings() []string {
 	return errs
 }
 
-func describeFinding(f *blackboard.Finding) string {
-	text := f.Message
-	if f.File != "" {
-		text = f.File + ": " + text
-	}
-	if f.Check != "" {
-		text = "check " + f.Check + ": " + text
-	}
-	return text
-}
-
 // Reject is the verdict needs_fix; at the last cycle the task is BLOCKED (T15, T16).
 func Reject(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, EvReject, id, a, in, now)
@@ -242,9 +231,6 @@ func ReleaseReview(s *blackboard.State, id string, a Actor, in Input, now time.T
 func ApproveMerge(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, EvApproveMerge, id, a, in, now)
 }
-
-// seeComments is the reason of a person who has said what is wrong in comments.
-const seeComments = "see the comments"
 
 // RejectMerge is a person's refusal of the merge (T20). With open comments it needs no further reason.
 func RejectMerge(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
@@ -432,13 +418,6 @@ func Restep(s *blackboard.State, id string, a Actor, in Input, now time.Time) er
 func (in Input) reasoned() Input {
 	in.Texts = append(slices.Clone(in.Texts), Text{"--reason", in.Reason})
 	return in
-}
-
-func via(a Actor) map[string]any {
-	if a.Via {
-		return map[string]any{"via": blackboard.Human}
-	}
-	return nil
 }
 
 // IsAlreadyDone reports whether err says that the event has happened already.

@@ -122,17 +122,6 @@ func AbortGoal(s *blackboard.State, reason string, a Actor, now time.Time) error
 	return AbortSprint(s, reason, a, now)
 }
 
-func goalOpen(s *blackboard.State) bool {
-	return s.Goal != nil && (s.Goal.Status == blackboard.InProgress || s.Goal.Status == "")
-}
-
-func goalStatus(s *blackboard.State) string {
-	if s.Goal == nil {
-		return "missing"
-	}
-	return s.Goal.Status
-}
-
 // AbortSprint follows the file ABORT (S03).
 func AbortSprint(s *blackboard.State, reason string, a Actor, now time.Time) error {
 	if s.Sprint == nil || sprintStatus(s) != blackboard.InProgress && s.Sprint.Status != blackboard.AtCheckpoint {

@@ -8,20 +8,6 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// no refuses with the command that helps with most refusals: the help of the command
-// for a mistake in its use, else a look at the task.
-func (m *move) no(guard string, exit Exit, format string, args ...any) error {
-	if exit == ExitUsage {
-		return m.refuseNext("liza help "+commandOf(m.rule.Event), guard, exit, format, args...)
-	}
-	return m.refuseNext("liza show "+m.task.ID, guard, exit, format, args...)
-}
-
-// refuseNext refuses with a command of its own.
-func (m *move) refuseNext(next, guard string, exit Exit, format string, args ...any) error {
-	return refuse(guard, exit, next, format, args...)
-}
-
 // ruleGuards are the guards that every event on a task has, whatever its rule says.
 var ruleGuards = []Guard{
 	{ID: "G01", Text: "the caller is human, system, or an agent id of valid form with a registration"},
@@ -268,18 +254,3 @@ var haltGiven = Guard{"", "a limit of cost, time, tokens or runs is reached", fu
 	}
 	return nil
 }}
-
-func sprintStatus(s *blackboard.State) string {
-	if s.Sprint == nil || s.Sprint.Status == "" {
-		return blackboard.InProgress
-	}
-	return s.Sprint.Status
-}
-
-// claim has the facts of a claim, none when the caller gave none.
-func (m *move) claim() ClaimFacts {
-	if m.in.Claim == nil {
-		return ClaimFacts{}
-	}
-	return *m.in.Claim
-}

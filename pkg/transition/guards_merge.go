@@ -162,13 +162,6 @@ func severityOf(f *blackboard.Finding) string {
 	return f.Severity
 }
 
-var reviewDisabled = Guard{"G65", "review.mode is disabled", func(m *move) error {
-	if m.in.ReviewMode != "disabled" {
-		return m.refuseNext("liza claim-review "+m.task.ID, "G65", ExitRefused, "no merge approval is waiting for %s, which is %s: a reviewer judges it first", m.task.ID, m.task.Status)
-	}
-	return nil
-}}
-
 // reviewersDecide: in mode disabled nothing but a person's decision moves the task (4.8).
 var reviewersDecide = Guard{"G65", "review.mode is not disabled", func(m *move) error {
 	if m.in.ReviewMode == "disabled" {

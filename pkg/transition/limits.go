@@ -29,28 +29,6 @@ func applyLimits(t *blackboard.Task, limits blackboard.Settings) {
 	}
 }
 
-// LimitOf is a limit of the task: its own value, else the configuration's.
-func LimitOf(s *blackboard.State, t *blackboard.Task, key string) int {
-	if n, ok := blackboard.IntegerOf(t.Limits[key]); ok {
-		return n
-	}
-	return s.Int(key)
-}
-
-func maxIterations(s *blackboard.State, t *blackboard.Task) int {
-	if t.MaxIterations > 0 {
-		return t.MaxIterations
-	}
-	return s.Int("max_coder_iterations")
-}
-
-func maxReviewCycles(s *blackboard.State, t *blackboard.Task) int {
-	if t.MaxReviewCycles > 0 {
-		return t.MaxReviewCycles
-	}
-	return s.Int("max_review_cycles")
-}
-
 // IterationsOver reports whether the next iteration would be one too many (specs/protocol.md#4.4).
 func IterationsOver(s *blackboard.State, t *blackboard.Task) bool {
 	if cutShort(t) { // the next claim goes on with the same iteration
@@ -124,9 +102,6 @@ type limitReached struct {
 	limit     int
 	enough    int // a limit that leaves room
 }
-
-var unitOf = map[string]string{"cost_cents": "cents", "time_minutes": "minutes", "tokens": "tokens", "max_agent_runs": "runs", "max_iterations": "iterations",
-	"max_review_cycles": "review cycles"}
 
 // figures is "120 of 100 cents".
 func (l *limitReached) figures() string {

@@ -1,113 +1,10 @@
 package transition
 
 import (
-	"fmt"
 	"time"
 
 	"liza/pkg/blackboard"
 )
-
-// Event names what happens to a task; it is the verb of specs/protocol.md#4.3.
-type Event string
-
-// The events of specs/protocol.md#4.3.
-const (
-	EvDraft             Event = "draft"
-	EvCreate            Event = "create"
-	EvFinalize          Event = "finalize"
-	EvReserve           Event = "reserve"
-	EvClaim             Event = "claim"
-	EvIntent            Event = "intent"
-	EvSubmit            Event = "submit"
-	EvPass              Event = "pass"
-	EvClaimReview       Event = "claim_review"
-	EvApprove           Event = "approve"
-	EvReject            Event = "reject"
-	EvReplan            Event = "replan"
-	EvReviewRelease     Event = "review_release"
-	EvVoidApproval      Event = "void_approval"
-	EvApproveMerge      Event = "approve_merge"
-	EvAskAgain          Event = "ask_again"
-	EvRejectMerge       Event = "reject_merge"
-	EvMergeIntent       Event = "merge_intent"
-	EvMerge             Event = "merge"
-	EvIntegrationFailed Event = "integration_failed"
-	EvBlock             Event = "block"
-	EvLimit             Event = "limit"
-	EvHalt              Event = "halt"
-	EvDependencyLost    Event = "dependency_lost"
-	EvUnblock           Event = "unblock"
-	EvResubmit          Event = "resubmit"
-	EvRetarget          Event = "retarget"
-	EvSupersede         Event = "supersede"
-	EvAbandon           Event = "abandon"
-	EvHold              Event = "hold"
-	EvUnhold            Event = "unhold"
-	EvRelease           Event = "release"
-	EvHandoff           Event = "handoff"
-	EvRetry             Event = "retry"
-	EvRunFailed         Event = "run_failed"
-	EvRerun             Event = "rerun"
-	EvRestep            Event = "restep"
-)
-
-// A Rule is one line of the transition table. Refusals, help texts,
-// specs/state-machines.md and the exhaustive test read this table and nothing else.
-// Two rules share a number where the table of the protocol describes a case in words.
-type Rule struct {
-	ID      string // number in specs/protocol.md#4.3
-	Event   Event
-	From    []blackboard.Status // nil: the task does not exist yet
-	To      blackboard.Status   // "": the status stays
-	Who     Party
-	When    *Condition // chooses between rules of one event and status; nil: always
-	Needs   []Guard    // in the order of their numbers; all are checked before anything changes
-	Does    []Effect
-	History []blackboard.HistoryEvent // history entries
-	Log     []blackboard.Action       // journal actions
-}
-
-// A Condition chooses between rules that share event and status.
-type Condition struct {
-	Text  string
-	Holds func(*move) bool
-	Else  *Guard // what refuses when no rule of the event holds; nil: G06 with Text
-}
-
-// A Guard is one condition of specs/protocol.md#4.2. Those without a number are conditions that
-// the table of specs/protocol.md#4.3 states in words.
-type Guard struct {
-	ID    string
-	Text  string
-	Check func(*move) error
-}
-
-// An Effect changes fields of the task or of what belongs to it.
-type Effect struct {
-	Text  string
-	Apply func(*move)
-}
-
-// move is one event on its way through the table. Nothing changes before apply.
-type move struct {
-	state *blackboard.State
-	task  *blackboard.Task
-	actor Actor
-	by    caller
-	party Party
-	now   time.Time
-	in    Input
-	rule  *Rule
-
-	h      blackboard.HistoryEntry                             // what the history entries of the event say
-	own    map[blackboard.HistoryEvent]blackboard.HistoryEntry // what the entry of one name says instead
-	detail string                                              // one line for the journal
-	about  map[blackboard.Action]string                        // the line for the entry of one action instead
-	extra  map[string]any                                      // further keys of the journal entries
-}
-
-// me is the actor's registration, nil for human and system.
-func (m *move) me() *blackboard.Agent { return m.by.entry }
 
 // begin checks identity, role, existence and status (G01 to G06) and picks the rule.
 func begin(s *blackboard.State, event Event, id string, a Actor, in Input, now time.Time) (*move, error) {
@@ -253,22 +150,6 @@ func run(s *blackboard.State, event Event, id string, a Actor, in Input, now tim
 	return nil
 }
 
-// says keeps what the history entry of that name says, when it is not what m.h says.
-func (m *move) says(name blackboard.HistoryEvent, e blackboard.HistoryEntry) {
-	if m.own == nil {
-		m.own = map[blackboard.HistoryEvent]blackboard.HistoryEntry{}
-	}
-	m.own[name] = e
-}
-
-// tells keeps the journal line of one action, when it is not m.detail.
-func (m *move) tells(action blackboard.Action, detail string) {
-	if m.about == nil {
-		m.about = map[blackboard.Action]string{}
-	}
-	m.about[action] = oneLine(detail)
-}
-
 func (m *move) note(name blackboard.HistoryEvent) {
 	e, ok := m.own[name]
 	if !ok {
@@ -302,27 +183,4 @@ func (m *move) authorOf(entry string) string {
 		return m.in.AsAgent
 	}
 	return m.actor.ID
-}
-
-func withExtra(extra map[string]any, key string, value any) map[string]any {
-	out := map[string]any{key: value}
-	for k, v := range extra {
-		out[k] = v
-	}
-	return out
-}
-
-func unknownTask(s *blackboard.State, id string) error {
-	if a, ok := s.ArchivedTasks()[id]; ok {
-		return refuse("G05", ExitRefused, "liza show "+id, "task '%s' is archived (%s)", id, a.Status)
-	}
-	var ids []string
-	for t := range s.Tasks() {
-		ids = append(ids, t.ID)
-	}
-	hint := ""
-	if near := blackboard.Nearest(id, ids); near != "" {
-		hint = fmt.Sprintf("; did you mean '%s'?", near)
-	}
-	return refuse("G05", ExitRefused, "liza status", "no task '%s'%s", id, hint)
 }

@@ -65,3 +65,34 @@ func (o Order) String() string {
 	}
 	return text
 }
+
+func sprintStatus(s *blackboard.State) string {
+	if s.Sprint == nil || s.Sprint.Status == "" {
+		return blackboard.InProgress
+	}
+	return s.Sprint.Status
+}
+
+// resumeCommand is what lets work go on: nothing is resumed before an acknowledgement.
+func resumeCommand(s *blackboard.State) string {
+	if tripped(s.CircuitBreaker) {
+		return "liza ack"
+	}
+	return "liza resume"
+}
+
+func goalOpen(s *blackboard.State) bool {
+	return s.Goal != nil && (s.Goal.Status == blackboard.InProgress || s.Goal.Status == "")
+}
+
+func goalStatus(s *blackboard.State) string {
+	if s.Goal == nil {
+		return "missing"
+	}
+	return s.Goal.Status
+}
+
+// tripped reports whether the breaker waits for a person.
+func tripped(b *blackboard.CircuitBreaker) bool {
+	return b != nil && b.Status == blackboard.BreakerTripped
+}

@@ -57,19 +57,6 @@ func backoff(launches int) time.Duration {
 	return 300 * time.Second
 }
 
-// planning names the planner that plans now, other than except, or "".
-func planning(s *blackboard.State, except string, facts blackboard.ProcessFacts, now time.Time) string {
-	for _, id := range s.AgentIDs() {
-		if id == except || s.Agents[id].Status != blackboard.AgentPlanning {
-			continue
-		}
-		if live, _ := s.Liveness(id, now, facts); live == blackboard.Alive || live == blackboard.Unknown {
-			return id
-		}
-	}
-	return ""
-}
-
 // EndPlanning records what a planner run did. suppress stops its triggers until they
 // change (STUCK, or answers that stay unusable); so does the last launch without change.
 func EndPlanning(s *blackboard.State, a Actor, launched []Trigger, changed, suppress bool, now time.Time) error {
@@ -153,25 +140,6 @@ func markSeen(s *blackboard.State, launched []Trigger, planner string) {
 	for _, q := range s.Questions {
 		if sent[q.ID] && q.Status == blackboard.QuestionAnswered {
 			q.Status = blackboard.QuestionDelivered
-		}
-	}
-}
-
-func record(p *blackboard.Planner, kind string) *blackboard.TriggerRecord {
-	if p == nil {
-		return nil
-	}
-	return p.Triggers[kind]
-}
-
-// liftSuppression lets the planner be launched again for what it did not resolve.
-func liftSuppression(s *blackboard.State) {
-	if s.Planner == nil {
-		return
-	}
-	for _, r := range s.Planner.Triggers {
-		if r != nil && (r.Suppressed || r.Launches >= s.Int("planner_retries")) {
-			r.Suppressed, r.Launches, r.Next = false, 0, ""
 		}
 	}
 }

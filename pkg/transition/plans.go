@@ -3,7 +3,6 @@ package transition
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +30,6 @@ func UnseenNotes(s *blackboard.State) []*blackboard.Note {
 	}
 	return list
 }
-
-func unseen(n *blackboard.Note) bool { return n.For == "" && !slices.ContainsFunc(n.SeenBy, isPlanner) }
 
 // RequestCaller is the person whose request the planner has to answer: who wrote the newest
 // note that no planner has seen, else the caller of the plan in force, nil for nobody known.

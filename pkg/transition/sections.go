@@ -1,9 +1,6 @@
 package transition
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -17,15 +14,6 @@ func Plan(s *blackboard.State, id string) *blackboard.Plan {
 		}
 	}
 	return nil
-}
-
-// withdrawQuestions ends the open questions of a task that left BLOCKED or is terminal.
-func withdrawQuestions(s *blackboard.State, task string) {
-	for _, q := range s.Questions {
-		if q.Task == task && q.Status == blackboard.QuestionOpen {
-			q.Status = blackboard.QuestionExpired
-		}
-	}
 }
 
 // settle follows a task that is terminal now: its open questions are withdrawn, and its
@@ -44,69 +32,12 @@ func settle(s *blackboard.State, of *blackboard.Task) {
 	p.Status = "done"
 }
 
-// align appends to the goal's alignment history.
-func align(s *blackboard.State, event, summary string, now time.Time) {
-	if s.Goal != nil {
-		s.Goal.AlignmentHistory = append(s.Goal.AlignmentHistory, &blackboard.Alignment{Timestamp: blackboard.TimeOf(now), Event: event, Summary: summary})
-	}
-}
-
 // Ask adds a question of an agent that is about no task.
 func Ask(s *blackboard.State, q *blackboard.Question) { ask(s, q) }
-
-// ask adds a question under the next free id.
-func ask(s *blackboard.State, q *blackboard.Question) {
-	q.ID = nextID("q-", s.Questions, func(q *blackboard.Question) string { return q.ID })
-	s.Questions = append(s.Questions, q)
-}
-
-func addAnomaly(s *blackboard.State, a *blackboard.Anomaly) {
-	a.ID = nextID("anom-", s.Anomalies, func(a *blackboard.Anomaly) string { return a.ID })
-	s.Anomalies = append(s.Anomalies, a)
-	detail := string(a.Type)
-	for _, k := range []string{"what", "reason", "cycles", "failed_by"} {
-		if v, ok := a.Details[k]; ok {
-			detail += ": " + describe(v)
-			break
-		}
-	}
-	s.Record(blackboard.Entry{Timestamp: a.Timestamp, Agent: a.Reporter, Action: blackboard.ActionAnomaly, Task: a.Task, Detail: detail})
-}
 
 // AddAnomaly records something that went differently than it should (specs/protocol.md#13.9).
 func AddAnomaly(s *blackboard.State, task, reporter string, kind blackboard.AnomalyKind, details blackboard.Settings, now time.Time) {
 	addAnomaly(s, &blackboard.Anomaly{Timestamp: blackboard.TimeOf(now), Task: task, Reporter: reporter, Type: kind, Details: details})
-}
-
-// describe is a detail of an anomaly in one line.
-func describe(v any) string {
-	if list, ok := v.([]string); ok {
-		return oneLine(strings.Join(list, ", "))
-	}
-	return oneLine(fmt.Sprint(v))
-}
-
-// nextID is prefix and one more than the highest number in use.
-func nextID[T any](prefix string, list []*T, id func(*T) string) string {
-	highest := 0
-	for _, x := range list {
-		if rest, ok := strings.CutPrefix(id(x), prefix); ok {
-			if n, err := strconv.Atoi(rest); err == nil {
-				highest = max(highest, n)
-			}
-		}
-	}
-	return prefix + strconv.Itoa(highest+1)
-}
-
-// anyPlanner is who reports for the planner: the first one, or system when there is none.
-func anyPlanner(s *blackboard.State) string {
-	for _, id := range s.AgentIDs() {
-		if role, _, _ := blackboard.ParseAgentID(id); role == blackboard.RolePlanner {
-			return id
-		}
-	}
-	return blackboard.System
 }
 
 // AddNote stores a note of a person; one with an id that exists changes nothing (0.7).

@@ -102,28 +102,6 @@ func indexed(s *blackboard.State, in Input) Input {
 	return in
 }
 
-// taskIndex has the tasks of a state by id. It is made when the first one is asked for: most tasks depend on nothing.
-type taskIndex struct {
-	state *blackboard.State
-	byID  map[string]*blackboard.Task
-}
-
-// find returns nil for a task that is not there, or without an index.
-func (x *taskIndex) find(id string) *blackboard.Task {
-	if x == nil {
-		return nil
-	}
-	if x.byID == nil {
-		x.byID = make(map[string]*blackboard.Task, x.state.TaskCount())
-		for t := range x.state.Tasks() {
-			if x.byID[t.ID] == nil {
-				x.byID[t.ID] = t
-			}
-		}
-	}
-	return x.byID[id]
-}
-
 // waitsFor lists what keeps the task from being claimable: "a (CLAIMED)".
 func waitsFor(s *blackboard.State, t *blackboard.Task, in Input) []string {
 	var waits []string

@@ -175,11 +175,6 @@ func unseenNotes(s *blackboard.State) []string {
 	return ids
 }
 
-func isPlanner(agent string) bool {
-	role, _, _ := blackboard.ParseAgentID(agent)
-	return role == blackboard.RolePlanner
-}
-
 // lastPlanning is when the planner's last run began.
 func lastPlanning(s *blackboard.State) time.Time {
 	var last time.Time

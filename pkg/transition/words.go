@@ -2,8 +2,6 @@ package transition
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"liza/pkg/blackboard"
 )
@@ -43,82 +41,3 @@ func fromOf(event Event, p Party) []string {
 	}
 	return names
 }
-
-func verbOf(event Event) string {
-	if event == EvMergeIntent { // a step of the verb
-		event = EvMerge
-	}
-	return strings.ReplaceAll(string(event), "_", " ")
-}
-
-// commandOf is the command of `liza` that causes the event, or that explains it.
-func commandOf(event Event) string {
-	switch event {
-	case EvDraft, EvCreate:
-		return "add-task"
-	case EvReserve:
-		return "claim"
-	case EvClaimReview:
-		return "claim-review"
-	case EvApprove, EvReject, EvReplan, EvVoidApproval:
-		return "verdict"
-	case EvReviewRelease:
-		return "release"
-	case EvApproveMerge:
-		return "approve-merge"
-	case EvRejectMerge:
-		return "reject-merge"
-	case EvMergeIntent, EvIntegrationFailed, EvPass, EvAskAgain:
-		return "merge"
-	case EvLimit, EvHalt:
-		return "resubmit"
-	case EvDependencyLost:
-		return "unblock"
-	case EvRetarget:
-		return "supersede"
-	case EvRetry, EvRunFailed:
-		return "run"
-	}
-	return string(event)
-}
-
-// article names the actor in a refusal.
-func article(a Actor, p Party) string {
-	role, _, ok := blackboard.ParseAgentID(a.ID)
-	switch {
-	case !ok:
-		return a.ID
-	case p&supervisorParty(role) == 0 || a.Via:
-		return "a " + string(role)
-	}
-	return "the supervisor of a " + string(role)
-}
-
-// words names the kinds of actors for people: a role stands for its supervisor too.
-func (p Party) words() []string {
-	var out []string
-	for _, x := range partyNames {
-		name := x.name
-		if role, ok := strings.CutPrefix(name, "S("); ok {
-			role = strings.TrimSuffix(role, ")")
-			if p&agentParty(blackboard.Role(role)) != 0 {
-				continue
-			}
-			name = "the supervisor of a " + role
-		}
-		if p&x.party != 0 {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// plural is "1 warning", "2 warnings".
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
-}
-
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
