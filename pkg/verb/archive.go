@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/project"
@@ -14,14 +12,6 @@ import (
 	"liza/pkg/transition"
 	"liza/pkg/yamldoc"
 )
-
-// Archives is where the tasks are that have left the board.
-func (d *Service) Archives() *history.Archive {
-	if d.TaskArchive != nil {
-		return d.TaskArchive
-	}
-	return &history.Archive{Dir: d.Project.ArchiveDir()}
-}
 
 // Archived is the result of Archive.
 type Archived struct {
@@ -82,54 +72,6 @@ func (d *Service) keep(was transition.Ended, gone []store.Gone) error {
 	}
 	d.at("archived")
 	return nil
-}
-
-// plainText is a task as the library writes it.
-func plainText(t *blackboard.Task) string {
-	node := yamldoc.Encode(t)
-	node.Style &^= yaml.FlowStyle
-	text, err := yaml.Marshal([]*yaml.Node{node})
-	if err != nil {
-		return "" // Put refuses what it cannot find again
-	}
-	return string(text)
-}
-
-// ArchivedTask is an archived task, whole, and the sprint in whose file it is; nil when
-// there is none.
-func (d *Service) ArchivedTask(id string) (*blackboard.Task, string, error) {
-	return d.Archives().Task(id)
-}
-
-// SprintTasks are all tasks of the current sprint, on the board and in the archive.
-func (d *Service) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
-	var archived []*blackboard.Task
-	sprints := map[string]bool{}
-	for id := range s.ArchivedNow() {
-		sprints[d.Archives().Archived()[id].Sprint] = true
-	}
-	for sprint := range sprints {
-		tasks, err := d.Archives().Tasks(sprint)
-		if err != nil {
-			return nil, err
-		}
-		archived = append(archived, tasks...)
-	}
-	return s.SprintTasks(archived), d.Archives().Check()
-}
-
-// SprintJournal are the journal's entries of the current sprint with that action.
-func (d *Service) SprintJournal(action blackboard.Action) ([]blackboard.Entry, error) {
-	j := history.Journal{Path: d.Project.Journal()}
-	started, err := j.Read(history.Filter{Action: blackboard.ActionSprintStarted, Last: 1})
-	if err != nil {
-		return nil, err
-	}
-	f := history.Filter{Action: action}
-	if len(started) > 0 {
-		f.AfterRev = started[0].Rev
-	}
-	return j.Read(f)
 }
 
 // SprintStarted is the result of NextSprint.

@@ -8,14 +8,6 @@ import (
 	"liza/pkg/transition"
 )
 
-// Prompted is a question that a program asked on its terminal, where nobody is
-// (specs/roles-and-knowledge.md#9.2).
-type Prompted struct {
-	Type    string // confirmation, permission, choice, input
-	Text    string
-	Options []string
-}
-
 // Asked ends a unit of work whose program waited for somebody to answer: the coder's task is
 // blocked with the question, the reviewer's review is given back, and a planner's question
 // stops the sprint at a checkpoint, as STUCK does. What the program had done by its verbs stays.

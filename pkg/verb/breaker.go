@@ -242,3 +242,8 @@ func (d *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged
 	})
 	return out, err
 }
+
+// checkpointFile is where the summary of the n-th checkpoint goes.
+func (d *Service) checkpointFile(n int, now timeT) string {
+	return filepath.Join(d.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
+}

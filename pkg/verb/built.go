@@ -79,9 +79,6 @@ func (d *Service) Built(ctx context.Context, s *blackboard.State) Built {
 	return b
 }
 
-// maxLogged is how many commits are looked at to find those of tasks.
-const maxLogged = 2000
-
 // broughtBy finds the commits that each merge brought onto the branch: those that what was on it before has not.
 func broughtBy(log []git.Logged, tip string, mergedAs map[string]string) []Brought {
 	known := map[string]git.Logged{}

@@ -3,7 +3,6 @@ package verb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -184,9 +183,4 @@ func (d *Service) summaryOf(s *blackboard.State) string {
 		n = len(s.Sprint.Checkpoints) + 1
 	}
 	return d.checkpointFile(n, d.Now())
-}
-
-// checkpointFile is where the summary of the n-th checkpoint goes.
-func (d *Service) checkpointFile(n int, now timeT) string {
-	return filepath.Join(d.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
 }

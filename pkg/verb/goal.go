@@ -4,18 +4,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
-	"liza/pkg/safefile"
 	"liza/pkg/store"
 	"liza/pkg/transition"
-	"liza/pkg/yamldoc"
 )
 
 // GoalInput says what the next goal is.
@@ -228,44 +223,4 @@ func (d *Service) Goals(ctx context.Context) ([]PastGoal, error) {
 
 func (g *PastGoal) fill(from *blackboard.Goal) {
 	g.Description, g.Status, g.SpecRef, g.Created, g.Completed = from.Description, from.Status, from.SpecRef, from.Created, from.CompletedAt
-}
-
-// ArchivedSprint is what the archive has of a sprint.
-type ArchivedSprint struct {
-	Goal   *blackboard.Goal   `yaml:"goal"`
-	Sprint *blackboard.Sprint `yaml:"sprint"`
-	Usage  *blackboard.Usage  `yaml:"usage"`
-	Tasks  []*blackboard.Task `yaml:"tasks"`
-}
-
-// ArchivedSprint reads the file of a sprint that is over.
-func (d *Service) ArchivedSprint(id string) (ArchivedSprint, error) {
-	var x ArchivedSprint
-	path := d.Project.Archive(id)
-	if !slices.Contains(d.Archives().Sprints(), id) {
-		return x, refused("liza goal --list", "the archive has no sprint '%s'", id)
-	}
-	data, err := safefile.Read(path)
-	if err == nil {
-		err = yaml.Unmarshal(data, &x)
-	}
-	if err != nil {
-		return x, fmt.Errorf("cannot read %s: %v", filepath.Base(path), err)
-	}
-	yamldoc.DropEmpty(reflect.ValueOf(&x))
-	return x, nil
-}
-
-// ArchivedGoal is a goal that is over; nil when the archive has none of that id.
-func (d *Service) ArchivedGoal(id string) (*blackboard.Goal, error) {
-	for _, sprint := range slices.Backward(d.Archives().Sprints()) {
-		x, err := d.ArchivedSprint(sprint)
-		if err != nil {
-			return nil, err
-		}
-		if x.Goal != nil && x.Goal.ID == id {
-			return x.Goal, nil
-		}
-	}
-	return nil, nil
 }

@@ -495,3 +495,6 @@ func (d *Service) MergeAgain(ctx context.Context, id string) (merge.Result, erro
 	}
 	return d.mergerOn(s, blackboard.Human).Again(ctx, id)
 }
+
+// maxLogged is how many commits are looked at to find those of tasks.
+const maxLogged = 2000

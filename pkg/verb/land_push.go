@@ -260,12 +260,3 @@ func (r *landing) body(u unit, id string) string {
 	}
 	return r.Secrets.Mask(b.String()) + mark(id) + "\n"
 }
-
-// short is the beginning of a text of several lines.
-func short(text string, most int) string {
-	text = strings.TrimSpace(text)
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + " …"
-	}
-	return text
-}

@@ -24,14 +24,6 @@ type Run struct {
 	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
 }
 
-// Mark remembers what the board said of an agent's work when its run began.
-type Mark struct {
-	Agent    string
-	ClaimSeq int
-	History  int // length of the task's history
-	Writes   int // history entries, plans and tasks by this agent, all over the board
-}
-
 // Effect says what came of a run.
 type Effect string
 
@@ -421,22 +413,4 @@ func (d *Service) remember(ctx context.Context, task string, exit *exitcmd.Exit)
 		}
 		return nil
 	})
-}
-
-func (d *Service) anomaly(ctx context.Context, task string, kind blackboard.AnomalyKind, what string) error {
-	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
-		transition.AddAnomaly(s, task, blackboard.System, kind, blackboard.Settings{"what": what}, d.Now())
-		return nil
-	})
-}
-
-// Warn writes a warning; that it could not be written stops nothing.
-func (d *Service) Warn(ctx context.Context, task string, action blackboard.Action, detail string) {
-	err := d.Update(ctx, "warning", func(s *blackboard.State, a transition.Actor) error {
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}})
-		return nil
-	})
-	if err != nil {
-		d.Progressf("cannot record %s: %v", action, err)
-	}
 }

@@ -448,3 +448,11 @@ func ParseFinding(text string) (*blackboard.Finding, error) {
 	}
 	return f, nil
 }
+
+// Prompted is a question that a program asked on its terminal, where nobody is
+// (specs/roles-and-knowledge.md#9.2).
+type Prompted struct {
+	Type    string // confirmation, permission, choice, input
+	Text    string
+	Options []string
+}
