@@ -18,6 +18,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/notify"
+	"liza/pkg/outcome"
 	"liza/pkg/supervisor"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -108,11 +109,11 @@ var raising = map[string]func(e event) (again func()){
 	"replan": func(e event) func() { e.verdict("replan"); return nil },
 	"replan_stopped": func(e event) func() {
 		e.verdict("replan")
-		e.must(nil, e.Supervised("planner-1").StopReplan(e.t.Context(), transition.Trigger{Kind: "REPLAN", IDs: []string{"task-1"}}, "stuck after 3 replans"))
+		e.must(nil, outcome.StopReplan(e.t.Context(), e.Supervised("planner-1"), transition.Trigger{Kind: "REPLAN", IDs: []string{"task-1"}}, "stuck after 3 replans"))
 		return nil
 	},
 	"planning_failed": func(e event) func() {
-		e.must(e.Supervised("planner-1").Unanswered(e.t.Context(), verb.Run{Kind: "planner"}, "there is no JSON", 4))
+		e.must(outcome.Unanswered(e.t.Context(), e.Supervised("planner-1"), outcome.Run{Kind: "planner"}, "there is no JSON", 4))
 		return nil
 	},
 	"blocked":  event.asks,

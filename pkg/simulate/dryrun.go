@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/role"
 	"liza/pkg/store"
 	"liza/pkg/transition"
@@ -54,11 +55,11 @@ func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInp
 	if err != nil {
 		return out, err
 	}
-	run := verb.Run{Kind: string(in.Kind), Task: in.Task, Answer: d.answer(in)}
+	run := outcome.Run{Kind: string(in.Kind), Task: in.Task, Answer: d.answer(in)}
 	if in.Kind == role.Planner {
 		run.Task = ""
 	}
-	run.Before = copied.MarkOf(s, r.Agent, run.Task)
+	run.Before = outcome.MarkOf(copied.Service, s, r.Agent, run.Task)
 	o, err := copied.rehearseAnswer(ctx, in, run, &out)
 	if err != nil {
 		return out, err
@@ -129,31 +130,31 @@ func (d simulator) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal
 
 // rehearseAnswer is Apply on the copy. What lies outside of the board is left out: a
 // planner's checkpoint, and the worktree that a claim would make.
-func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run verb.Run, out *Poststepped) (verb.Outcome, error) {
+func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run outcome.Run, out *Poststepped) (outcome.Outcome, error) {
 	exit, problem := run.Answer.Exit, run.Answer.Problem
 	if in.Kind == role.Planner && (exit == nil || exit.Action == exitcmd.Stuck) {
 		out.StatusAfter = blackboard.AtCheckpoint
 		if exit == nil {
 			out.Problem = problem.Error()
-			return verb.Outcome{Note: "planning failed"}, nil
+			return outcome.Outcome{Note: "planning failed"}, nil
 		}
-		return verb.Outcome{Action: exit.Action, Summary: exit.Summary, Note: "stuck"}, nil
+		return outcome.Outcome{Action: exit.Action, Summary: exit.Summary, Note: "stuck"}, nil
 	}
-	var o verb.Outcome
+	var o outcome.Outcome
 	var err error
 	if in.Kind == role.Coder && exit != nil && exit.Action == exitcmd.Completed {
 		o, err = d.rehearseSubmit(ctx, in, exit)
 	} else {
-		o, err = d.Apply(ctx, run)
+		o, err = outcome.Apply(ctx, d.Service, run)
 	}
-	if err == nil && o.Effect == verb.Reask {
+	if err == nil && o.Effect == outcome.Reask {
 		out.Problem = o.Problem
 		if in.Kind == role.Planner {
 			out.StatusAfter = blackboard.AtCheckpoint
 			return o, nil
 		}
-		var ended verb.Outcome
-		ended, err = d.Unanswered(ctx, run, o.Problem, 1)
+		var ended outcome.Outcome
+		ended, err = outcome.Unanswered(ctx, d.Service, run, o.Problem, 1)
 		o.Status, o.Note = ended.Status, ended.Note
 	}
 	return o, err
@@ -161,14 +162,14 @@ func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run ver
 
 // rehearseSubmit hands in what the worktree would hold: what is there, or after a fresh
 // claim nothing but the base, and perhaps an empty commit.
-func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitcmd.Exit) (verb.Outcome, error) {
-	out := verb.Outcome{Effect: verb.Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
+func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitcmd.Exit) (outcome.Outcome, error) {
+	out := outcome.Outcome{Effect: outcome.Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
 	s, err := d.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	t := s.Task(in.Task)
-	d.KeepInside(ctx, t.ID, exit)
+	outcome.KeepInside(ctx, d.Service, t.ID, exit)
 	facts := transition.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, TestGateExempt: true}
 	if d.WorktreeOf(ctx, t.ID) != "" {
 		if facts, err = d.SubmissionFacts(ctx, s, t, ""); err != nil {

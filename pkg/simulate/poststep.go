@@ -9,6 +9,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
+	"liza/pkg/outcome"
 	"liza/pkg/prose"
 	"liza/pkg/review"
 	"liza/pkg/role"
@@ -87,7 +88,7 @@ func (d simulator) evidenceOf(in PoststepInput) []string {
 	if exit == nil {
 		return []string{}
 	}
-	return d.Inside(task, exit.EvidenceFiles)
+	return outcome.Inside(d.Service, task, exit.EvidenceFiles)
 }
 
 func (d simulator) answer(in PoststepInput) exitcmd.Answer {
@@ -213,16 +214,16 @@ func (d simulator) simulate(ctx context.Context, in PoststepInput, from standing
 	if err != nil {
 		return err
 	}
-	mark := d.MarkOf(s, d.Caller.AgentID, task)
+	mark := outcome.MarkOf(d.Service, s, d.Caller.AgentID, task)
 	if err := d.endSimulated(ctx, in, task); err != nil {
 		return err
 	}
-	r := verb.Run{Kind: string(in.Kind), Task: task, Before: mark, Answer: d.answer(in)}
-	o, err := d.Apply(ctx, r)
-	if err == nil && o.Effect == verb.Reask {
+	r := outcome.Run{Kind: string(in.Kind), Task: task, Before: mark, Answer: d.answer(in)}
+	o, err := outcome.Apply(ctx, d.Service, r)
+	if err == nil && o.Effect == outcome.Reask {
 		out.Problem = o.Problem
 		if !in.Reasked {
-			ended, e := d.Unanswered(ctx, r, o.Problem, 1)
+			ended, e := outcome.Unanswered(ctx, d.Service, r, o.Problem, 1)
 			o.Status, o.Note, err = ended.Status, ended.Note, e
 		}
 	}
@@ -239,13 +240,13 @@ func (d simulator) endSimulated(ctx context.Context, in PoststepInput, task stri
 	rr.Attempt = blackboard.Attempt{Kind: string(in.Kind), Outcome: "finished", CostCents: &free, Commit: d.commitOf(ctx, task)}
 	if exit := d.answer(in).Exit; exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
-		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: d.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(d.Now())}
+		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(d.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(d.Now())}
 	}
 	return d.Update(ctx, "run", func(s *blackboard.State, a transition.Actor) error { return transition.EndRun(s, a, rr, d.Now()) })
 }
 
 // recordSimulated says what came of the answer, and writes the interaction.
-func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark verb.Mark, o verb.Outcome, before string, out *Poststepped) error {
+func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark verb.Mark, o outcome.Outcome, before string, out *Poststepped) error {
 	s, err := d.View(ctx)
 	if err != nil {
 		return err
@@ -286,10 +287,10 @@ func (d simulator) roleName(kind role.Kind, t *blackboard.Task) string {
 }
 
 // tell fills in what came of the answer.
-func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m verb.Mark, o verb.Outcome) {
+func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m verb.Mark, o outcome.Outcome) {
 	p.Action, p.Summary = o.Action, o.Summary
 	p.Event = strings.ReplaceAll(o.Note, " ", "_")
-	if o.Effect == verb.Continue {
+	if o.Effect == outcome.Continue {
 		p.Event = "retried"
 	}
 	if in.Kind == role.Planner {

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
+	"liza/pkg/outcome"
 	"liza/pkg/role"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -59,7 +60,7 @@ func Replay(ctx context.Context, service *verb.Service, list []history.Interacti
 // on how often an agent was asked, not on the answer.
 func reasked(rest []history.Interaction, in history.Interaction) bool {
 	if in.Liza.Effect != "" {
-		return in.Liza.Effect == string(verb.Reask) && in.Liza.StatusAfter != string(blackboard.Blocked) && in.Liza.StatusAfter != blackboard.AtCheckpoint
+		return in.Liza.Effect == string(outcome.Reask) && in.Liza.StatusAfter != string(blackboard.Blocked) && in.Liza.StatusAfter != blackboard.AtCheckpoint
 	}
 	for _, next := range rest {
 		if next.Liza.Event == "" {
@@ -147,9 +148,9 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 		return in.Liza.Event + " is not a run"
 	case kind != role.Planner && kind != role.Coder && kind != role.Reviewer:
 		return "what it wrote was delivered, not judged"
-	case in.Liza.Effect == string(verb.ByVerbs), in.Response.Status == history.Success && problem != nil:
+	case in.Liza.Effect == string(outcome.ByVerbs), in.Response.Status == history.Success && problem != nil:
 		return "the outcome came from verbs"
-	case in.Liza.Effect == string(verb.Dropped):
+	case in.Liza.Effect == string(outcome.Dropped):
 		return "the task had been taken away from it"
 	case !foreign && in.Liza.Effect == "", in.Response.Status == history.TimedOut:
 		return cmp.Or(in.Liza.Error, "the run ended without an answer")

@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/outcome"
 	"liza/pkg/safefile"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -79,7 +80,7 @@ func (d simulator) keepFiles(ctx context.Context, t *blackboard.Task, to string)
 	for _, in := range list {
 		files = append(files, in.Response.EvidenceFiles...)
 	}
-	for _, f := range d.Inside(t.ID, files) {
+	for _, f := range outcome.Inside(d.Service, t.ID, files) {
 		if err := copyInto(filepath.Join(dir, f), filepath.Join(to, f)); err != nil {
 			return fmt.Errorf("cannot keep %s of %s: %v", f, t.ID, err)
 		}

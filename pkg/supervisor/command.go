@@ -17,6 +17,7 @@ import (
 	"liza/pkg/activity"
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/outcome"
 	"liza/pkg/policy"
 	"liza/pkg/prose"
 	"liza/pkg/review"
@@ -107,7 +108,7 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	}
 	how = cmp.Or(end.why, "finished")
 	x.record.result = &agent.Result{Outcome: agent.Finished, Final: end.text, ExitCode: end.code, Error: end.why, Seconds: time.Since(began).Seconds()}
-	x.outcome(verb.Outcome{Effect: verb.Applied, Problem: end.why})
+	x.outcome(outcome.Outcome{Effect: outcome.Applied, Problem: end.why})
 	return end, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/outcome"
 	"liza/pkg/verb"
 )
 
@@ -26,7 +27,7 @@ func (s *Supervisor) askAgain(ctx context.Context, u *unit, r *run, problem stri
 		s.warn(u.task, "asks again (%d): %s", u.reasks, problem)
 		return next{again: true}, nil
 	}
-	_, err := s.Service.Unanswered(ctx, verb.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
+	_, err := outcome.Unanswered(ctx, s.Service, outcome.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
 	s.warn(u.task, "stuck: invalid exit command: %s", problem)
 	return next{}, err
 }
@@ -41,10 +42,10 @@ func (u *unit) askedFor(r *run, problem string) {
 }
 
 // asked puts the question of a program that waited for somebody to answer on the board.
-func (s *Supervisor) asked(ctx context.Context, task string, r *run) (verb.Outcome, error) {
+func (s *Supervisor) asked(ctx context.Context, task string, r *run) (outcome.Outcome, error) {
 	asks := r.result.Question
 	q := verb.Prompted{Type: asks.Type, Text: asks.Text, Options: asks.Options}
-	out, err := s.Service.Asked(ctx, verb.Run{Kind: string(s.Role), Task: task}, q)
+	out, err := outcome.Asked(ctx, s.Service, outcome.Run{Kind: string(s.Role), Task: task}, q)
 	if err == nil {
 		r.outcome(out)
 		s.warn(task, "%s", r.result.Error)

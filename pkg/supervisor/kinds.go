@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/outcome"
 	"liza/pkg/prose"
 	"liza/pkg/role"
 	"liza/pkg/verb"
@@ -96,7 +97,7 @@ func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.S
 		text = s.Service.Mask(strings.TrimSpace(t.Description)) // its run has no verb to read it with (specs/roles-and-knowledge.md#3.7)
 	}
 	if text != "" {
-		r.outcome(verb.Outcome{Effect: verb.Applied})
+		r.outcome(outcome.Outcome{Effect: outcome.Applied})
 	}
 	return text, r, nil
 }

@@ -8,9 +8,9 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/plan"
 	"liza/pkg/transition"
-	"liza/pkg/verb"
 )
 
 // plan wakes the planner when a trigger is due (specs/protocol.md#13.1).
@@ -67,7 +67,7 @@ func kinds(list []transition.Trigger) string {
 
 // planned is what came of one run of the planner.
 type planned struct {
-	verb.Outcome
+	outcome.Outcome
 	again bool // another run of the same launch
 	run   *run // nil: none was begun
 }
@@ -85,16 +85,16 @@ func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigg
 		again = out.again
 		switch {
 		case err != nil:
-		case out.Effect == verb.Continue && out.Action == exitcmd.Retry:
+		case out.Effect == outcome.Continue && out.Action == exitcmd.Retry:
 			retries++
 			again = retries <= s.Service.Config().Limits.MaxPlanRetries
 			if suppress = !again; suppress {
-				err = s.Service.PlannerStuck(context.WithoutCancel(guarded), out.Summary)
+				err = outcome.PlannerStuck(context.WithoutCancel(guarded), s.Service, out.Summary)
 			}
 		case out.Again:
 			suppress = true
 			err = s.replanStopped(guarded, due[0], "stuck: the new plan is one that was tried before")
-		case out.Effect == verb.Reask:
+		case out.Effect == outcome.Reask:
 			err = s.planningFailed(guarded, u, out.Problem)
 			suppress = true
 		case out.Action == exitcmd.Stuck:
@@ -191,19 +191,19 @@ func (s *Supervisor) planOutcome(ctx, soft, life context.Context, u *unit, r *ru
 
 // applyPlan carries out what the planner has said, or asks it again.
 func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, error) {
-	out, err := s.Service.Apply(ctx, verb.Run{Kind: string(s.Role), Before: r.before, Answer: r.answer, Answers: u.reasks + 1})
+	out, err := outcome.Apply(ctx, s.Service, outcome.Run{Kind: string(s.Role), Before: r.before, Answer: r.answer, Answers: u.reasks + 1})
 	if err != nil {
 		return planned{Outcome: out}, err
 	}
 	r.outcome(out)
-	if out.Effect == verb.Reask && s.Interactive != nil {
+	if out.Effect == outcome.Reask && s.Interactive != nil {
 		s.say("", closedByPerson)
-		return planned{Outcome: verb.Outcome{Action: exitcmd.Stuck}}, nil // not woken for the same again
+		return planned{Outcome: outcome.Outcome{Action: exitcmd.Stuck}}, nil // not woken for the same again
 	}
 	if out.Again { // once
 		u.circular++
 	}
-	if out.Effect == verb.Reask && u.circular < 2 && u.mayReask(s.Service.Config().Limits.MaxParseRetries) {
+	if out.Effect == outcome.Reask && u.circular < 2 && u.mayReask(s.Service.Config().Limits.MaxParseRetries) {
 		u.askedFor(r, out.Problem)
 		s.warn("", "asks again (%d): %s", u.reasks, out.Problem)
 		return planned{again: true}, nil
@@ -212,7 +212,7 @@ func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, e
 	for _, w := range out.Warnings {
 		s.warn("", "%s", w)
 	}
-	if out.Effect != verb.Reask {
+	if out.Effect != outcome.Reask {
 		s.say("", "%s (%s)", out.Note, cost(r.result))
 	}
 	return planned{Outcome: out}, nil
@@ -220,15 +220,15 @@ func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, e
 
 // planningFailed records that no answer of the planner could be used (specs/roles-and-knowledge.md#3.6).
 func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string) error {
-	if _, err := s.Service.Unanswered(ctx, verb.Run{Kind: string(s.Role)}, problem, u.reasks+1); err != nil {
+	if _, err := outcome.Unanswered(ctx, s.Service, outcome.Run{Kind: string(s.Role)}, problem, u.reasks+1); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s", ErrGaveUp, verb.PlanningFailed(u.reasks+1, problem))
+	return fmt.Errorf("%w: %s", ErrGaveUp, outcome.PlanningFailed(u.reasks+1, problem))
 }
 
 // replanStopped ends a chain of plans that leads nowhere (specs/roles-and-knowledge.md#5.9).
 func (s *Supervisor) replanStopped(ctx context.Context, due transition.Trigger, why string) error {
-	if err := s.Service.StopReplan(context.WithoutCancel(ctx), due, why); err != nil {
+	if err := outcome.StopReplan(context.WithoutCancel(ctx), s.Service, due, why); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: replanning: %s; next: liza show %s, then liza note TEXT or liza resume", ErrGaveUp, why, due.IDs[0])

@@ -14,7 +14,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
-	"liza/pkg/verb"
+	"liza/pkg/outcome"
 )
 
 // recording is a run on its way into the history of its task (specs/roles-and-knowledge.md#7). A
@@ -25,7 +25,7 @@ type recording struct {
 	begun  int // number of the request on disk; 0: it could not be written
 	task   string
 	result *agent.Result
-	out    *verb.Outcome
+	out    *outcome.Outcome
 	failed string // why the program could not be started
 	state  string // of the task afterwards, as the Logist document names it
 
@@ -217,7 +217,7 @@ func (r *recording) answer(exit *exitcmd.Exit) {
 	if r.result != nil && r.result.Outcome == agent.Asked {
 		return // what was applied is the question, not an answer of the program
 	}
-	if r.out.Effect != verb.Reask && (r.out.Effect != verb.Dropped || r.out.Action != "") && in.Response.Status == history.Failed {
+	if r.out.Effect != outcome.Reask && (r.out.Effect != outcome.Dropped || r.out.Action != "") && in.Response.Status == history.Failed {
 		in.Response.Status = history.Success
 	}
 }

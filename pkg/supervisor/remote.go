@@ -8,7 +8,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
-	"liza/pkg/verb"
+	"liza/pkg/outcome"
 )
 
 // RemoteTrouble is the alert about a git remote that refuses or does not answer.
@@ -43,9 +43,9 @@ func (s *Supervisor) remoteTrouble(task string, err error) (waiting, bool) {
 func (s *Supervisor) remoteWell() { s.remote = remotePause{} }
 
 // applied hands a run's answer to the board. Work that cannot be pushed is finished: the claim is kept until it can.
-func (s *Supervisor) applied(ctx, life context.Context, task string, r verb.Run) (verb.Outcome, error) {
+func (s *Supervisor) applied(ctx, life context.Context, task string, r outcome.Run) (outcome.Outcome, error) {
 	for {
-		out, err := s.Service.Apply(ctx, r)
+		out, err := outcome.Apply(ctx, s.Service, r)
 		w, trouble := s.remoteTrouble(task, err)
 		if unreachable(err) {
 			w, trouble = s.cutOff(err), true

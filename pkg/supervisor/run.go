@@ -7,6 +7,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/git"
+	"liza/pkg/outcome"
 	"liza/pkg/sandbox"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
@@ -57,7 +58,7 @@ func (r *run) answered() bool {
 }
 
 // outcome notes what came of the answer.
-func (r *run) outcome(out verb.Outcome) {
+func (r *run) outcome(out outcome.Outcome) {
 	if r.record != nil {
 		r.record.out = &out
 	}

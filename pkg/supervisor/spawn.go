@@ -18,6 +18,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/prompt"
 	"liza/pkg/prose"
 	"liza/pkg/role"
@@ -58,7 +59,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 		return nil, err
 	}
 	folder := cmp.Or(spec.TaskID, verb.PlannerRuns) // of its prompts and its history
-	r := &run{brief: b, task: task, number: transition.NextRun(st, s.ID), before: s.Service.MarkOf(st, s.ID, task)}
+	r := &run{brief: b, task: task, number: transition.NextRun(st, s.ID), before: outcome.MarkOf(s.Service, st, s.ID, task)}
 	r.mark = verb.RunMark(s.generation(st), r.number)
 	s.lease.setRun(r.mark)
 	r.record = s.record(ctx, st, u, r, task, folder)
@@ -377,12 +378,12 @@ func (s *Supervisor) ended(ctx context.Context, task string, x *run) error {
 		Commit: s.head(ctx, task), CLI: b.program, Session: x.talk, Sandbox: string(x.sandbox)}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
-		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: s.Service.Inside(task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Service.Now())}
+		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(s.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Service.Now())}
 	}
 	s.recordUsage(task, x)
 	err := s.Service.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
-		if why := verb.Contradicts(st.Task(task), s.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
-			if err := verb.VoidApproval(st, a, task, why, s.Service.Now()); err != nil {
+		if why := outcome.Contradicts(st.Task(task), s.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
+			if err := outcome.VoidApproval(st, a, task, why, s.Service.Now()); err != nil {
 				return err
 			}
 		}

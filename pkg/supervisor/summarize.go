@@ -8,6 +8,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/prompt"
 	"liza/pkg/role"
 	"liza/pkg/safefile"
@@ -86,11 +87,11 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 		return err
 	}
 	if refused != "" {
-		x.outcome(verb.Outcome{Effect: verb.Reask, Problem: refused})
+		x.outcome(outcome.Outcome{Effect: outcome.Reask, Problem: refused})
 		s.warn("", "the summary of the %s was refused: %s", what, refused)
 		return nil
 	}
-	x.outcome(verb.Outcome{Effect: verb.Applied, Action: exitcmd.Completed})
+	x.outcome(outcome.Outcome{Effect: outcome.Applied, Action: exitcmd.Completed})
 	s.say("", "summarized %s (%s)", what, cost(x.result))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/outcome"
 	"liza/pkg/prompt"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -237,18 +238,18 @@ func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
 }
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
-	out, err := s.applied(ctx, life, u.task, verb.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
+	out, err := s.applied(ctx, life, u.task, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
 	if err != nil {
 		return next{}, err
 	}
 	r.outcome(out)
 	switch out.Effect {
-	case verb.Reask:
+	case outcome.Reask:
 		if s.Interactive != nil {
 			return next{}, s.left(ctx, life, u, r)
 		}
 		return s.askAgain(ctx, u, r, out.Problem)
-	case verb.Continue:
+	case outcome.Continue:
 		u.reask, u.talk, u.fresh = nil, nil, true
 		s.say(u.task, "%s", out.Note)
 		return next{again: true}, nil

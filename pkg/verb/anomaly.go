@@ -82,7 +82,7 @@ func (d *Service) details(in AnomalyInput) (blackboard.Settings, error) {
 			x, ok := read(strings.TrimSpace(value))
 			if !ok {
 				what := map[bool]string{true: "true or false", false: "a whole number of 0 or more"}[key == "debt_created"]
-				return nil, usage("liza help anomaly", "--detail %s=%s must be %s", key, value, what)
+				return nil, WrongUsage("liza help anomaly", "--detail %s=%s must be %s", key, value, what)
 			}
 			out[key] = x
 		}

@@ -50,7 +50,7 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 	var out Answered
 	err = d.Update(ctx, "answer", func(s *blackboard.State, a transition.Actor) error {
 		out = Answered{Question: id, Attic: in.Attic}
-		if err := d.person(s, a, "answer"); err != nil {
+		if err := d.OnlyPerson(s, a, "answer"); err != nil {
 			return err
 		}
 		task, last, err := transition.AnswerQuestion(s, id, answer, a, d.Now())
@@ -64,7 +64,7 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 		if last {
 			err = transition.Unblock(s, task, a, in, d.Now())
 		}
-		if isRefusal(err) {
+		if IsRefusal(err) {
 			out.Notices, err = append(out.Notices, "the answer is stored, but "+task+" stays BLOCKED: "+err.Error()), nil
 			last = false
 		}
@@ -96,7 +96,7 @@ func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *tran
 	}
 	copied := s.Clone()
 	a := who.actor(copied)
-	if err := d.person(copied, a, "answer"); err != nil {
+	if err := d.OnlyPerson(copied, a, "answer"); err != nil {
 		return false, err
 	}
 	task, last, err := transition.AnswerQuestion(copied, id, answer, a, d.Now())

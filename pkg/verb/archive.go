@@ -27,7 +27,7 @@ func (d *Service) Archive(ctx context.Context, older time.Duration) (Archived, e
 	var out Archived
 	var keep func([]store.Gone) error
 	err := d.updateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.person(s, a, "archive"); err != nil {
+		if err := d.OnlyPerson(s, a, "archive"); err != nil {
 			return err
 		}
 		if s.Sprint == nil {
@@ -37,7 +37,7 @@ func (d *Service) Archive(ctx context.Context, older time.Duration) (Archived, e
 		keep = func(gone []store.Gone) error { return d.keep(was, gone) }
 		out = Archived{Sprint: sprint.ID, File: d.Rel(d.Project.Archive(sprint.ID)), Tasks: transition.Archive(s, d.Now().Add(-older), a, d.Now())}
 		if len(out.Tasks) == 0 {
-			return nothing(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", Days(older)))
+			return NothingToDo(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", Days(older)))
 		}
 		return nil
 	})
@@ -70,7 +70,7 @@ func (d *Service) keep(was transition.Ended, gone []store.Gone) error {
 	if err := d.Archives().Put(sprint.ID, head, items); err != nil {
 		return err
 	}
-	d.at("archived")
+	d.Failpoint("archived")
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (d *Service) NextSprint(ctx context.Context, planned []string) (SprintStart
 		return d.Project.Clear(project.Abort) // it was about the sprint before
 	}
 	err := d.updateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.person(s, a, "start a sprint"); err != nil {
+		if err := d.OnlyPerson(s, a, "start a sprint"); err != nil {
 			return err
 		}
 		was, ended := s.Sprint, transition.Ended{Goal: s.Clone().Goal, Sprint: s.Sprint, Usage: s.Usage}

@@ -82,7 +82,7 @@ func (d *Service) ArchivedSprint(id string) (ArchivedSprint, error) {
 	var x ArchivedSprint
 	path := d.Project.Archive(id)
 	if !slices.Contains(d.Archives().Sprints(), id) {
-		return x, refused("liza goal --list", "the archive has no sprint '%s'", id)
+		return x, Refuse("liza goal --list", "the archive has no sprint '%s'", id)
 	}
 	data, err := safefile.Read(path)
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/project"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -124,19 +125,19 @@ func applies(kind, agent, task, text string) func(context.Context, *vs) (any, er
 		if err != nil {
 			return nil, err
 		}
-		return d.Apply(ctx, verb.Run{Kind: kind, Task: task, Before: d.MarkOf(s, agent, task), Answer: exit(kind, text), Answers: 2})
+		return outcome.Apply(ctx, d, outcome.Run{Kind: kind, Task: task, Before: outcome.MarkOf(d, s, agent, task), Answer: exit(kind, text), Answers: 2})
 	}
 }
 
 func askedBy(kind, task string) func(context.Context, *vs) (any, error) {
 	return func(ctx context.Context, d *vs) (any, error) {
-		return d.Asked(ctx, verb.Run{Kind: kind, Task: task}, verb.Prompted{Type: "choice", Text: "Overwrite it?", Options: []string{"yes", "no"}})
+		return outcome.Asked(ctx, d, outcome.Run{Kind: kind, Task: task}, verb.Prompted{Type: "choice", Text: "Overwrite it?", Options: []string{"yes", "no"}})
 	}
 }
 
 func unanswered(kind, task string) func(context.Context, *vs) (any, error) {
 	return func(ctx context.Context, d *vs) (any, error) {
-		return d.Unanswered(ctx, verb.Run{Kind: kind, Task: task}, "no JSON in it", 3)
+		return outcome.Unanswered(ctx, d, outcome.Run{Kind: kind, Task: task}, "no JSON in it", 3)
 	}
 }
 
@@ -302,7 +303,7 @@ var others = []attempt{
 		if err != nil {
 			return nil, err
 		}
-		return d.Apply(ctx, verb.Run{Kind: "code_reviewer", Task: "reviewed", Before: d.MarkOf(s, "code-reviewer-1", "reviewed"), Changed: "reviewed.md",
+		return outcome.Apply(ctx, d, outcome.Run{Kind: "code_reviewer", Task: "reviewed", Before: outcome.MarkOf(d, s, "code-reviewer-1", "reviewed"), Changed: "reviewed.md",
 			Answer: exit("code_reviewer", answer("COMPLETED", "Good.", `,"review":{"status":"ok","reason":"it has a word"}`))})
 	}},
 	{name: "Apply, a planner plans", as: "planner-1", call: applies("planner", "planner-1", "", answer("COMPLETED", "Planned.", `,"plan":`+aPlan))},
@@ -317,9 +318,11 @@ var others = []attempt{
 		}
 		return d.ApplyPlan(ctx, p)
 	}},
-	{name: "PlannerStuck", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.PlannerStuck(ctx, "No spec\nat all") }},
+	{name: "PlannerStuck", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return nil, outcome.PlannerStuck(ctx, d, "No spec\nat all")
+	}},
 	{name: "StopReplan", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return nil, d.StopReplan(ctx, transition.Trigger{Kind: "blocked", IDs: []string{"nothing", "blocked"}, Fingerprint: "f"}, "three plans came to nothing")
+		return nil, outcome.StopReplan(ctx, d, transition.Trigger{Kind: "blocked", IDs: []string{"nothing", "blocked"}, Fingerprint: "f"}, "three plans came to nothing")
 	}},
 	{name: "Deliver, of a command", as: "coder-2", board: func(s *bs) { claimedBy(s, "command", "coder-2") }, call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Deliver(ctx, "command", blackboard.Output{Text: "42"}, "It is 42")

@@ -36,7 +36,7 @@ func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blac
 	if err != nil || !added {
 		return err
 	}
-	w.service.at("anomaly")
+	w.service.Failpoint("anomaly")
 	if _, err := w.service.look(ctx, false); err != nil {
 		// The change itself holds. Anyone who follows the control files looks again.
 		w.service.Progressf("the circuit breaker could not look: %v", err)
@@ -96,7 +96,7 @@ func (d *Service) Analyze(ctx context.Context) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
-	if err := d.person(s, id.actor(s), "analyze"); err != nil {
+	if err := d.OnlyPerson(s, id.actor(s), "analyze"); err != nil {
 		return Seen{}, err
 	}
 	return d.look(ctx, true)
@@ -173,7 +173,7 @@ func (d *Service) stopForBreaker(ctx context.Context, s *blackboard.State) error
 		}
 	}
 	if _, set := d.Project.Order(project.Checkpoint); !set {
-		problems = append(problems, d.set(project.Checkpoint, message))
+		problems = append(problems, d.SetControl(project.Checkpoint, message))
 	}
 	return errors.Join(problems...)
 }
@@ -204,7 +204,7 @@ func (d *Service) followBreaker(ctx context.Context, s *blackboard.State) (bool,
 	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil || s.Sprint.Status != blackboard.AtCheckpoint {
 		return false, nil
 	}
-	if _, set := d.Project.Order(project.Checkpoint); set || d.shared() {
+	if _, set := d.Project.Order(project.Checkpoint); set || d.Shared() {
 		return false, nil
 	}
 	return true, d.stopForBreaker(ctx, s)
@@ -244,6 +244,6 @@ func (d *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged
 }
 
 // checkpointFile is where the summary of the n-th checkpoint goes.
-func (d *Service) checkpointFile(n int, now timeT) string {
+func (d *Service) checkpointFile(n int, now Time) string {
 	return filepath.Join(d.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
 }

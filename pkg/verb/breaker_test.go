@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/transition"
@@ -213,14 +214,14 @@ func TestP148TheVerbStandsAgainstTheExitCommand(t *testing.T) {
 	if _, err := coder.Claim(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	mark := coder.MarkOf(p.State(), "coder-1", "task-1")
+	mark := outcome.MarkOf(coder, p.State(), "coder-1", "task-1")
 	p.Commit("task-1")
 	if _, err := coder.Submit(ctx, verb.SubmitInput{Task: "task-1"}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := coder.Apply(ctx, verb.Run{Kind: "coder", Task: "task-1", Before: mark,
+	out, err := outcome.Apply(ctx, coder, outcome.Run{Kind: "coder", Task: "task-1", Before: mark,
 		Answer: exitcmd.Read(`{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"I give up.","blocked_questions":["Why?"]}`, "coder", false)})
-	if err != nil || out.Effect != verb.ByVerbs || out.Status != blackboard.ReadyForReview {
+	if err != nil || out.Effect != outcome.ByVerbs || out.Status != blackboard.ReadyForReview {
 		t.Errorf("the outcome is %+v, %v; want that of the verb", out, err)
 	}
 	s := p.State()

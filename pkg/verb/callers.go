@@ -31,7 +31,7 @@ func (d *Service) AdminOnly(what string) error {
 	if d.CallerRole(name) == "admin" {
 		return nil
 	}
-	return refused("liza config show policy.callers", "%s may not %s: that takes the role admin (policy.callers), and %s is user", name, what, name)
+	return Refuse("liza config show policy.callers", "%s may not %s: that takes the role admin (policy.callers), and %s is user", name, what, name)
 }
 
 // callerOf is the person behind a request, with the role of now: who gives it himself, else

@@ -13,7 +13,7 @@ import (
 // known of it, and the place where it left the integration branch, which moves when it takes over what others merged.
 func (d *Service) ChangeOf(ctx context.Context, s *blackboard.State, t *blackboard.Task) (base, commit string, err error) {
 	none := func(why string, args ...any) error {
-		return refused("liza show "+t.ID, "%s has no change: %s", t.ID, fmt.Sprintf(why, args...))
+		return Refuse("liza show "+t.ID, "%s has no change: %s", t.ID, fmt.Sprintf(why, args...))
 	}
 	if !t.ChangesFiles() {
 		return "", "", none("work of kind %s changes no files", t.KindOf())

@@ -17,7 +17,7 @@ import (
 // Checkpoint stops the sprint for people and writes the summary (specs/protocol.md#13.6).
 func (d *Service) Checkpoint(ctx context.Context, message string) (Sprint, error) {
 	return d.checkpoint(ctx, message, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
-		return a, d.person(s, a, "checkpoint")
+		return a, d.OnlyPerson(s, a, "checkpoint")
 	})
 }
 
@@ -39,11 +39,11 @@ func (d *Service) checkpoint(ctx context.Context, message string, who func(*blac
 	if err := d.clean(text{"--message", &message}); err != nil {
 		return out, err
 	}
-	if _, set := d.Project.Order(project.Checkpoint); set && !d.shared() {
+	if _, set := d.Project.Order(project.Checkpoint); set && !d.Shared() {
 		return out, &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
 	}
 	var file string
-	stop := func([]store.Gone) error { return d.set(project.Checkpoint, message) }
+	stop := func([]store.Gone) error { return d.SetControl(project.Checkpoint, message) }
 	err := d.updateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a transition.Actor) error {
 		a, err := who(s, a)
 		if err != nil {
@@ -111,7 +111,7 @@ func (d *Service) Follow(ctx context.Context, s *blackboard.State) (changed bool
 // wanted is what the control files ask of the sprint as it is: "abort", "checkpoint",
 // "resume", or "" when they agree.
 func (d *Service) wanted(s *blackboard.State) string {
-	if d.shared() {
+	if d.Shared() {
 		return "" // it says itself what all hosts do
 	}
 	_, stopped := d.Project.Order(project.Checkpoint)

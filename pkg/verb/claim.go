@@ -30,7 +30,7 @@ type Claimed struct {
 }
 
 // nothing says that there is nothing to claim, and what the caller waits for (exit 7).
-func nothing(why string) error {
+func NothingToDo(why string) error {
 	return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza status", Message: why}
 }
 
@@ -54,19 +54,19 @@ func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	if err != nil {
 		return Claimed{}, err
 	}
-	d.at("claim.reserved")
+	d.Failpoint("claim.reserved")
 	r.base = d.newerHead(ctx, r.base)
 	facts := transition.ClaimFacts{Confirm: true, Base: r.base}
 	provided, err := d.provision(ctx, &r, &facts)
 	if err != nil {
 		return Claimed{}, d.claimFailed(ctx, r, err)
 	}
-	d.at("claim.provided")
+	d.Failpoint("claim.provided")
 	claimed, err := d.confirm(ctx, r, facts, provided)
 	if err != nil {
 		return Claimed{}, d.claimFailed(ctx, r, err)
 	}
-	d.at("claim.confirmed")
+	d.Failpoint("claim.confirmed")
 	if provided != nil {
 		if err := d.Repo.UnlockWorktree(ctx, r.task.ID); err != nil {
 			claimed.Warnings = append(claimed.Warnings, err.Error())
@@ -117,7 +117,7 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 	if err != nil {
 		return reservation{}, err
 	}
-	d.at("claim.looked")
+	d.Failpoint("claim.looked")
 	r := reservation{id: id, base: head, nonce: nonce}
 	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
@@ -132,7 +132,7 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 		if name == "" {
 			t, why := transition.NextTask(s, a, in, now)
 			if t == nil {
-				return nothing(why)
+				return NothingToDo(why)
 			}
 			chosen = t.ID
 		}
@@ -177,7 +177,7 @@ func (d *Service) Look(ctx context.Context, s *blackboard.State) error {
 		d.tellUnusable(ctx, unusable)
 	}
 	if t == nil {
-		return nothing(why)
+		return NothingToDo(why)
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ func (d *Service) provision(ctx context.Context, r *reservation, facts *transiti
 	if err != nil {
 		return nil, err
 	}
-	facts.Host = d.host()
+	facts.Host = d.ThisHost()
 	facts.Worktree = filepath.ToSlash(filepath.Join(".worktrees", r.task.ID))
 	facts.Fresh, facts.BaseCommit = provided.Base != "", provided.Base
 	if !provided.Created {
@@ -382,7 +382,7 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		if id == "" {
 			t, why := transition.NextReview(s, a, in, now)
 			if t == nil {
-				return nothing(why)
+				return NothingToDo(why)
 			}
 			chosen = t.ID
 		}

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -98,7 +99,7 @@ func TestTheOutcomeOfAnEarlierClaimIsDropped(t *testing.T) {
 		}
 	}
 	claim()
-	mark := d.MarkOf(p.State(), "coder-1", "task-1")
+	mark := outcome.MarkOf(d, p.State(), "coder-1", "task-1")
 	p.Commit("task-1")
 	if _, err := d.Release(t.Context(), verb.ReleaseInput{Task: "task-1", Reason: "once more"}); err != nil {
 		t.Fatal(err)
@@ -107,12 +108,12 @@ func TestTheOutcomeOfAnEarlierClaimIsDropped(t *testing.T) {
 	before := p.State().Task("task-1")
 	// The history of the first claim is known to the mark, so that the claim's number alone tells.
 	mark.History = len(before.History)
-	out, err := d.Apply(t.Context(), verb.Run{Kind: "coder", Task: "task-1", Before: mark,
+	out, err := outcome.Apply(t.Context(), d, outcome.Run{Kind: "coder", Task: "task-1", Before: mark,
 		Answer: exitcmd.Read(`{"action": "STUCK", "evidence_files": [], "summary_for_supervisor": "No name is given.", "blocked_questions": ["Which name?"]}`, "coder", false)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after := p.State().Task("task-1"); out.Effect != verb.Dropped || after.Status != blackboard.Claimed {
+	if after := p.State().Task("task-1"); out.Effect != outcome.Dropped || after.Status != blackboard.Claimed {
 		t.Errorf("the outcome is %s and the task is %s; want it dropped, and the claim untouched", out.Effect, after.Status)
 	}
 }

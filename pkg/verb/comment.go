@@ -28,10 +28,10 @@ func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
 		return done, err
 	}
 	if len(in.Text) > maxNote {
-		return done, usage("liza help comment", "the comment has %d bytes; %d is the limit", len(in.Text), maxNote)
+		return done, WrongUsage("liza help comment", "the comment has %d bytes; %d is the limit", len(in.Text), maxNote)
 	}
 	if strings.TrimSpace(in.Text) == "" {
-		return done, usage("liza help comment", "the comment is empty")
+		return done, WrongUsage("liza help comment", "the comment is empty")
 	}
 	s, err := d.View(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
 	if err != nil {
 		return done, err
 	}
-	if err := d.person(s, id.actor(s.Clone()), "comment on a change"); err != nil { // before anything is said about the change
+	if err := d.OnlyPerson(s, id.actor(s.Clone()), "comment on a change"); err != nil { // before anything is said about the change
 		return done, err
 	}
 	n := &blackboard.Note{Message: in.Text, For: in.Task, Line: in.Line, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}
@@ -51,7 +51,7 @@ func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
 		}
 	}
 	return d.Event(ctx, "comment", in.Task, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.person(s, a, "comment on a change"); err != nil {
+		if err := d.OnlyPerson(s, a, "comment on a change"); err != nil {
 			return err
 		}
 		own := *n // the change may run more than once
@@ -68,7 +68,7 @@ func (d *Service) placeOf(ctx context.Context, s *blackboard.State, t *blackboar
 	}
 	if in.Path == "" {
 		if in.Line != 0 {
-			return "", "", usage("liza help comment", "a line without a file says nothing")
+			return "", "", WrongUsage("liza help comment", "a line without a file says nothing")
 		}
 		return "", commit, nil
 	}
@@ -82,25 +82,25 @@ func (d *Service) placeOf(ctx context.Context, s *blackboard.State, t *blackboar
 			return file, commit, d.hasLine(ctx, c, commit, in.Line, next)
 		}
 	}
-	return "", "", refused(next, "%s does not change %s", t.ID, file)
+	return "", "", Refuse(next, "%s does not change %s", t.ID, file)
 }
 
 // hasLine refuses a line that the file does not have.
 func (d *Service) hasLine(ctx context.Context, c git.Change, commit string, line int, next string) error {
 	switch {
 	case line < 0:
-		return usage("liza help comment", "line %d must be 1 or more", line)
+		return WrongUsage("liza help comment", "line %d must be 1 or more", line)
 	case line == 0:
 		return nil
 	case c.Status == "D":
-		return refused(next, "%s was deleted, so it has no line %d", c.Path, line)
+		return Refuse(next, "%s was deleted, so it has no line %d", c.Path, line)
 	}
 	data, err := d.Repo.ReadFile(ctx, commit, c.Path)
 	if err != nil {
 		return fmt.Errorf("cannot look at line %d: %w", line, err)
 	}
 	if lines := bytes.Count(data, []byte("\n")) + 1; line > lines || line == lines && bytes.HasSuffix(data, []byte("\n")) {
-		return refused(next, "%s has no line %d", c.Path, line)
+		return Refuse(next, "%s has no line %d", c.Path, line)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (d *Service) Pause(ctx context.Context, reason string) (Sprint, error) {
 		return Sprint{}, err
 	}
 	return d.control(ctx, "pause", func(s *blackboard.State, a transition.Actor) error {
-		if d.shared() {
+		if d.Shared() {
 			return transition.PauseSprint(s, reason, a, d.Now())
 		}
 		if _, set := d.Project.Order(project.Pause); set {
@@ -29,7 +29,7 @@ func (d *Service) Pause(ctx context.Context, reason string) (Sprint, error) {
 		}
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionPaused, Detail: reason})
 		return nil
-	}, func() error { return d.set(project.Pause, reason) })
+	}, func() error { return d.SetControl(project.Pause, reason) })
 }
 
 // Abort stops everything that runs; with goal, the goal is given up too.
@@ -42,7 +42,7 @@ func (d *Service) Abort(ctx context.Context, reason string, goal bool) (Sprint, 
 			return transition.AbortGoal(s, reason, a, d.Now())
 		}
 		return transition.AbortSprint(s, reason, a, d.Now())
-	}, func() error { return d.set(project.Abort, reason) })
+	}, func() error { return d.SetControl(project.Abort, reason) })
 }
 
 // Resume ends a pause, a checkpoint or an abort.
@@ -57,7 +57,7 @@ func (d *Service) Resume(ctx context.Context, decision, note string) (Sprint, er
 		return transition.ResumeSprint(s, decision, note, a, d.Now())
 	}, func() error {
 		if decision == "STOP" {
-			return d.set(project.Abort, "STOP "+note)
+			return d.SetControl(project.Abort, "STOP "+note)
 		}
 		for _, c := range []project.Control{project.Pause, project.Checkpoint, project.Abort} {
 			if err := d.Project.Clear(c); err != nil {
@@ -74,7 +74,7 @@ func (d *Service) Resume(ctx context.Context, decision, note string) (Sprint, er
 func (d *Service) control(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error, file func() error) (Sprint, error) {
 	var out Sprint
 	err := d.updateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.person(s, a, op); err != nil {
+		if err := d.OnlyPerson(s, a, op); err != nil {
 			return err
 		}
 		if err := change(s, a); err != nil {

@@ -71,7 +71,7 @@ func (d *Service) SpecChange(ctx context.Context, spec, change, task string) (Sp
 		return out, err
 	}
 	if out.Hash = d.SpecHash(spec); out.Hash == "" && spec != "" && !d.NoSpecFiles {
-		return out, usage("liza help spec-change", "there is no spec file '%s'", spec)
+		return out, WrongUsage("liza help spec-change", "there is no spec file '%s'", spec)
 	}
 	err := d.Update(ctx, "spec-change", func(s *blackboard.State, a transition.Actor) error {
 		affected, err := transition.ChangeSpec(s, &blackboard.SpecChange{Spec: spec, Change: change, Hash: out.Hash}, task, a, d.Now())

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -21,7 +22,7 @@ func answer(action, summary, more string) string {
 }
 
 // unit is a task that a coder of this process has claimed, with one commit.
-func unit(t *testing.T) (*verbtest.Place, *verb.Service, verb.Run) {
+func unit(t *testing.T) (*verbtest.Place, *verb.Service, outcome.Run) {
 	t.Helper()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
@@ -30,13 +31,13 @@ func unit(t *testing.T) (*verbtest.Place, *verb.Service, verb.Run) {
 		t.Fatal(err)
 	}
 	p.Commit("task-1")
-	return p, d, verb.Run{Kind: "coder", Task: "task-1", Before: d.MarkOf(p.State(), "coder-1", "task-1")}
+	return p, d, outcome.Run{Kind: "coder", Task: "task-1", Before: outcome.MarkOf(d, p.State(), "coder-1", "task-1")}
 }
 
-func ended(t *testing.T, d *verb.Service, r verb.Run, output string) verb.Outcome {
+func ended(t *testing.T, d *verb.Service, r outcome.Run, output string) outcome.Outcome {
 	t.Helper()
 	r.Answer = exitcmd.Read(output, r.Kind, false)
-	out, err := d.Apply(t.Context(), r)
+	out, err := outcome.Apply(t.Context(), d, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestACoderThatOnlyPrintsItsExitCommandSubmits(t *testing.T) {
 	head := p.Git(p.Repo.WorktreePath("task-1"), "rev-parse", "HEAD")
 	out := ended(t, d, r, strings.Replace(answer("COMPLETED", "Done.", ""), "[]", `["task-1.md"]`, 1))
 	task := p.State().Task("task-1")
-	if out.Effect != verb.Applied || task.Status != blackboard.ReadyForReview || task.ReviewCommit != head || fmt.Sprint(task.LastOutcome.EvidenceFiles) != "[task-1.md]" {
+	if out.Effect != outcome.Applied || task.Status != blackboard.ReadyForReview || task.ReviewCommit != head || fmt.Sprint(task.LastOutcome.EvidenceFiles) != "[task-1.md]" {
 		t.Errorf("got %+v; the task is %s at %s with %+v", out, task.Status, task.ReviewCommit, task.LastOutcome)
 	}
 }
@@ -85,7 +86,7 @@ func TestAStuckCoderThatSaysNothingIsAskedAgain(t *testing.T) {
 		answer("STUCK", "stuck", `,"blocked_questions":["Which name?"]`): blackboard.Blocked, answer("STUCK", "The library has no streaming", ""): blackboard.Blocked} {
 		p, d, r := unit(t)
 		out := ended(t, d, r, said)
-		if got := p.State().Task("task-1").Status; got != want || want == blackboard.Claimed && (out.Effect != verb.Reask || !strings.Contains(out.Problem, "says nothing")) {
+		if got := p.State().Task("task-1").Status; got != want || want == blackboard.Claimed && (out.Effect != outcome.Reask || !strings.Contains(out.Problem, "says nothing")) {
 			t.Errorf("%s: the task is %s, want %s; %+v", said, got, want, out)
 		}
 	}
@@ -106,7 +107,7 @@ func TestRetriesAreCountedAndEnd(t *testing.T) {
 		if i == 2 && anomalies(p) != "retry_loop" {
 			t.Errorf("after two equal retries: anomalies %q", anomalies(p))
 		}
-		if i < 10 && (out.Effect != verb.Continue || task.Status != blackboard.Claimed || task.Iteration != i+1) {
+		if i < 10 && (out.Effect != outcome.Continue || task.Status != blackboard.Claimed || task.Iteration != i+1) {
 			t.Fatalf("retry %d: %+v, %s, iteration %d", i, out, task.Status, task.Iteration)
 		}
 		if i == 10 {
@@ -154,24 +155,24 @@ func TestVerbsAndExitCommandTogether(t *testing.T) {
 		name   string
 		verbs  func(*verb.Service) error
 		output string
-		effect verb.Effect
+		effect outcome.Effect
 		status blackboard.Status
 		told   string // anomaly, or warning in the journal
 	}{
-		{"unchanged, valid", nil, answer("COMPLETED", "x", ""), verb.Applied, blackboard.ReadyForReview, ""},
-		{"unchanged, none", nil, "I am done.", verb.Reask, blackboard.Claimed, ""},
-		{"unchanged, invalid", nil, answer("DONE", "x", ""), verb.Reask, blackboard.Claimed, ""},
+		{"unchanged, valid", nil, answer("COMPLETED", "x", ""), outcome.Applied, blackboard.ReadyForReview, ""},
+		{"unchanged, none", nil, "I am done.", outcome.Reask, blackboard.Claimed, ""},
+		{"unchanged, invalid", nil, answer("DONE", "x", ""), outcome.Reask, blackboard.Claimed, ""},
 		{"unchanged, a guard refuses", func(d *verb.Service) error {
 			return os.WriteFile(filepath.Join(d.Repo.WorktreePath("task-1"), "dirt"), nil, 0o644)
-		}, answer("COMPLETED", "x", ""), verb.Reask, blackboard.Claimed, ""},
-		{"implied", submit, answer("COMPLETED", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, ""},
-		{"not implied", submit, answer("STUCK", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, "exit_mismatch"},
-		{"by verb, none", submit, "Handed in.", verb.ByVerbs, blackboard.ReadyForReview, "exit_missing"},
-		{"by verb, invalid", submit, answer("DONE", "x", ""), verb.ByVerbs, blackboard.ReadyForReview, "exit_invalid"},
+		}, answer("COMPLETED", "x", ""), outcome.Reask, blackboard.Claimed, ""},
+		{"implied", submit, answer("COMPLETED", "x", ""), outcome.ByVerbs, blackboard.ReadyForReview, ""},
+		{"not implied", submit, answer("STUCK", "x", ""), outcome.ByVerbs, blackboard.ReadyForReview, "exit_mismatch"},
+		{"by verb, none", submit, "Handed in.", outcome.ByVerbs, blackboard.ReadyForReview, "exit_missing"},
+		{"by verb, invalid", submit, answer("DONE", "x", ""), outcome.ByVerbs, blackboard.ReadyForReview, "exit_invalid"},
 		{"handed off, yet done", func(d *verb.Service) error {
 			_, err := d.Handoff(context.Background(), "task-1", blackboard.Handoff{Summary: "half", NextAction: "the rest"})
 			return err
-		}, answer("COMPLETED", "x", ""), verb.Continue, blackboard.Claimed, "exit_mismatch"},
+		}, answer("COMPLETED", "x", ""), outcome.Continue, blackboard.Claimed, "exit_mismatch"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +204,7 @@ func TestWhatPeopleDidMeanwhileStays(t *testing.T) {
 	if _, err := p.Service("").Block(t.Context(), verb.BlockInput{Task: "task-1", Reason: "wait", Questions: []string{"Why?"}}); err != nil {
 		t.Fatal(err)
 	}
-	if out := ended(t, d, r, answer("COMPLETED", "x", "")); out.Effect != verb.Dropped || p.State().Task("task-1").Status != blackboard.Blocked {
+	if out := ended(t, d, r, answer("COMPLETED", "x", "")); out.Effect != outcome.Dropped || p.State().Task("task-1").Status != blackboard.Blocked {
 		t.Errorf("got %+v, %s", out, p.State().Task("task-1").Status)
 	}
 	if anomalies(p) != "" {
@@ -225,7 +226,7 @@ func TestAVerdictByVerbAndAnExitCommand(t *testing.T) {
 		if _, err := reviewer.ClaimReview(t.Context(), "task-1"); err != nil {
 			t.Fatal(err)
 		}
-		run := verb.Run{Kind: "code_reviewer", Task: "task-1", Before: reviewer.MarkOf(p.State(), "code-reviewer-1", "task-1")}
+		run := outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: outcome.MarkOf(reviewer, p.State(), "code-reviewer-1", "task-1")}
 		if _, err := reviewer.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve"}); err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +236,7 @@ func TestAVerdictByVerbAndAnExitCommand(t *testing.T) {
 		if len(s.Facts) > 0 {
 			fact = s.Facts[0].Content
 		}
-		if out.Effect != verb.ByVerbs || s.Task("task-1").Status != blackboard.Approved || anomalies(p) != c.told || fact != c.fact {
+		if out.Effect != outcome.ByVerbs || s.Task("task-1").Status != blackboard.Approved || anomalies(p) != c.told || fact != c.fact {
 			t.Errorf("%s: effect %s, status %s, anomalies %q, fact %q", c.output, out.Effect, s.Task("task-1").Status, anomalies(p), fact)
 		}
 	}

@@ -157,7 +157,7 @@ func (d *Service) lessons(ctx context.Context, s *blackboard.State, in VerdictIn
 
 // learn stores what a reviewer learned about the project, at most three facts a verdict
 // (specs/roles-and-knowledge.md#6.2). A bad one refuses no verdict: the journal says which rule it broke.
-func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput, l lessons, now timeT) {
+func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput, l lessons, now Time) {
 	status := blackboard.FactActive
 	if d.Config().Facts.Review {
 		status = blackboard.FactPending
@@ -188,7 +188,7 @@ func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput
 }
 
 // learnLate stores the facts of an exit command whose verdict came by a verb.
-func (d *Service) learnLate(ctx context.Context, in VerdictInput) error {
+func (d *Service) LearnLate(ctx context.Context, in VerdictInput) error {
 	if err := d.cleanVerdict(&in); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, 
 	}
 	content = strings.TrimSpace(content)
 	if category = cmp.Or(category, "project"); !slices.Contains(blackboard.FactCategories, category) {
-		return Fact{}, usage("liza help facts", "--category '%s' must be %s", category, strings.Join(blackboard.FactCategories, ", "))
+		return Fact{}, WrongUsage("liza help facts", "--category '%s' must be %s", category, strings.Join(blackboard.FactCategories, ", "))
 	}
 	archived, err := d.archivedFacts()
 	if err != nil {
@@ -232,13 +232,13 @@ func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, 
 			return err
 		}
 		if why := d.noFact(s, content); why != "" {
-			return usage("liza help facts", "that is not a fact: %s", why)
+			return WrongUsage("liza help facts", "that is not a fact: %s", why)
 		}
 		if f, is := known(s, archived, content); is {
 			if f == nil {
-				return nothing("that is known already, and was archived; next: liza facts list --all")
+				return NothingToDo("that is known already, and was archived; next: liza facts list --all")
 			}
-			return nothing("that is known already as " + f.ID + ": " + prose.FirstLine(f.Content))
+			return NothingToDo("that is known already as " + f.ID + ": " + prose.FirstLine(f.Content))
 		}
 		out = factOf(transition.Learn(s, blackboard.Fact{Content: content, Status: blackboard.FactActive, Source: "human", Category: category}, highest(archived), a, d.Now()))
 		return nil

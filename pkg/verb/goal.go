@@ -45,10 +45,10 @@ func (d *Service) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, erro
 		return out, err
 	}
 	if strings.TrimSpace(goal) == "" {
-		return out, usage("liza help goal", "the goal is empty: say in a sentence what is to be built")
+		return out, WrongUsage("liza help goal", "the goal is empty: say in a sentence what is to be built")
 	}
 	if in.AbandonOpen && strings.TrimSpace(in.Reason) == "" {
-		return out, usage("liza help goal", "--abandon-open needs --reason")
+		return out, WrongUsage("liza help goal", "--abandon-open needs --reason")
 	}
 	if err := d.PersonOnly(ctx, "make a goal"); err != nil {
 		return out, err
@@ -61,7 +61,7 @@ func (d *Service) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, erro
 		in.Spec = s.Goal.SpecRef
 	}
 	if !d.specExists(in.Spec) {
-		return out, failed("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
+		return out, Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
 	}
 	if err := SpecCommitted(ctx, d.Project, d.Repo, in.Spec); err != nil {
 		return out, err
@@ -105,7 +105,7 @@ func (d *Service) mergedIsThere(ctx context.Context) error {
 	if err != nil || what == "" {
 		return err
 	}
-	return refused(next, "the present goal is not complete: %s", what)
+	return Refuse(next, "the present goal is not complete: %s", what)
 }
 
 func (d *Service) startGoal(ctx context.Context, goal, spec string, out *GoalStarted) error {
@@ -117,7 +117,7 @@ func (d *Service) startGoal(ctx context.Context, goal, spec string, out *GoalSta
 		return d.Project.Clear(project.Abort) // it was about the goal before
 	}
 	return d.updateAhead(ctx, "goal", ahead, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.person(s, a, "make a goal"); err != nil {
+		if err := d.OnlyPerson(s, a, "make a goal"); err != nil {
 			return err
 		}
 		at := blackboard.TimeOf(d.Now())

@@ -65,7 +65,7 @@ func (d *Service) Known(ctx context.Context, task string) error {
 	if near := blackboard.Nearest(task, ids); near != "" {
 		message += fmt.Sprintf("; did you mean '%s'?", near)
 	}
-	return refused("liza status", "%s", message)
+	return Refuse("liza status", "%s", message)
 }
 
 // InteractionOf finds one of the runs that are recorded for a task, by the number that an
@@ -79,9 +79,9 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 		}
 	}
 	if len(list) == 0 {
-		return history.Interaction{}, usage(next, "%s %s: %s has no interaction yet", option, number, task)
+		return history.Interaction{}, WrongUsage(next, "%s %s: %s has no interaction yet", option, number, task)
 	}
-	return history.Interaction{}, usage(next, "%s '%s' must be one of the interactions of %s: %d to %d", option, number, task, list[0].Sequence, list[len(list)-1].Sequence)
+	return history.Interaction{}, WrongUsage(next, "%s '%s' must be one of the interactions of %s: %d to %d", option, number, task, list[0].Sequence, list[len(list)-1].Sequence)
 }
 
 // Happened records something that is not a run. A history that cannot be written is told, and

@@ -89,7 +89,7 @@ var hostNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func HostName(s *blackboard.State, gitDir, given, machine string) (string, error) {
 	if given != "" {
 		if !hostNames().MatchString(given) || strings.Contains(given, "..") {
-			return "", usage("unset LIZA_HOST", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
+			return "", WrongUsage("unset LIZA_HOST", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
 		}
 		_, err := readHost(gitDir, nil, "")
 		return given, err
@@ -118,8 +118,8 @@ func Enrol(ctx context.Context, board store.Store, gitDir, given, machine, versi
 }
 
 // host is the name of this host on a board that several have, "" where the board is a file.
-func (d *Service) host() string {
-	if !d.shared() {
+func (d *Service) ThisHost() string {
+	if !d.Shared() {
 		return ""
 	}
 	return d.Proc.Host
@@ -127,7 +127,7 @@ func (d *Service) host() string {
 
 // contact is what this host says of itself with each heartbeat; without a name, nothing.
 func (d *Service) contact() (c transition.Contact, err error) {
-	if c.Name = d.host(); c.Name == "" {
+	if c.Name = d.ThisHost(); c.Name == "" {
 		return c, nil
 	}
 	h, err := readHost(d.Project.GitDir, nil, "")
@@ -140,7 +140,9 @@ func (d *Service) contact() (c transition.Contact, err error) {
 }
 
 // elsewhere reports whether another host has the worktree of a task.
-func (d *Service) elsewhere(t *blackboard.Task) bool { return t != nil && t.ElsewhereThan(d.host()) }
+func (d *Service) elsewhere(t *blackboard.Task) bool {
+	return t != nil && t.ElsewhereThan(d.ThisHost())
+}
 
 // OthersTurn reports whether another host merges now.
 func (d *Service) OthersTurn(s *blackboard.State) bool {
@@ -149,7 +151,7 @@ func (d *Service) OthersTurn(s *blackboard.State) bool {
 	}
 	turn := s.Integration.Turn
 	until, known := turn.Until.At()
-	return turn.Host != "" && turn.Host != d.host() && known && d.Now().Before(until)
+	return turn.Host != "" && turn.Host != d.ThisHost() && known && d.Now().Before(until)
 }
 
 // brought reports whether work of a task that another host has can be gone on with here, because it was pushed. A commit that an
@@ -192,7 +194,7 @@ func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard
 	if path == "" && tip == "" {
 		return nil
 	}
-	work := git.Work{ID: t.ID, Path: path, Reason: "left on host " + d.host(), Integration: d.provenTip(ctx, s), Base: t.BaseCommit}
+	work := git.Work{ID: t.ID, Path: path, Reason: "left on host " + d.ThisHost(), Integration: d.provenTip(ctx, s), Base: t.BaseCommit}
 	if tip != "" {
 		pushed, err := d.Repo.Pushed(ctx, d.Remote(), []string{tip})
 		if err != nil {
@@ -206,9 +208,9 @@ func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard
 	if err != nil {
 		return err
 	}
-	d.at("shelve.saved")
+	d.Failpoint("shelve.saved")
 	if ref != "" {
-		text := fmt.Sprintf("work of an earlier claim on host %s had not been pushed; it is saved there as %s", d.host(), ref)
+		text := fmt.Sprintf("work of an earlier claim on host %s had not been pushed; it is saved there as %s", d.ThisHost(), ref)
 		if there, err := d.publishAttic(ctx, t.ID, ref); err != nil {
 			text += fmt.Sprintf(" and could not be pushed: %v", err)
 		} else {
@@ -276,7 +278,7 @@ func (d *Service) pushWork(ctx context.Context, id string) {
 
 // shelveOthers gives up what this host has of tasks that other hosts have taken over, once nobody here works on them.
 func (d *Service) shelveOthers(ctx context.Context) (did []string) {
-	host := d.host()
+	host := d.ThisHost()
 	if host == "" || d.Repo == nil {
 		return nil
 	}

@@ -151,7 +151,7 @@ func (d *Service) PersonOnly(ctx context.Context, what string) error {
 		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza status", Message: fmt.Sprintf("%s may not %s; human may", d.Caller.As, what)}
 	}
 	s := d.LastState(ctx)
-	return d.person(s, id.actor(s), what)
+	return d.OnlyPerson(s, id.actor(s), what)
 }
 
 // LastState is the state, else the last one that was valid, else an empty one.

@@ -83,8 +83,8 @@ func (d *Service) tidy(o Outside) Outside {
 	o.Title = d.outsideTitle(o.Title)
 	o.URL = prose.OneLine(pictures(o.URL), 300)
 	from := cmp.Or(o.URL, prose.OneLine(pictures(o.Source), 300))
-	text := short(pictures(strings.ReplaceAll(o.Text, "\r\n", "\n")), maxImported)
-	o.Text = d.Secrets.Mask("Imported from " + from + ".\n" + fenced(from, strings.TrimSpace(o.Title+"\n\n"+text)))
+	text := Shorten(pictures(strings.ReplaceAll(o.Text, "\r\n", "\n")), maxImported)
+	o.Text = d.Secrets.Mask("Imported from " + from + ".\n" + Fenced(from, strings.TrimSpace(o.Title+"\n\n"+text)))
 	return o
 }
 

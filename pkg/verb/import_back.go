@@ -157,11 +157,11 @@ func (r *Returner) requestOf(ctx context.Context, s *blackboard.State, t *blackb
 // begin leaves an issue to the first of several hosts: the lock of a round is this host's alone, and no tracker can be asked to
 // take a comment only once.
 func (r *Returner) begin(ctx context.Context, rec blackboard.Import) (mine bool, err error) {
-	if kind, _, _ := rec.Place(); kind == "" || r.host() == "" {
+	if kind, _, _ := rec.Place(); kind == "" || r.ThisHost() == "" {
 		return true, nil
 	}
 	err = r.Update(ctx, "import", func(s *blackboard.State, _ transition.Actor) error {
-		mine = transition.Tell(s, rec.Source, r.host(), r.Now())
+		mine = transition.Tell(s, rec.Source, r.ThisHost(), r.Now())
 		return nil
 	})
 	return mine && err == nil, err
@@ -197,7 +197,7 @@ func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[st
 		}
 		return nil
 	})
-	r.at("I5")
+	r.Failpoint("I5")
 	return line, err
 }
 
@@ -224,22 +224,22 @@ func (r *Returner) close(ctx context.Context, t forge.Tracker, d landedImport, k
 			if err != nil {
 				return err
 			}
-			r.at("I1")
+			r.Failpoint("I1")
 			if err := t.Say(ctx, key, text); err != nil {
 				// The answer may be lost although the comment is there.
 				if err := r.saidLate(ctx, t, key, mark, err); err != nil {
 					return err
 				}
 			}
-			r.at("I2")
+			r.Failpoint("I2")
 		}
 	}
 	if cfg.Close && !now.Closed {
-		r.at("I3")
+		r.Failpoint("I3")
 		if err := t.Finish(ctx, key); err != nil {
 			return err
 		}
-		r.at("I4")
+		r.Failpoint("I4")
 	}
 	return nil
 }
@@ -306,7 +306,7 @@ func (r *Returner) tick(ctx context.Context, rec *blackboard.Import, file, key s
 	case item.Done, r.tickedInWork(ctx, file, key, sought):
 		return rec.Source + " is ticked", blackboard.ImportDone, nil
 	}
-	r.at("I1")
+	r.Failpoint("I1")
 	if now, err := safefile.Read(path); err != nil || string(now) != string(data) {
 		return "", "", fmt.Errorf("%s is being edited", file)
 	}
@@ -317,7 +317,7 @@ func (r *Returner) tick(ctx context.Context, rec *blackboard.Import, file, key s
 	if err := safefile.Replace(path, []byte(checklist.Tick(string(data), item)), info.Mode().Perm()); err != nil {
 		return "", "", err
 	}
-	r.at("I2")
+	r.Failpoint("I2")
 	return rec.Source + ": ticked", blackboard.ImportDone, nil
 }
 

@@ -54,11 +54,11 @@ type Initialized struct {
 	Undo        string `json:"undo"`                  // the command that takes the project away again, before work has begun
 }
 
-func refused(next, format string, args ...any) error {
+func Refuse(next, format string, args ...any) error {
 	return &transition.Refusal{Exit: transition.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 
-func failed(next, format string, args ...any) error {
+func Fail(next, format string, args ...any) error {
 	return &transition.Refusal{Exit: transition.ExitFailure, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -67,7 +67,7 @@ func failed(next, format string, args ...any) error {
 func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	var out Initialized
 	if strings.TrimSpace(in.Goal) == "" {
-		return out, usage("liza help init", "the goal is empty: say in a sentence what is to be built")
+		return out, WrongUsage("liza help init", "the goal is empty: say in a sentence what is to be built")
 	}
 	goal, err := CleanText("the goal", in.Goal)
 	if err != nil {
@@ -85,13 +85,13 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	if has, err := repo.HasCommit(ctx); err != nil {
 		return out, err
 	} else if !has {
-		return out, failed("git commit --allow-empty -m start", "the repository has no commit yet, so there is nothing to start the integration branch from")
+		return out, Fail("git commit --allow-empty -m start", "the repository has no commit yet, so there is nothing to start the integration branch from")
 	}
 	if _, err := os.Lstat(p.State()); err == nil {
-		return out, refused("liza status", "this project is initialised already: .liza/state.yaml exists")
+		return out, Refuse("liza status", "this project is initialised already: .liza/state.yaml exists")
 	}
 	if err := os.Remove(p.Mirror()); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a project that was here
-		return out, failed("liza doctor", "cannot remove %s: %v", p.Mirror(), err)
+		return out, Fail("liza doctor", "cannot remove %s: %v", p.Mirror(), err)
 	}
 	cfg, _, err := config.Load(p.Liza, in.Environ)
 	if err != nil {
@@ -100,14 +100,14 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	in.Spec = cmp.Or(in.Spec, "specs/vision.md")
 	d := &Service{Project: p}
 	if !d.specExists(in.Spec) {
-		return out, failed("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
+		return out, Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
 	}
 	if err := SpecCommitted(ctx, p, repo, in.Spec); err != nil {
 		return out, err
 	}
 	in.Branch = cmp.Or(in.Branch, cfg.Protocol.IntegrationBranch)
 	if !git.ValidBranchName(in.Branch) {
-		return out, usage("liza help init", "'%s' is not a valid name of a branch", in.Branch)
+		return out, WrongUsage("liza help init", "'%s' is not a valid name of a branch", in.Branch)
 	}
 	start, baseRef, err := startOf(ctx, repo, in)
 	if err != nil {
@@ -203,7 +203,7 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 	if in.From != "" {
 		commit, err = repo.Resolve(ctx, in.From)
 		if err != nil {
-			return "", "", usage("git log", "--from %s is not a commit of this repository", in.From)
+			return "", "", WrongUsage("git log", "--from %s is not a commit of this repository", in.From)
 		}
 		if in.From != "@" && !strings.HasPrefix(in.From, "HEAD") {
 			return commit, in.From, nil
@@ -219,7 +219,7 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 		return "", "", err
 	}
 	if head.Branch == "" {
-		return "", "", refused("liza init GOAL --from "+shortSHA(head.Commit), "HEAD is detached at %s; say with --from where the integration branch is to start", shortSHA(head.Commit))
+		return "", "", Refuse("liza init GOAL --from "+shortSHA(head.Commit), "HEAD is detached at %s; say with --from where the integration branch is to start", shortSHA(head.Commit))
 	}
 	return head.Commit, head.Branch, nil
 }
@@ -242,7 +242,7 @@ func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start stri
 	}
 	ahead, _ := repo.CountBetween(ctx, start, head)
 	behind, _ := repo.CountBetween(ctx, head, start)
-	return "", false, refused("liza init GOAL --reuse-branch",
+	return "", false, Refuse("liza init GOAL --reuse-branch",
 		"the branch %s exists already at %s, %d commits ahead of and %d behind %s where it would start; --reuse-branch accepts it, --branch NAME takes another", in.Branch, shortSHA(head), ahead, behind, shortSHA(start))
 }
 

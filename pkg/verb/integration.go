@@ -335,13 +335,13 @@ func (d *Service) missingWork(ctx context.Context) (what, next string, err error
 func (d *Service) AcceptIntegration(ctx context.Context, reason string) (Branch, error) {
 	return d.decide(ctx, "accept what the integration branch has", reason, func(b *Branch, s *blackboard.State) error {
 		if b.Tip == "" {
-			return refused("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
+			return Refuse("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
 		}
 		var err error
 		if b.Known != "" { // what Liza left may be on the way to be forgotten
 			b.Saved, err = d.Repo.Keep(ctx, keptTips, b.Known, b.Tip)
 		}
-		d.at("I1")
+		d.Failpoint("I1")
 		return err
 	}, func(b *Branch, s *blackboard.State, reason string, a transition.Actor) {
 		transition.AcceptTip(s, b.Tip, reason, b.Saved, a, d.Now())
@@ -354,12 +354,12 @@ func (d *Service) RestoreIntegration(ctx context.Context, reason string) (Branch
 		if path, found, err := d.Repo.CheckedOutAt(ctx, b.Branch); err != nil {
 			return err
 		} else if found {
-			return refused("git -C "+path+" switch OTHER", "%s is checked out in %s; switch it to another branch", b.Branch, path)
+			return Refuse("git -C "+path+" switch OTHER", "%s is checked out in %s; switch it to another branch", b.Branch, path)
 		}
 		if there, err := d.Repo.CommitExists(ctx, b.Known); err != nil {
 			return err
 		} else if !there {
-			return failed("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, shortSHA(b.Known))
+			return Fail("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, shortSHA(b.Known))
 		}
 		if b.Tip != "" {
 			var err error
@@ -367,11 +367,11 @@ func (d *Service) RestoreIntegration(ctx context.Context, reason string) (Branch
 				return err
 			}
 		}
-		d.at("I1")
+		d.Failpoint("I1")
 		if err := d.putBranch(ctx, b.Branch, b.Known, b.Tip); err != nil {
 			return err
 		}
-		d.at("I2")
+		d.Failpoint("I2")
 		return nil
 	}, func(b *Branch, s *blackboard.State, reason string, a transition.Actor) {
 		transition.RestoreTip(s, b.Tip, reason, b.Saved, a, d.Now())
@@ -409,7 +409,7 @@ func (d *Service) decide(ctx context.Context, what, reason string, move func(*Br
 		return b, err
 	}
 	if !b.Moved {
-		return b, nothing(fmt.Sprintf("%s is where Liza left it, at %s", b.Branch, shortSHA(b.Tip)))
+		return b, NothingToDo(fmt.Sprintf("%s is where Liza left it, at %s", b.Branch, shortSHA(b.Tip)))
 	}
 	if err := move(&b, s); err != nil {
 		return b, err
@@ -463,11 +463,11 @@ func (d *Service) Sync(ctx context.Context, from string, dry bool) (Synced, erro
 		}
 	}
 	if from == "" {
-		return out, refused("liza sync --from REF", "the base branch is not recorded (base_ref), and no other branch is checked out")
+		return out, Refuse("liza sync --from REF", "the base branch is not recorded (base_ref), and no other branch is checked out")
 	}
 	base, err := d.Repo.Resolve(ctx, from)
 	if errors.Is(err, git.ErrNotFound) {
-		return out, usage("liza sync --from REF", "%s does not name a commit of this repository", from)
+		return out, WrongUsage("liza sync --from REF", "%s does not name a commit of this repository", from)
 	}
 	if err != nil {
 		return out, err

@@ -162,7 +162,7 @@ func (r *landing) fetchBase(ctx context.Context, branch string) (at string, err 
 		return "", err
 	}
 	if r.tip = found[refs[0]]; r.tip == "" {
-		return "", refused("liza config set land.base BRANCH", "the remote %s has no branch %s", r.Remote, r.base)
+		return "", Refuse("liza config set land.base BRANCH", "the remote %s has no branch %s", r.Remote, r.base)
 	}
 	if err := r.Repo.Fetch(ctx, r.Remote, r.tip); err != nil {
 		return "", err
@@ -227,7 +227,7 @@ func (r *landing) units(ctx context.Context, id string, open bool) ([]unit, erro
 		}
 	}
 	if id != "" && r.cfg.Per == "goal" {
-		return nil, usage("liza land", "land.per is goal: the work of all tasks lands with one request")
+		return nil, WrongUsage("liza land", "land.per is goal: the work of all tasks lands with one request")
 	}
 	var out []unit
 	for _, u := range all {
@@ -244,7 +244,7 @@ func (r *landing) units(ctx context.Context, id string, open bool) ([]unit, erro
 		}
 	}
 	if id != "" && !slices.ContainsFunc(all, func(u unit) bool { return u.id == id }) {
-		return nil, refused("liza show "+id, "%s is not merged, or has no changes to land", id)
+		return nil, Refuse("liza show "+id, "%s is not merged, or has no changes to land", id)
 	}
 	return out, nil
 }

@@ -46,7 +46,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 	}
 	if there != q.Pushed {
 		q.Waits = "somebody else pushed to " + q.Branch
-		return errors.Join(r.record(ctx, q, "", ""), refused(fmt.Sprintf("git fetch %s && liza sync --from %s/%s", r.Remote, r.Remote, q.Branch), "somebody else pushed to %s; it is at %.9s, and Liza left it at %.9s",
+		return errors.Join(r.record(ctx, q, "", ""), Refuse(fmt.Sprintf("git fetch %s && liza sync --from %s/%s", r.Remote, r.Remote, q.Branch), "somebody else pushed to %s; it is at %.9s, and Liza left it at %.9s",
 			q.Branch, cmp.Or(there, "no commit"), cmp.Or(q.Pushed, "no commit")))
 	}
 	next := q
@@ -64,12 +64,12 @@ func (r *landing) land(ctx context.Context, u unit) error {
 		noted = q.Pushed
 	}
 	q = next
-	r.at("F1")
+	r.Failpoint("F1")
 	if q.Pushed != q.Commit {
 		if err := r.Repo.Push(ctx, r.Remote, git.RemoteChange{Ref: "refs/heads/" + q.Branch, New: q.Commit, Old: q.Pushed}); err != nil {
 			return err
 		}
-		r.at("F2")
+		r.Failpoint("F2")
 		q.Pushed = q.Commit
 	}
 	if q.Status == blackboard.RequestOpen { // before the record of the push: after that nobody comes back to its text
@@ -106,9 +106,9 @@ func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error 
 		return err
 	}
 	if found == nil {
-		r.at("F3")
+		r.Failpoint("F3")
 		made, err := r.Forge.Open(ctx, forge.NewRequest{Title: r.Secrets.Mask(prose.OneLine(u.title, 72)), Body: r.body(u, q.ID), Branch: q.Branch, Base: q.Base, Draft: r.cfg.Draft})
-		r.at("F4")
+		r.Failpoint("F4")
 		found = &made
 		if err != nil {
 			// The answer may be lost, and lists may not have it yet; the forge itself keeps a branch from having two.
@@ -124,7 +124,7 @@ func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error 
 	if err := r.record(ctx, q, blackboard.ActionRequestOpened, q.URL); err != nil {
 		return err
 	}
-	r.at("F5")
+	r.Failpoint("F5")
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (r *landing) find(ctx context.Context, q blackboard.Request) (*forge.Reques
 	case i < 0:
 		return nil, nil
 	case !strings.Contains(all[i].Body, mark(q.ID)) && all[i].Number != q.Number:
-		return nil, refused("liza show "+q.ID, "%s is a request of %s that Liza did not open", all[i].URL, q.Branch)
+		return nil, Refuse("liza show "+q.ID, "%s is a request of %s that Liza did not open", all[i].URL, q.Branch)
 	}
 	return &all[i], nil
 }
@@ -168,7 +168,7 @@ func (r *landing) compose(ctx context.Context, u unit, q *blackboard.Request) er
 	if r.cfg.Per == "goal" && r.cfg.Sync != "rebase" {
 		tip, err := r.TipOf(ctx, r.state)
 		if err == nil && (tip == "" || r.state.ForeignTip(tip)) {
-			return refused(blackboard.DecideTip(tip), "%s", blackboard.MovedText(r.state, tip))
+			return Refuse(blackboard.DecideTip(tip), "%s", blackboard.MovedText(r.state, tip))
 		}
 		if held, aerr := r.Repo.IsAncestor(ctx, tip, r.tip); err == nil && aerr == nil && held {
 			tip = r.tip
@@ -184,7 +184,7 @@ func (r *landing) compose(ctx context.Context, u unit, q *blackboard.Request) er
 			continue
 		}
 		if before := r.notLanded(t, u); before != "" {
-			return refused("liza show "+before, "it builds on %s, which has not landed", before)
+			return Refuse("liza show "+before, "it builds on %s, which has not landed", before)
 		}
 		if err := r.pick(ctx, t, q); err != nil {
 			return err
@@ -225,7 +225,7 @@ func (r *landing) pick(ctx context.Context, t *blackboard.Task, q *blackboard.Re
 	}
 	picked, err := r.Repo.MergeTree(ctx, side, t.MergeCommit)
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
-		return refused("liza show "+t.ID, "%s conflicts with %s in %s; it can land when what it builds on has", t.ID, r.base, strings.Join(conflict.Files, ", "))
+		return Refuse("liza show "+t.ID, "%s conflicts with %s in %s; it can land when what it builds on has", t.ID, r.base, strings.Join(conflict.Files, ", "))
 	}
 	if err != nil || picked == tree {
 		return err
@@ -243,7 +243,7 @@ func (r *landing) body(u unit, id string) string {
 	line("%s\n", prose.OneLine(u.title, 1000))
 	for _, t := range u.tasks {
 		line("### %s: %s\n", t.ID, prose.OneLine(t.TitleText(), 120))
-		line("%s\n", short(t.Description, 1500))
+		line("%s\n", Shorten(t.Description, 1500))
 		line("- Done when: %s", prose.OneLine(t.DoneWhen, 500))
 		for _, c := range t.AcceptanceCriteria {
 			line("- %s", prose.OneLine(c, 500))

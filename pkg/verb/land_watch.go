@@ -141,7 +141,7 @@ func (r *landing) heed(ctx context.Context, q blackboard.Request, checks []forge
 		return false, err
 	}
 	r.out.Made = append(r.out.Made, t.ID)
-	r.at("F6")
+	r.Failpoint("F6")
 	r.state, err = r.View(ctx)
 	return true, err
 }
@@ -152,7 +152,7 @@ func material(parts []string) string {
 	if len(text) > shownLog {
 		text = "…\n" + strings.ToValidUTF8(text[len(text)-shownLog:], "")
 	}
-	return fenced("the forge", text)
+	return Fenced("the forge", text)
 }
 
 // asked are the comments of members that ask for something: those at a line, and reviews that ask for changes. Talk below a request
@@ -171,7 +171,7 @@ func (r *landing) asked(ctx context.Context, q blackboard.Request) (parts, ids [
 			at = fmt.Sprintf(" at %s:%d", c.Path, c.Line)
 		}
 		ids = append(ids, c.ID)
-		parts = append(parts, fmt.Sprintf("%s says%s:\n%s", c.Author, at, short(c.Text, 2000)))
+		parts = append(parts, fmt.Sprintf("%s says%s:\n%s", c.Author, at, Shorten(c.Text, 2000)))
 	}
 	return parts, ids, nil
 }
@@ -236,7 +236,7 @@ func (r *landing) merge(ctx context.Context, q blackboard.Request, f forge.Reque
 	if err != nil {
 		return err
 	}
-	r.at("F7")
+	r.Failpoint("F7")
 	if r.cfg.Merge == "forge" {
 		q.Seen = append(slices.Clone(q.Seen), queued)
 		return r.record(ctx, q, blackboard.ActionRequestQueued, q.URL)

@@ -40,11 +40,11 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 		return []merge.Result{r}, err
 	}
 	if len(transition.ApprovedTasks(s)) == 0 {
-		return nil, nothing("no task is approved")
+		return nil, NothingToDo("no task is approved")
 	}
 	results, err := m.All(ctx)
 	if why := allWait(results); err == nil && why != "" {
-		err = nothing("nothing can be merged now: " + why)
+		err = NothingToDo("nothing can be merged now: " + why)
 	}
 	return results, err
 }
@@ -77,7 +77,7 @@ func (d *Service) Merger(by string) *merge.Merger {
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
 		Control: d.Control, Prepare: d.Prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
-	m.Remote, m.Turns = d.Remote(), d.shared()
+	m.Remote, m.Turns = d.Remote(), d.Shared()
 	m.Train, m.Slots, m.Rerun, m.Known, m.Remember = cfg.Merge.Train, cfg.Merge.Slots, cfg.Merge.Rerun, d.passedBefore, d.passes
 	if len(cfg.Review.Quorum) > 0 {
 		m.Quorum = d.quorumOf

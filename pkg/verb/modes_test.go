@@ -9,6 +9,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/exitcmd"
+	"liza/pkg/outcome"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -47,7 +48,7 @@ func submitted(t *testing.T, mode, failing string) *verbtest.Place {
 }
 
 // approve lets code-reviewer-1 approve task-1 after the checks, by a verb or by its exit command.
-func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, verb.Outcome) {
+func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, outcome.Outcome) {
 	t.Helper()
 	d := p.Service("code-reviewer-1")
 	if _, err := d.ClaimReview(t.Context(), "task-1"); err != nil {
@@ -61,16 +62,16 @@ func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, verb.Ou
 		if err != nil {
 			t.Fatal(err)
 		}
-		return done, verb.Outcome{}
+		return done, outcome.Outcome{}
 	}
 	return verb.Judged{}, applied(t, p, `{"status":"ok"}`)
 }
 
 // applied is what comes of a reviewer's exit command with that review.
-func applied(t *testing.T, p *verbtest.Place, review string) verb.Outcome {
+func applied(t *testing.T, p *verbtest.Place, review string) outcome.Outcome {
 	t.Helper()
 	d := p.Service("code-reviewer-1")
-	out, err := d.Apply(t.Context(), verb.Run{Kind: "code_reviewer", Task: "task-1", Before: d.MarkOf(p.State(), "code-reviewer-1", "task-1"),
+	out, err := outcome.Apply(t.Context(), d, outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: outcome.MarkOf(d, p.State(), "code-reviewer-1", "task-1"),
 		Answer: exitcmd.Read(`{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"read","review":`+review+`}`, "code_reviewer", false)})
 	if err != nil {
 		t.Fatal(err)
@@ -224,14 +225,14 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 		t.Parallel()
 		p, _ := begin(t)
 		out := applied(t, p, `{"status":"ok","prior":[{"n":1,"state":"STILL_PRESENT"}]}`)
-		if out.Effect != verb.Reask || !strings.Contains(out.Problem, "STILL_PRESENT") {
+		if out.Effect != outcome.Reask || !strings.Contains(out.Problem, "STILL_PRESENT") {
 			t.Errorf("%+v", out)
 		}
 	})
 	t.Run("too slow, by exit command", func(t *testing.T) {
 		t.Parallel()
 		p, _ := begin(t)
-		if out := applied(t, p, `{"status":"needs_fix","reason":"it is much too slow"}`); out.Effect != verb.Reask || !strings.Contains(out.Problem, "names no place") {
+		if out := applied(t, p, `{"status":"needs_fix","reason":"it is much too slow"}`); out.Effect != outcome.Reask || !strings.Contains(out.Problem, "names no place") {
 			t.Errorf("%+v", out)
 		}
 	})

@@ -25,7 +25,7 @@ func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
 		return Noted{}, err
 	}
 	if len(in.Text) > maxNote {
-		return Noted{}, usage("liza help note", "the note has %d bytes; %d is the limit", len(in.Text), maxNote)
+		return Noted{}, WrongUsage("liza help note", "the note has %d bytes; %d is the limit", len(in.Text), maxNote)
 	}
 	var out Noted
 	err := d.Update(ctx, "note", func(s *blackboard.State, a transition.Actor) error {

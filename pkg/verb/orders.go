@@ -13,13 +13,13 @@ import (
 	"liza/pkg/transition"
 )
 
-type timeT = time.Time
+type Time = time.Time
 
 // Control says why nothing new may start: "paused since T: reason", "" when open. ABORT
 // wins over the others (specs/decisions.md#D15).
 func (d *Service) Control() string {
 	var s *blackboard.State
-	if d.shared() {
+	if d.Shared() {
 		s, _ = d.View(context.Background()) // without it the control files of this host count
 	}
 	return d.ControlOn(s)
@@ -37,7 +37,7 @@ func (d *Service) ControlOn(s *blackboard.State) string {
 // orders, which hold on all of them. There control files stop their host, and the sprint does not follow them.
 func (d *Service) Orders(s *blackboard.State) []project.Order {
 	files := d.Project.Orders()
-	if !d.shared() || s == nil {
+	if !d.Shared() || s == nil {
 		return files
 	}
 	var all []project.Order
@@ -55,8 +55,8 @@ func (d *Service) Orders(s *blackboard.State) []project.Order {
 }
 
 // set makes a control file, where the board is a file of this host.
-func (d *Service) set(c project.Control, reason string) error {
-	if d.shared() {
+func (d *Service) SetControl(c project.Control, reason string) error {
+	if d.Shared() {
 		return nil
 	}
 	return d.Project.Set(c, reason, d.Now())
@@ -67,7 +67,7 @@ func (d *Service) set(c project.Control, reason string) error {
 const maxNote = 64 << 10
 
 // person refuses agents: a control verb is for people.
-func (d *Service) person(s *blackboard.State, a transition.Actor, what string) error {
+func (d *Service) OnlyPerson(s *blackboard.State, a transition.Actor, what string) error {
 	party, err := transition.Identify(s, a, d.Now())
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func (d *Service) ProcessGone(pid int, start int64) bool {
 
 // stop ends what is left of an orphan; nil means that nothing of it runs.
 func (d *Service) stop(ctx context.Context, o orphan) error {
-	d.at("orphan")
+	d.Failpoint("orphan")
 	err := d.Proc.StopOrphan(ctx, o.agent, o.child, d.killGrace(ctx))
 	if err == nil {
 		return nil

@@ -26,7 +26,7 @@ func (d *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied,
 	if err != nil {
 		return plan.Applied{}, err
 	}
-	d.at("plan.saved")
+	d.Failpoint("plan.saved")
 	var out plan.Applied
 	err = d.Update(ctx, "plan", func(s *blackboard.State, a transition.Actor) (err error) {
 		out, err = d.planRules(s, a).Apply(s, a, p, hash, attics, d.Now())
@@ -35,7 +35,7 @@ func (d *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied,
 	if err != nil {
 		return out, err
 	}
-	d.at("plan.applied")
+	d.Failpoint("plan.applied")
 	out.Warnings = append(out.Warnings, warnings...)
 	for task := range attics {
 		if err := d.DropWorktree(ctx, task); err != nil {

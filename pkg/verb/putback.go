@@ -63,7 +63,7 @@ func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, err
 	coder := s.Agents[t.AssignedTo]
 	if reviewer == "" || coder != nil && coder.Child != nil && coder.Child.Task == id {
 		d.Progressf("%s: work after the submission: %s", id, what)
-		return "", d.anomaly(ctx, id, blackboard.AnomalyLateWork, "work after the submission: "+what)
+		return "", d.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, "work after the submission: "+what)
 	}
 	return what, d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
 		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, d.Now())
@@ -103,6 +103,6 @@ func (d *Service) judges(s *blackboard.State, id string) bool {
 func (d *Service) caller() string { return cmp.Or(d.Caller.AgentID, d.Caller.As) }
 
 // changedByReviewer is what a reviewer is told who approves work that it has changed.
-func changedByReviewer(t *blackboard.Task, what string) string {
+func ChangedByReviewer(t *blackboard.Task, what string) string {
 	return fmt.Sprintf("you changed the work that you judge, so this approval does not count: %s. The worktree is back at %.9s, what was submitted. Judge that without changing it", what, t.ReviewCommit)
 }

@@ -91,7 +91,7 @@ func (d *Service) incomplete(ctx context.Context, t *blackboard.Task, in Verdict
 	if !t.ChangesFiles() {
 		example = "what is wrong with the output"
 	}
-	return refused(fmt.Sprintf("liza verdict %s reject --reason '%s'", t.ID, example), "the rejection of %s cannot be mended as it is: %s", t.ID, problem)
+	return Refuse(fmt.Sprintf("liza verdict %s reject --reason '%s'", t.ID, example), "the rejection of %s cannot be mended as it is: %s", t.ID, problem)
 }
 
 // isPlace reports whether a word names a place: hello.go:12, Makefile, TestHello, hello().

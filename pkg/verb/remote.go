@@ -18,12 +18,12 @@ func (d *Service) Board() store.Clocked {
 }
 
 // shared reports whether several hosts have the board.
-func (d *Service) shared() bool { return d.Board() != nil }
+func (d *Service) Shared() bool { return d.Board() != nil }
 
 // Remote is the name of the git remote over which work travels, "" when none does.
 func (d *Service) Remote() string {
 	remote := d.Config().Git.Remote
-	if remote == "" && d.shared() && d.Repo != nil {
+	if remote == "" && d.Shared() && d.Repo != nil {
 		if url, err := d.Repo.RemoteURL(context.Background(), "origin"); err == nil && url != "" { // from memory, as a rule
 			return "origin"
 		}
@@ -129,7 +129,7 @@ func (d *Service) introduce(ctx context.Context, remote, branch, tip string) err
 	if there == "" {
 		here, err := d.Repo.BranchTip(ctx, branch)
 		if err != nil || here != tip {
-			return failed("git push "+remote+" "+branch, "the remote %s has no branch %s, and this repository does not have it as Liza left it", remote, branch)
+			return Fail("git push "+remote+" "+branch, "the remote %s has no branch %s, and this repository does not have it as Liza left it", remote, branch)
 		}
 		if err := d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: tip}); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (d *Service) publish(ctx context.Context, task, commit string) error {
 	if err != nil || at[ref] == commit {
 		return err
 	}
-	d.at("publish")
+	d.Failpoint("publish")
 	return d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: commit, Old: at[ref]})
 }
 

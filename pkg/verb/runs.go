@@ -83,7 +83,7 @@ func (d *Service) ItemDone(ctx context.Context, id string, item, code int, outpu
 
 // PolicyDenied records a command that was not started because of the deny list.
 func (d *Service) PolicyDenied(ctx context.Context, id, why string) {
-	if err := d.anomaly(ctx, id, blackboard.AnomalyPolicyDenied, why); err != nil {
+	if err := d.NoteAnomaly(ctx, id, blackboard.AnomalyPolicyDenied, why); err != nil {
 		d.Progressf("cannot record that a command was denied: %v", err)
 	}
 }

@@ -165,11 +165,11 @@ func (d *Service) keepValues(ctx context.Context, values map[string]string) erro
 	if err := d.storeSecrets(fresh); err != nil {
 		return err
 	}
-	d.at("secrets.stored")
+	d.Failpoint("secrets.stored")
 	if err := d.scrub(ctx); err != nil {
 		return err
 	}
-	d.at("secrets.scrubbed")
+	d.Failpoint("secrets.scrubbed")
 	return nil
 }
 

@@ -252,7 +252,7 @@ func (d *Service) already(ctx context.Context, done Done, err error) (Done, erro
 func (d *Service) Input() transition.Input {
 	cfg := d.Config()
 	in := transition.Input{
-		Shared:      d.shared(),
+		Shared:      d.Shared(),
 		Control:     d.ControlOn(nil),
 		HumanReview: cfg.Plan.HumanReview,
 		MinFreeMB:   cfg.Policy.MinFreeMB,
@@ -338,7 +338,7 @@ func (d *Service) Progressf(format string, args ...any) {
 	}
 }
 
-func (d *Service) at(point string) {
+func (d *Service) Failpoint(point string) {
 	if d.At != nil {
 		d.At(point)
 	}
@@ -354,7 +354,7 @@ func (d *Service) IntegrationHead(ctx context.Context, s *blackboard.State) (str
 		if there, err := d.Repo.CommitExists(ctx, s.Tip()); err == nil && there {
 			return s.Tip(), nil
 		}
-		return "", refused(blackboard.DecideTip(head), "%s", blackboard.MovedText(s, head))
+		return "", Refuse(blackboard.DecideTip(head), "%s", blackboard.MovedText(s, head))
 	}
 	if err != nil {
 		return "", &transition.Refusal{Guard: "G63", Exit: transition.ExitRefused, Next: "git branch " + branch + " COMMIT",
@@ -363,7 +363,7 @@ func (d *Service) IntegrationHead(ctx context.Context, s *blackboard.State) (str
 	return head, nil
 }
 
-func usage(next, format string, args ...any) error {
+func WrongUsage(next, format string, args ...any) error {
 	return &transition.Refusal{Exit: transition.ExitUsage, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 

@@ -40,7 +40,7 @@ func (d *Service) TellSettings(ctx context.Context, what string) error {
 // key cannot have.
 func (d *Service) SetSetting(ctx context.Context, key, text string) (Setting, error) {
 	if !slices.Contains(blackboard.SettingKeys(), key) {
-		return Setting{}, usage("liza config show", "state.yaml has no setting %s", key)
+		return Setting{}, WrongUsage("liza config show", "state.yaml has no setting %s", key)
 	}
 	if err := d.AdminOnly("change settings"); err != nil {
 		return Setting{}, err

@@ -36,7 +36,7 @@ func SpecCommitted(ctx context.Context, p *project.Project, repo *git.Repo, spec
 	case git.Modified:
 		why = "it has changes that are not committed"
 	}
-	return refused("git add"+force+" "+file+" && git commit -m 'Write the spec' -- "+file,
+	return Refuse("git add"+force+" "+file+" && git commit -m 'Write the spec' -- "+file,
 		"agents would not see the spec file %s as it stands: %s, and their worktrees have only what is committed", spec, why)
 }
 
@@ -52,9 +52,9 @@ func specIn(ctx context.Context, repo *git.Repo, in InitInput, start string) err
 		return err
 	}
 	if !has {
-		return refused("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", shortSHA(start), spec)
+		return Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", shortSHA(start), spec)
 	}
-	return refused("git diff "+shortSHA(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout", shortSHA(start), spec)
+	return Refuse("git diff "+shortSHA(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout", shortSHA(start), spec)
 }
 
 // quoted is a path as a shell takes it for one word.

@@ -56,7 +56,7 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 	if err != nil {
 		return out, err
 	}
-	d.at("submit.published")
+	d.Failpoint("submit.published")
 	accept := func(s *blackboard.State, a transition.Actor) error {
 		if err := transition.Submit(s, in.Task, a, event, d.Now()); err != nil {
 			return err
@@ -350,11 +350,11 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 			}
 			event.Texts = []transition.Text{{Option: "--reason", Value: in.Reason}}
 			if strings.TrimSpace(in.Reason) == "" {
-				return usage("liza help verdict", "--reason is empty: say what keeps the review from ending")
+				return WrongUsage("liza help verdict", "--reason is empty: say what keeps the review from ending")
 			}
 			err = transition.ReleaseReview(s, in.Task, a, event, now)
 		default:
-			return usage("liza help verdict", "verdict '%s' is unknown; it must be approve, reject, replan or stuck", in.Verdict)
+			return WrongUsage("liza help verdict", "verdict '%s' is unknown; it must be approve, reject, replan or stuck", in.Verdict)
 		}
 		if err == nil {
 			d.learn(s, a, in, lessons, now)
@@ -376,20 +376,20 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 func (in *VerdictInput) sizes() error {
 	const help = "liza help verdict"
 	if len(in.Inject) > 0 && in.Verdict != Reject {
-		return usage(help, "--inject goes with reject only")
+		return WrongUsage(help, "--inject goes with reject only")
 	}
 	if in.Supervisor {
 		return nil
 	}
 	if n, most := utf8.RuneCountInString(in.Reason), exitcmd.LimitOf("ReviewExit.reason").Most; n > most {
-		return usage(help, "--reason has %d characters; %d is the limit", n, most)
+		return WrongUsage(help, "--reason has %d characters; %d is the limit", n, most)
 	}
 	for _, list := range []struct {
 		option, key string
 		n           int
 	}{{"--inject", "inject", len(in.Inject)}, {"--finding", "findings", len(in.Findings)}, {"--suggest", "suggestions", len(in.Suggestions)}} {
 		if most := exitcmd.LimitOf("ReviewExit." + list.key).Items; list.n > most {
-			return usage(help, "%s was given %d times; %d is the limit", list.option, list.n, most)
+			return WrongUsage(help, "%s was given %d times; %d is the limit", list.option, list.n, most)
 		}
 	}
 	return nil
@@ -425,7 +425,7 @@ func (d *Service) reviewFacts(ctx context.Context, s *blackboard.State, t *black
 func ParseFinding(text string) (*blackboard.Finding, error) {
 	parts := strings.SplitN(text, "|", 5)
 	if len(parts) < 4 || strings.TrimSpace(parts[3]) == "" {
-		return nil, usage("liza help verdict", "--finding %q must have the form 'severity|check|file:line|message|fix'", text)
+		return nil, WrongUsage("liza help verdict", "--finding %q must have the form 'severity|check|file:line|message|fix'", text)
 	}
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
@@ -435,7 +435,7 @@ func ParseFinding(text string) (*blackboard.Finding, error) {
 		f.Severity = "warning"
 	}
 	if f.Severity != "error" && f.Severity != "warning" && f.Severity != "info" {
-		return nil, usage("liza help verdict", "--finding: severity '%s' must be error, warning or info", f.Severity)
+		return nil, WrongUsage("liza help verdict", "--finding: severity '%s' must be error, warning or info", f.Severity)
 	}
 	if len(parts) == 5 {
 		f.Fix = parts[4]

@@ -17,7 +17,7 @@ type summary struct {
 	tasks   []*blackboard.Task // of the sprint, archived ones included
 	message string
 	alerts  []string
-	now     timeT
+	now     Time
 	b       *strings.Builder
 }
 

@@ -30,7 +30,7 @@ func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboa
 	}
 	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: []string{t.BaseCommit, t.FixOnto, integration}})
 	if taken.Moved {
-		d.at("taken over")
+		d.Failpoint("taken over")
 	}
 	return taken, err
 }
@@ -91,7 +91,7 @@ func (d *Service) tellTaken(ctx context.Context, id string, taken git.Taken, lat
 	if late {
 		text := "work after the submission: " + what + kept
 		d.Progressf("%s: %s", id, text)
-		return d.anomaly(ctx, id, blackboard.AnomalyLateWork, text)
+		return d.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, text)
 	}
 	d.Warn(ctx, id, blackboard.ActionCommitsRefused, prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
 	return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/outcome"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -19,7 +20,7 @@ func inFolder(t *testing.T) (p *verbtest.Place, d *verb.Service, head string, en
 		t.Fatal(err)
 	}
 	s := p.State()
-	mark := d.MarkOf(s, "coder-1", "task-1")
+	mark := outcome.MarkOf(d, s, "coder-1", "task-1")
 	folder, err := d.GitFolder(context.Background(), s, s.Task("task-1"), "coder-1", true, true)
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ type Finalized struct {
 // Finalize turns drafts into claimable tasks, all or none.
 func (d *Service) Finalize(ctx context.Context, ids []string) (Finalized, error) {
 	if len(ids) == 0 {
-		return Finalized{}, usage("liza help finalize", "finalize needs the id of a draft")
+		return Finalized{}, WrongUsage("liza help finalize", "finalize needs the id of a draft")
 	}
 	out := Finalized{Tasks: ids}
 	err := d.Update(ctx, "finalize", func(s *blackboard.State, a transition.Actor) error {

@@ -30,7 +30,7 @@ func (d *Service) Supersede(ctx context.Context, w WayOut) (Done, error) {
 // Abandon drops a task.
 func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
 	var drafts []string
-	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now timeT) (err error) {
+	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now Time) (err error) {
 		drafts, err = transition.Abandon(s, id, a, in, now)
 		return err
 	})
@@ -41,7 +41,7 @@ func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
 }
 
 // WayEvent is an event of the board that gives a worktree up.
-type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now timeT) error
+type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now Time) error
 
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
@@ -122,7 +122,7 @@ func (d *Service) DropWorktree(ctx context.Context, task string) error {
 		return err
 	}
 	head := d.provenTip(ctx, s)
-	d.at("drop.worktree")
+	d.Failpoint("drop.worktree")
 	return d.Repo.Remove(ctx, task, git.Proof{Integration: head})
 }
 
@@ -220,7 +220,7 @@ func (d *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, att
 }
 
 // isRefusal reports whether err is a rule's refusal.
-func isRefusal(err error) bool {
+func IsRefusal(err error) bool {
 	_, ok := errors.AsType[*transition.Refusal](err)
 	return ok
 }

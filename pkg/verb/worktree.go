@@ -155,7 +155,7 @@ func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
 	}
 	_, branch := d.Repo.BranchTip(ctx, "task/"+id)
 	if d.WorktreeOf(ctx, id) == "" && branch != nil {
-		return nothing(fmt.Sprintf("task %s has no worktree and no branch", id))
+		return NothingToDo(fmt.Sprintf("task %s has no worktree and no branch", id))
 	}
 	return d.DropWorktree(ctx, id)
 }

@@ -1,4 +1,4 @@
-package verb
+package outcome
 
 import (
 	"context"
@@ -6,10 +6,11 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // StopReplan ends a chain of plans: people have to look (specs/roles-and-knowledge.md#5.9).
-func (d *Service) StopReplan(ctx context.Context, due transition.Trigger, why string) error {
+func StopReplan(ctx context.Context, d *verb.Service, due transition.Trigger, why string) error {
 	err := d.Update(ctx, "replan stopped", func(s *blackboard.State, _ transition.Actor) error {
 		var p *blackboard.Plan
 		for _, id := range due.IDs {
@@ -23,11 +24,11 @@ func (d *Service) StopReplan(ctx context.Context, due transition.Trigger, why st
 	if err != nil {
 		return err
 	}
-	return d.checkpointAnyway(ctx, "replan stopped: "+why)
+	return checkpointAnyway(ctx, d, "replan stopped: "+why)
 }
 
 // checkpointAnyway is a checkpoint for people; a sprint that has one, or is over, keeps it.
-func (d *Service) checkpointAnyway(ctx context.Context, message string) error {
+func checkpointAnyway(ctx context.Context, d *verb.Service, message string) error {
 	var refusal *transition.Refusal
 	if _, err := d.SystemCheckpoint(ctx, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != transition.ExitRefused) {
 		return err

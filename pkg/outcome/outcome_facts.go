@@ -1,4 +1,4 @@
-package verb
+package outcome
 
 import (
 	"context"
@@ -13,17 +13,18 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/prose"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // handedOff goes on with a new run after `liza handoff`. An exit command that says
 // something else than "go on" contradicts it.
-func (d *Service) handedOff(ctx context.Context, r Run, out Outcome) (Outcome, error) {
+func handedOff(ctx context.Context, d *verb.Service, r Run, out Outcome) (Outcome, error) {
 	exit := r.Answer.Exit
 	out.Effect, out.Note = Continue, "handed off"
 	if exit == nil || exit.Action == exitcmd.Retry {
 		return out, nil
 	}
-	return out, d.anomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
+	return out, d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
 }
 
 // verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
@@ -32,10 +33,10 @@ var verdictEvents = map[string][]blackboard.HistoryEvent{exitcmd.ReviewOK: {blac
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
-func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Outcome) error {
+func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Outcome) error {
 	exit := r.Answer.Exit
 	if exit == nil {
-		return d.reconcile(ctx, r, did, "", out)
+		return reconcile(ctx, d, r, did, "", out)
 	}
 	says, review := exit.Verdict(), exit.Review
 	implied := slices.Contains(verdictEvents[says], did)
@@ -44,14 +45,14 @@ func (d *Service) reconcileReview(ctx context.Context, t *blackboard.Task, r Run
 	}
 	if !implied {
 		out.Effect, out.Note = ByVerbs, did.Words()
-		return d.anomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
+		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
 	}
 	if review != nil && review.Learn != nil {
-		if err := d.learnLate(ctx, verdictOf(review, r.Task)); err != nil {
+		if err := d.LearnLate(ctx, verdictOf(review, r.Task)); err != nil {
 			return err
 		}
 	}
-	return d.reconcile(ctx, r, did, "", out)
+	return reconcile(ctx, d, r, did, "", out)
 }
 
 // Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
@@ -65,7 +66,7 @@ func Contradicts(t *blackboard.Task, agent string, exit *exitcmd.Exit) string {
 
 // VoidApproval takes back what an exit command contradicts. It is part of the write that ends the
 // run, before which nothing is merged.
-func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now timeT) error {
+func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now verb.Time) error {
 	if err := transition.VoidApproval(s, id, a, transition.Input{Reason: why}, now); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now t
 
 // noteRetries records a loop when a coder gives up twice in a row with the same summary
 // (specs/roles-and-knowledge.md#4.4). The attempt of this run is the newest one.
-func (d *Service) noteRetries(ctx context.Context, task, summary string) error {
+func noteRetries(ctx context.Context, d *verb.Service, task, summary string) error {
 	return d.Update(ctx, "retry loop", func(s *blackboard.State, a transition.Actor) error {
 		n := 0
 		attempts := s.Task(task).Attempts
@@ -105,20 +106,20 @@ func sentences(text string) int {
 
 // KeepInside drops evidence that leads out of the workspace, and says what is not there
 // (specs/roles-and-knowledge.md#4.3). Nothing outside is looked at.
-func (d *Service) KeepInside(ctx context.Context, task string, exit *exitcmd.Exit) {
-	root, kept := d.workspace(task), d.Inside(task, exit.EvidenceFiles)
+func KeepInside(ctx context.Context, d *verb.Service, task string, exit *exitcmd.Exit) {
+	root, kept := workspace(d, task), Inside(d, task, exit.EvidenceFiles)
 	var odd []string
 	for _, f := range kept {
 		info, err := os.Stat(filepath.Join(root, f))
 		switch {
 		case err == nil && info.IsDir():
 			odd = append(odd, f+" is a folder")
-		case err != nil && !d.committed(ctx, task, f):
+		case err != nil && !committed(ctx, d, task, f):
 			odd = append(odd, f+" does not exist")
 		}
 	}
 	if n := len(exit.EvidenceFiles) - len(kept); n > 0 {
-		if err := d.anomaly(ctx, task, blackboard.AnomalyEvidenceOutside, fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
+		if err := d.NoteAnomaly(ctx, task, blackboard.AnomalyEvidenceOutside, fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
 			d.Progressf("cannot record evidence_outside_worktree: %v", err)
 		}
 	}
@@ -130,7 +131,7 @@ func (d *Service) KeepInside(ctx context.Context, task string, exit *exitcmd.Exi
 
 // workspace is the folder that evidence is relative to: the task's worktree, or without a
 // task the project.
-func (d *Service) workspace(task string) string {
+func workspace(d *verb.Service, task string) string {
 	if task == "" {
 		return d.Project.Root
 	}
@@ -138,8 +139,8 @@ func (d *Service) workspace(task string) string {
 }
 
 // Inside are those of the files that are in the workspace of a task, with clean paths.
-func (d *Service) Inside(task string, files []string) []string {
-	root, kept := d.workspace(task), []string{}
+func Inside(d *verb.Service, task string, files []string) []string {
+	root, kept := workspace(d, task), []string{}
 	for _, f := range files {
 		if filepath.IsLocal(f) && !leadsOut(root, f) {
 			kept = append(kept, filepath.ToSlash(filepath.Clean(f)))
@@ -166,7 +167,7 @@ func leadsOut(root, path string) bool {
 }
 
 // committed reports whether the task's branch has the file.
-func (d *Service) committed(ctx context.Context, task, file string) bool {
+func committed(ctx context.Context, d *verb.Service, task, file string) bool {
 	if task == "" {
 		return false
 	}

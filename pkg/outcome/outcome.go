@@ -1,4 +1,4 @@
-package verb
+package outcome
 
 import (
 	"context"
@@ -11,14 +11,15 @@ import (
 	"liza/pkg/plan"
 	"liza/pkg/prose"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // Run is one run of an agent program that has ended, as the supervisor saw it. Apply
 // turns it into a transition; nothing else does (specs/roles-and-knowledge.md#0.1, one path).
 type Run struct {
-	Kind    string // planner, coder, code_reviewer
-	Task    string // "" for a planner
-	Before  Mark   // the board when the run began
+	Kind    string    // planner, coder, code_reviewer
+	Task    string    // "" for a planner
+	Before  verb.Mark // the board when the run began
 	Answer  exitcmd.Answer
 	Answers int    // how many answers of its unit of work there were, this one included
 	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
@@ -53,8 +54,8 @@ type Outcome struct {
 }
 
 // MarkOf remembers the board before a run.
-func (d *Service) MarkOf(s *blackboard.State, agent, task string) Mark {
-	m := Mark{Agent: agent, Writes: writesOf(s, agent)}
+func MarkOf(d *verb.Service, s *blackboard.State, agent, task string) verb.Mark {
+	m := verb.Mark{Agent: agent, Writes: writesOf(s, agent)}
 	if t := s.Task(task); t != nil {
 		m.ClaimSeq, m.History = t.ClaimSeq, len(t.History)
 	}
@@ -85,7 +86,7 @@ func writesOf(s *blackboard.State, agent string) int {
 }
 
 // Apply carries out what a run's verbs and exit command say (specs/roles-and-knowledge.md#4.4, specs/roles-and-knowledge.md#4.5).
-func (d *Service) Apply(ctx context.Context, r Run) (Outcome, error) {
+func Apply(ctx context.Context, d *verb.Service, r Run) (Outcome, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -94,7 +95,7 @@ func (d *Service) Apply(ctx context.Context, r Run) (Outcome, error) {
 	if said := r.Answer.Exit; said != nil {
 		own := *said // the history of the run has the files as they were named
 		out.Action, out.Summary, r.Answer.Exit = own.Action, own.Summary, &own
-		d.KeepInside(ctx, r.Task, &own)
+		KeepInside(ctx, d, r.Task, &own)
 	}
 	if r.Answer.Multiple {
 		d.Warn(ctx, r.Task, blackboard.ActionExitMultiple, "several exit commands; the last one counts")
@@ -104,16 +105,16 @@ func (d *Service) Apply(ctx context.Context, r Run) (Outcome, error) {
 	}
 	switch r.Kind {
 	case "planner":
-		return d.applyPlanner(ctx, s, r, out)
+		return applyPlanner(ctx, d, s, r, out)
 	case "code_reviewer":
-		return d.applyReviewer(ctx, s, r, out)
+		return applyReviewer(ctx, d, s, r, out)
 	}
-	return d.applyCoder(ctx, s, r, out)
+	return applyCoder(ctx, d, s, r, out)
 }
 
 // since finds what happened to the task during the run: the last status-setting entry by
 // this agent, and whether somebody else changed it.
-func since(t *blackboard.Task, m Mark) (mine blackboard.HistoryEvent, handoff, others bool) {
+func since(t *blackboard.Task, m verb.Mark) (mine blackboard.HistoryEvent, handoff, others bool) {
 	for _, h := range t.History[min(m.History, len(t.History)):] {
 		switch {
 		case h.Agent != m.Agent && h.Event != blackboard.HistoryCheckpoint:
@@ -127,28 +128,28 @@ func since(t *blackboard.Task, m Mark) (mine blackboard.HistoryEvent, handoff, o
 	return mine, handoff, others
 }
 
-func (d *Service) applyCoder(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
 	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
-		return d.dropped(out, "the task is gone"), nil
+		return dropped(d, out, "the task is gone"), nil
 	}
 	mine, handoff, others := since(t, r.Before)
 	held := t.Status == blackboard.Claimed && t.AssignedTo == r.Before.Agent && t.ClaimSeq == r.Before.ClaimSeq
 	out.Status = t.Status
 	switch {
 	case held && handoff:
-		return d.handedOff(ctx, r, out)
+		return handedOff(ctx, d, r, out)
 	case held && exit == nil:
 		return out.reask(r.Answer.Problem.Error()), nil
 	case held:
-		return d.coderExit(ctx, t, exit, out)
+		return coderExit(ctx, d, t, exit, out)
 	case mine == "" && others:
-		return d.dropped(out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
+		return dropped(d, out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
 	case mine == "":
-		return d.dropped(out, "the claim is no longer this agent's"), nil
+		return dropped(d, out, "the claim is no longer this agent's"), nil
 	}
 	want := map[blackboard.HistoryEvent]string{blackboard.HistoryReadyForReview: exitcmd.Completed, blackboard.HistoryBlocked: exitcmd.Stuck}[mine]
-	err := d.reconcile(ctx, r, mine, want, &out)
+	err := reconcile(ctx, d, r, mine, want, &out)
 	return out, err
 }
 
@@ -167,7 +168,7 @@ func (out Outcome) OrReask(err error) (Outcome, error) {
 }
 
 // reconcile records what the exit command adds to, or how it contradicts, a verb.
-func (d *Service) reconcile(ctx context.Context, r Run, did blackboard.HistoryEvent, want string, out *Outcome) error {
+func reconcile(ctx context.Context, d *verb.Service, r Run, did blackboard.HistoryEvent, want string, out *Outcome) error {
 	out.Effect, out.Note = ByVerbs, did.Words()
 	exit, problem := r.Answer.Exit, r.Answer.Problem
 	switch {
@@ -175,25 +176,25 @@ func (d *Service) reconcile(ctx context.Context, r Run, did blackboard.HistoryEv
 		d.Warn(ctx, r.Task, blackboard.ActionExitMissing, "the agent used verbs and gave no exit command")
 	case exit == nil && errors.Is(problem, exitcmd.ErrNoReview): // the verb has given it
 	case exit == nil:
-		return d.anomaly(ctx, r.Task, blackboard.AnomalyExitInvalid, problem.Error())
+		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitInvalid, problem.Error())
 	case want != "" && exit.Action != want:
-		return d.anomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
+		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
 	default:
-		return d.remember(ctx, r.Task, exit)
+		return remember(ctx, d, r.Task, exit)
 	}
 	return nil
 }
 
-func (d *Service) dropped(out Outcome, why string) Outcome {
+func dropped(d *verb.Service, out Outcome, why string) Outcome {
 	out.Effect, out.Note = Dropped, why
 	return out
 }
 
 // coderExit applies a coder's exit command to the task that it still holds.
-func (d *Service) coderExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	switch exit.Action {
 	case exitcmd.Completed:
-		done, err := d.Submit(ctx, SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
+		done, err := d.Submit(ctx, verb.SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
 		if err != nil {
 			return out.OrReask(err)
 		}
@@ -203,7 +204,7 @@ func (d *Service) coderExit(ctx context.Context, t *blackboard.Task, exit *exitc
 		if why := blackboard.LintReason(exit.Summary); why != "" && len(exit.BlockedQuestions) == 0 { // a person could not answer it
 			return out.reask("summary_for_supervisor " + why), nil
 		}
-		in := BlockInput{Task: t.ID, Reason: exit.Summary, Questions: exit.BlockedQuestions, Attempted: exit.Attempted}
+		in := verb.BlockInput{Task: t.ID, Reason: exit.Summary, Questions: exit.BlockedQuestions, Attempted: exit.Attempted}
 		if len(in.Questions) == 0 {
 			in.Questions, in.Synthetic = []string{"What is needed to continue?"}, true
 		}
@@ -213,25 +214,25 @@ func (d *Service) coderExit(ctx context.Context, t *blackboard.Task, exit *exitc
 	}
 	out.Effect = Continue
 	if exit.Handoff != nil {
-		return d.handOff(ctx, t.ID, exit.Handoff, out)
+		return handOff(ctx, d, t.ID, exit.Handoff, out)
 	}
 	err := d.Update(ctx, "retry", func(s *blackboard.State, a transition.Actor) error {
 		return transition.Retry(s, t.ID, a, transition.Input{}, d.Now())
 	})
-	if isRefusal(err) && !isLost(err) {
-		return d.limitIterations(ctx, t.ID, exit.Summary, out)
+	if verb.IsRefusal(err) && !isLost(err) {
+		return limitIterations(ctx, d, t.ID, exit.Summary, out)
 	}
 	out.Note = "retries"
 	if err == nil {
-		err = d.noteRetries(ctx, t.ID, exit.Summary)
+		err = noteRetries(ctx, d, t.ID, exit.Summary)
 	}
 	return out, err
 }
 
 // verdictOf turns the payload of a reviewer into a verdict.
-func verdictOf(r *exitcmd.ReviewExit, task string) VerdictInput {
-	in := VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
-		Verdict: map[string]Verdict{exitcmd.ReviewOK: Approve, exitcmd.ReviewNeedsFix: Reject, exitcmd.ReviewReplan: Replan, exitcmd.ReviewStuck: StuckReview}[r.Status]}
+func verdictOf(r *exitcmd.ReviewExit, task string) verb.VerdictInput {
+	in := verb.VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
+		Verdict: map[string]verb.Verdict{exitcmd.ReviewOK: verb.Approve, exitcmd.ReviewNeedsFix: verb.Reject, exitcmd.ReviewReplan: verb.Replan, exitcmd.ReviewStuck: verb.StuckReview}[r.Status]}
 	for _, x := range r.Inject {
 		in.Inject = append(in.Inject, x.Fix())
 	}
@@ -249,7 +250,7 @@ func verdictOf(r *exitcmd.ReviewExit, task string) VerdictInput {
 }
 
 // handOff records the handoff of an exit command; a new run goes on with it (T37).
-func (d *Service) handOff(ctx context.Context, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
+func handOff(ctx context.Context, d *verb.Service, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
 	_, err := d.Handoff(ctx, task, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
 		Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
 	if err != nil {
@@ -260,7 +261,7 @@ func (d *Service) handOff(ctx context.Context, task string, h *exitcmd.HandoffEx
 }
 
 // limitIterations blocks a task whose iterations are used up (T26).
-func (d *Service) limitIterations(ctx context.Context, task, last string, out Outcome) (Outcome, error) {
+func limitIterations(ctx context.Context, d *verb.Service, task, last string, out Outcome) (Outcome, error) {
 	out.Effect, out.Note = Applied, "iterations used up"
 	err := d.Update(ctx, "limit", func(s *blackboard.State, a transition.Actor) error {
 		return transition.LimitIterations(s, task, a, transition.Input{Reason: last}, d.Now())
@@ -269,42 +270,42 @@ func (d *Service) limitIterations(ctx context.Context, task, last string, out Ou
 	return out, err
 }
 
-func (d *Service) applyReviewer(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
 	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
-		return d.dropped(out, "the task is gone"), nil
+		return dropped(d, out, "the task is gone"), nil
 	}
 	mine, handoff, others := since(t, r.Before)
 	held := t.Status == blackboard.ReadyForReview && t.ReviewingBy == r.Before.Agent
 	out.Status = t.Status
 	switch {
 	case held && handoff:
-		return d.handedOff(ctx, r, out)
+		return handedOff(ctx, d, r, out)
 	case held && exit == nil:
 		return out.reask(r.Answer.Problem.Error()), nil
 	case held && mine == blackboard.HistoryApprovalVoided:
 		return out.reask(fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.Verdict())), nil
 	case held && r.Changed != "" && exit.Approves():
-		return out.reask(changedByReviewer(t, r.Changed)), nil
+		return out.reask(verb.ChangedByReviewer(t, r.Changed)), nil
 	case held:
-		return d.reviewerExit(ctx, t, exit, out)
+		return reviewerExit(ctx, d, t, exit, out)
 	case mine == "" && others:
-		return d.dropped(out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
+		return dropped(d, out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
 	case mine == "":
-		return d.dropped(out, "the review claim is no longer this agent's"), nil
+		return dropped(d, out, "the review claim is no longer this agent's"), nil
 	}
-	err := d.reconcileReview(ctx, t, r, mine, &out)
+	err := reconcileReview(ctx, d, t, r, mine, &out)
 	return out, err
 }
 
 // noteReason is how many characters of a rejection's reason are on the line that tells of it.
 const noteReason = 120
 
-func (d *Service) reviewerExit(ctx context.Context, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+func reviewerExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
 	if exit.Action == exitcmd.Retry && exit.Handoff != nil {
-		return d.handOff(ctx, t.ID, exit.Handoff, out)
+		return handOff(ctx, d, t.ID, exit.Handoff, out)
 	}
-	in := VerdictInput{Task: t.ID, Verdict: StuckReview, Reason: exit.Summary, Supervisor: true}
+	in := verb.VerdictInput{Task: t.ID, Verdict: verb.StuckReview, Reason: exit.Summary, Supervisor: true}
 	switch {
 	case exit.Action == exitcmd.Completed:
 		in = verdictOf(exit.Review, t.ID)
@@ -316,8 +317,8 @@ func (d *Service) reviewerExit(ctx context.Context, t *blackboard.Task, exit *ex
 		return out.OrReask(err)
 	}
 	out.Status = done.Status
-	out.Note = map[Verdict]string{Approve: "approved", Reject: "rejected", Replan: "wants a new plan", StuckReview: "review released"}[in.Verdict]
-	if in.Verdict == Reject && in.Reason != "" {
+	out.Note = map[verb.Verdict]string{verb.Approve: "approved", verb.Reject: "rejected", verb.Replan: "wants a new plan", verb.StuckReview: "review released"}[in.Verdict]
+	if in.Verdict == verb.Reject && in.Reason != "" {
 		out.Note += ": " + prose.OneLine(in.Reason, noteReason)
 	}
 	if done.OverruledBy != "" {
@@ -326,7 +327,7 @@ func (d *Service) reviewerExit(ctx context.Context, t *blackboard.Task, exit *ex
 	return out, nil
 }
 
-func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
 	exit, changed := r.Answer.Exit, writesOf(s, r.Before.Agent) != r.Before.Writes
 	switch {
 	case exit == nil && changed:
@@ -340,7 +341,7 @@ func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, 
 		return out, nil
 	case exit.Action == exitcmd.Stuck:
 		out.Note = "stuck"
-		return out, d.askPlanner(ctx, r, exit)
+		return out, askPlanner(ctx, d, r, exit)
 	case exit.Plan == nil && changed:
 		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
 		return out, nil
@@ -372,7 +373,7 @@ func (d *Service) applyPlanner(ctx context.Context, s *blackboard.State, r Run, 
 }
 
 // askPlanner records a stuck planner's questions; the checkpoint follows.
-func (d *Service) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) error {
+func askPlanner(ctx context.Context, d *verb.Service, r Run, exit *exitcmd.Exit) error {
 	err := d.Update(ctx, "planner", func(s *blackboard.State, a transition.Actor) error {
 		for _, q := range exit.BlockedQuestions {
 			transition.Ask(s, &blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
@@ -382,13 +383,13 @@ func (d *Service) askPlanner(ctx context.Context, r Run, exit *exitcmd.Exit) err
 	if err != nil {
 		return err
 	}
-	return d.PlannerStuck(ctx, exit.Summary)
+	return PlannerStuck(ctx, d, exit.Summary)
 }
 
 // PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
 // (specs/roles-and-knowledge.md#4.4).
-func (d *Service) PlannerStuck(ctx context.Context, why string) error {
-	return d.checkpointAnyway(ctx, "planner stuck: "+prose.FirstLine(why))
+func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
+	return checkpointAnyway(ctx, d, "planner stuck: "+prose.FirstLine(why))
 }
 
 // forAgent is the refusal that the agent can do something about, nil for another error.
@@ -406,7 +407,7 @@ func isLost(err error) bool {
 }
 
 // remember stores the exit command of a run whose verbs had done the work.
-func (d *Service) remember(ctx context.Context, task string, exit *exitcmd.Exit) error {
+func remember(ctx context.Context, d *verb.Service, task string, exit *exitcmd.Exit) error {
 	return d.Update(ctx, "outcome", func(s *blackboard.State, _ transition.Actor) error {
 		if t := s.Task(task); t != nil {
 			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}

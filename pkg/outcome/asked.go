@@ -1,4 +1,4 @@
-package verb
+package outcome
 
 import (
 	"context"
@@ -6,12 +6,13 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // Asked ends a unit of work whose program waited for somebody to answer: the coder's task is
 // blocked with the question, the reviewer's review is given back, and a planner's question
 // stops the sprint at a checkpoint, as STUCK does. What the program had done by its verbs stays.
-func (d *Service) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error) {
+func Asked(ctx context.Context, d *verb.Service, r Run, q verb.Prompted) (Outcome, error) {
 	reason := "the agent program asked on its terminal: " + q.Text
 	out := Outcome{Effect: Applied, Action: exitcmd.Stuck, Note: "asks: " + q.Text}
 	switch r.Kind {
@@ -25,11 +26,11 @@ func (d *Service) Asked(ctx context.Context, r Run, q Prompted) (Outcome, error)
 		}
 		return out, err
 	case "code_reviewer":
-		done, err := d.Verdict(ctx, VerdictInput{Task: r.Task, Verdict: StuckReview, Reason: reason})
+		done, err := d.Verdict(ctx, verb.VerdictInput{Task: r.Task, Verdict: verb.StuckReview, Reason: reason})
 		out.Status = done.Status
 		return out, err
 	}
-	done, err := d.Block(ctx, BlockInput{Task: r.Task, Reason: reason, Questions: []string{q.Text}, Prompted: &q})
+	done, err := d.Block(ctx, verb.BlockInput{Task: r.Task, Reason: reason, Questions: []string{q.Text}, Prompted: &q})
 	out.Status = done.Status
 	return out, err
 }
