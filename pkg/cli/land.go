@@ -88,7 +88,7 @@ func forgeTrouble(err error) error {
 	return &transition.Refusal{Exit: transition.ExitFailure, Next: next, Message: err.Error()}
 }
 
-func landedText(l verb.Landed) string {
+func landedText(l landing.Landed) string {
 	var t strings.Builder
 	for _, r := range l.Requests {
 		fmt.Fprintln(&t, r.Text())
@@ -106,7 +106,7 @@ func landedText(l verb.Landed) string {
 }
 
 // lander is what lands with the settings of the project and the person's token.
-func (e *Env) lander(ctx context.Context, d *verb.Service) (*verb.Lander, error) {
+func (e *Env) lander(ctx context.Context, d *verb.Service) (*landing.Lander, error) {
 	cfg := d.Config().Land
 	o, err := e.forgeOptions(ctx, d, cfg, "land")
 	if err != nil {
@@ -116,7 +116,7 @@ func (e *Env) lander(ctx context.Context, d *verb.Service) (*verb.Lander, error)
 	if err != nil {
 		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config show land", Message: err.Error()}
 	}
-	return &verb.Lander{Service: d, Forge: client, Pause: pause}, nil
+	return &landing.Lander{Service: d, Forge: client, Pause: pause}, nil
 }
 
 // forgeOptions say which forge is meant, and bring the token along. The section has the settings that helped if they are wanting.
@@ -236,16 +236,16 @@ func importsIssues(ctx context.Context, d *verb.Service) bool {
 	})
 }
 
-// landing lands beside and after a team.
-type landing struct {
-	lander *verb.Lander
+// teamLanding lands beside and after a team.
+type teamLanding struct {
+	lander *landing.Lander
 	screen *screen
 	now    func() time.Time
 	said   map[string]bool
 }
 
 // landing is nil when nothing lands by itself.
-func (c *factory) landing(ctx context.Context) (*landing, error) {
+func (c *factory) landing(ctx context.Context) (*teamLanding, error) {
 	if cfg := c.service.Config().Land; cfg.Forge == "none" || !cfg.Auto {
 		return nil, nil
 	}
@@ -253,11 +253,11 @@ func (c *factory) landing(ctx context.Context) (*landing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &landing{lander: l, screen: c.screen, now: c.env.Now, said: map[string]bool{}}, nil
+	return &teamLanding{lander: l, screen: c.screen, now: c.env.Now, said: map[string]bool{}}, nil
 }
 
 // begin follows the base branch before the team starts.
-func (l *landing) begin(ctx context.Context) {
+func (l *teamLanding) begin(ctx context.Context) {
 	if l.lander.Config().Land.Sync == "off" {
 		return
 	}
@@ -270,7 +270,7 @@ func (l *landing) begin(ctx context.Context) {
 }
 
 // beside looks at the forge while a team works. What it returns ends that, and waits for the end.
-func (l *landing) beside(ctx context.Context) func() {
+func (l *teamLanding) beside(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -283,7 +283,7 @@ func (l *landing) beside(ctx context.Context) func() {
 }
 
 // round is one round, and says what it found that was not said before.
-func (l *landing) round(ctx context.Context, open bool) (verb.Landed, error) {
+func (l *teamLanding) round(ctx context.Context, open bool) (landing.Landed, error) {
 	landed, err := l.lander.Round(ctx, "", open)
 	if held := new(safefile.HeldError); errors.As(err, &held) || ctx.Err() != nil {
 		return landed, nil // somebody else is landing
@@ -303,7 +303,7 @@ func (l *landing) round(ctx context.Context, open bool) (verb.Landed, error) {
 	return landed, err
 }
 
-func (l *landing) say(warning bool, text string) {
+func (l *teamLanding) say(warning bool, text string) {
 	if !l.said[text] {
 		l.said[text] = true
 		l.screen.say(l.now(), warning, "%s", text)
@@ -311,7 +311,7 @@ func (l *landing) say(warning bool, text string) {
 }
 
 // finish lands what a team has done, and waits for what the forge has to say. It reports whether that gave the team new work.
-func (l *landing) finish(ctx context.Context) (again bool, err error) {
+func (l *teamLanding) finish(ctx context.Context) (again bool, err error) {
 	for failures := 0; ; {
 		landed, err := l.round(ctx, true)
 		switch {
@@ -335,7 +335,7 @@ func (l *landing) finish(ctx context.Context) (again bool, err error) {
 }
 
 // withLanding runs a team, and again while the forge makes work for it. A goal that is over was interrupted while it landed.
-func (o *runOptions) withLanding(ctx, soft, hard context.Context, c *factory, l *landing, over bool, given func(string) bool) error {
+func (o *runOptions) withLanding(ctx, soft, hard context.Context, c *factory, l *teamLanding, over bool, given func(string) bool) error {
 	if l == nil {
 		return o.team(c, given).Run(soft, hard)
 	}

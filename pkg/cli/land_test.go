@@ -12,7 +12,7 @@ import (
 
 	"liza/pkg/forge"
 	"liza/pkg/forge/forgetest"
-	"liza/pkg/verb"
+	"liza/pkg/landing"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -34,7 +34,7 @@ func (f at) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // newTimedLanding has a task on the integration branch, and a landing with the intervals of a real team.
-func newTimedLanding(t *testing.T, f *forgetest.Forge, per string) (*verbtest.Place, *landing) {
+func newTimedLanding(t *testing.T, f *forgetest.Forge, per string) (*verbtest.Place, *teamLanding) {
 	t.Helper()
 	p := verbtest.New(t)
 	p.Secrets.Add("forge_token", forgetest.Token)
@@ -50,7 +50,7 @@ func newTimedLanding(t *testing.T, f *forgetest.Forge, per string) (*verbtest.Pl
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, &landing{lander: &verb.Lander{Service: p.Service(""), Forge: client, Pause: pause}, screen: &screen{out: io.Discard}, now: time.Now, said: map[string]bool{}}
+	return p, &teamLanding{lander: &landing.Lander{Service: p.Service(""), Forge: client, Pause: pause}, screen: &screen{out: io.Discard}, now: time.Now, said: map[string]bool{}}
 }
 
 // Red CI is a task for the coder whose work it is, with the end of the log, within a minute of the forge saying so: while the team
@@ -59,10 +59,10 @@ func TestRedChecksAreATaskOfTheSameCoderWithinAMinute(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		per  string
-		land func(ctx context.Context, l *landing)
+		land func(ctx context.Context, l *teamLanding)
 	}{
-		"beside a team": {"task", func(ctx context.Context, l *landing) { stop := l.beside(ctx); <-ctx.Done(); stop() }},
-		"after a team":  {"goal", func(ctx context.Context, l *landing) { _, _ = l.finish(ctx) }},
+		"beside a team": {"task", func(ctx context.Context, l *teamLanding) { stop := l.beside(ctx); <-ctx.Done(); stop() }},
+		"after a team":  {"goal", func(ctx context.Context, l *teamLanding) { _, _ = l.finish(ctx) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -146,7 +146,7 @@ func (d *Service) noteIntegration(ctx context.Context, s *blackboard.State, tip 
 
 // adoptTip takes the branch as it is for a board that remembers no tip. That a branch was moved is written down by
 // supervisors and watchers: a verb that is refused for it changes nothing.
-func (d *Service) adoptTip(ctx context.Context, s *blackboard.State) error {
+func (d *Service) AdoptTip(ctx context.Context, s *blackboard.State) error {
 	if s.Tip() != "" {
 		return nil
 	}
@@ -453,7 +453,7 @@ func (d *Service) Sync(ctx context.Context, from string, dry bool) (Synced, erro
 		return out, err
 	}
 	if !dry {
-		if err := d.adoptTip(ctx, s); err != nil {
+		if err := d.AdoptTip(ctx, s); err != nil {
 			return out, err
 		}
 	}
@@ -490,7 +490,7 @@ func (d *Service) MergeAgain(ctx context.Context, id string) (merge.Result, erro
 			return merge.Result{Task: id}, err
 		}
 	}
-	if err := d.adoptTip(ctx, s); err != nil {
+	if err := d.AdoptTip(ctx, s); err != nil {
 		return merge.Result{Task: id}, err
 	}
 	return d.mergerOn(s, blackboard.Human).Again(ctx, id)

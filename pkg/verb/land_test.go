@@ -12,6 +12,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/forge"
 	"liza/pkg/forge/forgetest"
+	"liza/pkg/landing"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -27,7 +28,7 @@ func landPlace(t *testing.T, kind string) (*verbtest.Place, *forgetest.Forge) {
 }
 
 // lander is a new process that lands; at is a failpoint at which it dies, "" for none.
-func lander(t *testing.T, p *verbtest.Place, f *forgetest.Forge, at string) *verb.Lander {
+func lander(t *testing.T, p *verbtest.Place, f *forgetest.Forge, at string) *landing.Lander {
 	t.Helper()
 	client, err := forge.New(forge.Options{Kind: p.Config.Land.Forge, API: f.API(p.Config.Land.Forge), Repo: forgetest.Owner + "/" + forgetest.Name, Token: forgetest.Token,
 		Now: time.Now, Wait: func(context.Context, time.Duration) error { return nil }})
@@ -40,12 +41,12 @@ func lander(t *testing.T, p *verbtest.Place, f *forgetest.Forge, at string) *ver
 			panic(died(point))
 		}
 	}
-	return &verb.Lander{Service: d, Forge: client, Pause: func(context.Context, time.Duration) error { return nil }}
+	return &landing.Lander{Service: d, Forge: client, Pause: func(context.Context, time.Duration) error { return nil }}
 }
 
 type died string
 
-func round(t *testing.T, p *verbtest.Place, f *forgetest.Forge) verb.Landed {
+func round(t *testing.T, p *verbtest.Place, f *forgetest.Forge) landing.Landed {
 	t.Helper()
 	l, err := lander(t, p, f, "").Round(t.Context(), "", true)
 	if err != nil {

@@ -31,7 +31,7 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 	if party&(transition.ByHuman|transition.ByReviewer|transition.SReviewer) == 0 {
 		return nil, &transition.Refusal{Guard: "G61", Exit: transition.ExitRefused, Next: "liza status", Message: a.ID + " may not merge; human, code_reviewer or system may"}
 	}
-	if err := d.adoptTip(ctx, s); err != nil {
+	if err := d.AdoptTip(ctx, s); err != nil {
 		return nil, err
 	}
 	m := d.mergerOn(s, a.ID)

@@ -73,7 +73,7 @@ func (d *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string)
 func (d *Service) planRules(s *blackboard.State, a transition.Actor) *plan.Rules {
 	human := d.partyOf(s, a)&transition.ByHuman != 0
 	return &plan.Rules{Config: d.Config(), Input: d.Input(), Human: human, Caller: d.callerOf(s, human), Scripted: d.Scripted,
-		Skills: d.Skills, MayRun: d.MayRun, RoleProblem: d.newRoleProblem, Clean: d.cleanTask}
+		Skills: d.Skills, MayRun: d.MayRun, RoleProblem: d.newRoleProblem, Clean: d.CleanTask}
 }
 
 // partyOf is what the caller is, 0 when that cannot be told.

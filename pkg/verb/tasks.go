@@ -35,7 +35,7 @@ func (n *NewTask) SetLimits(limits map[string]int) {
 
 // AddTask creates a task, UNCLAIMED or DRAFT; it is validated before anything is written.
 func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
-	if err := d.cleanTask(&n.Task); err != nil {
+	if err := d.CleanTask(&n.Task); err != nil {
 		return Done{}, err
 	}
 	in := d.Input()

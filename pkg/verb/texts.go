@@ -56,7 +56,7 @@ func all[L ~[]string](name string, list *L) []text {
 }
 
 // cleanTask cleans what a new task says.
-func (d *Service) cleanTask(t *blackboard.Task) error {
+func (d *Service) CleanTask(t *blackboard.Task) error {
 	texts := []text{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef},
 		{"--command", &t.Command}, {"--legacy-tests", &t.LegacyTests}}
 	texts = append(texts, all("--criteria", &t.AcceptanceCriteria)...)

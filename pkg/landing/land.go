@@ -1,4 +1,4 @@
-package verb
+package landing
 
 import (
 	"cmp"
@@ -16,11 +16,12 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/safefile"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // Lander brings merged work onto a forge, as pull or merge requests, and what is said there back onto the board (specs/protocol.md#8.8).
 type Lander struct {
-	*Service
+	*verb.Service
 	Forge  forge.Client
 	Remote string // git remote; empty: land.remote
 	Pause  func(ctx context.Context, d time.Duration) error
@@ -162,7 +163,7 @@ func (r *landing) fetchBase(ctx context.Context, branch string) (at string, err 
 		return "", err
 	}
 	if r.tip = found[refs[0]]; r.tip == "" {
-		return "", Refuse("liza config set land.base BRANCH", "the remote %s has no branch %s", r.Remote, r.base)
+		return "", verb.Refuse("liza config set land.base BRANCH", "the remote %s has no branch %s", r.Remote, r.base)
 	}
 	if err := r.Repo.Fetch(ctx, r.Remote, r.tip); err != nil {
 		return "", err
@@ -193,7 +194,7 @@ func (l *Lander) Follow(ctx context.Context) (made string, err error) {
 	if _, err := r.fetchBase(ctx, ""); err != nil {
 		return "", err
 	}
-	if err := r.adoptTip(ctx, r.state); err != nil {
+	if err := r.AdoptTip(ctx, r.state); err != nil {
 		return "", err
 	}
 	id := "sync-" + r.tip[:9]
@@ -227,7 +228,7 @@ func (r *landing) units(ctx context.Context, id string, open bool) ([]unit, erro
 		}
 	}
 	if id != "" && r.cfg.Per == "goal" {
-		return nil, WrongUsage("liza land", "land.per is goal: the work of all tasks lands with one request")
+		return nil, verb.WrongUsage("liza land", "land.per is goal: the work of all tasks lands with one request")
 	}
 	var out []unit
 	for _, u := range all {
@@ -244,7 +245,7 @@ func (r *landing) units(ctx context.Context, id string, open bool) ([]unit, erro
 		}
 	}
 	if id != "" && !slices.ContainsFunc(all, func(u unit) bool { return u.id == id }) {
-		return nil, Refuse("liza show "+id, "%s is not merged, or has no changes to land", id)
+		return nil, verb.Refuse("liza show "+id, "%s is not merged, or has no changes to land", id)
 	}
 	return out, nil
 }

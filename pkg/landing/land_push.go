@@ -1,4 +1,4 @@
-package verb
+package landing
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/merge"
 	"liza/pkg/prose"
+	"liza/pkg/verb"
 )
 
 // stuck is why a move of the integration branch was not made, in one line.
@@ -46,7 +47,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 	}
 	if there != q.Pushed {
 		q.Waits = "somebody else pushed to " + q.Branch
-		return errors.Join(r.record(ctx, q, "", ""), Refuse(fmt.Sprintf("git fetch %s && liza sync --from %s/%s", r.Remote, r.Remote, q.Branch), "somebody else pushed to %s; it is at %.9s, and Liza left it at %.9s",
+		return errors.Join(r.record(ctx, q, "", ""), verb.Refuse(fmt.Sprintf("git fetch %s && liza sync --from %s/%s", r.Remote, r.Remote, q.Branch), "somebody else pushed to %s; it is at %.9s, and Liza left it at %.9s",
 			q.Branch, cmp.Or(there, "no commit"), cmp.Or(q.Pushed, "no commit")))
 	}
 	next := q
@@ -142,7 +143,7 @@ func (r *landing) find(ctx context.Context, q blackboard.Request) (*forge.Reques
 	case i < 0:
 		return nil, nil
 	case !strings.Contains(all[i].Body, mark(q.ID)) && all[i].Number != q.Number:
-		return nil, Refuse("liza show "+q.ID, "%s is a request of %s that Liza did not open", all[i].URL, q.Branch)
+		return nil, verb.Refuse("liza show "+q.ID, "%s is a request of %s that Liza did not open", all[i].URL, q.Branch)
 	}
 	return &all[i], nil
 }
@@ -168,7 +169,7 @@ func (r *landing) compose(ctx context.Context, u unit, q *blackboard.Request) er
 	if r.cfg.Per == "goal" && r.cfg.Sync != "rebase" {
 		tip, err := r.TipOf(ctx, r.state)
 		if err == nil && (tip == "" || r.state.ForeignTip(tip)) {
-			return Refuse(blackboard.DecideTip(tip), "%s", blackboard.MovedText(r.state, tip))
+			return verb.Refuse(blackboard.DecideTip(tip), "%s", blackboard.MovedText(r.state, tip))
 		}
 		if held, aerr := r.Repo.IsAncestor(ctx, tip, r.tip); err == nil && aerr == nil && held {
 			tip = r.tip
@@ -184,7 +185,7 @@ func (r *landing) compose(ctx context.Context, u unit, q *blackboard.Request) er
 			continue
 		}
 		if before := r.notLanded(t, u); before != "" {
-			return Refuse("liza show "+before, "it builds on %s, which has not landed", before)
+			return verb.Refuse("liza show "+before, "it builds on %s, which has not landed", before)
 		}
 		if err := r.pick(ctx, t, q); err != nil {
 			return err
@@ -225,7 +226,7 @@ func (r *landing) pick(ctx context.Context, t *blackboard.Task, q *blackboard.Re
 	}
 	picked, err := r.Repo.MergeTree(ctx, side, t.MergeCommit)
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
-		return Refuse("liza show "+t.ID, "%s conflicts with %s in %s; it can land when what it builds on has", t.ID, r.base, strings.Join(conflict.Files, ", "))
+		return verb.Refuse("liza show "+t.ID, "%s conflicts with %s in %s; it can land when what it builds on has", t.ID, r.base, strings.Join(conflict.Files, ", "))
 	}
 	if err != nil || picked == tree {
 		return err
@@ -243,7 +244,7 @@ func (r *landing) body(u unit, id string) string {
 	line("%s\n", prose.OneLine(u.title, 1000))
 	for _, t := range u.tasks {
 		line("### %s: %s\n", t.ID, prose.OneLine(t.TitleText(), 120))
-		line("%s\n", Shorten(t.Description, 1500))
+		line("%s\n", verb.Shorten(t.Description, 1500))
 		line("- Done when: %s", prose.OneLine(t.DoneWhen, 500))
 		for _, c := range t.AcceptanceCriteria {
 			line("- %s", prose.OneLine(c, 500))

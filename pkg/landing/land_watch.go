@@ -1,4 +1,4 @@
-package verb
+package landing
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"liza/pkg/plan"
 	"liza/pkg/prose"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // shownLog is how much of what a forge says goes into a task.
@@ -152,7 +153,7 @@ func material(parts []string) string {
 	if len(text) > shownLog {
 		text = "…\n" + strings.ToValidUTF8(text[len(text)-shownLog:], "")
 	}
-	return Fenced("the forge", text)
+	return verb.Fenced("the forge", text)
 }
 
 // asked are the comments of members that ask for something: those at a line, and reviews that ask for changes. Talk below a request
@@ -171,7 +172,7 @@ func (r *landing) asked(ctx context.Context, q blackboard.Request) (parts, ids [
 			at = fmt.Sprintf(" at %s:%d", c.Path, c.Line)
 		}
 		ids = append(ids, c.ID)
-		parts = append(parts, fmt.Sprintf("%s says%s:\n%s", c.Author, at, Shorten(c.Text, 2000)))
+		parts = append(parts, fmt.Sprintf("%s says%s:\n%s", c.Author, at, verb.Shorten(c.Text, 2000)))
 	}
 	return parts, ids, nil
 }
@@ -197,7 +198,7 @@ func (r *landing) coder(ctx context.Context, q blackboard.Request, log string) s
 // makeTask creates a task, with the request that it is for in the same write: both or neither.
 func (r *landing) makeTask(ctx context.Context, t blackboard.Task, q *blackboard.Request) error {
 	t.Description, t.Title = r.Secrets.Mask(t.Description), r.Secrets.Mask(t.Title)
-	if err := r.cleanTask(&t); err != nil {
+	if err := r.CleanTask(&t); err != nil {
 		return err
 	}
 	in := r.Input()
