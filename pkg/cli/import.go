@@ -15,6 +15,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/forge"
+	"liza/pkg/importer"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
@@ -23,8 +24,8 @@ type importOptions struct {
 	env    *Env
 	labels []string
 	keep   string
-	in     verb.ImportInput
-	items  []verb.Outside
+	in     importer.ImportInput
+	items  []importer.Outside
 }
 
 func newImport(env *Env) *urfave.Command {
@@ -73,7 +74,7 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 	if err != nil {
 		return importTrouble(err)
 	}
-	out, err := d.Import(ctx, o.items, o.in)
+	out, err := importer.Import(ctx, d, o.items, o.in)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 	return o.env.Print(out, "%s", importedText(out))
 }
 
-func importedText(out verb.Imported) string {
+func importedText(out importer.Imported) string {
 	var b strings.Builder
 	list := func(what string, ids []string) {
 		if len(ids) > 0 {
@@ -189,7 +190,7 @@ func (o *importOptions) fetch(ctx context.Context, options forge.Options, keys [
 	return nil
 }
 
-func outsideOf(options forge.Options, t forge.Ticket) verb.Outside {
+func outsideOf(options forge.Options, t forge.Ticket) importer.Outside {
 	source, id := options.Kind+":"+t.Key, t.Key
 	if options.Repo != "" {
 		source, id = options.Kind+":"+options.Repo+"#"+t.Key, "issue-"+t.Key
@@ -198,7 +199,7 @@ func outsideOf(options forge.Options, t forge.Ticket) verb.Outside {
 	if t.Author != "" {
 		text = "(" + t.Author + ")\n\n" + text
 	}
-	return verb.Outside{Source: source, URL: t.URL, ID: id, Title: t.Title, Text: text, Closed: t.Closed}
+	return importer.Outside{Source: source, URL: t.URL, ID: id, Title: t.Title, Text: text, Closed: t.Closed}
 }
 
 // again looks at everything that was imported and is not done.
@@ -261,8 +262,8 @@ func (e *Env) trackerOptions(ctx context.Context, d *verb.Service, kind, repo st
 }
 
 // returner tells trackers and files what has landed.
-func (e *Env) returner(d *verb.Service) *verb.Returner {
-	return &verb.Returner{Service: d, Pause: pause, Tracker: func(ctx context.Context, kind, repo string) (forge.Tracker, error) {
+func (e *Env) returner(d *verb.Service) *importer.Returner {
+	return &importer.Returner{Service: d, Pause: pause, Tracker: func(ctx context.Context, kind, repo string) (forge.Tracker, error) {
 		o, err := e.trackerOptions(ctx, d, kind, repo)
 		if err != nil {
 			return nil, err

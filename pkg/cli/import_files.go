@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"liza/pkg/checklist"
+	"liza/pkg/importer"
 	"liza/pkg/safefile"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -104,7 +105,7 @@ func (o *importOptions) list(d *verb.Service, path, only string) error {
 		if i.Heading != "" {
 			text = "Below the heading: " + i.Heading + "\n" + text
 		}
-		o.items = append(o.items, verb.Outside{Source: name + "#" + i.Key, ID: id, Title: i.Text, Text: text, Spec: spec, Closed: i.Done, Loose: !i.ID})
+		o.items = append(o.items, importer.Outside{Source: name + "#" + i.Key, ID: id, Title: i.Text, Text: text, Spec: spec, Closed: i.Done, Loose: !i.ID})
 	}
 	switch {
 	case !taken && only != "":

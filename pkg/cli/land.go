@@ -18,6 +18,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/forge"
+	"liza/pkg/landing"
 	"liza/pkg/safefile"
 	"liza/pkg/transition"
 	"liza/pkg/verb"

@@ -11,6 +11,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
 	"liza/pkg/exitcmd"
+	"liza/pkg/importer"
 	"liza/pkg/outcome"
 	"liza/pkg/project"
 	"liza/pkg/transition"
@@ -379,9 +380,11 @@ var others = []attempt{
 	{name: "ArchivedSprint", call: func(ctx context.Context, d *vs) (any, error) { return d.ArchivedSprint("sprint-9") }},
 	{name: "ArchivedGoal", call: func(ctx context.Context, d *vs) (any, error) { return d.ArchivedGoal("goal-9") }},
 	{name: "Import", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.Import(ctx, []verb.Outside{{Source: "file:todo.md#1", ID: "todo", Title: "Write more", Text: "More words"}}, verb.ImportInput{})
+		return importer.Import(ctx, d, []importer.Outside{{Source: "file:todo.md#1", ID: "todo", Title: "Write more", Text: "More words"}}, importer.ImportInput{})
 	}},
-	{name: "Import, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Import(ctx, nil, verb.ImportInput{}) }},
+	{name: "Import, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return importer.Import(ctx, d, nil, importer.ImportInput{})
+	}},
 	{name: "Ack, nothing", call: func(ctx context.Context, d *vs) (any, error) { return d.Ack(ctx, "seen", false) }},
 	{name: "PersonOnly", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.PersonOnly(ctx, "do that") }},
 	{name: "PersonOnly, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.PersonOnly(ctx, "do that") }},

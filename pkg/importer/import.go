@@ -1,4 +1,4 @@
-package verb
+package importer
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"liza/pkg/plan"
 	"liza/pkg/prose"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // Outside is an issue, or an item of a file, as it is now where it comes from.
@@ -52,13 +53,13 @@ const (
 
 // Import makes a draft of everything that was not imported before, and brings what changed outside to the tasks of the rest.
 // Running it again doubles nothing: what is known by its source is never made again.
-func (d *Service) Import(ctx context.Context, items []Outside, in ImportInput) (Imported, error) {
+func Import(ctx context.Context, d *verb.Service, items []Outside, in ImportInput) (Imported, error) {
 	if err := d.PersonOnly(ctx, "import"); err != nil {
 		return Imported{}, err
 	}
 	clean := make([]Outside, 0, len(items))
 	for _, o := range items {
-		clean = append(clean, d.tidy(o))
+		clean = append(clean, tidy(d, o))
 	}
 	var out Imported
 	err := d.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
@@ -79,16 +80,16 @@ func (d *Service) Import(ctx context.Context, items []Outside, in ImportInput) (
 }
 
 // tidy makes what comes from outside fit for the board: bounded, masked, and with control characters that can be seen.
-func (d *Service) tidy(o Outside) Outside {
-	o.Title = d.outsideTitle(o.Title)
+func tidy(d *verb.Service, o Outside) Outside {
+	o.Title = outsideTitle(d, o.Title)
 	o.URL = prose.OneLine(pictures(o.URL), 300)
 	from := cmp.Or(o.URL, prose.OneLine(pictures(o.Source), 300))
-	text := Shorten(pictures(strings.ReplaceAll(o.Text, "\r\n", "\n")), maxImported)
-	o.Text = d.Secrets.Mask("Imported from " + from + ".\n" + Fenced(from, strings.TrimSpace(o.Title+"\n\n"+text)))
+	text := verb.Shorten(pictures(strings.ReplaceAll(o.Text, "\r\n", "\n")), maxImported)
+	o.Text = d.Secrets.Mask("Imported from " + from + ".\n" + verb.Fenced(from, strings.TrimSpace(o.Title+"\n\n"+text)))
 	return o
 }
 
-func (d *Service) outsideTitle(title string) string {
+func outsideTitle(d *verb.Service, title string) string {
 	return cmp.Or(prose.OneLine(pictures(d.Secrets.Mask(title)), maxTitle), "without a title")
 }
 
@@ -115,7 +116,7 @@ func hashOf(text string) string {
 
 // taking is one import within a write.
 type taking struct {
-	*Service
+	*verb.Service
 	in    ImportInput
 	state *blackboard.State
 	actor transition.Actor

@@ -1,4 +1,4 @@
-package verb
+package importer
 
 import (
 	"context"
@@ -17,11 +17,12 @@ import (
 	"liza/pkg/forge"
 	"liza/pkg/safefile"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // Returner tells trackers and files what has landed of what was imported from them (specs/protocol.md#8.9).
 type Returner struct {
-	*Service
+	*verb.Service
 	Tracker func(ctx context.Context, kind, repo string) (forge.Tracker, error)
 	Pause   func(ctx context.Context, d time.Duration) error
 }
@@ -290,7 +291,7 @@ func (r *Returner) tick(ctx context.Context, rec *blackboard.Import, file, key s
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.Project.Root, filepath.FromSlash(file))
 	}
-	sought := func(text string) bool { return r.outsideTitle(text) == rec.Title }
+	sought := func(text string) bool { return outsideTitle(r.Service, text) == rec.Title }
 	path, err = filepath.EvalSymlinks(path)
 	var data []byte
 	if err == nil {
