@@ -50,11 +50,11 @@ func rounded(n float64, decimals, most int) string {
 	return text
 }
 
-// reaches reports whether a limit leaves no room: it is used up, or reserve would go beyond it.
+// Reaches reports whether a limit leaves no room: it is used up, or reserve would go beyond it.
 // 0 means no limit.
 func (a Amount) Reaches(limit int, reserve Amount) bool {
 	return limit > 0 && (a >= Amount(limit) || a.Plus(reserve) > Amount(limit))
 }
 
-// is reports whether the amount is that part of a whole.
+// Is reports whether the amount is that part of a whole.
 func (a Amount) Is(percent, whole int) bool { return 100*a >= Amount(percent)*Amount(whole) }

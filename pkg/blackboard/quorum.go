@@ -145,7 +145,7 @@ func (t *Task) Given(s *State, tree string) []*Approval {
 	return list
 }
 
-// programOf is the program of the agent's run on the task, the newest when it is over, else the one that it starts.
+// ProgramOf is the program of the agent's run on the task, the newest when it is over, else the one that it starts.
 func (s *State) ProgramOf(t *Task, agent string) string {
 	e := s.Agents[agent]
 	if e != nil && e.Child != nil && e.Child.Task == t.ID && e.Child.CLI != "" {

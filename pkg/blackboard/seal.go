@@ -116,7 +116,7 @@ func (t *Task) SealFits(k Sealer) string {
 	return ""
 }
 
-// Sign gives the task a seal. generation is that of the reviewer's registration.
+// sign gives the task a seal. generation is that of the reviewer's registration.
 func (t *Task) sign(k Sealer, verdict, generation, tree string, at Time) {
 	t.Seal = &Seal{Verdict: verdict, Generation: generation, Tree: tree, At: at, Key: k.Name()}
 	t.Seal.MAC = k.Sign(t.sealed()...)

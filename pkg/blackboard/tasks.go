@@ -58,7 +58,7 @@ func (t *Task) Exhausted() bool { return len(t.FailedBy) >= 2 || t.Failures >= 3
 // IntegrationBranch is the branch that approved work is merged into.
 func (s *State) IntegrationBranch() string { return s.Text("integration_branch") }
 
-// backwards yields the history from the newest entry to the oldest.
+// Backwards yields the history from the newest entry to the oldest.
 func (t *Task) Backwards() iter.Seq[*HistoryEntry] {
 	return func(yield func(*HistoryEntry) bool) {
 		for i := len(t.History) - 1; i >= 0; i-- {
@@ -69,7 +69,7 @@ func (t *Task) Backwards() iter.Seq[*HistoryEntry] {
 	}
 }
 
-// last is the newest history entry, or nil.
+// Last is the newest history entry, or nil.
 func (t *Task) Last() *HistoryEntry {
 	for h := range t.Backwards() {
 		return h
@@ -105,7 +105,7 @@ func IsClaimEvent(e HistoryEvent) bool {
 	return false
 }
 
-// lastClaimant is the coder of the last claim entry, "" when nobody ever claimed.
+// LastClaimant is the coder of the last claim entry, "" when nobody ever claimed.
 func (t *Task) LastClaimant() string {
 	for h := range t.Backwards() {
 		if IsClaimEvent(h.Event) {
@@ -122,7 +122,7 @@ func (t *Task) LastIntent() (*HistoryEntry, bool) {
 	return h, h != nil
 }
 
-// agentIDs lists the registered agents by role and number.
+// AgentIDs lists the registered agents by role and number.
 func (s *State) AgentIDs() []string {
 	ids := make([]string, 0, len(s.Agents))
 	for id, a := range s.Agents {
@@ -177,7 +177,7 @@ func (e *HistoryEntry) LeadsTo() []Status {
 	return nil
 }
 
-// intentSinceClaim returns the agent's latest intent of the current attempt, or nil.
+// IntentSinceClaim returns the agent's latest intent of the current attempt, or nil.
 func (t *Task) IntentSinceClaim(agent string) *HistoryEntry {
 	for h := range t.Backwards() {
 		if h.Event == HistoryCheckpoint && h.Agent == agent {

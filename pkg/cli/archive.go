@@ -7,6 +7,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/prose"
+	"liza/pkg/sprint"
 )
 
 func newArchive(env *Env) *urfave.Command {
@@ -28,7 +29,7 @@ func newArchive(env *Env) *urfave.Command {
 			if err != nil {
 				return err
 			}
-			done, err := d.Archive(ctx, older)
+			done, err := sprint.Archive(ctx, d, older)
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/sprint"
 	"liza/pkg/verb"
 )
 
@@ -72,7 +73,7 @@ func newCheckpoint(env *Env) *urfave.Command {
 var decisions = []string{"CONTINUE", "ADJUST_SPECS", "ADJUST_CONTRACTS", "REPLAN", "PIVOT", "STOP"}
 
 func (o *controlOptions) pause(ctx context.Context, d *verb.Service, _ []string) error {
-	done, err := d.Pause(ctx, o.reason)
+	done, err := sprint.Pause(ctx, d, o.reason)
 	return o.show(done, err, "paused: nothing new starts\nnext: liza resume\n")
 }
 
@@ -84,7 +85,7 @@ func (o *controlOptions) resume(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	done, err := d.Resume(ctx, o.decision, o.reason)
+	done, err := sprint.Resume(ctx, d, o.decision, o.reason)
 	if o.decision == "STOP" {
 		return o.show(done, err, "the goal is given up\n")
 	}
@@ -92,16 +93,16 @@ func (o *controlOptions) resume(ctx context.Context, _ []string) error {
 }
 
 func (o *controlOptions) abort(ctx context.Context, d *verb.Service, _ []string) error {
-	done, err := d.Abort(ctx, o.reason, o.goal)
+	done, err := sprint.Abort(ctx, d, o.reason, o.goal)
 	return o.show(done, err, "aborted: agents are stopped, claims released, work is kept\nnext: liza resume\n")
 }
 
 func (o *controlOptions) checkpoint(ctx context.Context, d *verb.Service, _ []string) error {
-	done, err := d.Checkpoint(ctx, o.reason)
+	done, err := sprint.Checkpoint(ctx, d, o.reason)
 	return o.show(done, err, "at a checkpoint; the summary is "+done.File+"\nnext: liza resume --decision CONTINUE\n")
 }
 
-func (o *controlOptions) show(done verb.Sprint, err error, text string) error {
+func (o *controlOptions) show(done sprint.Sprint, err error, text string) error {
 	if err != nil {
 		return err
 	}

@@ -9,14 +9,14 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
-	"liza/pkg/verb"
 )
 
 type goalOptions struct {
 	env  *Env
 	list bool
-	in   verb.GoalInput
+	in   sprint.GoalInput
 }
 
 func newGoal(env *Env) *urfave.Command {
@@ -52,7 +52,7 @@ func (o *goalOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.in.Text = args[0]
-	done, err := d.NextGoal(ctx, o.in)
+	done, err := sprint.NextGoal(ctx, d, o.in)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (o *goalOptions) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	goals, err := d.Goals(ctx)
+	goals, err := sprint.Goals(ctx, d)
 	if err != nil {
 		return err
 	}

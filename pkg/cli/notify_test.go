@@ -19,6 +19,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/notify"
 	"liza/pkg/outcome"
+	"liza/pkg/sprint"
 	"liza/pkg/supervisor"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -145,8 +146,8 @@ var raising = map[string]func(e event) (again func()){
 		return e.look
 	},
 	"checkpoint": func(e event) func() {
-		e.must(e.Service("").Checkpoint(e.t.Context(), "half time"))
-		return func() { e.must(nil, e.Service("").FollowControl(e.t.Context())); e.look() }
+		e.must(sprint.Checkpoint(e.t.Context(), e.Service(""), "half time"))
+		return func() { e.must(nil, sprint.FollowControl(e.t.Context(), e.Service(""))); e.look() }
 	},
 	"breaker": func(e event) func() {
 		e.AddTask("task-1")
@@ -160,11 +161,11 @@ var raising = map[string]func(e event) (again func()){
 		e.Approved("task-1")
 		d := e.Service("")
 		e.must(d.Merger(blackboard.Human).All(e.t.Context()))
-		done := func() { e.must(d.Complete(e.t.Context(), transition.CompletionFacts{})) }
+		done := func() { e.must(sprint.Complete(e.t.Context(), d, transition.CompletionFacts{})) }
 		done()
 		return done
 	},
-	"goal_aborted": func(e event) func() { e.must(e.Service("").Abort(e.t.Context(), "enough", true)); return nil },
+	"goal_aborted": func(e event) func() { e.must(sprint.Abort(e.t.Context(), e.Service(""), "enough", true)); return nil },
 	"agent_unusable": func(e event) func() {
 		e.AddTask("task-1")
 		logout := func() {

@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/prose"
+	"liza/pkg/sprint"
 	"liza/pkg/verb"
 )
 
@@ -33,7 +34,7 @@ func newSprint(env *Env) *urfave.Command {
 }
 
 func (o *sprintOptions) next(ctx context.Context, d *verb.Service, _ []string) error {
-	done, err := d.NextSprint(ctx, commaList(o.planned))
+	done, err := sprint.Next(ctx, d, commaList(o.planned))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/dashboard/tui"
+	"liza/pkg/sprint"
 )
 
 type topOptions struct {
@@ -48,7 +49,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	env.lasting()
-	err = tui.Run(ctx, tui.Options{Source: source, Verbs: d, Now: env.Now, Mask: d.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
+	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.Verbs{Service: d}, Now: env.Now, Mask: d.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
 		Explain: func(err error) tui.Problem {
 			r := explainOffline(err)
 			return tui.Problem{Message: r.message, Next: r.next}

@@ -14,6 +14,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/project"
 	"liza/pkg/safefile"
+	"liza/pkg/sprint"
 	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/upkeep"
@@ -28,7 +29,7 @@ func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
 		Problem: func(err error) { e.Log().Warn(err.Error()) }}
 	if d.Caller.AgentID == "" && d.Caller.As == "" {
 		w.Deadline = func(ctx context.Context, message string) error {
-			_, err := d.SystemCheckpoint(ctx, message)
+			_, err := sprint.SystemCheckpoint(ctx, d, message)
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/merge"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb/verbtest"
@@ -169,7 +170,7 @@ func TestAGoalWithoutItsMergedWorkIsNotComplete(t *testing.T) {
 	ctx, d := context.Background(), p.Service("")
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", "main")
 	for _, want := range []string{"which Liza did not make", "the work of task-1 is merged, but not on integration; next: liza merge --again task-1"} {
-		c, err := d.Complete(ctx, transition.CompletionFacts{})
+		c, err := sprint.Complete(ctx, d, transition.CompletionFacts{})
 		missing, _ := d.MissingWork(ctx)
 		if err != nil || c != transition.CompletionMissing || p.State().Goal.Status != blackboard.InProgress || !strings.Contains(missing, want) {
 			t.Fatalf("completion is %q (%v), the goal %s: %s", c, err, p.State().Goal.Status, missing)
@@ -181,7 +182,7 @@ func TestAGoalWithoutItsMergedWorkIsNotComplete(t *testing.T) {
 	if _, err := d.MergeAgain(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := d.Complete(ctx, transition.CompletionFacts{}); err != nil || c != transition.CompletionComplete {
+	if c, err := sprint.Complete(ctx, d, transition.CompletionFacts{}); err != nil || c != transition.CompletionComplete {
 		t.Errorf("with its work back the goal is %q: %v", c, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
@@ -22,7 +23,7 @@ func Asked(ctx context.Context, d *verb.Service, r Run, q verb.Prompted) (Outcom
 			return nil
 		})
 		if err == nil {
-			_, err = d.SystemCheckpoint(ctx, "planner stuck: "+reason)
+			_, err = sprint.SystemCheckpoint(ctx, d, "planner stuck: "+reason)
 		}
 		return out, err
 	case "code_reviewer":

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
@@ -30,7 +31,7 @@ func StopReplan(ctx context.Context, d *verb.Service, due transition.Trigger, wh
 // checkpointAnyway is a checkpoint for people; a sprint that has one, or is over, keeps it.
 func checkpointAnyway(ctx context.Context, d *verb.Service, message string) error {
 	var refusal *transition.Refusal
-	if _, err := d.SystemCheckpoint(ctx, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != transition.ExitRefused) {
+	if _, err := sprint.SystemCheckpoint(ctx, d, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != transition.ExitRefused) {
 		return err
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/history"
 	"liza/pkg/outcome"
 	"liza/pkg/role"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
@@ -163,7 +164,7 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 // ready brings the board to where the interaction began, and identities its agent.
 func (r *replay) ready(ctx context.Context, in history.Interaction, kind role.Kind, before string) (identity, error) {
 	if len(r.service.Project.Orders()) > 0 { // a planner was stuck; people let it go on
-		if _, err := r.service.Resume(ctx, "CONTINUE", "replay"); err != nil {
+		if _, err := sprint.Resume(ctx, r.service.Service, "CONTINUE", "replay"); err != nil {
 			return identity{}, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/sprint"
 	"liza/pkg/supervisor"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -165,7 +166,7 @@ func TestTheDepthOfReplans(t *testing.T) {
 	if len(j.prompts) != 0 {
 		t.Error("the planner was started")
 	}
-	if _, err := j.Service("").Resume(t.Context(), "", ""); err != nil {
+	if _, err := sprint.Resume(t.Context(), j.Service(""), "", ""); err != nil {
 		t.Fatal(err)
 	}
 	j.must(j.planner(thePlan(5, "way 5", try(4))))
@@ -240,7 +241,7 @@ func TestAPlannerIsAskedAgain(t *testing.T) {
 			if lines := j.told("planning_failed"); len(lines) != 1 || !strings.Contains(lines[0], sentence) {
 				t.Errorf("people are told %q", lines)
 			}
-			if _, err := j.Service("").Resume(t.Context(), "", ""); err != nil {
+			if _, err := sprint.Resume(t.Context(), j.Service(""), "", ""); err != nil {
 				t.Fatal(err)
 			}
 			if err := j.planner(thePlan(1, "", try(0))); !errors.Is(err, supervisor.ErrIdle) && err != nil || len(j.prompts) != answers {

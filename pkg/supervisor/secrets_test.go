@@ -12,6 +12,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/history"
+	"liza/pkg/sprint"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -43,7 +44,7 @@ func spread(t *testing.T, p *verbtest.Place) {
 		_, err = p.Service("").Abandon(ctx, verb.WayOut{Task: "old", Reason: "nobody wants it"})
 	}
 	if err == nil {
-		_, err = p.Service("").Archive(ctx, -time.Hour)
+		_, err = sprint.Archive(ctx, p.Service(""), -time.Hour)
 	}
 	if err != nil || p.State().Task("old") != nil {
 		t.Fatalf("the task is not in the archive: %v", err)

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 )
 
@@ -263,7 +264,7 @@ func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, rese
 }
 
 func (s *Supervisor) stopSprint(ctx context.Context, o *transition.Overspent) error {
-	_, err := s.Service.SystemCheckpoint(ctx, o.String())
+	_, err := sprint.SystemCheckpoint(ctx, s.Service, o.String())
 	if isRefused(err) {
 		return nil // somebody was faster
 	}

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
+	"liza/pkg/sprint"
 	"liza/pkg/store"
 	"liza/pkg/supervisor"
 	"liza/pkg/transition"
@@ -368,7 +369,7 @@ func TestTheSprintsLimitStopsWhatRuns(t *testing.T) {
 			t.Errorf("the sprint is %s after %s cents, %d checkpoints", st.Sprint.Status, st.Usage.CostCents, len(st.Sprint.Checkpoints))
 		}
 		c.change(func(s *blackboard.State) { s.Config["sprint_cost_cents"] = 1000 })
-		if _, err := c.person().Resume(context.Background(), "", ""); err != nil {
+		if _, err := sprint.Resume(context.Background(), c.person(), "", ""); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(40 * time.Second)

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/broker"
 	"liza/pkg/merge"
 	"liza/pkg/project"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
@@ -188,7 +189,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if err := s.releaseRest(hard, st); err != nil {
 		return false, waiting{}, err
 	}
-	changed, err := s.Service.Follow(hard, st)
+	changed, err := sprint.Follow(hard, s.Service, st)
 	if err == nil && (changed || rest) {
 		st, err = s.Service.View(hard)
 	}
@@ -250,7 +251,7 @@ type waiting struct {
 func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, error) {
 	facts := s.completionFacts(st)
 	if c := transition.CompletionOf(st, facts, s.Service.Now()); c != transition.CompletionOpen {
-		c, err := s.Service.Complete(ctx, facts)
+		c, err := sprint.Complete(ctx, s.Service, facts)
 		if err != nil {
 			return false, err
 		}

@@ -9,6 +9,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/outcome"
 	"liza/pkg/prompt"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
@@ -96,7 +97,7 @@ func (s *Supervisor) waitOpen(ctx context.Context) error {
 			return nil
 		}
 	}
-	return s.Service.FollowControl(ctx)
+	return sprint.FollowControl(ctx, s.Service)
 }
 
 // runOnce starts the agent program once and applies what came of it.

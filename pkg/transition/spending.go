@@ -154,7 +154,7 @@ func CostOf(u *blackboard.Usage, now time.Time) blackboard.Amount {
 	return u.Day.CostCents
 }
 
-// KeyOf is where a limit of the task is set.
+// keyOf is where a limit of the task is set.
 func keyOf(s *blackboard.State, t *blackboard.Task, key string) string {
 	_, own := blackboard.IntegerOf(t.Limits[key])
 	switch {

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/prose"
+	"liza/pkg/sprint"
 	"liza/pkg/verb"
 )
 
@@ -285,10 +286,10 @@ func (c *collector) attic(ctx context.Context) error {
 			}
 		}
 		if age := c.Now().Sub(since); age <= c.in.Older {
-			c.keep("attic", r.Ref, fmt.Sprintf("it is %s old, not %s", verb.Days(age.Truncate(time.Second)), verb.Days(c.in.Older)), "")
+			c.keep("attic", r.Ref, fmt.Sprintf("it is %s old, not %s", sprint.Days(age.Truncate(time.Second)), sprint.Days(c.in.Older)), "")
 			continue
 		}
-		c.drop("attic", r.Ref, "older than "+verb.Days(c.in.Older), func() error { return c.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
+		c.drop("attic", r.Ref, "older than "+sprint.Days(c.in.Older), func() error { return c.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
 	}
 	return nil
 }

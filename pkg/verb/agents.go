@@ -62,7 +62,7 @@ func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, e
 
 // Unregister removes the caller's registration; --as names it for a person.
 func (d *Service) Unregister(ctx context.Context, id string, force bool) error {
-	caller, err := d.identify()
+	caller, err := d.Identify()
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (d *Service) details(in AnomalyInput) (blackboard.Settings, error) {
 	out := blackboard.Settings{}
 	for _, key := range slices.Sorted(maps.Keys(in.Details)) {
 		value := in.Details[key]
-		if err := d.clean(text{"--detail " + key, &value}); err != nil {
+		if err := d.Clean(Text{"--detail " + key, &value}); err != nil {
 			return nil, err
 		}
 		out[key] = value

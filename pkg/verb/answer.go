@@ -27,7 +27,7 @@ var errOvertaken = errors.New("another answer was faster")
 // committed (specs/protocol.md#2.6). Where a guard of unblock refuses, the answer is stored all the
 // same, and the planner decides.
 func (d *Service) Answer(ctx context.Context, id, answer string) (Answered, error) {
-	err := d.clean(text{"the answer", &answer})
+	err := d.Clean(Text{"the answer", &answer})
 	if err != nil {
 		return Answered{}, err
 	}
@@ -86,7 +86,7 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 // prepareAnswer tries the answer on a copy. When it would unblock the task, the work is
 // saved, and in gets to know of it.
 func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *transition.Input) (unblocks bool, err error) {
-	who, err := d.identify()
+	who, err := d.Identify()
 	if err != nil {
 		return false, err
 	}
@@ -95,7 +95,7 @@ func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *tran
 		return false, err
 	}
 	copied := s.Clone()
-	a := who.actor(copied)
+	a := who.Actor(copied)
 	if err := d.OnlyPerson(copied, a, "answer"); err != nil {
 		return false, err
 	}

@@ -53,7 +53,7 @@ func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, erro
 // mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
 func (d *Service) mergeDecision(ctx context.Context, in MergeDecision) (transition.Input, error) {
 	event := d.Input()
-	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
+	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
 		return event, err
 	}
 	event.Reason = in.Reason

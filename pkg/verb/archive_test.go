@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -44,7 +45,7 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 				t.Fatalf("not killed: %v", r)
 			}
 		}()
-		_, err := d.Archive(ctx, 0)
+		_, err := sprint.Archive(ctx, d, 0)
 		t.Log(err)
 	}()
 	if s := p.State(); s.Task("task-1") == nil || !strings.Contains(read(t, file), "id: task-1") {
@@ -65,7 +66,7 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 	if tasks, err := d.SprintTasks(s); err != nil || len(tasks) != 3 {
 		t.Errorf("the sprint has %d tasks, %v", len(tasks), err)
 	}
-	done, err := d.Archive(ctx, 0)
+	done, err := sprint.Archive(ctx, d, 0)
 	if err != nil || strings.Join(done.Tasks, " ") != "task-1 task-2 task-3" || done.File != ".liza/archive/sprint-1.yaml" {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -89,7 +90,7 @@ func TestAnArchiveThatCannotBeWrittenKeepsTheTasksOnTheBoard(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := read(t, p.Project.State())
-	if _, err := p.Service("").Archive(context.Background(), 0); err == nil {
+	if _, err := sprint.Archive(context.Background(), p.Service(""), 0); err == nil {
 		t.Error("it was written into a file that is no folder")
 	}
 	if read(t, p.Project.State()) != before {
@@ -113,10 +114,10 @@ func TestWhatAnAgentIsBusyWithIsNotArchived(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r *transition.Refusal
-	if _, err := p.Service("").Archive(ctx, 0); !errors.As(err, &r) || r.Exit != transition.ExitNothing {
+	if _, err := sprint.Archive(ctx, p.Service(""), 0); !errors.As(err, &r) || r.Exit != transition.ExitNothing {
 		t.Errorf("got %v, want nothing to do", err)
 	}
-	if _, err := p.Service("").Archive(ctx, 7*24*time.Hour); err == nil || !strings.Contains(err.Error(), "more than 7d ago") {
+	if _, err := sprint.Archive(ctx, p.Service(""), 7*24*time.Hour); err == nil || !strings.Contains(err.Error(), "more than 7d ago") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -136,16 +137,16 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Checkpoint(ctx, "half time"); err != nil {
+	if _, err := sprint.Checkpoint(ctx, d, "half time"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Resume(ctx, "CONTINUE", ""); err != nil {
+	if _, err := sprint.Resume(ctx, d, "CONTINUE", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Abort(ctx, "enough", false); err != nil {
+	if _, err := sprint.Abort(ctx, d, "enough", false); err != nil {
 		t.Fatal(err)
 	}
-	out, err := d.NextSprint(ctx, nil)
+	out, err := sprint.Next(ctx, d, nil)
 	if err != nil || out.Sprint != "sprint-2" || out.Before != "sprint-1" || len(out.Archived) != 1 || out.Planned == nil {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -159,7 +160,7 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	if c := d.Control(); c != "" {
 		t.Errorf("still %s", c)
 	}
-	if err := d.FollowControl(ctx); err != nil || p.State().Sprint.Status != blackboard.InProgress {
+	if err := sprint.FollowControl(ctx, d); err != nil || p.State().Sprint.Status != blackboard.InProgress {
 		t.Errorf("the abort of the sprint before reaches the next one: %v", err)
 	}
 	text := read(t, p.Project.Archive("sprint-1"))
@@ -171,10 +172,10 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	p.Sound()
 
 	// A sprint without a task that ended is kept as well.
-	if _, err := d.Abort(ctx, "enough", false); err != nil {
+	if _, err := sprint.Abort(ctx, d, "enough", false); err != nil {
 		t.Fatal(err)
 	}
-	if out, err = d.NextSprint(ctx, nil); err != nil || out.Sprint != "sprint-3" || len(out.Archived) != 0 {
+	if out, err = sprint.Next(ctx, d, nil); err != nil || out.Sprint != "sprint-3" || len(out.Archived) != 0 {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	if text := read(t, p.Project.Archive("sprint-2")); !strings.HasSuffix(text, "tasks: []\n") {

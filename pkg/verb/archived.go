@@ -21,8 +21,8 @@ func (d *Service) Archives() *history.Archive {
 	return &history.Archive{Dir: d.Project.ArchiveDir()}
 }
 
-// plainText is a task as the library writes it.
-func plainText(t *blackboard.Task) string {
+// PlainText is a task as the library writes it.
+func PlainText(t *blackboard.Task) string {
 	node := yamldoc.Encode(t)
 	node.Style &^= yaml.FlowStyle
 	text, err := yaml.Marshal([]*yaml.Node{node})

@@ -14,6 +14,7 @@ import (
 	"liza/pkg/importer"
 	"liza/pkg/outcome"
 	"liza/pkg/project"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
@@ -227,10 +228,10 @@ var others = []attempt{
 		s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: "note-1", Message: "Mind the gap", Timestamp: s.Goal.Created})
 	}, call: unanswered("planner", "")},
 	{name: "Unanswered, a planner at a checkpoint", as: "planner-1", board: atCheckpoint, call: unanswered("planner", "")},
-	{name: "Checkpoint", call: func(ctx context.Context, d *vs) (any, error) { return d.Checkpoint(ctx, "Look at it") }},
-	{name: "Checkpoint, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Checkpoint(ctx, "Look at it") }},
+	{name: "Checkpoint", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
+	{name: "Checkpoint, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
 	{name: "SystemCheckpoint", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.SystemCheckpoint(ctx, "The deadline has passed")
+		return sprint.SystemCheckpoint(ctx, d, "The deadline has passed")
 	}},
 	{name: "Note, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Note(ctx, verb.NoteInput{Text: "Mind the gap"})
@@ -242,14 +243,14 @@ var others = []attempt{
 	}},
 	{name: "TakeNotes", as: "coder-1", board: runsOf("coder-1", "claimed"), call: func(ctx context.Context, d *vs) (any, error) { return d.TakeNotes(ctx, "coder-1") }},
 	{name: "TakeNotes, none", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.TakeNotes(ctx, "coder-1") }},
-	{name: "Pause", call: func(ctx context.Context, d *vs) (any, error) { return d.Pause(ctx, "Lunch") }},
-	{name: "Pause, twice", service: func(d *vs) { ordered(d, "PAUSE") }, call: func(ctx context.Context, d *vs) (any, error) { return d.Pause(ctx, "Lunch") }},
-	{name: "Pause, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Pause(ctx, "Lunch") }},
-	{name: "Abort", call: func(ctx context.Context, d *vs) (any, error) { return d.Abort(ctx, "Enough", false) }},
-	{name: "Abort, the goal", call: func(ctx context.Context, d *vs) (any, error) { return d.Abort(ctx, "Enough", true) }},
-	{name: "Resume", board: atCheckpoint, service: func(d *vs) { ordered(d, "CHECKPOINT") }, call: func(ctx context.Context, d *vs) (any, error) { return d.Resume(ctx, "CONTINUE", "go on") }},
-	{name: "Resume, STOP", board: atCheckpoint, call: func(ctx context.Context, d *vs) (any, error) { return d.Resume(ctx, "STOP", "it is over") }},
-	{name: "Resume, nothing", call: func(ctx context.Context, d *vs) (any, error) { return d.Resume(ctx, "CONTINUE", "") }},
+	{name: "Pause", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Pause(ctx, d, "Lunch") }},
+	{name: "Pause, twice", service: func(d *vs) { ordered(d, "PAUSE") }, call: func(ctx context.Context, d *vs) (any, error) { return sprint.Pause(ctx, d, "Lunch") }},
+	{name: "Pause, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Pause(ctx, d, "Lunch") }},
+	{name: "Abort", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Abort(ctx, d, "Enough", false) }},
+	{name: "Abort, the goal", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Abort(ctx, d, "Enough", true) }},
+	{name: "Resume", board: atCheckpoint, service: func(d *vs) { ordered(d, "CHECKPOINT") }, call: func(ctx context.Context, d *vs) (any, error) { return sprint.Resume(ctx, d, "CONTINUE", "go on") }},
+	{name: "Resume, STOP", board: atCheckpoint, call: func(ctx context.Context, d *vs) (any, error) { return sprint.Resume(ctx, d, "STOP", "it is over") }},
+	{name: "Resume, nothing", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Resume(ctx, d, "CONTINUE", "") }},
 	{name: "Discover", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Discover(ctx, blackboard.Discovery{During: "claimed", Description: "The lexer is slow", Severity: "low", Urgency: "deferred", Recommendation: "a table"})
 	}},
@@ -364,19 +365,25 @@ var others = []attempt{
 		d.HostRefused(ctx, "", "example.org")
 		return nil, nil
 	}},
-	{name: "NextGoal, nothing", call: func(ctx context.Context, d *vs) (any, error) { return d.NextGoal(ctx, verb.GoalInput{Text: " "}) }},
+	{name: "NextGoal, nothing", call: func(ctx context.Context, d *vs) (any, error) {
+		return sprint.NextGoal(ctx, d, sprint.GoalInput{Text: " "})
+	}},
 	{name: "NextGoal, without a reason", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.NextGoal(ctx, verb.GoalInput{Text: "More", AbandonOpen: true})
+		return sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More", AbandonOpen: true})
 	}},
-	{name: "NextGoal, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.NextGoal(ctx, verb.GoalInput{Text: "More"}) }},
+	{name: "NextGoal, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More"})
+	}},
 	{name: "NextGoal, without its spec", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.NextGoal(ctx, verb.GoalInput{Text: "More", Spec: "specs/none.md"})
+		return sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More", Spec: "specs/none.md"})
 	}},
-	{name: "NextGoal, with open tasks", call: func(ctx context.Context, d *vs) (any, error) { return d.NextGoal(ctx, verb.GoalInput{Text: "More"}) }},
+	{name: "NextGoal, with open tasks", call: func(ctx context.Context, d *vs) (any, error) {
+		return sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More"})
+	}},
 	{name: "NextGoal, they are given up", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.NextGoal(ctx, verb.GoalInput{Text: "More", AbandonOpen: true, Reason: "Enough"})
+		return sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More", AbandonOpen: true, Reason: "Enough"})
 	}},
-	{name: "Goals", call: func(ctx context.Context, d *vs) (any, error) { return d.Goals(ctx) }},
+	{name: "Goals", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Goals(ctx, d) }},
 	{name: "ArchivedSprint", call: func(ctx context.Context, d *vs) (any, error) { return d.ArchivedSprint("sprint-9") }},
 	{name: "ArchivedGoal", call: func(ctx context.Context, d *vs) (any, error) { return d.ArchivedGoal("goal-9") }},
 	{name: "Import", call: func(ctx context.Context, d *vs) (any, error) {
@@ -411,13 +418,15 @@ var others = []attempt{
 		b, err := d.Integration(ctx)
 		return b.String(), err
 	}},
-	{name: "Complete", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Complete(ctx, transition.CompletionFacts{}) }},
+	{name: "Complete", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return sprint.Complete(ctx, d, transition.CompletionFacts{})
+	}},
 	{name: "Checkpoint, of a busy sprint", whole: true, board: busy, service: func(d *vs) {
 		alerts(d, `{"open":[{"kind":"disk","subject":"here","severity":"warning","message":"nearly full"}]}`)
-	}, call: func(ctx context.Context, d *vs) (any, error) { return d.Checkpoint(ctx, "Look at it") }},
+	}, call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
 	{name: "Checkpoint, after the breaker", whole: true, board: func(s *bs) {
 		s.CircuitBreaker = &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped, CurrentTrigger: &blackboard.BreakerTrigger{Patterns: []string{"loop"}, Pattern: "loop", Severity: "high", ReportFile: "report.md"}}
-	}, call: func(ctx context.Context, d *vs) (any, error) { return d.SystemCheckpoint(ctx, "It loops") }},
+	}, call: func(ctx context.Context, d *vs) (any, error) { return sprint.SystemCheckpoint(ctx, d, "It loops") }},
 	{name: "View", call: func(ctx context.Context, d *vs) (any, error) {
 		_, err := d.View(ctx)
 		return nil, err

@@ -88,7 +88,7 @@ type SeenPattern struct {
 
 // Analyze lets the circuit breaker look now (specs/protocol.md#11).
 func (d *Service) Analyze(ctx context.Context) (Seen, error) {
-	id, err := d.identify()
+	id, err := d.Identify()
 	if err != nil {
 		return Seen{}, err
 	}
@@ -96,7 +96,7 @@ func (d *Service) Analyze(ctx context.Context) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
-	if err := d.OnlyPerson(s, id.actor(s), "analyze"); err != nil {
+	if err := d.OnlyPerson(s, id.Actor(s), "analyze"); err != nil {
 		return Seen{}, err
 	}
 	return d.look(ctx, true)
@@ -117,7 +117,7 @@ func (d *Service) look(ctx context.Context, asked bool) (Seen, error) {
 		v = breaker.Analyze(s)
 		in.Found = v.Found()
 		if s.Sprint != nil {
-			in.Summary = d.Rel(d.checkpointFile(len(s.Sprint.Checkpoints)+1, now))
+			in.Summary = d.Rel(d.CheckpointFile(len(s.Sprint.Checkpoints)+1, now))
 		}
 		rule = transition.CheckBreaker(s, in, d.Facts(), now)
 		cb = *s.CircuitBreaker
@@ -169,7 +169,7 @@ func (d *Service) stopForBreaker(ctx context.Context, s *blackboard.State) error
 	if n := len(s.Sprint.Checkpoints); n > 0 && s.Sprint.Checkpoints[n-1] != nil {
 		file := filepath.Join(d.Project.Root, s.Sprint.Checkpoints[n-1].File)
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			problems = append(problems, d.writeSummary(ctx, file, s.Sprint.Checkpoints[n-1].Message))
+			problems = append(problems, d.WriteSummary(ctx, file, s.Sprint.Checkpoints[n-1].Message))
 		}
 	}
 	if _, set := d.Project.Order(project.Checkpoint); !set {
@@ -193,9 +193,9 @@ func (d *Service) writeReport(s *blackboard.State) error {
 	return nil
 }
 
-// followBreaker makes up for a writer that ended before it could look at its anomaly, or
+// FollowBreaker makes up for a writer that ended before it could look at its anomaly, or
 // before the checkpoint's file was there (specs/protocol.md#5.3, specs/protocol.md#11.1). It reports whether it did.
-func (d *Service) followBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
+func (d *Service) FollowBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
 	if transition.BreakerBehind(s, d.Now()) {
 		_, err := d.look(ctx, false)
 		return true, err
@@ -220,11 +220,11 @@ type Acknowledged struct {
 // checkpoint stays (specs/protocol.md#5.4, C04).
 func (d *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged, error) {
 	var out Acknowledged
-	if err := d.clean(text{"--note", &note}); err != nil {
+	if err := d.Clean(Text{"--note", &note}); err != nil {
 		return out, err
 	}
 	release := false
-	err := d.updateAhead(ctx, "ack", func([]store.Gone) error {
+	err := d.UpdateAhead(ctx, "ack", func([]store.Gone) error {
 		if !release {
 			return nil
 		}
@@ -243,7 +243,7 @@ func (d *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged
 	return out, err
 }
 
-// checkpointFile is where the summary of the n-th checkpoint goes.
-func (d *Service) checkpointFile(n int, now Time) string {
+// CheckpointFile is where the summary of the n-th checkpoint goes.
+func (d *Service) CheckpointFile(n int, now Time) string {
 	return filepath.Join(d.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
 }

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/exitcmd"
 	"liza/pkg/outcome"
 	"liza/pkg/project"
+	"liza/pkg/sprint"
 	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -71,7 +72,7 @@ func TestAPatternStopsTheSprintUntilAPersonHasLooked(t *testing.T) {
 	}
 	wantTripped(t, p, "spec_gap_cluster")
 	before := p.State().Revision
-	if err := coder.FollowControl(ctx); err != nil || p.State().Revision != before {
+	if err := sprint.FollowControl(ctx, coder); err != nil || p.State().Revision != before {
 		t.Errorf("who follows the control files changes something: %v", err)
 	}
 	if _, err := coder.Ack(ctx, "", false); err == nil {
@@ -122,7 +123,7 @@ func TestWhatAKilledWriterLeftOutIsMadeUpFor(t *testing.T) {
 		if cb := p.State().CircuitBreaker; cb.Status != blackboard.BreakerOK || !cb.LastCheck.None() {
 			t.Fatalf("somebody looked: %+v", cb)
 		}
-		if err := p.Service("").FollowControl(ctx); err != nil {
+		if err := sprint.FollowControl(ctx, p.Service("")); err != nil {
 			t.Fatal(err)
 		}
 		wantTripped(t, p, "spec_gap_cluster")
@@ -143,7 +144,7 @@ func TestWhatAKilledWriterLeftOutIsMadeUpFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := p.State().Revision
-		if err := d.FollowControl(ctx); err != nil {
+		if err := sprint.FollowControl(ctx, d); err != nil {
 			t.Fatal(err)
 		}
 		wantTripped(t, p, "spec_gap_cluster")

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/git/gittest"
+	"liza/pkg/sprint"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -122,13 +123,13 @@ var repeatables = map[string]repeatable{
 		return drop(d.Abandon(ctx, verb.WayOut{Task: "task-1", Reason: "Nobody needs it"}))
 	}},
 	"merge":      {board: true, before: func(p *verbtest.Place) { p.Approved("task-1") }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Merge(ctx, "task-1")) }},
-	"checkpoint": {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Checkpoint(ctx, "Look at it")) }},
-	"pause":      {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Pause(ctx, "Lunch")) }},
+	"checkpoint": {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Checkpoint(ctx, d, "Look at it")) }},
+	"pause":      {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Pause(ctx, d, "Lunch")) }},
 	"note": {before: added, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Note(ctx, verb.NoteInput{Text: "Mind the gap", ID: "note-1"}))
 	}},
 	"accept":        {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.AcceptIntegration(ctx, "it is mine")) }},
-	"archive":       {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Archive(ctx, time.Hour)) }},
+	"archive":       {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Archive(ctx, d, time.Hour)) }},
 	"worktree make": {before: isClaimed, call: func(ctx context.Context, d *verb.Service) error { return drop(d.CreateWorktree(ctx, "task-1")) }},
 	"unhold": {before: func(p *verbtest.Place) {
 		added(p)
@@ -149,15 +150,18 @@ var repeatables = map[string]repeatable{
 	"release a review": {board: true, as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Release(ctx, verb.ReleaseInput{Task: "task-1", Reason: "Somebody else", Reviewer: true}))
 	}},
-	"abort":  {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Abort(ctx, "Enough", false)) }},
-	"resume": {before: func(p *verbtest.Place) { added(p); done(p, drop(p.Service("").Pause(context.Background(), "Lunch"))) }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Resume(ctx, "CONTINUE", "")) }},
+	"abort": {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Abort(ctx, d, "Enough", false)) }},
+	"resume": {before: func(p *verbtest.Place) {
+		added(p)
+		done(p, drop(sprint.Pause(context.Background(), p.Service(""), "Lunch")))
+	}, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Resume(ctx, d, "CONTINUE", "")) }},
 	"spec-change": {before: added, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.SpecChange(ctx, "specs/vision.md", "It is larger", "task-1"))
 	}},
 	"sprint next": {before: func(p *verbtest.Place) {
 		p.Merges(2)
-		done(p, drop(p.Service("").Abort(context.Background(), "Enough", false)))
-	}, call: func(ctx context.Context, d *verb.Service) error { return drop(d.NextSprint(ctx, nil)) }},
+		done(p, drop(sprint.Abort(context.Background(), p.Service(""), "Enough", false)))
+	}, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Next(ctx, d, nil)) }},
 	"set a setting": {before: added, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.SetSetting(ctx, "max_review_cycles", "7"))
 	}},

@@ -48,7 +48,7 @@ func (d *Service) Built(ctx context.Context, s *blackboard.State) Built {
 	if b.Tip, err = d.TipOf(ctx, s); err != nil || b.Tip == "" {
 		return b
 	}
-	if b.Lag, err = d.behind(ctx, s, b.Tip); err != nil || b.Base == "" {
+	if b.Lag, err = d.BehindTip(ctx, s, b.Tip); err != nil || b.Base == "" {
 		return b
 	}
 	base, err := d.Repo.Resolve(ctx, b.Base)

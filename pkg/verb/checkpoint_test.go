@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
@@ -32,7 +33,7 @@ func TestWhoFollowsTheControlFilesNeverSeesHalfAVerb(t *testing.T) {
 					return
 				default:
 				}
-				if err := d.FollowControl(ctx); err != nil {
+				if err := sprint.FollowControl(ctx, d); err != nil {
 					t.Error(err)
 					return
 				}
@@ -42,16 +43,16 @@ func TestWhoFollowsTheControlFilesNeverSeesHalfAVerb(t *testing.T) {
 	const rounds = 10
 	d := p.Service("")
 	for range rounds {
-		if _, err := d.Checkpoint(ctx, "look"); err != nil {
+		if _, err := sprint.Checkpoint(ctx, d, "look"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Resume(ctx, "ADJUST_SPECS", "looked"); err != nil {
+		if _, err := sprint.Resume(ctx, d, "ADJUST_SPECS", "looked"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Abort(ctx, "stop", false); err != nil {
+		if _, err := sprint.Abort(ctx, d, "stop", false); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Resume(ctx, "", ""); err != nil {
+		if _, err := sprint.Resume(ctx, d, "", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,7 +78,7 @@ func TestATouchedCheckpointFileStopsTheSprintOnce(t *testing.T) {
 	path := filepath.Join(p.Project.Liza, "CHECKPOINT")
 	verbtest.Write(t, path, "")
 	for range 3 {
-		if err := p.Service("").FollowControl(ctx); err != nil {
+		if err := sprint.FollowControl(ctx, p.Service("")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +95,7 @@ func TestATouchedCheckpointFileStopsTheSprintOnce(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Service("").FollowControl(ctx); err != nil || p.State().Sprint.Status != blackboard.InProgress {
+	if err := sprint.FollowControl(ctx, p.Service("")); err != nil || p.State().Sprint.Status != blackboard.InProgress {
 		t.Errorf("after rm the sprint is %s: %v", p.State().Sprint.Status, err)
 	}
 }
@@ -103,7 +104,7 @@ func TestTheSystemStopsTheSprintInItsOwnName(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := verbtest.New(t)
-	out, err := p.Supervised("coder-1").SystemCheckpoint(ctx, "limit sprint_cost_cents")
+	out, err := sprint.SystemCheckpoint(ctx, p.Supervised("coder-1"), "limit sprint_cost_cents")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestTheSystemStopsTheSprintInItsOwnName(t *testing.T) {
 	if text := read(t, filepath.Join(p.Dir, out.File)); !strings.Contains(text, "Cause: Liza itself") {
 		t.Errorf("the summary is\n%s", text)
 	}
-	if _, err := p.Supervised("coder-2").SystemCheckpoint(ctx, "again"); err == nil {
+	if _, err := sprint.SystemCheckpoint(ctx, p.Supervised("coder-2"), "again"); err == nil {
 		t.Error("a second checkpoint at the same time")
 	}
 }
@@ -126,7 +127,7 @@ func TestASummaryThatAKilledProcessDidNotWriteIsMadeUpFor(t *testing.T) {
 	ctx := context.Background()
 	p := verbtest.New(t)
 	d := p.Service("")
-	out, err := d.Checkpoint(ctx, "half time")
+	out, err := sprint.Checkpoint(ctx, d, "half time")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,14 +135,14 @@ func TestASummaryThatAKilledProcessDidNotWriteIsMadeUpFor(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.FollowControl(ctx); err != nil {
+	if err := sprint.FollowControl(ctx, d); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("written although its writer may still be at it")
 	}
 	d.Now = func() time.Time { return time.Now().Add(time.Minute) }
-	if err := d.FollowControl(ctx); err != nil {
+	if err := sprint.FollowControl(ctx, d); err != nil {
 		t.Fatal(err)
 	}
 	if text := read(t, file); !strings.Contains(text, "Message: half time") {
@@ -155,14 +156,14 @@ func TestTheEndOfASprintHasASummary(t *testing.T) {
 	p := verbtest.New(t)
 	abandoned(t, p, "task-1")
 	d := p.Service("")
-	if c, err := d.Complete(ctx, transition.CompletionFacts{}); err != nil || c != transition.CompletionNothingMerged {
+	if c, err := sprint.Complete(ctx, d, transition.CompletionFacts{}); err != nil || c != transition.CompletionNothingMerged {
 		t.Fatalf("%q, %v", c, err)
 	}
 	if text := read(t, p.Project.SprintSummary()); !strings.HasPrefix(text, "# End of sprint-1") || !strings.Contains(text, "none was merged") || strings.Contains(text, "## Decide") {
 		t.Errorf("the summary is\n%s", text)
 	}
 	before := read(t, p.Project.State())
-	if c, err := d.Complete(ctx, transition.CompletionFacts{}); err != nil || c != transition.CompletionOpen || read(t, p.Project.State()) != before {
+	if c, err := sprint.Complete(ctx, d, transition.CompletionFacts{}); err != nil || c != transition.CompletionOpen || read(t, p.Project.State()) != before {
 		t.Errorf("again: %q, %v", c, err)
 	}
 }

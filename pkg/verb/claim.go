@@ -94,7 +94,7 @@ func (d *Service) newerHead(ctx context.Context, base string) string {
 // reserve is phase one: selection and guards in one step, so that two coders never select
 // the same task.
 func (d *Service) reserve(ctx context.Context, name string) (reservation, error) {
-	id, err := d.identify()
+	id, err := d.Identify()
 	if err != nil {
 		return reservation{}, err
 	}
@@ -148,11 +148,11 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 // Look refuses as a claim of any task or review would that finds nothing, without the lock of the board and for the price of a look at
 // it: each change wakes a whole team, most of which finds nothing. nil: there may be something.
 func (d *Service) Look(ctx context.Context, s *blackboard.State) error {
-	id, err := d.identify()
+	id, err := d.Identify()
 	if err != nil {
 		return nil // the claim says it
 	}
-	a, now := id.actor(s), d.Now()
+	a, now := id.Actor(s), d.Now()
 	e := s.Agents[a.ID]
 	if e == nil {
 		return nil

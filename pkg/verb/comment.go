@@ -24,7 +24,7 @@ type Comment struct {
 // was approved already then waits for a person's decision.
 func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
 	done := Done{Task: in.Task}
-	if err := d.clean(text{"the comment", &in.Text}, text{"the path", &in.Path}); err != nil {
+	if err := d.Clean(Text{"the comment", &in.Text}, Text{"the path", &in.Path}); err != nil {
 		return done, err
 	}
 	if len(in.Text) > maxNote {
@@ -37,11 +37,11 @@ func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
 	if err != nil {
 		return done, err
 	}
-	id, err := d.identify()
+	id, err := d.Identify()
 	if err != nil {
 		return done, err
 	}
-	if err := d.OnlyPerson(s, id.actor(s.Clone()), "comment on a change"); err != nil { // before anything is said about the change
+	if err := d.OnlyPerson(s, id.Actor(s.Clone()), "comment on a change"); err != nil { // before anything is said about the change
 		return done, err
 	}
 	n := &blackboard.Note{Message: in.Text, For: in.Task, Line: in.Line, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}

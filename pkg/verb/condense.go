@@ -111,7 +111,7 @@ func (d *Service) again(known Refused, good, refused blackboard.Action, n int, a
 func (d *Service) evict(ctx context.Context, keep int) error {
 	var gone []*blackboard.Fact
 	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "used least recently") }
-	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
+	return d.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
 		gone = transition.Evict(s, keep, a, d.Now())
 		return nil
 	})
@@ -185,7 +185,7 @@ func (d *Service) consolidate(ctx context.Context, job *Condense, exit *exitcmd.
 	}
 	var gone []*blackboard.Fact
 	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "consolidated") }
-	err = d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
+	err = d.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if !slices.EqualFunc(s.ActiveFacts(), job.facts, func(f *blackboard.Fact, sent Fact) bool { return f.ID == sent.ID && f.Content == sent.Content }) {
 			return errChangedMeanwhile
 		}

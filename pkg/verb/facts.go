@@ -187,7 +187,7 @@ func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput
 	}
 }
 
-// learnLate stores the facts of an exit command whose verdict came by a verb.
+// LearnLate stores the facts of an exit command whose verdict came by a verb.
 func (d *Service) LearnLate(ctx context.Context, in VerdictInput) error {
 	if err := d.cleanVerdict(&in); err != nil {
 		return err
@@ -215,7 +215,7 @@ func highest(archived []ArchivedFact) int {
 // AddFact puts a fact on the board that a person or planner knows. It passes the filter of
 // what reviewers learn.
 func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, error) {
-	if err := d.clean(text{"the text", &content}); err != nil {
+	if err := d.Clean(Text{"the text", &content}); err != nil {
 		return Fact{}, err
 	}
 	content = strings.TrimSpace(content)
@@ -250,7 +250,7 @@ func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, 
 func (d *Service) RemoveFacts(ctx context.Context, ids []string) error {
 	var gone []*blackboard.Fact
 	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "removed by a person") }
-	return d.updateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) (err error) {
+	return d.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) (err error) {
 		if err := transition.MayKnow(s, a, "remove facts", false, d.Now()); err != nil {
 			return err
 		}

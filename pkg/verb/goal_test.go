@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/verb"
+	"liza/pkg/sprint"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -20,10 +20,10 @@ func TestTheNextGoalPutsTheOneBeforeIntoTheArchive(t *testing.T) {
 	d := p.Service("")
 	first := p.State().Goal.ID
 	d.Now = func() time.Time { return time.Now().Add(time.Hour) } // the id of a goal is its second
-	if _, err := d.NextGoal(ctx, verb.GoalInput{Text: "More"}); err == nil || !strings.Contains(err.Error(), "task-1 (UNCLAIMED)") {
+	if _, err := sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More"}); err == nil || !strings.Contains(err.Error(), "task-1 (UNCLAIMED)") {
 		t.Errorf("with an open task: %v", err)
 	}
-	done, err := d.NextGoal(ctx, verb.GoalInput{Text: "More", AbandonOpen: true, Reason: "Enough"})
+	done, err := sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More", AbandonOpen: true, Reason: "Enough"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestTheNextGoalPutsTheOneBeforeIntoTheArchive(t *testing.T) {
 	if s.TaskCount() != 0 || s.Goal.Description != "More" || s.Goal.Status != blackboard.InProgress {
 		t.Errorf("%d tasks are left; the goal is %+v", s.TaskCount(), s.Goal)
 	}
-	goals, err := d.Goals(ctx)
+	goals, err := sprint.Goals(ctx, d)
 	if err != nil || len(goals) != 2 {
 		t.Fatalf("goals %+v, %v", goals, err)
 	}
@@ -58,7 +58,7 @@ func TestTheNextGoalPutsTheOneBeforeIntoTheArchive(t *testing.T) {
 		t.Errorf("a task of the archive is not known: %v", err)
 	}
 	verbtest.Write(t, p.Project.Archive("sprint-1"), "tasks: [")
-	if _, err := d.Goals(ctx); err == nil || !strings.Contains(err.Error(), "sprint-1.yaml") {
+	if _, err := sprint.Goals(ctx, d); err == nil || !strings.Contains(err.Error(), "sprint-1.yaml") {
 		t.Errorf("an archive that cannot be read: %v", err)
 	}
 }
@@ -74,7 +74,7 @@ func TestAGoalIsNotPutAwayWhoseMergedWorkIsMissing(t *testing.T) {
 		if accepted {
 			p.Accept()
 		}
-		if _, err := p.Service("").NextGoal(t.Context(), verb.GoalInput{Text: "More"}); err == nil || !strings.Contains(err.Error(), "not complete") {
+		if _, err := sprint.NextGoal(t.Context(), p.Service(""), sprint.GoalInput{Text: "More"}); err == nil || !strings.Contains(err.Error(), "not complete") {
 			t.Errorf("accepted %t: %v", accepted, err)
 		}
 	}

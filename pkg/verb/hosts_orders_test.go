@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
+	"liza/pkg/sprint"
 	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -15,16 +16,20 @@ import (
 
 // orders are the ways in which a person stops a team, with the word that says so.
 var orders = map[string]struct {
-	give func(context.Context, *verb.Service) (verb.Sprint, error)
+	give func(context.Context, *verb.Service) (sprint.Sprint, error)
 	word string
 }{
-	"pause":      {func(ctx context.Context, d *verb.Service) (verb.Sprint, error) { return d.Pause(ctx, "lunch") }, "paused since"},
-	"checkpoint": {func(ctx context.Context, d *verb.Service) (verb.Sprint, error) { return d.Checkpoint(ctx, "half time") }, "at a checkpoint since"},
-	"abort": {func(ctx context.Context, d *verb.Service) (verb.Sprint, error) {
-		return d.Abort(ctx, "wrong spec", false)
+	"pause": {func(ctx context.Context, d *verb.Service) (sprint.Sprint, error) {
+		return sprint.Pause(ctx, d, "lunch")
+	}, "paused since"},
+	"checkpoint": {func(ctx context.Context, d *verb.Service) (sprint.Sprint, error) {
+		return sprint.Checkpoint(ctx, d, "half time")
+	}, "at a checkpoint since"},
+	"abort": {func(ctx context.Context, d *verb.Service) (sprint.Sprint, error) {
+		return sprint.Abort(ctx, d, "wrong spec", false)
 	}, "aborted since"},
-	"limit": {func(ctx context.Context, d *verb.Service) (verb.Sprint, error) {
-		return d.SystemCheckpoint(ctx, "limits.day_cost_cents")
+	"limit": {func(ctx context.Context, d *verb.Service) (sprint.Sprint, error) {
+		return sprint.SystemCheckpoint(ctx, d, "limits.day_cost_cents")
 	}, "at a checkpoint since"},
 }
 
@@ -33,7 +38,7 @@ func follows(t *testing.T, hosts ...*verbtest.Place) {
 	t.Helper()
 	for range 2 {
 		for _, p := range hosts {
-			if err := p.Service("coder-1").FollowControl(t.Context()); err != nil {
+			if err := sprint.FollowControl(t.Context(), p.Service("coder-1")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -65,7 +70,7 @@ func TestWhatStopsATeamStopsItOnAllHostsUntilItIsResumed(t *testing.T) {
 					t.Errorf("a second pause: %v", err)
 				}
 			}
-			ok(t)(two.Service("").Resume(ctx, "", ""))
+			ok(t)(sprint.Resume(ctx, two.Service(""), "", ""))
 			follows(t, one, two)
 			for _, p := range []*verbtest.Place{one, two} {
 				if why := p.Service("").Control(); why != "" {
@@ -76,7 +81,7 @@ func TestWhatStopsATeamStopsItOnAllHostsUntilItIsResumed(t *testing.T) {
 				t.Errorf("the sprint is %+v", sp)
 			}
 			ok(t)(one.Service("coder-1").Claim(ctx, "task-1"))
-			if _, err := two.Service("").Resume(ctx, "", ""); err == nil {
+			if _, err := sprint.Resume(ctx, two.Service(""), "", ""); err == nil {
 				t.Error("there was something left to resume")
 			}
 		})
@@ -102,7 +107,7 @@ func TestAControlFileMadeByHandStopsItsHostOnly(t *testing.T) {
 				t.Errorf("the other host says %q, the sprint is %s", why, one.State().Sprint.Status)
 			}
 			ok(t)(two.Service("coder-1").Claim(ctx, "task-1"))
-			ok(t)(one.Service("").Resume(ctx, "", ""))
+			ok(t)(sprint.Resume(ctx, one.Service(""), "", ""))
 			if why := one.Service("").Control(); why != "" {
 				t.Errorf("after it was resumed: %q", why)
 			}
@@ -113,19 +118,19 @@ func TestAControlFileMadeByHandStopsItsHostOnly(t *testing.T) {
 func TestAPauseGoesOnInTheNextSprintAndTheFileStoreHasNone(t *testing.T) {
 	t.Parallel()
 	alone := verbtest.New(t)
-	ok(t)(alone.Service("").Pause(t.Context(), "lunch"))
+	ok(t)(sprint.Pause(t.Context(), alone.Service(""), "lunch"))
 	if alone.State().Sprint.Paused != nil || len(alone.Project.Orders()) != 1 {
 		t.Errorf("where the board is a file the pause is %+v and %v", alone.State().Sprint.Paused, alone.Project.Orders())
 	}
 	one, two, _ := twoHosts(t)
-	ok(t)(one.Service("").Abort(t.Context(), "enough", false))
+	ok(t)(sprint.Abort(t.Context(), one.Service(""), "enough", false))
 	err := one.Service("").Update(t.Context(), "test", func(s *blackboard.State, a transition.Actor) error {
 		return transition.PauseSprint(s, "lunch", a, one.Service("").Now())
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok(t)(one.Service("").NextSprint(t.Context(), nil))
+	ok(t)(sprint.Next(t.Context(), one.Service(""), nil))
 	if why := two.Service("").Control(); !strings.HasPrefix(why, "paused since") {
 		t.Errorf("in the next sprint it is %q", why)
 	}

@@ -33,7 +33,7 @@ type identity struct {
 	facts     blackboard.ProcessFacts
 }
 
-func (d *Service) identify() (identity, error) {
+func (d *Service) Identify() (identity, error) {
 	id := identity{caller: d.Caller, facts: d.Facts()}
 	if d.Caller.AgentID != "" && d.Caller.As != "" {
 		return id, &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza help agents",
@@ -55,8 +55,8 @@ func (d *Service) identify() (identity, error) {
 	return id, nil
 }
 
-// actor is the caller as the rules see it, on that state.
-func (i identity) actor(s *blackboard.State) transition.Actor {
+// Actor is the caller as the rules see it, on that state.
+func (i identity) Actor(s *blackboard.State) transition.Actor {
 	a := transition.Actor{ID: blackboard.Human, Name: i.caller.Person, TokenHash: i.tokenHash, Facts: i.facts, Inside: i.inside(s)}
 	switch {
 	case i.caller.AgentID != "":
@@ -136,14 +136,14 @@ func sameFolder(a, b string) bool {
 
 // InRun reports whether the caller is inside a run that a supervisor has started.
 func (d *Service) InRun(ctx context.Context) bool {
-	id, err := d.identify()
+	id, err := d.Identify()
 	return err == nil && id.inside(d.LastState(ctx)) != ""
 }
 
 // PersonOnly refuses agents, also those that hide who they are, as far as the state can be
 // read; what completes "coder-1 may not …".
 func (d *Service) PersonOnly(ctx context.Context, what string) error {
-	id, err := d.identify()
+	id, err := d.Identify()
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (d *Service) PersonOnly(ctx context.Context, what string) error {
 		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza status", Message: fmt.Sprintf("%s may not %s; human may", d.Caller.As, what)}
 	}
 	s := d.LastState(ctx)
-	return d.OnlyPerson(s, id.actor(s), what)
+	return d.OnlyPerson(s, id.Actor(s), what)
 }
 
 // LastState is the state, else the last one that was valid, else an empty one.

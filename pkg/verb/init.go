@@ -99,7 +99,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	}
 	in.Spec = cmp.Or(in.Spec, "specs/vision.md")
 	d := &Service{Project: p}
-	if !d.specExists(in.Spec) {
+	if !d.SpecExists(in.Spec) {
 		return out, Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
 	}
 	if err := SpecCommitted(ctx, p, repo, in.Spec); err != nil {

@@ -144,7 +144,7 @@ func (d *Service) noteIntegration(ctx context.Context, s *blackboard.State, tip 
 	return b, d.asSystem(ctx, func(s *blackboard.State) { transition.SeeTip(s, b.Tip, d.Now()) })
 }
 
-// adoptTip takes the branch as it is for a board that remembers no tip. That a branch was moved is written down by
+// AdoptTip takes the branch as it is for a board that remembers no tip. That a branch was moved is written down by
 // supervisors and watchers: a verb that is refused for it changes nothing.
 func (d *Service) AdoptTip(ctx context.Context, s *blackboard.State) error {
 	if s.Tip() != "" {
@@ -185,7 +185,7 @@ func (d *Service) LookAtIntegration(ctx context.Context, s *blackboard.State) (B
 	if b.Ahead, err = d.aheadTasks(ctx, s, b); err != nil {
 		return b, err
 	}
-	b.Lag, err = d.behind(ctx, s, b.Tip)
+	b.Lag, err = d.BehindTip(ctx, s, b.Tip)
 	return b, err
 }
 
@@ -228,10 +228,10 @@ func (d *Service) Behind(ctx context.Context, s *blackboard.State) (Lag, error) 
 	if err != nil {
 		return Lag{}, err
 	}
-	return d.behind(ctx, s, tip)
+	return d.BehindTip(ctx, s, tip)
 }
 
-func (d *Service) behind(ctx context.Context, s *blackboard.State, tip string) (l Lag, err error) {
+func (d *Service) BehindTip(ctx context.Context, s *blackboard.State, tip string) (l Lag, err error) {
 	l.Branch = s.IntegrationBranch()
 	l.Base, l.Guessed, err = d.baseRef(ctx, s)
 	if err != nil || l.Base == "" || tip == "" {
@@ -304,14 +304,14 @@ func (d *Service) lostTasks(ctx context.Context, s *blackboard.State, tip string
 // MissingWork says what of the merged work the integration branch lacks, and the command that helps; "" when it has
 // everything. It asks git once for all tasks.
 func (d *Service) MissingWork(ctx context.Context) (string, error) {
-	what, next, err := d.missingWork(ctx)
+	what, next, err := d.FindMissingWork(ctx)
 	if what == "" {
 		return "", err
 	}
 	return what + "; next: " + next, err
 }
 
-func (d *Service) missingWork(ctx context.Context) (what, next string, err error) {
+func (d *Service) FindMissingWork(ctx context.Context) (what, next string, err error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return "", "", err
@@ -382,7 +382,7 @@ func (d *Service) RestoreIntegration(ctx context.Context, reason string) (Branch
 func (d *Service) decide(ctx context.Context, what, reason string, move func(*Branch, *blackboard.State) error,
 	record func(b *Branch, s *blackboard.State, reason string, a transition.Actor)) (Branch, error) {
 	var b Branch
-	if err := d.clean(text{"--reason", &reason}); err != nil {
+	if err := d.Clean(Text{"--reason", &reason}); err != nil {
 		return b, err
 	}
 	if err := d.PersonOnly(ctx, what); err != nil {

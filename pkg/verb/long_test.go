@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/sprint"
 	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -30,7 +31,7 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 		"RejectMerge --reason": func(ctx context.Context, d *vs) error {
 			return drop(d.RejectMerge(ctx, verb.MergeDecision{Task: "task-1", Reason: long}))
 		},
-		"Checkpoint --message": func(ctx context.Context, d *vs) error { return drop(d.Checkpoint(ctx, long)) },
+		"Checkpoint --message": func(ctx context.Context, d *vs) error { return drop(sprint.Checkpoint(ctx, d, long)) },
 		"Comment": func(ctx context.Context, d *vs) error {
 			return drop(d.Comment(ctx, verb.Comment{Task: "task-1", Text: long}))
 		},
@@ -38,9 +39,9 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 			return drop(d.Comment(ctx, verb.Comment{Task: "task-1", Text: "x", Path: long}))
 		},
 		"Note":           func(ctx context.Context, d *vs) error { return drop(d.Note(ctx, verb.NoteInput{Text: long})) },
-		"Pause --reason": func(ctx context.Context, d *vs) error { return drop(d.Pause(ctx, long)) },
-		"Abort --reason": func(ctx context.Context, d *vs) error { return drop(d.Abort(ctx, long, false)) },
-		"Resume --note":  func(ctx context.Context, d *vs) error { return drop(d.Resume(ctx, "CONTINUE", long)) },
+		"Pause --reason": func(ctx context.Context, d *vs) error { return drop(sprint.Pause(ctx, d, long)) },
+		"Abort --reason": func(ctx context.Context, d *vs) error { return drop(sprint.Abort(ctx, d, long, false)) },
+		"Resume --note":  func(ctx context.Context, d *vs) error { return drop(sprint.Resume(ctx, d, "CONTINUE", long)) },
 		"Discover": func(ctx context.Context, d *vs) error {
 			return drop(d.Discover(ctx, blackboard.Discovery{Description: long}))
 		},
@@ -50,9 +51,11 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 		"Defer --reason":      func(ctx context.Context, d *vs) error { return drop(d.Defer(ctx, "disc-1", long)) },
 		"SpecChange --change": func(ctx context.Context, d *vs) error { return drop(d.SpecChange(ctx, "specs/vision.md", long, "")) },
 		"AddFact":             func(ctx context.Context, d *vs) error { return drop(d.AddFact(ctx, long, "")) },
-		"NextGoal":            func(ctx context.Context, d *vs) error { return drop(d.NextGoal(ctx, verb.GoalInput{Text: long})) },
+		"NextGoal": func(ctx context.Context, d *vs) error {
+			return drop(sprint.NextGoal(ctx, d, sprint.GoalInput{Text: long}))
+		},
 		"NextGoal --reason": func(ctx context.Context, d *vs) error {
-			return drop(d.NextGoal(ctx, verb.GoalInput{Text: "x", Reason: long}))
+			return drop(sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "x", Reason: long}))
 		},
 		"Submit --summary": func(ctx context.Context, d *vs) error {
 			return drop(d.Submit(ctx, verb.SubmitInput{Task: "task-1", Summary: long}))

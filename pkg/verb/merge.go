@@ -15,7 +15,7 @@ import (
 // Merge merges the named task, or, for id "", everything that is approved, oldest approval
 // first; when all of that has to wait, there is nothing to do (exit 7). It is deterministic work of the system; a coder's or planner's token is refused (G61).
 func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) {
-	who, err := d.identify()
+	who, err := d.Identify()
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := who.actor(s)
+	a := who.Actor(s)
 	party, err := transition.Identify(s.Clone(), a, d.Now())
 	if err != nil {
 		return nil, err

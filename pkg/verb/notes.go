@@ -21,7 +21,7 @@ type Noted struct {
 
 // Note leaves a note for the planner, or for a task's next run.
 func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
-	if err := d.clean(text{"the note", &in.Text}); err != nil {
+	if err := d.Clean(Text{"the note", &in.Text}); err != nil {
 		return Noted{}, err
 	}
 	if len(in.Text) > maxNote {

@@ -47,7 +47,7 @@ func (d *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied,
 
 // saveForPlan saves the work of what the plan drops, once the plan has passed on a copy.
 func (d *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string) (map[string]plan.Saved, error) {
-	id, err := d.identify()
+	id, err := d.Identify()
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +55,10 @@ func (d *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string)
 	if err != nil {
 		return nil, err
 	}
-	a := id.actor(s)
+	a := id.Actor(s)
 	dropped := plan.Dropped(p, s, d.partyOf(s, a))
 	copied := s.Clone()
-	if _, err := d.planRules(copied, a).Apply(copied, id.actor(copied), p, hash, nil, d.Now()); err != nil {
+	if _, err := d.planRules(copied, a).Apply(copied, id.Actor(copied), p, hash, nil, d.Now()); err != nil {
 		return nil, err
 	}
 	out := map[string]plan.Saved{}

@@ -91,18 +91,18 @@ func (d *Service) judges(s *blackboard.State, id string) bool {
 	if t == nil || t.Status != blackboard.ReadyForReview || t.ReviewingBy == "" || t.ReviewingBy != d.caller() {
 		return false
 	}
-	who, err := d.identify()
+	who, err := d.Identify()
 	if err != nil {
 		return false
 	}
-	_, err = transition.Identify(s.Clone(), who.actor(s), d.Now())
+	_, err = transition.Identify(s.Clone(), who.Actor(s), d.Now())
 	return err == nil
 }
 
 // caller is the agent as which the caller acts, "" for a person.
 func (d *Service) caller() string { return cmp.Or(d.Caller.AgentID, d.Caller.As) }
 
-// changedByReviewer is what a reviewer is told who approves work that it has changed.
+// ChangedByReviewer is what a reviewer is told who approves work that it has changed.
 func ChangedByReviewer(t *blackboard.Task, what string) string {
 	return fmt.Sprintf("you changed the work that you judge, so this approval does not count: %s. The worktree is back at %.9s, what was submitted. Judge that without changing it", what, t.ReviewCommit)
 }

@@ -17,7 +17,7 @@ func (d *Service) Board() store.Clocked {
 	return s
 }
 
-// shared reports whether several hosts have the board.
+// Shared reports whether several hosts have the board.
 func (d *Service) Shared() bool { return d.Board() != nil }
 
 // Remote is the name of the git remote over which work travels, "" when none does.
@@ -182,11 +182,11 @@ func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in
 	if d.Remote() == "" || event.Submission == nil {
 		return true, nil
 	}
-	who, err := d.identify()
+	who, err := d.Identify()
 	if err != nil {
 		return false, err
 	}
-	if transition.Submit(s.Clone(), in.Task, who.actor(s), event, d.Now()) != nil {
+	if transition.Submit(s.Clone(), in.Task, who.Actor(s), event, d.Now()) != nil {
 		return false, nil // the event says why
 	}
 	return true, d.publish(ctx, in.Task, event.Submission.Commit)

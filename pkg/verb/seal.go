@@ -19,7 +19,7 @@ type Sealed struct {
 // person answers for them. It helps where the key of a project is lost. A journal that is not
 // what Liza wrote is accepted as it stands as well.
 func (d *Service) Seal(ctx context.Context, reason string) (Sealed, error) {
-	if err := d.clean(text{"--reason", &reason}); err != nil {
+	if err := d.Clean(Text{"--reason", &reason}); err != nil {
 		return Sealed{}, err
 	}
 	if err := d.AdminOnly("seal approvals"); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"liza/pkg/sprint"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -68,7 +69,7 @@ func TestSecretsEndWithTheGoal(t *testing.T) {
 	}
 	mine := filepath.Join(p.Project.Secrets(), "mine")
 	verbtest.Write(t, mine, "put-by-a-person\n")
-	if _, err := d.Abort(context.Background(), "no need", true); err != nil {
+	if _, err := sprint.Abort(context.Background(), d, "no need", true); err != nil {
 		t.Fatal(err)
 	}
 	if s := p.State(); len(s.Secrets) > 0 {

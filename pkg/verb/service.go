@@ -150,7 +150,7 @@ func (d *Service) Prepare(s *blackboard.State) {
 
 // Update changes the state as the caller. change may run more than once.
 func (d *Service) Update(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error) error {
-	id, err := d.identify()
+	id, err := d.Identify()
 	if err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func (d *Service) updateAs(ctx context.Context, op string, id identity, change f
 	return d.updateOp(ctx, store.Op{Name: op}, id, change)
 }
 
-// updateAhead is Update with something that must be on disk before the change is.
-func (d *Service) updateAhead(ctx context.Context, op string, ahead func([]store.Gone) error, change func(*blackboard.State, transition.Actor) error) error {
-	id, err := d.identify()
+// UpdateAhead is Update with something that must be on disk before the change is.
+func (d *Service) UpdateAhead(ctx context.Context, op string, ahead func([]store.Gone) error, change func(*blackboard.State, transition.Actor) error) error {
+	id, err := d.Identify()
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (d *Service) updateOp(ctx context.Context, op store.Op, id identity, change
 		return d.watched().Update(ctx, op, func(s *blackboard.State) error {
 			d.Prepare(s)
 			before := registrations(s)
-			if err := change(s, id.actor(s)); err != nil {
+			if err := change(s, id.Actor(s)); err != nil {
 				return err
 			}
 			d.nameRun(s.Entries())
@@ -259,7 +259,7 @@ func (d *Service) Input() transition.Input {
 		ReviewMode:  cfg.Review.Mode,
 		AutoMerge:   cfg.Review.AutoMerge,
 		Proceed:     cfg.Limits.OnReviewDepth == "proceed",
-		SpecExists:  d.specExists,
+		SpecExists:  d.SpecExists,
 	}
 	if d.Proc.FreeMB != nil {
 		in.FreeMB = d.Proc.FreeMB(d.Project.Root)
@@ -270,9 +270,9 @@ func (d *Service) Input() transition.Input {
 	return in
 }
 
-// specExists reports whether the spec file is there, under the project root, also after
+// SpecExists reports whether the spec file is there, under the project root, also after
 // symlinks (G13).
-func (d *Service) specExists(path string) bool {
+func (d *Service) SpecExists(path string) bool {
 	_, err := d.specFile(path)
 	return err == nil
 }

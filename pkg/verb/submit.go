@@ -34,7 +34,7 @@ type Submitted struct {
 // Submit hands a claimed task in for review, with proof: the commit exists, is the
 // worktree's HEAD, goes beyond the base, and the worktree is clean (G33 to G42).
 func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
-	if err := d.clean(append(all("--evidence", &in.Evidence), text{"--summary", &in.Summary}, text{"--no-tests", &in.NoTests})...); err != nil {
+	if err := d.Clean(append(all("--evidence", &in.Evidence), Text{"--summary", &in.Summary}, Text{"--no-tests", &in.NoTests})...); err != nil {
 		return Submitted{Done: Done{Task: in.Task}}, err
 	}
 	s, err := d.View(ctx)
@@ -184,8 +184,8 @@ func MayBeTracked(path string) bool {
 // Intent records the pre-execution checkpoint of a claimed task.
 func (d *Service) Intent(ctx context.Context, id string, intent blackboard.Intent) (Done, error) {
 	texts := append(all("--assumption", &intent.Assumptions), all("--risk", &intent.Risks)...)
-	texts = append(append(texts, all("--file", &intent.FilesToModify)...), text{"--intent", &intent.Intent}, text{"--validation", &intent.Validation})
-	if err := d.clean(texts...); err != nil {
+	texts = append(append(texts, all("--file", &intent.FilesToModify)...), Text{"--intent", &intent.Intent}, Text{"--validation", &intent.Validation})
+	if err := d.Clean(texts...); err != nil {
 		return Done{Task: id}, err
 	}
 	return d.Event(ctx, "intent", id, func(s *blackboard.State, a transition.Actor) error {
@@ -207,7 +207,7 @@ type BlockInput struct {
 // Block stops a task with one to three questions.
 func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 	texts := append(all("--question", &in.Questions), all("--attempted", &in.Attempted)...)
-	if err := d.clean(append(texts, text{"--reason", &in.Reason})...); err != nil {
+	if err := d.Clean(append(texts, Text{"--reason", &in.Reason})...); err != nil {
 		return Done{Task: in.Task}, err
 	}
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
@@ -240,8 +240,8 @@ func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 // Handoff passes a half-done task on to the next run.
 func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Done, error) {
 	texts := append(all("--file", &h.FilesModified), all("--step", &h.NextSteps)...)
-	texts = append(texts, text{"--summary", &h.Summary}, text{"--next-action", &h.NextAction}, text{"--approach", &h.Approach}, text{"--blockers", &h.Blockers})
-	if err := d.clean(texts...); err != nil {
+	texts = append(texts, Text{"--summary", &h.Summary}, Text{"--next-action", &h.NextAction}, Text{"--approach", &h.Approach}, Text{"--blockers", &h.Blockers})
+	if err := d.Clean(texts...); err != nil {
 		return Done{Task: id}, err
 	}
 	if _, err := d.TakeOver(ctx, id); err != nil {

@@ -9,9 +9,9 @@ import (
 	"liza/pkg/safefile"
 )
 
-// writeSummary writes the file of a checkpoint: what people need in order to decide
+// WriteSummary writes the file of a checkpoint: what people need in order to decide
 // (specs/protocol.md#13.6). A copy of the newest is .liza/sprint_summary.md.
-func (d *Service) writeSummary(ctx context.Context, file, message string) error {
+func (d *Service) WriteSummary(ctx context.Context, file, message string) error {
 	s, err := d.View(ctx)
 	if err != nil {
 		return err

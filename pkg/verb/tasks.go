@@ -92,7 +92,7 @@ func (d *Service) Finalize(ctx context.Context, ids []string) (Finalized, error)
 
 // Hold keeps everybody from picking the task; its status stays.
 func (d *Service) Hold(ctx context.Context, id, reason string) (Done, error) {
-	if err := d.clean(text{"--reason", &reason}); err != nil {
+	if err := d.Clean(Text{"--reason", &reason}); err != nil {
 		return Done{Task: id}, err
 	}
 	return d.Event(ctx, "hold", id, func(s *blackboard.State, a transition.Actor) error {

@@ -24,56 +24,56 @@ func CleanText(name, text string) (string, error) {
 	}, strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")), nil
 }
 
-// text is something that a caller said, and the option that says it.
-type text struct {
-	name string
-	is   *string
+// Text is something that a caller said, and the option that says it.
+type Text struct {
+	Name  string
+	Value *string
 }
 
-// clean applies CleanText to each of the texts, and says what it removed.
-func (d *Service) clean(texts ...text) error {
+// Clean applies CleanText to each of the texts, and says what it removed.
+func (d *Service) Clean(texts ...Text) error {
 	for _, t := range texts {
-		cleaned, err := CleanText(t.name, *t.is)
+		cleaned, err := CleanText(t.Name, *t.Value)
 		if err != nil {
 			return err
 		}
-		if len(cleaned) < len(strings.ReplaceAll(*t.is, "\r\n", "\n")) {
-			d.Progressf("control characters were removed from %s", t.name)
+		if len(cleaned) < len(strings.ReplaceAll(*t.Value, "\r\n", "\n")) {
+			d.Progressf("control characters were removed from %s", t.Name)
 		}
-		*t.is = cleaned
+		*t.Value = cleaned
 	}
 	return nil
 }
 
 // all are the texts of a list, of which the verb gets its own copy: the caller's may be used by others.
-func all[L ~[]string](name string, list *L) []text {
+func all[L ~[]string](name string, list *L) []Text {
 	*list = slices.Clone(*list)
-	out := make([]text, len(*list))
+	out := make([]Text, len(*list))
 	for i := range *list {
-		out[i] = text{name, &(*list)[i]}
+		out[i] = Text{name, &(*list)[i]}
 	}
 	return out
 }
 
-// cleanTask cleans what a new task says.
+// CleanTask cleans what a new task says.
 func (d *Service) CleanTask(t *blackboard.Task) error {
-	texts := []text{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef},
+	texts := []Text{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef},
 		{"--command", &t.Command}, {"--legacy-tests", &t.LegacyTests}}
 	texts = append(texts, all("--criteria", &t.AcceptanceCriteria)...)
-	return d.clean(append(texts, all("--file", &t.Files)...)...)
+	return d.Clean(append(texts, all("--file", &t.Files)...)...)
 }
 
 // cleanVerdict cleans what a reviewer says.
 func (d *Service) cleanVerdict(in *VerdictInput) error {
-	texts := append([]text{{"--reason", &in.Reason}}, all("--suggest", &in.Suggestions)...)
+	texts := append([]Text{{"--reason", &in.Reason}}, all("--suggest", &in.Suggestions)...)
 	texts = append(texts, all("--learn", &in.Learn)...)
 	for _, f := range in.Findings {
-		texts = append(texts, text{"--finding", &f.Message}, text{"--finding", &f.Fix}, text{"--finding", &f.File}, text{"--finding", &f.Check})
+		texts = append(texts, Text{"--finding", &f.Message}, Text{"--finding", &f.Fix}, Text{"--finding", &f.File}, Text{"--finding", &f.Check})
 	}
 	for _, f := range in.Inject {
-		texts = append(texts, text{"--inject", &f.Detail}, text{"--inject", &f.Expect})
+		texts = append(texts, Text{"--inject", &f.Detail}, Text{"--inject", &f.Expect})
 	}
-	return d.clean(texts...)
+	return d.Clean(texts...)
 }
 
 // short is the beginning of a text of several lines.
@@ -85,7 +85,7 @@ func Shorten(text string, most int) string {
 	return text
 }
 
-// fenced is text that came from outside: it is something to look at, and nothing that is asked of the reader.
+// Fenced is text that came from outside: it is something to look at, and nothing that is asked of the reader.
 func Fenced(from, text string) string {
 	const fence = "`````"
 	text = strings.ReplaceAll(text, fence, "''''''")

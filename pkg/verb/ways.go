@@ -46,7 +46,7 @@ type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transi
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
 func (d *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent) (Done, error) {
-	if err := d.clean(text{"--reason", &w.Reason}, text{"--root-cause", &w.RootCause}); err != nil {
+	if err := d.Clean(Text{"--reason", &w.Reason}, Text{"--root-cause", &w.RootCause}); err != nil {
 		return Done{Task: w.Task}, err
 	}
 	in := d.Input()
@@ -70,7 +70,7 @@ func (d *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent
 
 // Try tries the event on a copy, so that a refused one saves and removes nothing.
 func (d *Service) Try(ctx context.Context, task string, in transition.Input, event WayEvent) (Done, error) {
-	id, err := d.identify()
+	id, err := d.Identify()
 	if err != nil {
 		return Done{}, err
 	}
@@ -78,7 +78,7 @@ func (d *Service) Try(ctx context.Context, task string, in transition.Input, eve
 	if err != nil {
 		return Done{}, err
 	}
-	return Done{Task: task}, event(s.Clone(), task, id.actor(s), in, d.Now())
+	return Done{Task: task}, event(s.Clone(), task, id.Actor(s), in, d.Now())
 }
 
 // Save puts the work of a task's worktree and branch into the attic. It returns the ref,
@@ -137,7 +137,7 @@ type ReleaseInput struct {
 // Release frees a claim or a review claim. Work in the worktree is kept, and what is not
 // committed is saved besides.
 func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
-	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
+	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
 		return Done{Task: in.Task}, err
 	}
 	s, err := d.View(ctx)
@@ -219,7 +219,7 @@ func (d *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, att
 	return len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix, attic
 }
 
-// isRefusal reports whether err is a rule's refusal.
+// IsRefusal reports whether err is a rule's refusal.
 func IsRefusal(err error) bool {
 	_, ok := errors.AsType[*transition.Refusal](err)
 	return ok

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/dashboard/source"
 	"liza/pkg/history"
 	"liza/pkg/safefile"
+	"liza/pkg/sprint"
 	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -198,7 +199,7 @@ func TestTimelineGraphAndFiguresAreThoseOfTheSprint(t *testing.T) {
 	p.AddTask("c", "b")
 	_, err := p.Service("").Merge(ctx, "a")
 	must(t, err)
-	_, err = p.Service("").Archive(ctx, 0)
+	_, err = sprint.Archive(ctx, p.Service(""), 0)
 	if err != nil && !strings.Contains(err.Error(), "nobody needs") {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
+	"liza/pkg/sprint"
 	"liza/pkg/verb"
 	"liza/pkg/watch"
 )
@@ -85,17 +86,17 @@ func (f *fake) called(format string, args ...any) error {
 	return f.refuse
 }
 
-func (f *fake) Pause(_ context.Context, reason string) (verb.Sprint, error) {
-	return verb.Sprint{}, f.called("pause %s", reason)
+func (f *fake) Pause(_ context.Context, reason string) (sprint.Sprint, error) {
+	return sprint.Sprint{}, f.called("pause %s", reason)
 }
-func (f *fake) Resume(_ context.Context, decision, note string) (verb.Sprint, error) {
-	return verb.Sprint{}, f.called("resume%s%s", decision, note)
+func (f *fake) Resume(_ context.Context, decision, note string) (sprint.Sprint, error) {
+	return sprint.Sprint{}, f.called("resume%s%s", decision, note)
 }
 func (f *fake) Ack(_ context.Context, note string, _ bool) (verb.Acknowledged, error) {
 	return verb.Acknowledged{}, f.called("ack %s", note)
 }
-func (f *fake) Abort(_ context.Context, reason string, goal bool) (verb.Sprint, error) {
-	return verb.Sprint{}, f.called("abort %s %t", reason, goal)
+func (f *fake) Abort(_ context.Context, reason string, goal bool) (sprint.Sprint, error) {
+	return sprint.Sprint{}, f.called("abort %s %t", reason, goal)
 }
 func (f *fake) Hold(_ context.Context, id, reason string) (verb.Done, error) {
 	return verb.Done{}, f.called("hold %s %s", id, reason)
@@ -137,8 +138,8 @@ func (f *fake) RestoreIntegration(_ context.Context, reason string) (verb.Branch
 	return verb.Branch{}, f.called("restore %s", reason)
 }
 
-// sprint is a fake in the middle of a sprint, with something of everything.
-func sprint() *fake {
+// midSprint is a fake in the middle of a sprint, with something of everything.
+func midSprint() *fake {
 	f := &fake{pages: map[string]*dashboard.TaskPage{}, diffs: map[string]*dashboard.Diff{}, events: map[string][]activity.Event{}}
 	cost := func(n float64, runs int) dashboard.Cost {
 		return dashboard.Cost{Cents: blackboard.Amount(n), Runs: runs}
@@ -329,7 +330,7 @@ func write(m Model, text string) Model {
 var errRefused = errors.New("task-10 is not on hold")
 
 func benchBoard(n int) dashboard.View {
-	v := sprint().view
+	v := midSprint().view
 	for i := len(v.Tasks); i < n; i++ {
 		s := blackboard.Statuses[i%len(blackboard.Statuses)]
 		v.Tasks = append(v.Tasks, dashboard.Task{ID: fmt.Sprintf("task-%d", i+1), Title: fmt.Sprintf("Do part %d of the work", i), Status: s, Who: "coder-1", AgeSeconds: i, Iteration: 1})

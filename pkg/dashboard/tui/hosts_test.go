@@ -9,7 +9,7 @@ import (
 
 // onHosts is the board of a team on several hosts.
 func onHosts() *fake {
-	f := sprint()
+	f := midSprint()
 	for i := range f.view.Agents {
 		f.view.Agents[i].Host = []string{"north", "south"}[i%2]
 	}

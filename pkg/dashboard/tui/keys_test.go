@@ -98,7 +98,7 @@ func TestEachKeyDoesWhatTheTableSays(t *testing.T) {
 		for _, c := range cases {
 			t.Run(name+" "+strings.Join(c.keys, ""), func(t *testing.T) {
 				t.Parallel()
-				f := sprint()
+				f := midSprint()
 				if c.board != nil {
 					c.board(f)
 				}
@@ -142,7 +142,7 @@ func TestKeysOfAnActAreOfferedOnlyWhereItIsPossible(t *testing.T) {
 	for task, want := range map[string]string{
 		"task-1": "n p", "task-2": "n h p D", "task-3": "n h p R e s", "task-4": "a U n h p D", "task-5": "m x n h p", "task-6": "n h p D", "task-7": "f n h p D", "task-8": "n h p R", "task-9": "n p", "task-10": "u n p D",
 	} {
-		m := begin(sprint(), 100, 30)
+		m := begin(midSprint(), 100, 30)
 		m = m.opened(place{taskPage, task})
 		var got []string
 		for _, k := range table() {
@@ -158,7 +158,7 @@ func TestKeysOfAnActAreOfferedOnlyWhereItIsPossible(t *testing.T) {
 
 func TestARefusalIsShownWithTheCommandThatHelps(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	f.refuse = errRefused
 	m := types(begin(f, 80, 24), "/", "t", "a", "s", "k", "-", "1", "0", "enter", "u")
 	must(t, plainScreen(m), "task-10 is not on hold")
@@ -171,7 +171,7 @@ func TestARefusalIsShownWithTheCommandThatHelps(t *testing.T) {
 func TestKeysThatLeave(t *testing.T) {
 	t.Parallel()
 	for _, k := range quitting {
-		next, cmd := begin(sprint(), 80, 24).Update(keyOf(k))
+		next, cmd := begin(midSprint(), 80, 24).Update(keyOf(k))
 		if len(results(cmd)) != 1 || next.(Model).interrupted != (k == "ctrl+c") {
 			t.Errorf("%s gives %v, interrupted %t", k, results(cmd), next.(Model).interrupted)
 		}
@@ -180,7 +180,7 @@ func TestKeysThatLeave(t *testing.T) {
 
 func TestATextIsEditedAsInAShell(t *testing.T) {
 	t.Parallel()
-	m := write(types(begin(sprint(), 80, 24), "N"), "hello worxld")
+	m := write(types(begin(midSprint(), 80, 24), "N"), "hello worxld")
 	m = types(m, "left", "left", "left", "backspace", "end", "ctrl+w")
 	m = send(types(m, "ctrl+a"), tea.PasteMsg{Content: "one\ntwo\x1b "})
 	must(t, plainScreen(m), "note: one two hello")
@@ -193,7 +193,7 @@ func TestATextIsEditedAsInAShell(t *testing.T) {
 
 func TestAnEmptyReasonIsNotSent(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	types(begin(f, 80, 24), "U", "enter", "space", "enter")
 	if len(f.calls) > 0 {
 		t.Errorf("it called %q", f.calls)

@@ -21,7 +21,7 @@ func TestEveryScreenFitsEveryTerminal(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			m := types(begin(sprint(), 80, 24), s.keys...)
+			m := types(begin(midSprint(), 80, 24), s.keys...)
 			for _, size := range [][2]int{{20, 6}, {21, 7}, {33, 9}, {40, 12}, {59, 19}, {109, 30}, {110, 30}, {111, 13}, {189, 40}, {190, 40}, {300, 90}, {60, 20}} {
 				m = send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 				checkSize(t, m.View().Content, size[0], size[1])
@@ -32,7 +32,7 @@ func TestEveryScreenFitsEveryTerminal(t *testing.T) {
 
 func TestATerminalThatIsTooSmallIsToldSo(t *testing.T) {
 	t.Parallel()
-	if got := begin(sprint(), 15, 3).View().Content; got != "too small for …" {
+	if got := begin(midSprint(), 15, 3).View().Content; got != "too small for …" {
 		t.Errorf("it shows %q", got)
 	}
 }
@@ -40,7 +40,7 @@ func TestATerminalThatIsTooSmallIsToldSo(t *testing.T) {
 // Whatever a task or an agent is called and says, nothing of it reaches the terminal as a command.
 func TestHostileTextsAreText(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	long := strings.Repeat("long ", 5000) + hostile
 	for i := range f.view.Tasks {
 		f.view.Tasks[i].Title, f.view.Tasks[i].Note, f.view.Tasks[i].Who = hostile, long, hostile
@@ -76,7 +76,7 @@ func TestHostileTextsAreText(t *testing.T) {
 
 func TestSecretsAreMasked(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	f.events["coder-1"] = []activity.Event{{Kind: activity.Tool, Tool: "Bash", Text: "login hunter2"}, {Kind: activity.Text, Text: "hunter2 it is"}}
 	f.pages["task-4"].Description = "the key is hunter2"
 	m := begin(f, 100, 30)
@@ -91,14 +91,14 @@ func TestSecretsAreMasked(t *testing.T) {
 
 func TestABrokenBoardShowsTheLastWholeOneAndTheError(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	m := begin(f, 80, 24)
 	f.err, f.view = errors.New("state.yaml line 12: not a list"), dashboard.View{}
 	m = send(m, m.readBoard())
 	for _, want := range []string{"state.yaml line 12: not a list; the last valid board is shown", "next: liza validate", "task-4"} {
 		must(t, plainScreen(m), want)
 	}
-	f.err, f.view = nil, sprint().view
+	f.err, f.view = nil, midSprint().view
 	m = send(m, m.readBoard())
 	if strings.Contains(plainScreen(m), "line 12") {
 		t.Error("the error stays when the board is whole again")
@@ -107,7 +107,7 @@ func TestABrokenBoardShowsTheLastWholeOneAndTheError(t *testing.T) {
 
 func TestTheCursorStaysOnItsTaskWhenTheBoardChanges(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	m := types(begin(f, 80, 24), "down")
 	for i := range f.view.Tasks {
 		if f.view.Tasks[i].ID == "task-3" {
@@ -124,7 +124,7 @@ func TestTheCursorStaysOnItsTaskWhenTheBoardChanges(t *testing.T) {
 
 func TestAChangeOfTheBoardIsReadAndSoAreThePagesOnTheScreen(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	m := types(begin(f, 80, 24), "enter")
 	changes := make(chan struct{}, 1)
 	changes <- struct{}{}
@@ -141,7 +141,7 @@ func TestAChangeOfTheBoardIsReadAndSoAreThePagesOnTheScreen(t *testing.T) {
 
 func TestElapsedTimesGoOnBetweenTwoBoards(t *testing.T) {
 	t.Parallel()
-	m := send(begin(sprint(), 100, 30), tickMsg(noon.Add(2*time.Minute)))
+	m := send(begin(midSprint(), 100, 30), tickMsg(noon.Add(2*time.Minute)))
 	must(t, plainScreen(m), "6m $2.33") // 4 min 5 s before
 	must(t, plainScreen(m), "· 44m ·")  // the sprint
 	m = send(m, doingMsg{"coder-1": {Kind: "tool", Tool: "Edit", Text: "greet.go", Seconds: 400}})
@@ -153,7 +153,7 @@ func TestElapsedTimesGoOnBetweenTwoBoards(t *testing.T) {
 
 func TestOutputIsFollowedUntilThePersonScrollsBack(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	say := func(from, to int) {
 		for i := from; i < to; i++ {
 			f.events["coder-1"] = append(f.events["coder-1"], activity.Event{At: noon, Kind: activity.Output, Text: fmt.Sprintf("line %d", i)})
@@ -181,7 +181,7 @@ func TestOutputIsFollowedUntilThePersonScrollsBack(t *testing.T) {
 
 func TestTheMouseSelectsOpensAndScrolls(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	m := begin(f, 80, 24)
 	rowOf := func(text string) int {
 		for i, l := range strings.Split(plainScreen(m), "\n") {
@@ -210,7 +210,7 @@ func TestTheMouseSelectsOpensAndScrolls(t *testing.T) {
 
 func TestAClickBesideTheListGivesItTheKeys(t *testing.T) {
 	t.Parallel()
-	m := send(begin(sprint(), 160, 50), tea.MouseClickMsg{X: 100, Y: 10, Button: tea.MouseLeft})
+	m := send(begin(midSprint(), 160, 50), tea.MouseClickMsg{X: 100, Y: 10, Button: tea.MouseLeft})
 	if m.focused() != (place{taskPage, "task-4"}) {
 		t.Errorf("the keys are for %v", m.focused())
 	}
@@ -222,7 +222,7 @@ func TestAClickBesideTheListGivesItTheKeys(t *testing.T) {
 
 // An update and a key press with 2,000 tasks stay below one frame of a screen.
 func TestTwoThousandTasksStayFluid(t *testing.T) {
-	f := sprint()
+	f := midSprint()
 	f.view = benchBoard(2000)
 	m := begin(f, 160, 50)
 	best := func(do func()) time.Duration {
@@ -258,7 +258,7 @@ func BenchmarkUpdate(b *testing.B) { benchmark(b, boardMsg{readAt: noon, view: b
 func BenchmarkKey(b *testing.B)    { benchmark(b, keyOf("down")) }
 
 func benchmark(b *testing.B, msg tea.Msg) {
-	f := sprint()
+	f := midSprint()
 	f.view = benchBoard(2000)
 	var m tea.Model = begin(f, 160, 50)
 	for b.Loop() {
@@ -271,7 +271,7 @@ func plainScreenLine(m Model, i int) string { return strings.Split(plainScreen(m
 
 func TestKeysWorkBeforeAnythingHasBeenRead(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	for _, pane := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
 		for _, k := range table() {
 			m := New(context.Background(), Options{Source: f, Verbs: f, Now: func() time.Time { return noon }, Folder: func(string) string { return "" }})
@@ -293,7 +293,7 @@ func TestKeysWorkBeforeAnythingHasBeenRead(t *testing.T) {
 // Each change of the board begins a read, and a read may take longer than the next one.
 func TestABoardThatWasReadEarlierDoesNotReplaceALaterOne(t *testing.T) {
 	t.Parallel()
-	m := begin(sprint(), 100, 30)
+	m := begin(midSprint(), 100, 30)
 	newer, older := m.view, m.view
 	newer.Revision, older.Revision = m.view.Revision+2, m.view.Revision+1
 	m = send(m, boardMsg{readAt: noon.Add(2 * time.Second), view: newer})

@@ -28,7 +28,7 @@ const inChild = "LIZA_TEST_PANIC"
 func TestAPanicLeavesAUsableTerminal(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inChild) != "" {
-		f := sprint()
+		f := midSprint()
 		err := Run(context.Background(), Options{Source: panics{f}, Verbs: f, Now: func() time.Time { return noon }, Folder: func(string) string { return "" }, In: os.Stdin, Out: os.Stdout})
 		fmt.Fprintln(os.Stderr, "it ended with:", err)
 		return

@@ -34,7 +34,7 @@ func TestTenQuestionsTakeAtMostTwoKeys(t *testing.T) {
 			if len(way) > 2 {
 				t.Errorf("%s takes %d keys", q.question, len(way))
 			}
-			m := begin(sprint(), 100, 30)
+			m := begin(midSprint(), 100, 30)
 			for _, k := range way {
 				if row, click := strings.CutPrefix(k, "@"); click {
 					m = clickOn(t, m, row)

@@ -38,7 +38,7 @@ func TestScreens(t *testing.T) {
 			name := fmt.Sprintf("%s-%dx%d", s.name, size[0], size[1])
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				m := types(begin(sprint(), size[0], size[1]), s.keys...)
+				m := types(begin(midSprint(), size[0], size[1]), s.keys...)
 				checkSize(t, m.View().Content, size[0], size[1])
 				got, file := plainScreen(m), filepath.Join("testdata", name+".txt")
 				if *update {

@@ -35,7 +35,7 @@ func TestTextHasEnoughContrastOnDarkAndOnLightBackgrounds(t *testing.T) {
 	} {
 		for _, background := range backgrounds {
 			behind := lipgloss.Color(background)
-			m := send(begin(sprint(), 80, 24), tea.BackgroundColorMsg{Color: behind})
+			m := send(begin(midSprint(), 80, 24), tea.BackgroundColorMsg{Color: behind})
 			for p := range paints {
 				at := func(place string, style lipgloss.Style, behind color.Color) {
 					if got := contrast(style.GetForeground(), behind); got < 4.5 {
@@ -57,7 +57,7 @@ func TestTextHasEnoughContrastOnDarkAndOnLightBackgrounds(t *testing.T) {
 // A terminal that does not say what its background is may be light or dark.
 func TestWithoutAnAnswerAboutTheBackgroundNothingIsShaded(t *testing.T) {
 	t.Parallel()
-	m := begin(sprint(), 80, 24)
+	m := begin(midSprint(), 80, 24)
 	for p := range paints {
 		if m.theme.under[p].GetBackground() != (lipgloss.NoColor{}) {
 			t.Errorf("paint %d has a shade", p)

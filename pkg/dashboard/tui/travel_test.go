@@ -11,7 +11,7 @@ func TestNothingCanBeChangedInThePast(t *testing.T) {
 	t.Parallel()
 	for _, k := range actKeys() {
 		for _, pane := range []string{"1", "2", "3"} {
-			f := sprint()
+			f := midSprint()
 			m := types(begin(f, 100, 30), "<", pane, k.names[0])
 			if m.ask != nil || len(f.calls) > 0 || !m.travel.shown || m.possible(key{group: "Act"}) {
 				t.Errorf("in pane %s, %q asks %v and calls %q", pane, k.names[0], m.ask, f.calls)
@@ -23,7 +23,7 @@ func TestNothingCanBeChangedInThePast(t *testing.T) {
 // A key that is held down reads one board at a time, and the last one that was asked for is shown.
 func TestAHeldKeyReadsOneEarlierBoardAtATime(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	m := begin(f, 80, 24)
 	var reads []tea.Cmd
 	for range 6 {
@@ -44,7 +44,7 @@ func TestAHeldKeyReadsOneEarlierBoardAtATime(t *testing.T) {
 func TestAnEarlierBoardThatComesTooLateIsNotShown(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"T", "esc", "4", "enter"} {
-		next, read := begin(sprint(), 80, 24).Update(keyOf("<"))
+		next, read := begin(midSprint(), 80, 24).Update(keyOf("<"))
 		m := types(next.(Model), key)
 		for _, msg := range results(read) {
 			m = send(m, msg)
@@ -58,7 +58,7 @@ func TestAnEarlierBoardThatComesTooLateIsNotShown(t *testing.T) {
 
 func TestAChangeOfTheBoardIsSeenAfterThePast(t *testing.T) {
 	t.Parallel()
-	f := sprint()
+	f := midSprint()
 	m := types(begin(f, 80, 24), "<")
 	f.view.Revision = 50
 	m = send(send(m, m.readBoard()), tickMsg(noon.Add(1<<40)))
@@ -74,7 +74,7 @@ func TestAChangeOfTheBoardIsSeenAfterThePast(t *testing.T) {
 func TestWhatIsOfNowEndsTheLookAtThePast(t *testing.T) {
 	t.Parallel()
 	for _, keys := range [][]string{{"4"}, {"5"}, {"6"}, {"7"}, {"8"}, {"enter"}, {"d"}, {"o"}, {"t"}, {"2", "down", "enter"}, {"shift+tab"}} {
-		m := types(types(begin(sprint(), 160, 50), "<"), keys...)
+		m := types(types(begin(midSprint(), 160, 50), "<"), keys...)
 		if keys[0] == "t" {
 			continue // enter does that here
 		}
@@ -83,7 +83,7 @@ func TestWhatIsOfNowEndsTheLookAtThePast(t *testing.T) {
 		}
 		must(t, plainScreen(m), "this is as it is now")
 	}
-	m := types(begin(sprint(), 160, 50), "<", "?", "?", "2", "3", "1", "v", "v")
+	m := types(begin(midSprint(), 160, 50), "<", "?", "?", "2", "3", "1", "v", "v")
 	must(t, plainScreen(m), "AS IT WAS")
 	if len(m.layout()) != 1 {
 		t.Error("a page of now is beside a board of the past")
@@ -92,7 +92,7 @@ func TestWhatIsOfNowEndsTheLookAtThePast(t *testing.T) {
 
 func TestARevisionThatIsNotKeptIsShownByTheOneBeforeAndSaysSo(t *testing.T) {
 	t.Parallel()
-	m := types(write(types(begin(sprint(), 100, 24), "T"), "8"), "enter")
+	m := types(write(types(begin(midSprint(), 100, 24), "T"), "8"), "enter")
 	must(t, plainScreen(m), "revision 5 of 41 (8 is not kept) · T: now · read only")
 	must(t, plainScreen(types(m, ">", ">")), "revision 10 of 41 · T: now")
 }

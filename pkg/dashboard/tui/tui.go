@@ -13,6 +13,7 @@ import (
 	"liza/pkg/activity"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
+	"liza/pkg/sprint"
 	"liza/pkg/verb"
 	"liza/pkg/watch"
 )
@@ -35,10 +36,10 @@ type Source interface {
 
 // Verbs is what a person may do. A verb.Service is one.
 type Verbs interface {
-	Pause(ctx context.Context, reason string) (verb.Sprint, error)
-	Resume(ctx context.Context, decision, note string) (verb.Sprint, error)
+	Pause(ctx context.Context, reason string) (sprint.Sprint, error)
+	Resume(ctx context.Context, decision, note string) (sprint.Sprint, error)
 	Ack(ctx context.Context, note string, keep bool) (verb.Acknowledged, error)
-	Abort(ctx context.Context, reason string, goal bool) (verb.Sprint, error)
+	Abort(ctx context.Context, reason string, goal bool) (sprint.Sprint, error)
 	Hold(ctx context.Context, id, reason string) (verb.Done, error)
 	Unhold(ctx context.Context, id string) (verb.Done, error)
 	Note(ctx context.Context, in verb.NoteInput) (verb.Noted, error)

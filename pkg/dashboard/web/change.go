@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/sprint"
 	"liza/pkg/verb"
 )
 
@@ -43,7 +44,7 @@ func (o Options) changing() map[string]handler {
 		}),
 		"/api/questions/{id}/answer": act(o.answer),
 		"/api/notes":                 act(o.note),
-		"/api/pause":                 act(func(ctx context.Context, _ string, in reason) (any, error) { return d.Pause(ctx, in.Reason) }),
+		"/api/pause":                 act(func(ctx context.Context, _ string, in reason) (any, error) { return sprint.Pause(ctx, d, in.Reason) }),
 		"/api/resume":                act(o.resume),
 		"/api/checkpoint":            act(o.checkpoint),
 		"/api/abort":                 act(o.abort),
@@ -140,20 +141,20 @@ func (o Options) resume(ctx context.Context, _ string, in struct {
 	Decision string `json:"decision"`
 	Note     string `json:"note"`
 }) (any, error) {
-	return o.Service.Resume(ctx, in.Decision, in.Note)
+	return sprint.Resume(ctx, o.Service, in.Decision, in.Note)
 }
 
 func (o Options) checkpoint(ctx context.Context, _ string, in struct {
 	Message string `json:"message"`
 }) (any, error) {
-	return o.Service.Checkpoint(ctx, in.Message)
+	return sprint.Checkpoint(ctx, o.Service, in.Message)
 }
 
 func (o Options) abort(ctx context.Context, _ string, in struct {
 	Reason string `json:"reason"`
 	Goal   bool   `json:"goal"`
 }) (any, error) {
-	return o.Service.Abort(ctx, in.Reason, in.Goal)
+	return sprint.Abort(ctx, o.Service, in.Reason, in.Goal)
 }
 
 func (o Options) acknowledge(ctx context.Context, _ string, in struct {

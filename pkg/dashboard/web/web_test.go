@@ -18,6 +18,7 @@ import (
 	"liza/pkg/dashboard"
 	"liza/pkg/dashboard/source"
 	"liza/pkg/dashboard/web"
+	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -442,7 +443,7 @@ func TestAStreamOfChangedRowsHasOnlyThose(t *testing.T) {
 	if board := c["board"].(map[string]any); board["tasks"] != nil || len(board["waits_for_person"].([]any)) != 1 || len(c["gone"].([]any)) != 0 {
 		t.Errorf("the board of the change is %v", board)
 	}
-	if _, err := p.Service("").Archive(t.Context(), 0); err != nil {
+	if _, err := sprint.Archive(t.Context(), p.Service(""), 0); err != nil {
 		t.Fatal(err)
 	}
 	if c := next("change"); len(c["gone"].([]any)) != 200 || len(c["tasks"].([]any)) != 0 {

@@ -1,4 +1,4 @@
-package verb
+package sprint
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 	"liza/pkg/yamldoc"
 )
 
@@ -23,10 +24,10 @@ type Archived struct {
 // Archive moves the terminal tasks that ended so long ago to the sprint's file in
 // .liza/archive (specs/protocol.md#3.3). The file is durable before they leave the board, so a
 // crash leaves them in both, and the next call writes them there again.
-func (d *Service) Archive(ctx context.Context, older time.Duration) (Archived, error) {
+func Archive(ctx context.Context, d *verb.Service, older time.Duration) (Archived, error) {
 	var out Archived
 	var keep func([]store.Gone) error
-	err := d.updateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a transition.Actor) error {
+	err := d.UpdateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.OnlyPerson(s, a, "archive"); err != nil {
 			return err
 		}
@@ -34,10 +35,10 @@ func (d *Service) Archive(ctx context.Context, older time.Duration) (Archived, e
 			return &transition.Refusal{Guard: "G06", Exit: transition.ExitInvalid, Next: "liza validate", Message: "the state has no sprint"}
 		}
 		sprint, was := s.Sprint, transition.Ended{Goal: s.Goal, Sprint: s.Sprint, Usage: s.Usage}
-		keep = func(gone []store.Gone) error { return d.keep(was, gone) }
+		keep = func(gone []store.Gone) error { return keepArchived(d, was, gone) }
 		out = Archived{Sprint: sprint.ID, File: d.Rel(d.Project.Archive(sprint.ID)), Tasks: transition.Archive(s, d.Now().Add(-older), a, d.Now())}
 		if len(out.Tasks) == 0 {
-			return NothingToDo(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", Days(older)))
+			return verb.NothingToDo(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", Days(older)))
 		}
 		return nil
 	})
@@ -54,7 +55,7 @@ func Days(d time.Duration) string {
 
 // keep writes tasks, and goal and sprint as they are, into the sprint's file. It holds the lock of
 // the state.
-func (d *Service) keep(was transition.Ended, gone []store.Gone) error {
+func keepArchived(d *verb.Service, was transition.Ended, gone []store.Gone) error {
 	sprint, head := was.Sprint, "version: 1\n"
 	if was.Goal != nil {
 		head += yamldoc.Section("goal", was.Goal, "", nil, false)
@@ -65,7 +66,7 @@ func (d *Service) keep(was transition.Ended, gone []store.Gone) error {
 	}
 	var items []history.Item
 	for _, g := range gone {
-		items = append(items, history.Item{Task: g.Task, Text: g.Text, Plain: func() string { return plainText(g.Task) }})
+		items = append(items, history.Item{Task: g.Task, Text: g.Text, Plain: func() string { return verb.PlainText(g.Task) }})
 	}
 	if err := d.Archives().Put(sprint.ID, head, items); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (d *Service) keep(was transition.Ended, gone []store.Gone) error {
 }
 
 // SprintStarted is the result of NextSprint.
-type SprintStarted struct {
+type Started struct {
 	Sprint   string   `json:"sprint"`
 	Before   string   `json:"before"` // the sprint that was closed
 	File     string   `json:"file"`   // where that and its tasks are
@@ -86,8 +87,8 @@ type SprintStarted struct {
 
 // NextSprint closes a sprint that is COMPLETED or ABORTED and starts the next one (S05).
 // The closed one, with what it cost and its terminal tasks, goes into the archive.
-func (d *Service) NextSprint(ctx context.Context, planned []string) (SprintStarted, error) {
-	var out SprintStarted
+func Next(ctx context.Context, d *verb.Service, planned []string) (Started, error) {
+	var out Started
 	var keep func([]store.Gone) error
 	ahead := func(gone []store.Gone) error {
 		if err := keep(gone); err != nil {
@@ -95,7 +96,7 @@ func (d *Service) NextSprint(ctx context.Context, planned []string) (SprintStart
 		}
 		return d.Project.Clear(project.Abort) // it was about the sprint before
 	}
-	err := d.updateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a transition.Actor) error {
+	err := d.UpdateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.OnlyPerson(s, a, "start a sprint"); err != nil {
 			return err
 		}
@@ -104,9 +105,9 @@ func (d *Service) NextSprint(ctx context.Context, planned []string) (SprintStart
 		if err != nil {
 			return err
 		}
-		keep = func(gone []store.Gone) error { return d.keep(ended, gone) }
+		keep = func(gone []store.Gone) error { return keepArchived(d, ended, gone) }
 		scope := s.Sprint.Scope
-		out = SprintStarted{Sprint: s.Sprint.ID, Before: was.ID, File: d.Rel(d.Project.Archive(was.ID)),
+		out = Started{Sprint: s.Sprint.ID, Before: was.ID, File: d.Rel(d.Project.Archive(was.ID)),
 			Archived: listed(archived), Planned: listed(scope.Planned), Stretch: listed(scope.Stretch)}
 		return nil
 	})

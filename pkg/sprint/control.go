@@ -1,4 +1,4 @@
-package verb
+package sprint
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // Sprint is the result of a control verb.
@@ -16,11 +17,11 @@ type Sprint struct {
 }
 
 // Pause lets nothing new start; what runs goes on.
-func (d *Service) Pause(ctx context.Context, reason string) (Sprint, error) {
-	if err := d.clean(text{"--reason", &reason}); err != nil {
+func Pause(ctx context.Context, d *verb.Service, reason string) (Sprint, error) {
+	if err := d.Clean(verb.Text{Name: "--reason", Value: &reason}); err != nil {
 		return Sprint{}, err
 	}
-	return d.control(ctx, "pause", func(s *blackboard.State, a transition.Actor) error {
+	return control(ctx, d, "pause", func(s *blackboard.State, a transition.Actor) error {
 		if d.Shared() {
 			return transition.PauseSprint(s, reason, a, d.Now())
 		}
@@ -33,11 +34,11 @@ func (d *Service) Pause(ctx context.Context, reason string) (Sprint, error) {
 }
 
 // Abort stops everything that runs; with goal, the goal is given up too.
-func (d *Service) Abort(ctx context.Context, reason string, goal bool) (Sprint, error) {
-	if err := d.clean(text{"--reason", &reason}); err != nil {
+func Abort(ctx context.Context, d *verb.Service, reason string, goal bool) (Sprint, error) {
+	if err := d.Clean(verb.Text{Name: "--reason", Value: &reason}); err != nil {
 		return Sprint{}, err
 	}
-	return d.control(ctx, "abort", func(s *blackboard.State, a transition.Actor) error {
+	return control(ctx, d, "abort", func(s *blackboard.State, a transition.Actor) error {
 		if goal {
 			return transition.AbortGoal(s, reason, a, d.Now())
 		}
@@ -46,11 +47,11 @@ func (d *Service) Abort(ctx context.Context, reason string, goal bool) (Sprint, 
 }
 
 // Resume ends a pause, a checkpoint or an abort.
-func (d *Service) Resume(ctx context.Context, decision, note string) (Sprint, error) {
-	if err := d.clean(text{"--note", &note}); err != nil {
+func Resume(ctx context.Context, d *verb.Service, decision, note string) (Sprint, error) {
+	if err := d.Clean(verb.Text{Name: "--note", Value: &note}); err != nil {
 		return Sprint{}, err
 	}
-	return d.control(ctx, "resume", func(s *blackboard.State, a transition.Actor) error {
+	return control(ctx, d, "resume", func(s *blackboard.State, a transition.Actor) error {
 		if len(d.Orders(s)) == 0 && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
 			return &transition.Refusal{Guard: "G06", Exit: transition.ExitNothing, Next: "liza status", Message: "nothing is paused, at a checkpoint or aborted"}
 		}
@@ -71,9 +72,9 @@ func (d *Service) Resume(ctx context.Context, decision, note string) (Sprint, er
 // control changes the file when the change of the state is certain, and before that is
 // written: a verb that is refused leaves no file, and nobody who follows the files
 // (FollowControl) finds the two apart.
-func (d *Service) control(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error, file func() error) (Sprint, error) {
+func control(ctx context.Context, d *verb.Service, op string, change func(*blackboard.State, transition.Actor) error, file func() error) (Sprint, error) {
 	var out Sprint
-	err := d.updateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a transition.Actor) error {
+	err := d.UpdateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.OnlyPerson(s, a, op); err != nil {
 			return err
 		}

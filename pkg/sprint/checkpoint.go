@@ -1,4 +1,4 @@
-package verb
+package sprint
 
 import (
 	"context"
@@ -12,19 +12,20 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // Checkpoint stops the sprint for people and writes the summary (specs/protocol.md#13.6).
-func (d *Service) Checkpoint(ctx context.Context, message string) (Sprint, error) {
-	return d.checkpoint(ctx, message, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
+func Checkpoint(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
+	return checkpoint(ctx, d, message, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
 		return a, d.OnlyPerson(s, a, "checkpoint")
 	})
 }
 
 // SystemCheckpoint is Checkpoint by the system: the deadline has passed, a planner is
 // stuck, a limit is reached.
-func (d *Service) SystemCheckpoint(ctx context.Context, message string) (Sprint, error) {
-	return d.checkpoint(ctx, message, func(*blackboard.State, transition.Actor) (transition.Actor, error) {
+func SystemCheckpoint(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
+	return checkpoint(ctx, d, message, func(*blackboard.State, transition.Actor) (transition.Actor, error) {
 		return transition.SystemActor(d.Facts()), nil
 	})
 }
@@ -34,9 +35,9 @@ const summaryTime = 5 * time.Second
 
 // checkpoint is the one way into CHECKPOINT but for the circuit breaker's own write: file,
 // status and summary (S01).
-func (d *Service) checkpoint(ctx context.Context, message string, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
+func checkpoint(ctx context.Context, d *verb.Service, message string, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
 	var out Sprint
-	if err := d.clean(text{"--message", &message}); err != nil {
+	if err := d.Clean(verb.Text{Name: "--message", Value: &message}); err != nil {
 		return out, err
 	}
 	if _, set := d.Project.Order(project.Checkpoint); set && !d.Shared() {
@@ -44,50 +45,50 @@ func (d *Service) checkpoint(ctx context.Context, message string, who func(*blac
 	}
 	var file string
 	stop := func([]store.Gone) error { return d.SetControl(project.Checkpoint, message) }
-	err := d.updateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a transition.Actor) error {
+	err := d.UpdateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a transition.Actor) error {
 		a, err := who(s, a)
 		if err != nil {
 			return err
 		}
-		file = d.summaryOf(s)
+		file = summaryOf(d, s)
 		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.Rel(file)}
 		return transition.CheckpointSprint(s, message, out.File, a, d.Now())
 	})
 	if err != nil {
 		return Sprint{}, err
 	}
-	return out, d.writeSummary(ctx, file, message)
+	return out, d.WriteSummary(ctx, file, message)
 }
 
 // FollowControl lets the sprint's status follow the control files that people made or
 // removed by hand (specs/protocol.md#5.3), and writes a summary that a killed process did not. It
 // writes only when something is missing. What it decides it decides again under the lock:
 // a verb changes file and status together.
-func (d *Service) FollowControl(ctx context.Context) error {
+func FollowControl(ctx context.Context, d *verb.Service) error {
 	s, err := d.View(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = d.Follow(ctx, s)
+	_, err = Follow(ctx, d, s)
 	return err
 }
 
 // Follow is FollowControl for who has just looked at the board; changed: it has to look again.
-func (d *Service) Follow(ctx context.Context, s *blackboard.State) (changed bool, err error) {
+func Follow(ctx context.Context, d *verb.Service, s *blackboard.State) (changed bool, err error) {
 	if s.Sprint == nil {
 		return false, nil
 	}
-	if followed, err := d.followBreaker(ctx, s); followed || err != nil {
+	if followed, err := d.FollowBreaker(ctx, s); followed || err != nil {
 		return true, err
 	}
-	want := d.wanted(s)
+	want := wanted(d, s)
 	if want == "" {
-		return false, d.makeUpSummary(ctx, s)
+		return false, makeUpSummary(ctx, d, s)
 	}
 	var file, message string
 	err = d.Update(ctx, want, func(s *blackboard.State, _ transition.Actor) error {
 		file = ""
-		if s.Sprint == nil || d.wanted(s) != want {
+		if s.Sprint == nil || wanted(d, s) != want {
 			return nil // somebody else was faster
 		}
 		human := transition.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Facts()}
@@ -97,7 +98,7 @@ func (d *Service) Follow(ctx context.Context, s *blackboard.State) (changed bool
 			return transition.AbortSprint(s, order.Reason, human, d.Now())
 		case "checkpoint":
 			order, _ := d.Project.Order(project.Checkpoint)
-			file, message = d.summaryOf(s), order.Reason
+			file, message = summaryOf(d, s), order.Reason
 			return transition.CheckpointSprint(s, message, d.Rel(file), human, d.Now())
 		}
 		return transition.ResumeSprint(s, "", "the control file was removed", human, d.Now())
@@ -105,12 +106,12 @@ func (d *Service) Follow(ctx context.Context, s *blackboard.State) (changed bool
 	if err != nil || file == "" {
 		return true, err
 	}
-	return true, d.writeSummary(ctx, file, message)
+	return true, d.WriteSummary(ctx, file, message)
 }
 
 // wanted is what the control files ask of the sprint as it is: "abort", "checkpoint",
 // "resume", or "" when they agree.
-func (d *Service) wanted(s *blackboard.State) string {
+func wanted(d *verb.Service, s *blackboard.State) string {
 	if d.Shared() {
 		return "" // it says itself what all hosts do
 	}
@@ -130,7 +131,7 @@ func (d *Service) wanted(s *blackboard.State) string {
 
 // Complete ends goal and sprint when everything is done (O01, S04), and then writes the
 // final summary. It gives the state of the sprint.
-func (d *Service) Complete(ctx context.Context, facts transition.CompletionFacts) (transition.Completion, error) {
+func Complete(ctx context.Context, d *verb.Service, facts transition.CompletionFacts) (transition.Completion, error) {
 	var c transition.Completion
 	var file string
 	var err error
@@ -141,7 +142,7 @@ func (d *Service) Complete(ctx context.Context, facts transition.CompletionFacts
 		ended := false
 		file = ""
 		if c, ended = transition.CompleteGoal(s, facts, d.Now()); ended {
-			file = d.summaryOf(s)
+			file = summaryOf(d, s)
 		}
 		return nil
 	})
@@ -152,12 +153,12 @@ func (d *Service) Complete(ctx context.Context, facts transition.CompletionFacts
 	if c == transition.CompletionNothingMerged {
 		message = "every task is terminal, and none was merged"
 	}
-	return c, d.writeSummary(ctx, file, message)
+	return c, d.WriteSummary(ctx, file, message)
 }
 
 // makeUpSummary writes the summary of the checkpoint at which the sprint is, if its writer
 // was killed before.
-func (d *Service) makeUpSummary(ctx context.Context, s *blackboard.State) error {
+func makeUpSummary(ctx context.Context, d *verb.Service, s *blackboard.State) error {
 	n := len(s.Sprint.Checkpoints)
 	if s.Sprint.Status != blackboard.AtCheckpoint || n == 0 || s.Sprint.Checkpoints[n-1] == nil || s.Sprint.Checkpoints[n-1].File == "" {
 		return nil
@@ -173,14 +174,14 @@ func (d *Service) makeUpSummary(ctx context.Context, s *blackboard.State) error 
 	if at, ok := c.At.At(); ok && d.Now().Sub(at) < summaryTime {
 		return nil // it may be being written
 	}
-	return d.writeSummary(ctx, file, c.Message)
+	return d.WriteSummary(ctx, file, c.Message)
 }
 
 // summaryOf is where the summary of the sprint's next checkpoint goes.
-func (d *Service) summaryOf(s *blackboard.State) string {
+func summaryOf(d *verb.Service, s *blackboard.State) string {
 	n := 1
 	if s.Sprint != nil {
 		n = len(s.Sprint.Checkpoints) + 1
 	}
-	return d.checkpointFile(n, d.Now())
+	return d.CheckpointFile(n, d.Now())
 }

@@ -1,4 +1,4 @@
-package verb
+package sprint
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // GoalInput says what the next goal is.
@@ -35,20 +36,20 @@ type GoalStarted struct {
 }
 
 // NextGoal makes the next goal. The present one goes into the archive with its last sprint and its tasks.
-func (d *Service) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, error) {
+func NextGoal(ctx context.Context, d *verb.Service, in GoalInput) (GoalStarted, error) {
 	out := GoalStarted{Abandoned: []string{}}
-	if err := d.clean(text{"--reason", &in.Reason}); err != nil {
+	if err := d.Clean(verb.Text{Name: "--reason", Value: &in.Reason}); err != nil {
 		return out, err
 	}
-	goal, err := CleanText("the goal", in.Text)
+	goal, err := verb.CleanText("the goal", in.Text)
 	if err != nil {
 		return out, err
 	}
 	if strings.TrimSpace(goal) == "" {
-		return out, WrongUsage("liza help goal", "the goal is empty: say in a sentence what is to be built")
+		return out, verb.WrongUsage("liza help goal", "the goal is empty: say in a sentence what is to be built")
 	}
 	if in.AbandonOpen && strings.TrimSpace(in.Reason) == "" {
-		return out, WrongUsage("liza help goal", "--abandon-open needs --reason")
+		return out, verb.WrongUsage("liza help goal", "--abandon-open needs --reason")
 	}
 	if err := d.PersonOnly(ctx, "make a goal"); err != nil {
 		return out, err
@@ -60,29 +61,29 @@ func (d *Service) NextGoal(ctx context.Context, in GoalInput) (GoalStarted, erro
 	if in.Spec == "" && s.Goal != nil {
 		in.Spec = s.Goal.SpecRef
 	}
-	if !d.specExists(in.Spec) {
-		return out, Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
+	if !d.SpecExists(in.Spec) {
+		return out, verb.Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
 	}
-	if err := SpecCommitted(ctx, d.Project, d.Repo, in.Spec); err != nil {
+	if err := verb.SpecCommitted(ctx, d.Project, d.Repo, in.Spec); err != nil {
 		return out, err
 	}
-	if out.Warnings, err = d.specOnBranch(ctx, s, in.Spec); err != nil {
+	if out.Warnings, err = specOnBranch(ctx, d, s, in.Spec); err != nil {
 		return out, err
 	}
 	if in.AbandonOpen {
-		if out.Abandoned, err = d.abandonOpen(ctx, s, in.Reason); err != nil {
+		if out.Abandoned, err = abandonOpen(ctx, d, s, in.Reason); err != nil {
 			return out, err
 		}
 	}
-	if err := d.mergedIsThere(ctx); err != nil {
+	if err := mergedIsThere(ctx, d); err != nil {
 		return out, err
 	}
-	err = d.startGoal(ctx, goal, in.Spec, &out)
+	err = startGoal(ctx, d, goal, in.Spec, &out)
 	return out, err
 }
 
 // specOnBranch warns when agents would see another version of the spec file than the person.
-func (d *Service) specOnBranch(ctx context.Context, s *blackboard.State, spec string) ([]string, error) {
+func specOnBranch(ctx context.Context, d *verb.Service, s *blackboard.State, spec string) ([]string, error) {
 	head, err := d.Repo.Head(ctx)
 	if err != nil || head.Commit == "" {
 		return nil, err
@@ -100,15 +101,15 @@ func (d *Service) specOnBranch(ctx context.Context, s *blackboard.State, spec st
 }
 
 // mergedIsThere refuses to put a goal away whose merged work the integration branch lacks.
-func (d *Service) mergedIsThere(ctx context.Context) error {
-	what, next, err := d.missingWork(ctx)
+func mergedIsThere(ctx context.Context, d *verb.Service) error {
+	what, next, err := d.FindMissingWork(ctx)
 	if err != nil || what == "" {
 		return err
 	}
-	return Refuse(next, "the present goal is not complete: %s", what)
+	return verb.Refuse(next, "the present goal is not complete: %s", what)
 }
 
-func (d *Service) startGoal(ctx context.Context, goal, spec string, out *GoalStarted) error {
+func startGoal(ctx context.Context, d *verb.Service, goal, spec string, out *GoalStarted) error {
 	var keep func([]store.Gone) error
 	ahead := func(gone []store.Gone) error {
 		if err := keep(gone); err != nil {
@@ -116,18 +117,18 @@ func (d *Service) startGoal(ctx context.Context, goal, spec string, out *GoalSta
 		}
 		return d.Project.Clear(project.Abort) // it was about the goal before
 	}
-	return d.updateAhead(ctx, "goal", ahead, func(s *blackboard.State, a transition.Actor) error {
+	return d.UpdateAhead(ctx, "goal", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.OnlyPerson(s, a, "make a goal"); err != nil {
 			return err
 		}
 		at := blackboard.TimeOf(d.Now())
-		g := &blackboard.Goal{ID: d.freeGoalID(s), Description: goal, SpecRef: spec, Created: at, Status: blackboard.InProgress,
+		g := &blackboard.Goal{ID: freeGoalID(d, s), Description: goal, SpecRef: spec, Created: at, Status: blackboard.InProgress,
 			AlignmentHistory: []*blackboard.Alignment{{Timestamp: at, Event: "initialization", Summary: "Goal created"}}}
 		was, archived, err := transition.NextGoal(s, g, a, d.Now())
 		if err != nil {
 			return err
 		}
-		keep = func(gone []store.Gone) error { return d.keep(was, gone) }
+		keep = func(gone []store.Gone) error { return keepArchived(d, was, gone) }
 		out.Goal, out.Spec, out.Sprint = g.ID, spec, s.Sprint.ID
 		out.Before, out.Status, out.File, out.Archived = was.Goal.ID, was.Goal.Status, d.Rel(d.Project.Archive(was.Sprint.ID)), listed(archived)
 		return nil
@@ -135,7 +136,7 @@ func (d *Service) startGoal(ctx context.Context, goal, spec string, out *GoalSta
 }
 
 // freeGoalID is the time of the goal, or the next second that no goal has.
-func (d *Service) freeGoalID(s *blackboard.State) string {
+func freeGoalID(d *verb.Service, s *blackboard.State) string {
 	n := d.Now().Unix()
 	for s.Goal != nil && s.Goal.ID == fmt.Sprintf("goal-%d", n) {
 		n++
@@ -145,22 +146,22 @@ func (d *Service) freeGoalID(s *blackboard.State) string {
 
 // abandonOpen gives up the open tasks one by one; each is a change of its own, and a call that was interrupted goes on
 // with the next one.
-func (d *Service) abandonOpen(ctx context.Context, s *blackboard.State, reason string) ([]string, error) {
-	id, err := d.identify()
+func abandonOpen(ctx context.Context, d *verb.Service, s *blackboard.State, reason string) ([]string, error) {
+	id, err := d.Identify()
 	if err != nil {
 		return nil, err
 	}
-	if err := transition.MayAbandonOpen(s, id.actor(s), d.Now()); err != nil {
+	if err := transition.MayAbandonOpen(s, id.Actor(s), d.Now()); err != nil {
 		return nil, err
 	}
 	done := []string{}
 	for _, t := range transition.OpenTasks(s) {
 		if t.Status == blackboard.Claimed {
-			if _, err := d.Release(ctx, ReleaseInput{Task: t.ID, Reason: reason}); err != nil {
+			if _, err := d.Release(ctx, verb.ReleaseInput{Task: t.ID, Reason: reason}); err != nil {
 				return done, err
 			}
 		}
-		if _, err := d.Abandon(ctx, WayOut{Task: t.ID, Reason: reason, RootCause: reason}); err != nil {
+		if _, err := d.Abandon(ctx, verb.WayOut{Task: t.ID, Reason: reason, RootCause: reason}); err != nil {
 			return done, err
 		}
 		done = append(done, t.ID)
@@ -182,7 +183,7 @@ type PastGoal struct {
 }
 
 // Goals are all goals, the oldest first; the present one is the last.
-func (d *Service) Goals(ctx context.Context) ([]PastGoal, error) {
+func Goals(ctx context.Context, d *verb.Service) ([]PastGoal, error) {
 	s, err := d.View(ctx)
 	if err != nil {
 		return nil, err
