@@ -68,6 +68,7 @@ func (s *State) firstSprint() bool {
 	return !ok || n < 2
 }
 
+// SprintNumber is the number of a sprint of the form sprint-3.
 func SprintNumber(id string) (int, bool) {
 	rest, ok := strings.CutPrefix(id, "sprint-")
 	n, err := strconv.Atoi(rest)

@@ -241,6 +241,7 @@ func (t *Task) ApprovedNow(agent string) bool {
 	return t.Status == Approved && t.ApprovedBy == agent || (t.Status == Approved || t.Status == ReadyForReview) && t.HasApprovalBy(agent)
 }
 
+// HasApprovalBy reports whether the reviewer approved what is submitted now.
 func (t *Task) HasApprovalBy(reviewer string) bool {
 	return slices.ContainsFunc(t.Standing(), func(a *Approval) bool { return a.Reviewer == reviewer })
 }

@@ -24,6 +24,7 @@ func Same(a *HistoryEntry, b *HistoryEntry) bool {
 		(len(a.Extra) == 0 && len(b.Extra) == 0 || reflect.DeepEqual(a.Extra, b.Extra))
 }
 
+// SamePointed compares what two pointers lead to; nil is the same as nil alone.
 func SamePointed[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -31,6 +32,7 @@ func SamePointed[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
+// SameIntent compares two intents; empty lists are the same as none.
 func SameIntent(a, b *Intent) bool {
 	if a == nil || b == nil {
 		return a == b

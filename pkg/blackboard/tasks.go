@@ -87,7 +87,7 @@ func (t *Task) LastEntry(event HistoryEvent) *HistoryEntry {
 	return nil
 }
 
-// timeOf is the time of the newest history entry with one of the names.
+// TimeOfLast is the time of the newest history entry with one of the names.
 func (t *Task) TimeOfLast(events ...HistoryEvent) Time {
 	for h := range t.Backwards() {
 		if slices.Contains(events, h.Event) {
@@ -97,6 +97,7 @@ func (t *Task) TimeOfLast(events ...HistoryEvent) Time {
 	return ""
 }
 
+// IsClaimEvent reports whether a task has a new claim from that entry on.
 func IsClaimEvent(e HistoryEvent) bool {
 	switch e {
 	case HistoryClaimed, HistoryReclaimed, HistoryReassigned, HistoryClaimedForFix:

@@ -154,11 +154,3 @@ func (e *Env) failMove(err error) error {
 	}
 	return err
 }
-
-// nextOfMove is what helps after a conflict or a failing check.
-func nextOfMove(x *merge.MoveError) string {
-	if x.Log != "" {
-		return "cat " + x.Log
-	}
-	return `liza note "TEXT", with which the planner makes a task of it`
-}

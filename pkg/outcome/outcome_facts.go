@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/breaker"
@@ -66,7 +67,7 @@ func Contradicts(t *blackboard.Task, agent string, exit *exitcmd.Exit) string {
 
 // VoidApproval takes back what an exit command contradicts. It is part of the write that ends the
 // run, before which nothing is merged.
-func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now verb.Time) error {
+func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now time.Time) error {
 	if err := transition.VoidApproval(s, id, a, transition.Input{Reason: why}, now); err != nil {
 		return err
 	}

@@ -6,15 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/review"
 	"liza/pkg/transition"
@@ -158,14 +153,6 @@ func (d *Service) submissionToCheck(ctx context.Context, s *blackboard.State, t 
 	return sub, nil
 }
 
-func checkSettings(r config.Review) review.Settings {
-	s := review.Settings{Checks: map[string]review.Setting{}, TestPaths: r.TestPaths, UserFacing: r.UserFacingPaths, E2E: r.E2EPaths}
-	for name, c := range r.Checks {
-		s.Checks[name] = review.Setting{Enabled: c.Enabled, Severity: r.Severity(name), Command: c.Command}
-	}
-	return s
-}
-
 // checkEnvironment is where the commands run: detached at the review commit, without secrets.
 func (d *Service) checkEnvironment(ctx context.Context, s *blackboard.State, t *blackboard.Task, files []git.Listed) *review.Environment {
 	cfg := d.Config()
@@ -186,72 +173,4 @@ func (d *Service) checkEnvironment(ctx context.Context, s *blackboard.State, t *
 		b.Passed = func(command string) { d.mended(ctx, t.ReviewCommit, command) }
 	}
 	return b
-}
-
-// treeAt is what the commands of the checks are detected in.
-func (d *Service) treeAt(ctx context.Context, commit string, files []git.Listed) review.Tree {
-	tree := review.Tree{
-		Read: func(file string) string {
-			data, err := d.Repo.ReadFile(ctx, commit, file)
-			if err != nil {
-				return "" // it is not there, as a rule
-			}
-			return string(data)
-		},
-		Tool: func(name string) bool { _, err := exec.LookPath(name); return err == nil },
-	}
-	for _, f := range files {
-		tree.Files = append(tree.Files, f.Path)
-	}
-	return tree
-}
-
-// openReview makes the throw-away worktree; what an interrupted review left goes first.
-func (d *Service) openReview(ctx context.Context, t *blackboard.Task) (string, error) {
-	if err := d.clearReview(ctx, t.ID); err != nil {
-		return "", err
-	}
-	path := d.Project.ReviewWorktree(t.ID)
-	warnings, err := d.Repo.CheckoutDetached(ctx, path, t.ReviewCommit)
-	for _, w := range warnings {
-		d.Progressf("the checks of %s: %s", t.ID, w)
-	}
-	return path, err
-}
-
-// clearReview removes the throw-away worktree, and what still runs in it.
-func (d *Service) clearReview(ctx context.Context, id string) error {
-	path := d.Project.ReviewWorktree(id)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err := review.StopInside(ctx, path); err != nil {
-		return err
-	}
-	return d.Repo.RemoveDetached(ctx, path)
-}
-
-// loadSecrets learns the secrets that people put into their folder, for masking.
-func (d *Service) loadSecrets() {
-	if d.Secrets == nil {
-		return
-	}
-	if err := d.Secrets.AddFolder(d.Project.Secrets()); err != nil {
-		d.Progressf("%v", err)
-	}
-}
-
-// judged gives findings that name a check of the project the severity of that check
-// (specs/roles-and-knowledge.md#5.3).
-func (d *Service) judged(findings []*blackboard.Finding) []*blackboard.Finding {
-	r := d.Config().Review
-	findings = slices.Clone(findings)
-	for i, f := range findings {
-		if r.Checks[f.Check].Enabled {
-			own := *f
-			own.Severity = r.Severity(f.Check)
-			findings[i] = &own
-		}
-	}
-	return findings
 }

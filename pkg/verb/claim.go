@@ -3,7 +3,6 @@ package verb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/prose"
-	"liza/pkg/review"
 	"liza/pkg/role"
 	"liza/pkg/transition"
 )
@@ -27,11 +25,6 @@ type Claimed struct {
 	Lease      blackboard.Time `json:"lease_expires"`
 	Iteration  int             `json:"iteration,omitempty"`
 	Warnings   []string        `json:"warnings,omitempty"`
-}
-
-// nothing says that there is nothing to claim, and what the caller waits for (exit 7).
-func NothingToDo(why string) error {
-	return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza status", Message: why}
 }
 
 // reservation is what phase one of a claim decided (specs/protocol.md#7.2).
@@ -211,15 +204,6 @@ func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, 
 	}
 }
 
-func lastCommit(t *blackboard.Task) string {
-	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if t.Attempts[i].Commit != "" {
-			return t.Attempts[i].Commit
-		}
-	}
-	return ""
-}
-
 // provision is phase two: the former holder's process is stopped, its work saved, the
 // worktree provided and set up. Nothing of it happens under the state lock.
 func (d *Service) provision(ctx context.Context, r *reservation, facts *transition.ClaimFacts) (*git.Provided, error) {
@@ -273,18 +257,6 @@ func (d *Service) comesFrom(ctx context.Context, r *reservation) error {
 		r.keep, err = d.brought(ctx, t)
 	}
 	return err
-}
-
-// SetUp runs the project's worktree.setup commands in a task's worktree.
-func (d *Service) SetUp(ctx context.Context, task string) error {
-	for _, command := range d.Config().Worktree.Setup {
-		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
-			Timeout: d.Config().Limits.CheckTimeout}.RunIn(ctx, d.Enclose)
-		if res.Err != nil || res.ExitCode != 0 {
-			return fmt.Errorf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, d.Project.SetupLog(task), res.Unreached())
-		}
-	}
-	return nil
 }
 
 // confirm is phase three: the reservation and the guards still hold, and the claim is written.
@@ -345,14 +317,6 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 		return errors.Join(cause, err)
 	}
 	return cause
-}
-
-func (d *Service) killGrace(ctx context.Context) time.Duration {
-	s, err := d.View(ctx)
-	if err != nil {
-		return 10 * time.Second
-	}
-	return s.Duration("kill_grace")
 }
 
 // ClaimReview gives the caller the named review, or the next one for id "".

@@ -130,3 +130,25 @@ func lettersOnly(text string) string {
 		return -1
 	}, text)
 }
+
+// ArchivedFact is one line of .liza/archive/facts.jsonl: a fact as it was (specs/roles-and-knowledge.md#6.3).
+type ArchivedFact struct {
+	Fact
+	Archived blackboard.Time `json:"archived"`
+	Why      string          `json:"why"`
+}
+
+// Fact is a fact in the form in which it leaves the board.
+type Fact struct {
+	ID       string          `json:"id"`
+	Content  string          `json:"content"`
+	Status   string          `json:"status"` // active, pending or archived
+	Source   string          `json:"source,omitempty"`
+	Task     string          `json:"task,omitempty"`
+	By       string          `json:"by,omitempty"`
+	Category string          `json:"category,omitempty"`
+	Created  blackboard.Time `json:"created,omitempty"`
+	LastUsed blackboard.Time `json:"last_used,omitempty"`
+	Uses     int             `json:"uses"`
+	From     []string        `json:"from,omitempty"`
+}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
@@ -21,28 +22,6 @@ import (
 	"liza/pkg/store"
 	"liza/pkg/transition"
 )
-
-// ArchivedFact is one line of .liza/archive/facts.jsonl: a fact as it was (specs/roles-and-knowledge.md#6.3).
-type ArchivedFact struct {
-	Fact
-	Archived blackboard.Time `json:"archived"`
-	Why      string          `json:"why"`
-}
-
-// Fact is a fact in the form in which it leaves the board.
-type Fact struct {
-	ID       string          `json:"id"`
-	Content  string          `json:"content"`
-	Status   string          `json:"status"` // active, pending or archived
-	Source   string          `json:"source,omitempty"`
-	Task     string          `json:"task,omitempty"`
-	By       string          `json:"by,omitempty"`
-	Category string          `json:"category,omitempty"`
-	Created  blackboard.Time `json:"created,omitempty"`
-	LastUsed blackboard.Time `json:"last_used,omitempty"`
-	Uses     int             `json:"uses"`
-	From     []string        `json:"from,omitempty"`
-}
 
 func factOf(f *blackboard.Fact) Fact {
 	return Fact{ID: f.ID, Content: f.Content, Status: cmp.Or(f.Status, blackboard.FactActive), Source: f.Source, Task: f.Task, By: f.By, Category: f.Category,
@@ -157,7 +136,7 @@ func (d *Service) lessons(ctx context.Context, s *blackboard.State, in VerdictIn
 
 // learn stores what a reviewer learned about the project, at most three facts a verdict
 // (specs/roles-and-knowledge.md#6.2). A bad one refuses no verdict: the journal says which rule it broke.
-func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput, l lessons, now Time) {
+func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput, l lessons, now time.Time) {
 	status := blackboard.FactActive
 	if d.Config().Facts.Review {
 		status = blackboard.FactPending

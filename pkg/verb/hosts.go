@@ -117,7 +117,7 @@ func Enrol(ctx context.Context, board store.Store, gitDir, given, machine, versi
 	})
 }
 
-// host is the name of this host on a board that several have, "" where the board is a file.
+// ThisHost is the name of this host on a board that several have, "" where the board is a file.
 func (d *Service) ThisHost() string {
 	if !d.Shared() {
 		return ""

@@ -14,15 +14,6 @@ import (
 	"liza/pkg/transition"
 )
 
-// Ancestor is the caller's process or a living one that it descends from, with what its
-// environment says of the run that it belongs to. An environment can be emptied; that of the
-// reaper, which every process of a run descends from, cannot (specs/architecture.md).
-type Ancestor struct {
-	PID             int
-	Start           int64
-	Root, Run, Name string // LIZA_ROOT, LIZA_RUN and LIZA_AGENT_ID; Run "" means no mark
-}
-
 // identity is the caller with what an Update may not make up: the registration of --as.
 type identity struct {
 	caller    Caller
@@ -33,6 +24,7 @@ type identity struct {
 	facts     blackboard.ProcessFacts
 }
 
+// Identify says who calls: a person, an agent with its token, or a supervisor. It asks the system and reads no board.
 func (d *Service) Identify() (identity, error) {
 	id := identity{caller: d.Caller, facts: d.Facts()}
 	if d.Caller.AgentID != "" && d.Caller.As != "" {
@@ -165,4 +157,21 @@ func (d *Service) LastState(ctx context.Context) *blackboard.State {
 		}
 	}
 	return &blackboard.State{}
+}
+
+// newRegistration makes an entry and its token. With lasting, it carries the process.
+func (d *Service) newRegistration(lasting bool) (*blackboard.Agent, string, error) {
+	token, err := d.RandomHex(16)
+	if err != nil {
+		return nil, "", err
+	}
+	generation, err := d.RandomHex(4)
+	if err != nil {
+		return nil, "", err
+	}
+	e := &blackboard.Agent{Generation: "g-" + generation, TokenHash: HashToken(token), Host: d.Proc.Host, BootID: d.Proc.BootID}
+	if !lasting {
+		e.Terminal = "none"
+	}
+	return e, token, nil
 }

@@ -19,7 +19,6 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/seal"
 	"liza/pkg/store"
-	"liza/pkg/transition"
 )
 
 // InitInput says how a project begins (specs/cli.md#2, init).
@@ -52,14 +51,6 @@ type Initialized struct {
 	Reused      bool   `json:"branch_reused,omitempty"`
 	NoIdentity  bool   `json:"no_identity,omitempty"` // git does not know who commits here
 	Undo        string `json:"undo"`                  // the command that takes the project away again, before work has begun
-}
-
-func Refuse(next, format string, args ...any) error {
-	return &transition.Refusal{Exit: transition.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
-}
-
-func Fail(next, format string, args ...any) error {
-	return &transition.Refusal{Exit: transition.ExitFailure, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 
 // Init makes `.liza/` and the integration branch. `.liza/` appears last and whole: a
@@ -224,13 +215,6 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 	return head.Commit, head.Branch, nil
 }
 
-func shortSHA(s string) string {
-	if len(s) > 9 {
-		return s[:9]
-	}
-	return s
-}
-
 // integrationAt creates the integration branch, or accepts the one that is there (B22).
 func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start string) (head string, reused bool, err error) {
 	head, err = repo.BranchTip(ctx, in.Branch)
@@ -276,4 +260,21 @@ func firstState(in InitInput, baseRef string) *blackboard.State {
 	}
 	s.Record(blackboard.Entry{Timestamp: at, Agent: blackboard.Human, Action: blackboard.ActionInitialized, Detail: goalID + ": " + prose.FirstLine(in.Goal)})
 	return s
+}
+
+// specIn refuses a start of the integration branch that has another spec file than the checkout.
+func specIn(ctx context.Context, repo *git.Repo, in InitInput, start string) error {
+	head, err := repo.Head(ctx)
+	if err != nil || head.Commit == start {
+		return err
+	}
+	spec, _, _ := strings.Cut(in.Spec, "#")
+	has, same, err := repo.SameIn(ctx, start, head.Commit, filepath.ToSlash(filepath.Clean(spec)))
+	if err != nil || has && same {
+		return err
+	}
+	if !has {
+		return Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", shortSHA(start), spec)
+	}
+	return Refuse("git diff "+shortSHA(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout", shortSHA(start), spec)
 }

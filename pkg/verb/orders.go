@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/project"
 	"liza/pkg/transition"
 )
-
-type Time = time.Time
 
 // Control says why nothing new may start: "paused since T: reason", "" when open. ABORT
 // wins over the others (specs/decisions.md#D15).
@@ -54,7 +51,7 @@ func (d *Service) Orders(s *blackboard.State) []project.Order {
 	return all
 }
 
-// set makes a control file, where the board is a file of this host.
+// SetControl makes a control file, where the board is a file of this host.
 func (d *Service) SetControl(c project.Control, reason string) error {
 	if d.Shared() {
 		return nil
@@ -66,7 +63,7 @@ func (d *Service) SetControl(c project.Control, reason string) error {
 // that; what is longer belongs into a file of the repository.
 const maxNote = 64 << 10
 
-// person refuses agents: a control verb is for people.
+// OnlyPerson refuses agents: a control verb is for people.
 func (d *Service) OnlyPerson(s *blackboard.State, a transition.Actor, what string) error {
 	party, err := transition.Identify(s, a, d.Now())
 	if err != nil {

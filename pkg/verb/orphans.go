@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
 	"liza/pkg/blackboard"
 	"liza/pkg/transition"
+	"slices"
+	"time"
 )
 
 // RunMark names one run of a registration's agent program in its environment (LIZA_RUN).
@@ -119,4 +119,12 @@ func (t *takeover) replaced(before map[string]blackboard.Agent, s *blackboard.St
 		}
 	}
 	return nil
+}
+
+func (d *Service) killGrace(ctx context.Context) time.Duration {
+	s, err := d.View(ctx)
+	if err != nil {
+		return 10 * time.Second
+	}
+	return s.Duration("kill_grace")
 }

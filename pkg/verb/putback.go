@@ -71,20 +71,6 @@ func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, err
 	})
 }
 
-// atRest reports whether a task was submitted and no coder can be at work on it.
-func atRest(t *blackboard.Task) bool {
-	if t == nil || t.ReviewCommit == "" || t.Worktree == "" || !t.ChangesFiles() {
-		return false
-	}
-	switch t.Status {
-	case blackboard.ReadyForReview, blackboard.Approved, blackboard.Blocked:
-		return true
-	case blackboard.Rejected:
-		return t.Claiming == nil
-	}
-	return false
-}
-
 // judges reports whether the caller has the review claim of a task.
 func (d *Service) judges(s *blackboard.State, id string) bool {
 	t := s.Task(id)

@@ -7,29 +7,8 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
-	"liza/pkg/store"
 	"liza/pkg/transition"
 )
-
-// Board is the board as one that several hosts use, nil when it is a file of this host.
-func (d *Service) Board() store.Clocked {
-	s, _ := d.Store.(store.Clocked)
-	return s
-}
-
-// Shared reports whether several hosts have the board.
-func (d *Service) Shared() bool { return d.Board() != nil }
-
-// Remote is the name of the git remote over which work travels, "" when none does.
-func (d *Service) Remote() string {
-	remote := d.Config().Git.Remote
-	if remote == "" && d.Shared() && d.Repo != nil {
-		if url, err := d.Repo.RemoteURL(context.Background(), "origin"); err == nil && url != "" { // from memory, as a rule
-			return "origin"
-		}
-	}
-	return remote
-}
 
 // branchTip is where the integration branch is: here, or with a remote where this host saw it there last. The remote may
 // have gone on by what Liza did on another host: then it is where Liza left it.

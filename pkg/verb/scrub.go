@@ -154,3 +154,6 @@ func pack(data []byte) ([]byte, error) {
 	err = errors.Join(err, z.Close())
 	return b.Bytes(), err
 }
+
+// scrubMark is in the folder of secrets as long as a scrub is due.
+const scrubMark = ".scrub"

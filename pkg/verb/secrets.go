@@ -4,69 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
 	"liza/pkg/safefile"
 	"liza/pkg/secret"
 )
-
-// HeldSecrets are the values of secrets that are in no file: those of the environment
-// (LIZA_SECRET_NAME), and those of plans with secrets.store: memory.
-type HeldSecrets struct {
-	Memory bool // this process lives as long as a plan needs its secrets
-
-	mu     sync.Mutex
-	values map[string]string
-}
-
-// Hold keeps a value.
-func (h *HeldSecrets) Hold(name, value string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.values == nil {
-		h.values = map[string]string{}
-	}
-	h.values[name] = value
-}
-
-func (h *HeldSecrets) value(name string) (string, bool) {
-	if h == nil {
-		return "", false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	value, ok := h.values[name]
-	return value, ok
-}
-
-func (h *HeldSecrets) drop(name string) {
-	if h != nil {
-		h.mu.Lock()
-		delete(h.values, name)
-		h.mu.Unlock()
-	}
-}
-
-// Mask takes every secret that is known out of a text (specs/roles-and-knowledge.md#9.6).
-func (d *Service) Mask(text string) string {
-	d.loadSecrets()
-	return d.Secrets.Mask(text)
-}
-
-// MaskLog is a stream in which no secret gets to w. Closing it leaves w open.
-func (d *Service) MaskLog(w io.Writer) io.WriteCloser {
-	d.loadSecrets()
-	return d.Secrets.Writer(w)
-}
 
 // SecretsOf are the values of secrets by their names; missing are those that nobody gave.
 // Only skills get them, and only what they declare.
@@ -179,9 +128,6 @@ func (d *Service) lockSecrets(ctx context.Context) (func() error, error) {
 	}
 	return safefile.Lock(ctx, filepath.Join(d.Project.Secrets(), ".lock"), safefile.Holder{PID: os.Getpid(), Op: "secrets"})
 }
-
-// scrubMark is in the folder of secrets as long as a scrub is due.
-const scrubMark = ".scrub"
 
 // storeSecrets puts values where the configuration wants them. The mark comes first: anyone who
 // finds it after a crash scrubs with what is stored.

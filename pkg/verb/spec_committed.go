@@ -40,23 +40,6 @@ func SpecCommitted(ctx context.Context, p *project.Project, repo *git.Repo, spec
 		"agents would not see the spec file %s as it stands: %s, and their worktrees have only what is committed", spec, why)
 }
 
-// specIn refuses a start of the integration branch that has another spec file than the checkout.
-func specIn(ctx context.Context, repo *git.Repo, in InitInput, start string) error {
-	head, err := repo.Head(ctx)
-	if err != nil || head.Commit == start {
-		return err
-	}
-	spec, _, _ := strings.Cut(in.Spec, "#")
-	has, same, err := repo.SameIn(ctx, start, head.Commit, filepath.ToSlash(filepath.Clean(spec)))
-	if err != nil || has && same {
-		return err
-	}
-	if !has {
-		return Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", shortSHA(start), spec)
-	}
-	return Refuse("git diff "+shortSHA(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout", shortSHA(start), spec)
-}
-
 // quoted is a path as a shell takes it for one word.
 func quoted(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool {

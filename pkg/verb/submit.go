@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
@@ -15,15 +14,6 @@ import (
 	"liza/pkg/review"
 	"liza/pkg/transition"
 )
-
-// SubmitInput is what a submission says (specs/cli.md#3).
-type SubmitInput struct {
-	Task     string
-	Commit   string // "" is the worktree's HEAD
-	Summary  string
-	NoTests  string
-	Evidence []string
-}
 
 // Submitted is the result of a submission.
 type Submitted struct {
@@ -194,16 +184,6 @@ func (d *Service) Intent(ctx context.Context, id string, intent blackboard.Inten
 	})
 }
 
-// BlockInput is what a block says.
-type BlockInput struct {
-	Task, Reason         string
-	Questions, Attempted []string
-	ByVerb               bool               // the reason is the caller's own and has to say something
-	Synthetic            bool               // the question was made up by the supervisor
-	Prompted             *Prompted          // the program asked it on its terminal
-	Output               *blackboard.Output // what the command gave that failed
-}
-
 // Block stops a task with one to three questions.
 func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 	texts := append(all("--question", &in.Questions), all("--attempted", &in.Attempted)...)
@@ -252,33 +232,6 @@ func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) 
 		return transition.HandOff(s, id, a, transition.Input{Handoff: &h,
 			Texts: []transition.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())
 	})
-}
-
-// Verdict is what a reviewer decides.
-type Verdict string
-
-// The verdicts. StuckReview gives the review claim back.
-const (
-	Approve     Verdict = "approve"
-	Reject      Verdict = "reject"
-	Replan      Verdict = "replan"
-	StuckReview Verdict = "stuck"
-)
-
-// Verdicts are the words for them.
-var Verdicts = []string{string(Approve), string(Reject), string(Replan), string(StuckReview)}
-
-// VerdictInput is what a reviewer says.
-type VerdictInput struct {
-	Task, Reason       string
-	Verdict            Verdict
-	Findings           []*blackboard.Finding
-	Inject             []*blackboard.Fix
-	Prior              []*blackboard.Prior
-	Suggestions, Learn []string
-	What               string // of a supervisor's release: failed, retry
-	Supervisor         bool   // the verdict comes through the reviewer's supervisor
-	Checks             bool   // it was made of what the checks found, not by a reviewer
 }
 
 // Judged is the result of a verdict.
@@ -370,31 +323,6 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 	return out, err
 }
 
-// sizes refuses a person's or an agent's verdict that is bigger than one by exit command may
-// be (specs/roles-and-knowledge.md#5.3). What a supervisor says is made of such texts, and no verdict
-// is refused because of what was learned (6.2).
-func (in *VerdictInput) sizes() error {
-	const help = "liza help verdict"
-	if len(in.Inject) > 0 && in.Verdict != Reject {
-		return WrongUsage(help, "--inject goes with reject only")
-	}
-	if in.Supervisor {
-		return nil
-	}
-	if n, most := utf8.RuneCountInString(in.Reason), exitcmd.LimitOf("ReviewExit.reason").Most; n > most {
-		return WrongUsage(help, "--reason has %d characters; %d is the limit", n, most)
-	}
-	for _, list := range []struct {
-		option, key string
-		n           int
-	}{{"--inject", "inject", len(in.Inject)}, {"--finding", "findings", len(in.Findings)}, {"--suggest", "suggestions", len(in.Suggestions)}} {
-		if most := exitcmd.LimitOf("ReviewExit." + list.key).Items; list.n > most {
-			return WrongUsage(help, "%s was given %d times; %d is the limit", list.option, list.n, most)
-		}
-	}
-	return nil
-}
-
 func verdictNotices(before *blackboard.State, in VerdictInput) []string {
 	var n []string
 	if t := before.Task(in.Task); t != nil && t.RejectionReason != nil && len(in.Prior) == 0 {
@@ -449,10 +377,17 @@ func ParseFinding(text string) (*blackboard.Finding, error) {
 	return f, nil
 }
 
-// Prompted is a question that a program asked on its terminal, where nobody is
-// (specs/roles-and-knowledge.md#9.2).
-type Prompted struct {
-	Type    string // confirmation, permission, choice, input
-	Text    string
-	Options []string
+// judged gives findings that name a check of the project the severity of that check
+// (specs/roles-and-knowledge.md#5.3).
+func (d *Service) judged(findings []*blackboard.Finding) []*blackboard.Finding {
+	r := d.Config().Review
+	findings = slices.Clone(findings)
+	for i, f := range findings {
+		if r.Checks[f.Check].Enabled {
+			own := *f
+			own.Severity = r.Severity(f.Check)
+			findings[i] = &own
+		}
+	}
+	return findings
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
@@ -17,7 +18,7 @@ type summary struct {
 	tasks   []*blackboard.Task // of the sprint, archived ones included
 	message string
 	alerts  []string
-	now     Time
+	now     time.Time
 	b       *strings.Builder
 }
 

@@ -120,3 +120,17 @@ func (d *Service) SettleFolders(ctx context.Context) ([]string, error) {
 	}
 	return did, d.Repo.ClearFolders(ctx)
 }
+
+// atRest reports whether a task was submitted and no coder can be at work on it.
+func atRest(t *blackboard.Task) bool {
+	if t == nil || t.ReviewCommit == "" || t.Worktree == "" || !t.ChangesFiles() {
+		return false
+	}
+	switch t.Status {
+	case blackboard.ReadyForReview, blackboard.Approved, blackboard.Blocked:
+		return true
+	case blackboard.Rejected:
+		return t.Claiming == nil
+	}
+	return false
+}

@@ -76,7 +76,7 @@ func (d *Service) cleanVerdict(in *VerdictInput) error {
 	return d.Clean(texts...)
 }
 
-// short is the beginning of a text of several lines.
+// Shorten gives the beginning of a text of several lines.
 func Shorten(text string, most int) string {
 	text = strings.TrimSpace(text)
 	if len(text) > most {

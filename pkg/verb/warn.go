@@ -7,6 +7,7 @@ import (
 	"liza/pkg/transition"
 )
 
+// NoteAnomaly records an anomaly that Liza itself saw.
 func (d *Service) NoteAnomaly(ctx context.Context, task string, kind blackboard.AnomalyKind, what string) error {
 	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
 		transition.AddAnomaly(s, task, blackboard.System, kind, blackboard.Settings{"what": what}, d.Now())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
@@ -30,7 +31,7 @@ func (d *Service) Supersede(ctx context.Context, w WayOut) (Done, error) {
 // Abandon drops a task.
 func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
 	var drafts []string
-	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now Time) (err error) {
+	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) (err error) {
 		drafts, err = transition.Abandon(s, id, a, in, now)
 		return err
 	})
@@ -41,7 +42,7 @@ func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
 }
 
 // WayEvent is an event of the board that gives a worktree up.
-type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now Time) error
+type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) error
 
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
@@ -101,29 +102,6 @@ func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem
 		return "", err.Error()
 	}
 	return ref, ""
-}
-
-// WorktreeOf is the path of the task's worktree, "" when there is none.
-func (d *Service) WorktreeOf(ctx context.Context, task string) string {
-	path := d.Repo.WorktreePath(task)
-	if w, err := d.Repo.Inspect(ctx, path); err != nil || !w.Exists {
-		return ""
-	}
-	return path
-}
-
-// DropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
-func (d *Service) DropWorktree(ctx context.Context, task string) error {
-	if d.Rehearsal {
-		return nil
-	}
-	s, err := d.View(ctx)
-	if err != nil {
-		return err
-	}
-	head := d.provenTip(ctx, s)
-	d.Failpoint("drop.worktree")
-	return d.Repo.Remove(ctx, task, git.Proof{Integration: head})
 }
 
 // ReleaseInput says which claim to free.

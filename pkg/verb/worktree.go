@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"liza/pkg/blackboard"
+	"liza/pkg/git"
+	"liza/pkg/review"
+	"liza/pkg/transition"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"liza/pkg/blackboard"
-	"liza/pkg/git"
-	"liza/pkg/transition"
 )
 
 // TaskWorktree is one line of `liza worktree list`.
@@ -163,4 +163,30 @@ func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
 // Unknown is the refusal for a task that is not there.
 func (d *Service) Unknown(s *blackboard.State, id string) error {
 	return transition.UnholdTask(s.Clone(), id, transition.Actor{ID: blackboard.Human}, transition.Input{}, d.Now())
+}
+
+// SetUp runs the project's worktree.setup commands in a task's worktree.
+func (d *Service) SetUp(ctx context.Context, task string) error {
+	for _, command := range d.Config().Worktree.Setup {
+		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
+			Timeout: d.Config().Limits.CheckTimeout}.RunIn(ctx, d.Enclose)
+		if res.Err != nil || res.ExitCode != 0 {
+			return fmt.Errorf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, d.Project.SetupLog(task), res.Unreached())
+		}
+	}
+	return nil
+}
+
+// DropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
+func (d *Service) DropWorktree(ctx context.Context, task string) error {
+	if d.Rehearsal {
+		return nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	head := d.provenTip(ctx, s)
+	d.Failpoint("drop.worktree")
+	return d.Repo.Remove(ctx, task, git.Proof{Integration: head})
 }
