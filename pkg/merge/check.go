@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/review"
+	"liza/pkg/transition"
 )
 
 // Script is the check of a merge when none is configured, if it is there and executable.
@@ -176,4 +178,18 @@ func (m *Merger) clearCheck(ctx context.Context, path string) error {
 		return err
 	}
 	return m.Repo.RemoveDetached(ctx, path)
+}
+
+// noteFlaky records that checks failed and passed on the same tree; t is nil when no task is merged.
+func (m *Merger) noteFlaky(ctx context.Context, t *blackboard.Task, failed string, logs ...string) error {
+	id := ""
+	if t != nil {
+		id = t.ID
+	}
+	what := fmt.Sprintf("%s, and passed when it ran once more on the same tree: see %s and %s", failed, logs[0], logs[1])
+	m.warn("a flaky check: %s", what)
+	return m.update(ctx, "merge", func(s *blackboard.State, _ transition.Actor) error {
+		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyFlakyCheck, blackboard.Settings{"what": what}, m.Now())
+		return nil
+	})
 }

@@ -10,31 +10,6 @@ import (
 	"liza/pkg/transition"
 )
 
-// finish records MERGED (M9) and removes what the task needs no more (M10). tip is where the
-// branch is now: it is remembered in the same write.
-func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
-	if j.Remote != "" && tip != "" {
-		j.follow(ctx, j.branch, tip)
-	}
-	f := transition.MergeFacts{Contained: true, Commit: commit, Tip: tip, Drift: j.drift}
-	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
-		return transition.FinishMerge(s, j.task.ID, a, transition.Input{Merge: &f}, j.Now())
-	})
-	if err != nil && !errors.Is(err, transition.ErrAlreadyDone) {
-		return j.result, err
-	}
-	j.at("M9")
-	j.result.Status, j.result.MergeCommit, j.result.Drift = blackboard.Merged, commit, j.drift
-	if err := j.remove(ctx, j.task, j.branch, true); err != nil {
-		j.warn("cannot remove the worktree of %s: %v", j.task.ID, err)
-		if unsaved := new(git.UnsavedError); errors.As(err, &unsaved) && j.Unsaved != nil {
-			j.Unsaved(unsaved)
-		}
-	}
-	j.at("M10")
-	return j.result, nil
-}
-
 // save puts everything of a task that head does not contain in the attic.
 func (m *Merger) save(ctx context.Context, id, head string) (ref string, err error) {
 	path := m.Repo.WorktreePath(id)
@@ -89,4 +64,29 @@ func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, 
 		}
 	}
 	return m.Repo.Remove(ctx, t.ID, proof)
+}
+
+// finish records MERGED (M9) and removes what the task needs no more (M10). tip is where the
+// branch is now: it is remembered in the same write.
+func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
+	if j.Remote != "" && tip != "" {
+		j.follow(ctx, j.branch, tip)
+	}
+	f := transition.MergeFacts{Contained: true, Commit: commit, Tip: tip, Drift: j.drift}
+	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
+		return transition.FinishMerge(s, j.task.ID, a, transition.Input{Merge: &f}, j.Now())
+	})
+	if err != nil && !errors.Is(err, transition.ErrAlreadyDone) {
+		return j.result, err
+	}
+	j.at("M9")
+	j.result.Status, j.result.MergeCommit, j.result.Drift = blackboard.Merged, commit, j.drift
+	if err := j.remove(ctx, j.task, j.branch, true); err != nil {
+		j.warn("cannot remove the worktree of %s: %v", j.task.ID, err)
+		if unsaved := new(git.UnsavedError); errors.As(err, &unsaved) && j.Unsaved != nil {
+			j.Unsaved(unsaved)
+		}
+	}
+	j.at("M10")
+	return j.result, nil
 }

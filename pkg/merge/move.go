@@ -150,3 +150,23 @@ func (m *Merger) converge(ctx context.Context) error {
 	}
 	return err
 }
+
+// work is the commit that was merged: the one that was reviewed, or what the lost merge brought in.
+func (v *mover) work(ctx context.Context) (string, error) {
+	for _, rev := range []string{v.task.ReviewCommit, v.task.MergeCommit + "^2"} {
+		if commit, err := v.Repo.Resolve(ctx, rev); err == nil {
+			return commit, nil
+		} else if !errors.Is(err, git.ErrNotFound) {
+			return "", err
+		}
+	}
+	return "", &transition.Refusal{Guard: "G62", Exit: transition.ExitFailure, Next: "git fsck --lost-found",
+		Message: fmt.Sprintf("cannot merge %s again: commit %.9s is gone", v.task.ID, v.task.ReviewCommit)}
+}
+
+func (v *mover) message() string {
+	if v.task != nil {
+		return v.job.message()
+	}
+	return fmt.Sprintf("Sync %s with %s\n\nLiza-Sync: %s\n", v.branch, v.intent.From, v.intent.Base)
+}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/transition"
 )
@@ -384,18 +383,4 @@ func (y *journey) reject(ctx context.Context, d decision) error {
 	}
 	y.report(built.fail(ctx, r))
 	return nil
-}
-
-// noteFlaky records that checks failed and passed on the same tree; t is nil when no task is merged.
-func (m *Merger) noteFlaky(ctx context.Context, t *blackboard.Task, failed string, logs ...string) error {
-	id := ""
-	if t != nil {
-		id = t.ID
-	}
-	what := fmt.Sprintf("%s, and passed when it ran once more on the same tree: see %s and %s", failed, logs[0], logs[1])
-	m.warn("a flaky check: %s", what)
-	return m.update(ctx, "merge", func(s *blackboard.State, _ transition.Actor) error {
-		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyFlakyCheck, blackboard.Settings{"what": what}, m.Now())
-		return nil
-	})
 }

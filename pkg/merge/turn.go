@@ -16,9 +16,6 @@ import (
 // turnLength is how long a host may be silent before another one may merge. A merge renews its turn, checks may take long.
 const turnLength = time.Minute
 
-// errTurnOver is why a merge stops whose turn another host has.
-var errTurnOver = errors.New("another host merges now")
-
 // A TurnError says which host merges now.
 type TurnError struct{ Turn blackboard.MergeTurn }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -13,45 +14,6 @@ import (
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
-
-// Run is one run of an agent program that has ended, as the supervisor saw it. Apply
-// turns it into a transition; nothing else does (specs/roles-and-knowledge.md#0.1, one path).
-type Run struct {
-	Kind    string    // planner, coder, code_reviewer
-	Task    string    // "" for a planner
-	Before  verb.Mark // the board when the run began
-	Answer  exitcmd.Answer
-	Answers int    // how many answers of its unit of work there were, this one included
-	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
-}
-
-// Effect says what came of a run.
-type Effect string
-
-// What can come of a run: its exit command was applied; its verbs had done it; the agent
-// has to be asked again; somebody else took the work away; a new run goes on with it.
-const (
-	Applied  Effect = "applied"
-	ByVerbs  Effect = "verbs"
-	Reask    Effect = "reask"
-	Dropped  Effect = "dropped"
-	Continue Effect = "continue"
-)
-
-// Outcome is the result of Apply.
-type Outcome struct {
-	Effect  Effect
-	Action  string // of the exit command; "" without one
-	Summary string
-	Status  blackboard.Status // of the task afterwards
-	Problem string            // for a re-ask: what is wrong with the answer
-	Plan    string            // id of the plan that was applied
-	Changed bool              // a planner's run changed the board
-	Note    string            // one line for the terminal
-	Again   bool              // the plan is one that was tried before
-
-	Warnings []string // of the plan that was applied
-}
 
 // MarkOf remembers the board before a run.
 func MarkOf(d *verb.Service, s *blackboard.State, agent, task string) verb.Mark {
@@ -112,22 +74,6 @@ func Apply(ctx context.Context, d *verb.Service, r Run) (Outcome, error) {
 	return applyCoder(ctx, d, s, r, out)
 }
 
-// since finds what happened to the task during the run: the last status-setting entry by
-// this agent, and whether somebody else changed it.
-func since(t *blackboard.Task, m verb.Mark) (mine blackboard.HistoryEvent, handoff, others bool) {
-	for _, h := range t.History[min(m.History, len(t.History)):] {
-		switch {
-		case h.Agent != m.Agent && h.Event != blackboard.HistoryCheckpoint:
-			others = true
-		case h.Event == blackboard.HistoryHandoff:
-			handoff = true
-		case h.Event != blackboard.HistoryCheckpoint:
-			mine = h.Event
-		}
-	}
-	return mine, handoff, others
-}
-
 func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
 	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
@@ -150,20 +96,6 @@ func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run
 	}
 	want := map[blackboard.HistoryEvent]string{blackboard.HistoryReadyForReview: exitcmd.Completed, blackboard.HistoryBlocked: exitcmd.Stuck}[mine]
 	err := reconcile(ctx, d, r, mine, want, &out)
-	return out, err
-}
-
-// reask asks the agent again, because of what is wrong with its answer.
-func (out Outcome) reask(problem string) Outcome {
-	out.Effect, out.Problem = Reask, problem
-	return out
-}
-
-// OrReask asks the agent again when a verb refused what its exit command asked for and the agent can do something about it.
-func (out Outcome) OrReask(err error) (Outcome, error) {
-	if r := forAgent(err); r != nil {
-		return out.reask(r.Advice()), nil
-	}
 	return out, err
 }
 
@@ -227,26 +159,6 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 		err = noteRetries(ctx, d, t.ID, exit.Summary)
 	}
 	return out, err
-}
-
-// verdictOf turns the payload of a reviewer into a verdict.
-func verdictOf(r *exitcmd.ReviewExit, task string) verb.VerdictInput {
-	in := verb.VerdictInput{Task: task, Reason: r.Reason, Findings: r.Findings, Prior: r.Prior, Suggestions: r.Suggestions, Supervisor: true,
-		Verdict: map[string]verb.Verdict{exitcmd.ReviewOK: verb.Approve, exitcmd.ReviewNeedsFix: verb.Reject, exitcmd.ReviewReplan: verb.Replan, exitcmd.ReviewStuck: verb.StuckReview}[r.Status]}
-	for _, x := range r.Inject {
-		in.Inject = append(in.Inject, x.Fix())
-	}
-	switch l := r.Learn.(type) {
-	case string:
-		in.Learn = []string{l}
-	case []any:
-		for _, x := range l {
-			if s, ok := x.(string); ok {
-				in.Learn = append(in.Learn, s)
-			}
-		}
-	}
-	return in
 }
 
 // handOff records the handoff of an exit command; a new run goes on with it (T37).
@@ -392,20 +304,6 @@ func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
 	return checkpointAnyway(ctx, d, "planner stuck: "+prose.FirstLine(why))
 }
 
-// forAgent is the refusal that the agent can do something about, nil for another error.
-func forAgent(err error) *transition.Refusal {
-	var r *transition.Refusal
-	if errors.As(err, &r) && r.Exit != transition.ExitLeaseLost && r.Exit != transition.ExitFailure {
-		return r
-	}
-	return nil
-}
-
-func isLost(err error) bool {
-	var r *transition.Refusal
-	return errors.As(err, &r) && r.Exit == transition.ExitLeaseLost
-}
-
 // remember stores the exit command of a run whose verbs had done the work.
 func remember(ctx context.Context, d *verb.Service, task string, exit *exitcmd.Exit) error {
 	return d.Update(ctx, "outcome", func(s *blackboard.State, _ transition.Actor) error {
@@ -414,4 +312,28 @@ func remember(ctx context.Context, d *verb.Service, task string, exit *exitcmd.E
 		}
 		return nil
 	})
+}
+
+// reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
+// way the verdict came.
+func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Outcome) error {
+	exit := r.Answer.Exit
+	if exit == nil {
+		return reconcile(ctx, d, r, did, "", out)
+	}
+	says, review := exit.Verdict(), exit.Review
+	implied := slices.Contains(verdictEvents[says], did)
+	if says == "ok" && transition.Overruled(t) {
+		implied = true
+	}
+	if !implied {
+		out.Effect, out.Note = ByVerbs, did.Words()
+		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
+	}
+	if review != nil && review.Learn != nil {
+		if err := d.LearnLate(ctx, verdictOf(review, r.Task)); err != nil {
+			return err
+		}
+	}
+	return reconcile(ctx, d, r, did, "", out)
 }

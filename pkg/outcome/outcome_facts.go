@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,30 +30,6 @@ func handedOff(ctx context.Context, d *verb.Service, r Run, out Outcome) (Outcom
 // verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
 // blocked at the last cycle; what the gate makes of ok is looked at besides.
 var verdictEvents = map[string][]blackboard.HistoryEvent{exitcmd.ReviewOK: {blackboard.HistoryApproved, blackboard.HistoryApprovalRecorded}, exitcmd.ReviewNeedsFix: {blackboard.HistoryRejected, blackboard.HistoryBlocked}, exitcmd.ReviewReplan: {blackboard.HistoryBlocked}, exitcmd.ReviewStuck: {blackboard.HistoryReleased, blackboard.HistoryHeld}}
-
-// reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
-// way the verdict came.
-func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Outcome) error {
-	exit := r.Answer.Exit
-	if exit == nil {
-		return reconcile(ctx, d, r, did, "", out)
-	}
-	says, review := exit.Verdict(), exit.Review
-	implied := slices.Contains(verdictEvents[says], did)
-	if says == "ok" && transition.Overruled(t) {
-		implied = true
-	}
-	if !implied {
-		out.Effect, out.Note = ByVerbs, did.Words()
-		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
-	}
-	if review != nil && review.Learn != nil {
-		if err := d.LearnLate(ctx, verdictOf(review, r.Task)); err != nil {
-			return err
-		}
-	}
-	return reconcile(ctx, d, r, did, "", out)
-}
 
 // Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
 // of the same run gave, "" when it does not. A rejection by verb counts, whatever comes after it.

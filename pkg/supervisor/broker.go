@@ -11,15 +11,6 @@ import (
 	"liza/pkg/broker"
 )
 
-// InRun is a run of an agent program as the commands are told that come out of it. The token stays in the
-// memory of the supervisor: nothing in the run has it.
-type InRun struct {
-	Agent, Token string
-	Mark         string // LIZA_RUN
-	Task         string // "" for a planner
-	Root         string // of the project
-}
-
 // openBroker opens the way on which commands come out of a run, in a folder of the run. It is open before
 // the program starts; done is called, once or more, when everything of the run has ended.
 func (s *Supervisor) openBroker(spec *agent.Spec, r *run, task, token string) (done func(), err error) {

@@ -174,13 +174,3 @@ func (s *Supervisor) applyLimits(ctx context.Context, st *blackboard.State) (boo
 	}
 	return false, nil
 }
-
-func lastError(t *blackboard.Task) string {
-	if t.RejectionReason != nil {
-		return t.RejectionReason.Summary
-	}
-	if n := len(t.Attempts); n > 0 {
-		return t.Attempts[n-1].Summary
-	}
-	return ""
-}

@@ -151,20 +151,6 @@ func stopForCrashes(u *unit, r *run, what string) error {
 	return g
 }
 
-// letGo gives the claim or review claim back.
-func (s *Supervisor) letGo(ctx context.Context, u *unit, reason string) error {
-	var err error
-	if s.Role == blackboard.RoleReviewer {
-		_, err = s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "released", Reason: reason})
-	} else {
-		_, err = s.Service.Release(ctx, verb.ReleaseInput{Task: u.task, Reason: reason})
-	}
-	if err == nil {
-		s.say(u.task, "released: %s", reason)
-	}
-	return err
-}
-
 // cannotStart handles a program that could not be prepared or started at all.
 func (s *Supervisor) cannotStart(ctx context.Context, u *unit, err error) error {
 	if isLost(err) || ctx.Err() != nil {
@@ -186,4 +172,14 @@ func cost(r agent.Result) string {
 		return fmt.Sprintf("%s, %s cents", text, blackboard.AmountOf(r.Usage.CostCents))
 	}
 	return text + ", cost unknown"
+}
+
+func lastError(t *blackboard.Task) string {
+	if t.RejectionReason != nil {
+		return t.RejectionReason.Summary
+	}
+	if n := len(t.Attempts); n > 0 {
+		return t.Attempts[n-1].Summary
+	}
+	return ""
 }

@@ -13,46 +13,6 @@ import (
 	"liza/pkg/verb"
 )
 
-// runCommand performs an exec or skill task in its worktree, or, after a rejection, the items
-// that the reviewer asked for (specs/roles-and-knowledge.md#5.7). Without writes, what is changed there
-// is thrown away; with writes it is committed and reviewed like code.
-func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) error {
-	if why := s.afterCrash(t); why != "" {
-		return s.blockCommand(ctx, t, why, jobEnd{}, nil)
-	}
-	end, items, err := s.runItems(ctx, u, st, t)
-	if err == nil && !items {
-		end, err = s.runJob(ctx, u, st, t, jobOf(t))
-	}
-	if err != nil || ctx.Err() != nil {
-		return s.unlessEnded(ctx, err) // the one who ended it decides what becomes of the claim
-	}
-	if end.failed() && (!end.ran || !t.ReviewRequired && !t.ChangesFiles()) {
-		out := outputOf(end.text, end.code, "")
-		if end.ran {
-			out.Path = outputPath(t.ID)
-		}
-		return s.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text, end, &out)
-	}
-	dir := s.Service.Repo.WorktreePath(t.ID)
-	if t.Writes {
-		if _, _, err := s.Service.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
-			return err
-		}
-	} else if err := s.Service.Repo.Discard(ctx, dir); err != nil {
-		return err
-	}
-	done, err := s.Service.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
-	var no *transition.Refusal
-	if errors.As(err, &no) && no.Exit == transition.ExitRefused {
-		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message, end, nil)
-	}
-	if err == nil {
-		s.say(t.ID, "%s: exit code %d", done.Status, end.code)
-	}
-	return err
-}
-
 func (s *Supervisor) unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -139,4 +99,44 @@ func (s *Supervisor) runFixesOnce(ctx context.Context, u *unit, st *blackboard.S
 		return st, nil, err
 	}
 	return st, st.Task(u.task), nil
+}
+
+// runCommand performs an exec or skill task in its worktree, or, after a rejection, the items
+// that the reviewer asked for (specs/roles-and-knowledge.md#5.7). Without writes, what is changed there
+// is thrown away; with writes it is committed and reviewed like code.
+func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) error {
+	if why := s.afterCrash(t); why != "" {
+		return s.blockCommand(ctx, t, why, jobEnd{}, nil)
+	}
+	end, items, err := s.runItems(ctx, u, st, t)
+	if err == nil && !items {
+		end, err = s.runJob(ctx, u, st, t, jobOf(t))
+	}
+	if err != nil || ctx.Err() != nil {
+		return s.unlessEnded(ctx, err) // the one who ended it decides what becomes of the claim
+	}
+	if end.failed() && (!end.ran || !t.ReviewRequired && !t.ChangesFiles()) {
+		out := outputOf(end.text, end.code, "")
+		if end.ran {
+			out.Path = outputPath(t.ID)
+		}
+		return s.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text, end, &out)
+	}
+	dir := s.Service.Repo.WorktreePath(t.ID)
+	if t.Writes {
+		if _, _, err := s.Service.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
+			return err
+		}
+	} else if err := s.Service.Repo.Discard(ctx, dir); err != nil {
+		return err
+	}
+	done, err := s.Service.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
+	var no *transition.Refusal
+	if errors.As(err, &no) && no.Exit == transition.ExitRefused {
+		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message, end, nil)
+	}
+	if err == nil {
+		s.say(t.ID, "%s: exit code %d", done.Status, end.code)
+	}
+	return err
 }

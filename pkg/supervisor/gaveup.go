@@ -10,25 +10,6 @@ import (
 	"liza/pkg/transition"
 )
 
-// GaveUp is why a supervisor ended by itself: what it was at work on, why, and what a person can do.
-type GaveUp struct {
-	Task  string // "" when it was about none
-	Why   string
-	Next  string
-	Extra map[string]any // for the journal
-}
-
-func (g *GaveUp) Error() string {
-	text := ErrGaveUp.Error()
-	if g.Task != "" {
-		text += " on " + g.Task
-	}
-	return text + ": " + g.Why + "; next: " + g.Next
-}
-
-// Is makes every GaveUp an ErrGaveUp.
-func (g *GaveUp) Is(target error) bool { return target == ErrGaveUp }
-
 // tellGaveUp writes into the journal that this supervisor ends by itself, so that status and watch
 // can name it when it is gone. What cannot be written must not hide why it ends.
 func (s *Supervisor) tellGaveUp(err error) {

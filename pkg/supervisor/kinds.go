@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,9 +8,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
-	"liza/pkg/outcome"
 	"liza/pkg/prose"
-	"liza/pkg/role"
 	"liza/pkg/verb"
 )
 
@@ -46,9 +43,6 @@ func sentBack(t *blackboard.Task) *blackboard.Task {
 	return &again
 }
 
-// maxOutput is how much of an output is on the board; the rest is in its file.
-const maxOutput = 2000
-
 // runMessage lets the messenger write the text, and hands it in.
 func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (next, error) {
 	var r *run
@@ -71,35 +65,6 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 		s.say(t.ID, "%s: %s", done.Status, prose.FirstLine(text))
 	}
 	return next{}, err
-}
-
-// writeMessage lets the messenger write the text. It has no id, no broker and no verbs. r is the
-// run of its program, if there was one.
-func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (text string, r *run, err error) {
-	if s.Service.Config().Messenger.Mode == "verbatim" {
-		return s.Service.Mask(strings.TrimSpace(t.Description)), nil, nil
-	}
-	p, err := s.promptOf(ctx, role.Messenger, st, t)
-	if err != nil {
-		return "", nil, err
-	}
-	if _, err := s.Adapter(p.program); err != nil {
-		return "", nil, s.cannotStart(ctx, u, err)
-	}
-	root := s.Service.Project.Root
-	r, err = s.launch(ctx, agent.Spec{Dir: root, Worktree: root, Role: string(role.Messenger), TaskID: t.ID}, p, st, u, t.ID)
-	defer s.closeRun(ctx, r, nil)
-	if err != nil || errors.Is(context.Cause(ctx), errLost) {
-		return "", nil, err
-	}
-	text = messageOf(r)
-	if text == "" && p.program == agent.Scripted && r.result.Outcome == agent.Finished {
-		text = s.Service.Mask(strings.TrimSpace(t.Description)) // its run has no verb to read it with (specs/roles-and-knowledge.md#3.7)
-	}
-	if text != "" {
-		r.outcome(outcome.Outcome{Effect: outcome.Applied})
-	}
-	return text, r, nil
 }
 
 // noMessage says what becomes of a message whose writer gave no text.
@@ -133,24 +98,4 @@ func toldMessage(st *blackboard.State, task string) string {
 		}
 	}
 	return ""
-}
-
-// messageOf is the text of the exit command, or what was said before it; without an exit command the whole output of a
-// program that ended well.
-func messageOf(r *run) string {
-	if exit := r.answer.Exit; exit != nil {
-		return cmp.Or(strings.TrimSpace(exit.Text), r.answer.Before)
-	}
-	if r.result.Outcome == agent.Finished {
-		return strings.TrimSpace(r.result.Final)
-	}
-	return ""
-}
-
-func outputOf(text string, exitCode int, path string) blackboard.Output {
-	o := blackboard.Output{Text: text, Bytes: len(text), ExitCode: exitCode, Path: path}
-	if len(text) > maxOutput {
-		o.Text = strings.ToValidUTF8(text[:maxOutput], "")
-	}
-	return o
 }

@@ -6,88 +6,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/config"
+	"liza/pkg/git"
 	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
-
-// leaseKeeper knows whether this registration still holds, and ends the work under it
-// when it does not.
-type leaseKeeper struct {
-	mu     sync.Mutex
-	lose   context.CancelCauseFunc // of the running work; nil when none runs
-	trust  time.Time               // until then the lease is trusted without another renewal
-	isLost bool
-	run    string // correlation id of the run that is under way
-}
-
-// runID and setRun are about the run that is under way.
-func (l *leaseKeeper) runID() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.run
-}
-
-func (l *leaseKeeper) setRun(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.run = id
-}
-
-// errLost is the cause with which work under a lost lease ends.
-var errLost = errors.New("the lease was lost")
-
-// guard makes a context for work under the lease.
-func (l *leaseKeeper) guard(ctx context.Context) (context.Context, context.CancelFunc) {
-	work, lose := context.WithCancelCause(ctx)
-	l.mu.Lock()
-	l.lose = lose
-	if l.isLost {
-		lose(errLost)
-	}
-	l.mu.Unlock()
-	return work, func() {
-		l.mu.Lock()
-		l.lose = nil
-		l.mu.Unlock()
-		lose(nil)
-	}
-}
-
-func (l *leaseKeeper) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.isLost = true
-	if l.lose != nil {
-		l.lose(errLost)
-	}
-}
-
-func (l *leaseKeeper) lost() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.isLost
-}
-
-func (l *leaseKeeper) renewed(trust time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.trust, l.isLost = trust, false
-}
-
-// left is how long the lease is still trusted without another renewal.
-func (l *leaseKeeper) left(now time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return max(l.trust.Sub(now), 0)
-}
 
 // register enters the agent on the board and says so.
 func (s *Supervisor) register(ctx context.Context) error {
@@ -137,26 +66,6 @@ func (s *Supervisor) leave(cause error) error {
 		return nil
 	}
 	return err
-}
-
-// releaseAll gives back the claims of this agent (T36, T18).
-func (s *Supervisor) releaseAll(ctx context.Context, reason string) error {
-	st, err := s.Service.View(ctx)
-	if err != nil {
-		return err
-	}
-	for t := range st.Tasks() {
-		coder := t.Status == blackboard.Claimed && t.AssignedTo == s.ID
-		reviewer := t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID
-		if !coder && !reviewer {
-			continue
-		}
-		if _, err := s.Service.Release(ctx, verb.ReleaseInput{Task: t.ID, Reason: reason, Reviewer: reviewer}); err != nil && !isLost(err) {
-			return fmt.Errorf("cannot release %s: %w", t.ID, err)
-		}
-		s.say(t.ID, "released: %s", reason)
-	}
-	return nil
 }
 
 // beat extends the leases of the agent and its work every heartbeat_interval. A lease that
@@ -446,35 +355,24 @@ func (s *Supervisor) waitOut(err error) (waiting, error) {
 	return waiting{until: now.Add(time.Second)}, nil
 }
 
-// sleep waits, and reports whether it was not interrupted.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+// remoteTrouble tells of what the remote said, once for each answer, and leaves it alone for a while, longer each time.
+func (s *Supervisor) remoteTrouble(task string, err error) (waiting, bool) {
+	said, ok := errors.AsType[*git.RemoteError](err)
+	if !ok {
+		return waiting{}, false
 	}
-}
-
-// rest waits between two runs of one unit of work. The first Ctrl-C ends the wait, not the
-// work; rest reports whether that may go on.
-func rest(soft, hard context.Context, d time.Duration) bool {
-	wait, end := context.WithCancel(hard)
-	defer end()
-	defer context.AfterFunc(soft, end)()
-	return sleep(wait, d) || hard.Err() == nil
-}
-
-func exitOf(err error) transition.Exit {
-	var r *transition.Refusal
-	if errors.As(err, &r) {
-		return r.Exit
+	p := &s.remote
+	p.until = s.Service.Now().Add(p.failed.next(remoteWaits))
+	if p.told != said.Words {
+		p.told = said.Words
+		text := fmt.Sprintf("%v; the task keeps what it has, and this is tried again; next: git push %s, to see what it says to you", said, said.Remote)
+		s.warn(task, "%s", text)
+		if s.Service.Notice != nil {
+			s.Service.Notice(RemoteTrouble, said.Remote, text)
+		}
 	}
-	return 0
+	return waiting{why: said.Error(), until: p.until}, true
 }
 
-func isLost(err error) bool    { return exitOf(err) == transition.ExitLeaseLost }
-func isRefused(err error) bool { return exitOf(err) == transition.ExitRefused }
-func isNothing(err error) bool { return exitOf(err) == transition.ExitNothing }
+// RemoteTrouble is the alert about a git remote that refuses or does not answer.
+const RemoteTrouble = "REMOTE_TROUBLE"

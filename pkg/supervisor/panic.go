@@ -3,45 +3,10 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/safefile"
 )
-
-// A panicError is a mistake in Liza that showed itself in one member of a team. It ends what that member is at and
-// nothing else.
-type panicError struct {
-	value any
-	log   string // where the stack is
-}
-
-func (e *panicError) Error() string {
-	text := fmt.Sprintf("a mistake in Liza: %v", e.value)
-	if e.log != "" {
-		text += " (see " + e.log + ")"
-	}
-	return text
-}
-
-// contained calls what may panic, and makes an error of it. The stack goes to a file of its own.
-func (s *Supervisor) contained(do func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			failed := &panicError{value: value}
-			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Service.Now()), s.ID, value, debug.Stack())
-			path := s.Service.Project.PanicLog(s.ID)
-			if os.MkdirAll(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Service.Mask(stack))) == nil {
-				failed.log, _ = filepath.Rel(s.Service.Project.Root, path)
-			}
-			err = failed
-		}
-	}()
-	return do()
-}
 
 // panicked gives back what the member worked on, and counts as a crash: too many of them end the member.
 func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting, error) {

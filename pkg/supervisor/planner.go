@@ -11,6 +11,7 @@ import (
 	"liza/pkg/outcome"
 	"liza/pkg/plan"
 	"liza/pkg/transition"
+	"liza/pkg/verb"
 )
 
 // plan wakes the planner when a trigger is due (specs/protocol.md#13.1).
@@ -232,4 +233,13 @@ func (s *Supervisor) replanStopped(ctx context.Context, due transition.Trigger, 
 		return err
 	}
 	return fmt.Errorf("%w: replanning: %s; next: liza show %s, then liza note TEXT or liza resume", ErrGaveUp, why, due.IDs[0])
+}
+
+// triggerFacts are what wake triggers depend on besides the board.
+func triggerFacts(d *verb.Service, st *blackboard.State) transition.TriggerFacts {
+	f := transition.TriggerFacts{HumanReview: d.Config().Plan.HumanReview}
+	if st.Goal != nil {
+		f.SpecHash = d.SpecHash(st.Goal.SpecRef)
+	}
+	return f
 }

@@ -213,3 +213,11 @@ func (s *Supervisor) setBack(ctx context.Context, u *unit, x *run) (n next, hand
 
 // spread is how much of a wait is left to chance, so that agents do not all come back at once.
 const spread = 0.2
+
+// roleFor is the role of a run, or the one that a person asked for.
+func (s *Supervisor) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
+	if s.role != "" {
+		return s.Service.Roles().Use(kind, s.role, "option")
+	}
+	return s.Service.Roles().Resolve(kind, t, s.Service.RoleSettings())
+}

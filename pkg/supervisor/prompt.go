@@ -18,18 +18,6 @@ import (
 	"liza/pkg/verb"
 )
 
-// briefing is a prompt with the role that it begins with.
-type briefing struct {
-	prompt.Prompt
-	role     role.Resolved
-	program  string
-	model    string
-	reask    int // which re-ask of its unit of work it is; 0: none
-	warnings []string
-	resumed  *blackboard.Conversation // in which the run goes on; nil: a new one
-	restarts int                      // how often its program has asked to be started again, in a row
-}
-
 // prompt is what the agent of this supervisor is given. t is nil for a planner, due are the
 // triggers that woke it. Nothing is written but warnings to the journal.
 func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (briefing, error) {
@@ -146,14 +134,6 @@ func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt
 			return
 		}
 	}
-}
-
-// roleFor is the role of a run, or the one that a person asked for.
-func (s *Supervisor) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
-	if s.role != "" {
-		return s.Service.Roles().Use(kind, s.role, "option")
-	}
-	return s.Service.Roles().Resolve(kind, t, s.Service.RoleSettings())
 }
 
 // orNone turns a configured 0 into what the prompt package calls none.

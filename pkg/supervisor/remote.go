@@ -2,43 +2,10 @@ package supervisor
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/git"
 	"liza/pkg/outcome"
 )
-
-// RemoteTrouble is the alert about a git remote that refuses or does not answer.
-const RemoteTrouble = "REMOTE_TROUBLE"
-
-// remotePause is what is left of the trouble with a remote.
-type remotePause struct {
-	until  time.Time
-	failed streak
-	told   string
-}
-
-// remoteTrouble tells of what the remote said, once for each answer, and leaves it alone for a while, longer each time.
-func (s *Supervisor) remoteTrouble(task string, err error) (waiting, bool) {
-	said, ok := errors.AsType[*git.RemoteError](err)
-	if !ok {
-		return waiting{}, false
-	}
-	p := &s.remote
-	p.until = s.Service.Now().Add(p.failed.next(remoteWaits))
-	if p.told != said.Words {
-		p.told = said.Words
-		text := fmt.Sprintf("%v; the task keeps what it has, and this is tried again; next: git push %s, to see what it says to you", said, said.Remote)
-		s.warn(task, "%s", text)
-		if s.Service.Notice != nil {
-			s.Service.Notice(RemoteTrouble, said.Remote, text)
-		}
-	}
-	return waiting{why: said.Error(), until: p.until}, true
-}
 
 func (s *Supervisor) remoteWell() { s.remote = remotePause{} }
 

@@ -1,8 +1,6 @@
 package supervisor
 
 import (
-	"time"
-
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
@@ -62,10 +60,4 @@ func (r *run) outcome(out outcome.Outcome) {
 	if r.record != nil {
 		r.record.out = &out
 	}
-}
-
-// next says how a claim goes on after a run. The zero value ends the unit of work.
-type next struct {
-	again bool          // another run of the same claim
-	wait  time.Duration // before that, or before the next claim
 }

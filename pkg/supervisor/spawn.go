@@ -39,14 +39,6 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 	return s.launch(ctx, spec, p, st, u, t.ID)
 }
 
-// folder is where a task is worked on and judged: its worktree. A message has none.
-func (s *Supervisor) folder(t *blackboard.Task) string {
-	if t.KindOf() == blackboard.MessageTask {
-		return s.Service.Project.Root
-	}
-	return s.Service.Repo.WorktreePath(t.ID)
-}
-
 // launch runs one program for task ("" for a planner), and records its end. An error says that it could not be started or
 // that its end could not be written; a run that comes with it is closed like any other.
 func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st *blackboard.State, u *unit, task string) (*run, error) {

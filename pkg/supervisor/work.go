@@ -8,35 +8,10 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/outcome"
-	"liza/pkg/prompt"
 	"liza/pkg/sprint"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
-
-// unit is one unit of work: a claim with all its runs until it ends.
-type unit struct {
-	task       string
-	reasks     int
-	restarts   int
-	transients streak
-	timeouts   int
-	crashes    streak
-	circular   int  // plans that were tried before
-	fixed      bool // the commands of the rejection were run
-	reask      *reask
-	talk       *blackboard.Conversation // in which the next run takes place; nil: a new one, or the one before a rejection
-	with       string                   // the program that has it
-	fresh      bool                     // no earlier conversation is to be resumed
-	uncounted  bool                     // a planner's launch that could not do anything
-	shorten    *prompt.Shorten          // of a summarizer
-	claim      string                   // the claim of the run before
-}
-
-// reask is what the next run is told about the answer that could not be used.
-type reask struct {
-	broken, problem string
-}
 
 // work runs the agent on its claim until the claim ends.
 func (s *Supervisor) work(soft, hard context.Context, task string) error {

@@ -1,9 +1,10 @@
 package transition
 
 import (
-	"liza/pkg/blackboard"
 	"strings"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // Actor is who asks for an event. The zero value of a field means "not known".

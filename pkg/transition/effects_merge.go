@@ -1,8 +1,9 @@
 package transition
 
 import (
-	"liza/pkg/blackboard"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // byPerson marks the entry of a person's decision about the merge.

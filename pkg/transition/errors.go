@@ -3,6 +3,7 @@ package transition
 import (
 	"errors"
 	"fmt"
+
 	"liza/pkg/blackboard"
 )
 

@@ -1,8 +1,9 @@
 package transition
 
 import (
-	"liza/pkg/blackboard"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // The guards of the merge and of a person's release of it.

@@ -1,8 +1,9 @@
 package transition
 
 import (
-	"liza/pkg/blackboard"
 	"testing"
+
+	"liza/pkg/blackboard"
 )
 
 func TestATaskIsThereToBeClaimedWhenNothingOnTheBoardIsInItsWay(t *testing.T) {

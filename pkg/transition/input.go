@@ -1,8 +1,9 @@
 package transition
 
 import (
-	"liza/pkg/blackboard"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // Input is what an event brings along: what the caller said, and the facts about git,

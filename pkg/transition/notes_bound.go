@@ -2,6 +2,7 @@ package transition
 
 import (
 	"fmt"
+
 	"liza/pkg/blackboard"
 )
 

@@ -1,8 +1,9 @@
 package transition
 
 import (
-	"liza/pkg/blackboard"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // control is why nothing new may start, "" when it may.

@@ -1,9 +1,10 @@
 package transition
 
 import (
-	"liza/pkg/blackboard"
 	"slices"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // planning names the planner that plans now, other than except, or "".

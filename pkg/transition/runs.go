@@ -1,8 +1,9 @@
 package transition
 
 import (
-	"liza/pkg/blackboard"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // NextRun is the number of the agent's next run.

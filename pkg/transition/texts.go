@@ -2,9 +2,10 @@ package transition
 
 import (
 	"fmt"
-	"liza/pkg/blackboard"
 	"strconv"
 	"strings"
+
+	"liza/pkg/blackboard"
 )
 
 // plural is "1 warning", "2 warnings".

@@ -2,15 +2,16 @@ package verb
 
 import (
 	"fmt"
-	"liza/pkg/blackboard"
-	"liza/pkg/history"
-	"liza/pkg/safefile"
-	"liza/pkg/yamldoc"
 	"path/filepath"
 	"reflect"
 	"slices"
 
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
+	"liza/pkg/safefile"
+	"liza/pkg/yamldoc"
 )
 
 // Archives is where the tasks are that have left the board.

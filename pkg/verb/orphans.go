@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"liza/pkg/blackboard"
-	"liza/pkg/transition"
 	"slices"
 	"time"
+
+	"liza/pkg/blackboard"
+	"liza/pkg/transition"
 )
 
 // RunMark names one run of a registration's agent program in its environment (LIZA_RUN).

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
+
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/prose"
 	"liza/pkg/safefile"
 	"liza/pkg/transition"
-	"os"
-	"time"
 )
 
 // AdoptTip takes the branch as it is for a board that remembers no tip. That a branch was moved is written down by

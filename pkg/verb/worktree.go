@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/review"
 	"liza/pkg/transition"
-	"os"
-	"path/filepath"
-	"strings"
 )
 
 // TaskWorktree is one line of `liza worktree list`.
