@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/sprint"
+	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
 
@@ -37,7 +38,7 @@ func newResume(env *Env) *urfave.Command {
 			"with the note, STOP gives the goal up." +
 			examples("liza resume", "liza resume --decision REPLAN --note 'Drop Windows'") + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "decision", Value: "CONTINUE", Usage: "`D`: " + strings.Join(decisions, ", "), Destination: &o.decision},
+			&urfave.StringFlag{Name: "decision", Value: "CONTINUE", Usage: "`D`: " + strings.Join(transition.Decisions, ", "), Destination: &o.decision},
 			text("note", "`T` for the planner and the log", &o.reason),
 		},
 		Action: env.do(o.resume),
@@ -70,16 +71,14 @@ func newCheckpoint(env *Env) *urfave.Command {
 	}
 }
 
-var decisions = []string{"CONTINUE", "ADJUST_SPECS", "ADJUST_CONTRACTS", "REPLAN", "PIVOT", "STOP"}
-
 func (o *controlOptions) pause(ctx context.Context, d *verb.Service, _ []string) error {
 	done, err := sprint.Pause(ctx, d, o.reason)
 	return o.show(done, err, "paused: nothing new starts\nnext: liza resume\n")
 }
 
 func (o *controlOptions) resume(ctx context.Context, _ []string) error {
-	if !slices.Contains(decisions, o.decision) {
-		return usagef("liza help resume", "--decision '%s' must be one of %s", o.decision, strings.Join(decisions, ", "))
+	if !slices.Contains(transition.Decisions, o.decision) {
+		return usagef("liza help resume", "--decision '%s' must be one of %s", o.decision, strings.Join(transition.Decisions, ", "))
 	}
 	d, err := o.env.Service(ctx)
 	if err != nil {

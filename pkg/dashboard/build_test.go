@@ -138,7 +138,7 @@ func TestASuppressedPlannerIsSaid(t *testing.T) {
 	t.Parallel()
 	s := busy()
 	for _, trigger := range transition.Triggers(s, transition.TriggerFacts{}, now) {
-		s.Planner.Triggers[trigger.Kind] = &blackboard.TriggerRecord{Fingerprint: trigger.Fingerprint, Suppressed: trigger.Kind == "BLOCKED_TASKS"}
+		s.Planner.Triggers[string(trigger.Kind)] = &blackboard.TriggerRecord{Fingerprint: trigger.Fingerprint, Suppressed: trigger.Kind == "BLOCKED_TASKS"}
 	}
 	if !slices.ContainsFunc(Build(s, facts()).Warnings, func(w string) bool { return strings.Contains(w, "woken for BLOCKED_TASKS") }) {
 		t.Error("nothing is said")

@@ -244,9 +244,9 @@ func (b builder) suppressed() []string {
 	}
 	var list []string
 	for _, t := range transition.Triggers(b.s, transition.TriggerFacts{HumanReview: b.f.HumanReview}, b.f.Now) {
-		r := b.s.Planner.Triggers[t.Kind]
-		if r != nil && r.Suppressed && (r.Fingerprint == t.Fingerprint || t.Kind == "INITIAL_PLANNING") {
-			list = append(list, t.Kind)
+		r := b.s.Planner.Triggers[string(t.Kind)]
+		if r != nil && r.Suppressed && (r.Fingerprint == t.Fingerprint || t.Kind == transition.TriggerInitialPlanning) {
+			list = append(list, string(t.Kind))
 		}
 	}
 	return list

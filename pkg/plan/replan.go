@@ -235,7 +235,7 @@ func sameReason(a, b string) bool {
 // ReplanStop says why the planner is not started for a replan, "" when it is: the chain of
 // plans is too long, or the reason was given before (specs/roles-and-knowledge.md#5.9).
 func ReplanStop(s *blackboard.State, due transition.Trigger, maxDepth int) string {
-	if due.Kind != "REPLAN" {
+	if due.Kind != transition.TriggerReplan {
 		return ""
 	}
 	for _, id := range due.IDs {

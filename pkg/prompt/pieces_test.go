@@ -234,7 +234,7 @@ func TestAReplanGetsItsFourBlocksAndOthersDoNot(t *testing.T) {
 	blocks := []string{"## Completed", "## Remaining", "## Failure", "## Earlier plans", "CANARY-replan-history", "CANARY-replan-completed", "CANARY-verdict"}
 	refuses(t, build(t, in).Text, blocks...)
 	for _, kind := range []string{"REPLAN", "HYPOTHESIS_EXHAUSTED"} {
-		in.Triggers = []transition.Trigger{{Kind: kind, IDs: []string{"task-3"}}}
+		in.Triggers = []transition.Trigger{{Kind: transition.TriggerKind(kind), IDs: []string{"task-3"}}}
 		wants(t, build(t, in).Text, blocks...)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 func (in *Input) firstPlanning() bool {
 	for _, t := range in.Triggers {
-		if t.Kind == "INITIAL_PLANNING" {
+		if t.Kind == transition.TriggerInitialPlanning {
 			return true
 		}
 	}
@@ -125,18 +125,21 @@ func (in *Input) summarizedThrough() (time.Time, bool) {
 }
 
 // meaning says what the planner has to do about a trigger (specs/protocol.md#13.1).
-var meaning = []struct{ kind, text string }{
-	{"INITIAL_PLANNING", "No task exists yet: make the plan."},
-	{"REPLAN", "A reviewer says that the approach is wrong. Make a new plan that reaches the goal another way, with a `reason`; it replaces what is unfinished."},
-	{"BLOCKED_TASKS", "Decide about each: unblock, supersede or abandon. One with kind halt can only be superseded or abandoned by you."},
-	{"HYPOTHESIS_EXHAUSTED", "Coders failed these tasks: log `hypothesis_exhaustion`, then supersede or abandon each with its root cause. They cannot be unblocked."},
-	{"INTEGRATION_FAILED", "A coder takes these up by itself; supersede one only when it cannot work."},
-	{"IMMEDIATE_DISCOVERY", "Convert each into a task, or defer it with a reason."},
-	{"HUMAN_NOTE", "A person wrote: see the new message."},
-	{"SPEC_CHANGED", "The spec changed: see whether tasks have to change with it."},
-	{"SYSTEM_AMBIGUITY", "An agent found the rules unclear: make the tasks that it concerns say what holds; what only a person can decide, ask."},
-	{"DRAFTS_PENDING", "Drafts wait: complete what their gates miss and finalize them, or abandon them. Of an imported one make tasks that supersede it: its source is told when they are merged."},
-	{"REVIEW_STUCK", "A review got stuck and is on hold: supersede or abandon the task, or leave it to people."},
+var meaning = []struct {
+	kind transition.TriggerKind
+	text string
+}{
+	{transition.TriggerInitialPlanning, "No task exists yet: make the plan."},
+	{transition.TriggerReplan, "A reviewer says that the approach is wrong. Make a new plan that reaches the goal another way, with a `reason`; it replaces what is unfinished."},
+	{transition.TriggerBlockedTasks, "Decide about each: unblock, supersede or abandon. One with kind halt can only be superseded or abandoned by you."},
+	{transition.TriggerHypothesisExhausted, "Coders failed these tasks: log `hypothesis_exhaustion`, then supersede or abandon each with its root cause. They cannot be unblocked."},
+	{transition.TriggerIntegrationFailed, "A coder takes these up by itself; supersede one only when it cannot work."},
+	{transition.TriggerImmediateDiscovery, "Convert each into a task, or defer it with a reason."},
+	{transition.TriggerHumanNote, "A person wrote: see the new message."},
+	{transition.TriggerSpecChanged, "The spec changed: see whether tasks have to change with it."},
+	{transition.TriggerSystemAmbiguity, "An agent found the rules unclear: make the tasks that it concerns say what holds; what only a person can decide, ask."},
+	{transition.TriggerDraftsPending, "Drafts wait: complete what their gates miss and finalize them, or abandon them. Of an imported one make tasks that supersede it: its source is told when they are merged."},
+	{transition.TriggerReviewStuck, "A review got stuck and is on hold: supersede or abandon the task, or leave it to people."},
 }
 
 // wake names the triggers, the first of which named the run.

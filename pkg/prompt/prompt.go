@@ -124,7 +124,7 @@ func Build(in Input) (Prompt, error) {
 // replan reports whether the planner has to find another way for failed work.
 func (in *Input) replan() bool {
 	for _, t := range in.Triggers {
-		if t.Kind == "REPLAN" || t.Kind == "HYPOTHESIS_EXHAUSTED" {
+		if t.Kind == transition.TriggerReplan || t.Kind == transition.TriggerHypothesisExhausted {
 			return true
 		}
 	}

@@ -79,7 +79,7 @@ func (in *Input) remaining() string {
 // failed reports whether the task is one that the replan is about.
 func (in *Input) failed(t *blackboard.Task) bool {
 	for _, trigger := range in.Triggers {
-		if trigger.Kind != "REPLAN" && trigger.Kind != "HYPOTHESIS_EXHAUSTED" {
+		if trigger.Kind != transition.TriggerReplan && trigger.Kind != transition.TriggerHypothesisExhausted {
 			continue
 		}
 		for _, id := range trigger.IDs {

@@ -61,7 +61,7 @@ func kinds(list []transition.Trigger) string {
 		if text != "" {
 			text += ", "
 		}
-		text += t.Kind
+		text += string(t.Kind)
 	}
 	return text
 }

@@ -173,7 +173,7 @@ func TestP101TwoCodersExhaustATask(t *testing.T) {
 	want(t, "its journal line", b.Entries()[1].Detail, "hypothesis_exhaustion: coder-1, coder-2")
 	kinds := []string{}
 	for _, tr := range Triggers(b.State, TriggerFacts{}, b.now) {
-		kinds = append(kinds, tr.Kind)
+		kinds = append(kinds, string(tr.Kind))
 	}
 	wantList(t, "the triggers", kinds, []string{"BLOCKED_TASKS", "HYPOTHESIS_EXHAUSTED"})
 

@@ -91,7 +91,7 @@ func TestOnePlannerPlansAtATime(t *testing.T) {
 func TestTheTriggers(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
-		kind string
+		kind TriggerKind
 		make func(*board)
 		ids  []string
 		then func(*board) // changes the fingerprint or ends the trigger
@@ -141,7 +141,7 @@ func TestTheTriggers(t *testing.T) {
 			b.must(ReleaseReview(b.State, "x", supervisorOf("code-reviewer-1"), Input{What: "stuck", Reason: "r"}, b.now))
 		}, []string{"x"}, func(b *board) { b.must(UnholdTask(b.State, "x", person, Input{}, b.now)) }},
 	} {
-		t.Run(x.kind, func(t *testing.T) {
+		t.Run(string(x.kind), func(t *testing.T) {
 			t.Parallel()
 			b := team(t)
 			x.make(b)
@@ -170,7 +170,7 @@ func TestTheTriggers(t *testing.T) {
 		b.must(AddNote(b.State, &blackboard.Note{Message: "keep it small"}, person, b.now))
 		var kinds []string
 		for _, tr := range Triggers(b.State, TriggerFacts{}, b.now) {
-			kinds = append(kinds, tr.Kind)
+			kinds = append(kinds, string(tr.Kind))
 		}
 		wantList(t, "the kinds", kinds, []string{"BLOCKED_TASKS", "HUMAN_NOTE", "DRAFTS_PENDING"})
 		wantList(t, "the blocked ones", Triggers(b.State, TriggerFacts{}, b.now)[0].IDs, []string{"high", "low"})

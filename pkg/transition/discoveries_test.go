@@ -19,7 +19,7 @@ func (b *board) discover(urgency string) *blackboard.Discovery {
 func (b *board) dueKinds() (kinds []string) {
 	due, _ := DueTriggers(b.State, TriggerFacts{}, b.now)
 	for _, t := range due {
-		kinds = append(kinds, t.Kind)
+		kinds = append(kinds, string(t.Kind))
 	}
 	return kinds
 }

@@ -192,7 +192,7 @@ func ResumeSprint(s *blackboard.State, decision, note string, a Actor, now time.
 		return nil
 	}
 	goOnWith(s, note, a, now)
-	if r := record(s.Planner, "REPLAN"); r != nil && r.Suppressed { // a chain that was stopped
+	if r := record(s.Planner, TriggerReplan); r != nil && r.Suppressed { // a chain that was stopped
 		r.Suppressed, r.Launches, r.Next = false, 0, ""
 	}
 	return nil

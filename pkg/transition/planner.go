@@ -20,11 +20,11 @@ func planning(s *blackboard.State, except string, facts blackboard.ProcessFacts,
 	return ""
 }
 
-func record(p *blackboard.Planner, kind string) *blackboard.TriggerRecord {
+func record(p *blackboard.Planner, kind TriggerKind) *blackboard.TriggerRecord {
 	if p == nil {
 		return nil
 	}
-	return p.Triggers[kind]
+	return p.Triggers[string(kind)]
 }
 
 // liftSuppression lets the planner be launched again for what it did not resolve.

@@ -35,15 +35,15 @@ func BeginPlanning(s *blackboard.State, a Actor, due []Trigger, now time.Time) e
 	}
 	var kinds []string
 	for _, t := range due {
-		r := s.Planner.Triggers[t.Kind]
+		r := s.Planner.Triggers[string(t.Kind)]
 		if r == nil || r.Fingerprint != t.Fingerprint {
 			r = &blackboard.TriggerRecord{Fingerprint: t.Fingerprint}
-			s.Planner.Triggers[t.Kind] = r
+			s.Planner.Triggers[string(t.Kind)] = r
 		}
 		r.Launches++
 		r.Last, r.Outcome = blackboard.TimeOf(now), ""
 		r.Next = blackboard.TimeOf(now.Add(backoff(r.Launches)))
-		kinds = append(kinds, t.Kind)
+		kinds = append(kinds, string(t.Kind))
 	}
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionPlannerLaunched, Detail: strings.Join(kinds, ", "), Extra: via(a)})
 	return nil
@@ -75,7 +75,7 @@ func EndPlanning(s *blackboard.State, a Actor, launched []Trigger, changed, supp
 	markSeen(s, launched, a.ID)
 	run := &blackboard.PlannerRun{Agent: a.ID, At: blackboard.TimeOf(now), Result: result}
 	for _, t := range launched {
-		run.Triggers = append(run.Triggers, t.Kind)
+		run.Triggers = append(run.Triggers, string(t.Kind))
 		r := record(s.Planner, t.Kind)
 		if r == nil || r.Fingerprint != t.Fingerprint {
 			continue
@@ -87,7 +87,7 @@ func EndPlanning(s *blackboard.State, a Actor, launched []Trigger, changed, supp
 		spent := r.Launches >= s.Int("planner_retries") && stillTrue(s, t, now)
 		if (suppress || spent) && !r.Suppressed {
 			r.Suppressed = true
-			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: blackboard.System, Action: blackboard.ActionPlannerSuppressed, Detail: t.Kind})
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: blackboard.System, Action: blackboard.ActionPlannerSuppressed, Detail: string(t.Kind)})
 		}
 	}
 	s.Planner.LastRun = run
@@ -114,7 +114,7 @@ func CancelPlanning(s *blackboard.State, a Actor, launched []Trigger, now time.T
 
 // stillTrue reports whether a trigger that the planner was launched for is true unchanged.
 func stillTrue(s *blackboard.State, t Trigger, now time.Time) bool {
-	if t.Kind == "INITIAL_PLANNING" { // its fingerprint needs the spec file
+	if t.Kind == TriggerInitialPlanning { // its fingerprint needs the spec file
 		return noTaskYet(s)
 	}
 	return slices.ContainsFunc(Triggers(s, TriggerFacts{}, now), func(x Trigger) bool {
@@ -126,7 +126,7 @@ func stillTrue(s *blackboard.State, t Trigger, now time.Time) bool {
 func markSeen(s *blackboard.State, launched []Trigger, planner string) {
 	sent := map[string]bool{}
 	for _, t := range launched {
-		if t.Kind == "HUMAN_NOTE" {
+		if t.Kind == TriggerHumanNote {
 			for _, id := range t.IDs {
 				sent[id] = true
 			}

@@ -101,13 +101,13 @@ func StopReplanning(s *blackboard.State, p *blackboard.Plan, why string, due Tri
 	if s.Planner.Triggers == nil {
 		s.Planner.Triggers = map[string]*blackboard.TriggerRecord{}
 	}
-	r := s.Planner.Triggers[due.Kind]
+	r := s.Planner.Triggers[string(due.Kind)]
 	if r == nil || r.Fingerprint != due.Fingerprint {
 		r = &blackboard.TriggerRecord{Fingerprint: due.Fingerprint}
-		s.Planner.Triggers[due.Kind] = r
+		s.Planner.Triggers[string(due.Kind)] = r
 	}
 	r.Suppressed, r.Last, r.Next, r.Outcome = true, blackboard.TimeOf(now), "", "no_op"
-	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: blackboard.System, Action: blackboard.ActionPlannerSuppressed, Task: task, Detail: oneLine(due.Kind + ": " + why)})
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: blackboard.System, Action: blackboard.ActionPlannerSuppressed, Task: task, Detail: oneLine(string(due.Kind) + ": " + why)})
 }
 
 // maxItemOutput is how much of an item's output is on the board.

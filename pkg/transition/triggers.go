@@ -15,7 +15,7 @@ import (
 
 // Trigger is one true reason to wake the planner (specs/protocol.md#13.1).
 type Trigger struct {
-	Kind        string
+	Kind        TriggerKind
 	IDs         []string // tasks, notes, discoveries that it is about
 	Fingerprint string
 }
@@ -38,13 +38,13 @@ func Triggers(s *blackboard.State, f TriggerFacts, now time.Time) []Trigger {
 		return nil
 	}
 	var out []Trigger
-	add := func(kind string, ids []string, parts []string) {
+	add := func(kind TriggerKind, ids []string, parts []string) {
 		if len(ids) > 0 {
-			out = append(out, Trigger{Kind: kind, IDs: ids, Fingerprint: fingerprint(append([]string{kind}, parts...)...)})
+			out = append(out, Trigger{Kind: kind, IDs: ids, Fingerprint: fingerprint(append([]string{string(kind)}, parts...)...)})
 		}
 	}
 	if noTaskYet(s) {
-		add("INITIAL_PLANNING", []string{s.Goal.ID}, []string{s.Goal.ID, f.SpecHash})
+		add(TriggerInitialPlanning, []string{s.Goal.ID}, []string{s.Goal.ID, f.SpecHash})
 	}
 	tasks := byPriority(s, wakes)
 	for _, k := range taskTriggers {
@@ -58,13 +58,13 @@ func Triggers(s *blackboard.State, f TriggerFacts, now time.Time) []Trigger {
 		}
 		add(k.kind, ids, parts)
 	}
-	add("IMMEDIATE_DISCOVERY", immediateDiscoveries(s), immediateDiscoveries(s))
+	add(TriggerImmediateDiscovery, immediateDiscoveries(s), immediateDiscoveries(s))
 	notes := unseenNotes(s)
-	add("HUMAN_NOTE", notes, notes)
+	add(TriggerHumanNote, notes, notes)
 	changes := newSpecChanges(s)
-	add("SPEC_CHANGED", changes, changes)
+	add(TriggerSpecChanged, changes, changes)
 	unclear := newAmbiguities(s)
-	add("SYSTEM_AMBIGUITY", unclear, unclear)
+	add(TriggerSystemAmbiguity, unclear, unclear)
 	if !f.HumanReview && planning(s, "", blackboard.ProcessFacts{}, now) == "" {
 		var ids []string
 		for t := range s.Tasks() {
@@ -72,31 +72,27 @@ func Triggers(s *blackboard.State, f TriggerFacts, now time.Time) []Trigger {
 				ids = append(ids, t.ID)
 			}
 		}
-		add("DRAFTS_PENDING", ids, ids)
+		add(TriggerDraftsPending, ids, ids)
 	}
 	slices.SortStableFunc(out, func(a, b Trigger) int { return cmp.Compare(triggerOrder(a.Kind), triggerOrder(b.Kind)) })
 	return out
 }
 
-// TriggerKinds lists the kinds in their order.
-var TriggerKinds = []string{"INITIAL_PLANNING", "REPLAN", "BLOCKED_TASKS", "HYPOTHESIS_EXHAUSTED", "INTEGRATION_FAILED",
-	"IMMEDIATE_DISCOVERY", "HUMAN_NOTE", "SPEC_CHANGED", "SYSTEM_AMBIGUITY", "DRAFTS_PENDING", "REVIEW_STUCK"}
-
-func triggerOrder(kind string) int { return slices.Index(TriggerKinds, kind) }
+func triggerOrder(kind TriggerKind) int { return slices.Index(TriggerKinds, kind) }
 
 // taskTriggers are the triggers about tasks, with what enters the fingerprint of each.
 var taskTriggers = []struct {
-	kind  string
+	kind  TriggerKind
 	holds func(*blackboard.Task) bool
 	print func(*blackboard.State, *blackboard.Task) []string
 }{
-	{"REPLAN", func(t *blackboard.Task) bool {
+	{TriggerReplan, func(t *blackboard.Task) bool {
 		return t.Status == blackboard.Blocked && t.BlockedKind == blackboard.BlockedForReplan
 	},
 		func(_ *blackboard.State, t *blackboard.Task) []string {
 			return []string{t.BlockedReason, strconv.Itoa(t.ClaimSeq)}
 		}},
-	{"BLOCKED_TASKS", func(t *blackboard.Task) bool {
+	{TriggerBlockedTasks, func(t *blackboard.Task) bool {
 		return t.Status == blackboard.Blocked && t.BlockedKind != blackboard.BlockedForReplan
 	},
 		func(s *blackboard.State, t *blackboard.Task) []string {
@@ -108,15 +104,15 @@ var taskTriggers = []struct {
 			}
 			return p
 		}},
-	{"HYPOTHESIS_EXHAUSTED", func(t *blackboard.Task) bool { return t.Exhausted() && !t.Status.Terminal() },
+	{TriggerHypothesisExhausted, func(t *blackboard.Task) bool { return t.Exhausted() && !t.Status.Terminal() },
 		func(_ *blackboard.State, t *blackboard.Task) []string {
 			return append(clone(t.FailedBy), strconv.Itoa(t.Failures))
 		}},
-	{"INTEGRATION_FAILED", func(t *blackboard.Task) bool { return t.Status == blackboard.IntegrationFailed },
+	{TriggerIntegrationFailed, func(t *blackboard.Task) bool { return t.Status == blackboard.IntegrationFailed },
 		func(_ *blackboard.State, t *blackboard.Task) []string {
 			return []string{string(t.TimeOfLast(blackboard.HistoryIntegrationFailed))}
 		}},
-	{"REVIEW_STUCK", func(t *blackboard.Task) bool {
+	{TriggerReviewStuck, func(t *blackboard.Task) bool {
 		return t.Status == blackboard.ReadyForReview && t.Hold != nil && t.Hold.By == blackboard.System
 	},
 		func(_ *blackboard.State, t *blackboard.Task) []string { return []string{string(t.Hold.At)} }},

@@ -116,7 +116,7 @@ var situations = []situation{
 	{kind: "PLANNER_STUCK", subject: "BLOCKED_TASKS", message: "launched 3 times", also: []string{"BLOCKED task-1"}, make: func(f *watch.Facts) { // P-131, its alert
 		add(f, blackboard.Task{Status: blackboard.Blocked, BlockedKind: "question"})
 		trigger := transition.Triggers(f.State, f.Triggers, f.Now)[0]
-		f.State.Planner = &blackboard.Planner{Triggers: map[string]*blackboard.TriggerRecord{trigger.Kind: {Fingerprint: trigger.Fingerprint, Launches: 3, Suppressed: true}}}
+		f.State.Planner = &blackboard.Planner{Triggers: map[string]*blackboard.TriggerRecord{string(trigger.Kind): {Fingerprint: trigger.Fingerprint, Launches: 3, Suppressed: true}}}
 	}},
 	{kind: "NO_AGENT", subject: "coder", message: "task-1 waits for 2m, and no coder is live", make: func(f *watch.Facts) {
 		add(f, blackboard.Task{Status: blackboard.Unclaimed, Created: at(2 * minute)})

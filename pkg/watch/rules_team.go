@@ -61,13 +61,13 @@ func plannerStuck(c *check) {
 		return
 	}
 	for _, t := range transition.Triggers(c.State, c.Triggers, c.Now) {
-		r := c.State.Planner.Triggers[t.Kind]
+		r := c.State.Planner.Triggers[string(t.Kind)]
 		if r == nil || r.Fingerprint != t.Fingerprint {
 			continue
 		}
 		spent := r.Launches >= c.State.Int("planner_retries") && !c.planning()
 		if r.Suppressed || spent {
-			c.raise(t.Kind, "the planner was launched %d times without effect for %s; next: liza note TEXT", r.Launches, strings.Join(t.IDs, ", "))
+			c.raise(string(t.Kind), "the planner was launched %d times without effect for %s; next: liza note TEXT", r.Launches, strings.Join(t.IDs, ", "))
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (c *check) workFor(role blackboard.Role) (what string, since time.Time) {
 		if len(due) == 0 || !c.sprintIs(blackboard.InProgress) {
 			return "", time.Time{}
 		}
-		return due[0].Kind, c.triggerSince(due[0])
+		return string(due[0].Kind), c.triggerSince(due[0])
 	}
 	if t == nil {
 		return "", time.Time{}
