@@ -357,7 +357,9 @@ func TestAnUrgentTaskGoesAhead(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.Config.Integration.Checks = []string{"true"}
-	for id, priority := range map[string]int{"task-1": 3, "task-2": 3, "task-3": 1} {
+	// In this order: of tasks that were approved in the same second the one that is first on the board is first.
+	for i, id := range []string{"task-1", "task-2", "task-3"} {
+		priority := []int{3, 3, 1}[i]
 		_, err := p.Service("").AddTask(context.Background(), verb.NewTask{Task: blackboard.Task{ID: id, Description: "Write", SpecRef: "specs/vision.md", DoneWhen: "is there", Scope: "IN: a file", Type: "docs", Priority: &priority}})
 		if err != nil {
 			t.Fatal(err)
