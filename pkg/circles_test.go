@@ -12,7 +12,7 @@ import (
 // layered are the packages whose files have an order: a file uses what is in files below it, and
 // nothing below uses it. A newcomer can read them from the bottom up.
 var layered = []string{"liza/pkg/transition", "liza/pkg/verb", "liza/pkg/merge", "liza/pkg/supervisor", "liza/pkg/sprint", "liza/pkg/outcome", "liza/pkg/landing",
-	"liza/pkg/importer"}
+	"liza/pkg/importer", "liza/pkg/cli", "liza/pkg/store"}
 
 func TestFilesOfALayeredPackageHaveNoCircle(t *testing.T) {
 	t.Parallel()

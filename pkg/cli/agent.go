@@ -24,14 +24,6 @@ type agentOptions struct {
 	once, interactive        bool
 }
 
-// Agent is the program liza-agent: the supervisor of one agent terminal (specs/cli.md#5).
-func Agent(args []string, env *Env) int {
-	if code, ok := helper(args); ok {
-		return code
-	}
-	return env.serve(context.Background(), agentCommand(env, &agentOptions{env: env}), append([]string{"liza-agent"}, args...))
-}
-
 func agentCommand(env *Env, o *agentOptions) *urfave.Command {
 	return &urfave.Command{
 		Name: "liza-agent", Usage: "supervise one agent: planner, coder or code-reviewer", ArgsUsage: "ROLE [TASK]",

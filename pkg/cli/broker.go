@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +12,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/broker"
-	"liza/pkg/supervisor"
 	"liza/pkg/transition"
-	"liza/pkg/verb"
-	"liza/pkg/wall"
 )
 
 // brokerVariable names the socket to which a command inside the run of an agent goes.
@@ -91,47 +87,6 @@ func commandIn(args []string) string {
 	return ""
 }
 
-// openFile opens a file that the command line names. Of a command that came out of a run the run opens
-// it: nothing is read for an agent that it could not read itself.
-func (e *Env) openFile(name string) (io.ReadCloser, error) {
-	if e.inside != nil {
-		return io.NopCloser(e.inside.call.Open(name)), nil
-	}
-	return openNamed(e.path(name))
-}
-
-// path is a path that the command line names.
-func (e *Env) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(e.Dir, name)
-}
-
-// insideRun is the run out of which a command came over its broker.
-type insideRun struct {
-	run     supervisor.InRun
-	call    *broker.Call
-	service *verb.Service // of the supervisor, whose settings and filters were read before any agent could change them
-}
-
-// commands is what carries out the commands of a run: the same tree of commands, with the settings and
-// the environment of the supervisor, as the agent of the run and as nobody else.
-func (c *factory) commands(run supervisor.InRun) broker.Handler {
-	return func(ctx context.Context, call *broker.Call) int {
-		return c.inside(run, call).serveLiza(ctx, call.Args)
-	}
-}
-
-// inside is the environment of a command that came out of a run.
-func (c *factory) inside(run supervisor.InRun, call *broker.Call) *Env {
-	env := &Env{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Terminal: call.Terminal, Now: c.env.Now, Executable: c.env.Executable,
-		Strict: c.env.Strict, spawn: c.env.spawn, home: c.env.home, inside: &insideRun{run, call, c.service}, known: c.env.secrets()}
-	env.Environ = append(slices.Clone(c.env.Environ), "LIZA_AGENT_ID="+run.Agent, "LIZA_AGENT_TOKEN="+run.Token, "LIZA_RUN="+run.Mark, "LIZA_TASK_ID="+run.Task,
-		"LIZA_ROOT="+run.Root)
-	return env
-}
-
 // admits refuses what cannot come out of a run: what is for people, and what needs a terminal or a place
 // of its own. It looks at nothing but the table of callers, so that no option and no variable helps.
 func (i *insideRun) admits(e *Env, c *urfave.Command) error {
@@ -183,27 +138,4 @@ func (i *insideRun) life(ctx context.Context, c *urfave.Command) (context.Contex
 		}
 	}()
 	return ctx, cancel
-}
-
-// ownFile refuses what opens a file by its name without asking the run for it.
-func (e *Env) ownFile(name string) error {
-	if e.inside == nil {
-		return nil
-	}
-	return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza help agents",
-		Message: fmt.Sprintf("inside a run, the file %s cannot be named here: the supervisor opens no file for an agent", cmp.Or(name, "-"))}
-}
-
-// brokerBase is where the folders of runs are made.
-func (e *Env) brokerBase() string { return broker.Base(e.Get("XDG_RUNTIME_DIR")) }
-
-// removeLeft removes what killed supervisors have left of their runs: the folders of their sockets, and private folders.
-func (e *Env) removeLeft(tmp string) {
-	err := wall.RemoveLeft(tmp)
-	for _, base := range slices.Compact([]string{e.brokerBase(), broker.Base("")}) {
-		err = errors.Join(err, broker.RemoveStale(base))
-	}
-	if err != nil {
-		e.Log().Warn("cannot remove what killed runs have left: " + err.Error())
-	}
 }

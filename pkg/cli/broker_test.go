@@ -42,7 +42,7 @@ func inRun(t testing.TB, p *verbtest.Place, d *verb.Service) *aRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside := &factory{env: &Env{Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome(), "USER=ada"}, Now: time.Now, Executable: os.Executable}}
+	outside := &factory{env: &Env{tree: lizaCommand, Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome(), "USER=ada"}, Now: time.Now, Executable: os.Executable}}
 	outside.env.Dir, outside.env.Stderr = p.Dir, io.Discard
 	if outside.service, err = outside.env.Service(t.Context()); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
@@ -126,4 +127,56 @@ func (c *factory) greet(ctx context.Context, s *blackboard.State) error {
 		c.screen.say(c.env.Now(), false, "the board did not remember where Liza left %s; it is taken as it is, at %.9s", b.Branch, b.Tip)
 	}
 	return nil
+}
+
+// ran is the result of `liza run` and `liza-agent`.
+type ran struct {
+	Goal   string         `json:"goal"`
+	Status string         `json:"status"`
+	Counts map[string]int `json:"tasks"`
+	Time   string         `json:"time"`
+	Built  verb.Built     `json:"built"`
+	Open   []openTask     `json:"open"` // what is not done, and the command that moves it
+
+	cost   string            // a line for people
+	titles map[string]string // of tasks
+}
+
+// summary gives the state of the board at the end of a run.
+func (c *factory) summary(ctx context.Context, began time.Time) ran {
+	r := ran{Counts: map[string]int{}, Open: []openTask{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
+	s, err := c.service.View(ctx)
+	if err != nil || s.Goal == nil {
+		return r
+	}
+	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
+	r.Built = c.service.Built(ctx, s)
+	if v, err := c.env.source(c.service, "liza").View(ctx); err == nil {
+		r.Open = openTasks(v)
+	}
+	if u := s.Usage; u != nil {
+		r.cost = fmt.Sprintf("cost:  %s in %s", u.CostCents.Dollars(), prose.Count(u.AgentRuns, "run"))
+		if u.UnknownCostRuns > 0 {
+			r.cost += fmt.Sprintf(", %d of them of unknown cost", u.UnknownCostRuns)
+		}
+		r.cost += "\n"
+	}
+	r.titles = map[string]string{}
+	for t := range s.Tasks() {
+		r.titles[t.ID] = prose.OneLine(t.TitleText(), 60)
+	}
+	for t := range s.Tasks() {
+		r.Counts[string(t.Status)]++
+	}
+	return r
+}
+
+func (r ran) String() string {
+	var parts []string
+	for _, st := range blackboard.Statuses {
+		if n := r.Counts[string(st)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, st))
+		}
+	}
+	return fmt.Sprintf("goal %s: %s after %s", r.Status, cmp.Or(strings.Join(parts, ", "), "no tasks"), r.Time)
 }

@@ -178,3 +178,19 @@ func exitsText(codes ...int) string {
 func examples(lines ...string) string {
 	return examplesHead + "\n   " + strings.Join(lines, "\n   ")
 }
+
+// The heads of the last two parts of a command's description.
+const (
+	examplesHead = "\n\nExamples:"
+	exitsHead    = "\n\nExit codes: "
+)
+
+// explainOffline is explain for those who are shown the copy while the database cannot be reached: only what needs the
+// database fails.
+func explainOffline(err error) report {
+	r := explain(err)
+	if r.code == unreachable {
+		r.message = "this needs the database, and nothing was changed: " + r.message
+	}
+	return r
+}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"liza/pkg/blackboard"
@@ -47,15 +46,4 @@ func (e *Env) hiddenSettings(p *project.Project, cfg *config.Config, s *blackboa
 		}
 	}
 	return list
-}
-
-// warnHidden tells who starts a run which settings of config.yaml have no effect.
-func (c *factory) warnHidden(ctx context.Context) {
-	s, err := c.service.View(ctx)
-	if err != nil {
-		return // who needs the board says so
-	}
-	for _, h := range c.env.hiddenSettings(c.service.Project, c.service.Config(), s) {
-		c.env.Log().Warn(h.message + "; next: " + h.next)
-	}
 }

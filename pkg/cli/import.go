@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/config"
 	"liza/pkg/forge"
 	"liza/pkg/importer"
 	"liza/pkg/transition"
@@ -66,7 +64,7 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 		return usagef("liza help import", "--label is for trackers; %q is none of %s", args[0], strings.Join(forge.TrackerKinds, ", "))
 	default:
 		for _, name := range args {
-			if err = o.files(d, o.env.path(name)); err != nil {
+			if err = o.lists(d, o.env.path(name)); err != nil {
 				return err
 			}
 		}
@@ -84,6 +82,13 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 		o.env.Notices(strings.Split(err.Error(), "\n"))
 	}
 	return o.env.Print(out, "%s", importedText(out))
+}
+
+// lists takes what the check lists at a path say.
+func (o *importOptions) lists(d *verb.Service, path string) error {
+	all, err := listsAt(d, path)
+	o.items, o.in.Whole = append(o.items, all.items...), append(o.in.Whole, all.whole...)
+	return err
 }
 
 func importedText(out importer.Imported) string {
@@ -216,7 +221,7 @@ func (o *importOptions) again(ctx context.Context, d *verb.Service, s *blackboar
 		if kind == "" {
 			if !files[place] {
 				files[place] = true
-				if err := o.files(d, fileAt(d, place)); err != nil {
+				if err := o.lists(d, fileAt(d, place)); err != nil {
 					o.env.Notices([]string{err.Error()})
 				}
 			}
@@ -238,70 +243,4 @@ func (o *importOptions) again(ctx context.Context, d *verb.Service, s *blackboar
 		}
 	}
 	return nil
-}
-
-// trackerOptions say where a tracker is, and bring the token along: a forge is that of land when it is of this kind.
-func (e *Env) trackerOptions(ctx context.Context, d *verb.Service, kind, repo string) (forge.Options, error) {
-	land, own := d.Config().Land, d.Config().Import
-	switch {
-	case kind == forge.Jira || kind == forge.Linear:
-		o := forge.Options{Kind: kind, API: own.API, Now: e.Now, Wait: pause, Email: e.Get("JIRA_EMAIL")}
-		if o.API == "" && (own.URL != "" || kind == forge.Linear) {
-			o.API = forge.API(kind, own.URL)
-		}
-		if o.API == "" {
-			return o, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config set import.url https://TEAM.atlassian.net", Message: "the address of jira is not known: import.url is empty"}
-		}
-		err := e.giveToken(ctx, &o, own.URL)
-		return o, err
-	case land.Forge != kind:
-		return e.forgeOptions(ctx, d, config.Land{Forge: kind, URL: own.URL, API: own.API, Repo: cmp.Or(repo, own.Repo), Remote: land.Remote}, "import")
-	}
-	land.Repo = cmp.Or(repo, own.Repo, land.Repo)
-	return e.forgeOptions(ctx, d, land, "land")
-}
-
-// returner tells trackers and files what has landed.
-func (e *Env) returner(d *verb.Service) *importer.Returner {
-	return &importer.Returner{Service: d, Pause: pause, Tracker: func(ctx context.Context, kind, repo string) (forge.Tracker, error) {
-		o, err := e.trackerOptions(ctx, d, kind, repo)
-		if err != nil {
-			return nil, err
-		}
-		return forge.NewTracker(o)
-	}}
-}
-
-// returnBeside tells trackers what has landed while a team works, and what it returns does so for the last time. Files are ticked at the end
-// alone: a change of the checkout while programs run would be taken for theirs.
-func (c *factory) returnBeside(ctx context.Context) func() {
-	r := c.env.returner(c.service)
-	said := map[string]bool{}
-	round := func(ctx context.Context, files bool) {
-		told, err := r.Round(ctx, files)
-		if err != nil && ctx.Err() == nil {
-			told = append(told, strings.Split(err.Error(), "\n")...)
-		}
-		for _, line := range told {
-			if !said[line] {
-				said[line] = true
-				c.screen.say(c.env.Now(), false, "%s", line)
-			}
-		}
-	}
-	loop, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for pause(loop, landPoll) == nil {
-			round(loop, false)
-		}
-	}()
-	return func() {
-		cancel()
-		<-ended
-		if ctx.Err() == nil {
-			round(ctx, true)
-		}
-	}
 }

@@ -31,8 +31,14 @@ func fileAt(d *verb.Service, name string) string {
 	return filepath.Join(d.Project.Root, filepath.FromSlash(name))
 }
 
-// files takes the items of a file, of one item FILE#KEY, or of each tasks.md in a folder.
-func (o *importOptions) files(d *verb.Service, path string) error {
+// listed is what check lists say.
+type listed struct {
+	items []importer.Outside
+	whole []string // the files of which every item was taken
+}
+
+// listsAt has the items of a file, of one item FILE#KEY, or of each tasks.md in a folder.
+func listsAt(d *verb.Service, path string) (all listed, err error) {
 	only := ""
 	info, err := os.Stat(path)
 	if at := strings.LastIndex(path, "#"); err != nil && at > 0 {
@@ -40,20 +46,20 @@ func (o *importOptions) files(d *verb.Service, path string) error {
 		info, err = os.Stat(path)
 	}
 	if err != nil {
-		return noList(path, "there is no such file, folder or tracker")
+		return all, noList(path, "there is no such file, folder or tracker")
 	}
 	lists := []string{path}
 	if info.IsDir() {
 		if lists = tasksIn(path); len(lists) == 0 {
-			return noList(path, "there is no tasks.md in it")
+			return all, noList(path, "there is no tasks.md in it")
 		}
 	}
 	for _, list := range lists {
-		if err := o.list(d, list, only); err != nil {
-			return err
+		if err := all.add(d, list, only); err != nil {
+			return all, err
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // tasksIn are the lists of a folder: its own, those of spec-kit's features, those of OpenSpec's changes that are not archived.
@@ -74,7 +80,7 @@ func tasksIn(dir string) []string {
 	return found
 }
 
-func (o *importOptions) list(d *verb.Service, path, only string) error {
+func (l *listed) add(d *verb.Service, path, only string) error {
 	data, err := safefile.Read(path)
 	if err != nil {
 		return err
@@ -105,7 +111,7 @@ func (o *importOptions) list(d *verb.Service, path, only string) error {
 		if i.Heading != "" {
 			text = "Below the heading: " + i.Heading + "\n" + text
 		}
-		o.items = append(o.items, importer.Outside{Source: name + "#" + i.Key, ID: id, Title: i.Text, Text: text, Spec: spec, Closed: i.Done, Loose: !i.ID})
+		l.items = append(l.items, importer.Outside{Source: name + "#" + i.Key, ID: id, Title: i.Text, Text: text, Spec: spec, Closed: i.Done, Loose: !i.ID})
 	}
 	switch {
 	case !taken && only != "":
@@ -113,7 +119,7 @@ func (o *importOptions) list(d *verb.Service, path, only string) error {
 	case !taken:
 		return noList(path, "it has no check list (- [ ] …)")
 	case only == "":
-		o.in.Whole = append(o.in.Whole, name)
+		l.whole = append(l.whole, name)
 	}
 	return nil
 }

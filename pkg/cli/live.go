@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -27,51 +26,6 @@ type live struct {
 
 // liveEvery is how often the block is looked at: elapsed times go on even when nothing happens.
 const liveEvery = 500 * time.Millisecond
-
-// canLive reports whether a block can be drawn in its place.
-func (e *Env) canLive() bool {
-	width, _ := e.size()
-	return e.Terminal && !e.JSON && width > 0 && e.Get("CI") == "" && e.Get("TERM") != "dumb" && e.Get("TERM") != ""
-}
-
-// goLive draws the block of a team until done is called, which takes it away.
-func (c *factory) goLive(ctx context.Context) (done func()) {
-	s := c.screen
-	l := &live{src: c.env.source(c.service, "liza"), env: c.env, began: c.env.Now()}
-	s.mu.Lock()
-	s.live = l
-	s.mu.Unlock()
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		every := time.NewTicker(liveEvery)
-		defer every.Stop()
-		for {
-			if v, err := l.src.View(ctx); err == nil {
-				s.mu.Lock()
-				l.view = v
-				if !s.held {
-					l.draw(s.out, "")
-				}
-				s.mu.Unlock()
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-every.C:
-			}
-		}
-	}()
-	return func() {
-		stop()
-		<-ended
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		l.clear(s.out)
-		s.live = nil
-	}
-}
 
 // draw puts lines above the block, and the block as it is now below what is on the terminal, in one write: a terminal
 // that shows each write would flicker. A line of the block never reaches the last column, where terminals differ.

@@ -23,7 +23,7 @@ func (e *Env) writeMan(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot write the man pages: %w", err)
 	}
-	pages := manPages(lizaCommand(e), agentCommand(e, &agentOptions{}), telemetryCommand(e, nil))
+	pages := manPages(e.tree(e), agentCommand(e, &agentOptions{}), telemetryCommand(e, nil))
 	for name, text := range pages {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("cannot write the man pages: %w", err)

@@ -3,11 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"os"
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/mcp"
@@ -79,18 +77,4 @@ func (e *Env) roleOfCaller() (blackboard.Role, error) {
 		return "", usagef("liza help mcp", "the agent id '%s' is malformed: it must match ^(coder|code-reviewer|planner)-[0-9]+$", id)
 	}
 	return role, nil
-}
-
-// ancestry are this process and those that it descends from now.
-func (e *Env) ancestry() []verb.Ancestor {
-	up := []verb.Ancestor{ancestorOf(agent.Process{Pid: os.Getpid()}, e.Environ)}
-	for _, p := range agent.Ancestors(os.Getpid()) {
-		up = append(up, ancestorOf(p, agent.Environ(p.Pid)))
-	}
-	return up
-}
-
-func ancestorOf(p agent.Process, environ []string) verb.Ancestor {
-	own := Env{Environ: environ}
-	return verb.Ancestor{PID: p.Pid, Start: p.Start, Root: own.Get("LIZA_ROOT"), Run: own.Get("LIZA_RUN"), Name: own.Get("LIZA_AGENT_ID")}
 }

@@ -21,14 +21,6 @@ const (
 	lastMail    = 5 * time.Second  // for what still waits when a program ends; the rest waits for the next
 )
 
-// mail puts a notification into the outbox of a project. That it cannot be written stops nobody.
-func (e *Env) mail(p *project.Project, m notify.Message) {
-	box := notify.Outbox{Path: p.Notifications(), Mask: e.secrets().Mask}
-	if err := box.Put(context.Background(), e.Now(), m); err != nil {
-		e.Log().Warn(err.Error())
-	}
-}
-
 // alertMail makes notifications of alerts (specs/protocol.md#10.1).
 type alertMail struct {
 	env     *Env

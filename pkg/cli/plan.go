@@ -2,11 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
@@ -14,7 +9,6 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/exitcmd"
-	"liza/pkg/safefile"
 	"liza/pkg/transition"
 )
 
@@ -111,46 +105,4 @@ func planResult(s *blackboard.State, id string) map[string]any {
 	}
 	result["tasks"] = tasks
 	return result
-}
-
-// maxInput is the most that is read from a file or from stdin.
-const maxInput = 8 << 20
-
-// readText reads a file, or stdin for "-".
-func (e *Env) readText(name string) ([]byte, error) {
-	from, next := e.Stdin, "liza help"
-	var err error
-	if name != "-" {
-		var f io.ReadCloser
-		if f, err = e.openFile(name); err == nil {
-			defer f.Close()
-		}
-		from, next = f, "ls "+filepath.Dir(e.path(name))
-	}
-	var data []byte
-	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(from, maxInput+1))
-	}
-	switch {
-	case err != nil:
-		return nil, usagef(next, "cannot read %s: %v", name, errText(err))
-	case len(data) > maxInput:
-		return nil, usagef("liza help", "%s has more than %d MB", name, maxInput>>20)
-	}
-	return data, nil
-}
-
-func openNamed(path string) (*os.File, error) {
-	if dir := filepath.Dir(path); dir == "/dev" || dir == "/dev/fd" || dir == "/proc/self/fd" { // what the shell of the caller handed over: <(command), /dev/stdin
-		return os.Open(path)
-	}
-	return safefile.Open(path)
-}
-
-// errText is what an error of the file system says, without the path.
-func errText(err error) string {
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		return p.Err.Error()
-	}
-	return fmt.Sprint(err)
 }

@@ -168,3 +168,31 @@ func (o *runOptions) finish(ctx, limited context.Context, c *factory, began time
 	}
 	return o.env.Print(r, "%s", text)
 }
+
+// withLanding runs a team, and again while the forge makes work for it. A goal that is over was interrupted while it landed.
+func (o *runOptions) withLanding(ctx, soft, hard context.Context, c *factory, l *teamLanding, over bool, given func(string) bool) error {
+	if l == nil {
+		return o.team(c, given).Run(soft, hard)
+	}
+	for ; ; over = false {
+		if !over {
+			l.begin(ctx)
+			stop := l.beside(soft)
+			err := o.team(c, given).Run(soft, hard)
+			stop()
+			if err != nil || soft.Err() != nil {
+				return err
+			}
+		}
+		s, err := c.service.View(ctx)
+		if err != nil || s.Goal == nil || s.Goal.Status != blackboard.Completed {
+			return err
+		}
+		if again, err := l.finish(soft); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// errTimeout is the cause with which --timeout ends a run.
+var errTimeout = errors.New("the time given with --timeout is over")

@@ -75,14 +75,6 @@ func (e *Env) planFor(ctx context.Context, d *verb.Service, u wall.Use) (wall.Pl
 	return e.newWalls(d, func(string) (agent.Needs, error) { return a.Info().Needs, nil }).Plan(ctx, u, command.Argv)
 }
 
-// homeFolder is the person's.
-func (e *Env) homeFolder() string {
-	if home := e.Get("HOME"); filepath.IsAbs(home) || e.home == nil {
-		return filepath.Clean(home)
-	}
-	return e.home()
-}
-
 // shownWall is the result of `liza sandbox explain`. Of variables it has the names only.
 type shownWall struct {
 	Program    string         `json:"program"`

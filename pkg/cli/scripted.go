@@ -69,7 +69,7 @@ func (e *Env) description(ctx context.Context, task string) (string, error) {
 	code, over := inner.overBroker(args)
 	if !over {
 		inner.Signals = nil
-		code = inner.serve(ctx, lizaCommand(&inner), append([]string{"liza"}, args...))
+		code = inner.serveLiza(ctx, args)
 	}
 	var shown struct {
 		Result struct {

@@ -69,3 +69,23 @@ func (e *Env) spawner() func() string {
 		return f.path
 	}
 }
+
+// liza is the absolute path of the liza program: this one, or the one beside liza-agent.
+func (e *Env) liza() (string, error) {
+	path, err := e.Executable()
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		beside := filepath.Join(filepath.Dir(real), "liza")
+		if filepath.Base(real) == "liza-agent" {
+			path = beside
+		}
+	}
+	if beside := filepath.Join(filepath.Dir(path), "liza"); filepath.Base(path) != "liza" {
+		if _, err := os.Stat(beside); err == nil {
+			path = beside
+		}
+	}
+	return filepath.Abs(path)
+}

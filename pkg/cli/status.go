@@ -1,21 +1,16 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	urfave "github.com/urfave/cli/v3"
-	"golang.org/x/sys/unix"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
-	"liza/pkg/history"
 	"liza/pkg/verb"
 )
 
@@ -77,39 +72,6 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	return env.showStale(stale, v, text)
 }
 
-// recentEntries is how far back in the journal a status looks for supervisors that gave up.
-const recentEntries = 1000
-
-// gaveUp are the supervisors that ended by themselves lately and have not come back.
-func (e *Env) gaveUp(d *verb.Service) []dashboard.GaveUp {
-	entries, err := (history.Journal{Path: d.Project.Journal()}).Read(history.Filter{Last: recentEntries})
-	if err != nil {
-		return nil // liza validate says what is wrong with the journal
-	}
-	last := map[string]blackboard.Entry{}
-	var order []string
-	for _, x := range entries {
-		switch x.Action {
-		case blackboard.ActionRegistered:
-			delete(last, x.Agent)
-		case blackboard.ActionAgentGaveUp:
-			last[x.Agent] = x
-			order = append(order, x.Agent)
-		}
-	}
-	var list []dashboard.GaveUp
-	for _, id := range order {
-		x, open := last[id]
-		if !open {
-			continue
-		}
-		delete(last, id)
-		next, _ := x.Extra["next"].(string)
-		list = append(list, dashboard.GaveUp{Agent: id, Task: x.Task, Why: x.Detail, At: x.Timestamp, Next: cmp.Or(next, "liza status")})
-	}
-	return list
-}
-
 // radarTime is how long a command that shows something looks for conflicts.
 const radarTime = 200 * time.Millisecond
 
@@ -132,39 +94,6 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.St
 	if lag, err := d.Behind(ctx, s); err == nil && lag.Behind > 0 {
 		f.Warnings = append(f.Warnings, lag.String()+"; liza sync merges them")
 	}
-}
-
-// viewFacts is what a view shows besides the state.
-func (e *Env) viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Facts {
-	cfg := d.Config()
-	f := dashboard.Facts{Now: d.Now(), Process: d.Facts(), ReviewMode: cfg.Review.Mode, HumanReview: cfg.Plan.HumanReview, Vocabulary: view}
-	for _, o := range d.Orders(s) {
-		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
-	}
-	return f
-}
-
-func (e *Env) colour() bool { return e.Terminal && !e.JSON && e.Get("NO_COLOR") == "" }
-
-// width of the terminal; a pipe gets whole lines.
-func (e *Env) width() int {
-	if n, err := strconv.Atoi(e.Get("COLUMNS")); err == nil && n > 0 {
-		return n
-	}
-	if width, _ := e.size(); width > 0 {
-		return width
-	}
-	return 120
-}
-
-// size of the terminal in columns and lines, 0 when stdout is none.
-func (e *Env) size() (width, height int) {
-	if f, ok := e.direct.out.(*os.File); ok && e.Terminal {
-		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
-			return int(size.Col), int(size.Row)
-		}
-	}
-	return 0, 0
 }
 
 func newGraph(env *Env) *urfave.Command {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,4 +141,20 @@ func copyBoard(ctx context.Context, p *project.Project, dir string, board *postg
 		return err
 	}
 	return mirror.New(board, mirror.Options{Path: filepath.Join(dir, "state.yaml"), Record: p.Mirror(), Name: at.String()}).Refresh(ctx)
+}
+
+// addressOf is where the board of an open project is.
+func addressOf(d *verb.Service) (postgres.Address, error) {
+	where := d.Config().Store
+	at, err := postgres.ParseAddress(where.URL)
+	at.Board = cmp.Or(where.Board, at.Board)
+	return at, err
+}
+
+// storePlace is the result of `liza store`.
+type storePlace struct {
+	Kind     string  `json:"kind"`  // file or postgres
+	Board    string  `json:"board"` // path, or address without password
+	Revision int     `json:"revision"`
+	Clock    float64 `json:"clock_offset_seconds,omitempty"` // how far this host's clock is ahead of the database's
 }

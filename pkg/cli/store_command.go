@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -22,14 +21,6 @@ func newStore(env *Env) *urfave.Command {
 			examples("liza store", "liza store roles"),
 		Commands: []*urfave.Command{newStoreShow(env), newStoreMove(env), newStoreRoles(env), newStoreUpgrade(env)},
 	}
-}
-
-// storePlace is the result of `liza store`.
-type storePlace struct {
-	Kind     string  `json:"kind"`  // file or postgres
-	Board    string  `json:"board"` // path, or address without password
-	Revision int     `json:"revision"`
-	Clock    float64 `json:"clock_offset_seconds,omitempty"` // how far this host's clock is ahead of the database's
 }
 
 func newStoreShow(env *Env) *urfave.Command {
@@ -55,14 +46,6 @@ func newStoreShow(env *Env) *urfave.Command {
 			return env.Print(place, "board  %s, revision %d\ncopy   .liza/state.yaml\nclock  this host's is %s of the database\n", place.Board, place.Revision, aheadOrBehind(offset))
 		}),
 	}
-}
-
-// addressOf is where the board of an open project is.
-func addressOf(d *verb.Service) (postgres.Address, error) {
-	where := d.Config().Store
-	at, err := postgres.ParseAddress(where.URL)
-	at.Board = cmp.Or(where.Board, at.Board)
-	return at, err
 }
 
 func newStoreRoles(env *Env) *urfave.Command {

@@ -9,16 +9,6 @@ import (
 // unreachable is the exit code of a command that could not reach the database of the board.
 const unreachable = 8
 
-// explainOffline is explain for those who are shown the copy while the database cannot be reached: only what needs the
-// database fails.
-func explainOffline(err error) report {
-	r := explain(err)
-	if r.code == unreachable {
-		r.message = "this needs the database, and nothing was changed: " + r.message
-	}
-	return r
-}
-
 // explainDatabase is the exit code of an error of a board in a database, and the command that helps; 0 for any other error.
 func explainDatabase(err error) (code int, next string) {
 	if x, ok := errors.AsType[*postgres.UnreachableError](err); ok {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -14,14 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"liza/pkg/agent"
 	"liza/pkg/agent/scripted"
 	"liza/pkg/blackboard"
+	"liza/pkg/broker"
 	"liza/pkg/exitcmd"
-	"liza/pkg/prose"
+	"liza/pkg/sandbox"
 	"liza/pkg/supervisor"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -107,26 +105,6 @@ func (c *factory) installed(name string) error {
 	return nil
 }
 
-// liza is the absolute path of the liza program: this one, or the one beside liza-agent.
-func (e *Env) liza() (string, error) {
-	path, err := e.Executable()
-	if err != nil {
-		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		beside := filepath.Join(filepath.Dir(real), "liza")
-		if filepath.Base(real) == "liza-agent" {
-			path = beside
-		}
-	}
-	if beside := filepath.Join(filepath.Dir(path), "liza"); filepath.Base(path) != "liza" {
-		if _, err := os.Stat(beside); err == nil {
-			path = beside
-		}
-	}
-	return filepath.Abs(path)
-}
-
 func (c *factory) adapter(name string) (agent.Adapter, error) {
 	return agent.Lookup(name, agent.Options{Custom: programs(c.service.Config()), Root: c.service.Project.Root, Liza: c.liza, Scenario: c.scenario})
 }
@@ -159,103 +137,6 @@ func terminalName() string {
 	return "unknown"
 }
 
-// screen prints the lines of supervisors, one at a time.
-type screen struct {
-	mu     sync.Mutex
-	out    io.Writer
-	log    *slog.Logger // steps go there when they are diagnostics in JSON
-	colour bool
-	held   bool
-	later  []supervisor.Line // while somebody else has the terminal
-	live   *live             // nil: there is no block below the lines
-	calm   map[string]bool   // what each agent of a team says, once one has said it; nil: each is shown
-}
-
-// hold keeps the lines back while a program has the terminal, and shows them afterwards.
-func (s *screen) hold(lent bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held = lent
-	if lent {
-		if s.live != nil {
-			s.live.clear(s.out)
-		}
-		return
-	}
-	for _, l := range s.later {
-		s.show(s.out, l)
-	}
-	s.later = nil
-}
-
-func (s *screen) line(l supervisor.Line) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.held {
-		s.later = append(s.later, l)
-		return
-	}
-	if s.live != nil && !s.live.passes(l) {
-		return
-	}
-	if s.calm != nil && !l.Warning && (strings.HasPrefix(l.Text, "waits: ") || l.Text == "goal completed") {
-		if s.calm[l.Text] {
-			return // another agent has said it
-		}
-		s.calm[l.Text] = true
-	}
-	if s.live == nil {
-		s.show(s.out, l)
-		return
-	}
-	var above strings.Builder
-	s.show(&above, l)
-	s.live.draw(s.out, above.String())
-}
-
-// say shows a line of liza itself.
-func (s *screen) say(now time.Time, warning bool, format string, args ...any) {
-	s.line(supervisor.Line{Time: now, Agent: "liza", Text: fmt.Sprintf(format, args...), Warning: warning})
-}
-
-func (s *screen) show(to io.Writer, l supervisor.Line) {
-	if s.log != nil {
-		level := slog.LevelInfo
-		if l.Warning {
-			level = slog.LevelWarn
-		}
-		s.log.Log(context.Background(), level, l.Text, "agent", l.Agent, "task", l.Task)
-		return
-	}
-	task := l.Task
-	if task == "" {
-		task = "-"
-	}
-	text := prose.Line(l.Text)
-	if l.Warning && s.colour {
-		text = "\x1b[33m" + text + "\x1b[0m"
-	} else if l.Warning {
-		text = "! " + text
-	}
-	if s.live != nil {
-		fmt.Fprintln(to, s.live.line(l, task, text))
-		return
-	}
-	fmt.Fprintf(to, "%s  %-15s %-12s %s\n", l.Time.Local().Format("15:04:05"), l.Agent, task, text)
-}
-
-// newScreen writes steps where they do not mix with a JSON result.
-func (e *Env) newScreen() *screen {
-	if e.JSON && e.LogFormat == "json" {
-		return &screen{log: e.Log()}
-	}
-	out := e.Stdout
-	if e.JSON {
-		out = e.Stderr
-	}
-	return &screen{out: out, colour: e.Terminal && e.Get("NO_COLOR") == "" && !e.JSON}
-}
-
 // interrupts turns signals into contexts: soft ends with the first one (no new work),
 // hard with the second (what runs is stopped).
 func (e *Env) interrupts(ctx context.Context, say func(string)) (soft, hard context.Context, done func()) {
@@ -286,57 +167,90 @@ func (e *Env) interrupts(ctx context.Context, say func(string)) (soft, hard cont
 	return soft, hard, func() { close(ended); forget(); stopSoft(); stopHard() }
 }
 
-// ran is the result of `liza run` and `liza-agent`.
-type ran struct {
-	Goal   string         `json:"goal"`
-	Status string         `json:"status"`
-	Counts map[string]int `json:"tasks"`
-	Time   string         `json:"time"`
-	Built  verb.Built     `json:"built"`
-	Open   []openTask     `json:"open"` // what is not done, and the command that moves it
-
-	cost   string            // a line for people
-	titles map[string]string // of tasks
+// sayLevel is the first line of every start: how strongly agents are contained. An error is that the settings require more
+// than this machine can do.
+func (c *factory) sayLevel(ctx context.Context) error {
+	level, reason, err := c.walls.Level(ctx, cmp.Or(c.cli, c.service.Config().Agents.Default))
+	if weak, ok := errors.AsType[*sandbox.Unavailable](err); ok {
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: weak.Next, Message: weak.Sentence()}
+	}
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("agents run contained: %s", level)
+	switch {
+	case reason != "":
+		text = reason
+	case level == sandbox.Open:
+		text = "agents run uncontained (sandbox.level is open): they can read, write and reach whatever you can"
+	}
+	c.screen.say(c.env.Now(), reason != "" || level == sandbox.Open, "%s", text)
+	return nil
 }
 
-// summary gives the state of the board at the end of a run.
-func (c *factory) summary(ctx context.Context, began time.Time) ran {
-	r := ran{Counts: map[string]int{}, Open: []openTask{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
+// goLive draws the block of a team until done is called, which takes it away.
+func (c *factory) goLive(ctx context.Context) (done func()) {
+	s := c.screen
+	l := &live{src: c.env.source(c.service, "liza"), env: c.env, began: c.env.Now()}
+	s.mu.Lock()
+	s.live = l
+	s.mu.Unlock()
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		every := time.NewTicker(liveEvery)
+		defer every.Stop()
+		for {
+			if v, err := l.src.View(ctx); err == nil {
+				s.mu.Lock()
+				l.view = v
+				if !s.held {
+					l.draw(s.out, "")
+				}
+				s.mu.Unlock()
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-every.C:
+			}
+		}
+	}()
+	return func() {
+		stop()
+		<-ended
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l.clear(s.out)
+		s.live = nil
+	}
+}
+
+// commands is what carries out the commands of a run: the same tree of commands, with the settings and
+// the environment of the supervisor, as the agent of the run and as nobody else.
+func (c *factory) commands(run supervisor.InRun) broker.Handler {
+	return func(ctx context.Context, call *broker.Call) int {
+		return c.inside(run, call).serveLiza(ctx, call.Args)
+	}
+}
+
+// inside is the environment of a command that came out of a run.
+func (c *factory) inside(run supervisor.InRun, call *broker.Call) *Env {
+	env := &Env{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Terminal: call.Terminal, Now: c.env.Now, Executable: c.env.Executable,
+		Strict: c.env.Strict, spawn: c.env.spawn, home: c.env.home, inside: &insideRun{run, call, c.service}, known: c.env.secrets(), tree: c.env.tree}
+	env.Environ = append(slices.Clone(c.env.Environ), "LIZA_AGENT_ID="+run.Agent, "LIZA_AGENT_TOKEN="+run.Token, "LIZA_RUN="+run.Mark, "LIZA_TASK_ID="+run.Task,
+		"LIZA_ROOT="+run.Root)
+	return env
+}
+
+// warnHidden tells who starts a run which settings of config.yaml have no effect.
+func (c *factory) warnHidden(ctx context.Context) {
 	s, err := c.service.View(ctx)
-	if err != nil || s.Goal == nil {
-		return r
+	if err != nil {
+		return // who needs the board says so
 	}
-	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
-	r.Built = c.service.Built(ctx, s)
-	if v, err := c.env.source(c.service, "liza").View(ctx); err == nil {
-		r.Open = openTasks(v)
+	for _, h := range c.env.hiddenSettings(c.service.Project, c.service.Config(), s) {
+		c.env.Log().Warn(h.message + "; next: " + h.next)
 	}
-	if u := s.Usage; u != nil {
-		r.cost = fmt.Sprintf("cost:  %s in %s", u.CostCents.Dollars(), prose.Count(u.AgentRuns, "run"))
-		if u.UnknownCostRuns > 0 {
-			r.cost += fmt.Sprintf(", %d of them of unknown cost", u.UnknownCostRuns)
-		}
-		r.cost += "\n"
-	}
-	r.titles = map[string]string{}
-	for t := range s.Tasks() {
-		r.titles[t.ID] = prose.OneLine(t.TitleText(), 60)
-	}
-	for t := range s.Tasks() {
-		r.Counts[string(t.Status)]++
-	}
-	return r
 }
-
-func (r ran) String() string {
-	var parts []string
-	for _, st := range blackboard.Statuses {
-		if n := r.Counts[string(st)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, st))
-		}
-	}
-	return fmt.Sprintf("goal %s: %s after %s", r.Status, cmp.Or(strings.Join(parts, ", "), "no tasks"), r.Time)
-}
-
-// errTimeout is the cause with which --timeout ends a run.
-var errTimeout = errors.New("the time given with --timeout is over")

@@ -19,6 +19,3 @@ func (e *Env) printVersion() error {
 	result := map[string]string{"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
 	return e.Print(result, "liza %s (%s, %s)\n", version, result["go"], result["platform"])
 }
-
-// version is stamped by the linker (-X liza/pkg/cli.version=…).
-var version = "dev"

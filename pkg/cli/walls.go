@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,10 @@ import (
 	"sync"
 
 	"liza/pkg/agent"
+	"liza/pkg/broker"
 	"liza/pkg/proxy"
 	"liza/pkg/review"
 	"liza/pkg/sandbox"
-	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
 )
@@ -73,27 +72,6 @@ func (r *refusals) all() []string {
 	return slices.Clone(r.list)
 }
 
-// sayLevel is the first line of every start: how strongly agents are contained. An error is that the settings require more
-// than this machine can do.
-func (c *factory) sayLevel(ctx context.Context) error {
-	level, reason, err := c.walls.Level(ctx, cmp.Or(c.cli, c.service.Config().Agents.Default))
-	if weak, ok := errors.AsType[*sandbox.Unavailable](err); ok {
-		return &transition.Refusal{Exit: transition.ExitRefused, Next: weak.Next, Message: weak.Sentence()}
-	}
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("agents run contained: %s", level)
-	switch {
-	case reason != "":
-		text = reason
-	case level == sandbox.Open:
-		text = "agents run uncontained (sandbox.level is open): they can read, write and reach whatever you can"
-	}
-	c.screen.say(c.env.Now(), reason != "" || level == sandbox.Open, "%s", text)
-	return nil
-}
-
 // trackedAtTop are the files and folders at the top of the main checkout that its commit has.
 func trackedAtTop(ctx context.Context, d *verb.Service) (names []string) {
 	if d.Repo == nil {
@@ -113,4 +91,18 @@ func trackedAtTop(ctx context.Context, d *verb.Service) (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// brokerBase is where the folders of runs are made.
+func (e *Env) brokerBase() string { return broker.Base(e.Get("XDG_RUNTIME_DIR")) }
+
+// removeLeft removes what killed supervisors have left of their runs: the folders of their sockets, and private folders.
+func (e *Env) removeLeft(tmp string) {
+	err := wall.RemoveLeft(tmp)
+	for _, base := range slices.Compact([]string{e.brokerBase(), broker.Base("")}) {
+		err = errors.Join(err, broker.RemoveStale(base))
+	}
+	if err != nil {
+		e.Log().Warn("cannot remove what killed runs have left: " + err.Error())
+	}
 }

@@ -11,12 +11,6 @@ import (
 	"liza/pkg/yamldoc"
 )
 
-// Gone is a task that a change takes out of the state.
-type Gone struct {
-	Task *blackboard.Task
-	Text string // its lines as they stand in the file, "  - id: task-3" and what follows
-}
-
 // runAhead calls what has to be on disk before the change is. doc is nil for a store that
 // has no file.
 func (op Op) runAhead(doc *yamldoc.Document, before, after *blackboard.State) error {

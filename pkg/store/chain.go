@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/blackboard"
+	"liza/pkg/history"
 	"liza/pkg/safefile"
 	"liza/pkg/yamldoc"
 )
@@ -24,14 +25,6 @@ const (
 	freeChain  = 256 << 10 // bytes that a chain may have however small the state is
 	chainLasts = 10 * time.Minute
 )
-
-// chainEnd says where the state that was written last is: at the end of a chain.
-type chainEnd struct {
-	Copy  string    `json:"copy"` // name of the copy, without its ending
-	Size  int64     `json:"size"` // of the chain
-	Links int       `json:"links"`
-	Since time.Time `json:"since"`
-}
 
 // link is one change of a chain.
 type link struct {
@@ -184,4 +177,33 @@ func (f *File) contents(revision int) (found [][]byte, failed error) {
 	return found, failed
 }
 
-func sumOf(data []byte) string { return hexSum(sha256.Sum256(data)) }
+// settle notes what was just written (W10). The state is safe on disk already, so that
+// this may fail, or get lost with the power, without harm: the next writer takes a state
+// whose revision is higher than the record's as it is.
+func (f *File) settle(v *version, chain chainEnd, key string, journal history.Link) {
+	f.keep(v)
+	rec := record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain, Key: key, Journal: journal}
+	f.prove(rec, v)
+	f.note(rec)
+}
+
+// written reads what Liza wrote last; nil when no snapshot has it.
+func (f *File) written(rec record) *version {
+	f.mu.Lock()
+	proven := f.proven
+	f.mu.Unlock()
+	for _, k := range proven {
+		if k.version != nil && k.sha256 == rec.SHA256 {
+			return k.version
+		}
+	}
+	all, _ := f.contents(rec.Revision)
+	for _, data := range all {
+		v := &version{}
+		if sumOf(data) == rec.SHA256 && v.parse(data, newReader()) == nil {
+			f.prove(rec, v)
+			return v
+		}
+	}
+	return nil
+}

@@ -28,15 +28,6 @@ func (e *ConflictError) Error() string {
 // Next is the command that helps.
 func (e *ConflictError) Next() string { return "liza edit" }
 
-// Edited is what came of an edit.
-type Edited struct {
-	Revision int            // of the state that has it; 0: nothing was changed
-	Names    []string       // tasks, agents and sections that differ now
-	Notes    []yamldoc.Note // what could not be kept, all of it without meaning
-
-	Refused []blackboard.Violation // edits of statuses that were put back; only of a file
-}
-
 // Edit writes what a person made of a state: text is the edit of base, which was read as
 // Text. What was written since stays. An edit that breaks a rule, anywhere, is an
 // *InvalidError with the lines of text; changes of the same values are a *ConflictError.

@@ -92,3 +92,19 @@ func (e *WentBackError) Next() string { return "liza restore --list" }
 func short(path string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
+
+// conflictText says what both changed: where, and what each says.
+func conflictText(c yamldoc.Conflict) string {
+	return fmt.Sprintf("%s: your edit says %s, the newer state %s, before it was %s", c.Path, sideText(c.Mine), sideText(c.Theirs), sideText(c.Base))
+}
+
+func sideText(s yamldoc.Side) string {
+	value := s.Value
+	if s.Absent {
+		value = "nothing"
+	}
+	if s.Line == 0 {
+		return value
+	}
+	return fmt.Sprintf("%s (line %d, column %d)", value, s.Line, s.Column)
+}

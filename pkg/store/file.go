@@ -2,19 +2,17 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
 	"liza/pkg/safefile"
+	"liza/pkg/seal"
 	"liza/pkg/yamldoc"
 )
 
@@ -107,34 +105,6 @@ type judgement struct {
 	found    []blackboard.Violation
 }
 
-// version is one content of the file, read. It never changes.
-type version struct {
-	doc   *yamldoc.Document
-	stamp safefile.Stamp
-	mode  fs.FileMode
-	still bool              // the content is this as long as the stamp is
-	made  bool              // by this process: no file to link has this content
-	base  *blackboard.State // shared: fork it before anybody may change it
-
-	once   sync.Once
-	digest [sha256.Size]byte
-	same   *version // read before, with the same content: it may know the digest
-}
-
-// sum is the hash of the content.
-func (v *version) sum() [sha256.Size]byte {
-	v.once.Do(func() {
-		if v.same != nil {
-			v.digest = v.same.sum()
-			return
-		}
-		h := sha256.New()
-		_, _ = v.doc.WriteTo(h)
-		v.digest = [sha256.Size]byte(h.Sum(nil))
-	})
-	return v.digest
-}
-
 // Open gives the store of a project. It reads nothing yet.
 func Open(o Options) (*File, error) {
 	if o.Path == "" || o.GitDir == "" || o.Now == nil {
@@ -148,48 +118,6 @@ func Open(o Options) (*File, error) {
 
 func journalPath(statePath string) string {
 	return filepath.Join(filepath.Dir(statePath), "log.yaml")
-}
-
-// View returns a copy of the state as it is now. It takes no lock. An unreadable file is
-// an *InvalidError; LastValid then has a state to look at. When somebody put an old copy
-// over a newer state, it is what the next write will make of both, or else the newer one. An
-// edit that forges an approval does not count: the state is then the one before it.
-func (f *File) View(ctx context.Context) (*blackboard.State, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	v, rec, err := f.readBoth()
-	if err != nil {
-		return nil, err
-	}
-	if rec.Revision > v.base.Revision {
-		if err := f.noBoard(v, f.written(rec)); err != nil {
-			return nil, err
-		}
-		if m := f.mergeOld(v, rec); m.err == nil {
-			v = m.result
-		} else if m.theirs != nil {
-			v = m.theirs
-		}
-	}
-	previous, found := f.judge(v, rec)
-	if v.base.Revision <= rec.Revision { // else a writer has come further than its record
-		if err := f.cutOff(v, previous); err != nil {
-			return nil, err
-		}
-	}
-	if len(found) > 0 && previous == nil {
-		return nil, &InvalidError{Path: f.o.Path, Violations: found}
-	}
-	if len(found) > 0 {
-		v, previous = previous, nil
-	}
-	if v.base.Revision > rec.Revision {
-		previous = nil
-	}
-	s, _ := f.taken(v, previous)
-	s.ClearEntries()
-	return s, nil
 }
 
 // read reads the file and decodes what changed since the last time.
@@ -230,35 +158,9 @@ func (f *File) load(path string, reader *yamldoc.Reader, others ...*version) (*v
 	return v, v.parse(data, reader)
 }
 
-// parse decodes the bytes.
-func (v *version) parse(data []byte, reader *yamldoc.Reader) (err error) {
-	if v.doc, err = reader.Parse(data); err != nil {
-		return err
-	}
-	v.base = state(v.doc, nil)
-	return nil
-}
-
-// state is the version's state, nil if there is no version.
-func (v *version) state() *blackboard.State {
-	if v == nil {
-		return nil
-	}
-	return v.base
-}
-
 func (f *File) keep(v *version) {
 	f.mu.Lock()
 	f.last = v
-	f.mu.Unlock()
-}
-
-// prove remembers a version that the record of the last write is of.
-func (f *File) prove(rec record, v *version) {
-	f.mu.Lock()
-	if f.proven[0].sha256 != rec.SHA256 {
-		f.proven = [2]known{{rec.SHA256, v}, f.proven[0]}
-	}
 	f.mu.Unlock()
 }
 
@@ -276,34 +178,6 @@ func (f *File) latest() *version {
 	return f.last
 }
 
-// readBytes reads a file with the stamp by which a later change of it is recognised.
-func (v *version) readBytes(path string) ([]byte, error) {
-	file, err := safefile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if v.stamp, err = safefile.StampOfFile(file); err != nil {
-		return nil, err
-	}
-	if info.Size() > yamldoc.MaxSize {
-		return nil, &yamldoc.SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", info.Size()>>20, yamldoc.MaxSize>>20)}
-	}
-	data := make([]byte, info.Size(), info.Size()+1)
-	n, err := io.ReadFull(file, data)
-	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return nil, err
-	}
-	rest, err := io.ReadAll(file) // it may have grown meanwhile
-	data, v.mode = append(data[:n], rest...), info.Mode()
-	v.still = len(data) == int(v.stamp.Size) && v.stamp.Settled(time.Now())
-	return data, err
-}
-
 // unreadable makes an *InvalidError (V01) of what keeps the file from being read.
 func (r *rules) unreadable(err error) error {
 	v := blackboard.Violation{Rule: "V01", Severity: blackboard.SeverityError, OnWrite: true, Subjects: []string{"file"}}
@@ -319,69 +193,80 @@ func (r *rules) unreadable(err error) error {
 	return &InvalidError{Path: r.o.Path, Violations: []blackboard.Violation{v}, Err: err}
 }
 
-// Inspection is a state with what reading it found, for `liza validate`.
-type Inspection struct {
-	State    *blackboard.State
-	Decode   []blackboard.Violation // V03, V04 and V61, with their lines
-	Missing  []string               // required sections that are missing
-	Previous *blackboard.State      // the last state that Liza wrote, if a person changed it since; else nil
-	doc      *yamldoc.Document
+// rules is what happens to a change before it is made durable, wherever that is.
+type rules struct {
+	o      Options
+	reader *yamldoc.Reader
+
+	mu     sync.Mutex
+	key    *seal.Key
+	judged judgement // what was found in the edit that was read last
 }
 
-// Inspect reads the state for validation.
-func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+func rulesOf(o Options) rules {
+	if o.At == nil {
+		o.At = func(string) {}
 	}
-	v, rec, err := f.readBoth()
-	if err != nil {
-		return nil, err
+	if o.Alert == nil {
+		o.Alert = func(string, string) {}
 	}
-	i := &Inspection{State: v.base.Clone(), Decode: decoding(v.doc, true), Missing: missing(v.doc), doc: v.doc}
-	if rec.SHA256 != "" && !rec.of(v) {
-		if rec.Revision == v.base.Revision {
-			if err := f.cutOff(v, f.written(rec)); err != nil {
-				return nil, err
-			}
-		} else if err := f.noBoard(v, f.written(rec)); err != nil && rec.Revision > v.base.Revision {
-			return nil, err
-		}
-		i.Previous = f.written(rec).state().Clone()
-	}
-	seals := f.inspectSeals(v, rec)
-	i.Decode = append(i.Decode, seals...)
-	forged := slices.ContainsFunc(seals, func(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError })
-	if i.Previous != nil && rec.Revision == v.base.Revision && !forged {
-		s, refused := f.taken(v, f.written(rec))
-		s.ClearEntries()
-		i.State, i.Decode = s.Clone(), append(i.Decode, locate(v.doc, refused)...)
-	}
-	return i, nil
+	return rules{o: o, reader: newReader()}
 }
 
-// readBoth reads the file and the record of the last write, without the lock. A record
-// that is newer than the file because somebody wrote between the two is read again.
-func (f *File) readBoth() (v *version, rec record, err error) {
-	for range maxMoves {
-		if v, err = f.read(); err != nil {
-			return nil, record{}, err
-		}
-		rec, _ = f.committed()
-		if rec.Revision <= v.base.Revision || rec.of(v) {
-			return v, rec, nil
-		}
-		now, err := f.read()
-		if err != nil || now.doc == v.doc {
-			return v, rec, err
-		}
-	}
-	return v, record{}, nil
+// record is the file liza/committed in the git dir: the last state that Liza wrote.
+type record struct {
+	Revision int             `json:"revision"`
+	SHA256   string          `json:"sha256"`
+	At       blackboard.Time `json:"at"`
+	Stamp    safefile.Stamp  `json:"stamp"`              // of the file as it was written
+	Chain    chainEnd        `json:"chain"`              // where the snapshots have it
+	Journal  history.Link    `json:"journal,omitempty"`  // the last entry
+	Scrubbed history.Link    `json:"scrubbed,omitempty"` // what that becomes, or has become, when secrets are masked
+	Key      string          `json:"key,omitempty"`      // that signed the record
+	MAC      string          `json:"mac,omitempty"`
 }
 
-// Line is the place of a violation's path in the file, 0 if it is not known.
-func (i *Inspection) Line(path string) (line, column int) { return i.doc.Line(path) }
+func (f *File) lizaDir() string { return filepath.Join(f.o.GitDir, "liza") }
 
-// Locate fills in the lines and columns of violations.
-func (i *Inspection) Locate(violations []blackboard.Violation) []blackboard.Violation {
-	return locate(i.doc, violations)
+func (f *File) committedPath() string { return filepath.Join(f.lizaDir(), "committed") }
+
+// chainEnd says where the state that was written last is: at the end of a chain.
+type chainEnd struct {
+	Copy  string    `json:"copy"` // name of the copy, without its ending
+	Size  int64     `json:"size"` // of the chain
+	Links int       `json:"links"`
+	Since time.Time `json:"since"`
 }
+
+// merged is what becomes of an old copy of the state that a person edited and saved over
+// a newer one (B06).
+type merged struct {
+	of     *version // the file
+	rec    record   // the newer state
+	theirs *version // the newer state, if it is known
+	result *version // all changes of both, as if the person had edited the newer state
+	err    *WentBackError
+}
+
+// watching are those who watch a File. The last one to leave ends what they share.
+type watching struct {
+	mu      sync.Mutex
+	signals map[chan struct{}]bool
+	stop    context.CancelFunc // nil: nobody watches
+}
+
+// Seals is what a store needs to seal approvals.
+type Seals struct {
+	Ring   seal.Ring
+	TreeOf func(commit string) (string, error) // asks git
+}
+
+// A keyState says what the seals of a project mean to this process.
+type keyState int
+
+const (
+	sealsOff keyState = iota // no seals are made, as for a file outside of a project
+	ours                     // the key is here
+	before                   // the project is from before there were seals: the first write makes the key
+	foreign                  // the project was sealed with a key that is not here
+)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
@@ -132,4 +133,18 @@ func (f *File) scrubJournal(op Op, revision int) error {
 		f.note(rec)
 	}
 	return nil
+}
+
+// complete fills in what a change may leave out of its journal entries.
+func (r *rules) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		if entries[i].Timestamp == "" {
+			entries[i].Timestamp = blackboard.TimeOf(r.o.Now())
+		}
+		if entries[i].Agent == "" {
+			entries[i].Agent = op.Agent
+		}
+	}
+	return entries
 }

@@ -6,16 +6,6 @@ import (
 	"liza/pkg/yamldoc"
 )
 
-// merged is what becomes of an old copy of the state that a person edited and saved over
-// a newer one (B06).
-type merged struct {
-	of     *version // the file
-	rec    record   // the newer state
-	theirs *version // the newer state, if it is known
-	result *version // all changes of both, as if the person had edited the newer state
-	err    *WentBackError
-}
-
 // mergeOld merges the file with the state that Liza wrote last, from the revision that
 // the person started with. Both sides are kept when it fails.
 func (f *File) mergeOld(v *version, rec record) *merged {
@@ -83,19 +73,3 @@ func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []yam
 }
 
 var revisionIsTheirs = yamldoc.MergeOptions{Theirs: []string{"revision"}}
-
-// conflictText says what both changed: where, and what each says.
-func conflictText(c yamldoc.Conflict) string {
-	return fmt.Sprintf("%s: your edit says %s, the newer state %s, before it was %s", c.Path, sideText(c.Mine), sideText(c.Theirs), sideText(c.Base))
-}
-
-func sideText(s yamldoc.Side) string {
-	value := s.Value
-	if s.Absent {
-		value = "nothing"
-	}
-	if s.Line == 0 {
-		return value
-	}
-	return fmt.Sprintf("%s (line %d, column %d)", value, s.Line, s.Column)
-}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/safefile"
 )
 
 // A NoSnapshotError says that a revision is not among those that were kept.
@@ -137,15 +136,6 @@ func (f *File) broken(old *version, rec record) (before *version, kept string, e
 	before.stamp, before.mode = file.stamp, file.mode
 	kept, err = f.keepConflict("person", data)
 	return before, kept, err
-}
-
-// moved reports whether the file is another than the one that was read.
-func (f *File) moved(from *version) bool {
-	now, err := safefile.StampOf(f.o.Path)
-	if err != nil {
-		return from.stamp != (safefile.Stamp{}) || !errors.Is(err, fs.ErrNotExist)
-	}
-	return now != from.stamp
 }
 
 // Revisions are all states that can be put back, the newest first.

@@ -5,39 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
-	"liza/pkg/yamldoc"
 )
 
 // Snapshots are the states that were. They are in the git dir, where `git clean` does not
 // remove them. A copy of a state, which costs a hard link when the next state takes its
 // place, is followed by a chain of differences, so that every state is there for a while.
-
-// stampFormat is how times are written in names of files.
-const stampFormat = "20060102T150405Z"
-
-const (
-	recentSnapshots = 10               // all of the last hour, up to this many
-	recentTime      = time.Hour        //
-	sparseFirst     = 10 * time.Minute // then one in each interval of age: 10 to 20 minutes, 20 to 40 …
-	sparseSnapshots = 10
-)
-
-// Snapshot is a state that was.
-type Snapshot struct {
-	Path     string // of the copy that has it or from which it follows
-	Revision int
-	At       time.Time // when it became the state; of a copy, when it no longer was
-}
-
-func (f *File) snapshotDir() string { return filepath.Join(f.lizaDir(), "snapshots") }
 
 // Snapshots lists some twenty of the states that were, the newest first: many of the last
 // hour, fewer of the time before. Revisions lists all.
@@ -72,13 +48,6 @@ func (f *File) states() ([]Snapshot, error) {
 	}
 	slices.SortStableFunc(all, newest)
 	return all, nil
-}
-
-func newest(a, b Snapshot) int {
-	if !a.At.Equal(b.At) { // first: a project may have been initialised again
-		return b.At.Compare(a.At)
-	}
-	return b.Revision - a.Revision
 }
 
 // Forget removes the states that were whose text holds says yes to, and masks the journal. What
@@ -118,84 +87,6 @@ func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) 
 		}
 		return nil
 	})
-}
-
-// copies lists the whole copies, the newest first.
-func (f *File) copies() ([]Snapshot, error) {
-	entries, err := os.ReadDir(f.snapshotDir())
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the snapshots: %w", err)
-	}
-	var all []Snapshot
-	for _, e := range entries {
-		rev, stamp, ok := strings.Cut(strings.TrimSuffix(e.Name(), ".yaml"), "-")
-		revision, err := strconv.Atoi(rev)
-		at, err2 := time.Parse(stampFormat, stamp)
-		if ok && err == nil && err2 == nil && strings.HasSuffix(e.Name(), ".yaml") {
-			all = append(all, Snapshot{Path: filepath.Join(f.snapshotDir(), e.Name()), Revision: revision, At: at})
-		}
-	}
-	slices.SortFunc(all, newest)
-	return all, nil
-}
-
-// surplus picks those to remove of a list that begins with the newest.
-func surplus(all []Snapshot, now time.Time) []Snapshot {
-	oldest := map[int]int{} // interval of age → the oldest in it
-	var older []int
-	for i, s := range all {
-		age := now.Sub(s.At)
-		if i < recentSnapshots && age < recentTime || i == 0 {
-			continue
-		}
-		older = append(older, i)
-		oldest[interval(age)] = i
-	}
-	var gone []Snapshot
-	for _, i := range older {
-		if oldest[interval(now.Sub(all[i].At))] != i {
-			gone = append(gone, all[i])
-		}
-	}
-	return gone
-}
-
-// interval numbers the intervals of age, each twice as long as the one before.
-func interval(age time.Duration) int {
-	n := 0
-	for age >= sparseFirst && n < sparseSnapshots-1 {
-		age /= 2
-		n++
-	}
-	return n
-}
-
-// written reads what Liza wrote last; nil when no snapshot has it.
-func (f *File) written(rec record) *version {
-	f.mu.Lock()
-	proven := f.proven
-	f.mu.Unlock()
-	for _, k := range proven {
-		if k.version != nil && k.sha256 == rec.SHA256 {
-			return k.version
-		}
-	}
-	all, _ := f.contents(rec.Revision)
-	for _, data := range all {
-		v := &version{}
-		if sumOf(data) == rec.SHA256 && v.parse(data, newReader()) == nil {
-			f.prove(rec, v)
-			return v
-		}
-	}
-	return nil
-}
-
-func newReader() *yamldoc.Reader {
-	return &yamldoc.Reader{Split: splitKeys(), Decode: decode, Fast: decodeFast}
 }
 
 // LastValid returns the newest state that can be read, for those who only look while the

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/yamldoc"
 )
 
 // Store keeps one blackboard. It may be used by several goroutines.
@@ -106,3 +107,34 @@ type Op struct {
 
 // ErrUnchanged is what a change function returns that has nothing to change.
 var ErrUnchanged = errors.New("nothing to change")
+
+// Gone is a task that a change takes out of the state.
+type Gone struct {
+	Task *blackboard.Task
+	Text string // its lines as they stand in the file, "  - id: task-3" and what follows
+}
+
+// Edited is what came of an edit.
+type Edited struct {
+	Revision int            // of the state that has it; 0: nothing was changed
+	Names    []string       // tasks, agents and sections that differ now
+	Notes    []yamldoc.Note // what could not be kept, all of it without meaning
+
+	Refused []blackboard.Violation // edits of statuses that were put back; only of a file
+}
+
+// Inspection is a state with what reading it found, for `liza validate`.
+type Inspection struct {
+	State    *blackboard.State
+	Decode   []blackboard.Violation // V03, V04 and V61, with their lines
+	Missing  []string               // required sections that are missing
+	Previous *blackboard.State      // the last state that Liza wrote, if a person changed it since; else nil
+	doc      *yamldoc.Document
+}
+
+// Snapshot is a state that was.
+type Snapshot struct {
+	Path     string // of the copy that has it or from which it follows
+	Revision int
+	At       time.Time // when it became the state; of a copy, when it no longer was
+}

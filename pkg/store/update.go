@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -14,9 +13,6 @@ import (
 	"liza/pkg/transition"
 	"liza/pkg/yamldoc"
 )
-
-// errMoved says that an editor changed the file under a write (W8).
-var errMoved = errors.New("the file was changed meanwhile")
 
 // Update is a write as specs/protocol.md#1.2 defines it. Errors: *LockedError, *InvalidError,
 // *WentBackError, *VersionError, and what change returned.
@@ -59,47 +55,6 @@ func (f *File) settled(ctx context.Context, until time.Time) bool {
 // locked writes, again and again while editors get in between.
 func (f *File) locked(ctx context.Context, op Op, change func(*blackboard.State) error) error {
 	return f.underLock(ctx, op, func() error { return f.write(ctx, op, change) })
-}
-
-// patience is how long the lock is waited for. What the board says about it is known from the last time that it was read.
-func (f *File) patience() time.Duration {
-	if last := f.latest(); last != nil && !f.o.LockFixed {
-		if seconds, ok := blackboard.IntegerOf(last.base.Config["lock_timeout"]); ok && seconds > 0 {
-			return time.Duration(seconds) * time.Second
-		}
-	}
-	return f.o.LockTimeout
-}
-
-// underLock takes the lock (W1) for attempts to write.
-func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err error) {
-	wait, cancel := context.WithTimeout(ctx, f.patience())
-	defer cancel()
-	unlock, err := safefile.Lock(wait, f.o.Path+".lock", safefile.Holder{
-		PID: os.Getpid(), PIDStart: f.o.PIDStart, Host: f.o.Host, Agent: op.Agent, Op: op.Name,
-	})
-	var held *safefile.HeldError
-	if errors.As(err, &held) {
-		return &LockedError{Held: held}
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := unlock(); err == nil && e != nil {
-			err = fmt.Errorf("cannot unlock %s: %w", short(f.o.Path), e)
-		}
-	}()
-	if err := f.away(); err != nil {
-		return err
-	}
-	f.o.At("W1")
-	for range maxMoves {
-		if err = attempt(); !errors.Is(err, errMoved) {
-			return err
-		}
-	}
-	return fmt.Errorf("cannot write %s: somebody else changed it %d times while it was being written", short(f.o.Path), maxMoves)
 }
 
 // write makes one attempt, W2 to W10, under the lock.
@@ -221,20 +176,6 @@ func (f *File) repair(revision int) error {
 	return nil
 }
 
-// complete fills in what a change may leave out of its journal entries.
-func (r *rules) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
-	entries = slices.Clone(entries)
-	for i := range entries {
-		if entries[i].Timestamp == "" {
-			entries[i].Timestamp = blackboard.TimeOf(r.o.Now())
-		}
-		if entries[i].Agent == "" {
-			entries[i].Agent = op.Agent
-		}
-	}
-	return entries
-}
-
 // validated makes the next version of the file and refuses it if it has a violation in
 // what the change touches, or one that the change creates elsewhere (W5).
 func (r *rules) validated(before *version, previous, after *blackboard.State, changes *changes) (*version, error) {
@@ -331,4 +272,13 @@ func (f *File) replace(before, next *version, rec record) (chainEnd, error) {
 	next.still = next.stamp.Settled(time.Now())
 	f.o.At("W9")
 	return chain, nil
+}
+
+// moved reports whether the file is another than the one that was read.
+func (f *File) moved(from *version) bool {
+	now, err := safefile.StampOf(f.o.Path)
+	if err != nil {
+		return from.stamp != (safefile.Stamp{}) || !errors.Is(err, fs.ErrNotExist)
+	}
+	return now != from.stamp
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -55,13 +54,6 @@ func (f *File) Watch(ctx context.Context) <-chan struct{} {
 	}
 	context.AfterFunc(ctx, func() { w.leave(signals) })
 	return signals
-}
-
-// watching are those who watch a File. The last one to leave ends what they share.
-type watching struct {
-	mu      sync.Mutex
-	signals map[chan struct{}]bool
-	stop    context.CancelFunc // nil: nobody watches
 }
 
 func (w *watching) leave(signals chan struct{}) {
