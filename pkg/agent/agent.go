@@ -2,6 +2,7 @@ package agent
 
 import (
 	"io"
+	"os"
 	"time"
 )
 
@@ -122,20 +123,6 @@ type Result struct {
 	OutputError error     // the first error of Spec.Output, which misses what came after
 }
 
-// Usage is what a run consumed, as far as the program tells. Unknown is never shown as zero (specs/decisions.md#D25).
-type Usage struct {
-	CostKnown    bool
-	CostCents    float64 // to four decimals
-	TokensKnown  bool
-	TokensIn     int // all of them, those read from a cache or written to it included
-	TokensOut    int
-	TokensCached int // the part of TokensIn that was read from a cache
-
-	// WholeSession: these are the figures of the resumed conversation from its beginning, not
-	// of this run. What was recorded for its earlier runs has to be taken off.
-	WholeSession bool
-}
-
 const (
 	// MaxFinal is the longest Result.Final, in bytes; of a longer message the end is kept.
 	MaxFinal = 1 << 20
@@ -146,3 +133,14 @@ const (
 	tailLineSize = 4 << 10
 	stderrSize   = 64 << 10
 )
+
+// Terminal is a person's terminal, which a program gets for as long as it runs (specs/cli.md#5, -i).
+// The program's group is in the foreground: it reads the keys, Ctrl-C is its own, and Ctrl-Z
+// halts both of us, as a shell expects of a job. In the background this process goes on, so
+// that anyone who keeps a lease can.
+type Terminal struct {
+	In, Out, Err *os.File
+
+	// Lent is called when the program gets the terminal and when it is back. May be nil.
+	Lent func(lent bool)
+}

@@ -204,16 +204,10 @@ func (e Entry) over(base Entry) Entry {
 	return out
 }
 
-func added[K comparable, V any](base, more map[K]V) map[K]V {
-	out := maps.Clone(base)
-	if out == nil {
-		out = map[K]V{}
-	}
-	maps.Copy(out, more)
-	return out
-}
-
 // Names are the programs of the catalogue, and scripted.
 func Names() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(builtin().Programs)), Scripted)))
 }
+
+// CommonNeeds are those of every command, also of one that is not an agent program.
+func CommonNeeds() Needs { return builtin().Common.Sandbox }

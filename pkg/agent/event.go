@@ -39,3 +39,17 @@ type Event struct {
 	RetryAfter time.Duration
 	ResetAt    time.Time
 }
+
+// Usage is what a run consumed, as far as the program tells. Unknown is never shown as zero (specs/decisions.md#D25).
+type Usage struct {
+	CostKnown    bool
+	CostCents    float64 // to four decimals
+	TokensKnown  bool
+	TokensIn     int // all of them, those read from a cache or written to it included
+	TokensOut    int
+	TokensCached int // the part of TokensIn that was read from a cache
+
+	// WholeSession: these are the figures of the resumed conversation from its beginning, not
+	// of this run. What was recorded for its earlier runs has to be taken off.
+	WholeSession bool
+}

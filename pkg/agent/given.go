@@ -109,3 +109,17 @@ func answered(text string) Event {
 	}
 	return Event{Kind: EventResult, Text: clean(strings.TrimSpace(text))}
 }
+
+// plainText is a JSON string without its quotes, and any other value as it is written.
+func plainText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+// figure reads JSON and reports whether all of it could be read.
+func figure(data json.RawMessage, v any) bool {
+	return len(data) > 0 && string(data) != "null" && json.Unmarshal(data, v) == nil
+}

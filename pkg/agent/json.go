@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
+	"time"
 )
 
 // decode reads JSON and keeps what fits; a field of another type stays empty.
@@ -16,11 +17,6 @@ func decode(data []byte, v any) bool {
 		return true
 	}
 	return err == nil
-}
-
-// figure reads JSON and reports whether all of it could be read.
-func figure(data json.RawMessage, v any) bool {
-	return len(data) > 0 && string(data) != "null" && json.Unmarshal(data, v) == nil
 }
 
 // counts adds figures of single calls of the model up to those of a run.
@@ -130,4 +126,29 @@ func (c content) tellResults(emit func(Event)) {
 	for _, text := range c.results {
 		emit(answered(text))
 	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// firstWord is the first that is known to be one for a failure.
+func firstWord(candidates ...string) string {
+	for _, w := range candidates {
+		if _, ok := words[strings.ToLower(w)]; ok {
+			return w
+		}
+	}
+	return ""
+}
+
+// message is the text of an error that is a string, or a map with a message.
+func message(data json.RawMessage) string {
+	var text string
+	var e struct {
+		Message string `json:"message"`
+	}
+	if decode(data, &text); text == "" {
+		decode(data, &e)
+		text = e.Message
+	}
+	return text
 }

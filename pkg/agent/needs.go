@@ -1,6 +1,7 @@
 package agent
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"net/url"
@@ -188,5 +189,11 @@ func hostOf(text string) string {
 	return strings.ToLower(u.Host) + map[bool]string{true: ":443", false: ":80"}[u.Scheme == "https"]
 }
 
-// CommonNeeds are those of every command, also of one that is not an agent program.
-func CommonNeeds() Needs { return builtin().Common.Sandbox }
+func added[K comparable, V any](base, more map[K]V) map[K]V {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[K]V{}
+	}
+	maps.Copy(out, more)
+	return out
+}

@@ -9,10 +9,6 @@ import (
 	"time"
 )
 
-// restartCode is the exit code by which a project's own program, or a scripted one, asks to be
-// started again (specs/decisions.md#D20).
-const restartCode = 42
-
 const (
 	// maxArgument is the longest single argument that Linux passes on (128 KiB with its NUL).
 	maxArgument = 128<<10 - 1
@@ -20,9 +16,6 @@ const (
 	// another way: everybody on the machine can read arguments.
 	longPrompt = 32 << 10
 )
-
-// schemaFile stands for the file with the exit command's JSON Schema.
-const schemaFile = "{{.SchemaFile}}"
 
 // entryProgram is the adapter of an entry.
 type entryProgram struct {

@@ -195,29 +195,6 @@ func (f *claudeFormat) end(line []byte, emit func(Event)) {
 	}
 }
 
-// firstWord is the first that is known to be one for a failure.
-func firstWord(candidates ...string) string {
-	for _, w := range candidates {
-		if _, ok := words[strings.ToLower(w)]; ok {
-			return w
-		}
-	}
-	return ""
-}
-
-// message is the text of an error that is a string, or a map with a message.
-func message(data json.RawMessage) string {
-	var text string
-	var e struct {
-		Message string `json:"message"`
-	}
-	if decode(data, &text); text == "" {
-		decode(data, &e)
-		text = e.Message
-	}
-	return text
-}
-
 // usage prefers the figures since the result before: total_cost_usd goes on counting when a
 // conversation is resumed.
 func (f *claudeFormat) usage(end claudeEnd) Usage {

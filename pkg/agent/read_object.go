@@ -65,15 +65,6 @@ func (o *objectReader) read(object json.RawMessage, e Exit) {
 	o.take(Event{Kind: EventFinal, Text: answer})
 }
 
-// plainText is a JSON string without its quotes, and any other value as it is written.
-func plainText(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
-}
-
 // failureOf is the message of an object that tells a failure, "" when it tells none.
 func failureOf(object json.RawMessage) string {
 	var l struct {

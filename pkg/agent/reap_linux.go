@@ -121,19 +121,6 @@ func letGo() {
 	}
 }
 
-// reaping is a reaper whose program was started.
-type reaping struct {
-	order   order
-	program int  // not waited for until the end, so that its pid and its group stay its own
-	status  int  // the pipe on which a wrapper tells how the program ended; 0: there is none
-	before  int  // processes and threads of the machine, the lowest number that was seen
-	ended   bool // the program has
-	control *os.File
-	changes chan os.Signal     // SIGCHLD
-	stop    chan time.Duration // the order to end, with its grace
-	lost    chan struct{}      // closed when the supervisor is gone
-}
-
 func (r *reaping) run() int {
 	if r.order.Terminal {
 		go r.follow()

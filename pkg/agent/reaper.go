@@ -159,3 +159,6 @@ func (r *reaper) add(left []Process) []Process {
 	}
 	return left
 }
+
+// sweepGrace is the time from TERM to KILL for what a program leaves behind.
+const sweepGrace = time.Second

@@ -89,9 +89,6 @@ func (r *rules) noSession(text string) bool {
 	})
 }
 
-// maxMessage is how much of one message signatures are looked for in.
-const maxMessage = 4 << 10
-
 // words are what programs call a failure themselves, in lower case: the most certain sign.
 var words = map[string]Outcome{
 	"prompt_too_long": ContextFull, "context_length_exceeded": ContextFull, "contextoverflowerror": ContextFull, "contextwindowoverflowerror": ContextFull,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -210,4 +211,14 @@ func matches(pattern, name string) bool {
 		return strings.HasPrefix(name, prefix)
 	}
 	return pattern == name
+}
+
+func notStarted(o Outcome, err error) Result {
+	return Result{Outcome: o, ExitCode: -1, Error: err.Error()}
+}
+
+func quietly(do func()) {
+	signal.Ignore(syscall.SIGTTOU)
+	defer signal.Reset(syscall.SIGTTOU)
+	do()
 }

@@ -14,17 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal is a person's terminal, which a program gets for as long as it runs (specs/cli.md#5, -i).
-// The program's group is in the foreground: it reads the keys, Ctrl-C is its own, and Ctrl-Z
-// halts both of us, as a shell expects of a job. In the background this process goes on, so
-// that anyone who keeps a lease can.
-type Terminal struct {
-	In, Out, Err *os.File
-
-	// Lent is called when the program gets the terminal and when it is back. May be nil.
-	Lent func(lent bool)
-}
-
 // tidy leaves what a program that was killed may have left the screen in: alternate screen,
 // hidden cursor, reports of mouse and pastes.
 const tidy = "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[0m\r\n"
@@ -124,12 +113,6 @@ func (t *Terminal) foreground(group int) {
 
 func (t *Terminal) setMode(mode *unix.Termios) {
 	quietly(func() { _ = unix.IoctlSetTermios(int(t.In.Fd()), setTermios, mode) })
-}
-
-func quietly(do func()) {
-	signal.Ignore(syscall.SIGTTOU)
-	defer signal.Reset(syscall.SIGTTOU)
-	do()
 }
 
 // restore takes the terminal back as it was.

@@ -9,19 +9,6 @@ import (
 	"time"
 )
 
-// Archived is what the rules need to know of a task that has left the board: it counts as
-// what it was (specs/protocol.md#3.3).
-type Archived struct {
-	Status     Status
-	Sprint     string // whose archive has it
-	Supersedes List
-	AfterPlan  bool
-}
-
-// Archive gives the tasks that have left the board, by id. It may have to read files, so it
-// is only asked for what the board does not know. Nobody may change the map.
-type Archive interface{ Archived() map[string]Archived }
-
 // UseArchive tells the rules where to find the tasks that have left the board; forks of s
 // know it too.
 func (s *State) UseArchive(a Archive) { s.archive = a }

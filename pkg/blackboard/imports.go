@@ -6,20 +6,6 @@ import (
 	"strings"
 )
 
-// Import is an issue of a tracker, or an item of a file, of which a task was made (specs/protocol.md#8.9).
-// Written by: import.
-type Import struct {
-	Source string `yaml:"source"`           // where it is: github:OWNER/NAME#12, jira:KEY-12, specs/001/tasks.md#T001; never two of one source
-	URL    string `yaml:"url,omitempty"`    // its page | import | it is in a file
-	Task   string `yaml:"task"`             // task that was made of it; the ones in its place count instead
-	Title  string `yaml:"title"`            // title outside when it was looked at last
-	Text   string `yaml:"text"`             // hash of the text outside when it was looked at last
-	Status string `yaml:"status"`           // open, done (told and closed by Liza) or closed (by somebody else)
-	Asks   string `yaml:"asks,omitempty"`   // what was changed both here and outside | import | nothing
-	Teller string `yaml:"teller,omitempty"` // host that tells it outside; others leave it alone for five minutes after at | import | none does, or the board has one host
-	At     Time   `yaml:"at"`               // last change
-}
-
 // The statuses of an Import.
 const (
 	ImportOpen   = "open"

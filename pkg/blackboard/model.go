@@ -44,35 +44,6 @@ type State struct {
 	leaving map[string]Status // tasks that the change takes off the board for the archive
 }
 
-// Raw is a scalar that is kept exactly as it is written in the file.
-type Raw string
-
-// Time is a point in time as it is written in the file (specs/protocol.md#0.1); At reads
-// it. A malformed one is kept, and rule V39 reports it.
-type Time string
-
-// Status of a task (specs/protocol.md#4).
-type Status string
-
-// The eleven statuses; MERGED, ABANDONED and SUPERSEDED are terminal.
-const (
-	Draft             Status = "DRAFT"
-	Unclaimed         Status = "UNCLAIMED"
-	Claimed           Status = "CLAIMED"
-	ReadyForReview    Status = "READY_FOR_REVIEW"
-	Rejected          Status = "REJECTED"
-	Approved          Status = "APPROVED"
-	Merged            Status = "MERGED"
-	Blocked           Status = "BLOCKED"
-	Abandoned         Status = "ABANDONED"
-	Superseded        Status = "SUPERSEDED"
-	IntegrationFailed Status = "INTEGRATION_FAILED"
-)
-
-// Statuses lists all statuses of a task in the order of a task's life.
-var Statuses = []Status{Draft, Unclaimed, Claimed, ReadyForReview, Rejected, Approved,
-	IntegrationFailed, Blocked, Merged, Abandoned, Superseded}
-
 // Goal is what the person wants (specs/protocol.md#2.2).
 type Goal struct {
 	ID                 string       `yaml:"id"`                             // goal-<seconds since 1970> | init, goal
@@ -197,12 +168,6 @@ type Task struct {
 	History     []*HistoryEntry `yaml:"history,omitempty"`      // every event, oldest first, never shortened | every event of the task
 }
 
-// List is a list of strings; a scalar is accepted when read (specs/decisions.md#D18).
-type List []string
-
-// Settings is an open map of values, as in config and limits.
-type Settings map[string]any
-
 // Claiming is a reservation, phase one of a claim (specs/protocol.md#7.2).
 // Written by: claim, phase 1.
 type Claiming struct {
@@ -229,19 +194,6 @@ type Rejection struct {
 	Checks    []*Check   `yaml:"checks,omitempty"`    // results of the checks of that review
 	Prior     []*Prior   `yaml:"prior,omitempty"`     // what became of the points of the rejection before |  | first rejection
 	Anomalies List       `yaml:"anomalies,omitempty"` // ids of anomalies that the reviewer recorded for the task
-}
-
-// Finding is one point of a review or check. Severity is error, warning or info.
-// Written by: checks, reviewer.
-type Finding struct {
-	Severity string `yaml:"severity,omitempty" json:"severity,omitempty"` // error, warning or info |  | read as warning
-	Check    string `yaml:"check,omitempty" json:"check,omitempty"`       // the check that it belongs to
-	File     string `yaml:"file,omitempty" json:"file,omitempty"`         // path in the worktree
-	Line     int    `yaml:"line,omitempty" json:"line,omitempty"`         // from 1 |  | the whole file
-	Message  string `yaml:"message" json:"message"`                       // what is wrong
-	Fix      string `yaml:"fix,omitempty" json:"fix,omitempty"`           // what would mend it
-	SpecRef  string `yaml:"spec_ref,omitempty" json:"spec_ref,omitempty"` // what the spec says about it
-	Output   string `yaml:"output,omitempty" json:"-"`                    // last lines of the check that found it
 }
 
 // Check is the result of one deterministic review check.
@@ -450,4 +402,15 @@ type Intent struct {
 	Risks         List   `yaml:"risks,omitempty"`           // what could go wrong
 	Validation    string `yaml:"validation"`                // how it is going to be checked
 	FilesToModify List   `yaml:"files_to_modify,omitempty"` // paths in the worktree
+}
+
+// UnmarshalYAML accepts the map form or, as Liza v1 wrote it, a plain string.
+func (r *Rejection) UnmarshalYAML(decode func(any) error) error {
+	var text string
+	if err := decode(&text); err == nil {
+		*r = Rejection{Summary: text}
+		return nil
+	}
+	type plain Rejection
+	return decode((*plain)(r))
 }

@@ -364,3 +364,16 @@ type Pause struct {
 	By     string `yaml:"by"`               // name of the person
 	Reason string `yaml:"reason,omitempty"` // why | pause | no reason was given
 }
+
+// Archived is what the rules need to know of a task that has left the board: it counts as
+// what it was (specs/protocol.md#3.3).
+type Archived struct {
+	Status     Status
+	Sprint     string // whose archive has it
+	Supersedes List
+	AfterPlan  bool
+}
+
+// Archive gives the tasks that have left the board, by id. It may have to read files, so it
+// is only asked for what the board does not know. Nobody may change the map.
+type Archive interface{ Archived() map[string]Archived }

@@ -6,28 +6,6 @@ import (
 	"strings"
 )
 
-// Quorum is how many reviewers the change of a task needs (review.quorum), and which rules ask for them.
-// Written by: an approval that is not the last one; merge, when the rules ask for more than there is.
-type Quorum struct {
-	Reviewers int    `yaml:"reviewers"`          // how many have to approve
-	Programs  string `yaml:"programs,omitempty"` // any, or different: each with another agent program
-	Paths     List   `yaml:"paths,omitempty"`    // globs of the rules that ask for it
-}
-
-// Approval is one approval of a change that needs several.
-// Written by: approve, approve-merge; the store seals it. A new submission and a rejection remove all.
-type Approval struct {
-	Reviewer string     `yaml:"reviewer"`           // agent id, or name of the person
-	Person   bool       `yaml:"person,omitempty"`   // a person decided, also with --as
-	Program  string     `yaml:"program,omitempty"`  // agent program of the reviewer's run |  | a person, or unknown
-	Commit   string     `yaml:"commit"`             // what was approved; no other commit is
-	Tree     string     `yaml:"tree,omitempty"`     // of that commit
-	At       Time       `yaml:"at"`                 // when
-	Findings []*Finding `yaml:"findings,omitempty"` // of that reviewer; none is an error
-	Key      string     `yaml:"key,omitempty"`      // names the key of the seal
-	MAC      string     `yaml:"mac,omitempty"`      // HMAC over the task and everything above but the findings
-}
-
 // ProgramsDifferent asks for another agent program of each reviewer.
 const ProgramsDifferent = "different"
 

@@ -6,18 +6,6 @@ import (
 	"strconv"
 )
 
-// A Seal proves that a verb brought its task into APPROVED or MERGED: an HMAC over what was
-// approved, by whom and when, with a key that is not in the repository.
-// Written by: the store, in the write of the verb.
-type Seal struct {
-	Verdict    string `yaml:"verdict"`              // approved, merged, or history: the task came onto the board MERGED
-	Generation string `yaml:"generation,omitempty"` // of the reviewer's registration |  | a person's decision, or history
-	Tree       string `yaml:"tree,omitempty"`       // of the review commit |  | no files are changed
-	At         Time   `yaml:"at"`                   // when
-	Key        string `yaml:"key"`                  // names the key
-	MAC        string `yaml:"mac"`                  // HMAC over task, approval, commits, tree and time
-}
-
 // SealHistory is the verdict of a task that was MERGED when it came onto the board: nobody's
 // approval of it is known here.
 const SealHistory = "history"

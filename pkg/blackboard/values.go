@@ -133,17 +133,6 @@ func (l List) Has(s string) bool {
 	return false
 }
 
-// UnmarshalYAML accepts the map form or, as Liza v1 wrote it, a plain string.
-func (r *Rejection) UnmarshalYAML(decode func(any) error) error {
-	var text string
-	if err := decode(&text); err == nil {
-		*r = Rejection{Summary: text}
-		return nil
-	}
-	type plain Rejection
-	return decode((*plain)(r))
-}
-
 // Terminal reports whether no event leaves the status.
 func (s Status) Terminal() bool { return s == Merged || s == Abandoned || s == Superseded }
 
@@ -180,3 +169,38 @@ func CompareAgentIDs(a, b string) int {
 	}
 	return cmp.Compare(a, b)
 }
+
+// Raw is a scalar that is kept exactly as it is written in the file.
+type Raw string
+
+// Time is a point in time as it is written in the file (specs/protocol.md#0.1); At reads
+// it. A malformed one is kept, and rule V39 reports it.
+type Time string
+
+// Status of a task (specs/protocol.md#4).
+type Status string
+
+// The eleven statuses; MERGED, ABANDONED and SUPERSEDED are terminal.
+const (
+	Draft             Status = "DRAFT"
+	Unclaimed         Status = "UNCLAIMED"
+	Claimed           Status = "CLAIMED"
+	ReadyForReview    Status = "READY_FOR_REVIEW"
+	Rejected          Status = "REJECTED"
+	Approved          Status = "APPROVED"
+	Merged            Status = "MERGED"
+	Blocked           Status = "BLOCKED"
+	Abandoned         Status = "ABANDONED"
+	Superseded        Status = "SUPERSEDED"
+	IntegrationFailed Status = "INTEGRATION_FAILED"
+)
+
+// Statuses lists all statuses of a task in the order of a task's life.
+var Statuses = []Status{Draft, Unclaimed, Claimed, ReadyForReview, Rejected, Approved,
+	IntegrationFailed, Blocked, Merged, Abandoned, Superseded}
+
+// List is a list of strings; a scalar is accepted when read (specs/decisions.md#D18).
+type List []string
+
+// Settings is an open map of values, as in config and limits.
+type Settings map[string]any

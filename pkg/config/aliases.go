@@ -33,12 +33,6 @@ var aliases = []struct{ alias, key string }{
 	{"agent", "agents.default"},
 }
 
-// removed are settings of older versions, and what holds now.
-var removed = map[string]string{
-	"limits.max_note_bytes": "a note has 65536 bytes at most",
-	"notify.max_payload":    "a message has 1 MiB at most",
-}
-
 // Canonical is the key that a key or an alias stands for.
 func Canonical(key string) string {
 	for _, a := range aliases {

@@ -167,54 +167,8 @@ func (d *decoder) unknown(key string, n *yaml.Node, siblings []string) {
 	d.warnings = append(d.warnings, Warning{Key: key, File: d.file, Line: n.Line, Text: text})
 }
 
-// elsewhere finds a setting of that name in another section.
-func elsewhere(name string) string {
-	for _, l := range leaves(Default()) {
-		if l.key[strings.LastIndexByte(l.key, '.')+1:] == name {
-			return l.key
-		}
-	}
-	return ""
-}
-
-func join(prefix, name string) string {
-	if prefix == "" {
-		return name
-	}
-	return prefix + "." + name
-}
-
-func parent(key string) string {
-	if i := strings.LastIndexByte(key, '.'); i >= 0 {
-		return key[:i]
-	}
-	return ""
-}
-
-func fieldOf(t reflect.Type, name string) (reflect.StructField, bool) {
-	for f := range t.Fields() {
-		if tag := f.Tag.Get("key"); tag != "" && tag == name {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
-}
-
-func fieldNames(t reflect.Type) []string {
-	var out []string
-	for f := range t.Fields() {
-		if tag := f.Tag.Get("key"); tag != "" && tag != "*" {
-			out = append(out, tag)
-		}
-	}
-	return out
-}
-
-func mapKeys(v reflect.Value) []string {
-	var out []string
-	for _, k := range v.MapKeys() {
-		out = append(out, k.String())
-	}
-	slices.Sort(out)
-	return out
+// removed are settings of older versions, and what holds now.
+var removed = map[string]string{
+	"limits.max_note_bytes": "a note has 65536 bytes at most",
+	"notify.max_payload":    "a message has 1 MiB at most",
 }

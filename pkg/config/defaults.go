@@ -98,3 +98,18 @@ func defaultChecks() map[string]Check {
 		"code_quality":   {Enabled: true, Severity: "warning"},
 	}
 }
+
+// Severity is the effective severity of a check. That of test_coverage depends on
+// the mode when it is not set: error without a mode, warning with one.
+func (r Review) Severity(check string) string {
+	if s := r.Checks[check].Severity; s != "" {
+		return s
+	}
+	if s := defaultChecks()[check].Severity; s != "" {
+		return s
+	}
+	if check == "test_coverage" && r.Mode == "" {
+		return "error"
+	}
+	return "warning"
+}

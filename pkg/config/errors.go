@@ -69,27 +69,6 @@ func (o Origin) String() string {
 	return "default"
 }
 
-// Origin says where the value of a key comes from, for example that of
-// "limits.cost_cents" or "agents.mine.command".
-func (c *Config) Origin(key string) Origin { return c.origins[key] }
-
-// IsSet reports whether the file or the environment gives the key.
-func (c *Config) IsSet(key string) bool { return c.origins[key] != Origin{} }
-
-// Nearest is the setting or section that a key may have been meant to be, or "".
-func Nearest(key string) string {
-	var known []string
-	for _, l := range allOf(Default()) {
-		for at := l.key; at != ""; at = parent(at) {
-			known = append(known, at)
-		}
-	}
-	if near := nearest(key, known); near != "" {
-		return near
-	}
-	return elsewhere(key[strings.LastIndex(key, ".")+1:])
-}
-
 // nearest gives the known name that is most like word, or "" when none is.
 func nearest(word string, known []string) string {
 	best, bestDistance := "", max(2, len(word)/3)+1

@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // leaf is one setting with a single value: a scalar or a list.
@@ -67,4 +68,28 @@ func walkMap(m reflect.Value, k kind, key string, out *[]leaf) {
 		}
 		*out = append(*out, leaf{join(key, name), elem, func() reflect.Value { return m.MapIndex(at) }, set})
 	}
+}
+
+// Nearest is the setting or section that a key may have been meant to be, or "".
+func Nearest(key string) string {
+	var known []string
+	for _, l := range allOf(Default()) {
+		for at := l.key; at != ""; at = parent(at) {
+			known = append(known, at)
+		}
+	}
+	if near := nearest(key, known); near != "" {
+		return near
+	}
+	return elsewhere(key[strings.LastIndex(key, ".")+1:])
+}
+
+// elsewhere finds a setting of that name in another section.
+func elsewhere(name string) string {
+	for _, l := range leaves(Default()) {
+		if l.key[strings.LastIndexByte(l.key, '.')+1:] == name {
+			return l.key
+		}
+	}
+	return ""
 }

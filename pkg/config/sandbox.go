@@ -9,34 +9,6 @@ import (
 	"sync"
 )
 
-// Sandbox says how strongly programs and commands are contained, and what they may use besides
-// what they need.
-type Sandbox struct {
-	Level   string        `key:"level" is:"auto|closed|partial|open" about:"How strongly: closed (namespaces), partial (files and system calls only), open (not at all); auto takes the strongest that works on this machine."`
-	Require string        `key:"require" is:"|closed|partial" about:"Nothing is started at a weaker level than this; empty: what auto finds will do."`
-	Wrap    []string      `key:"wrap" about:"A command of your own that is put before each program instead, at level auto: [docker, run, …]."`
-	Allow   Allow         `key:"allow" about:"What may be used besides what programs need."`
-	Limits  SandboxLimits `key:"limits" about:"Bounds of one run; 0 means no limit."`
-}
-
-// Allow is what programs may use besides what they need. Path gives the paths.
-type Allow struct {
-	Read       []string `key:"read" is:"path" about:"Files and folders that may be read. A path begins with / or with ~/ (your home folder); any other is in the project."`
-	Write      []string `key:"write" is:"path" about:"Files and folders that may be written as well."`
-	Copy       []string `key:"copy" is:"path" about:"Files and folders below ~/ of which each run has a copy of its own, that is removed when it ends."`
-	Hosts      []string `key:"hosts" is:"host" about:"Hosts that may be reached: api.example.com, *.example.com, with a port when it is not 80 or 443. A host of this machine or of a private network has to be named with its port."`
-	Env        []string `key:"env" is:"variable" about:"Variables of your environment that programs get; a * at the end of a name stands for any ending."`
-	Registries bool     `key:"registries" about:"Agent programs may reach the package registries of the languages in use; setup and checks always may."`
-}
-
-// SandboxLimits bound one run; 0 means none.
-type SandboxLimits struct {
-	Processes int `key:"processes" is:"0.." about:"Processes and threads at one time."`
-	MemoryMB  int `key:"memory_mb" is:"0.." about:"Memory."`
-	DiskMB    int `key:"disk_mb" is:"0.." about:"Size of each private folder of a run, of an agent as of a check, and what its worktree and its caches may grow by."`
-	FileMB    int `key:"file_mb" is:"0.." about:"Size of one file."`
-}
-
 // SandboxOf is what holds for one program: the settings of the project with those of
 // agents.NAME.sandbox. Lists are added, other values replace.
 func (c *Config) SandboxOf(program string) Sandbox {

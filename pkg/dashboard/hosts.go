@@ -8,19 +8,6 @@ import (
 	"liza/pkg/blackboard"
 )
 
-// Host is a host of a team on several of them.
-type Host struct {
-	Name        string `json:"name"`
-	Here        bool   `json:"here,omitempty"` // the view is of this one
-	Agents      int    `json:"agents"`
-	SeenSeconds int    `json:"seen_seconds"`        // since its last contact
-	Silent      bool   `json:"silent,omitempty"`    // for longer than a lease and its grace: its claims are free
-	ClockOffset int    `json:"clock_offset"`        // how far its clock is ahead of the board's, in seconds
-	ClockOff    bool   `json:"clock_off,omitempty"` // further than lease_grace
-	Version     string `json:"version,omitempty"`
-	Load        string `json:"load,omitempty"` // processes that want to run, per processor
-}
-
 // hosts are in the order of their names.
 func (b builder) hosts() []Host {
 	var list []Host

@@ -4,19 +4,6 @@ import "liza/pkg/blackboard"
 
 // What pages show besides the View. Every view (terminal, page, report, JSON) draws from these.
 
-// Doing is what the running program of an agent does now.
-type Doing struct {
-	Kind      string             `json:"kind"` // as activity.Kind: text, tool, output, wait, error; "" before it has said anything
-	Tool      string             `json:"tool,omitempty"`
-	Text      string             `json:"text,omitempty"` // one line
-	At        blackboard.Time    `json:"at,omitempty"`   // when it did that
-	Started   blackboard.Time    `json:"started"`        // of the run
-	Seconds   int                `json:"seconds"`        // of the run so far
-	TokensIn  int                `json:"tokens_in,omitempty"`
-	TokensOut int                `json:"tokens_out,omitempty"`
-	Cents     *blackboard.Amount `json:"cents,omitempty"` // nil: not told (yet)
-}
-
 // TaskPage is all about one task.
 type TaskPage struct {
 	Task        Task        `json:"task"` // its row

@@ -175,11 +175,3 @@ func (r Report) GraphPicture() template.HTML {
 	r.graph.draw(&b)
 	return template.HTML(b.String())
 }
-
-// graphStyle is shared by the picture of its own and the page of the report.
-const graphStyle = `.graph{--edge:#8a8a94;--ink:#1b1b1f;--quiet:#55565f;--critical:#c2410c;--back:#fff;--draft:#eee;--unclaimed:#fff;--claimed:#cfe2ff;--ready_for_review:#cff4fc;--rejected:#fff3cd;--approved:#d1e7dd;--merged:#a3cfbb;--failed:#f8d7da;--over:#ddd}
-@media (prefers-color-scheme:dark){.graph{--edge:#7b7c87;--ink:#e7e7ec;--quiet:#b5b6c0;--critical:#fb923c;--back:#1a1a1e;--draft:#2b2b31;--unclaimed:#1f1f25;--claimed:#1d3a63;--ready_for_review:#124653;--rejected:#4f3d0c;--approved:#1d4a37;--merged:#175239;--failed:#5b2129;--over:#333338}}
-.graph{font:12px Helvetica,Arial,sans-serif}.graph text{fill:var(--ink)}.graph .status{font-size:10px;fill:var(--quiet)}.graph .id{font-weight:bold}.graph .back{fill:var(--back)}.graph .arrow{fill:var(--edge)}
-.graph .edge{fill:none;stroke:var(--edge)}.graph .instead{stroke-dasharray:5 4}.graph .task{fill:var(--unclaimed);stroke:var(--edge)}.graph .edge.critical,.graph .task.critical{stroke:var(--critical);stroke-width:2}
-.graph .draft{fill:var(--draft)}.graph .claimed{fill:var(--claimed)}.graph .ready_for_review{fill:var(--ready_for_review)}.graph .rejected{fill:var(--rejected)}.graph .approved{fill:var(--approved)}.graph .merged{fill:var(--merged)}.graph .blocked,.graph .integration_failed{fill:var(--failed)}.graph .abandoned,.graph .superseded{fill:var(--over)}
-`

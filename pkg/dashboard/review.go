@@ -110,3 +110,10 @@ func annotationsOf(t *blackboard.Task) (list []ReportAnnotation) {
 	}
 	return list
 }
+
+func closing(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ")"
+}

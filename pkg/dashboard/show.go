@@ -274,13 +274,6 @@ func attempts(t *blackboard.Task) []string {
 	return list
 }
 
-func closing(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ")"
-}
-
 func historyLine(h *blackboard.HistoryEntry) string {
 	rest := slices.DeleteFunc(fieldsOf(h), func(f field) bool { return f.key == "time" || f.key == "event" || f.key == "agent" })
 	return strings.TrimRight(fmt.Sprintf("%s  %s %s %s", h.Time, pad(plain(string(h.Event)), 26), pad(plain(h.Agent), 16), inline(rest)), " ")

@@ -149,17 +149,13 @@ func compareTimes(a, b blackboard.Time) int {
 	return x.Compare(y)
 }
 
-// compareAgents orders agents as a team is: planners, coders, reviewers, others, each by its number.
-func compareAgents(a, b string) int {
-	order := []blackboard.Role{blackboard.RolePlanner, blackboard.RoleCoder, blackboard.RoleReviewer}
-	rank := func(id string) (place, number int) {
-		role, n, _ := blackboard.ParseAgentID(id)
-		if place = slices.Index(order, role); place < 0 {
-			place = len(order)
-		}
-		return place, n
+// since reports whether something happened in the current sprint; a time that cannot be
+// read counts.
+func since(s *blackboard.State, t blackboard.Time) bool {
+	at, ok := t.At()
+	if !ok || s.Sprint == nil || s.Sprint.Timeline == nil {
+		return true
 	}
-	ra, na := rank(a)
-	rb, nb := rank(b)
-	return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(na, nb), cmp.Compare(a, b))
+	started, ok := s.Sprint.Timeline.Started.At()
+	return !ok || !at.Before(started)
 }

@@ -156,3 +156,29 @@ type Question struct {
 	Text string `json:"text"`
 	Next string `json:"next"`
 }
+
+// Host is a host of a team on several of them.
+type Host struct {
+	Name        string `json:"name"`
+	Here        bool   `json:"here,omitempty"` // the view is of this one
+	Agents      int    `json:"agents"`
+	SeenSeconds int    `json:"seen_seconds"`        // since its last contact
+	Silent      bool   `json:"silent,omitempty"`    // for longer than a lease and its grace: its claims are free
+	ClockOffset int    `json:"clock_offset"`        // how far its clock is ahead of the board's, in seconds
+	ClockOff    bool   `json:"clock_off,omitempty"` // further than lease_grace
+	Version     string `json:"version,omitempty"`
+	Load        string `json:"load,omitempty"` // processes that want to run, per processor
+}
+
+// Doing is what the running program of an agent does now.
+type Doing struct {
+	Kind      string             `json:"kind"` // as activity.Kind: text, tool, output, wait, error; "" before it has said anything
+	Tool      string             `json:"tool,omitempty"`
+	Text      string             `json:"text,omitempty"` // one line
+	At        blackboard.Time    `json:"at,omitempty"`   // when it did that
+	Started   blackboard.Time    `json:"started"`        // of the run
+	Seconds   int                `json:"seconds"`        // of the run so far
+	TokensIn  int                `json:"tokens_in,omitempty"`
+	TokensOut int                `json:"tokens_out,omitempty"`
+	Cents     *blackboard.Amount `json:"cents,omitempty"` // nil: not told (yet)
+}

@@ -4,16 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 )
-
-// contained remembers which commits a head has among its ancestors. That never changes: what
-// was found for one head holds for each descendant of it.
-type contained struct {
-	mu      sync.Mutex
-	head    string
-	commits map[string]bool // on the first-parent line of head, or found by asking
-}
 
 // Uncontained lists those of the commits that head does not contain, missing ones included. It
 // asks git a handful of times, however many commits there are: a board may have thousands of

@@ -7,7 +7,6 @@ import (
 	"io"
 	"path"
 	"strings"
-	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -91,34 +90,6 @@ func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string
 		r.answers.put(key, out)
 	}
 	return out, nil
-}
-
-// answers remembers what git said about things that never change, such as two commits: a submission is compared with its
-// base when it is handed in, when it is checked, and for its reviewer's prompt.
-type answers struct {
-	mu    sync.Mutex
-	known map[string]string
-	size  int
-}
-
-const answersKept = 8 << 20 // bytes
-
-func (d *answers) get(key string) (out string, known bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	out, known = d.known[key]
-	return out, known
-}
-
-func (d *answers) put(key, out string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.size+len(key)+len(out) > answersKept || d.known == nil {
-		d.known, d.size = map[string]string{}, 0
-	}
-	if d.size += len(key) + len(out); d.size <= answersKept {
-		d.known[key] = out
-	}
 }
 
 // ReadFile is the content of a file in a commit; path is relative to the top of the tree. Of a symbolic link it is the

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // foreignSettings are settings of a repository that make git start programs, or that change what its commands see.
@@ -67,19 +66,6 @@ var lfs = map[string]string{
 	"filter.lfs.process": "git-lfs filter-process", "filter.lfs.required": "true",
 }
 
-// drivers remembers what the settings of each git folder make of the options of a command.
-type drivers struct {
-	mu    sync.Mutex
-	known map[string]overrides // by git folder
-}
-
-type overrides struct {
-	files   string // size and time of the files that were read; "" when they cannot be told
-	options []string
-	env     []string
-	all     [][2]string // every key and value, in git's order
-}
-
 // configured reads the configuration of a git folder, which keeps the repository's programs out of a command there. It asks
 // git once, and again when a file of the repository's or the person's configuration has changed.
 func (r *Repo) configured(ctx context.Context, gitDir, common string) (overrides, error) {
@@ -92,7 +78,7 @@ func (r *Repo) configured(ctx context.Context, gitDir, common string) (overrides
 	if o, ok := r.drivers.known[gitDir]; ok && o.files == files {
 		return o, nil
 	}
-	out, err := r.run(ctx, call{args: []string{"config", "--list", "--show-scope", "-z"}, env: gitFolders(gitDir, common, "")})
+	out, err := r.start(ctx, call{args: []string{"config", "--list", "--show-scope", "-z"}}, nil, gitFolders(gitDir, common, ""))
 	if err != nil {
 		return overrides{}, fmt.Errorf("cannot read the configuration of the repository: %w", err)
 	}
@@ -211,15 +197,4 @@ func gitFolders(gitDir, common, worktree string) []string {
 		env = append(env, "GIT_WORK_TREE="+worktree)
 	}
 	return env
-}
-
-// gitDirOf is the git folder of a checkout of this repository, "" for any other folder.
-func (r *Repo) gitDirOf(dir string) string {
-	switch {
-	case dir == "" || r.place.CommonDir == "":
-		return ""
-	case dir == r.place.Root:
-		return r.place.CommonDir
-	}
-	return r.adminDir(dir)
 }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,46 +11,6 @@ import (
 
 	"liza/pkg/safefile"
 )
-
-// foldersOf are the folders of a task that have a record, the newest first. Their locks are not taken.
-func (r *Repo) foldersOf(task string) []*Folder {
-	all := slices.DeleteFunc(r.folders(), func(f *Folder) bool { return f.record.Task != task })
-	slices.SortFunc(all, func(a, b *Folder) int { return b.record.Seq - a.record.Seq })
-	return all
-}
-
-// folders are all folders of runs that have a record.
-func (r *Repo) folders() []*Folder {
-	dir := filepath.Join(r.place.CommonDir, foldersDir)
-	entries, _ := os.ReadDir(dir)
-	var all []*Folder
-	for _, e := range entries {
-		f := &Folder{repo: r, dir: filepath.Join(dir, e.Name())}
-		if f.load() == nil {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-func (f *Folder) load() error {
-	data, err := safefile.Read(filepath.Join(f.dir, recordFile))
-	if err == nil {
-		err = json.Unmarshal(data, &f.record)
-	}
-	f.Git = filepath.Join(f.dir, "git")
-	return err
-}
-
-// current is the folder in which the work of a task is done, nil when there is none.
-func (r *Repo) current(task string) *Folder {
-	for _, f := range r.foldersOf(task) {
-		if f.record.Keep {
-			return f
-		}
-	}
-	return nil
-}
 
 // LeftFolders are the tasks of which a run has left a git folder: its supervisor was killed.
 func (r *Repo) LeftFolders() []string {

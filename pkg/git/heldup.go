@@ -45,6 +45,25 @@ func (r *Repo) run(ctx context.Context, c call) (out string, err error) {
 	return "", fmt.Errorf("cannot run git %s in %s: %w", c.args[0], filepath.Base(c.dir), errHeldUp)
 }
 
+// runOnce starts git with what keeps the programs of a repository out of it.
+func (r *Repo) runOnce(ctx context.Context, c call) (string, error) {
+	if ctx.Err() != nil {
+		return "", stopped(ctx, "git "+c.args[0])
+	}
+	gitDir, common := r.gitDirOf(c.dir), r.place.CommonDir
+	if c.sub != "" {
+		gitDir, common = c.sub, c.sub
+	}
+	if gitDir == "" {
+		return r.start(ctx, c, nil, nil)
+	}
+	o, err := r.configured(ctx, gitDir, common)
+	if err != nil {
+		return "", err
+	}
+	return r.start(ctx, c, o.options, append(o.env, gitFolders(gitDir, common, c.dir)...))
+}
+
 // unlessHeldUp is a context that ends, with errHeldUp, when a command takes long and there was something to hold it up.
 func (r *Repo) unlessHeldUp(ctx context.Context, dir string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -94,4 +113,20 @@ func freeName(root *os.Root, name string) string {
 		}
 		free = fmt.Sprintf("%s-%d", name, n)
 	}
+}
+
+// read runs a git command that changes nothing and returns its output.
+func (r *Repo) read(ctx context.Context, dir string, args ...string) (string, error) {
+	return r.run(ctx, call{dir: dir, args: args})
+}
+
+// gitDirOf is the git folder of a checkout of this repository, "" for any other folder.
+func (r *Repo) gitDirOf(dir string) string {
+	switch {
+	case dir == "" || r.place.CommonDir == "":
+		return ""
+	case dir == r.place.Root:
+		return r.place.CommonDir
+	}
+	return r.adminDir(dir)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -186,4 +187,15 @@ func (r *Repo) FirstParentContaining(ctx context.Context, head, commit string) (
 		return "", err
 	}
 	return oldest, nil
+}
+
+// Reaches reports whether one of the heads is commit or has it among its ancestors.
+func (r *Repo) Reaches(ctx context.Context, commit string, heads ...string) (bool, error) {
+	heads = slices.DeleteFunc(slices.Clone(heads), func(h string) bool { return h == "" })
+	for _, h := range heads {
+		if yes, err := r.IsAncestor(ctx, commit, h); err != nil || yes {
+			return yes, err
+		}
+	}
+	return false, nil
 }

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
-	"liza/pkg/safefile"
 )
 
 // A holding is what a task's branch and worktree hold.
@@ -202,23 +198,4 @@ func (s *session) unsharedIn(ctx context.Context, m submodule) (string, error) {
 		return "commits that no remote has", nil
 	}
 	return "", nil
-}
-
-// copyIndex copies an index; a missing one is not an error.
-func copyIndex(from, to string) error {
-	removeIndex(to)
-	data, err := safefile.Read(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, 0o600)
-}
-
-// removeIndex removes a temporary index, and the lock of a killed git on it: only the holder of git.lock uses it.
-func removeIndex(path string) {
-	_ = os.Remove(path)
-	_ = os.Remove(path + ".lock")
 }

@@ -15,38 +15,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"liza/pkg/safefile"
 )
-
-// incoming is one taking over: commits on their way from a folder into the repository.
-type incoming struct {
-	folder *Folder
-	from   private
-	commit string
-	own    string // the tip of the task's branch
-	known  []string
-	dir    string
-	last   bool // the folder is removed after this: what may not be on the branch is saved
-	sound  bool // the objects are in the repository; what speaks against them is their history
-}
-
-// What is taken over at once is bounded: a run could fill the disk with the copy.
-const (
-	mostFiles = 200_000
-	mostBytes = 2 << 30
-	mostTime  = 10 * time.Minute
-)
-
-// frugal keeps git from holding large files, and many at a time, in memory.
-var frugal = []string{"-c", "core.bigFileThreshold=32m", "-c", "pack.windowMemory=64m", "-c", "pack.threads=1"}
-
-// inTime bounds how long git may read and write what a run has made. A cause of its own says so.
-func (r *Repo) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	most := cmp.Or(r.MaxTime, mostTime)
-	return context.WithTimeoutCause(ctx, most, fmt.Errorf("it took longer than %s, which is the limit for the work of a run", most))
-}
 
 // fetch brings the objects into the repository. The text says why they may not come, "" when they are there.
 func (in *incoming) fetch(ctx context.Context) (why string, err error) {
@@ -100,15 +71,6 @@ func (in *incoming) bring(ctx context.Context) (why string, err error) {
 	}
 	return why, nil
 }
-
-func (in *incoming) remove() { _ = safefile.RemoveTree(in.dir) }
-
-// borrowed lets a git command see the copies besides the repository's objects.
-func (in *incoming) borrowed() []string {
-	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(in.copied())}
-}
-
-func (in *incoming) copied() string { return filepath.Join(in.dir, "copied") }
 
 // history says what speaks against the new commits: they have to be the task's own line, on top of what is known.
 func (in *incoming) history(ctx context.Context, commits [][]string) (string, error) {
@@ -209,16 +171,6 @@ var (
 	packFile     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pack-[0-9a-f]{40,64}\.(pack|idx)$`) })
 )
 
-// mostTaken is how many bytes are taken over at once.
-func (r *Repo) mostTaken() int64 {
-	return cmp.Or(r.MaxTaken, mostBytes)
-}
-
-// An oddError says what is wrong with the objects in a folder.
-type oddError struct{ text string }
-
-func (e oddError) Error() string { return e.text }
-
 // copyObjects copies loose objects and packs of the folder, whose names have their form, so that they stay as they are
 // while they are looked at. Everything else that lies beside them is left: alternates, bitmaps, graphs.
 func (in *incoming) copyObjects(ctx context.Context) (why string, err error) {
@@ -236,14 +188,6 @@ func (in *incoming) copyObjects(ctx context.Context) (why string, err error) {
 		err = c.files("pack", packFile())
 	}
 	return oddOr(err)
-}
-
-// oddOr tells what is wrong with the objects from an error of the machine.
-func oddOr(err error) (why string, _ error) {
-	if odd, ok := errors.AsType[oddError](err); ok {
-		return odd.text, nil
-	}
-	return "", err
 }
 
 // copying counts what it may still copy.

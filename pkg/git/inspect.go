@@ -5,9 +5,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"unicode"
 )
 
 // WorktreeFacts are what the guards of submit and approve look at (specs/protocol.md#4.2, G33 to G35, G55, G56).
@@ -91,10 +90,25 @@ func submoduleText(field string) string {
 	return " (submodule)"
 }
 
-// showPath is a path as people and agents may read it: control characters never reach a terminal or split a line.
-func showPath(path string) string {
-	if strings.ContainsFunc(path, unicode.IsControl) {
-		return strconv.Quote(path)
+// inspectSubmodules adds what is changed inside the submodules.
+func (r *Repo) inspectSubmodules(ctx context.Context, path string, facts *WorktreeFacts) error {
+	for _, m := range r.submodules(path) {
+		out, err := r.run(ctx, call{dir: m.dir, sub: m.git, args: []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"}})
+		if err != nil {
+			return fmt.Errorf("submodule %s: %w", showPath(m.name), err)
+		}
+		var changes []string
+		lines := fields(out)
+		untracked := func(line string) bool { return strings.HasPrefix(line, "? ") }
+		if slices.ContainsFunc(lines, func(line string) bool { return !untracked(line) }) {
+			changes = append(changes, "modified content")
+		}
+		if slices.ContainsFunc(lines, untracked) {
+			changes = append(changes, "untracked files")
+		}
+		if len(changes) > 0 {
+			facts.Dirty = append(facts.Dirty, fmt.Sprintf("%s (submodule: %s)", showPath(m.name), strings.Join(changes, ", ")))
+		}
 	}
-	return path
+	return nil
 }

@@ -65,11 +65,6 @@ func (s *session) resetFiles(ctx context.Context, dir, commit string) error {
 	return err
 }
 
-var (
-	errNoFile  = errors.New("it is not a regular file")
-	errTooMuch = errors.New("its files that are not committed are too large to be saved")
-)
-
 // lay copies a file of no more than most bytes, or a link, in the place of whatever is there. Neither of both folders is left by it.
 func lay(to, from *os.Root, name string, most int64) (size int64, err error) {
 	info, err := from.Lstat(name)

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -134,17 +133,6 @@ func (r *Repo) UnderWay(path string) string {
 		}
 	}
 	return ""
-}
-
-// Reaches reports whether one of the heads is commit or has it among its ancestors.
-func (r *Repo) Reaches(ctx context.Context, commit string, heads ...string) (bool, error) {
-	heads = slices.DeleteFunc(slices.Clone(heads), func(h string) bool { return h == "" })
-	for _, h := range heads {
-		if yes, err := r.IsAncestor(ctx, commit, h); err != nil || yes {
-			return yes, err
-		}
-	}
-	return false, nil
 }
 
 // Version is that of the git command, "" when it cannot be asked.

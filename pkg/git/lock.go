@@ -2,20 +2,15 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/gofrs/flock"
-)
 
-// A session is a repository whose git.lock this process holds. Everything that changes refs or worktrees is a method of
-// it, so that nothing of the kind can run without the lock.
-type session struct {
-	*Repo
-	removed []string // stale lock files of git that were removed
-	unlock  func()
-}
+	"liza/pkg/safefile"
+)
 
 // lock waits for git.lock, in order of arrival, until ctx ends (ErrLocked).
 func (r *Repo) lock(ctx context.Context) (*session, error) {
@@ -65,8 +60,16 @@ func flockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// git runs a command that changes refs or worktrees. When a lock file of a dead git is in its way, the file is removed
-// and the command repeated; while a git process of this repository lives, it waits for a moment instead.
-func (s *session) git(ctx context.Context, args ...string) (string, error) {
-	return s.change(ctx, call{dir: s.place.Root, args: args})
+// ClearRemoved ends removals that were killed.
+func (r *Repo) ClearRemoved(ctx context.Context) error {
+	s, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	left, err := filepath.Glob(filepath.Join(r.place.Root, worktreesDir, removedMark+"*"))
+	for _, path := range left {
+		err = errors.Join(err, safefile.RemoveTree(path))
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 
 	"liza/pkg/safefile"
@@ -158,4 +159,23 @@ func readCore(common string) coreConfig {
 		}
 	}
 	return core
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool {
+	path, dir = filepath.Clean(path), filepath.Clean(dir)
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// isFolder reports whether a path has the form of the git folder of a run, in any repository.
+func isFolder(path string) bool {
+	return filepath.Base(path) == "git" && strings.HasSuffix(filepath.Dir(filepath.Dir(path)), "/"+foldersDir)
+}
+
+// foldersDir has the git folders of runs: folders/<task>@<agent>/ with lock, record.json, and git/, which the run sees.
+const foldersDir = "liza/folders"
+
+// ValidBranchName reports whether a branch can have this name.
+func ValidBranchName(name string) bool {
+	return name != "HEAD" && plumbing.NewBranchReferenceName(name).Validate() == nil
 }

@@ -1,6 +1,8 @@
 package git
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // refs calls each for the refs of a folder that have a file of their own.
@@ -137,4 +140,30 @@ func (p private) ref(name string) (string, error) {
 		}
 	}
 	return "", errors.New("it does not exist")
+}
+
+var (
+	errNoFile  = errors.New("it is not a regular file")
+	errTooMuch = errors.New("its files that are not committed are too large to be saved")
+)
+
+// What is taken over at once is bounded: a run could fill the disk with the copy.
+const (
+	mostFiles = 200_000
+	mostBytes = 2 << 30
+	mostTime  = 10 * time.Minute
+)
+
+// frugal keeps git from holding large files, and many at a time, in memory.
+var frugal = []string{"-c", "core.bigFileThreshold=32m", "-c", "pack.windowMemory=64m", "-c", "pack.threads=1"}
+
+// inTime bounds how long git may read and write what a run has made. A cause of its own says so.
+func (r *Repo) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	most := cmp.Or(r.MaxTime, mostTime)
+	return context.WithTimeoutCause(ctx, most, fmt.Errorf("it took longer than %s, which is the limit for the work of a run", most))
+}
+
+// mostTaken is how many bytes are taken over at once.
+func (r *Repo) mostTaken() int64 {
+	return cmp.Or(r.MaxTaken, mostBytes)
 }

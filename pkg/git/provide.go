@@ -8,38 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 )
-
-// Provide asks for the worktree of a task.
-type Provide struct {
-	ID          string
-	Base        string    // head of the integration branch: where new work starts
-	Keep        bool      // go on with the work that is there; false: a fresh worktree, former work goes to the attic
-	RestartFrom string    // new work starts at this commit instead; "" for none
-	Candidates  []string  // recorded commits, to recover lost work from: review_commit, that of the last attempt; "" is skipped
-	WorkBase    string    // base of the former work: what does not contain it is older work; "" when it is not known
-	Nonce       string    // names this call, for Abandon; one word
-	Now         time.Time // names a folder that is moved away
-}
-
-// Provided says what was found and done.
-type Provided struct {
-	Path   string
-	Branch string
-	Head   string
-	Base   string // of new work; "" when former work goes on, whose recorded base stays
-
-	Created   bool // the worktree is new to this claim, whatever it starts from: its setup has to run
-	Kept      bool // it was there and goes on
-	Attached  bool // a new folder for the branch that was there
-	Recovered bool // folder and branch were gone: the branch was made again at a recorded commit
-
-	Attic       string   // ref that holds former work
-	Lost        string   // where a folder that was not a worktree was moved to
-	LockRemoved []string // stale lock files of git that were removed
-	Warnings    []string // submodules that could not be initialised, a kept worktree on another branch
-}
 
 // ProvideWorktree makes sure that .worktrees/<id> is a worktree on branch task/<id>, from whatever it finds there
 // (specs/protocol.md#7.3 and specs/protocol.md#7.4). A worktree that it creates is locked with the reason "liza <id> <nonce>": call UnlockWorktree
@@ -82,16 +51,6 @@ func (r *Repo) provideLocked(ctx context.Context, p Provide) (Provided, error) {
 	}
 	job.got.LockRemoved = s.removed
 	return job.got, err
-}
-
-// providing is one ProvideWorktree under the lock.
-type providing struct {
-	*session
-	Provide
-	got   Provided
-	entry *Worktree // git's entry of the worktree at the place
-	valid bool      // a worktree of this repository is there
-	tip   string    // of branch task/<id>; "" when there is none
 }
 
 func (j *providing) run(ctx context.Context) error {

@@ -171,11 +171,6 @@ func (r *Repo) tip(ctx context.Context, branch string) (string, error) {
 	return hash, err
 }
 
-// ValidBranchName reports whether a branch can have this name.
-func ValidBranchName(name string) bool {
-	return name != "HEAD" && plumbing.NewBranchReferenceName(name).Validate() == nil
-}
-
 var fullHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 
 func isFullHash(rev string) bool { return fullHash().MatchString(rev) }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,24 +84,6 @@ func (r *Repo) namedBy(path string) string {
 		}
 	}
 	return ""
-}
-
-// replaceLink writes one of git's small files whole: anyone who reads it sees the old line or
-// the new one.
-func replaceLink(path, line string) error {
-	next := path + ".liza"
-	if err := os.RemoveAll(next); err != nil { // what an agent put there must not be followed
-		return err
-	}
-	file, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(line + "\n")
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
 }
 
 // strayAdmin is the folder that git keeps here for the worktree of a task at path, when the

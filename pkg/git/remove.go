@@ -10,12 +10,6 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Proof says what counts as safe when work is removed, besides the task's attic, which is looked at in any case.
-type Proof struct {
-	Integration string // head of the integration branch; "" when there is none
-	Base        string // where the work began: a branch that still is there holds nothing; "" when unknown
-}
-
 // Remove removes the worktree and the branch of id (specs/protocol.md#8.6), but only when the branch's tip, the worktree's HEAD
 // and its files are each reachable from proof.Integration or from an attic ref of id, looked at now. Otherwise nothing
 // is removed and an *UnsavedError lists what would be lost. Ignored files go with the worktree. What is gone already is

@@ -1,17 +1,11 @@
 package git
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"io"
+	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-
-	gogit "github.com/go-git/go-git/v5"
 )
 
 // Repo is one repository with its main checkout. It holds nothing that goes stale and may be used by many goroutines.
@@ -45,33 +39,6 @@ type Repo struct {
 	answers     answers
 }
 
-// Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides
-// the process's environment. Errors: ErrNoRepository, ErrBare, ErrVersion, or *Error when git refuses the repository.
-func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
-	r := &Repo{env: environment(env)}
-	version := make(chan error, 1)
-	go func() { version <- r.checkVersion(ctx) }() // two processes take as long as one
-	place, err := Locate(dir)
-	out := ""
-	if err == nil {
-		out, err = r.read(ctx, place.CommonDir, "rev-parse", "--is-bare-repository")
-	}
-	if old := <-version; old != nil {
-		return nil, old
-	}
-	r.place = place
-	if err != nil && place.CommonDir == "" {
-		return nil, err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the repository %s: %w", place.Root, err)
-	}
-	if out == "true\n" {
-		return nil, fmt.Errorf("cannot use %s: %w", place.CommonDir, ErrBare)
-	}
-	return r, nil
-}
-
 // Root is the main checkout.
 func (r *Repo) Root() string { return r.place.Root }
 
@@ -83,34 +50,67 @@ func (r *Repo) WorktreePath(id string) string {
 	return filepath.Join(r.place.Root, worktreesDir, id)
 }
 
-func (r *Repo) checkVersion(ctx context.Context) error {
-	out, err := r.read(ctx, "", "version")
-	if err != nil {
-		return err
-	}
-	version := strings.TrimSpace(strings.TrimPrefix(out, "git version "))
-	if !recentEnough(version) {
-		return fmt.Errorf("cannot use git %s: %w", version, ErrVersion)
-	}
-	return nil
+// contained remembers which commits a head has among its ancestors. That never changes: what
+// was found for one head holds for each descendant of it.
+type contained struct {
+	mu      sync.Mutex
+	head    string
+	commits map[string]bool // on the first-parent line of head, or found by asking
 }
 
-var versionPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+)\.(\d+)`) })
+// answers remembers what git said about things that never change, such as two commits: a submission is compared with its
+// base when it is handed in, when it is checked, and for its reviewer's prompt.
+type answers struct {
+	mu    sync.Mutex
+	known map[string]string
+	size  int
+}
 
-// recentEnough reports whether git merges without a checkout (merge-tree --write-tree, since 2.38). A version that cannot
-// be read is not.
-func recentEnough(version string) bool {
-	numbers := versionPattern().FindStringSubmatch(version)
-	if numbers == nil {
-		return false
+func (d *answers) get(key string) (out string, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out, known = d.known[key]
+	return out, known
+}
+
+func (d *answers) put(key, out string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size+len(key)+len(out) > answersKept || d.known == nil {
+		d.known, d.size = map[string]string{}, 0
 	}
-	major, err := strconv.Atoi(numbers[1])
-	minor, err2 := strconv.Atoi(numbers[2])
-	return errors.Join(err, err2) == nil && (major > 2 || major == 2 && minor >= 38)
+	if d.size += len(key) + len(out); d.size <= answersKept {
+		d.known[key] = out
+	}
 }
 
-// goGit opens the repository for reading without a process. It is opened again for each question (0.1 ms), because
-// go-git lists the packs once. Opened at the common dir, it sees all refs and the HEAD of the main checkout.
-func (r *Repo) goGit() (*gogit.Repository, error) {
-	return gogit.PlainOpenWithOptions(r.place.CommonDir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
+// drivers remembers what the settings of each git folder make of the options of a command.
+type drivers struct {
+	mu    sync.Mutex
+	known map[string]overrides // by git folder
 }
+
+type overrides struct {
+	files   string // size and time of the files that were read; "" when they cannot be told
+	options []string
+	env     []string
+	all     [][2]string // every key and value, in git's order
+}
+
+// A call is one run of the git command.
+type call struct {
+	dir    string // "": the current folder, for commands that need no repository
+	args   []string
+	env    []string
+	config []string // settings besides those of every command, each as -c and NAME=VALUE
+	stdin  string
+	in     io.Reader // in the place of stdin
+	out    *os.File  // takes the output, which is not returned then
+	write  bool      // may take git's optional locks, and waits for the disk
+	sub    string    // git folder of the submodule that dir is
+	most   int       // no more bytes of the output are read, and git is ended then; 0: all
+}
+
+const answersKept = 8 << 20 // bytes
+
+const worktreesDir = ".worktrees"

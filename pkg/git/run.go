@@ -18,20 +18,6 @@ import (
 // killGrace is how long a cancelled git may take to remove its lock files.
 const killGrace = 5 * time.Second
 
-// A call is one run of the git command.
-type call struct {
-	dir    string // "": the current folder, for commands that need no repository
-	args   []string
-	env    []string
-	config []string // settings besides those of every command, each as -c and NAME=VALUE
-	stdin  string
-	in     io.Reader // in the place of stdin
-	out    *os.File  // takes the output, which is not returned then
-	write  bool      // may take git's optional locks, and waits for the disk
-	sub    string    // git folder of the submodule that dir is
-	most   int       // no more bytes of the output are read, and git is ended then; 0: all
-}
-
 // everywhere keeps hooks, collectors and watchers of the user and of agents out of what Liza does; foreignSettings has
 // what a repository may set besides.
 var everywhere = []string{
@@ -73,37 +59,18 @@ func environment(extra []string) []string {
 	return append(env, "LC_ALL=C", "LANGUAGE=C", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat")
 }
 
-// read runs a git command that changes nothing and returns its output.
-func (r *Repo) read(ctx context.Context, dir string, args ...string) (string, error) {
-	return r.run(ctx, call{dir: dir, args: args})
-}
-
-// runOnce starts git.
-func (r *Repo) runOnce(ctx context.Context, c call) (string, error) {
-	if ctx.Err() != nil {
-		return "", stopped(ctx, "git "+c.args[0])
-	}
-	var args, own []string
+// start starts git with options before its command, and variables besides those of each command.
+func (r *Repo) start(ctx context.Context, c call, options, variables []string) (string, error) {
+	var args []string
 	if c.dir != "" {
 		args = append(args, "-C", c.dir)
 	}
-	args = slices.Concat(args, everywhere, c.config)
-	gitDir, common := r.gitDirOf(c.dir), r.place.CommonDir
-	if c.sub != "" {
-		gitDir, common = c.sub, c.sub
-	}
-	if gitDir != "" {
-		o, err := r.configured(ctx, gitDir, common)
-		if err != nil {
-			return "", err
-		}
-		args, own = append(args, o.options...), append(o.env, gitFolders(gitDir, common, c.dir)...)
-	}
+	args = slices.Concat(args, everywhere, c.config, options)
 	if c.write {
 		args = append(args, durable...)
 	}
 	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
-	cmd.Env = slices.Concat(r.env, r.ownEnv(c), own, c.env)
+	cmd.Env = slices.Concat(r.env, r.ownEnv(c), variables, c.env)
 	cmd.Stdin = strings.NewReader(c.stdin)
 	if c.in != nil {
 		cmd.Stdin = c.in

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -110,8 +108,16 @@ func (s *session) folders(ctx context.Context) ([]string, error) {
 	return folders, nil
 }
 
-// within reports whether path is dir or below it.
-func within(path, dir string) bool {
-	path, dir = filepath.Clean(path), filepath.Clean(dir)
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+// A session is a repository whose git.lock this process holds. Everything that changes refs or worktrees is a method of
+// it, so that nothing of the kind can run without the lock.
+type session struct {
+	*Repo
+	removed []string // stale lock files of git that were removed
+	unlock  func()
+}
+
+// git runs a command that changes refs or worktrees. When a lock file of a dead git is in its way, the file is removed
+// and the command repeated; while a git process of this repository lives, it waits for a moment instead.
+func (s *session) git(ctx context.Context, args ...string) (string, error) {
+	return s.change(ctx, call{dir: s.place.Root, args: args})
 }

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Git looks into each submodule with a git of its own, which obeys the configuration that it finds there. A run can put a
@@ -44,29 +46,6 @@ func (r *Repo) submodules(path string) (all []submodule) {
 		return nil
 	})
 	return all
-}
-
-// inspectSubmodules adds what is changed inside the submodules.
-func (r *Repo) inspectSubmodules(ctx context.Context, path string, facts *WorktreeFacts) error {
-	for _, m := range r.submodules(path) {
-		out, err := r.run(ctx, call{dir: m.dir, sub: m.git, args: []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"}})
-		if err != nil {
-			return fmt.Errorf("submodule %s: %w", showPath(m.name), err)
-		}
-		var changes []string
-		lines := fields(out)
-		untracked := func(line string) bool { return strings.HasPrefix(line, "? ") }
-		if slices.ContainsFunc(lines, func(line string) bool { return !untracked(line) }) {
-			changes = append(changes, "modified content")
-		}
-		if slices.ContainsFunc(lines, untracked) {
-			changes = append(changes, "untracked files")
-		}
-		if len(changes) > 0 {
-			facts.Dirty = append(facts.Dirty, fmt.Sprintf("%s (submodule: %s)", showPath(m.name), strings.Join(changes, ", ")))
-		}
-	}
-	return nil
 }
 
 // registerSubmodules enters the submodules of a new worktree, if it has any, in the configuration that all worktrees
@@ -138,4 +117,12 @@ func (r *Repo) updateSubmodules(ctx context.Context, path string) (warnings []st
 		return append(warnings, fmt.Sprintf("submodules are not initialised: %v", failed)), nil
 	}
 	return warnings, err
+}
+
+// showPath is a path as people and agents may read it: control characters never reach a terminal or split a line.
+func showPath(path string) string {
+	if strings.ContainsFunc(path, unicode.IsControl) {
+		return strconv.Quote(path)
+	}
+	return path
 }

@@ -8,25 +8,6 @@ import (
 	"slices"
 )
 
-// Taking says whose work is to be taken over.
-type Taking struct {
-	Task  string
-	Known []string // what the work may be based on now, besides what the folder was made with; "" is skipped
-	Late  bool     // the branch is not to move any more: commits are saved in the attic
-}
-
-// Taken is what was found in the git folder of a run, and what came of it.
-type Taken struct {
-	Open    bool     // there is such a folder; the rest is empty otherwise
-	Branch  string   // that its HEAD is on; "" when detached
-	Head    string   // the commit of HEAD; "" when there is none
-	Commit  string   // of the task's branch there
-	Moved   bool     // the task's branch is at Commit now, and was not before
-	Attic   string   // ref that holds the commits, because the branch could not move
-	Refused string   // why the commits were not taken over; "": they were, or there are none
-	Others  []string // refs that hold what the run left on other branches or in its stash; only when its folder goes
-}
-
 // TakeOver brings what a run has committed on the task's branch into the repository, and moves the branch there. It reads
 // the name of one commit from the folder of the run, and the objects of this commit, which go through a quarantine and
 // git's own check. Nothing else that is in the folder is looked at. Without a new commit it reads two small files.
@@ -215,4 +196,32 @@ func (f *Folder) RemoteBranches() map[string]string {
 	p, all := private{view}, map[string]string{}
 	p.refs("refs/remotes/", func(name, commit string) { all[name] = commit })
 	return all
+}
+
+// Close ends the use of a folder when its run is over: the worktree's .git is git's own again, what a kept folder has
+// committed is taken over, and the folder is removed. With late the task's branch stays where it is, and what was
+// committed is saved in the attic.
+func (f *Folder) Close(ctx context.Context, late bool) (Taken, error) {
+	var taken Taken
+	err := f.regain(ctx)
+	if err == nil && f.record.Keep {
+		newest := f.repo.current(f.record.Task)
+		late = late || newest == nil || newest.dir != f.dir
+		taken, err = f.takeOver(ctx, Taking{Task: f.record.Task, Late: late}, true)
+		if err == nil {
+			taken.Others, err = f.saveOthers(ctx)
+		}
+	}
+	if err != nil { // it stays, for anyone who takes the task over
+		return taken, errors.Join(err, f.lock.Close())
+	}
+	s, err := f.repo.lock(ctx)
+	if err != nil {
+		return taken, errors.Join(err, f.lock.Close())
+	}
+	defer s.unlock()
+	if err := errors.Join(f.restoreLink(), f.remove()); err != nil {
+		return taken, fmt.Errorf("cannot remove the git folder of a run: %w", err)
+	}
+	return taken, nil
 }

@@ -2,9 +2,7 @@ package prompt
 
 import (
 	"fmt"
-	"sort"
 	"strings"
-	"unicode/utf8"
 )
 
 // squeeze is the order in which sections give way (specs/roles-and-knowledge.md#2.6). Each first
@@ -60,15 +58,6 @@ type part struct {
 	dropped     bool   // only the marker is left of it
 }
 
-func newDraft(in *Input) (d draft, err error) {
-	if in.rendered, err = in.Role.Render(in.data()); err != nil {
-		return d, err
-	}
-	d.in = in
-	d.gather()
-	return d, nil
-}
-
 // gather makes every section that the kind gets and that has something to say, each
 // within its own limit.
 func (d *draft) gather() {
@@ -106,9 +95,6 @@ func (in *Input) part(s section) part {
 	}
 	return p
 }
-
-// resumed reports whether the program still knows the prompt of this unit of work.
-func (in *Input) resumed() bool { return in.Reask != nil && in.Reask.Resumed }
 
 // cut shortens the part's text to limit bytes, the marker included.
 func (p *part) cut(limit int) {
@@ -214,111 +200,4 @@ func (d *draft) cuts() []string {
 		}
 	}
 	return list
-}
-
-// marker is where text was left out (specs/roles-and-knowledge.md#0.1).
-func marker(n int, hint string) string {
-	if hint == "" {
-		return fmt.Sprintf("[… %d bytes left out]", n)
-	}
-	return fmt.Sprintf("[… %d bytes left out: %s]", n, hint)
-}
-
-// cutText keeps the beginning of a text, so that it has at most limit bytes with the
-// marker. It never cuts within a rune.
-func cutText(text string, limit int, hint string) string {
-	if len(text) <= limit {
-		return text
-	}
-	keep := firstBytes(text, max(0, limit-len(marker(len(text), hint))-1))
-	return keep + "\n" + marker(len(text)-len(keep), hint)
-}
-
-func firstBytes(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
-func lastBytes(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	at := len(text) - n
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return marker(at, "") + "\n" + text[at:]
-}
-
-// fitDiff keeps whole files of a diff, the smallest first, and names the rest.
-func fitDiff(_ *Input, diff string, limit int, hint string) string {
-	if len(diff) <= limit {
-		return diff
-	}
-	files := splitDiff(diff)
-	order := make([]int, len(files))
-	for i := range order {
-		order[i] = i
-	}
-	sort.SliceStable(order, func(a, b int) bool { return len(files[order[a]]) < len(files[order[b]]) })
-	kept := map[int]bool{}
-	size := len(marker(len(diff), hint)) + 1
-	for _, i := range order {
-		if size+len(files[i]) > limit {
-			break
-		}
-		size += len(files[i])
-		kept[i] = true
-	}
-	if len(kept) == 0 { // not even one file fits: the beginning of the smallest
-		keep := firstBytes(files[order[0]], max(0, limit-size))
-		return keep + "\n" + marker(len(diff)-len(keep), hint)
-	}
-	var b strings.Builder
-	left := 0
-	names := []string{}
-	for i, f := range files {
-		if kept[i] {
-			b.WriteString(f)
-			continue
-		}
-		left += len(f)
-		names = append(names, diffName(f))
-	}
-	rest := "Not shown: " + strings.Join(names, ", ")
-	if size+len(rest)+1 <= limit {
-		b.WriteString(rest + "\n")
-	}
-	return b.String() + marker(left, hint)
-}
-
-// splitDiff splits a diff at its files.
-func splitDiff(diff string) []string {
-	var files []string
-	start := 0
-	for {
-		next := strings.Index(diff[start+1:], "\ndiff --git ")
-		if next < 0 {
-			return append(files, withNewline(diff[start:]))
-		}
-		end := start + 1 + next + 1
-		files = append(files, diff[start:end])
-		start = end
-	}
-}
-
-func withNewline(s string) string { return strings.TrimSuffix(s, "\n") + "\n" }
-
-// diffName is the name of the file that a part of a diff is about.
-func diffName(part string) string {
-	line, _, _ := strings.Cut(part, "\n")
-	if i := strings.LastIndex(line, " b/"); i >= 0 {
-		return line[i+3:]
-	}
-	return line
 }

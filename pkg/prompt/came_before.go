@@ -102,17 +102,6 @@ func (in *Input) handoff() string {
 	return l.String()
 }
 
-// count reads a setting whose zero means the built-in value and whose negatives mean none.
-func count(n, builtin int) int {
-	switch {
-	case n == 0:
-		return builtin
-	case n < 0:
-		return 0
-	}
-	return n
-}
-
 // priorAttempts tells of earlier runs, newest first.
 func (in *Input) priorAttempts() string {
 	all := in.Task.Attempts

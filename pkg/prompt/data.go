@@ -128,13 +128,6 @@ func fixes(t *blackboard.Task) []role.Fix {
 	return list
 }
 
-// shows reports whether the role's text has a text of the task in it already, so that it
-// need not be there twice. What a template hides is shown all the same.
-func (in *Input) shows(field, text string) bool {
-	text, _ = clean(text)
-	return text != "" && in.Role.Uses(field) && strings.Contains(in.rendered, text)
-}
-
 // files are those that the prompt names (specs/roles-and-knowledge.md#7.1).
 func (in *Input) files() []string {
 	var list []string

@@ -139,9 +139,6 @@ func Readme(tracked []string) string {
 	return ""
 }
 
-// File is a file that a task is probably about.
-type File struct{ Path, Why string }
-
 const (
 	maxKeywords  = 20
 	scannedFiles = 5000

@@ -18,9 +18,6 @@ func (in *Input) summary() string {
 	return in.State.Goal.Summary
 }
 
-// active are the facts in force, in the order of the board, which is that of their ids.
-func (in *Input) active() []*blackboard.Fact { return in.State.ActiveFacts() }
-
 // FactsIn are the ids of the active facts that a prompt has: those that fitted.
 func FactsIn(s *blackboard.State, prompt string) []string {
 	var ids []string

@@ -1,39 +1,5 @@
 package prompt
 
-import "liza/pkg/role"
-
-// Kind and Piece are those of the context matrix (specs/roles-and-knowledge.md#2.4), which is
-// beside the role files that it limits.
-type (
-	Kind  = role.Kind
-	Piece = role.Piece
-)
-
-// The kinds.
-const (
-	Planner    = role.Planner
-	Coder      = role.Coder
-	Reviewer   = role.Reviewer
-	Messenger  = role.Messenger
-	Summarizer = role.Summarizer
-)
-
-// section is one part of a prompt.
-type section struct {
-	name    string
-	piece   Piece  // who gets it; "": every kind
-	field   string // of templates; a template that uses it takes the place of the section
-	from    string // where the text comes from, for people
-	heading string
-	limit   int  // bytes of its text; 0: none
-	fenced  bool // the text comes from people or programs outside of Liza
-
-	lead func(*Input) string // what Liza says about the text, before the fence; may be nil
-	text func(*Input) string // may be nil when there is a lead
-	hint func(*Input) string // path or command that shows what was left out
-	fit  func(in *Input, text string, limit int, hint string) string
-}
-
 // sections are all parts of a prompt in the order of specs/roles-and-knowledge.md#2.2: what stays
 // the same longest is first. One without lead and text leaves no heading.
 var sections = []section{
@@ -87,27 +53,3 @@ var sections = []section{
 }
 
 func constant(text string) func(*Input) string { return func(*Input) string { return text } }
-
-// show is the command that shows the task whole.
-func (in *Input) show() string {
-	if in.Task == nil {
-		return "$LIZA_BIN status"
-	}
-	return "$LIZA_BIN show " + in.Task.ID
-}
-
-// gets reports whether a run gets the piece: the matrix allows it, and the role wants it.
-func (in *Input) gets(p Piece) bool {
-	if p == "" {
-		return true
-	}
-	switch p.For(in.Kind) {
-	case role.Given:
-		return true
-	case role.Optional:
-		return in.Role.Wants(p)
-	case role.OnReplan:
-		return in.replan()
-	}
-	return false
-}

@@ -14,15 +14,6 @@ import (
 // What a planner gets: the message, why it runs, the board, and after a failure what was
 // tried before.
 
-func (in *Input) firstPlanning() bool {
-	for _, t := range in.Triggers {
-		if t.Kind == transition.TriggerInitialPlanning {
-			return true
-		}
-	}
-	return false
-}
-
 // news are the notes without a task that no planner run has seen.
 func (in *Input) news() []*blackboard.Note {
 	var list []*blackboard.Note

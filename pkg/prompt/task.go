@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"strings"
 
@@ -10,29 +9,6 @@ import (
 	"liza/pkg/prose"
 	"liza/pkg/transition"
 )
-
-// lines collects the lines of a section.
-type lines struct{ b strings.Builder }
-
-func (l *lines) add(format string, args ...any) { fmt.Fprintf(&l.b, format+"\n", args...) }
-
-func (l *lines) String() string { return strings.TrimSuffix(l.b.String(), "\n") }
-
-// named adds "label: text" when there is a text.
-func (l *lines) named(label, text string) {
-	if text = strings.TrimSpace(text); text != "" {
-		l.add("%s: %s", label, text)
-	}
-}
-
-// oneLine makes a text of a list fit into one line of at most n bytes.
-func oneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > n {
-		return firstBytes(text, n-len("…")) + "…"
-	}
-	return text
-}
 
 // goalOf is the goal of the plan that the task belongs to, or that is in force; else the
 // goal as the person wrote it.
@@ -217,14 +193,6 @@ func lastSummary(t *blackboard.Task) string {
 	return ""
 }
 
-// after is mark and text, or nothing.
-func after(mark, text string) string {
-	if text == "" {
-		return ""
-	}
-	return mark + text
-}
-
 // sessionContext names the other tasks in work, so that two coders stay out of each
 // other's files.
 func (in *Input) sessionContext() string {
@@ -244,4 +212,20 @@ func (in *Input) sessionContext() string {
 		}
 	}
 	return l.String()
+}
+
+// shows reports whether the role's text has a text of the task in it already, so that it
+// need not be there twice. What a template hides is shown all the same.
+func (in *Input) shows(field, text string) bool {
+	text, _ = clean(text)
+	return text != "" && in.Role.Uses(field) && strings.Contains(in.rendered, text)
+}
+
+func (in *Input) firstPlanning() bool {
+	for _, t := range in.Triggers {
+		if t.Kind == transition.TriggerInitialPlanning {
+			return true
+		}
+	}
+	return false
 }
