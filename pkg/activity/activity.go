@@ -54,3 +54,6 @@ type Now struct {
 	Cents *float64
 	Ended bool
 }
+
+// maxLine is the longest line that is read; others are passed over.
+const maxLine = 64 << 10

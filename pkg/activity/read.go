@@ -12,9 +12,6 @@ import (
 	"liza/pkg/safefile"
 )
 
-// maxLine is the longest line that is read; others are passed over.
-const maxLine = 64 << 10
-
 // Read returns the events after an offset, and where to go on. Offsets count all that was ever
 // written under that name, so they hold when the file is put away; what is no longer kept is
 // passed over. A file that is not there has no events.

@@ -172,3 +172,14 @@ func jsonName(v any) string {
 	}
 	return "a text"
 }
+
+// mostProblems is how many problems of one input are told.
+const mostProblems = 100
+
+// AllOf shows problems one after the other, as many as anybody reads.
+func AllOf(problems []string) string {
+	if len(problems) > mostProblems {
+		problems = append(slices.Clone(problems[:mostProblems]), "and more")
+	}
+	return strings.Join(problems, "; ")
+}

@@ -143,3 +143,12 @@ func textSchema(most int) map[string]any {
 	}
 	return m
 }
+
+// factsSchema is the answer of a summarizer about facts (specs/roles-and-knowledge.md#6.3).
+func factsSchema() map[string]any {
+	texts := map[string]any{"type": "array", "items": textSchema(0)}
+	result := map[string]any{"type": "object", "required": []string{"content", "from"},
+		"properties": map[string]any{"content": textSchema(0), "from": texts}}
+	return map[string]any{"type": "object", "required": []string{"result"},
+		"properties": map[string]any{"result": map[string]any{"type": "array", "items": result}, "delete": texts}}
+}

@@ -110,9 +110,6 @@ func ParsePlan(data []byte) (*Plan, error) {
 	return &p, nil
 }
 
-// mostProblems is how many problems of one input are told.
-const mostProblems = 100
-
 // maxKeys is how many keys a map of a plan in YAML may have. Finding those that are there
 // twice takes the square of it.
 const maxKeys = 200
@@ -153,14 +150,6 @@ func largeMap(n *yaml.Node) *yaml.Node {
 // InvalidPlan refuses a plan.
 func InvalidPlan(format string, args ...any) error {
 	return transition.Refuse(transition.ExitUsage, "liza help plan", format, args...)
-}
-
-// AllOf shows problems one after the other, as many as anybody reads.
-func AllOf(problems []string) string {
-	if len(problems) > mostProblems {
-		problems = append(slices.Clone(problems[:mostProblems]), "and more")
-	}
-	return strings.Join(problems, "; ")
 }
 
 // FormProblems are those that are seen without a board.

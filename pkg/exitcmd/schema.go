@@ -53,15 +53,6 @@ var either = map[string][]any{
 
 func needs(keys ...string) map[string]any { return map[string]any{"required": keys} }
 
-// factsSchema is the answer of a summarizer about facts (specs/roles-and-knowledge.md#6.3).
-func factsSchema() map[string]any {
-	texts := map[string]any{"type": "array", "items": textSchema(0)}
-	result := map[string]any{"type": "object", "required": []string{"content", "from"},
-		"properties": map[string]any{"content": textSchema(0), "from": texts}}
-	return map[string]any{"type": "object", "required": []string{"result"},
-		"properties": map[string]any{"result": map[string]any{"type": "array", "items": result}, "delete": texts}}
-}
-
 func schemaOf(t reflect.Type, defs map[string]any) map[string]any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

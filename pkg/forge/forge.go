@@ -2,7 +2,6 @@ package forge
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -123,26 +122,6 @@ const (
 	Gitea  = "gitea"
 )
 
-// New gives the client for a repository.
-func New(o Options) (Client, error) {
-	if o.Repo == "" {
-		return nil, fmt.Errorf("cannot use the forge: the repository is not known")
-	}
-	h, err := newTransport(o)
-	if err != nil {
-		return nil, err
-	}
-	switch o.Kind {
-	case GitHub:
-		return &github{hub{h, "/repos/" + o.Repo, true}}, nil
-	case Gitea:
-		return &gitea{hub: hub{h, "/repos/" + o.Repo, false}, members: map[string]bool{}}, nil
-	case GitLab:
-		return &gitlab{transport: h, project: "/projects/" + strings.ReplaceAll(o.Repo, "/", "%2F"), members: map[int]bool{}}, nil
-	}
-	return nil, fmt.Errorf("cannot use the forge %q: it is none of github, gitlab and gitea", o.Kind)
-}
-
 // newest puts results that came twice under one name together: the one that was seen first counts.
 func newest(list []Check) []Check {
 	var out []Check
@@ -155,3 +134,22 @@ func newest(list []Check) []Check {
 	}
 	return out
 }
+
+// Ticket is an issue of any tracker.
+type Ticket struct {
+	Key, URL, Title, Body, Author string
+	Closed                        bool
+}
+
+func byTime(a, b Comment) int {
+	if c := a.Created.Compare(b.Created); c != 0 {
+		return c
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// The kinds of trackers beside the forges.
+const (
+	Jira   = "jira"
+	Linear = "linear"
+)

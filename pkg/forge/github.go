@@ -73,13 +73,6 @@ func (g *github) Comments(ctx context.Context, number int) ([]Comment, error) {
 	return out, nil
 }
 
-func byTime(a, b Comment) int {
-	if c := a.Created.Compare(b.Created); c != 0 {
-		return c
-	}
-	return strings.Compare(a.ID, b.ID)
-}
-
 type githubRun struct {
 	ID         int64  `json:"id"`
 	Name       string `json:"name"`

@@ -19,18 +19,6 @@ type Tracker interface {
 	Finish(ctx context.Context, key string) error
 }
 
-// Ticket is an issue of any tracker.
-type Ticket struct {
-	Key, URL, Title, Body, Author string
-	Closed                        bool
-}
-
-// The kinds of trackers beside the forges.
-const (
-	Jira   = "jira"
-	Linear = "linear"
-)
-
 // TrackerKinds are the kinds of trackers.
 var TrackerKinds = []string{GitHub, GitLab, Gitea, Jira, Linear}
 

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"hash"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 )
 
 // The entries of a journal are chained: the last key of each, prev, names the entry before it
@@ -18,61 +15,6 @@ import (
 // place (liza/committed, signed) can tell of every entry that was changed, cut, put in or
 // moved since. What people or older versions wrote before the first chained entry has no
 // numbers.
-
-// A Link names an entry: "41-" and 32 hex digits. "" is not known.
-type Link string
-
-// logName is the journal's own file in what people read.
-const logName = "log.yaml"
-
-// Begins is the link before the first entry of a journal.
-const Begins = Link("0-00000000000000000000000000000000")
-
-func linkOf(number int, text string) Link {
-	sum := sha256.Sum256([]byte(strings.TrimRight(text, " \r\n")))
-	return Link(strconv.Itoa(number) + "-" + hex.EncodeToString(sum[:16]))
-}
-
-// number is that of the entry; entries before the chain have 0.
-func (l Link) number() int {
-	n, _, _ := strings.Cut(string(l), "-")
-	number, _ := strconv.Atoi(n)
-	return number
-}
-
-// Chained reports whether the link is of an entry that is chained.
-func (l Link) Chained() bool { return l.number() > 0 }
-
-var (
-	prevKey    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`, prev: "(\d{1,15}-[0-9a-f]{32})"\}$`) })
-	acceptsKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`, accepts: "([0-9a-f]{32})"[,}]`) })
-)
-
-// prevLength is how many bytes the end of a chained entry has at most.
-const prevLength = len(`, prev: "123456789012345-00000000000000000000000000000000"}`)
-
-// prev is the link that a chunk has to the entry before it, "" when it has none. Texts in an
-// entry have no bare quotes, so that none of them looks like the key.
-func (c chunk) prev() Link {
-	text := strings.TrimRight(c.text, " \r\n")
-	if strings.IndexByte(text, '\n') >= 0 {
-		return ""
-	}
-	if m := prevKey().FindStringSubmatch(text[max(0, len(text)-prevLength):]); m != nil {
-		return Link(m[1])
-	}
-	return ""
-}
-
-// link names the chunk's entry.
-func (c chunk) link() Link { return c.linkAfter(c.prev()) }
-
-func (c chunk) linkAfter(prev Link) Link {
-	if prev == "" {
-		return linkOf(0, c.text)
-	}
-	return linkOf(prev.number()+1, c.text)
-}
 
 // End is the link of the last entry.
 func (j Journal) End() (Link, error) {

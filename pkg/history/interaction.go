@@ -1,7 +1,16 @@
 package history
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
 	"liza/pkg/blackboard"
+	"liza/pkg/safefile"
 )
 
 // Interaction is one run of an agent program (roles and knowledge 7.1). An entry with
@@ -149,3 +158,61 @@ func JobState(t *blackboard.Task, reviewed bool) string {
 }
 
 var haltStates = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}
+
+// maxUnpacked bounds what is read of one compressed file.
+const maxUnpacked = 1 << 30
+
+// ReadInteractions reads a jobHistory.json, also a compressed one, or a file with a single
+// interaction. The end that a killed writer left in half is left out.
+func ReadInteractions(path string) ([]Interaction, error) {
+	data, err := safefile.Read(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the history: %w", err)
+	}
+	if strings.HasSuffix(path, ".gz") {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the history %s: %v", path, err)
+		}
+		if data, err = io.ReadAll(io.LimitReader(z, maxUnpacked)); err != nil {
+			return nil, fmt.Errorf("cannot read the history %s: %v", path, err)
+		}
+	}
+	list, ok := parseInteractions(data)
+	if !ok {
+		return nil, fmt.Errorf("cannot read the history %s: it is not a list of interactions", path)
+	}
+	return list, nil
+}
+
+// parseInteractions reads whatever is whole. ok is false for a text that is not a history.
+func parseInteractions(data []byte) (list []Interaction, ok bool) {
+	var whole struct {
+		Interactions *[]Interaction `json:"interactions"`
+		Interaction
+	}
+	if json.Unmarshal(data, &whole) == nil {
+		if whole.Interactions != nil {
+			return *whole.Interactions, true
+		}
+		return []Interaction{whole.Interaction}, whole.Sequence > 0
+	}
+	rest, ours := bytes.CutPrefix(data, []byte(opening))
+	if !ours && !strings.HasPrefix(opening, string(data)) {
+		return nil, false
+	}
+	for line := range bytes.Lines(rest) {
+		var in Interaction
+		if json.Unmarshal(bytes.TrimRight(line, ",\r\n "), &in) == nil && in.Sequence > 0 {
+			list = append(list, in)
+		}
+	}
+	return list, true
+}
+
+const (
+	historyFile = "jobHistory.json"
+	opening     = `{"interactions":[` + "\n"
+	closing     = "\n]}\n"
+	lockWait    = 10 * time.Second
+)

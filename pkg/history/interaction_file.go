@@ -12,8 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"liza/pkg/safefile"
 )
@@ -29,13 +29,6 @@ type Interactions struct {
 	Mask  func(string) string // takes secrets out of whatever is written; nil: nothing is masked
 	Agent string              // who writes, for those who wait for the lock
 }
-
-const (
-	historyFile = "jobHistory.json"
-	opening     = `{"interactions":[` + "\n"
-	closing     = "\n]}\n"
-	lockWait    = 10 * time.Second
-)
 
 // File is where the interactions are.
 func (h Interactions) File() string { return filepath.Join(h.Dir, historyFile) }
@@ -294,4 +287,22 @@ func (h Interactions) lastAway() (int, error) {
 		}
 	}
 	return 0, nil
+}
+
+// numbered lists the numbers in the names of files, the lowest first.
+func (h Interactions) numbered(before, after string) ([]int, error) {
+	entries, err := os.ReadDir(h.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot read the history: %v", err)
+	}
+	var list []int
+	for _, e := range entries {
+		name, ok := strings.CutPrefix(e.Name(), before)
+		name, whole := strings.CutSuffix(name, after)
+		if n, err := strconv.Atoi(name); ok && whole && err == nil && n > 0 {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list, nil
 }

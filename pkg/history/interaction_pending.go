@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"liza/pkg/safefile"
@@ -119,24 +117,6 @@ func (h Interactions) forget(n int) error {
 
 // pending lists the numbers of the requests that wait.
 func (h Interactions) pending() ([]int, error) { return h.numbered("pending-", ".json") }
-
-// numbered lists the numbers in the names of files, the lowest first.
-func (h Interactions) numbered(before, after string) ([]int, error) {
-	entries, err := os.ReadDir(h.Dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read the history: %v", err)
-	}
-	var list []int
-	for _, e := range entries {
-		name, ok := strings.CutPrefix(e.Name(), before)
-		name, whole := strings.CutSuffix(name, after)
-		if n, err := strconv.Atoi(name); ok && whole && err == nil && n > 0 {
-			list = append(list, n)
-		}
-	}
-	slices.Sort(list)
-	return list, nil
-}
 
 // readPending reads a request; one that is no longer there, or is damaged, is nil. A
 // damaged one is renamed, so that it is not met again.

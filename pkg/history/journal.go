@@ -1,10 +1,11 @@
 package history
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,69 +26,6 @@ type Journal struct {
 	Path string
 	Kept func() (string, error) // all lines, for readers, where no file has them; else nil
 	Mask func(string) string    // hides secrets in details; may be nil
-}
-
-// Append writes the entries with revision rev at the end of the journal, in one write
-// call, and flushes it to disk. They are chained to the entry that after names, or to the last
-// one there is when that is "". It returns the link of the last entry. After an error the
-// journal is as it was.
-func (j Journal) Append(rev int, after Link, entries []blackboard.Entry) (Link, error) {
-	var err error
-	if after == "" {
-		if after, err = j.End(); err != nil {
-			return "", err
-		}
-	}
-	if len(entries) == 0 {
-		return after, nil
-	}
-	lines, last, err := j.Lines(rev, after, entries)
-	if err != nil {
-		return "", err
-	}
-	if err := safefile.Append(j.Path, lines); err != nil {
-		return "", fmt.Errorf("cannot write the journal: %w", err)
-	}
-	return last, nil
-}
-
-// Lines are entries as they stand in the journal, each with its line end, and the link of the last one.
-func (j Journal) Lines(rev int, after Link, entries []blackboard.Entry) ([]byte, Link, error) {
-	var b bytes.Buffer
-	for _, e := range entries {
-		e.Rev = rev
-		from := b.Len()
-		if err := j.line(&b, e, after); err != nil {
-			return nil, "", fmt.Errorf("cannot write the journal entry %s: %w", e.Action, err)
-		}
-		after = linkOf(after.number()+1, string(b.Bytes()[from:]))
-	}
-	return b.Bytes(), after, nil
-}
-
-// line writes an entry as one line, a map in flow style.
-func (j Journal) line(b *bytes.Buffer, e blackboard.Entry, prev Link) error {
-	task := "null"
-	if e.Task != "" {
-		task = word(e.Task)
-	}
-	detail := j.mask(oneLine(j.mask(e.Detail))) // before it is cut, and what a line break was in
-	fmt.Fprintf(b, "- {timestamp: %s, rev: %d, agent: %s, action: %s, task: %s, detail: %s",
-		word(string(e.Timestamp)), e.Rev, word(e.Agent), word(string(e.Action)), task, quote(detail))
-	for _, key := range slices.Sorted(maps.Keys(e.Extra)) {
-		if key == "prev" {
-			continue
-		}
-		var value bytes.Buffer
-		enc := json.NewEncoder(&value)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(e.Extra[key]); err != nil {
-			return err
-		}
-		fmt.Fprintf(b, ", %s: %s", word(key), j.mask(strings.TrimSuffix(value.String(), "\n")))
-	}
-	fmt.Fprintf(b, ", prev: %q}\n", prev)
-	return nil
 }
 
 func (j Journal) mask(s string) string {
@@ -210,4 +148,135 @@ func parse(text string, into any) (err error) {
 		}
 	}()
 	return yaml.Unmarshal([]byte(text), into)
+}
+
+func (j Journal) text() (string, error) {
+	if j.Kept != nil {
+		return j.Kept()
+	}
+	data, err := safefile.Read(j.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot read the journal: %w", err)
+	}
+	return string(data), nil
+}
+
+// archive is the folder of what was rotated.
+func (j Journal) archive() string { return filepath.Join(filepath.Dir(j.Path), "archive") }
+
+// rotated is a file of older entries.
+type rotated struct {
+	Journal
+	first, last int
+}
+
+// named reads the revisions from the name of a file; false when it is none of these.
+func (r *rotated) named(name string) bool {
+	_, err := fmt.Sscanf(name, "log-%d-%d.yaml", &r.first, &r.last)
+	return err == nil && strings.HasSuffix(name, ".yaml")
+}
+
+func isRotated(name string) bool { return new(rotated).named(name) }
+
+// rotatedFiles are those that hold entries from before text, the journal's own, the oldest
+// first.
+func (j Journal) rotatedFiles(text string) ([]rotated, error) {
+	files, err := j.allRotated()
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	now, _ := span(text)
+	return slices.DeleteFunc(files, func(r rotated) bool { return r.notBefore(now) }), nil
+}
+
+// ours reports whether half an entry is one that Append wrote: it is all on one line and
+// begins as those do. What a power loss left of it may be zeros.
+func ours(text string) bool {
+	const begin = "- {timestamp: "
+	n := min(len(begin), len(text))
+	row := strings.TrimRight(text, "\n"+zeroFilled)
+	return strings.Contains(text, zeroFilled) || text[:n] == begin[:n] && !strings.Contains(row, "\n")
+}
+
+const (
+	window     = 64 << 10
+	farEnough  = 1 << 20 // so far back go entries without a revision that are behind a damaged end
+	zeroFilled = "\x00"
+)
+
+// span is the first and the last revision of entries; 0 when none has one.
+func span(text string) (first, last int) {
+	_, all := chunks(text)
+	for _, c := range all {
+		if e, err := c.entry(); err == nil && e.Rev > 0 {
+			first = e.Rev
+			break
+		}
+	}
+	for _, c := range slices.Backward(all) {
+		if e, err := c.entry(); err == nil && e.Rev > 0 {
+			last = e.Rev
+			break
+		}
+	}
+	return first, last
+}
+
+// notBefore reports whether the file has entries of the journal whose first revision is first:
+// of a killed Rotate, or of a project that was initialised again.
+func (r rotated) notBefore(first int) bool { return first > 0 && r.last >= first }
+
+func (j Journal) allRotated() ([]rotated, error) {
+	if j.Kept != nil {
+		return nil, nil
+	}
+	names, err := os.ReadDir(j.archive())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the older journals: %w", err)
+	}
+	var files []rotated
+	for _, n := range names {
+		if r := (rotated{Journal: Journal{Path: filepath.Join(j.archive(), n.Name())}}); r.named(n.Name()) {
+			files = append(files, r)
+		}
+	}
+	slices.SortFunc(files, func(a, b rotated) int { return a.first - b.first })
+	return files, nil
+}
+
+var (
+	prevKey    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`, prev: "(\d{1,15}-[0-9a-f]{32})"\}$`) })
+	acceptsKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`, accepts: "([0-9a-f]{32})"[,}]`) })
+)
+
+// prevLength is how many bytes the end of a chained entry has at most.
+const prevLength = len(`, prev: "123456789012345-00000000000000000000000000000000"}`)
+
+// prev is the link that a chunk has to the entry before it, "" when it has none. Texts in an
+// entry have no bare quotes, so that none of them looks like the key.
+func (c chunk) prev() Link {
+	text := strings.TrimRight(c.text, " \r\n")
+	if strings.IndexByte(text, '\n') >= 0 {
+		return ""
+	}
+	if m := prevKey().FindStringSubmatch(text[max(0, len(text)-prevLength):]); m != nil {
+		return Link(m[1])
+	}
+	return ""
+}
+
+// link names the chunk's entry.
+func (c chunk) link() Link { return c.linkAfter(c.prev()) }
+
+func (c chunk) linkAfter(prev Link) Link {
+	if prev == "" {
+		return linkOf(0, c.text)
+	}
+	return linkOf(prev.number()+1, c.text)
 }

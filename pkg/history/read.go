@@ -1,15 +1,12 @@
 package history
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/safefile"
 )
 
 // Filter says which entries of a journal are wanted. The zero Filter wants all.
@@ -150,18 +147,4 @@ func (j Journal) Check(revision int) ([]Problem, error) {
 		}
 	}
 	return problems, nil
-}
-
-func (j Journal) text() (string, error) {
-	if j.Kept != nil {
-		return j.Kept()
-	}
-	data, err := safefile.Read(j.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("cannot read the journal: %w", err)
-	}
-	return string(data), nil
 }

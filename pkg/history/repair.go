@@ -78,12 +78,6 @@ type tail struct {
 	done   Repaired
 }
 
-const (
-	window     = 64 << 10
-	farEnough  = 1 << 20 // so far back go entries without a revision that are behind a damaged end
-	zeroFilled = "\x00"
-)
-
 func readTail(f io.ReaderAt, size int64, revision int) (tail, error) {
 	for n := int64(window); ; n *= 4 {
 		from := max(size-n, 0)
@@ -159,15 +153,6 @@ func sortTail(entries []chunk, revision int) (t tail, settled bool) {
 		whole, t.dirty = false, true
 	}
 	return t, settled
-}
-
-// ours reports whether half an entry is one that Append wrote: it is all on one line and
-// begins as those do. What a power loss left of it may be zeros.
-func ours(text string) bool {
-	const begin = "- {timestamp: "
-	n := min(len(begin), len(text))
-	row := strings.TrimRight(text, "\n"+zeroFilled)
-	return strings.Contains(text, zeroFilled) || text[:n] == begin[:n] && !strings.Contains(row, "\n")
 }
 
 func ended(text string) string {

@@ -1,12 +1,9 @@
 package history
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -90,75 +87,4 @@ func beforeSprint(text string) (old, rest string) {
 		}
 		end = from
 	}
-}
-
-// span is the first and the last revision of entries; 0 when none has one.
-func span(text string) (first, last int) {
-	_, all := chunks(text)
-	for _, c := range all {
-		if e, err := c.entry(); err == nil && e.Rev > 0 {
-			first = e.Rev
-			break
-		}
-	}
-	for _, c := range slices.Backward(all) {
-		if e, err := c.entry(); err == nil && e.Rev > 0 {
-			last = e.Rev
-			break
-		}
-	}
-	return first, last
-}
-
-// archive is the folder of what was rotated.
-func (j Journal) archive() string { return filepath.Join(filepath.Dir(j.Path), "archive") }
-
-// rotated is a file of older entries.
-type rotated struct {
-	Journal
-	first, last int
-}
-
-// named reads the revisions from the name of a file; false when it is none of these.
-func (r *rotated) named(name string) bool {
-	_, err := fmt.Sscanf(name, "log-%d-%d.yaml", &r.first, &r.last)
-	return err == nil && strings.HasSuffix(name, ".yaml")
-}
-
-func isRotated(name string) bool { return new(rotated).named(name) }
-
-// rotatedFiles are those that hold entries from before text, the journal's own, the oldest
-// first.
-func (j Journal) rotatedFiles(text string) ([]rotated, error) {
-	files, err := j.allRotated()
-	if err != nil || len(files) == 0 {
-		return nil, err
-	}
-	now, _ := span(text)
-	return slices.DeleteFunc(files, func(r rotated) bool { return r.notBefore(now) }), nil
-}
-
-// notBefore reports whether the file has entries of the journal whose first revision is first:
-// of a killed Rotate, or of a project that was initialised again.
-func (r rotated) notBefore(first int) bool { return first > 0 && r.last >= first }
-
-func (j Journal) allRotated() ([]rotated, error) {
-	if j.Kept != nil {
-		return nil, nil
-	}
-	names, err := os.ReadDir(j.archive())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the older journals: %w", err)
-	}
-	var files []rotated
-	for _, n := range names {
-		if r := (rotated{Journal: Journal{Path: filepath.Join(j.archive(), n.Name())}}); r.named(n.Name()) {
-			files = append(files, r)
-		}
-	}
-	slices.SortFunc(files, func(a, b rotated) int { return a.first - b.first })
-	return files, nil
 }

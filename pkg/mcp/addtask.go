@@ -68,3 +68,13 @@ func addTask(ctx context.Context, o Options, in addTaskArgs) (any, error) {
 	n.SetLimits(in.Limits)
 	return o.service(in.NoSpecFiles).AddTask(ctx, n)
 }
+
+// service is the caller's, perhaps one that looks for no spec files.
+func (o Options) service(noSpecFiles bool) *verb.Service {
+	if !noSpecFiles {
+		return o.Service
+	}
+	d := *o.Service
+	d.NoSpecFiles = true
+	return &d
+}

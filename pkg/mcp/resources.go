@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"liza/pkg/dashboard"
@@ -68,19 +67,6 @@ func (o Options) reading(base, mime string, f read) sdk.ResourceHandler {
 		}
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: content}}}, nil
 	}
-}
-
-// wireError is a problem where the protocol has an error of its own: one sentence, and the
-// problem as its data. What the caller can mend is an error of his parameters.
-func wireError(p Problem) error {
-	e := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: p.Message + "; next: " + p.Next}
-	if p.Code == "failure" || p.Code == "invalid" || p.Code == "locked" {
-		e.Code = jsonrpc.CodeInternalError
-	}
-	if data, err := json.Marshal(p); err == nil {
-		e.Data = data
-	}
-	return e
 }
 
 func (o Options) readBoard(ctx context.Context, _ string) (string, error) {

@@ -12,37 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"liza/pkg/blackboard"
-	"liza/pkg/dashboard"
 	"liza/pkg/transition"
-	"liza/pkg/verb"
 )
-
-// Options says who is served, and with what.
-type Options struct {
-	Version string
-	Service *verb.Service   // of the caller; nil: a run without verbs calls, and nothing is offered
-	Role    blackboard.Role // of the caller; "" for a person
-	Inside  bool            // the caller is in a run of an agent program: its supervisor claims, merges and keeps the leases
-	Task    string          // that the caller's run is about; may be ""
-
-	// Notes takes what people have written since the prompt of the caller's run; nil: nobody does.
-	Notes func(context.Context) []string
-	// Explain is what a failed command would say of an error.
-	Explain func(error) Problem
-	// Facts is what the board shows besides the state.
-	Facts func(*blackboard.State) dashboard.Facts
-	// Prompt is the text that the next run on a task would begin with, and the role that it
-	// is for; _planner stands for the planner.
-	Prompt func(ctx context.Context, task string) (blackboard.Role, string, error)
-}
-
-// Problem is an error as agents read it.
-type Problem struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Next    string `json:"next"`
-}
 
 // answer is the result of a tool: what the command of that name prints with --json.
 type answer struct {
@@ -166,9 +137,6 @@ func (t tool) run(ctx context.Context, o Options, arguments json.RawMessage) (re
 	}()
 	return t.call(ctx, o, arguments)
 }
-
-// command is the command of the command line that does the same.
-func (t tool) command() string { return strings.Replace(t.name, "plan-", "plan ", 1) }
 
 // schemaError drops where in the schema the check was.
 func schemaError(err error) string {

@@ -7,43 +7,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
-	"liza/pkg/transition"
 	"liza/pkg/verb"
 )
-
-// tool is a verb or a view under the name that it has on the command line.
-type tool struct {
-	name, about string
-	roles       []blackboard.Role // that are offered it; none: all
-	people      bool              // offered to people: only, or besides roles that are named
-	outside     bool              // not offered inside a run: there the supervisor does it
-	agents      bool              // nothing for a person without an agent's id
-	reads       bool              // changes nothing
-	values      map[string][]any  // arguments with few possible values
-	schema      func() (*jsonschema.Schema, error)
-	call        func(ctx context.Context, o Options, arguments json.RawMessage) (any, error)
-}
-
-// takes makes the call of a tool from a function whose argument has the tool's schema.
-func takes[In any](t tool, call func(ctx context.Context, o Options, in In) (any, error)) tool {
-	t.schema = func() (*jsonschema.Schema, error) { return jsonschema.For[In](nil) }
-	t.call = func(ctx context.Context, o Options, arguments json.RawMessage) (any, error) {
-		var in In
-		if err := json.Unmarshal(arguments, &in); err != nil {
-			return nil, usage("liza help "+t.command(), "cannot read the arguments of "+t.name+": "+err.Error())
-		}
-		return call(ctx, o, in)
-	}
-	return t
-}
-
-func usage(next, message string) error {
-	return &transition.Refusal{Exit: transition.ExitUsage, Next: next, Message: message}
-}
 
 var (
 	planner  = []blackboard.Role{blackboard.RolePlanner}
@@ -255,16 +222,6 @@ func unblock(ctx context.Context, o Options, in unblockArgs) (any, error) {
 
 func finalize(ctx context.Context, o Options, in finalizeArgs) (any, error) {
 	return o.service(in.NoSpecFiles).Finalize(ctx, in.Tasks)
-}
-
-// service is the caller's, perhaps one that looks for no spec files.
-func (o Options) service(noSpecFiles bool) *verb.Service {
-	if !noSpecFiles {
-		return o.Service
-	}
-	d := *o.Service
-	d.NoSpecFiles = true
-	return &d
 }
 
 // planApply has a plan as its arguments; the verb's own reader knows all its forms.

@@ -3,10 +3,12 @@ package notify
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // refused are ranges beyond those that netip knows by name: nobody's public service has an
@@ -99,4 +101,24 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s is refused: its address %s is not public; notify.allow_hosts may allow it", e.Host, e.Address)
+}
+
+// Webhook is where notifications are posted.
+type Webhook struct {
+	URL          string
+	Key          string // of the signature; "" for none
+	RequireHTTPS bool
+	AllowHosts   []string // hosts that are allowed whatever their address is
+	MaxPayload   int      // bytes of a body
+	Session      string   // name of the project's folder
+
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error) // of tests; nil: the system's
+	waits   []time.Duration                                              // of tests, between attempts; nil: waitsBetween
+}
+
+func (w *Webhook) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	if w.resolve != nil {
+		return w.resolve(ctx, host)
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }

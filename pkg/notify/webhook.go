@@ -23,19 +23,6 @@ import (
 // on the board anyway.
 const MaxPayload = 1 << 20
 
-// Webhook is where notifications are posted.
-type Webhook struct {
-	URL          string
-	Key          string // of the signature; "" for none
-	RequireHTTPS bool
-	AllowHosts   []string // hosts that are allowed whatever their address is
-	MaxPayload   int      // bytes of a body
-	Session      string   // name of the project's folder
-
-	resolve func(ctx context.Context, host string) ([]netip.Addr, error) // of tests; nil: the system's
-	waits   []time.Duration                                              // of tests, between attempts; nil: waitsBetween
-}
-
 const (
 	attempts   = 3
 	attemptFor = 10 * time.Second
@@ -161,11 +148,4 @@ func dialTo(list []netip.Addr) func(ctx context.Context, network, address string
 		}
 		return nil, all
 	}
-}
-
-func (w *Webhook) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	if w.resolve != nil {
-		return w.resolve(ctx, host)
-	}
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }

@@ -12,25 +12,9 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/config"
 	"liza/pkg/exitcmd"
-	"liza/pkg/skill"
 	"liza/pkg/transition"
 )
-
-// Rules is what a plan has to keep to, besides the board.
-type Rules struct {
-	Config   *config.Config
-	Input    transition.Input
-	Human    bool              // a person gives it
-	Caller   blackboard.Caller // whose request it is
-	Scripted bool              // it comes from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
-
-	Skills      func() skill.Library
-	MayRun      func(task, command string) error
-	RoleProblem func(*blackboard.Task) string // "" for none
-	Clean       func(*blackboard.Task) error  // removes control characters
-}
 
 // Applied is the result of a plan.
 type Applied struct {
@@ -38,9 +22,6 @@ type Applied struct {
 	Tasks    []string `json:"tasks"`
 	Warnings []string `json:"warnings,omitempty"`
 }
-
-// Saved is what became of the work of a task that a plan drops.
-type Saved struct{ Attic, Problem string }
 
 // Apply puts a plan on the board, all or nothing. attics has what was saved of the work that it drops.
 func (r *Rules) Apply(s *blackboard.State, a transition.Actor, p *exitcmd.Plan, hash string, attics map[string]Saved, now time.Time) (Applied, error) {

@@ -8,41 +8,8 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/exitcmd"
-	"liza/pkg/skill"
 	"liza/pkg/transition"
 )
-
-// planBuild turns a plan into tasks and collects every problem on the way.
-type planBuild struct {
-	*Rules
-	state    *blackboard.State
-	plan     *exitcmd.Plan
-	lib      *skill.Library
-	record   *blackboard.Plan
-	problems []string
-	warnings []string
-	circular bool // it was tried before
-	numbered int  // the N of the last task-N that was given out
-}
-
-// bad adds a problem. Of a key that has a problem of form nothing else is told: its value was
-// not read.
-func (b *planBuild) bad(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if key, _, ok := strings.Cut(text, ": "); ok && b.plan.Unread(key) {
-		return
-	}
-	b.problems = append(b.problems, text)
-}
-
-// skills are read once, when a task names one.
-func (b *planBuild) library() skill.Library {
-	if b.lib == nil {
-		l := b.Skills()
-		b.lib = &l
-	}
-	return *b.lib
-}
 
 // build checks the plan's form and makes its tasks, the closing message included.
 func (b *planBuild) build() []*blackboard.Task {
@@ -92,32 +59,6 @@ func (b *planBuild) build() []*blackboard.Task {
 		b.bad("tasks: their depends_on make a dependency cycle: %s", cycle)
 	}
 	return tasks
-}
-
-// atMost checks the length of a text of a plan, which counts in bytes.
-func (b *planBuild) atMost(key, text, limit string) {
-	if most := exitcmd.LimitOf(limit).Most; len(text) > most {
-		b.bad("%s: has %d bytes; %d is the limit", key, len(text), most)
-	}
-}
-
-// freeID is task-N above every number in use, and above those that it gave before.
-func (b *planBuild) freeID() string {
-	highest := b.numbered
-	note := func(id string) {
-		var n int
-		if _, err := fmt.Sscanf(id, "task-%d", &n); err == nil {
-			highest = max(highest, n)
-		}
-	}
-	for t := range b.state.Tasks() {
-		note(t.ID)
-	}
-	for _, t := range b.plan.Tasks {
-		note(t.ID)
-	}
-	b.numbered = highest + 1
-	return fmt.Sprintf("task-%d", b.numbered)
 }
 
 // closing adds the message that ends a plan, where the configuration asks for it.

@@ -16,17 +16,6 @@ import (
 	"liza/pkg/safefile"
 )
 
-// Ignore is the content of .liza/.gitignore: git tracks only what people write.
-const Ignore = `# Written by liza init. Git tracks what people write here and nothing else.
-/*
-!/.gitignore
-!/config.yaml
-!/config.json
-!/roles/
-!/skills/
-!/instructions.md
-`
-
 // people lists what a person may put into .liza before init.
 var people = []string{".gitignore", "config.json", "config.yaml", "instructions.md", "roles", "skills"}
 

@@ -166,3 +166,12 @@ func (p *Project) Scripted() string { return p.in("tmp", "scripted") }
 
 // Cache has the caches of toolchains and programs that contained runs share.
 func (p *Project) Cache() string { return p.in("cache") }
+
+// Project is one repository with the folder .liza in its main checkout.
+type Project struct {
+	Root   string // the main checkout, without symbolic links
+	GitDir string // git's common dir, also seen from a linked worktree
+	Liza   string // Root/.liza; it may be a link to a folder elsewhere
+
+	Mask func(text string) string // takes secrets out of the reasons in control files; nil: they stay
+}

@@ -35,15 +35,6 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Reason }
 
-// Project is one repository with the folder .liza in its main checkout.
-type Project struct {
-	Root   string // the main checkout, without symbolic links
-	GitDir string // git's common dir, also seen from a linked worktree
-	Liza   string // Root/.liza; it may be a link to a folder elsewhere
-
-	Mask func(text string) string // takes secrets out of the reasons in control files; nil: they stay
-}
-
 // Find gives the project that the folder start belongs to: that of the nearest
 // repository around it that has .liza in its main checkout (specs/protocol.md#14, B29). With
 // root (-C or LIZA_ROOT) only the repository of that folder counts. The error is an
@@ -179,4 +170,21 @@ func (p *Project) folder() error {
 		return &Error{Message: fmt.Sprintf("cannot use %s: it is not a folder", p.Liza), Next: "ls -ld " + p.Liza}
 	}
 	return nil
+}
+
+// Ignore is the content of .liza/.gitignore: git tracks only what people write.
+const Ignore = `# Written by liza init. Git tracks what people write here and nothing else.
+/*
+!/.gitignore
+!/config.yaml
+!/config.json
+!/roles/
+!/skills/
+!/instructions.md
+`
+
+// A FileSystem is what a path lies on.
+type FileSystem struct {
+	Name    string // "nfs"; "" when the system does not tell or the kind has no name here
+	Network bool   // other machines may change its files, and nobody here is told (specs/protocol.md#14, B30)
 }

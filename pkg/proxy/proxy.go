@@ -51,18 +51,6 @@ type Refusal struct {
 
 func (r Refusal) Error() string { return "cannot reach " + r.Host + ": " + r.Why }
 
-// Bounds of one proxy. A program that exceeds them harms itself only.
-const (
-	maxConnections = 256
-	maxRefusals    = 100
-	maxHeader      = 64 << 10
-	headerTime     = 10 * time.Second
-	lookupTime     = 5 * time.Second
-	dialTime       = 10 * time.Second
-	idleTime       = 2 * time.Minute  // of a connection between two requests
-	tunnelIdle     = 30 * time.Minute // of a tunnel; models think for a long time
-)
-
 // A Proxy serves one run until it is closed.
 type Proxy struct {
 	o                        Options
@@ -145,38 +133,6 @@ func (p *Proxy) Close() error {
 	p.busy.Wait()
 	p.transport.CloseIdleConnections()
 	return err
-}
-
-// ServeHTTP answers one request: CONNECT HOST:PORT, or one with an absolute URI.
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.enter() {
-		return
-	}
-	defer p.busy.Done()
-	if r.Method == http.MethodConnect {
-		t, err := parseTarget(r.RequestURI, 443)
-		if err != nil {
-			http.Error(w, "liza: the target of CONNECT cannot be used: "+err.Error(), http.StatusBadRequest)
-			return
-		}
-		p.tunnel(w, r, t)
-		return
-	}
-	if r.URL.Scheme != "http" || r.URL.Host == "" || r.URL.User != nil || r.URL.Opaque != "" {
-		http.Error(w, "liza: this is a proxy: it takes CONNECT HOST:PORT, and http:// in full", http.StatusBadRequest)
-		return
-	}
-	t, err := parseTarget(r.URL.Host, 80)
-	if err != nil {
-		http.Error(w, "liza: the host of the URI cannot be used: "+err.Error(), http.StatusBadRequest)
-		return
-	}
-	if _, err := p.allowed(t); err != nil {
-		p.failed(w, err)
-		return
-	}
-	r.URL.Host = t.String() // in one notation, for the transport's pool too
-	p.plain.ServeHTTP(w, r)
 }
 
 // enter counts a request that Close has to wait for; there are none after it.
@@ -321,4 +277,16 @@ func (c *counted) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
+}
+
+// upstream is the proxy through which the person reaches a target, nil for none.
+func (p *Proxy) upstream(t target) (*url.URL, error) {
+	if p.o.Upstream == nil {
+		return nil, nil
+	}
+	scheme := "https"
+	if t.port == 80 {
+		scheme = "http"
+	}
+	return p.o.Upstream(&url.URL{Scheme: scheme, Host: t.String()})
 }

@@ -12,18 +12,6 @@ import (
 	"time"
 )
 
-// upstream is the proxy through which the person reaches a target, nil for none.
-func (p *Proxy) upstream(t target) (*url.URL, error) {
-	if p.o.Upstream == nil {
-		return nil, nil
-	}
-	scheme := "https"
-	if t.port == 80 {
-		scheme = "http"
-	}
-	return p.o.Upstream(&url.URL{Scheme: scheme, Host: t.String()})
-}
-
 // through connects to a target by way of another proxy. Names are looked up there: what they lead to, that proxy answers for.
 func through(ctx context.Context, up *url.URL, t target) (net.Conn, error) {
 	port, isTLS := "80", up.Scheme == "https"

@@ -419,22 +419,6 @@ func lastLine(output string) string {
 	}, strings.ToValidUTF8(last, "\uFFFD"))
 }
 
-// noTests recognises runs of Go, pytest, cargo and jest that ended well without a test.
-func noTests(output string) bool {
-	none, some := false, false
-	for line := range strings.Lines(output) {
-		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasSuffix(line, "[no test files]"), strings.HasSuffix(line, "[no tests to run]"), strings.HasPrefix(line, "No tests found"),
-			strings.HasPrefix(line, "no tests ran"), line == "running 0 tests":
-			none = true
-		case strings.HasPrefix(line, "ok "), strings.HasPrefix(line, "ok\t"), strings.HasPrefix(line, "running ") && strings.Contains(line, " test"):
-			some = true
-		}
-	}
-	return none && !some
-}
-
 func note(log, text string) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return
@@ -445,30 +429,4 @@ func note(log, text string) {
 	}
 	defer f.Close()
 	_, _ = f.WriteString(text)
-}
-
-func sizeOf(file string) int64 {
-	info, err := os.Stat(file)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// outputFrom is a log from that byte on, its end if it is very long.
-func outputFrom(log string, from int64) string {
-	const most = 4 << 20
-	f, err := safefile.Open(log)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	if size := sizeOf(log); size-from > most && from > 0 {
-		from = size - most
-	}
-	data, err := io.ReadAll(io.NewSectionReader(f, from, most))
-	if err != nil {
-		return ""
-	}
-	return string(data)
 }

@@ -20,27 +20,6 @@ import (
 //go:embed builtin/*.yaml
 var embedded embed.FS
 
-// builtinNames are the built-in roles in the order of lists.
-var builtinNames = []string{"planner", "implement", "fix", "refactor", "test", "review", "messenger", "summarizer"}
-
-// Library is every role there is for a project, the unusable ones included. It does not
-// change and may be used by several goroutines.
-type Library struct {
-	entries  []*Entry
-	findings []Finding
-	raw      map[string][]byte   // content of the files, by their shown names
-	defines  map[string][]string // names of roles, by file
-}
-
-// Entry is one name of a library.
-type Entry struct {
-	Name   string
-	Source string
-	File   string         // "" for a built-in role
-	Role   *Role          // nil when it is unusable
-	Broken *UnusableError // nil when it is usable
-}
-
 // Builtin is the library without any project.
 var Builtin = sync.OnceValue(func() *Library { return read(nil, nil) })
 
@@ -115,20 +94,6 @@ func listFiles(dir string) []string {
 		}
 	}
 	return list
-}
-
-// builder makes effective roles of definitions.
-type builder struct {
-	library  *Library
-	builtins map[string]*definition
-	project  []*definition
-	made     map[*definition]*made
-}
-
-type made struct {
-	role  *Role
-	why   string // why it is unusable
-	depth int
 }
 
 // read reads one file; what cannot be read at all breaks the roles that it is about.
@@ -219,78 +184,6 @@ func (b *builder) entry(name string) *Entry {
 	e.Role = m.role
 	e.Role.Source, e.Role.File = e.Source, e.File
 	return e
-}
-
-// defined is the definition that a name stands for: that of the project, with a Markdown
-// file over another one, else the built-in one; nil when there is none.
-func (b *builder) defined(name string) *definition {
-	var plain, overlays []*definition
-	for _, d := range b.project {
-		switch {
-		case d.name == name && d.overlay:
-			overlays = append(overlays, d)
-		case d.name == name:
-			plain = append(plain, d)
-		}
-	}
-	for _, twice := range [][]*definition{plain, overlays} {
-		if len(twice) > 1 {
-			for _, d := range twice {
-				if d.twice == "" {
-					d.twice = "another file has this name too: " + others(twice, d)
-					d.note(Error, nil, "name", "%s", d.twice)
-				}
-			}
-		}
-	}
-	switch {
-	case len(overlays) > 0:
-		return overlays[0]
-	case len(plain) > 0:
-		return plain[0]
-	}
-	return b.builtins[name]
-}
-
-func others(list []*definition, d *definition) string {
-	var names []string
-	for _, o := range list {
-		if o != d {
-			names = append(names, Origin{o.file, o.line}.String())
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// baseOf is the definition that d inherits from; nil when there is none. What a project adds to a built-in role reaches
-// the built-in roles that extend it; a role of the project that only has its name is another one, and leaves them alone.
-func (b *builder) baseOf(d *definition) (base *definition, name string) {
-	name = Canonical(d.text("base"))
-	if d.builtin && !b.extends(b.defined(name)) {
-		return b.builtins[name], name
-	}
-	if name != d.name {
-		return b.defined(name), name
-	}
-	if d.overlay {
-		for _, o := range b.project {
-			if o.name == name && !o.overlay {
-				return o, name
-			}
-		}
-	}
-	return b.builtins[name], name
-}
-
-// extends reports whether a definition of a built-in role's name goes on from that role.
-func (b *builder) extends(d *definition) bool {
-	for n := 0; d != nil && !d.builtin && n <= maxDepth; n++ {
-		if d.text("base") == "" || Canonical(d.text("base")) != d.name {
-			return false
-		}
-		d, _ = b.baseOf(d)
-	}
-	return d != nil && d.builtin
 }
 
 // Entries lists every name: the built-in ones first, then the project's own in byte order.

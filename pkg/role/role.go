@@ -161,3 +161,19 @@ func (e *UnusableError) Error() string {
 	}
 	return text + ": " + e.Why
 }
+
+// trial renders the role on sample data: every field filled, and every one that can be
+// empty empty (1.5).
+func (r *Role) trial() (key, problem string) {
+	for _, full := range []bool{true, false} {
+		if _, err := r.render(samples(r.Kind, full), maxTrial); err != nil {
+			with := "all data"
+			if !full {
+				with = "no data"
+			}
+			key, why, _ := strings.Cut(err.(*UnusableError).Why, ": ")
+			return key, fmt.Sprintf("cannot be rendered with %s: %s", with, why)
+		}
+	}
+	return "", ""
+}

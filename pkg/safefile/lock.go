@@ -88,30 +88,6 @@ func wait(ctx context.Context, q queue, l *flock.Flock) error {
 	})
 }
 
-// await blocks in the kernel, which wakes the one whose turn it is; polling would starve
-// under load. Nothing ends such a call early, not even closing the descriptor. So anyone who
-// gives up leaves it behind, and late is called once it has ended.
-func await(ctx context.Context, block func() error, late func(error)) error {
-	done := make(chan error, 1)
-	go func() { done <- block() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		go func() { late(<-done) }()
-		return ctx.Err()
-	}
-}
-
-// again calls until the call is not interrupted by a signal.
-func again(call func() error) error {
-	err := call()
-	for errors.Is(err, syscall.EINTR) {
-		err = call()
-	}
-	return err
-}
-
 // grant writes the holder's name and returns the function that takes it away and lets
 // go. That the name cannot be written, on a full disk, is not a reason to refuse the lock.
 func grant(l *flock.Flock, q queue, path string, holder Holder) func() error {

@@ -1,6 +1,12 @@
 package safefile
 
-import "golang.org/x/sys/unix"
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // A queue is the file beside a lock. Those who wait for the lock have a place in it, so
 // that they get it in order of arrival.
@@ -38,4 +44,28 @@ func open(path string, flags int) int {
 		return err
 	})
 	return fd
+}
+
+// await blocks in the kernel, which wakes the one whose turn it is; polling would starve
+// under load. Nothing ends such a call early, not even closing the descriptor. So anyone who
+// gives up leaves it behind, and late is called once it has ended.
+func await(ctx context.Context, block func() error, late func(error)) error {
+	done := make(chan error, 1)
+	go func() { done <- block() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		go func() { late(<-done) }()
+		return ctx.Err()
+	}
+}
+
+// again calls until the call is not interrupted by a signal.
+func again(call func() error) error {
+	err := call()
+	for errors.Is(err, syscall.EINTR) {
+		err = call()
+	}
+	return err
 }

@@ -15,10 +15,6 @@ import (
 	"syscall"
 )
 
-// Cgroups are the folders of the kernel's control groups in which this process can make groups of its own; "": nowhere.
-// With version 2 both are the same.
-type Cgroups struct{ Pids, Memory string }
-
 // findCgroups looks for them: by the groups that a process is in, and where their trees are mounted. Each is tried.
 func findCgroups(membership, mounts string) Cgroups {
 	var c Cgroups

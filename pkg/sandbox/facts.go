@@ -7,38 +7,6 @@ import (
 	"sync"
 )
 
-// Facts are what this machine can enforce. They are found by trying.
-type Facts struct {
-	Bwrap          string // path of bubblewrap; "": it is not installed
-	Namespaces     bool   // it can make namespaces here
-	DisablesUserns bool   // it knows --disable-userns
-	BwrapError     string // what it said when it could not
-	Hint           string // the setting of the system that forbids namespaces, as a command; may be ""
-
-	Seatbelt bool // of macOS: partial, when a person asks for it
-
-	Landlock int  // version of its interface; 0: none
-	Seccomp  bool // filters of system calls
-
-	LimitsOwn bool    // a limit of the number of processes binds this user, which it does not for root
-	Cgroups   Cgroups // where groups of processes can be made
-}
-
-// minLandlock is the first version that guards files against being emptied.
-const minLandlock = 3
-
-// Machine is how facts are found. A test replaces what it wants to be missing.
-type Machine struct {
-	Find     func(program string) (path string, err error)
-	Try      func(ctx context.Context, bwrap string, args ...string) error // runs it; the error has what it said
-	Hint     func() string
-	Seatbelt func() bool // nil: this is not macOS
-	Landlock func() int
-	Seccomp  func() bool
-	Root     func() bool
-	Cgroups  func() Cgroups
-}
-
 // Detect finds the facts of this machine, once for each process.
 func Detect(ctx context.Context) Facts {
 	detected.Do(func() { facts = thisMachine().Detect(ctx) })

@@ -5,6 +5,8 @@
 // can enforce, never in what is asked for.
 package sandbox
 
+import "context"
+
 // A Level is how strongly a command is contained.
 type Level string
 
@@ -54,4 +56,59 @@ type Limits struct {
 	Disk      int64 // bytes of each private folder
 	File      int64 // bytes of one file
 	Files     int   // open files of one process
+}
+
+// Facts are what this machine can enforce. They are found by trying.
+type Facts struct {
+	Bwrap          string // path of bubblewrap; "": it is not installed
+	Namespaces     bool   // it can make namespaces here
+	DisablesUserns bool   // it knows --disable-userns
+	BwrapError     string // what it said when it could not
+	Hint           string // the setting of the system that forbids namespaces, as a command; may be ""
+
+	Seatbelt bool // of macOS: partial, when a person asks for it
+
+	Landlock int  // version of its interface; 0: none
+	Seccomp  bool // filters of system calls
+
+	LimitsOwn bool    // a limit of the number of processes binds this user, which it does not for root
+	Cgroups   Cgroups // where groups of processes can be made
+}
+
+// minLandlock is the first version that guards files against being emptied.
+const minLandlock = 3
+
+// Machine is how facts are found. A test replaces what it wants to be missing.
+type Machine struct {
+	Find     func(program string) (path string, err error)
+	Try      func(ctx context.Context, bwrap string, args ...string) error // runs it; the error has what it said
+	Hint     func() string
+	Seatbelt func() bool // nil: this is not macOS
+	Landlock func() int
+	Seccomp  func() bool
+	Root     func() bool
+	Cgroups  func() Cgroups
+}
+
+// Cgroups are the folders of the kernel's control groups in which this process can make groups of its own; "": nowhere.
+// With version 2 both are the same.
+type Cgroups struct{ Pids, Memory string }
+
+// Contained is what is started in the place of a program. It has the fields of agent.Contained, so that one
+// converts to the other.
+type Contained struct {
+	Path string
+	Argv []string
+	Env  []string
+
+	Wrapper   bool     // what is started keeps the program and would end it at once when asked to end itself
+	Groups    []string // control groups that were made for it; the one that starts it puts it in and removes them
+	Processes int      // how many processes nothing but a count can hold it to; 0: something else does, or there is no limit
+}
+
+// launch is what the launcher inside the wall gets (Enter).
+type launch struct {
+	Spec
+	Path string // of the program
+	Data int64  // bytes of memory of one process, where no control group counts those of all
 }

@@ -162,3 +162,6 @@ func asciiEscape(s string) string {
 	}
 	return out.String()
 }
+
+// minEnvRunes is the same for variables that only look like secrets by their name.
+const minEnvRunes = 8

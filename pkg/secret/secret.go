@@ -23,9 +23,6 @@ import (
 // ordinary text everywhere.
 const minRunes = 4
 
-// minEnvRunes is the same for variables that only look like secrets by their name.
-const minEnvRunes = 8
-
 // Set is a collection of secrets. The zero Set and a nil one mask nothing. A Set may
 // be used by several goroutines, also while secrets are added.
 type Set struct {

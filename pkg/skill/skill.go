@@ -2,10 +2,12 @@ package skill
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -249,4 +251,86 @@ func lookFor(name, path string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the program %s is not on PATH", name)
+}
+
+// value is v as its type wants it, or what is wrong with it.
+func (a Arg) value(v any) (any, string) {
+	switch a.Type {
+	case "bool":
+		if b, ok := v.(bool); ok {
+			return b, ""
+		}
+		return nil, wants("true or false", v)
+	case "int", "float":
+		return a.number(v)
+	case "list":
+		return texts(v)
+	}
+	text, ok := v.(string)
+	switch {
+	case !ok:
+		return nil, wants("a text", v)
+	case a.Type == "enum" && !slices.Contains(a.Values, text):
+		return nil, fmt.Sprintf("is '%s'; it must be one of %s", text, strings.Join(a.Values, ", "))
+	case a.Type == "path" && !filepath.IsLocal(text):
+		return nil, fmt.Sprintf("is '%s'; it must be a relative path inside of the workspace", text)
+	}
+	return text, ""
+}
+
+func (a Arg) number(v any) (any, string) {
+	what := "a number"
+	if a.Type == "int" {
+		what = "a whole number"
+	}
+	n, ok := toFloat(v)
+	switch {
+	case !ok || a.Type == "int" && (n != math.Trunc(n) || math.Abs(n) > 1<<53):
+		return nil, wants(what, v)
+	case a.Min != nil && n < *a.Min:
+		return nil, fmt.Sprintf("is %v; it must be at least %v", v, *a.Min)
+	case a.Max != nil && n > *a.Max:
+		return nil, fmt.Sprintf("is %v; it must be at most %v", v, *a.Max)
+	case a.Type == "int":
+		return int(n), ""
+	}
+	return n, ""
+}
+
+func toFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+func texts(v any) (any, string) {
+	list := []string{}
+	switch v := v.(type) {
+	case []string:
+		return slices.Clone(v), ""
+	case []any:
+		for _, x := range v {
+			text, ok := x.(string)
+			if !ok {
+				return nil, wants("a list of texts", v)
+			}
+			list = append(list, text)
+		}
+		return list, ""
+	}
+	return nil, wants("a list of texts", v)
+}
+
+func wants(what string, v any) string {
+	text, err := json.Marshal(v)
+	if err != nil || len(text) > 100 {
+		text = []byte("something else")
+	}
+	return fmt.Sprintf("is %s; it must be %s", text, what)
 }

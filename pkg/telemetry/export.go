@@ -17,8 +17,6 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 
-	"liza/pkg/blackboard"
-	"liza/pkg/dashboard/source"
 	"liza/pkg/history"
 	"liza/pkg/safefile"
 )
@@ -31,14 +29,6 @@ const (
 	// one that is left out is lost.
 	overlap = 5 * time.Second
 )
-
-// Options says what is exported.
-type Options struct {
-	Source  *source.Source
-	Version string
-	Since   time.Time   // what ended before is not sent
-	Problem func(error) // is told what goes wrong
-}
 
 // Export sends what happens until ctx ends, and then what is left, as long as lastFlush allows. The
 // environment says where to, as for every program with OpenTelemetry's SDK. One process at a time does it
@@ -108,18 +98,6 @@ func readMark(path string) time.Time {
 	return at
 }
 
-// exporter is the SDK with what it has been given so far.
-type exporter struct {
-	Options
-	traces  *sdktrace.TracerProvider
-	meters  *metric.MeterProvider
-	figures *figures
-	sent    map[trace.SpanID]bool
-	flags   map[trace.TraceID]trace.TraceFlags
-	journal revisions
-	seen    int // the revision that was looked at last
-}
-
 func start(ctx context.Context, o Options) (*exporter, error) {
 	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("liza"), semconv.ServiceVersion(o.Version)), resource.WithTelemetrySDK(), resource.WithHost(), resource.WithFromEnv())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) && !errors.Is(err, resource.ErrSchemaURLConflict) {
@@ -139,9 +117,6 @@ func start(ctx context.Context, o Options) (*exporter, error) {
 	x.figures, err = newFigures(x.meters.Meter(scope))
 	return x, err
 }
-
-// scope names who made spans and metrics.
-const scope = "liza"
 
 // follow looks whenever the board may have changed, and for the last time when ctx has ended.
 func (x *exporter) follow(ctx context.Context) {
@@ -197,39 +172,4 @@ func (x *exporter) look(ctx context.Context) {
 // end sends what is left.
 func (x *exporter) end(ctx context.Context) error {
 	return errors.Join(x.traces.Shutdown(ctx), x.meters.Shutdown(ctx))
-}
-
-// revisions are where the journal tells of something: by task and second, and by run.
-type revisions struct {
-	last int
-	of   map[[2]string]int
-}
-
-func (r *revisions) read(j history.Journal, since time.Time) {
-	if r.of == nil {
-		r.of = map[[2]string]int{}
-	}
-	entries, err := j.Read(history.Filter{AfterRev: r.last, Since: since})
-	if err != nil {
-		return // the revision of the board is near enough
-	}
-	for _, e := range entries {
-		r.last = max(r.last, e.Rev)
-		r.of[[2]string{e.Task, string(e.Timestamp)}] = e.Rev
-		if id, ok := e.Extra["run"].(string); ok {
-			r.of[[2]string{"run", id}] = e.Rev
-		}
-	}
-}
-
-func (r *revisions) at(one span, s *blackboard.State) int {
-	if one.run != nil {
-		if rev, ok := r.of[[2]string{"run", one.run.ID}]; ok {
-			return rev
-		}
-	}
-	if rev, ok := r.of[[2]string{one.task, string(blackboard.TimeOf(one.to))}]; ok {
-		return rev
-	}
-	return s.Revision
 }

@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/dashboard/source"
 	"liza/pkg/history"
 	"liza/pkg/project"
 )
@@ -59,4 +63,62 @@ func (x *exporter) send(ctx context.Context, one span, s *blackboard.State) {
 // activityFile has the events of a run.
 func activityFile(p *project.Project, l *history.UsageLine) string {
 	return strings.TrimSuffix(p.Output(cmp.Or(l.Task, l.Agent)), ".log") + ".events"
+}
+
+// exporter is the SDK with what it has been given so far.
+type exporter struct {
+	Options
+	traces  *sdktrace.TracerProvider
+	meters  *metric.MeterProvider
+	figures *figures
+	sent    map[trace.SpanID]bool
+	flags   map[trace.TraceID]trace.TraceFlags
+	journal revisions
+	seen    int // the revision that was looked at last
+}
+
+// scope names who made spans and metrics.
+const scope = "liza"
+
+// revisions are where the journal tells of something: by task and second, and by run.
+type revisions struct {
+	last int
+	of   map[[2]string]int
+}
+
+func (r *revisions) read(j history.Journal, since time.Time) {
+	if r.of == nil {
+		r.of = map[[2]string]int{}
+	}
+	entries, err := j.Read(history.Filter{AfterRev: r.last, Since: since})
+	if err != nil {
+		return // the revision of the board is near enough
+	}
+	for _, e := range entries {
+		r.last = max(r.last, e.Rev)
+		r.of[[2]string{e.Task, string(e.Timestamp)}] = e.Rev
+		if id, ok := e.Extra["run"].(string); ok {
+			r.of[[2]string{"run", id}] = e.Rev
+		}
+	}
+}
+
+func (r *revisions) at(one span, s *blackboard.State) int {
+	if one.run != nil {
+		if rev, ok := r.of[[2]string{"run", one.run.ID}]; ok {
+			return rev
+		}
+	}
+	if rev, ok := r.of[[2]string{one.task, string(blackboard.TimeOf(one.to))}]; ok {
+		return rev
+	}
+	return s.Revision
+}
+
+// Options says what is exported.
+type Options struct {
+	Source  *source.Source
+	Version string
+	Since   time.Time   // what ended before is not sent
+	Problem func(error) // is told what goes wrong
 }

@@ -17,37 +17,6 @@ import (
 	"liza/pkg/verb"
 )
 
-// CollectInput says what CollectGarbage may remove.
-type CollectInput struct {
-	DryRun bool
-	Attic  bool          // saved work as well, of tasks that ended
-	Older  time.Duration // so long ago
-}
-
-// Collected is what CollectGarbage removed, or would remove, and what it kept.
-type Collected struct {
-	DryRun  bool      `json:"dry_run"`
-	Removed []Garbage `json:"removed"`
-	Kept    []Garbage `json:"kept"`
-}
-
-// Garbage is one thing that is left over, or looks like it.
-type Garbage struct {
-	Kind string `json:"kind"` // worktree, branch, candidate, attic, check, file
-	Name string `json:"name"`
-	Why  string `json:"why"`
-	Next string `json:"next,omitempty"` // of what was kept: the command that helps
-}
-
-// A collector is one call of CollectGarbage.
-type collector struct {
-	*verb.Service
-	in       CollectInput
-	head     string // of the integration branch; "" without one
-	archived map[string]blackboard.Archived
-	out      Collected
-}
-
 // CollectGarbage removes what is proven to be merged or saved, and nothing else (specs/decisions.md#D21):
 // worktrees, branches and merge candidates of tasks that ended or are on no board, check
 // worktrees, prompts, outputs and histories that are older than they have to be kept
@@ -70,43 +39,6 @@ func CollectGarbage(ctx context.Context, d *verb.Service, in CollectInput) (Coll
 		}
 	}
 	return c.out, nil
-}
-
-func (c *collector) keep(kind, name, why, next string) {
-	c.out.Kept = append(c.out.Kept, Garbage{Kind: kind, Name: name, Why: why, Next: next})
-}
-
-// drop removes one thing, or only says so. What cannot be removed is kept, with the reason.
-func (c *collector) drop(kind, name, why string, remove func() error) {
-	if !c.in.DryRun {
-		if err := remove(); err != nil {
-			c.keep(kind, name, err.Error(), "")
-			return
-		}
-	}
-	c.out.Removed = append(c.out.Removed, Garbage{Kind: kind, Name: name, Why: why})
-}
-
-// view looks at the board again: what is about to be removed must not be in use now.
-func (c *collector) view(ctx context.Context) (*blackboard.State, error) {
-	s, err := c.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.archived = c.Archives().Archived()
-	c.head, err = c.TipOf(ctx, s)
-	return s, err
-}
-
-// over reports whether nobody works on a task any more, and why; else what it is.
-func (c *collector) over(s *blackboard.State, id string) (base, why string, over bool) {
-	if t := s.Task(id); t != nil {
-		return t.BaseCommit, fmt.Sprintf("task %s is %s", id, t.Status), t.Status.Terminal()
-	}
-	if was, ok := c.archived[id]; ok {
-		return "", fmt.Sprintf("task %s is archived (%s)", id, was.Status), true
-	}
-	return "", "no task has the id " + id, true
 }
 
 // checks are the throw-away worktrees. Those of merges are gone already, unless one is under way.

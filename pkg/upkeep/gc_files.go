@@ -16,6 +16,7 @@ import (
 	"liza/pkg/history"
 	"liza/pkg/prose"
 	"liza/pkg/safefile"
+	"liza/pkg/verb"
 )
 
 // lastSprint is when the sprint before the current one began; ok is false when there was
@@ -169,4 +170,72 @@ func (c *collector) temporary(context.Context) error {
 func (c *collector) strayed(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && c.Now().Sub(info.ModTime()) > stray
+}
+
+// CollectInput says what CollectGarbage may remove.
+type CollectInput struct {
+	DryRun bool
+	Attic  bool          // saved work as well, of tasks that ended
+	Older  time.Duration // so long ago
+}
+
+// Collected is what CollectGarbage removed, or would remove, and what it kept.
+type Collected struct {
+	DryRun  bool      `json:"dry_run"`
+	Removed []Garbage `json:"removed"`
+	Kept    []Garbage `json:"kept"`
+}
+
+// Garbage is one thing that is left over, or looks like it.
+type Garbage struct {
+	Kind string `json:"kind"` // worktree, branch, candidate, attic, check, file
+	Name string `json:"name"`
+	Why  string `json:"why"`
+	Next string `json:"next,omitempty"` // of what was kept: the command that helps
+}
+
+// A collector is one call of CollectGarbage.
+type collector struct {
+	*verb.Service
+	in       CollectInput
+	head     string // of the integration branch; "" without one
+	archived map[string]blackboard.Archived
+	out      Collected
+}
+
+func (c *collector) keep(kind, name, why, next string) {
+	c.out.Kept = append(c.out.Kept, Garbage{Kind: kind, Name: name, Why: why, Next: next})
+}
+
+// drop removes one thing, or only says so. What cannot be removed is kept, with the reason.
+func (c *collector) drop(kind, name, why string, remove func() error) {
+	if !c.in.DryRun {
+		if err := remove(); err != nil {
+			c.keep(kind, name, err.Error(), "")
+			return
+		}
+	}
+	c.out.Removed = append(c.out.Removed, Garbage{Kind: kind, Name: name, Why: why})
+}
+
+// view looks at the board again: what is about to be removed must not be in use now.
+func (c *collector) view(ctx context.Context) (*blackboard.State, error) {
+	s, err := c.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.archived = c.Archives().Archived()
+	c.head, err = c.TipOf(ctx, s)
+	return s, err
+}
+
+// over reports whether nobody works on a task any more, and why; else what it is.
+func (c *collector) over(s *blackboard.State, id string) (base, why string, over bool) {
+	if t := s.Task(id); t != nil {
+		return t.BaseCommit, fmt.Sprintf("task %s is %s", id, t.Status), t.Status.Terminal()
+	}
+	if was, ok := c.archived[id]; ok {
+		return "", fmt.Sprintf("task %s is archived (%s)", id, was.Status), true
+	}
+	return "", "no task has the id " + id, true
 }

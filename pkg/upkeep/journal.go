@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/git"
+	"liza/pkg/project"
+	"liza/pkg/store"
 )
 
 // journalProblems are what stays wrong with the journal when it is looked at several
@@ -82,3 +85,19 @@ const (
 	RuleJournal = "V68"
 	NextSeal    = "liza seal --reason TEXT"
 )
+
+// Board is a state file and what is around it: nothing at all, a folder, or a project.
+type Board struct {
+	Name    string // as people know the file
+	Root    string // "" for a file that lies in no .liza
+	Store   store.Project
+	Project *project.Project // nil outside of a project
+	Remote  string           // over which work travels, "" for none
+	Repo    *git.Repo        // nil when git is missing, or there is no repository
+
+	Now           func() time.Time
+	Processes     blackboard.ProcessFacts
+	SkipSpecFiles bool
+
+	looked *journalLook // the last look of a watcher; nil: each look counts
+}

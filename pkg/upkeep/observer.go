@@ -120,8 +120,6 @@ func (l *Observer) validate(ctx context.Context) []blackboard.Violation {
 	return l.violations
 }
 
-func isError(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError }
-
 func contains(list []blackboard.Violation, v blackboard.Violation) bool {
 	return slices.ContainsFunc(list, func(x blackboard.Violation) bool {
 		return x.Rule == v.Rule && x.Path == v.Path && x.Message == v.Message

@@ -8,35 +8,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/blackboard/audit"
-	"liza/pkg/git"
 	"liza/pkg/history"
-	"liza/pkg/project"
 	"liza/pkg/store"
 	"liza/pkg/verb"
 )
 
 // BoardName is how people know the file of their project.
 const BoardName = ".liza/state.yaml"
-
-// Board is a state file and what is around it: nothing at all, a folder, or a project.
-type Board struct {
-	Name    string // as people know the file
-	Root    string // "" for a file that lies in no .liza
-	Store   store.Project
-	Project *project.Project // nil outside of a project
-	Remote  string           // over which work travels, "" for none
-	Repo    *git.Repo        // nil when git is missing, or there is no repository
-
-	Now           func() time.Time
-	Processes     blackboard.ProcessFacts
-	SkipSpecFiles bool
-
-	looked *journalLook // the last look of a watcher; nil: each look counts
-}
 
 // BoardOf is the board of a service, nil where its store is one for tests.
 func BoardOf(d *verb.Service) *Board {
@@ -203,3 +184,5 @@ func ViolationLine(v blackboard.Violation) string {
 	}
 	return fmt.Sprintf("%s %s%s: %s\n", word, v.Rule, place, message)
 }
+
+func isError(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError }

@@ -64,13 +64,6 @@ type Sink interface {
 // noticeLife is how long a one-time notice stays open.
 const noticeLife = 24 * time.Hour
 
-// Notice is a one-time notice: something that happened, rather than something that lasts.
-// It is cleared after one day.
-func Notice(kind, subject, message string, now time.Time) Alert {
-	at := now.UTC().Truncate(time.Second)
-	return Alert{Kind: kind, Subject: word(subject), Severity: severityOf(kind), Message: line(message), Since: at, Until: at.Add(noticeLife)}
-}
-
 // advance compares what is open with what was found, and gives what is open now and what
 // changed. A notice stays until its time is over; one whose condition holds as well is
 // cleared with the condition.

@@ -65,24 +65,6 @@ type GaveUp struct {
 	At            time.Time
 }
 
-// Check gives the alerts that hold now, in the order of Kinds. It has no effects.
-func Check(f Facts) []Alert {
-	if f.State == nil {
-		f.State = &blackboard.State{}
-	}
-	c := &check{Facts: f, raised: map[identity]bool{}, tasks: map[string]*blackboard.Task{}}
-	for t := range c.each() {
-		c.tasks[t.ID] = t
-	}
-	for _, k := range Kinds {
-		if k.find != nil {
-			c.kind = k
-			k.find(c)
-		}
-	}
-	return c.found
-}
-
 // check is one call of Check.
 type check struct {
 	Facts
@@ -176,4 +158,13 @@ func short(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%dh%dm", h, m)
 	}
+}
+
+// Kind is one line of the table of specs/protocol.md#10.2.
+type Kind struct {
+	Name     string
+	Severity string
+	When     string       // the condition
+	Key      string       // what the threshold is called in the configuration, or the threshold itself
+	find     func(*check) // nil for a one-time notice: nothing is looked for, somebody reports it
 }

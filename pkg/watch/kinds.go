@@ -1,13 +1,6 @@
 package watch
 
-// Kind is one line of the table of specs/protocol.md#10.2.
-type Kind struct {
-	Name     string
-	Severity string
-	When     string       // the condition
-	Key      string       // what the threshold is called in the configuration, or the threshold itself
-	find     func(*check) // nil for a one-time notice: nothing is looked for, somebody reports it
-}
+import "time"
 
 // Kinds lists every kind of alert in the order of specs/protocol.md#10.2, and the role_unusable of
 // specs/roles-and-knowledge.md#1.7.
@@ -77,4 +70,11 @@ func severityOf(kind string) string {
 		}
 	}
 	return Warning
+}
+
+// Notice is a one-time notice: something that happened, rather than something that lasts.
+// It is cleared after one day.
+func Notice(kind, subject, message string, now time.Time) Alert {
+	at := now.UTC().Truncate(time.Second)
+	return Alert{Kind: kind, Subject: word(subject), Severity: severityOf(kind), Message: line(message), Since: at, Until: at.Add(noticeLife)}
 }

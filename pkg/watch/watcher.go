@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // poll is how often a Watcher looks without being told that something changed.
@@ -182,4 +184,22 @@ func (w *Watcher) escalate(f Facts, changes []Change) error {
 		return fmt.Errorf("cannot write the escalation: %w", err)
 	}
 	return nil
+}
+
+// Check gives the alerts that hold now, in the order of Kinds. It has no effects.
+func Check(f Facts) []Alert {
+	if f.State == nil {
+		f.State = &blackboard.State{}
+	}
+	c := &check{Facts: f, raised: map[identity]bool{}, tasks: map[string]*blackboard.Task{}}
+	for t := range c.each() {
+		c.tasks[t.ID] = t
+	}
+	for _, k := range Kinds {
+		if k.find != nil {
+			c.kind = k
+			k.find(c)
+		}
+	}
+	return c.found
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"iter"
 )
 
 // A document of a changed file is in its pieces only: its bytes are never put together
@@ -61,26 +60,4 @@ func (d *Document) Is(data []byte) bool {
 		data = data[len(piece):]
 	}
 	return len(data) == 0
-}
-
-// all are the pieces of the file in their order, with its byte order mark.
-func (d *Document) all() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if d.marks.bom && !yield(bom) {
-			return
-		}
-		d.pieces(yield)
-	}
-}
-
-// pieces are the texts of the document in their order.
-func (d *Document) pieces(yield func(string) bool) {
-	for _, s := range d.sections {
-		for t := range s.texts {
-			if !yield(t) {
-				return
-			}
-		}
-	}
-	yield(d.tail)
 }

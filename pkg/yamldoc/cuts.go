@@ -1,7 +1,5 @@
 package yamldoc
 
-import "slices"
-
 // A Cut is a place in which one version of a file differs from the one before.
 type Cut struct {
 	From    int `json:"from"`    // offset in the old bytes
@@ -66,15 +64,6 @@ func length(texts []string) int {
 		n += len(t)
 	}
 	return n
-}
-
-// list has the pieces in their order. It is made at each write, in one piece of memory.
-func (d *Document) list() []string {
-	n := 1
-	for _, s := range d.sections {
-		n += 1 + len(s.entries)
-	}
-	return slices.AppendSeq(make([]string, 0, n), d.pieces)
 }
 
 // ApplyCuts makes the new bytes from the old ones; added are the bytes of all cuts. ok is

@@ -1,8 +1,12 @@
 package yamldoc
 
 import (
+	"iter"
 	"slices"
 	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
 )
 
 // A Document is one version of a file. It does not change: Edit makes the next version.
@@ -273,4 +277,96 @@ func (m marks) put(text string) []byte {
 		text = bom + text
 	}
 	return []byte(text)
+}
+
+// A Reader parses one version of a file after the other and takes over what did not
+// change. It holds no more than the latest version. It may be used by several
+// goroutines at once.
+type Reader struct {
+	// Split names the sections that have an entry for each element of their list or map.
+	Split []string
+
+	// Decode makes of the value of a section (entry is nil) or of an entry what its
+	// Value will return. The lines of node count from the first line of its piece of the
+	// file; LinesBefore tells how many come before that. Decode is called once for each
+	// piece, from several goroutines at once, and must not change node. nil: nothing is
+	// decoded.
+	Decode func(section string, entry *Entry, node *yaml.Node) any
+
+	// Fast may return at once what Decode would make of a section that is not split (entry
+	// is nil) or of an entry, from the text of its piece; see Fast.Entry. When ok is false
+	// the piece is parsed, and Decode is asked. It is called like Decode. nil: Decode is
+	// asked always.
+	Fast func(section string, entry *Entry, text string, list bool, indent int) (value any, ok bool)
+
+	mu   sync.Mutex
+	last *Document
+}
+
+// list has the pieces in their order. It is made at each write, in one piece of memory.
+func (d *Document) list() []string {
+	n := 1
+	for _, s := range d.sections {
+		n += 1 + len(s.entries)
+	}
+	return slices.AppendSeq(make([]string, 0, n), d.pieces)
+}
+
+// all are the pieces of the file in their order, with its byte order mark.
+func (d *Document) all() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if d.marks.bom && !yield(bom) {
+			return
+		}
+		d.pieces(yield)
+	}
+}
+
+// pieces are the texts of the document in their order.
+func (d *Document) pieces(yield func(string) bool) {
+	for _, s := range d.sections {
+		for t := range s.texts {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+	yield(d.tail)
+}
+
+// A finder knows where the entries of a document are. It is made when somebody first asks
+// for a line: a file with thousands of faults asks thousands of times.
+type finder struct {
+	once  sync.Once
+	first map[*section]int            // lines before the section
+	lines map[*section][]int          // lines before each of its entries
+	ids   map[*section]map[string]int // what entries of a list seem to have as their id
+}
+
+func (d *Document) places() *finder {
+	f := &d.finder
+	f.once.Do(func() {
+		f.first, f.lines, f.ids = map[*section]int{}, map[*section][]int{}, map[*section]map[string]int{}
+		line := 0
+		for _, s := range d.sections {
+			f.first[s] = line
+			if !s.apart {
+				line += strings.Count(s.text, "\n")
+				continue
+			}
+			line += strings.Count(s.head, "\n")
+			ids := map[string]int{}
+			for i, e := range s.entries {
+				f.lines[s] = append(f.lines[s], line)
+				line += strings.Count(e.text, "\n")
+				if id := seemingID(e.text, s.indent+2); s.list && id != "" {
+					if _, twice := ids[id]; !twice {
+						ids[id] = i
+					}
+				}
+			}
+			f.ids[s] = ids
+		}
+	})
+	return f
 }

@@ -14,9 +14,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// plainer is implemented by texts that are written without quotes, such as times.
-type plainer interface{ Plain() string }
-
 // Encode makes the node that says v. Structs follow their yaml tags. Small lists and
 // maps without long texts are in flow style, all others in block style.
 func Encode(v any) *yaml.Node { return encode(reflect.ValueOf(v)) }
@@ -99,35 +96,6 @@ func empty(v reflect.Value) bool {
 		return v.Len() == 0
 	}
 	return v.IsZero()
-}
-
-// A field of a struct, as its yaml tag describes it.
-type field struct {
-	index     int
-	name      string
-	omitEmpty bool
-	inline    bool // a map whose keys are beside the fields
-}
-
-func fieldsOf(t reflect.Type) []field {
-	fields := make([]field, 0, t.NumField())
-	for i := range t.NumField() {
-		sf := t.Field(i)
-		name, options, _ := strings.Cut(sf.Tag.Get("yaml"), ",")
-		if !sf.IsExported() || name == "-" {
-			continue
-		}
-		if name == "" {
-			name = strings.ToLower(sf.Name)
-		}
-		fields = append(fields, field{
-			index:     i,
-			name:      name,
-			omitEmpty: strings.Contains(options, "omitempty"),
-			inline:    strings.Contains(options, "inline"),
-		})
-	}
-	return fields
 }
 
 // bare matches texts that may be without quotes wherever a text may be, provided

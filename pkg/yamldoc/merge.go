@@ -5,40 +5,6 @@ import (
 	"strings"
 )
 
-// MergeOptions tell Merge3 what it cannot see.
-type MergeOptions struct {
-	Theirs []string // top-level keys whose value is always theirs, as a counter of versions
-}
-
-// Merged is what came of a merge.
-type Merged struct {
-	// Data is the file. Where there are conflicts it says what theirs says, so that it
-	// must not take the place of mine as long as there is one.
-	Data      []byte
-	Conflicts []Conflict
-	Notes     []Note
-}
-
-// A Conflict is a value that both sides changed, each in another way.
-type Conflict struct {
-	Path               string // tasks[task-3].priority
-	Base, Mine, Theirs Side
-}
-
-// A Side is what one version of a file says at a path.
-type Side struct {
-	Value        string // on one line, cut when it is long; "" when it is absent
-	Absent       bool
-	Line, Column int // in that version; of what is around it, when it is absent; 0: nowhere
-}
-
-// A Note is something that mine changed, has no meaning to YAML, and could not be kept.
-type Note struct {
-	Path string // of the entry
-	Line int    // in mine
-	Text string
-}
-
 // Merge3 puts what mine changed since base into theirs, another version that came from
 // base. The result keeps the bytes of theirs except where mine changed something, and
 // what it takes from mine it takes as it stands there, with comments and quoting.
@@ -68,9 +34,6 @@ func Merge3(base, mine, theirs *Document, opt MergeOptions) (*Merged, error) {
 	}
 	return merged, nil
 }
-
-// pieceMerger merges piece by piece, and looks into those that both sides changed.
-type pieceMerger struct{ treeMerger }
 
 // sections merges files that can be cut; ok is false if one of them cannot, or if the
 // pieces would not stay what they are beside one another.

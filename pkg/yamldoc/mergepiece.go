@@ -7,20 +7,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A chunk is a piece of one version: a file, a section, or an entry.
-type chunk struct {
-	text    string
-	line    int      // lines before it in its file
-	absent  bool     // it is not there; line is that of what is around it
-	entry   bool     // it is an element of a section
-	item    bool     // ... that is a list
-	key     string   // of a section, or an entry of a map
-	section *section // nil unless it is one
-}
-
-// chunks are the three versions of a piece; nil is absent.
-type chunks struct{ base, mine, theirs *chunk }
-
 // chunk is a whole file.
 func (d *Document) chunk() *chunk { return &chunk{text: d.text()} }
 
@@ -59,21 +45,12 @@ func (c *chunk) entries() []*chunk {
 	return entries
 }
 
-func (c *chunk) missing() bool { return c == nil || c.absent }
-
 // same reports whether two chunks have the same bytes, or both are missing.
 func (c *chunk) same(other *chunk) bool {
 	if c.missing() || other.missing() {
 		return c.missing() && other.missing()
 	}
 	return c.text == other.text
-}
-
-func (c *chunk) source() string {
-	if c.missing() {
-		return ""
-	}
-	return c.text
 }
 
 // parse is the chunk's value with the lines of its file.
@@ -89,30 +66,6 @@ func (c *chunk) parse() (spot, error) {
 		shift(root, c.line)
 	}
 	return s, err
-}
-
-// read parses a text that may stand for the chunk: without aliases, and with one element
-// if the chunk has but one.
-func (c *chunk) read(text string) (root *yaml.Node, s spot, err error) {
-	if root, err = parseTree(text); err != nil {
-		return nil, spot{}, err
-	}
-	aliases, broken := check(root)
-	if broken != nil {
-		return nil, spot{}, broken
-	}
-	if aliases {
-		flatten(root)
-	}
-	switch whole := !c.entry && c.section == nil; {
-	case c.item && root.Kind == yaml.SequenceNode && len(root.Content) == 1:
-		return root, spot{root.Content[0], root.Content[0]}, nil
-	case whole && root.Kind == yaml.MappingNode:
-		return root, spot{value: root}, nil
-	case !whole && !c.item && root.Kind == yaml.MappingNode && len(root.Content) == 2 && root.Content[0].Value == c.key:
-		return root, spot{root.Content[0], root.Content[1]}, nil
-	}
-	return nil, spot{}, errNotFaithful
 }
 
 // piece merges the three versions of a piece; gone tells that nothing is left of it.

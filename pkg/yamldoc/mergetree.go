@@ -4,12 +4,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// spot is what one version says at a path.
-type spot struct {
-	place *yaml.Node // its key, or the value itself in a list; what is around it, when it is absent
-	value *yaml.Node // nil when it is absent
-}
-
 // in is the spot of a key of the map, or of an element of the list, at s.
 func (s spot) in(place, value *yaml.Node) spot {
 	if value == nil || place.Line == 0 {
@@ -53,20 +47,8 @@ func (s spot) side() Side {
 	return side
 }
 
-// spots are the three versions of one place.
-type spots struct{ base, mine, theirs spot }
-
 func (s spots) key(name string) spots {
 	return spots{base: s.base.key(name), mine: s.mine.key(name), theirs: s.theirs.key(name)}
-}
-
-// treeMerger merges the trees of three versions. What it returns shares nodes with them,
-// and must not be changed.
-type treeMerger struct {
-	split     map[string]bool // sections whose entries are there or not, as elements of lists are
-	ours      map[string]bool // top-level keys whose value is always theirs
-	conflicts []Conflict
-	notes     []Note
 }
 
 // conflict reports that both sides changed a place. Theirs stays.

@@ -287,3 +287,11 @@ func sameScalar(tagA, tagB, a, b string, loosely bool) bool {
 	}
 	return tagA == tagB && (a == b || tagA == "!!null")
 }
+
+// resolve follows an alias.
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}

@@ -170,14 +170,6 @@ func hasID(item *yaml.Node, id string) bool {
 	return value != nil && resolve(value).Value == id
 }
 
-// resolve follows an alias.
-func resolve(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
-}
-
 // shift moves the lines of a piece to where it is in the file.
 func shift(n *yaml.Node, lines int) {
 	if n.Line > 0 {

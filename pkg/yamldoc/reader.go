@@ -12,30 +12,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A Reader parses one version of a file after the other and takes over what did not
-// change. It holds no more than the latest version. It may be used by several
-// goroutines at once.
-type Reader struct {
-	// Split names the sections that have an entry for each element of their list or map.
-	Split []string
-
-	// Decode makes of the value of a section (entry is nil) or of an entry what its
-	// Value will return. The lines of node count from the first line of its piece of the
-	// file; LinesBefore tells how many come before that. Decode is called once for each
-	// piece, from several goroutines at once, and must not change node. nil: nothing is
-	// decoded.
-	Decode func(section string, entry *Entry, node *yaml.Node) any
-
-	// Fast may return at once what Decode would make of a section that is not split (entry
-	// is nil) or of an entry, from the text of its piece; see Fast.Entry. When ok is false
-	// the piece is parsed, and Decode is asked. It is called like Decode. nil: Decode is
-	// asked always.
-	Fast func(section string, entry *Entry, text string, list bool, indent int) (value any, ok bool)
-
-	mu   sync.Mutex
-	last *Document
-}
-
 // Parse reads a file. The error is a *SyntaxError. The document may keep data, which
 // nobody may change from then on.
 func (r *Reader) Parse(data []byte) (*Document, error) {

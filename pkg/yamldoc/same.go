@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -212,4 +213,36 @@ func identity(v reflect.Value) string {
 		}
 	}
 	return ""
+}
+
+// plainer is implemented by texts that are written without quotes, such as times.
+type plainer interface{ Plain() string }
+
+// A field of a struct, as its yaml tag describes it.
+type field struct {
+	index     int
+	name      string
+	omitEmpty bool
+	inline    bool // a map whose keys are beside the fields
+}
+
+func fieldsOf(t reflect.Type) []field {
+	fields := make([]field, 0, t.NumField())
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		name, options, _ := strings.Cut(sf.Tag.Get("yaml"), ",")
+		if !sf.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = strings.ToLower(sf.Name)
+		}
+		fields = append(fields, field{
+			index:     i,
+			name:      name,
+			omitEmpty: strings.Contains(options, "omitempty"),
+			inline:    strings.Contains(options, "inline"),
+		})
+	}
+	return fields
 }

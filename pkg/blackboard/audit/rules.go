@@ -2,17 +2,6 @@ package audit
 
 import "liza/pkg/blackboard"
 
-// A Rule is one line of the table of specs/protocol.md#9. check reports what breaks it; nil means
-// that only the readers of the files can see it (Facts.Decode, Facts.JournalProblems).
-type Rule struct {
-	ID       string
-	Severity string // blackboard.SeverityError or SeverityWarning
-	OnWrite  bool   // a write is refused that would create or keep a violation in what it touches (column W)
-	Fixable  bool   // Repair mends what is provably safe (mark F)
-	Text     string // the condition for a violation
-	check    func(*validation)
-}
-
 const (
 	asError   = blackboard.SeverityError
 	asWarning = blackboard.SeverityWarning

@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"liza/pkg/blackboard"
@@ -10,8 +8,6 @@ import (
 
 // The rules about sections other than tasks and agents: V02, V03, V46, V49 to V53,
 // V60, V64.
-
-func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 func checkVersion(v *validation) {
 	switch v.s.Version {

@@ -15,8 +15,6 @@ var (
 	decisions    = []string{"approved", "rejected"}
 )
 
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
-
 func checkTypes(v *validation, t *blackboard.Task) {
 	oneOf := func(field, value string, known []string) {
 		if value != "" && !blackboard.List(known).Has(value) {

@@ -13,12 +13,6 @@ import (
 	"liza/pkg/store"
 )
 
-// ledger is the list of runs that was read last, and the file from which it was.
-type ledger struct {
-	info fs.FileInfo
-	runs []history.UsageLine
-}
-
 // runs reads the ledger again when the file has changed. Nobody may change the list.
 func (s *Source) runs() ([]history.UsageLine, error) {
 	path := s.Service.Project.Usage()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"strings"
-	"sync"
 	"time"
 
 	"liza/pkg/activity"
@@ -13,12 +12,6 @@ import (
 	"liza/pkg/dashboard"
 	"liza/pkg/prose"
 )
-
-// tails are the ends of the activity files that were looked at, by name. A look costs what was written since.
-type tails struct {
-	mu     sync.Mutex
-	byName map[string]*activity.Tail
-}
 
 func (s *Source) now(name string) activity.Now {
 	s.tails.mu.Lock()

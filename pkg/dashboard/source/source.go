@@ -6,9 +6,11 @@ package source
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
+	"liza/pkg/activity"
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
@@ -76,17 +78,6 @@ func (s *Source) copied(ctx context.Context, why error) (*blackboard.State, *das
 	return st, &dashboard.Offline{Since: blackboard.TimeOf(at), Seconds: max(0, int(s.Service.Now().Sub(at)/time.Second)), Why: why.Error()}
 }
 
-// View is the board as people see it.
-func (s *Source) View(ctx context.Context) (dashboard.View, error) {
-	st, away, err := s.state(ctx)
-	if st == nil {
-		return dashboard.View{}, err
-	}
-	f := s.Facts(st)
-	f.Doing, f.Offline = s.DoingOn(st), away
-	return dashboard.Build(st, f), err
-}
-
 // Watch sends whenever something may have changed; then View tells what.
 func (s *Source) Watch(ctx context.Context) <-chan struct{} { return s.Service.Store.Watch(ctx) }
 
@@ -111,4 +102,16 @@ func (s *Source) Log(f history.Filter) ([]dashboard.Happening, error) {
 // Alerts are the open ones, as the watcher of the team wrote them last.
 func (s *Source) Alerts() ([]watch.Alert, error) {
 	return watch.Files{Dir: s.Service.Project.Liza}.Open()
+}
+
+// ledger is the list of runs that was read last, and the file from which it was.
+type ledger struct {
+	info fs.FileInfo
+	runs []history.UsageLine
+}
+
+// tails are the ends of the activity files that were looked at, by name. A look costs what was written since.
+type tails struct {
+	mu     sync.Mutex
+	byName map[string]*activity.Tail
 }

@@ -115,14 +115,6 @@ func (o Options) log(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return map[string]any{"entries": plain(entries)}, nil
 }
 
-func plain(entries []blackboard.Entry) []any {
-	list := []any{}
-	for _, e := range entries {
-		list = append(list, dashboard.Plain(e))
-	}
-	return list
-}
-
 func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) {
 	s, err := o.Source.State(r.Context())
 	if err != nil {

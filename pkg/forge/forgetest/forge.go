@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -95,29 +94,6 @@ type Check struct {
 	ID          int
 	Name, State string // pending, passed or failed
 	Log         string
-}
-
-// New starts a server with an empty repository, or with a copy of one.
-func New(t testing.TB) *Forge {
-	t.Helper()
-	f, stop, err := Start(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	return f
-}
-
-// Start is New without a test: the repository is made in dir.
-func Start(dir string) (*Forge, func(), error) {
-	f := &Forge{Git: filepath.Join(dir, Name+".git"), checks: map[string][]*Check{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	if out, err := exec.Command("git", "init", "-q", "--bare", "-b", "main", f.Git).CombinedOutput(); err != nil {
-		return nil, nil, fmt.Errorf("cannot make the repository: %v: %s", err, out)
-	}
-	f.logs = httptest.NewServer(http.HandlerFunc(f.serveLog))
-	f.server = httptest.NewServer(http.HandlerFunc(f.serve))
-	f.URL = f.server.URL
-	return f, func() { f.server.Close(); f.logs.Close() }, nil
 }
 
 // API is the address of the API of a kind of forge.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 )
@@ -44,48 +43,6 @@ func (i in) is(method string, path ...string) bool {
 func (i in) int(n int) int { v, _ := strconv.Atoi(i.path[n]); return v }
 
 func (i in) text(key string) string { s, _ := i.body[key].(string); return s }
-
-func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
-	if f.Fail == nil || !f.Fail(w, r) {
-		f.ServeHTTP(w, r)
-	}
-}
-
-// ServeHTTP answers a call without Fail, for a Fail that wants it carried out and its answer lost.
-func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.Calls = append(f.Calls, r.Method+" "+r.URL.EscapedPath())
-	if r.Header.Get("Authorization") != "Bearer "+Token {
-		f.write(w, r, failed(http.StatusUnauthorized, "bad credentials"))
-		return
-	}
-	i := in{Request: r}
-	if err := json.NewDecoder(r.Body).Decode(&i.body); err != nil {
-		i.body = map[string]any{}
-	}
-	for kind, prefix := range map[string]string{
-		"github": "/github/repos/" + Owner + "/" + Name, "gitlab": "/gitlab/api/v4/projects/" + Owner + "%2F" + Name, "gitea": "/gitea/api/v1/repos/" + Owner + "/" + Name,
-	} {
-		if rest, found := strings.CutPrefix(r.URL.EscapedPath(), prefix+"/"); found {
-			i.kind = kind
-			for part := range strings.SplitSeq(rest, "/") {
-				plain, _ := url.PathUnescape(part)
-				i.path = append(i.path, plain)
-			}
-		}
-	}
-	switch {
-	case r.URL.Path == "/github/graphql":
-		f.write(w, r, f.graphql(i))
-	case i.kind == "gitlab":
-		f.gitlab(w, i)
-	case i.kind != "":
-		f.hub(w, i)
-	default:
-		f.write(w, r, failed(http.StatusNotFound, "not found"))
-	}
-}
 
 // write sends an answer; a list in pages, each with the address of the next one.
 func (f *Forge) write(w http.ResponseWriter, r *http.Request, a answer) {

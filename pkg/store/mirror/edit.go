@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
@@ -74,15 +71,6 @@ func (s *Store) carry(ctx context.Context, r record, text []byte) error {
 		return err
 	}
 	return s.renew(ctx, r, s.Latest())
-}
-
-// keep puts a person's text where nothing removes it, and returns its path.
-func (s *Store) keep(text []byte) string {
-	path := filepath.Join(filepath.Dir(s.o.Record), "conflict-"+time.Now().UTC().Format("20060102T150405.000Z")+"-person.yaml")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		return "no file: " + err.Error()
-	}
-	return path
 }
 
 // lower moves the lines of an error below the head of the copy.

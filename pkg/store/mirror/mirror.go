@@ -318,3 +318,12 @@ func (s *Store) edit(r record) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// keep puts a person's text where nothing removes it, and returns its path.
+func (s *Store) keep(text []byte) string {
+	path := filepath.Join(filepath.Dir(s.o.Record), "conflict-"+time.Now().UTC().Format("20060102T150405.000Z")+"-person.yaml")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return "no file: " + err.Error()
+	}
+	return path
+}

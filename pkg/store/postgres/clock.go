@@ -2,13 +2,6 @@ package postgres
 
 import "time"
 
-// clock is the database's, as of the last answer. It goes on with the time that passes here, whatever anybody does to the
-// clock of this host.
-type clock struct {
-	here, there time.Time
-	trip        time.Duration // how far off it may be
-}
-
 // tell notes what the database said on a question of then.
 func (s *Store) tell(asked, at time.Time) {
 	now := time.Now()

@@ -199,12 +199,6 @@ func (s *Store) given(err, ended error) error {
 	return away
 }
 
-// down is that the database did not answer lately. Who has a copy to show does not wait for it again at once.
-type down struct {
-	err error
-	at  time.Time
-}
-
 const (
 	patientConnect = 2 * time.Second // for an attempt to connect of who has a copy to show
 	downFor        = time.Second
@@ -271,3 +265,30 @@ func code(err error) string {
 func channel(board string) string { return "liza_" + board }
 
 var _ store.Project = (*Store)(nil)
+
+// schema is the newest version of the tables; migrations has as many files.
+const schema = 2
+
+// A SchemaError says that the tables are of a version that this program does not know.
+type SchemaError struct{ Version int }
+
+func (e *SchemaError) Error() string {
+	if e.Version == 0 {
+		return "the database has no board: it has no tables of Liza"
+	}
+	if e.Version < schema {
+		return fmt.Sprintf("the database has tables of version %d; this program needs %d", e.Version, schema)
+	}
+	return fmt.Sprintf("the database has tables of version %d; this program is older and knows %d", e.Version, schema)
+}
+
+// Next is what helps.
+func (e *SchemaError) Next() string {
+	switch {
+	case e.Version == 0:
+		return "liza init GOAL --store URL"
+	case e.Version < schema:
+		return "liza store upgrade"
+	}
+	return "install the version of liza that the other hosts have"
+}

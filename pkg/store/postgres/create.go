@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -130,17 +129,6 @@ func (s *Store) Export(ctx context.Context) (text []byte, journal string, err er
 		})
 	})
 	return text, journal, err
-}
-
-func journalText(ctx context.Context, db interface {
-	Query(context.Context, string, ...any) (pgx.Rows, error)
-}, board string) (string, error) {
-	rows, err := db.Query(ctx, `SELECT line FROM liza.journal j JOIN liza.boards b ON b.id = j.board WHERE b.name = $1 ORDER BY number`, board)
-	if err != nil {
-		return "", err
-	}
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return strings.Join(lines, ""), err
 }
 
 // Drop removes the board, with all that it ever was.

@@ -60,8 +60,6 @@ func (s *Store) PutFiles(ctx context.Context, files ...store.BoardFile) error {
 	})
 }
 
-const addFile = `INSERT INTO liza.files (board, path, text) SELECT id, $2, $3 FROM liza.boards WHERE name = $1`
-
 // SealKey is the secret of the key with which approvals of this board are sealed; "" when it has none.
 func (s *Store) SealKey(ctx context.Context) (secret string, err error) {
 	err = s.persist(ctx, func(ctx context.Context) error {
@@ -69,3 +67,5 @@ func (s *Store) SealKey(ctx context.Context) (secret string, err error) {
 	})
 	return secret, err
 }
+
+const addFile = `INSERT INTO liza.files (board, path, text) SELECT id, $2, $3 FROM liza.boards WHERE name = $1`

@@ -15,35 +15,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// schema is the newest version of the tables; migrations has as many files.
-const schema = 2
-
 // migrationLock keeps two programs from running migrations at once.
 const migrationLock = 0x6c697a61
-
-// A SchemaError says that the tables are of a version that this program does not know.
-type SchemaError struct{ Version int }
-
-func (e *SchemaError) Error() string {
-	if e.Version == 0 {
-		return "the database has no board: it has no tables of Liza"
-	}
-	if e.Version < schema {
-		return fmt.Sprintf("the database has tables of version %d; this program needs %d", e.Version, schema)
-	}
-	return fmt.Sprintf("the database has tables of version %d; this program is older and knows %d", e.Version, schema)
-}
-
-// Next is what helps.
-func (e *SchemaError) Next() string {
-	switch {
-	case e.Version == 0:
-		return "liza init GOAL --store URL"
-	case e.Version < schema:
-		return "liza store upgrade"
-	}
-	return "install the version of liza that the other hosts have"
-}
 
 // Migrate brings the tables up to date. It does nothing when they are.
 func Migrate(ctx context.Context, conn *pgx.Conn) error {

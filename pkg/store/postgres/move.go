@@ -11,12 +11,6 @@ import (
 // A board that is moved has a mark until the move is complete: who moves it. One that arrives is used by nobody until then, so
 // that there are never two that take writes. One that became a file stays in the database under another name, which no address can have.
 
-// The files of a board that have the marks.
-const (
-	movingMark   = ".moving"
-	arrivingMark = ".arriving"
-)
-
 // An ArrivingError says that a board is not yet to be used: its move into the database was begun, and is not complete.
 type ArrivingError struct{ Board, Mover string }
 

@@ -10,7 +10,6 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
-	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
 
@@ -56,10 +55,6 @@ func (s *Store) write(ctx context.Context, op store.Op, next makeNext) error {
 		s.thin(ctx, w.revision)
 	}
 	return nil
-}
-
-func (s *Store) locked() error {
-	return &store.LockedError{Held: &safefile.HeldError{Path: s.o.Path + ".lock", Waited: s.o.LockTimeout, At: time.Now()}}
 }
 
 // write is one change of the board, in as many attempts as it takes.

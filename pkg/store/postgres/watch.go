@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,24 +9,6 @@ import (
 
 // poll is how often a watcher looks anyway: a notification may get lost with its connection.
 const poll = 10 * time.Second
-
-// hub wakes those who watch in this process.
-type hub struct {
-	mu       sync.Mutex
-	watchers map[chan struct{}]bool
-	stop     context.CancelFunc // of the one that listens
-}
-
-func (h *hub) signal() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for w := range h.watchers {
-		select {
-		case w <- struct{}{}:
-		default: // one is waiting already
-		}
-	}
-}
 
 // Watch sends when others wrote, after each new connection, and when a look at the database says so.
 func (s *Store) Watch(ctx context.Context) <-chan struct{} {

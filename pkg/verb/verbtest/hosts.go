@@ -4,19 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"time"
 
 	"liza/pkg/git"
 	"liza/pkg/history"
 	"liza/pkg/project"
-	"liza/pkg/store"
 )
-
-// shared is a file that stands for a board which several hosts use.
-type shared struct{ *store.File }
-
-func (shared) Now() time.Time             { return time.Now() }
-func (shared) ClockOffset() time.Duration { return 0 }
 
 // WithRemote gives the project a bare repository as its remote origin, over which work travels, and returns its folder.
 func (p *Place) WithRemote() string {
