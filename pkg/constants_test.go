@@ -16,7 +16,7 @@ func TestWordsOfTheProtocolAreConstants(t *testing.T) {
 	fset := token.NewFileSet()
 	all := typedAll(t, fset, "./pkg/...")
 	words := map[string]bool{"Status": true, "Event": true, "HistoryEvent": true, "TaskKind": true, "BlockedKind": true, "QuestionStatus": true, "CheckStatus": true,
-		"Role": true, "Completion": true, "Liveness": true, "Action": true, "AnomalyKind": true, "TriggerKind": true}
+		"Role": true, "Completion": true, "Liveness": true, "Action": true, "AnomalyKind": true, "TriggerKind": true, "AlertKind": true, "PriorState": true, "ReviewMode": true, "GateDecision": true}
 	found := 0
 	for _, p := range all {
 		if strings.HasSuffix(p.path, "test") {
@@ -45,4 +45,4 @@ func TestWordsOfTheProtocolAreConstants(t *testing.T) {
 var ofProtocol = map[string]bool{"liza/pkg/blackboard": true, "liza/pkg/transition": true}
 
 // declared are their files that have the constants.
-var declared = map[string]bool{"constants.go": true, "actions.go": true, "anomaly_kinds.go": true, "event.go": true, "trigger_kinds.go": true, "model.go": true, "values.go": true, "goal.go": true, "liveness.go": true}
+var declared = map[string]bool{"constants.go": true, "actions.go": true, "alert_kinds.go": true, "anomaly_kinds.go": true, "event.go": true, "trigger_kinds.go": true, "model.go": true, "values.go": true, "goal.go": true, "liveness.go": true}

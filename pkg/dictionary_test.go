@@ -36,7 +36,7 @@ var (
 	namedTypes = regexp.MustCompile(`\b[A-Z]\w*`)
 	scalars    = map[string]string{"string": "text", "int": "number", "int64": "number", "bool": "yes or no", "Time": "time", "Amount": "amount", "Raw": "text",
 		"List": "list of texts", "Settings": "map", "Status": "status", "Role": "role", "any": "anything",
-		"HistoryEvent": "text", "TaskKind": "text", "BlockedKind": "text", "QuestionStatus": "text", "CheckStatus": "text", "AnomalyKind": "text"}
+		"HistoryEvent": "text", "TaskKind": "text", "BlockedKind": "text", "QuestionStatus": "text", "CheckStatus": "text", "AnomalyKind": "text", "PriorState": "text", "ReviewMode": "text", "GateDecision": "text"}
 )
 
 // dictionary reads the types that can be reached from root, and says what is wrong with them.

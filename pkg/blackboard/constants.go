@@ -105,3 +105,33 @@ var (
 	Kinds = []string{string(CodeTask), string(ExecTask), string(MessageTask), string(SkillTask)}
 	Types = []string{"feature", "task", "bug", "refactor", "test", "docs", "config", "spec"}
 )
+
+// A PriorState says what became of a point of the last rejection.
+type PriorState string
+
+// What can have become of it.
+const (
+	PriorResolved     PriorState = "RESOLVED"
+	PriorPartial      PriorState = "PARTIAL"
+	PriorStillPresent PriorState = "STILL_PRESENT"
+)
+
+// A ReviewMode says who releases what a reviewer has approved (review.mode); empty: the approval does.
+type ReviewMode string
+
+// The modes besides that.
+const (
+	ReviewStrict   ReviewMode = "strict"   // a person, whatever the task says
+	ReviewNormal   ReviewMode = "normal"   // a person, unless the task may be merged by itself
+	ReviewYolo     ReviewMode = "yolo"     // nobody has to
+	ReviewDisabled ReviewMode = "disabled" // there is no reviewer: a person decides
+)
+
+// A GateDecision is what a person has decided about an approved task that waits for one; empty: nothing yet.
+type GateDecision string
+
+// The decisions.
+const (
+	GateApproved GateDecision = "approved"
+	GateRejected GateDecision = "rejected"
+)

@@ -214,8 +214,8 @@ type Check struct {
 // RESOLVED, PARTIAL or STILL_PRESENT.
 // Written by: reviewer.
 type Prior struct {
-	N     int    `yaml:"n" json:"n"`         // number of the point, from 1
-	State string `yaml:"state" json:"state"` // RESOLVED, PARTIAL or STILL_PRESENT
+	N     int        `yaml:"n" json:"n"`         // number of the point, from 1
+	State PriorState `yaml:"state" json:"state"` // RESOLVED, PARTIAL or STILL_PRESENT
 }
 
 // Fix is one corrective step that a rejection asks for.
@@ -236,7 +236,7 @@ type Fix struct {
 // Written by: supervisor, verdict.
 type Review struct {
 	Status      string     `yaml:"status,omitempty"`      // ok, needs_fix, replan or stuck |  | no verdict yet
-	Mode        string     `yaml:"mode,omitempty"`        // review.mode when the verdict was stored |  | unset
+	Mode        ReviewMode `yaml:"mode,omitempty"`        // review.mode when the verdict was stored |  | unset
 	By          string     `yaml:"by,omitempty"`          // agent id, or human
 	Commit      string     `yaml:"commit,omitempty"`      // what was reviewed
 	At          Time       `yaml:"at,omitempty"`          // when the verdict was given
@@ -257,11 +257,11 @@ type NoTests struct {
 // MergeApproval is the human merge gate. Decision is approved, rejected or "".
 // Written by: gate of an approval, approve-merge, reject-merge.
 type MergeApproval struct {
-	Required bool   `yaml:"required"`           // a person has to decide
-	Decision string `yaml:"decision,omitempty"` // approved or rejected |  | no decision yet
-	By       string `yaml:"by,omitempty"`       // name of the person
-	At       Time   `yaml:"at,omitempty"`       // when it was decided
-	Reason   string `yaml:"reason,omitempty"`   // of the decision
+	Required bool         `yaml:"required"`           // a person has to decide
+	Decision GateDecision `yaml:"decision,omitempty"` // approved or rejected |  | no decision yet
+	By       string       `yaml:"by,omitempty"`       // name of the person
+	At       Time         `yaml:"at,omitempty"`       // when it was decided
+	Reason   string       `yaml:"reason,omitempty"`   // of the decision
 }
 
 // MergeIntent is recorded before the integration branch moves (specs/protocol.md#8.2 M7).

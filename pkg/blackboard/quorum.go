@@ -102,7 +102,7 @@ func (t *Task) Given(s *State, tree string) []*Approval {
 			list = append(list, &a)
 		}
 	}
-	if m := t.MergeApproval; m != nil && m.Decision == "approved" {
+	if m := t.MergeApproval; m != nil && m.Decision == GateApproved {
 		add(Approval{Reviewer: m.By, Person: true, At: m.At})
 	}
 	switch t.ApprovedBy {

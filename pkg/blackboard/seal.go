@@ -31,7 +31,7 @@ func (t *Task) approval() []string {
 		intent = t.MergeIntent.Commit
 	}
 	says := []string{t.ID, string(t.Status), string(t.KindOf()), t.ApprovedBy, t.ApprovedCommit, t.ReviewCommit,
-		strconv.FormatBool(a.Required), a.Decision, a.By, intent, t.MergeCommit}
+		strconv.FormatBool(a.Required), string(a.Decision), a.By, intent, t.MergeCommit}
 	for _, x := range t.Approvals {
 		if x != nil {
 			says = append(says, x.sealed(t.ID)...)

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/git"
 	"liza/pkg/notify"
 	"liza/pkg/project"
 	"liza/pkg/safefile"
-	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/watch"
 )
@@ -34,16 +34,16 @@ func (e *Env) alertFiles(p *project.Project) watch.Files {
 
 // notice reports something that happened once: in alerts.log, and on stderr unless the live
 // view of this process shows alerts.
-func (e *Env) notice(p *project.Project, kind, subject, text string) {
+func (e *Env) notice(p *project.Project, kind blackboard.AlertKind, subject, text string) {
 	if !e.shows {
-		e.Log().Warn(kind + ": " + text)
+		e.Log().Warn(string(kind) + ": " + text)
 	}
 	e.report(p, kind, subject, text)
 }
 
 // report raises a one-time notice. It may be called under the locks of the state and of git,
 // so another goroutine writes it down; serve waits for that.
-func (e *Env) report(p *project.Project, kind, subject, text string) {
+func (e *Env) report(p *project.Project, kind blackboard.AlertKind, subject, text string) {
 	n := watch.Notice(kind, subject, text, e.Now())
 	write := func() {
 		// That it cannot be written must not disturb anyone who changes the state.
@@ -57,10 +57,10 @@ func (e *Env) report(p *project.Project, kind, subject, text string) {
 }
 
 // storeNotice reports what the store noticed (specs/protocol.md#1.2, specs/protocol.md#14).
-func (e *Env) storeNotice(p *project.Project) func(kind, text string) {
-	return func(kind, text string) {
+func (e *Env) storeNotice(p *project.Project) func(kind blackboard.AlertKind, text string) {
+	return func(kind blackboard.AlertKind, text string) {
 		subject := "state.yaml"
-		if kind == store.AlertJournalRepaired {
+		if kind == blackboard.AlertJournalRepaired {
 			subject = "log.yaml"
 		}
 		e.notice(p, kind, subject, text)
@@ -74,7 +74,7 @@ func (e *Env) lockRemoved(p *project.Project) func(path string) {
 		if rel, err := filepath.Rel(p.GitDir, path); err == nil {
 			name = rel
 		}
-		e.notice(p, "GIT_LOCK_REMOVED", name, path+" was left by a git process that is gone; it is removed")
+		e.notice(p, blackboard.AlertGitLockRemoved, name, path+" was left by a git process that is gone; it is removed")
 	}
 }
 
@@ -90,7 +90,7 @@ func (e *Env) unsaved(err error) {
 		return
 	}
 	if p, find := e.Find(context.Background()); find == nil {
-		e.report(p, "WORK_NOT_SAVED", subject, err.Error())
+		e.report(p, blackboard.AlertWorkNotSaved, subject, err.Error())
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -28,7 +27,11 @@ type alertMail struct {
 }
 
 // toldOtherwise are the kinds of alert about what an event of its own tells people of.
-var toldOtherwise = []string{"BLOCKED", "QUESTION_OPEN", "MERGE_APPROVAL", "INTEGRATION_FAILED", "APPROACHING_LIMIT", "COST", "BREAKER", "ROLE_UNUSABLE"}
+var toldOtherwise = []blackboard.AlertKind{blackboard.AlertBlocked, blackboard.AlertQuestionOpen, blackboard.AlertMergeApproval, blackboard.AlertIntegrationFailed,
+	blackboard.AlertApproachingLimit, blackboard.AlertCost, blackboard.AlertBreaker, blackboard.AlertRoleUnusable}
+
+// checkpointOld are the steps of the ladder of specs/protocol.md#10.4.
+var checkpointOld = []blackboard.AlertKind{blackboard.AlertCheckpointStale, blackboard.AlertCheckpointStuck, blackboard.AlertCheckpointAbandoned}
 
 // Tell sends what is raised, once for all watchers: those of one project agree when it was.
 func (a alertMail) Tell(c watch.Change) {
@@ -36,11 +39,11 @@ func (a alertMail) Tell(c watch.Change) {
 		return
 	}
 	event := "alert"
-	if strings.HasPrefix(c.Kind, "CHECKPOINT_") {
-		event = "checkpoint" // the ladder of specs/protocol.md#10.4
+	if slices.Contains(checkpointOld, c.Kind) {
+		event = "checkpoint"
 	}
 	m := notify.New(event, fmt.Sprintf("%s %s %s", c.Kind, c.Subject, c.Since.UTC().Format(time.RFC3339)), c.Alert.String())
-	m.Data["kind"], m.Data["subject"], m.Data["severity"] = c.Kind, c.Subject, c.Severity
+	m.Data["kind"], m.Data["subject"], m.Data["severity"] = string(c.Kind), c.Subject, c.Severity
 	a.env.mail(a.project, m)
 }
 

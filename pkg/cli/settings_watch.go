@@ -83,7 +83,7 @@ func (g *guarded) look(ctx context.Context) {
 	if err := d.TellSettings(context.WithoutCancel(ctx), text); err != nil {
 		g.factory.env.Log().Warn("cannot write down that settings changed: " + err.Error())
 	}
-	g.factory.env.notice(d.Project, "SETTINGS_CHANGED", strings.Join(changed, ", "), text+"; next: liza config show --origin")
+	g.factory.env.notice(d.Project, blackboard.AlertSettingsChanged, strings.Join(changed, ", "), text+"; next: liza config show --origin")
 }
 
 // files are those whose content is another one than at the last look.

@@ -118,8 +118,8 @@ func parsePrior(text string) (*blackboard.Prior, error) {
 	n, state, ok := strings.Cut(text, "=")
 	number, err := strconv.Atoi(strings.TrimSpace(n))
 	state = strings.ToUpper(strings.TrimSpace(state))
-	if !ok || err != nil || number < 1 || !slices.Contains([]string{"RESOLVED", "PARTIAL", "STILL_PRESENT"}, state) {
+	if !ok || err != nil || number < 1 || !exitcmd.LimitOf("Prior.state").Has(state) {
 		return nil, usagef("liza help verdict", "--prior '%s' must have the form N=RESOLVED, N=PARTIAL or N=STILL_PRESENT", text)
 	}
-	return &blackboard.Prior{N: number, State: state}, nil
+	return &blackboard.Prior{N: number, State: blackboard.PriorState(state)}, nil
 }

@@ -68,7 +68,7 @@ func (d *desktop) Tell(c watch.Change) {
 
 // notification is the command that shows an alert on a desktop.
 func notification(system string, a watch.Alert) []string {
-	title := "liza: " + a.Kind + " " + a.Subject
+	title := "liza: " + string(a.Kind) + " " + a.Subject
 	if system == "darwin" {
 		return []string{"osascript", "-e", "display notification " + strconv.Quote(a.Message) + " with title " + strconv.Quote(title)}
 	}

@@ -199,6 +199,9 @@ type Review struct {
 	Checks           map[string]Check `key:"checks" closed:"true" about:"Deterministic checks of the submitted commit, by name."`
 }
 
+// Disabled reports whether there is no reviewer: a person decides.
+func (r Review) Disabled() bool { return r.Mode == "disabled" }
+
 // QuorumRule asks for several reviewers of a change that touches one of the paths.
 type QuorumRule struct {
 	Paths     []string `key:"paths" is:"glob" required:"true"`

@@ -17,7 +17,7 @@ func reviewOf(t *blackboard.Task) []string {
 	if r == nil || r.Status == "" {
 		return list
 	}
-	list = append(list, r.Status+after(" by ", r.By)+after(" at ", string(r.At))+after(" on ", shortCommit(r.Commit))+after(", review.mode ", r.Mode)+after(": ", r.Reason))
+	list = append(list, r.Status+after(" by ", r.By)+after(" at ", string(r.At))+after(" on ", shortCommit(r.Commit))+after(", review.mode ", string(r.Mode))+after(": ", r.Reason))
 	for _, s := range r.Suggestions {
 		list = append(list, "suggestion: "+s)
 	}

@@ -11,7 +11,7 @@ type Facts struct {
 	Now         time.Time
 	Control     []Control               // the control files that are there, the one that wins first
 	Process     blackboard.ProcessFacts // what is known about processes of this machine
-	ReviewMode  string                  // review.mode of the configuration
+	ReviewMode  blackboard.ReviewMode   // review.mode of the configuration
 	HumanReview bool                    // plan.human_review of the configuration
 	Vocabulary  string                  // one of Views; "": liza
 	Tip         *string                 // where the integration branch is, "" when it does not exist; nil: not looked at

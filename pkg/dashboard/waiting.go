@@ -101,7 +101,7 @@ func (b builder) waitingTask(t *blackboard.Task) (Waiting, bool) {
 		if n := len(b.s.OpenComments(t)); n > 0 {
 			w.Text, w.Next = w.Text+"; "+prose.Count(n, "comment")+" on it open", "liza reject-merge "+t.ID
 		}
-	case t.Status == blackboard.ReadyForReview && b.f.ReviewMode == "disabled":
+	case t.Status == blackboard.ReadyForReview && b.f.ReviewMode == blackboard.ReviewDisabled:
 		w.Kind, w.Text, w.Next = "merge_approval", "submitted; review.mode is disabled, so you decide", "liza approve-merge "+t.ID
 	case t.Hold == nil && b.s.NobodyLeft(t) != "":
 		w.Kind, w.Text, w.Next = "merge_approval", t.ApprovalsText()+"; "+b.s.NobodyLeft(t)+", so you decide", "liza approve-merge "+t.ID

@@ -135,7 +135,7 @@ func (r *ReviewExit) check(bad *problems) {
 	switch r.Status {
 	case ReviewOK:
 		for _, p := range r.Prior {
-			if p.State == StillPresent {
+			if p.State == blackboard.PriorStillPresent {
 				bad.add("review: ok although prior point %d is STILL_PRESENT", p.N)
 			}
 		}

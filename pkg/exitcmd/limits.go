@@ -17,10 +17,6 @@ const (
 	ReviewNeedsFix = "needs_fix"
 	ReviewReplan   = "replan"
 	ReviewStuck    = "stuck"
-
-	Resolved     = "RESOLVED"
-	Partial      = "PARTIAL"
-	StillPresent = "STILL_PRESENT"
 )
 
 // What a decision of a plan may do with a task or a discovery.
@@ -66,7 +62,7 @@ var limits = map[string]Limit{
 	"ReviewExit.learn":       {form: map[string]any{"anyOf": []any{textSchema(0), map[string]any{"type": "array", "items": textSchema(0), "maxItems": MaxLearn}}}},
 	"Finding.severity":       {Words: []string{"error", "warning", "info"}},
 	"Prior.n":                {Least: 1, number: true},
-	"Prior.state":            {Words: []string{Resolved, Partial, StillPresent}},
+	"Prior.state":            {Words: []string{string(blackboard.PriorResolved), string(blackboard.PriorPartial), string(blackboard.PriorStillPresent)}},
 
 	"Plan.goal":       {Least: 1, Most: 2000},
 	"Plan.reason":     {Most: 1000},

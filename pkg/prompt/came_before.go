@@ -186,7 +186,7 @@ func (in *Input) rejection() string {
 	}
 	for _, p := range r.Prior {
 		if p != nil {
-			l.add("- point %d of the rejection before was %s", p.N, strings.ReplaceAll(p.State, "_", " "))
+			l.add("- point %d of the rejection before was %s", p.N, strings.ReplaceAll(string(p.State), "_", " "))
 		}
 	}
 	l.named("Anomalies recorded by the reviewer", strings.Join(r.Anomalies, ", "))

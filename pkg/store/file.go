@@ -45,19 +45,10 @@ type Options struct {
 	// finds all violations.
 	Strict bool
 
-	// Alert is told of one of the kinds below. It is called under the lock, so it must not
+	// Alert is told what was noticed. It is called under the lock, so it must not
 	// wait for anything and must not use the store.
-	Alert func(kind, text string)
+	Alert func(kind blackboard.AlertKind, text string)
 }
-
-// Kinds of what Options.Alert is told.
-const (
-	AlertJournalRepaired = "JOURNAL_REPAIRED"
-	AlertStateWentBack   = "STATE_WENT_BACK"
-	AlertHandEdit        = "HAND_EDIT"
-	AlertNoEvents        = "NO_EVENTS"
-	AlertMirror          = "MIRROR"
-)
 
 const (
 	lockTimeout = 10 * time.Second
@@ -208,7 +199,7 @@ func rulesOf(o Options) rules {
 		o.At = func(string) {}
 	}
 	if o.Alert == nil {
-		o.Alert = func(string, string) {}
+		o.Alert = func(blackboard.AlertKind, string) {}
 	}
 	return rules{o: o, reader: newReader()}
 }

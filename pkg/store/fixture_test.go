@@ -37,7 +37,7 @@ func newProject(t testing.TB) *project {
 func (p *project) options() store.Options {
 	return store.Options{
 		Path: p.path(), GitDir: filepath.Join(p.dir, ".git"), Now: now, Host: "mac",
-		Alert: func(kind, text string) { p.alert = append(p.alert, kind+": "+text) },
+		Alert: func(kind blackboard.AlertKind, text string) { p.alert = append(p.alert, string(kind)+": "+text) },
 	}
 }
 

@@ -40,10 +40,10 @@ func (f *File) compareCommitted(v *version) (now, previous *version, edited bool
 		if err := f.refuseForgeries(m.result, f.forgeries(m.result, m.theirs, rec, true)); err != nil {
 			return nil, nil, false, rec, err
 		}
-		f.o.Alert(AlertStateWentBack, fmt.Sprintf("an edit of revision %d was put over revision %d; both were merged", v.base.Revision, rec.Revision))
+		f.o.Alert(blackboard.AlertStateWentBack, fmt.Sprintf("an edit of revision %d was put over revision %d; both were merged", v.base.Revision, rec.Revision))
 		return m.result, m.theirs, true, rec, nil
 	}
-	f.o.Alert(AlertStateWentBack, m.err.Error())
+	f.o.Alert(blackboard.AlertStateWentBack, m.err.Error())
 	return nil, nil, false, rec, m.err
 }
 
@@ -54,7 +54,7 @@ func (f *File) handEdit(now *blackboard.State, previous *version) blackboard.Ent
 		e = editedByHand(compare(previous.doc, previous.base, now).names(), now)
 	}
 	e.Timestamp, e.Agent = blackboard.TimeOf(f.o.Now()), blackboard.Human
-	f.o.Alert(AlertHandEdit, e.Detail)
+	f.o.Alert(blackboard.AlertHandEdit, e.Detail)
 	return e
 }
 
@@ -69,7 +69,7 @@ func (f *File) putBack(v *version, refused []blackboard.Violation) ([]blackboard
 	}
 	var entries []blackboard.Entry
 	for _, r := range refused {
-		f.o.Alert(AlertHandEdit, r.Message+"; the edit is kept in "+kept)
+		f.o.Alert(blackboard.AlertHandEdit, r.Message+"; the edit is kept in "+kept)
 		entries = append(entries, blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.System, Action: blackboard.ActionEditRefused, Task: r.Subjects[0], Detail: r.Message})
 	}
 	return entries, nil

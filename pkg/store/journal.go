@@ -47,7 +47,7 @@ func (f *File) append(op Op, revision int, rec record, entries []blackboard.Entr
 	}
 	if _, state, _ := f.keyOf(rec, nil); told != "" && state == ours {
 		if rec.Journal != "" || rec.SHA256 == "" {
-			f.o.Alert(AlertJournalBroken, told)
+			f.o.Alert(blackboard.AlertJournalBroken, told)
 		}
 		entries = append(f.complete(op, []blackboard.Entry{{Agent: blackboard.System, Action: blackboard.ActionJournalChained, Detail: told}}), entries...)
 	}
@@ -68,9 +68,6 @@ func (f *File) append(op Op, revision int, rec record, entries []blackboard.Entr
 	}
 	return f.journal.Append(revision+1, end, entries)
 }
-
-// AlertJournalBroken: the journal is not what Liza wrote, or nobody can tell.
-const AlertJournalBroken = "JOURNAL_BROKEN"
 
 // JournalProblems are the entries that do not fit a board of this revision.
 func (f *File) JournalProblems(ctx context.Context, revision int) ([]history.Problem, error) {

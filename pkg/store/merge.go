@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/yamldoc"
 )
 
@@ -64,7 +65,7 @@ func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []yam
 		v := &version{}
 		if v.parse(m.Data, newReader()) == nil {
 			for _, n := range m.Notes {
-				f.o.Alert(AlertHandEdit, fmt.Sprintf("a merge could not keep what is in line %d of the edit (%s): %s", n.Line, n.Path, n.Text))
+				f.o.Alert(blackboard.AlertHandEdit, fmt.Sprintf("a merge could not keep what is in line %d of the edit (%s): %s", n.Line, n.Path, n.Text))
 			}
 			return v.in(mine), nil
 		}

@@ -9,9 +9,6 @@ import (
 	"liza/pkg/blackboard/audit"
 )
 
-// AlertForgedApproval: somebody edited an approval into the state.
-const AlertForgedApproval = "FORGED_APPROVAL"
-
 // forgeries are the approvals in a version that no verb made. rec is the proven record of what
 // Liza wrote last, and previous that state, if it is known.
 func (r *rules) forgeries(v, previous *version, rec record, edited bool) []blackboard.Violation {
@@ -75,7 +72,7 @@ func (f *File) refuseForgeries(v *version, found []blackboard.Violation) error {
 	for _, v := range found {
 		texts = append(texts, v.Message)
 	}
-	f.o.Alert(AlertForgedApproval, strings.Join(texts, "; "))
+	f.o.Alert(blackboard.AlertForgedApproval, strings.Join(texts, "; "))
 	return refused
 }
 

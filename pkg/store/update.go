@@ -168,10 +168,10 @@ func (f *File) repair(revision int) error {
 		return err
 	}
 	if repaired.Any() {
-		f.o.Alert(AlertJournalRepaired, repaired.String())
+		f.o.Alert(blackboard.AlertJournalRepaired, repaired.String())
 	}
 	if repaired.Ahead > 0 {
-		f.o.Alert(AlertStateWentBack, repaired.String())
+		f.o.Alert(blackboard.AlertStateWentBack, repaired.String())
 	}
 	return nil
 }

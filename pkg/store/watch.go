@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"liza/pkg/blackboard"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 var watched = map[string]bool{"log.yaml": true, "PAUSE": true, "ABORT": true, "CHECKPOINT": true}
 
 // FileWatcher watches a copy of the board in a file, and what is beside it.
-func FileWatcher(path string, alert func(kind, text string)) interface {
+func FileWatcher(path string, alert func(kind blackboard.AlertKind, text string)) interface {
 	Watch(context.Context) <-chan struct{}
 } {
 	return &File{rules: rulesOf(Options{Path: path, Alert: alert})}
@@ -89,7 +91,7 @@ func (f *File) watcher() *fsnotify.Watcher {
 	}
 	if err != nil {
 		f.unwatched.Do(func() {
-			f.o.Alert(AlertNoEvents, fmt.Sprintf("changes are noticed within %s, not at once: %v", pollFast, err))
+			f.o.Alert(blackboard.AlertNoEvents, fmt.Sprintf("changes are noticed within %s, not at once: %v", pollFast, err))
 		})
 		return nil
 	}

@@ -12,9 +12,6 @@ import (
 	"liza/pkg/transition"
 )
 
-// CheckoutChanged is the alert about something outside of its worktree that changed during a run.
-const CheckoutChanged = "CHECKOUT_CHANGED"
-
 // around looks at what a run has no reason to change; nil when that cannot be seen. What changes in the main checkout while the
 // wall keeps the run away from it is somebody else's work, so only what the run's own git knows of remotes is looked at then.
 func (s *Supervisor) around(ctx context.Context, r *run) git.Surroundings {
@@ -66,7 +63,7 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 	text := fmt.Sprintf("during the run of %s: %s", s.underWay(st, task), strings.Join(changes, "; "))
 	s.warn(task, "outside of its worktree, %s", text)
 	if s.Service.Notice != nil {
-		s.Service.Notice(CheckoutChanged, r.mark, text)
+		s.Service.Notice(blackboard.AlertCheckoutChanged, r.mark, text)
 	}
 	err = s.Service.Update(ctx, "changes", func(st *blackboard.State, _ transition.Actor) error {
 		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: s.ID, Action: blackboard.ActionCheckoutChanged, Task: task,

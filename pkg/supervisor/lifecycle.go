@@ -368,11 +368,8 @@ func (s *Supervisor) remoteTrouble(task string, err error) (waiting, bool) {
 		text := fmt.Sprintf("%v; the task keeps what it has, and this is tried again; next: git push %s, to see what it says to you", said, said.Remote)
 		s.warn(task, "%s", text)
 		if s.Service.Notice != nil {
-			s.Service.Notice(RemoteTrouble, said.Remote, text)
+			s.Service.Notice(blackboard.AlertRemoteTrouble, said.Remote, text)
 		}
 	}
 	return waiting{why: said.Error(), until: p.until}, true
 }
-
-// RemoteTrouble is the alert about a git remote that refuses or does not answer.
-const RemoteTrouble = "REMOTE_TROUBLE"

@@ -205,7 +205,7 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, err
 		return false, nil
 	}
 	for _, c := range transition.ApprovedTasks(st) {
-		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != "approved"
+		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != blackboard.GateApproved
 		if by := transition.ApprovingRun(st, c.Task, s.Service.Now(), s.Service.Facts()); by == s.ID {
 			s.warnOf(s.forgetChild(ctx))
 		} else if by != "" {

@@ -74,7 +74,7 @@ func (m *move) noteStillPresent() {
 	for _, p := range v.Prior {
 		again := slices.ContainsFunc(t.RejectionReason.Prior, func(before *blackboard.Prior) bool { return before != nil && *before == *p })
 		text := point(t, p.N)
-		if p.State != "STILL_PRESENT" || !again || text == "" || loopOf(m.state, t.ID, text) {
+		if p.State != blackboard.PriorStillPresent || !again || text == "" || loopOf(m.state, t.ID, text) {
 			continue
 		}
 		addAnomaly(m.state, &blackboard.Anomaly{Timestamp: blackboard.TimeOf(m.now), Task: t.ID, Reporter: m.actor.ID, Type: blackboard.AnomalyRetryLoop,

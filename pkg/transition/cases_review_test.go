@@ -369,7 +369,7 @@ func TestP092TheReviewModes(t *testing.T) {
 				task.Review = &blackboard.Review{Findings: []*blackboard.Finding{{Severity: x.finding, Check: "build_passes", File: "a.go", Message: "failed"}}}
 			}
 			in := b.reviewed("x")
-			in.ReviewMode, in.AutoMerge = x.mode, x.auto
+			in.ReviewMode, in.AutoMerge = blackboard.ReviewMode(x.mode), x.auto
 			b.ClearEntries()
 			if x.mode == "disabled" {
 				b.disabled(in)
@@ -378,7 +378,7 @@ func TestP092TheReviewModes(t *testing.T) {
 			overruled, err := Approve(b.State, "x", programOf("code-reviewer-1"), in, b.now)
 			b.must(err)
 			b.status("x", x.status)
-			want(t, "review.mode", task.Review.Mode, x.mode)
+			want(t, "review.mode", task.Review.Mode, blackboard.ReviewMode(x.mode))
 			if x.status == blackboard.Rejected {
 				want(t, "what the gate says", overruled, "rejected by the gate: check build_passes: a.go: failed")
 				want(t, "the reason", task.RejectionReason.Summary, overruled)
@@ -435,7 +435,7 @@ func (b *board) disabled(in Input) {
 	x := b.status("x", blackboard.Approved)
 	want(b.t, "approved_by", x.ApprovedBy, blackboard.Human)
 	want(b.t, "approved_commit", x.ApprovedCommit, commitOf(2))
-	want(b.t, "review", x.Review.Status+" "+x.Review.Mode, "ok disabled")
+	want(b.t, "review", x.Review.Status+" "+string(x.Review.Mode), "ok disabled")
 	want(b.t, "the decision", x.MergeApproval.Decision, "approved")
 	wantList(b.t, "journal", actions(b.State, "x"), []string{"merge_approved"})
 	b.must(IntendMerge(b.State, "x", system, mergeable(commitOf(901)), b.now))

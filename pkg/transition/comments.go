@@ -20,7 +20,7 @@ func mayComment(t *blackboard.Task) error {
 	switch a := t.MergeApproval; {
 	case t.Status.Terminal():
 		return refuse("G06", ExitRefused, "liza note TEXT", "task %s is %s: nobody works on it any more", t.ID, t.Status)
-	case t.Status == blackboard.Approved && a != nil && a.Decision == "approved":
+	case t.Status == blackboard.Approved && a != nil && a.Decision == blackboard.GateApproved:
 		return refuse("G06", ExitRefused, "liza note TEXT", "the merge of %s was approved by %s", t.ID, a.By)
 	case t.MergeIntent != nil:
 		return refuse("G06", ExitRefused, "liza note TEXT", "%s is being merged", t.ID)

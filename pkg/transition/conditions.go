@@ -58,7 +58,7 @@ var isIntegrationFix = &Condition{Text: "the claim is an integration fix", Holds
 var noIntegrationFix = &Condition{Text: "the claim is not an integration fix", Holds: func(m *move) bool { return !m.task.IntegrationFix }}
 
 var reviewDisabled = Guard{"G65", "review.mode is disabled", func(m *move) error {
-	if m.in.ReviewMode != "disabled" {
+	if m.in.ReviewMode != blackboard.ReviewDisabled {
 		return m.refuseNext("liza claim-review "+m.task.ID, "G65", ExitRefused, "no merge approval is waiting for %s, which is %s: a reviewer judges it first", m.task.ID, m.task.Status)
 	}
 	return nil

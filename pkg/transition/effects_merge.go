@@ -12,12 +12,12 @@ func (m *move) byPerson() {
 	m.detail = m.in.Reason
 }
 
-func (m *move) decision(decided string) *blackboard.MergeApproval {
+func (m *move) decision(decided blackboard.GateDecision) *blackboard.MergeApproval {
 	return &blackboard.MergeApproval{Required: true, Decision: decided, By: m.actor.name(), At: blackboard.TimeOf(m.now), Reason: m.in.Reason}
 }
 
 var decideMerge = Effect{"merge_approval approved, by, at, reason", func(m *move) {
-	m.task.MergeApproval = m.decision("approved")
+	m.task.MergeApproval = m.decision(blackboard.GateApproved)
 	m.byPerson()
 }}
 
@@ -26,13 +26,13 @@ var approveByPerson = Effect{"approved_by human, approved_commit = review_commit
 	m.storeReview("ok")
 	m.recordApproval()
 	t.ApprovedBy, t.ApprovedCommit, t.RejectionReason, t.Fixes = blackboard.Human, t.ReviewCommit, nil, nil
-	t.MergeApproval = m.decision("approved")
+	t.MergeApproval = m.decision(blackboard.GateApproved)
 	m.byPerson()
 }}
 
 var refuseMerge = Effect{"merge_approval rejected; rejection_reason, one fix for it and for each open comment; approved_by, merge_intent, approvals, quorum null; review_cycles_current + 1, review_cycles_total + 1", func(m *move) {
 	t := m.task
-	t.MergeApproval = m.decision("rejected")
+	t.MergeApproval = m.decision(blackboard.GateRejected)
 	t.ApprovedBy, t.MergeIntent = "", nil
 	dropApprovals(t)
 	t.RejectionReason = &blackboard.Rejection{Summary: m.in.Reason, Findings: commented(m.state, t, nil)}

@@ -74,11 +74,11 @@ var storeApproval = Effect{"approved_by, approved_commit = review_commit; approv
 	t.ApprovedBy, t.ApprovedCommit = m.actor.ID, t.ReviewCommit
 	t.RejectionReason, t.Fixes = nil, nil
 	t.MergeApproval = nil
-	if m.in.ReviewMode == "strict" || m.in.ReviewMode == "normal" && !m.in.AutoMerge || len(m.state.OpenComments(t)) > 0 {
+	if m.in.ReviewMode == blackboard.ReviewStrict || m.in.ReviewMode == blackboard.ReviewNormal && !m.in.AutoMerge || len(m.state.OpenComments(t)) > 0 {
 		t.MergeApproval = &blackboard.MergeApproval{Required: true}
 	}
 	m.detail = "commit " + blackboard.ShortCommit(t.ReviewCommit)
-	if m.in.ReviewMode == "yolo" {
+	if m.in.ReviewMode == blackboard.ReviewYolo {
 		m.journalWarnings(r)
 	}
 }}

@@ -171,7 +171,7 @@ func Approve(s *blackboard.State, id string, a Actor, in Input, now time.Time) (
 	}
 	if in.Verdict != nil {
 		for _, p := range in.Verdict.Prior {
-			if p.State == "STILL_PRESENT" {
+			if p.State == blackboard.PriorStillPresent {
 				return "", m.refuseNext("liza verdict "+id+" reject --reason T", "", ExitUsage, "prior point %d of %s is STILL_PRESENT; that cannot be approved", p.N, id)
 			}
 		}

@@ -17,7 +17,7 @@ func (m *move) merge() MergeFacts {
 }
 
 var mergeApproved = Guard{"G60", "no merge approval is required, or a person has given it", func(m *move) error {
-	if a := m.task.MergeApproval; a != nil && a.Required && a.Decision != "approved" {
+	if a := m.task.MergeApproval; a != nil && a.Required && a.Decision != blackboard.GateApproved {
 		return m.refuseNext("liza approve-merge "+m.task.ID, "G60", ExitRefused, "task %s waits for a person's merge approval", m.task.ID)
 	}
 	return nil
@@ -112,7 +112,7 @@ var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode 
 	if a == nil || !a.Required || a.Decision != "" {
 		return m.no("G65", ExitRefused, "no merge approval is waiting for %s, which is %s", t.ID, t.Status)
 	}
-	if m.rule.Event == EvApproveMerge && t.Review != nil && t.Review.Mode == "strict" {
+	if m.rule.Event == EvApproveMerge && t.Review != nil && t.Review.Mode == blackboard.ReviewStrict {
 		return m.acceptWarnings(warnings(t))
 	}
 	return nil
@@ -120,7 +120,7 @@ var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode 
 
 // warningsAccepted: in mode strict a person who is one of the reviewers decides about the warnings as well.
 var warningsAccepted = Guard{"G65", "against warnings in mode strict a person needs --override and a reason", func(m *move) error {
-	if m.in.ReviewMode != "strict" {
+	if m.in.ReviewMode != blackboard.ReviewStrict {
 		return nil
 	}
 	n := warnings(m.task)
@@ -165,7 +165,7 @@ func severityOf(f *blackboard.Finding) string {
 
 // reviewersDecide: in mode disabled nothing but a person's decision moves the task (4.8).
 var reviewersDecide = Guard{"G65", "review.mode is not disabled", func(m *move) error {
-	if m.in.ReviewMode == "disabled" {
+	if m.in.ReviewMode == blackboard.ReviewDisabled {
 		return m.refuseNext("liza approve-merge "+m.task.ID, "G65", ExitRefused, "review.mode is disabled: a person decides about %s", m.task.ID)
 	}
 	return nil

@@ -37,7 +37,7 @@ type Input struct {
 	RoleProblem string                        // why the role of a new task cannot be used
 	RoleCheck   func(*blackboard.Task) string // why a task's role cannot be used, "" when it can; nil: all can
 	MayTake     func(*blackboard.Task) string // why the caller cannot take a task now, "" when it can; nil: it can
-	ReviewMode  string
+	ReviewMode  blackboard.ReviewMode
 	AutoMerge   bool
 	Quorum      *blackboard.Quorum     // what review.quorum asks for the change; nil: one reviewer
 	Proceed     bool                   // limits.on_review_depth is proceed

@@ -131,7 +131,7 @@ func (b *brush) task(t *blackboard.Task) {
 		b.text("held by " + t.Hold.By)
 	}
 	if a := t.MergeApproval; a != nil {
-		b.text("gate " + a.Decision)
+		b.text("gate " + string(a.Decision))
 	}
 	if t.Halt != nil {
 		b.text("halt " + t.Halt.Kind)

@@ -135,7 +135,7 @@ func (m *stepMaker) unluckyReviewer(r, id string) {
 
 func (w *world) approveAs(r, id, mode string) error {
 	in := w.reviewed(id)
-	in.ReviewMode = mode
+	in.ReviewMode = blackboard.ReviewMode(mode)
 	return w.program(r, id, func(a Actor) error { _, err := Approve(w.board.State, id, a, in, w.now); return err })
 }
 

@@ -49,7 +49,7 @@ var quorumOpen = &Condition{Text: "review.quorum asks for more approvals", Holds
 
 // personDecides: with a quorum that has begun a person is one of the reviewers.
 func (m *move) personDecides() bool {
-	return m.in.ReviewMode == "disabled" || m.task.Quorum != nil && len(m.task.Standing()) > 0
+	return m.in.ReviewMode == blackboard.ReviewDisabled || m.task.Quorum != nil && len(m.task.Standing()) > 0
 }
 
 var personIsLast = &Condition{Text: "review.mode is disabled, or reviewers have approved and more approvals are needed; with it they are as many as review.quorum asks for",

@@ -282,7 +282,7 @@ func closedReason(s *blackboard.State, in Input) string {
 
 // NextReview chooses the review that a reviewer should claim.
 func NextReview(s *blackboard.State, a Actor, in Input, now time.Time) (task *blackboard.Task, why string) {
-	if in.ReviewMode == "disabled" {
+	if in.ReviewMode == blackboard.ReviewDisabled {
 		return nil, "review.mode is disabled; people decide with liza approve-merge"
 	}
 	in = indexed(s, in)

@@ -44,7 +44,7 @@ func (l *Observer) Facts(ctx context.Context) watch.Facts {
 		return f
 	}
 	f.Input = transition.Input{Shared: d.Board() != nil, Control: d.ControlOn(f.State), HumanReview: cfg.Plan.HumanReview, FreeMB: f.FreeMB, MinFreeMB: f.MinFreeMB,
-		ReviewMode: cfg.Review.Mode, AutoMerge: cfg.Review.AutoMerge}
+		ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), AutoMerge: cfg.Review.AutoMerge}
 	f.Triggers = transition.TriggerFacts{HumanReview: cfg.Plan.HumanReview}
 	if f.State.Goal != nil {
 		f.Triggers.SpecHash = d.SpecHash(f.State.Goal.SpecRef)

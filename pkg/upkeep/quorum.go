@@ -32,7 +32,7 @@ func (x *Doctor) quorum(context.Context, *project.Project) {
 	if x.Reviewers == 0 && registered == 0 {
 		reviewers = 1 // what liza run starts
 	}
-	disabled := x.Service.Config().Review.Mode == "disabled"
+	disabled := x.Service.Config().Review.Disabled()
 	for _, r := range x.Service.Config().Review.Quorum {
 		what := (&blackboard.Quorum{Reviewers: r.Reviewers, Programs: r.Programs, Paths: r.Paths}).Describe()
 		subject := strings.Join(r.Paths, ", ")

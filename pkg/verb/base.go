@@ -35,12 +35,12 @@ type Service struct {
 	Random      io.Reader // for tokens, generations and nonces
 	Home        string    // the person's home, which no command may touch; "" when unknown
 
-	NoSpecFiles bool                             // spec files are not looked for
-	Scripted    bool                             // plans come from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
-	Progress    func(text string)                // says what long work is doing; may be nil
-	Unsaved     func(err error)                  // work could not be let go because it is saved nowhere else; may be nil
-	Notice      func(kind, subject, text string) // something to tell people once; may be nil
-	At          func(point string)               // failpoints of tests; may be nil
+	NoSpecFiles bool                                                  // spec files are not looked for
+	Scripted    bool                                                  // plans come from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
+	Progress    func(text string)                                     // says what long work is doing; may be nil
+	Unsaved     func(err error)                                       // work could not be let go because it is saved nowhere else; may be nil
+	Notice      func(kind blackboard.AlertKind, subject, text string) // something to tell people once; may be nil
+	At          func(point string)                                    // failpoints of tests; may be nil
 	// Run is the correlation id of the run of an agent program that the caller is at, "" for
 	// none: what it writes into the journal names it (specs/roles-and-knowledge.md#7.1). nil: none.
 	Run func() string

@@ -61,7 +61,7 @@ func (d *Service) steps(ctx context.Context, commit string, files []git.Listed) 
 		}
 	}
 	cfg := d.Config()
-	if cfg.Review.Mode != "disabled" {
+	if !cfg.Review.Disabled() {
 		for _, s := range checkSettings(cfg.Review).Steps(d.treeAt(ctx, commit, files)) {
 			add(s)
 		}

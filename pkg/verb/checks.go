@@ -34,7 +34,7 @@ func (d *Service) Check(ctx context.Context, id string) (Checked, error) {
 		return out, err
 	}
 	t := s.Task(id)
-	if t == nil || t.Status != blackboard.ReadyForReview || !t.ChangesFiles() || d.Config().Review.Mode == "disabled" {
+	if t == nil || t.Status != blackboard.ReadyForReview || !t.ChangesFiles() || d.Config().Review.Disabled() {
 		return out, nil
 	}
 	out.Status = t.Status
@@ -76,7 +76,7 @@ func ErrorsFound(findings []*blackboard.Finding) string {
 // ForeseeChecks gives a task of a rehearsed board the checks that its next review will see,
 // as far as they can be had without running anything. open names those that have to run.
 func (d *Service) ForeseeChecks(ctx context.Context, s *blackboard.State, t *blackboard.Task) (open []string, err error) {
-	if t == nil || !t.ChangesFiles() || d.Config().Review.Mode == "disabled" {
+	if t == nil || !t.ChangesFiles() || d.Config().Review.Disabled() {
 		return nil, nil
 	}
 	checks, findings, err := d.runChecks(ctx, s, t, true)

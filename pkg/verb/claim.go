@@ -159,7 +159,7 @@ func (d *Service) Look(ctx context.Context, s *blackboard.State) error {
 	var t *blackboard.Task
 	var why string
 	if e.Role == blackboard.RoleReviewer {
-		if d.Config().Review.Mode == "disabled" {
+		if d.Config().Review.Disabled() {
 			return nil // the claim says it
 		}
 		t, why = transition.NextReview(s, a, in, now)
@@ -322,7 +322,7 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 // ClaimReview gives the caller the named review, or the next one for id "".
 func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	var out Claimed
-	if d.Config().Review.Mode == "disabled" {
+	if d.Config().Review.Disabled() {
 		return out, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
 	}
 	if _, err := d.Roles().Resolve(role.Reviewer, nil, d.RoleSettings()); err != nil {

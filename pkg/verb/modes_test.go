@@ -128,7 +128,7 @@ func TestTheFifteenOutcomesOfModesAndFindings(t *testing.T) {
 						}
 						return
 					}
-					if task.Status != blackboard.Approved || task.Review.Mode != mode || len(task.Review.Checks) < 10 {
+					if task.Status != blackboard.Approved || string(task.Review.Mode) != mode || len(task.Review.Checks) < 10 {
 						t.Fatalf("task-1 is %s, %+v", task.Status, task.Review)
 					}
 					if stored := len(task.Review.Findings) > 0; stored != (failing != "" && mode != "yolo") {

@@ -106,7 +106,7 @@ func (d *Service) UnusableRoles(s *blackboard.State) []*role.UnusableError {
 		}
 	}
 	look(role.Planner, nil)
-	if d.Config().Review.Mode != "disabled" {
+	if !d.Config().Review.Disabled() {
 		look(role.Reviewer, nil)
 	}
 	return list

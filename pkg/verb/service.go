@@ -119,7 +119,7 @@ func (d *Service) Input() transition.Input {
 		Control:     d.ControlOn(nil),
 		HumanReview: cfg.Plan.HumanReview,
 		MinFreeMB:   cfg.Policy.MinFreeMB,
-		ReviewMode:  cfg.Review.Mode,
+		ReviewMode:  blackboard.ReviewMode(cfg.Review.Mode),
 		AutoMerge:   cfg.Review.AutoMerge,
 		Proceed:     cfg.Limits.OnReviewDepth == "proceed",
 		SpecExists:  d.SpecExists,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"liza/pkg/blackboard"
 )
 
 // Severities of an alert.
@@ -17,18 +19,21 @@ const (
 
 // Alert is one thing that is wrong. Kind and Subject identify it.
 type Alert struct {
-	Kind     string    `json:"kind"`
-	Subject  string    `json:"subject"` // a task, an agent, a file; one word
-	Severity string    `json:"severity"`
-	Message  string    `json:"message"`        // one line
-	Since    time.Time `json:"since"`          // when it was raised
-	Until    time.Time `json:"until,omitzero"` // of a one-time notice: when it is cleared
+	Kind     blackboard.AlertKind `json:"kind"`
+	Subject  string               `json:"subject"` // a task, an agent, a file; one word
+	Severity string               `json:"severity"`
+	Message  string               `json:"message"`        // one line
+	Since    time.Time            `json:"since"`          // when it was raised
+	Until    time.Time            `json:"until,omitzero"` // of a one-time notice: when it is cleared
 }
 
 // String is "BLOCKED task-1: message".
-func (a Alert) String() string { return a.Kind + " " + a.Subject + ": " + a.Message }
+func (a Alert) String() string { return string(a.Kind) + " " + a.Subject + ": " + a.Message }
 
-type identity struct{ kind, subject string }
+type identity struct {
+	kind    blackboard.AlertKind
+	subject string
+}
 
 func (a Alert) id() identity { return identity{a.Kind, a.Subject} }
 

@@ -162,7 +162,7 @@ func short(d time.Duration) string {
 
 // Kind is one line of the table of specs/protocol.md#10.2.
 type Kind struct {
-	Name     string
+	Name     blackboard.AlertKind
 	Severity string
 	When     string       // the condition
 	Key      string       // what the threshold is called in the configuration, or the threshold itself

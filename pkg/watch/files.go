@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/blackboard"
 	"liza/pkg/safefile"
 )
 
@@ -76,7 +77,8 @@ func replay(log string) []Alert {
 		if err != nil {
 			continue
 		}
-		a := Alert{Kind: m[2], Subject: m[3], Severity: severityOf(m[2]), Since: at}
+		kind := blackboard.AlertKind(m[2])
+		a := Alert{Kind: kind, Subject: m[3], Severity: severityOf(kind), Since: at}
 		open = slices.DeleteFunc(open, func(o Alert) bool { return o.id() == a.id() })
 		if !raised {
 			continue
@@ -89,7 +91,7 @@ func replay(log string) []Alert {
 	return open
 }
 
-func isNotice(kind string) bool {
+func isNotice(kind blackboard.AlertKind) bool {
 	for _, k := range Kinds {
 		if k.Name == kind {
 			return k.find == nil

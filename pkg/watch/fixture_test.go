@@ -61,7 +61,7 @@ func claimed() blackboard.Task {
 func found(list []watch.Alert) []string {
 	var ids []string
 	for _, a := range list {
-		ids = append(ids, a.Kind+" "+a.Subject)
+		ids = append(ids, string(a.Kind)+" "+a.Subject)
 	}
 	slices.Sort(ids)
 	return ids

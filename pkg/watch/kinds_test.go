@@ -215,7 +215,7 @@ func TestEveryKindIsRaisedOnceClearedOnceAndRaisedAgain(t *testing.T) {
 			if got := found(open); !slices.Equal(got, want) {
 				t.Fatalf("open: %q, want %q", got, want)
 			}
-			i := slices.IndexFunc(open, func(a watch.Alert) bool { return a.Kind == x.kind && a.Subject == x.subject })
+			i := slices.IndexFunc(open, func(a watch.Alert) bool { return string(a.Kind) == x.kind && a.Subject == x.subject })
 			if a := open[i]; !strings.Contains(a.Message, x.message) || strings.ContainsRune(a.Message, '\n') || a.Severity != severity(x) {
 				t.Errorf("%s: %q, want %s with %q", a.Severity, a.Message, severity(x), x.message)
 			}
@@ -244,7 +244,7 @@ func TestEveryKindIsRaisedOnceClearedOnceAndRaisedAgain(t *testing.T) {
 		})
 	}
 	for _, k := range watch.Kinds {
-		if !covered[k.Name] && !slices.Contains(notices, k.Name) {
+		if !covered[string(k.Name)] && !slices.Contains(notices, string(k.Name)) {
 			t.Errorf("%s has no situation", k.Name)
 		}
 	}
@@ -254,7 +254,7 @@ var notices = []string{"WORK_NOT_SAVED", "GIT_LOCK_REMOVED", "JOURNAL_REPAIRED",
 
 func severity(x situation) string {
 	for _, k := range watch.Kinds {
-		if k.Name == x.kind && x.severity == "" {
+		if string(k.Name) == x.kind && x.severity == "" {
 			return k.Severity
 		}
 	}
@@ -358,7 +358,7 @@ func TestThresholds(t *testing.T) {
 			f := sound()
 			side.make(&f)
 			got := watch.Check(f)
-			if is := slices.ContainsFunc(got, func(a watch.Alert) bool { return a.Kind == x.kind }); is != side.want {
+			if is := slices.ContainsFunc(got, func(a watch.Alert) bool { return string(a.Kind) == x.kind }); is != side.want {
 				t.Errorf("%d %s: raised is %t, want %t; all: %q", i, x.kind, is, side.want, found(got))
 			}
 		}

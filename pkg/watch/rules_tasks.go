@@ -170,7 +170,7 @@ func integrationCheckedOut(c *check) {
 	}
 	for t := range c.each() {
 		a := t.MergeApproval
-		waits := t.Hold != nil || a != nil && a.Required && a.Decision != "approved"
+		waits := t.Hold != nil || a != nil && a.Required && a.Decision != blackboard.GateApproved
 		if t.Status == blackboard.Approved && t.ChangesFiles() && !waits {
 			c.raise(t.ID, "it cannot be merged: %s is checked out in %s; next: git -C %s switch OTHER", c.State.IntegrationBranch(), c.CheckedOutAt, c.CheckedOutAt)
 		}

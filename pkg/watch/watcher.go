@@ -175,7 +175,7 @@ func (w *Watcher) escalate(f Facts, changes []Change) error {
 	}
 	step := missing != nil
 	for _, c := range changes {
-		step = step || !c.Cleared && (c.Kind == "CHECKPOINT_STUCK" || c.Kind == "CHECKPOINT_ABANDONED")
+		step = step || !c.Cleared && (c.Kind == blackboard.AlertCheckpointStuck || c.Kind == blackboard.AlertCheckpointAbandoned)
 	}
 	if !step {
 		return nil

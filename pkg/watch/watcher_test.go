@@ -125,7 +125,7 @@ func TestANoticeIsClearedAfterOneDay(t *testing.T) {
 		dir := t.TempDir()
 		f := files(dir)
 		for range 2 { // the second one is silent
-			if err := f.Report(t.Context(), watch.Notice(kind, "state.yaml", "task-3: status", now)); err != nil {
+			if err := f.Report(t.Context(), watch.Notice(blackboard.AlertKind(kind), "state.yaml", "task-3: status", now)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestANoticeIsClearedAfterOneDay(t *testing.T) {
 			w.facts = sound()
 			w.facts.Now = now.Add(x.after)
 			open, err := w.Pass(t.Context())
-			n := len(slices.DeleteFunc(open, func(a watch.Alert) bool { return a.Kind != kind }))
+			n := len(slices.DeleteFunc(open, func(a watch.Alert) bool { return string(a.Kind) != kind }))
 			if err != nil || n != x.open {
 				t.Errorf("%s after %s: %d open, want %d (%v)", kind, x.after, n, x.open, err)
 			}

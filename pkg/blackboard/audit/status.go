@@ -27,7 +27,7 @@ func checkTypes(v *validation, t *blackboard.Task) {
 	oneOf("kind", string(t.Kind), blackboard.Kinds)
 	oneOf("blocked_kind", string(t.BlockedKind), blockedKinds)
 	if t.MergeApproval != nil {
-		oneOf("merge_approval.decision", t.MergeApproval.Decision, decisions)
+		oneOf("merge_approval.decision", string(t.MergeApproval.Decision), decisions)
 	}
 }
 

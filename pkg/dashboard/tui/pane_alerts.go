@@ -31,7 +31,7 @@ func (m Model) alertContent(width int) content {
 	for _, a := range m.openAlerts() {
 		p := map[string]paint{watch.Error: bad, watch.Warning: warn}[a.Severity]
 		since := elapsed(max(0, int(m.now.Sub(a.Since).Seconds())))
-		add(a.Kind+"|"+a.Subject, p, spaced(a.Kind)+" "+clean(a.Subject), a.Message, " for "+since)
+		add(string(a.Kind)+"|"+a.Subject, p, spaced(string(a.Kind))+" "+clean(a.Subject), a.Message, " for "+since)
 	}
 	for _, w := range m.view.Warnings {
 		add("warning "+w+"|", warn, "warning", w, "")

@@ -54,7 +54,7 @@ func (s *Store) carry(ctx context.Context, r record, text []byte) error {
 	case errors.As(err, &invalid):
 		return lower(err, text)
 	case errors.As(err, &conflict), errors.As(err, &gone):
-		s.o.Alert(store.AlertHandEdit, fmt.Sprintf("an edit of revision %d in .liza/state.yaml was not taken to the board: %v; it is kept in %s", said.Revision(), err, s.keep(text)))
+		s.o.Alert(blackboard.AlertHandEdit, fmt.Sprintf("an edit of revision %d in .liza/state.yaml was not taken to the board: %v; it is kept in %s", said.Revision(), err, s.keep(text)))
 	case err != nil:
 		return err
 	case done.Revision > 0:
@@ -62,9 +62,9 @@ func (s *Store) carry(ctx context.Context, r record, text []byte) error {
 		if what == "" {
 			what = "comments or layout only"
 		}
-		s.o.Alert(store.AlertHandEdit, "state.yaml was edited by hand: "+what)
+		s.o.Alert(blackboard.AlertHandEdit, "state.yaml was edited by hand: "+what)
 		for _, x := range done.Refused {
-			s.o.Alert(store.AlertHandEdit, x.Message+"; the edit is kept in "+s.keep(text))
+			s.o.Alert(blackboard.AlertHandEdit, x.Message+"; the edit is kept in "+s.keep(text))
 		}
 	}
 	if _, err := s.Shared.View(ctx); err != nil {

@@ -26,7 +26,7 @@ func TestAnEditIsMergedFromTheRevisionThatItsTextNames(t *testing.T) {
 	if !strings.Contains(there.read("state.yaml"), "description: By hand  # a reason") {
 		t.Errorf("the comment is not on the other host:\n%s", there.read("state.yaml"))
 	}
-	if told := here.told(); told != store.AlertHandEdit+": state.yaml was edited by hand: task-1" {
+	if told := here.told(); told != string(blackboard.AlertHandEdit)+": state.yaml was edited by hand: task-1" {
 		t.Errorf("it was told %q", told)
 	}
 	if len(here.kept()) > 0 {

@@ -231,10 +231,10 @@ type host struct {
 func on(t *testing.T, b *board, dir string) *host {
 	t.Helper()
 	h := &host{t: t, dir: dir, board: &connection{board: b}}
-	h.Store = New(h.board, Options{Path: filepath.Join(dir, "state.yaml"), Record: filepath.Join(dir, "git", "mirror"), Name: "team/payments", Alert: func(kind, text string) {
+	h.Store = New(h.board, Options{Path: filepath.Join(dir, "state.yaml"), Record: filepath.Join(dir, "git", "mirror"), Name: "team/payments", Alert: func(kind blackboard.AlertKind, text string) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.alerts = append(h.alerts, kind+": "+text)
+		h.alerts = append(h.alerts, string(kind)+": "+text)
 	}})
 	h.files = silent{}
 	return h

@@ -27,7 +27,7 @@ type Options struct {
 	Path   string // .liza/state.yaml
 	Record string // what was written there last
 	Name   string // of the board, for people
-	Alert  func(kind, text string)
+	Alert  func(kind blackboard.AlertKind, text string)
 }
 
 // Store is a shared board with its copy.
@@ -49,7 +49,7 @@ var _ store.Shared = (*Store)(nil)
 // New gives a board its copy.
 func New(board store.Shared, o Options) *Store {
 	if o.Alert == nil {
-		o.Alert = func(string, string) {}
+		o.Alert = func(blackboard.AlertKind, string) {}
 	}
 	return &Store{Shared: board, o: o, engine: store.NewEngine(store.Options{Path: o.Path}), files: store.FileWatcher(o.Path, o.Alert)}
 }
@@ -156,7 +156,7 @@ func (s *Store) clear(ctx context.Context, r record) error {
 			return nil
 		}
 	}
-	s.o.Alert(store.AlertHandEdit, "what .liza/state.yaml had is not of this board; it is kept in "+s.keep(text))
+	s.o.Alert(blackboard.AlertHandEdit, "what .liza/state.yaml had is not of this board; it is kept in "+s.keep(text))
 	return nil
 }
 

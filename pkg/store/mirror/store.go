@@ -19,7 +19,7 @@ func (s *Store) wrote(ctx context.Context) {
 		return
 	}
 	if err := s.Refresh(context.WithoutCancel(ctx)); err != nil {
-		s.o.Alert(store.AlertMirror, "the copy of the board in .liza could not be written: "+err.Error())
+		s.o.Alert(blackboard.AlertMirror, "the copy of the board in .liza could not be written: "+err.Error())
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"liza/pkg/store"
+	"liza/pkg/blackboard"
 )
 
 // stale is how old the copy may be, while somebody watches, before it says so.
@@ -91,7 +91,7 @@ func (s *Store) followBoard(ctx context.Context) {
 		case err == nil:
 			seen = time.Now()
 			if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-				s.o.Alert(store.AlertMirror, "the copy of the board in .liza could not be written: "+err.Error())
+				s.o.Alert(blackboard.AlertMirror, "the copy of the board in .liza could not be written: "+err.Error())
 			}
 			rest := time.NewTimer(pace)
 			select {
