@@ -11,26 +11,14 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/sprint"
 	"liza/pkg/transition"
-	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
-
-// abandoned puts tasks on the board that are given up at once.
-func abandoned(t *testing.T, p *verbtest.Place, ids ...string) {
-	t.Helper()
-	for _, id := range ids {
-		p.AddTask(id)
-		if _, err := p.Service("").Abandon(context.Background(), verb.WayOut{Task: id, Reason: "not wanted"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := verbtest.New(t)
-	abandoned(t, p, "task-1", "task-2")
+	p.Abandoned("task-1", "task-2")
 	file := p.Project.Archive("sprint-1")
 	killed := errors.New("killed")
 	func() {
@@ -48,14 +36,14 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 		_, err := sprint.Archive(ctx, d, 0)
 		t.Log(err)
 	}()
-	if s := p.State(); s.Task("task-1") == nil || !strings.Contains(read(t, file), "id: task-1") {
+	if s := p.State(); s.Task("task-1") == nil || !strings.Contains(verbtest.Read(t, file), "id: task-1") {
 		t.Fatal("the tasks are not in both")
 	}
 	p.Sound()
 
 	// The board is believed, and the figures count nothing twice.
 	d := p.Service("")
-	abandoned(t, p, "task-3")
+	p.Abandoned("task-3")
 	if m := p.State().Sprint.Metrics; m.TasksDone != 3 || *m.TaskOutcomeApprovalRatePercent != 0 {
 		t.Errorf("the figures are %+v", m)
 	}
@@ -70,7 +58,7 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 	if err != nil || strings.Join(done.Tasks, " ") != "task-1 task-2 task-3" || done.File != ".liza/archive/sprint-1.yaml" {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	text := read(t, file)
+	text := verbtest.Read(t, file)
 	for _, id := range done.Tasks {
 		if n := strings.Count(text, "- id: "+id+"\n"); n != 1 {
 			t.Errorf("%s is %d times in the archive", id, n)
@@ -85,15 +73,15 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 func TestAnArchiveThatCannotBeWrittenKeepsTheTasksOnTheBoard(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	abandoned(t, p, "task-1")
+	p.Abandoned("task-1")
 	if err := os.WriteFile(p.Project.ArchiveDir(), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	before := read(t, p.Project.State())
+	before := verbtest.Read(t, p.Project.State())
 	if _, err := sprint.Archive(context.Background(), p.Service(""), 0); err == nil {
 		t.Error("it was written into a file that is no folder")
 	}
-	if read(t, p.Project.State()) != before {
+	if verbtest.Read(t, p.Project.State()) != before {
 		t.Error("the board was changed")
 	}
 }
@@ -126,7 +114,7 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := verbtest.New(t)
-	abandoned(t, p, "task-1")
+	p.Abandoned("task-1")
 	d := p.Service("")
 	err := d.Update(ctx, "test", func(s *blackboard.State, _ transition.Actor) error {
 		s.Usage = &blackboard.Usage{CostCents: 12, AgentRuns: 2, Day: &blackboard.UsageDay{Date: "2026-01-19", CostCents: 5}}
@@ -163,7 +151,7 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	if err := sprint.FollowControl(ctx, d); err != nil || p.State().Sprint.Status != blackboard.InProgress {
 		t.Errorf("the abort of the sprint before reaches the next one: %v", err)
 	}
-	text := read(t, p.Project.Archive("sprint-1"))
+	text := verbtest.Read(t, p.Project.Archive("sprint-1"))
 	for _, want := range []string{"good: quick", "half time", "cost_cents: 12", "tasks_done: 1", "status: ABORTED", "id: task-1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the archive lacks %q:\n%s", want, text)
@@ -178,7 +166,7 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	if out, err = sprint.Next(ctx, d, nil); err != nil || out.Sprint != "sprint-3" || len(out.Archived) != 0 {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if text := read(t, p.Project.Archive("sprint-2")); !strings.HasSuffix(text, "tasks: []\n") {
+	if text := verbtest.Read(t, p.Project.Archive("sprint-2")); !strings.HasSuffix(text, "tasks: []\n") {
 		t.Errorf("the archive is\n%s", text)
 	}
 	p.Sound()

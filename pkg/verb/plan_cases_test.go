@@ -208,10 +208,10 @@ func TestDecisionsAreVerbs(t *testing.T) {
 	const decisions = `{"goal": "", "tasks": [], "decisions": [{"task": "asked", "do": "unblock", "reason": "it is clear"},
 		{"task": "old", "do": "supersede", "reason": "too large", "by": ["new"]}, {"task": "gone", "do": "abandon", "reason": "not wanted"}, {"task": "half", "do": "finalize"}%s]}`
 	q, e := board(t)
-	before := read(t, q.Project.State())
+	before := verbtest.Read(t, q.Project.State())
 	wantRefused(t, e, fmt.Sprintf(decisions, `, {"task": "new", "do": "unblock", "reason": "x"}`), "decisions[4] (unblock new)")
 	wantRefused(t, e, fmt.Sprintf(decisions, `, {"task": "new", "do": "merge", "reason": "x"}, {"task": "new", "do": "supersede"}`), "decisions[4].do", "decisions[5].by", "decisions[5].reason")
-	if read(t, q.Project.State()) != before {
+	if verbtest.Read(t, q.Project.State()) != before {
 		t.Error("a plan with a bad decision has changed the board")
 	}
 	if _, err := apply(t, e, fmt.Sprintf(decisions, "")); err != nil {

@@ -3,7 +3,6 @@ package verb_test
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -99,7 +98,7 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 		{"nothing", `{"goal": "x", "tasks": []}`, []string{"tasks or decisions"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := read(t, p.Project.State())
+			before := verbtest.Read(t, p.Project.State())
 			_, err := apply(t, d, c.plan)
 			var refused *transition.Refusal
 			if !errors.As(err, &refused) || refused.Exit != transition.ExitUsage {
@@ -113,7 +112,7 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 			if strings.Contains(err.Error(), "hunter22") || strings.Contains(err.Error(), "22122122") {
 				t.Error("the value of a secret is shown")
 			}
-			if read(t, p.Project.State()) != before {
+			if verbtest.Read(t, p.Project.State()) != before {
 				t.Error("the board was changed")
 			}
 		})
@@ -150,13 +149,4 @@ func TestAPlanDecidesAboutExistingTasks(t *testing.T) {
 		t.Errorf("the attic has %q", text)
 	}
 	p.Sound()
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

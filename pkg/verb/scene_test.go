@@ -126,7 +126,7 @@ func (s *scene) try(t *testing.T, c attempt, fails int) tried {
 	if c.files {
 		done(s.p, filepath.WalkDir(own.Liza, func(path string, f fs.DirEntry, err error) error {
 			if err == nil && f.Type().IsRegular() && filepath.Ext(path) != ".lock" {
-				text := strings.ReplaceAll(strings.TrimSpace(read(t, path)), "\n", "\n  | ")
+				text := strings.ReplaceAll(strings.TrimSpace(verbtest.Read(t, path)), "\n", "\n  | ")
 				if head := strings.SplitAfterN(text, "\n", 6); !c.whole && len(head) == 6 {
 					text = strings.Join(head[:5], "") + "  …"
 				}

@@ -27,7 +27,7 @@ func TestASecretOfThreeCharactersIsStoredAndNotMasked(t *testing.T) {
 	for name, want := range map[string]string{"pin": "123", "token": "tok-12345678"} {
 		path := filepath.Join(p.Project.Secrets(), name)
 		info, err := os.Stat(path)
-		if err != nil || info.Mode().Perm() != 0o600 || read(t, path) != want {
+		if err != nil || info.Mode().Perm() != 0o600 || verbtest.Read(t, path) != want {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestSecretsInMemoryStandInNoFile(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.Project.Secrets(), "token")); err == nil {
 		t.Error("there is a file")
 	}
-	if strings.Contains(read(t, p.Project.State()), "tok-12345678") {
+	if strings.Contains(verbtest.Read(t, p.Project.State()), "tok-12345678") {
 		t.Error("the board has the value")
 	}
 }

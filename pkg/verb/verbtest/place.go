@@ -21,6 +21,7 @@ import (
 	"liza/pkg/git/gittest"
 	"liza/pkg/history"
 	"liza/pkg/project"
+	"liza/pkg/safefile"
 	"liza/pkg/secret"
 	"liza/pkg/store"
 	"liza/pkg/store/storetest"
@@ -119,6 +120,16 @@ func (p *Place) StateHome() string { return filepath.Join(p.Dir, ".git", "test-k
 // keys is the person's folder for keys; processes of the same place share it.
 func (p *Place) keys() string { return filepath.Join(p.StateHome(), "liza") }
 
+// Read gives the text of a file.
+func Read(tb testing.TB, path string) string {
+	tb.Helper()
+	data, err := safefile.Read(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(data)
+}
+
 func Write(tb testing.TB, path, text string) {
 	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -211,20 +222,51 @@ func (p *Place) Commit(id string) string {
 // Approved brings a new task to APPROVED.
 func (p *Place) Approved(id string) {
 	p.TB.Helper()
-	ctx := context.Background()
 	p.AddTask(id)
-	coder, reviewer := p.Service("coder-9"), p.Service("code-reviewer-9")
+	p.approve(id, "coder-9")
+}
+
+// approve lets a coder and a reviewer do a task that exists.
+func (p *Place) approve(id, coder string) {
+	p.TB.Helper()
+	ctx, c, r := context.Background(), p.Service(coder), p.Service("code-reviewer-9")
 	must := func(_ any, err error) {
 		p.TB.Helper()
 		if err != nil {
 			p.TB.Fatal(err)
 		}
 	}
-	must(coder.Claim(ctx, id))
+	must(c.Claim(ctx, id))
 	p.Commit(id)
-	must(coder.Submit(ctx, verb.SubmitInput{Task: id}))
-	must(reviewer.ClaimReview(ctx, id))
-	must(reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve}))
+	must(c.Submit(ctx, verb.SubmitInput{Task: id}))
+	must(r.ClaimReview(ctx, id))
+	must(r.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve}))
+}
+
+// Abandoned makes tasks, and gives them up.
+func (p *Place) Abandoned(ids ...string) {
+	p.TB.Helper()
+	for _, id := range ids {
+		p.AddTask(id)
+		if _, err := p.Service("").Abandon(context.Background(), verb.WayOut{Task: id, Reason: "not wanted"}); err != nil {
+			p.TB.Fatal(err)
+		}
+	}
+}
+
+// Merge merges an approved task.
+func (p *Place) Merge(id string) {
+	p.TB.Helper()
+	if _, err := p.Service("").Merge(context.Background(), id); err != nil {
+		p.TB.Fatal(err)
+	}
+}
+
+// Finish lets a coder and a reviewer do a task that exists, and merges it.
+func (p *Place) Finish(id, coder string) {
+	p.TB.Helper()
+	p.approve(id, coder)
+	p.Merge(id)
 }
 
 func (p *Place) AddTask(id string, after ...string) {
