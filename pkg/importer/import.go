@@ -57,6 +57,7 @@ func Import(ctx context.Context, d *verb.Service, items []Outside, in ImportInpu
 	if err := d.PersonOnly(ctx, "import"); err != nil {
 		return Imported{}, err
 	}
+	// Outside the update, which may run more than once.
 	clean := make([]Outside, 0, len(items))
 	for _, o := range items {
 		clean = append(clean, tidy(d, o))
@@ -67,6 +68,7 @@ func Import(ctx context.Context, d *verb.Service, items []Outside, in ImportInpu
 		for task := range s.Tasks() {
 			t.taken[strings.ToLower(task.ID)] = true
 		}
+		// An id is never given twice, also not when its task has left the board.
 		for _, id := range s.ArchivedIDs() {
 			t.taken[strings.ToLower(id)] = true
 		}

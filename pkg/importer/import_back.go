@@ -52,6 +52,7 @@ func (r *Returner) Round(ctx context.Context, files bool) (told []string, err er
 	var errs []error
 	trackers := map[string]forge.Tracker{}
 	for _, d := range due {
+		// One that fails does not keep the others from being told.
 		if mine, err := r.begin(ctx, d.rec); err != nil || !mine {
 			errs = append(errs, err)
 			continue
@@ -190,6 +191,7 @@ func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[st
 		return "", err
 	}
 	err = r.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
+		// A person may have closed or reopened it while the tracker was asked.
 		if rec := s.Import(d.rec.Source); rec != nil && rec.Status == blackboard.ImportOpen {
 			now := *rec
 			now.Status, now.Asks, now.Teller = status, "", ""
@@ -308,6 +310,7 @@ func (r *Returner) tick(ctx context.Context, rec *blackboard.Import, file, key s
 		return rec.Source + " is ticked", blackboard.ImportDone, nil
 	}
 	r.Failpoint("I1")
+	// It is the person's own file, for which there is no lock: as late as possible it is looked at once more.
 	if now, err := safefile.Read(path); err != nil || string(now) != string(data) {
 		return "", "", fmt.Errorf("%s is being edited", file)
 	}

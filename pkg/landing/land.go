@@ -34,6 +34,7 @@ func (l *Lander) Round(ctx context.Context, id string, open bool) (Landed, error
 		return r.out, err
 	}
 	if len(units) > 0 {
+		// A request is opened from a branch that has the base in it: its checks say something, and its diff is the work alone.
 		if err := r.sync(ctx); err != nil {
 			return r.out, err
 		}
@@ -47,6 +48,7 @@ func (l *Lander) Round(ctx context.Context, id string, open bool) (Landed, error
 			errs = append(errs, fmt.Errorf("cannot land %s: %w", u.id, err))
 		}
 	}
+	// A clone: looking at one changes the list.
 	for _, request := range slices.Clone(r.state.Requests) {
 		if request != nil && (request.Under() || request.Status == blackboard.RequestClosed) && request.Number > 0 {
 			if err := r.watch(ctx, *request); err != nil {

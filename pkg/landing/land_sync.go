@@ -22,6 +22,7 @@ func (l *Lander) Follow(ctx context.Context) (made string, err error) {
 	if err := r.AdoptTip(ctx, r.state); err != nil {
 		return "", err
 	}
+	// Named after the commit, so that the same conflict makes one task however often it is met.
 	id := "sync-" + r.tip[:9]
 	if t := r.state.Find(id); t != nil && !t.Status.Terminal() {
 		return "", nil // it is being worked on

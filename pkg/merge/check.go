@@ -105,11 +105,13 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 	j.excused = nil
 	end := time.Now().Add(limit)
 	for i, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
+		// What setup changes, such as a lock file of dependencies, is not a change by the checks.
 		if i > 0 && i == len(j.Setup) {
 			if expected, err = j.Repo.Changed(ctx, path); err != nil {
 				return "", nil, err
 			}
 		}
+		// One limit for all commands together: each of its own would let a list of checks take any time.
 		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
 		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.RunIn(ctx, j.Enclose)
 		if j.onBase(ctx, i < len(j.Setup), candidate, shell, r) {
@@ -174,6 +176,7 @@ func (m *Merger) clearCheck(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	// A killed merge leaves its checks running: removed under them, the folder would come back.
 	if err := review.StopInside(ctx, path); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	if j.task != nil {
 		j.result.Status = j.task.Status
 	}
+	// Not an error: who asks for a merge twice, or after a crash, gets the same answer.
 	if j.task != nil && j.task.Status == blackboard.Merged {
 		j.result.MergeCommit, j.result.Already = j.task.MergeCommit, true
 		return j, nil, nil
@@ -36,6 +37,7 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	if err := j.bring(ctx, j.task); err != nil {
 		return j, nil, err
 	}
+	// Before a candidate is made: what no verb approved leaves no trace, neither in git nor on the board.
 	if err := j.sealed(ctx); err != nil {
 		return j, nil, err
 	}
@@ -50,6 +52,7 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 		_, err := j.finish(ctx, j.task.BaseCommit, "")
 		return j, nil, err
 	}
+	// Before the commit is looked at: an interrupted merge ends here, also when the reviewed commit is gone since.
 	if commit, contained, err := j.contained(ctx); err != nil || contained {
 		if err == nil {
 			_, err = j.finish(ctx, commit, j.old)
@@ -59,6 +62,7 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	if err := j.usable(ctx); err != nil {
 		return j, nil, err
 	}
+	// Now, and not only at the approval: the rules, or the branch that the change is compared with, may be others since.
 	if asked, err := j.askAgain(ctx); err != nil || asked {
 		return j, nil, err
 	}
@@ -176,6 +180,7 @@ func (j *job) input(f transition.MergeFacts) transition.Input {
 func (j *job) contained(ctx context.Context) (commit string, yes bool, err error) {
 	t := j.task
 	j.at("M1")
+	// The branch has moved before the board was told (M8): the intent names the commit, so nothing is merged twice.
 	if i := t.MergeIntent; i != nil && i.Commit != "" {
 		if has, err := j.reachable(ctx, i.Commit); err != nil || has {
 			j.countDrift(ctx, i.Old)
@@ -220,6 +225,7 @@ func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error
 	if err != nil {
 		return j.result, err
 	}
+	// An error of ours, such as a full disk, says nothing about the work: the task stays APPROVED.
 	if failed, log, err := j.try(ctx, candidate); err != nil {
 		return j.result, err
 	} else if failed != "" {
@@ -244,6 +250,7 @@ func (j *job) candidate(ctx context.Context, theirs, message string) (string, er
 // try gives the candidate its ref and runs the checks on it (M4, M5).
 func (j *job) try(ctx context.Context, candidate string) (failed, log string, err error) {
 	j.at("M4")
+	// The ref comes before the checks, which may take an hour: git collects commits that nothing names.
 	if err := j.setCandidate(ctx, candidate); err != nil {
 		return "", "", err
 	}
@@ -272,6 +279,7 @@ func (j *job) move(ctx context.Context, candidate string, f transition.MergeFact
 	if err != nil {
 		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))
 	}
+	// The intent is on the board before the branch moves: a crash in between leaves a branch that Converge can explain.
 	j.at("M7")
 	if err := j.moveBranch(ctx, candidate); err != nil {
 		return j.result, errors.Join(err, j.deleteCandidate(ctx, j.name))

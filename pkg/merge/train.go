@@ -159,6 +159,7 @@ func (t *train) next() decision {
 // narrow looks for what a culprit collides with, by bisection: the first of the tasks before it with which it fails.
 // probe is what has to be known for that; nil: nothing more.
 func (t *train) narrow(c culprit) (with string, probe *attempt) {
+	// Invariant: it is good with the first low-1 of them, and fails with the first high.
 	low, high := 0, len(c.after) // with so many of them: it fails with high
 	for low < high {
 		middle := (low + high) / 2

@@ -80,6 +80,7 @@ func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run
 		return dropped(d, out, "the task is gone"), nil
 	}
 	mine, handoff, others := since(t, r.Before)
+	// The number of the claim too: the agent may have lost the task and claimed it again during the run.
 	held := t.Status == blackboard.Claimed && t.AssignedTo == r.Before.Agent && t.ClaimSeq == r.Before.ClaimSeq
 	out.Status = t.Status
 	switch {
@@ -151,6 +152,7 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 	err := d.Update(ctx, "retry", func(s *blackboard.State, a transition.Actor) error {
 		return transition.Retry(s, t.ID, a, transition.Input{}, d.Now())
 	})
+	// The rules allow no further iteration. A lost claim is refused as well, but then the task is somebody else's.
 	if verb.IsRefusal(err) && !isLost(err) {
 		return limitIterations(ctx, d, t.ID, exit.Summary, out)
 	}
@@ -323,6 +325,7 @@ func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r
 	}
 	says, review := exit.Verdict(), exit.Review
 	implied := slices.Contains(verdictEvents[says], did)
+	// The reviewer said ok, and the gate made a rejection of it, so the two do not contradict each other.
 	if says == "ok" && transition.Overruled(t) {
 		implied = true
 	}

@@ -62,6 +62,7 @@ func noteRetries(ctx context.Context, d *verb.Service, task, summary string) err
 			}
 			n++
 		}
+		// Exactly two: a third one is the same loop, and needs no second record.
 		if n == 2 {
 			transition.AddAnomaly(s, task, blackboard.System, blackboard.AnomalyRetryLoop, blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Now())
 		}

@@ -17,6 +17,7 @@ import (
 // Update is a write as specs/protocol.md#1.2 defines it. Errors: *LockedError, *InvalidError,
 // *WentBackError, *VersionError, and what change returned.
 func (f *File) Update(ctx context.Context, op Op, change func(*blackboard.State) error) error {
+	// Counted from the first unreadable look, not from the call: waiting for the lock is not the editor's time.
 	patience := time.Time{}
 	for {
 		err := f.locked(ctx, op, change)
@@ -74,6 +75,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 		return err
 	}
 	f.o.At("W2")
+	// Before the change is tried: entries of a writer that was killed would be taken for this one's.
 	if err := f.repair(before.base.Revision); err != nil {
 		return err
 	}
@@ -107,11 +109,13 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 
 // applied runs a change on after, a fork of before, and finds what it changes; nil when that is nothing.
 func (r *rules) applied(ctx context.Context, op Op, before *version, after *blackboard.State, rec record, edited bool, change func(*blackboard.State) error) (*changes, []blackboard.Entry, error) {
+	// On a fork: what change has altered before it refused is dropped with it.
 	if err := change(after); errors.Is(err, ErrUnchanged) {
 		return nil, nil, nil
 	} else if err != nil {
 		return nil, nil, err
 	}
+	// The last moment at which it can be stopped without leaving anything behind.
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("cannot write %s: %w", short(r.o.Path), err)
 	}
@@ -236,6 +240,7 @@ func (r *rules) refused(before, previous, after *blackboard.State, changes *chan
 	if len(elsewhere) == 0 {
 		return refused
 	}
+	// Only when something is broken elsewhere: the second look costs as much as the first.
 	old := map[string]bool{}
 	for _, v := range r.o.Validate(before, previous, changed) {
 		old[v.Rule+" "+v.Path+" "+v.Message] = true
@@ -256,6 +261,7 @@ func (f *File) replace(before, next *version, rec record) (chainEnd, error) {
 		return chainEnd{}, err
 	}
 	f.o.At("W7")
+	// An editor does not know the lock: what it saved since the file was read would be lost. The caller reads again and repeats the change.
 	if f.moved(before) {
 		staged.Discard()
 		return chainEnd{}, errMoved
@@ -264,6 +270,7 @@ func (f *File) replace(before, next *version, rec record) (chainEnd, error) {
 	chain := f.chainFor(before, rec)
 	next.mode = before.mode
 	f.mu.Lock()
+	// Before the rename: a reader that sees the new file at once finds here what it means, instead of reading all of it.
 	f.coming = next
 	f.mu.Unlock()
 	if next.stamp, err = staged.CommitStamp(); err != nil {

@@ -46,6 +46,7 @@ func (s *Supervisor) register(ctx context.Context) error {
 
 // leave releases what the agent still holds and removes its registration.
 func (s *Supervisor) leave(cause error) error {
+	// Not the context of the work, which has ended by now.
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if s.lease.lost() {
@@ -262,6 +263,7 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 		s.warn("", "%v", err)
 		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
 	case errors.As(err, &locked):
+		// By chance, or a whole team would come back in the same moment and wait for each other again.
 		return waiting{why: err.Error(), until: s.Service.Now().Add(time.Second + rand.N(4*time.Second))}, nil
 	case mayPass(err):
 		return s.waitOut(err)

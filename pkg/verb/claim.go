@@ -48,6 +48,7 @@ func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 		return Claimed{}, err
 	}
 	d.Failpoint("claim.reserved")
+	// Read again although reserve has read it: a dependency may have been merged in between, and the work has to begin with it.
 	r.base = d.newerHead(ctx, r.base)
 	facts := transition.ClaimFacts{Confirm: true, Base: r.base}
 	provided, err := d.provision(ctx, &r, &facts)
@@ -61,6 +62,7 @@ func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	}
 	d.Failpoint("claim.confirmed")
 	if provided != nil {
+		// Last, and never an error: git's lock on the worktree is what tells a recovery that the claim was not confirmed.
 		if err := d.Repo.UnlockWorktree(ctx, r.task.ID); err != nil {
 			claimed.Warnings = append(claimed.Warnings, err.Error())
 		}
@@ -91,6 +93,7 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 	if err != nil {
 		return reservation{}, err
 	}
+	// Not inside the update, which may run more than once: the lock of the worktree names this claim, whatever the outcome.
 	nonce, err := d.RandomHex(8)
 	if err != nil {
 		return reservation{}, err
@@ -114,6 +117,7 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 	r := reservation{id: id, base: head, nonce: nonce}
 	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
+		// Before Identify, which registers an agent that a person acts for.
 		registered := s.Agents[a.ID] != nil
 		if _, err := transition.Identify(s, a, now); err != nil {
 			return err
@@ -208,6 +212,7 @@ func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, 
 // worktree provided and set up. Nothing of it happens under the state lock.
 func (d *Service) provision(ctx context.Context, r *reservation, facts *transition.ClaimFacts) (*git.Provided, error) {
 	if r.former != nil {
+		// First of all: a program that still runs would write into what is saved and handed over below.
 		if err := d.stop(ctx, *r.former); err != nil {
 			return nil, err
 		}
@@ -272,6 +277,7 @@ func (d *Service) confirm(ctx context.Context, r reservation, facts transition.C
 		}
 	}
 	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+		// All guards again: phase two took time without the lock, in which a person may have held or superseded the task.
 		if err := transition.Claim(s, r.task.ID, a, in, d.Now()); err != nil {
 			return err
 		}
@@ -296,6 +302,7 @@ func (d *Service) confirm(ctx context.Context, r reservation, facts transition.C
 
 // claimFailed takes back what phases one and two made: the task's bytes are as before.
 func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) error {
+	// The cause may be that ctx has ended, and the reservation has to go all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	if r.task.KindOf() != blackboard.MessageTask {
@@ -304,9 +311,11 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 		}
 	}
 	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+		// Somebody else has it: the reservation had lapsed, and theirs stays.
 		if !transition.CancelReserve(s, r.task.ID, a) {
 			return nil
 		}
+		// The registration was for this claim only: nobody would ever take it back.
 		if r.fresh && a.Via {
 			delete(s.Agents, a.ID)
 		}

@@ -42,6 +42,7 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		}
 		event.Submission = &facts
 	}
+	// Before the board says that there is something to review: a reviewer may be on another host.
 	published, err := d.publishSubmission(ctx, s, in, event)
 	if err != nil {
 		return out, err
@@ -85,6 +86,7 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 			return f, err
 		}
 	}
+	// A run may have a repository of its own: what it committed there is in ours only after this.
 	taken, err := d.takeOver(ctx, s, t)
 	if err != nil {
 		return f, err
