@@ -222,6 +222,10 @@ func (s *stage) script(acts []act) string {
 		fmt.Fprintf(&text, "export %s='%s'\n", name, value)
 	}
 	text.WriteString("export T=${TMPDIR:-/tmp} HERE=$PWD\ngit commit -q --allow-empty -m Mine\n")
+	if len(acts) == 1 && acts[0].Alone {
+		// It may leave a board to which nothing can be written, so its supervisor has to have written that the program runs.
+		text.WriteString("for n in $(seq 40); do grep -qs '^ *child:' \"$ROOT/.liza/state.yaml\" && break; sleep 0.05; done\n")
+	}
 	for i, a := range acts {
 		fmt.Fprintf(&text, "echo '<act %d>'\ntimeout -k 1 300 sh -c '%s' 2>&1 </dev/null\necho; echo '</act>'\n", i, strings.ReplaceAll(a.Do, "'", `'\''`))
 	}
