@@ -3,7 +3,9 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -182,4 +184,27 @@ func TestAFilterThatAPersonAllowedRunsAsThePersonSetIt(t *testing.T) {
 	if text, err := f.repo.ReadFile(t.Context(), head, "secret.txt"); string(text) != "TEXT\n" || err != nil {
 		t.Errorf("the file was committed as %q, %v", text, err)
 	}
+}
+
+// What keeps the programs of a repository out is read once and used by all commands, which run beside each other in several
+// worktrees: none may write into what the others get. With this many settings there is room behind them.
+func TestCommandsBesideEachOtherGetTheirOwnFolders(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, key := range []string{"filter.a.clean", "filter.a.smudge", "filter.a.process", "core.sshCommand", "core.pager"} {
+		f.git("config", key, "false")
+	}
+	dirs := []string{f.repo.Root()}
+	for _, id := range []string{"task-1", "task-2"} {
+		dirs = append(dirs, f.claim(Provide{ID: id, Nonce: "n"}).Path)
+	}
+	var all sync.WaitGroup
+	for _, dir := range slices.Repeat(dirs, 8) {
+		all.Go(func() {
+			if top, err := f.repo.read(t.Context(), dir, "rev-parse", "--show-toplevel"); err != nil || strings.TrimSpace(top) != dir {
+				t.Errorf("in %s git works on %q: %v", dir, top, err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -61,7 +61,8 @@ func (r *Repo) runOnce(ctx context.Context, c call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return r.start(ctx, c, o.options, append(o.env, gitFolders(gitDir, common, c.dir)...))
+	// Never appended to o.env, which all commands of the repository have: they run beside each other, in several worktrees.
+	return r.start(ctx, c, o.options, slices.Concat(o.env, gitFolders(gitDir, common, c.dir)))
 }
 
 // unlessHeldUp is a context that ends, with errHeldUp, when a command takes long and there was something to hold it up.
