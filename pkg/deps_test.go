@@ -80,7 +80,7 @@ var rules = map[string]rule{
 		reason: "it is pure: a planner's answer becomes tasks, or a list of what is wrong with it; worktrees and secrets are the verb's",
 		not:    []string{"os", "os/exec"}, noUse: []string{"time.Now"}},
 	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
-	"store": {level: 2, may: imports("blackboard", "blackboard/audit", "history", "yamldoc", "safefile", "seal", "transition"),
+	"store": {level: 2, may: imports("blackboard", "blackboard/audit", "history", "prose", "yamldoc", "safefile", "seal", "transition"),
 		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
 	"store/postgres": {level: 2, may: imports("blackboard", "history", "store", "yamldoc", "safefile"),
 		reason: "it keeps rows; what a change means, the store's engine knows"},

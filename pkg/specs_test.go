@@ -263,7 +263,7 @@ func TestSettingsThatPagesNameExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := 0
-	for _, page := range []string{"../README.md", "../specs/protocol.md", "../specs/roles-and-knowledge.md", "../specs/decisions.md", "../specs/architecture.md", "../specs/roles.md", "../specs/security.md"} {
+	for _, page := range []string{"../README.md", "../specs/protocol.md", "../specs/roles-and-knowledge.md", "../specs/decisions.md", "../specs/architecture.md", "../specs/roles.md", "../specs/security.md", "../specs/write-your-own-agent.md", "../specs/you-know-it-from.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

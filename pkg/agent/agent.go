@@ -74,6 +74,7 @@ const (
 	TimedOut    Outcome = "timeout"      // stopped at Spec.Timeout
 	Stalled     Outcome = "stalled"      // stopped after Spec.Stall without a sign of life
 	Asked       Outcome = "asked"        // stopped because it waited for somebody to answer: Result.Question
+	Refused     Outcome = "refused"      // the model refuses what it was asked for: Result.Question has its words
 	Killed      Outcome = "killed"       // stopped because the context ended or Started refused
 	RateLimited Outcome = "rate_limit"   // the provider asks for patience: seconds to minutes
 	Overloaded  Outcome = "overloaded"   // the provider fails or is at capacity
@@ -111,7 +112,7 @@ type Result struct {
 	Evidence     string
 	EvidenceLine int
 
-	Question *Question // what it asked on its terminal: Outcome is Asked
+	Question *Question // what it asked on its terminal, or the words of a refusal: Outcome is Asked or Refused
 
 	RetryAfter time.Duration // as told by the provider; 0 = not told
 	ResetAt    time.Time     // end of a quota window; zero = not told

@@ -110,6 +110,30 @@ until [ -e ready1 ] && [ -e ready2 ] && [ -e ready3 ]; do sleep 0.01; done; exit
 	})
 }
 
+func TestAMissingPartOfTheWallIsToldByItsPathAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	gone := filepath.Join(t.TempDir(), "group")
+	for name, tt := range map[string]struct {
+		contain func(path string, argv, env []string) (Contained, error)
+		says    string
+	}{
+		"a control group that another has removed": {func(path string, argv, env []string) (Contained, error) {
+			return Contained{Path: path, Argv: argv, Env: env, Groups: []string{gone}}, nil
+		}, "cannot start sh: cannot enter the control group " + gone + ": no such file or directory"},
+		"a control group that cannot be made": {func(string, []string, []string) (Contained, error) {
+			return Contained{}, fmt.Errorf("cannot make the control group %s: %w", gone, os.Mkdir(gone+"/below", 0o755))
+		}, "mkdir " + gone + "/below: no such file or directory"},
+		"bubblewrap, just being replaced": {func(_ string, argv, env []string) (Contained, error) {
+			return Contained{Path: gone, Argv: argv, Env: env}, nil
+		}, "cannot start sh: " + gone + ": no such file or directory"},
+	} {
+		res := Run(t.Context(), script("true"), Spec{Reaper: reaperOfTests, Contain: tt.contain})
+		if res.Outcome != Crashed || !strings.Contains(res.Error, tt.says) {
+			t.Errorf("%s: got %s: %q, want a crash that says %q", name, res.Outcome, res.Error, tt.says)
+		}
+	}
+}
+
 // below is the whole tree of processes under one, with the program of each.
 func below(t *testing.T, top int) (pids map[int]string) {
 	t.Helper()

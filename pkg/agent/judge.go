@@ -49,6 +49,7 @@ func (f *follower) End(e Exit) Result {
 	f.fallBack(&res, e)
 	f.windowed(&res, e)
 	res.Error = f.reason(e, res)
+	f.refused(&res)
 	if res.Evidence == "" {
 		res.Evidence = res.Error
 	}
@@ -63,9 +64,23 @@ func (f *follower) answered(res *Result) {
 	case certain(words[strings.ToLower(f.final.Word)]):
 		res.Outcome, res.Signature = words[strings.ToLower(f.final.Word)], "word "+f.final.Word
 		res.Error = "the answer is not complete: " + f.final.Word
+		f.refused(res)
 	case strings.TrimSpace(res.Final) == "" && f.tools == 0:
 		res.Outcome, res.Signature, res.Error = Reask, "end event without an answer", "ended without an answer"
 	}
+}
+
+// refused makes a question of a refusal: the same prompt would be refused again.
+func (f *follower) refused(res *Result) {
+	if res.Outcome != Refused {
+		return
+	}
+	said := oneLine(res.Final)
+	if f.final != nil && f.final.Failed && strings.TrimSpace(f.final.Text) != "" {
+		said = oneLine(f.final.Text)
+	}
+	res.Error = strings.TrimSuffix("the model refuses: "+said, ": ")
+	res.Question = &Question{Type: "input", Text: res.Error}
 }
 
 // signs lists what may tell why the run failed, the most certain first.

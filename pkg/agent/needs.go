@@ -17,7 +17,6 @@ import (
 // person's home folder; catalogue.yaml says what each key means.
 type Needs struct {
 	Read  []string `yaml:"read"`
-	Write []string `yaml:"write"`
 	Login []string `yaml:"login"`
 	Keep  []string `yaml:"keep"`
 	Copy  []string `yaml:"copy"`
@@ -30,6 +29,8 @@ type Needs struct {
 	Folders map[string]string `yaml:"folders"`
 	Files   []string          `yaml:"files"`
 	Servers []string          `yaml:"servers"`
+
+	Settings []Settings `yaml:"settings"`
 
 	Args     []string `yaml:"args"`
 	Measured bool     `yaml:"measured"`
@@ -53,7 +54,7 @@ func (n Needs) problems() []error {
 		}
 	}
 	inHome := func(p string) bool { return p != "." && path.Clean(p) == p && filepath.IsLocal(p) }
-	for key, list := range map[string][]string{"read": n.Read, "write": n.Write, "login": n.Login, "keep": n.Keep, "copy": n.Copy, "folders": slices.Collect(maps.Values(n.Folders))} {
+	for key, list := range map[string][]string{"read": n.Read, "login": n.Login, "keep": n.Keep, "copy": n.Copy, "folders": slices.Collect(maps.Values(n.Folders))} {
 		look(key, "a path below the home folder", list, inHome)
 	}
 	for key, list := range map[string][]string{"hosts": n.Hosts, "quiet": n.Quiet} {
@@ -64,12 +65,16 @@ func (n Needs) problems() []error {
 	for key, list := range map[string][]string{"files": n.Files, "servers": n.Servers, "set": slices.Collect(maps.Keys(n.Set)), "folders": slices.Collect(maps.Keys(n.Folders))} {
 		look(key, "the name of a variable", list, plain)
 	}
+	for _, s := range n.Settings {
+		look("settings", "a path below the home folder", []string{s.File}, inHome)
+		look("settings", "the name of a field", slices.Concat(s.Variables, s.Servers, s.Commands), needsVariable().MatchString)
+	}
 	return errs
 }
 
 // and are needs with those that all programs have.
 func (n Needs) and(common Needs) Needs {
-	n.Read, n.Write, n.Login = slices.Concat(n.Read, common.Read), slices.Concat(n.Write, common.Write), slices.Concat(n.Login, common.Login)
+	n.Read, n.Login = slices.Concat(n.Read, common.Read), slices.Concat(n.Login, common.Login)
 	n.Keep, n.Copy = slices.Concat(n.Keep, common.Keep), slices.Concat(n.Copy, common.Copy)
 	n.Hosts, n.Quiet = slices.Concat(n.Hosts, common.Hosts), slices.Concat(n.Quiet, common.Quiet)
 	n.Env, n.Files, n.Servers = slices.Concat(n.Env, common.Env), slices.Concat(n.Files, common.Files), slices.Concat(n.Servers, common.Servers)
@@ -93,9 +98,9 @@ func (n Needs) Passes(name string) bool {
 type Access struct {
 	Read  []string // absolute: outside of the home folder
 	Write []string
+	Keep  []string
 
 	HomeRead  []string
-	HomeWrite []string // folders: made where they are missing
 	HomeLogin []string // files: written in place, and left out where they are missing
 	HomeKeep  []string // folders that the project keeps for all its runs
 	HomeCopy  []string // each run has a copy of its own
@@ -109,12 +114,7 @@ type Access struct {
 // is the path of the home folder for the program: a variable that names a folder in the home
 // folder is changed to that. It looks at no file.
 func (n Needs) In(home, inside string, environ []string) Access {
-	values := map[string]string{}
-	for _, pair := range environ {
-		if name, value, ok := strings.Cut(pair, "="); ok && value != "" && n.Passes(name) {
-			values[name] = value
-		}
-	}
+	values := n.passed(environ)
 	a := Access{Hosts: slices.Clone(n.Hosts), Quiet: slices.Clone(n.Quiet)}
 	place := func(list []string, below, outside *[]string) {
 		for _, p := range list {
@@ -127,9 +127,8 @@ func (n Needs) In(home, inside string, environ []string) Access {
 		}
 	}
 	place(n.Read, &a.HomeRead, &a.Read)
-	place(n.Write, &a.HomeWrite, &a.Write)
 	place(n.Login, &a.HomeLogin, &a.Write)
-	place(n.Keep, &a.HomeKeep, &a.Write)
+	place(n.Keep, &a.HomeKeep, &a.Keep)
 	place(n.Copy, &a.HomeCopy, &a.Read)
 	for _, name := range n.Files {
 		if file := values[name]; filepath.IsAbs(file) {
@@ -154,6 +153,17 @@ func (n Needs) In(home, inside string, environ []string) Access {
 		a.Env = append(a.Env, name+"="+values[name])
 	}
 	return a
+}
+
+// passed are the person's variables that the program gets, without empty ones.
+func (n Needs) passed(environ []string) map[string]string {
+	values := map[string]string{}
+	for _, pair := range environ {
+		if name, value, ok := strings.Cut(pair, "="); ok && value != "" && n.Passes(name) {
+			values[name] = value
+		}
+	}
+	return values
 }
 
 // placed is where a path of the home folder is when a variable moves the folder that it is in.

@@ -57,7 +57,7 @@ func needsTable() string {
 		if !n.Measured {
 			shown += " (a guess)"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", shown, cell(n.Read), cell(n.Write, n.Login), cell(n.Keep), cell(n.Copy), cell(n.Hosts), cell(n.Env))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", shown, cell(n.Read), cell(n.Login), cell(n.Keep), cell(n.Copy), cell(n.Hosts), cell(n.Env))
 	}
 	return b.String() + "\n"
 }

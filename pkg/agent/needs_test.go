@@ -34,7 +34,7 @@ func TestNoProgramCanWriteWhatRunsInALaterSessionOfThePerson(t *testing.T) {
 			late = append(late, strings.Fields(list)...)
 		}
 		n := e.Sandbox.and(c.Common.Sandbox)
-		for _, p := range slices.Concat(n.Write, n.Login) {
+		for _, p := range n.Login {
 			for _, no := range late {
 				if overlap(p, no) {
 					t.Errorf("%s may write %s, so %s", name, p, no)
@@ -44,11 +44,11 @@ func TestNoProgramCanWriteWhatRunsInALaterSessionOfThePerson(t *testing.T) {
 		if (e.Status == "measured") != n.Measured {
 			t.Errorf("%s is %s, and measured in a sandbox: %v", name, e.Status, n.Measured)
 		}
-		if runsLater[name] == "" && (len(n.Write) > 0 || len(n.Login) > 0) {
-			t.Errorf("%s has not been measured in a sandbox and may write %v %v", name, n.Write, n.Login)
+		if runsLater[name] == "" && len(n.Login) > 0 {
+			t.Errorf("%s has not been measured in a sandbox and may write %v", name, n.Login)
 		}
 		resumes := len(e.Resume)+len(e.ResumeCommand) > 0
-		if len(n.Hosts) == 0 || len(e.Sandbox.Env) == 0 || resumes && len(n.Write)+len(n.Keep)+len(n.Copy) == 0 {
+		if len(n.Hosts) == 0 || len(e.Sandbox.Env) == 0 || resumes && len(n.Keep)+len(n.Copy) == 0 {
 			t.Errorf("%s needs hosts, variables and a place for the conversations that it resumes: %+v", name, e.Sandbox)
 		}
 	}
@@ -58,7 +58,7 @@ func TestNoProgramCanWriteWhatRunsInALaterSessionOfThePerson(t *testing.T) {
 func TestNeedsFollowTheVariablesOfThePerson(t *testing.T) {
 	t.Parallel()
 	n := Needs{
-		Read: []string{".x/settings", ".config/x"}, Write: []string{".x/sessions"}, Login: []string{".x/auth"}, Keep: []string{".local/share/x"}, Copy: []string{".x.json"},
+		Read: []string{".x/settings", ".config/x"}, Login: []string{".x/auth"}, Keep: []string{".x/sessions", ".local/share/x"}, Copy: []string{".x.json"},
 		Hosts: []string{"api.example.com"}, Quiet: []string{"stats.example.com"}, Env: []string{"X_*", "LANG"},
 		Folders: map[string]string{"X_HOME": ".x", "XDG_CONFIG_HOME": ".config"}, Files: []string{"CA", "KEYS"}, Servers: []string{"X_URL", "PLAIN_URL", "NO_URL"},
 	}
@@ -66,7 +66,7 @@ func TestNeedsFollowTheVariablesOfThePerson(t *testing.T) {
 		"CA=/opt/ca.pem", "KEYS=/home/ada/keys.json", "X_URL=https://Gateway.example.com/v1", "PLAIN_URL=http://127.0.0.1:11434", "NO_URL=nothing"})
 	want := Access{
 		Read: []string{"/etc/ada/x", "/opt/ca.pem"}, HomeRead: []string{"work/x/settings", "keys.json"},
-		HomeWrite: []string{"work/x/sessions"}, HomeLogin: []string{"work/x/auth"}, HomeKeep: []string{".local/share/x"}, HomeCopy: []string{".x.json"},
+		HomeLogin: []string{"work/x/auth"}, HomeKeep: []string{"work/x/sessions", ".local/share/x"}, HomeCopy: []string{".x.json"},
 		Hosts: []string{"api.example.com", "gateway.example.com:443", "127.0.0.1:11434"}, Quiet: []string{"stats.example.com"},
 		Env: []string{"CA=/opt/ca.pem", "KEYS=/run/home/keys.json", "LANG=C", "NO_URL=nothing", "PLAIN_URL=http://127.0.0.1:11434",
 			"XDG_CONFIG_HOME=/etc/ada", "X_HOME=/run/home/work/x", "X_MODEL=big", "X_URL=https://Gateway.example.com/v1"},
@@ -75,18 +75,18 @@ func TestNeedsFollowTheVariablesOfThePerson(t *testing.T) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}
 	plain := n.In("/home/ada", "/run/home", nil)
-	if !reflect.DeepEqual(plain.HomeRead, n.Read) || !reflect.DeepEqual(plain.HomeWrite, n.Write) || plain.Env != nil || plain.Read != nil {
+	if !reflect.DeepEqual(plain.HomeRead, n.Read) || !reflect.DeepEqual(plain.HomeKeep, n.Keep) || plain.Env != nil || plain.Read != nil {
 		t.Errorf("without variables: %+v", plain)
 	}
 	n.Copy = append(n.Copy, ".x")
 	for _, odd := range []string{"X_HOME=relative/x", "X_HOME=~/x", "X_HOME=/home/ada", "X_HOME=/home", "X_HOME=/"} {
 		a := n.In("/home/ada", "/run/home", []string{odd})
-		for _, p := range slices.Concat(a.Read, a.Write) {
+		for _, p := range slices.Concat(a.Read, a.Write, a.Keep) {
 			if strings.HasPrefix("/home/ada/", strings.TrimSuffix(p, "/")+"/") {
 				t.Errorf("%s opens %s", odd, p)
 			}
 		}
-		for _, p := range slices.Concat(a.HomeRead, a.HomeWrite) {
+		for _, p := range slices.Concat(a.HomeRead, a.HomeKeep, a.HomeLogin) {
 			if path.IsAbs(p) || strings.HasPrefix(p, "..") {
 				t.Errorf("%s leads to %s", odd, p)
 			}
@@ -140,7 +140,7 @@ func TestNeedsThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, n := range map[string]Needs{
 		`sandbox.read: "/etc/x"`:     {Read: []string{"/etc/x"}},
-		`sandbox.write: "../x"`:      {Write: []string{"../x"}},
+		`sandbox.login: "../x"`:      {Login: []string{"../x"}},
 		`sandbox.copy: "a/"`:         {Copy: []string{"a/"}},
 		`sandbox.keep: "."`:          {Keep: []string{"."}},
 		`sandbox.login: ""`:          {Login: []string{""}},

@@ -34,9 +34,14 @@ func (p *entryProgram) Info() Info {
 		Needs: p.needs()}
 }
 
-// needs are those of the entry with those of all programs.
+// needs are those of the entry with those of all programs. A variable that the entry sets is one that the program needs, also
+// where the person's shell has it with the same value.
 func (p *entryProgram) needs() Needs {
-	return p.entry.Sandbox.and(builtin().Common.Sandbox)
+	n := p.entry.Sandbox
+	for _, set := range []map[string]string{p.entry.Env, p.entry.RootEnv, n.Set} {
+		n.Env = slices.Concat(n.Env, slices.Sorted(maps.Keys(set)))
+	}
+	return n.and(builtin().Common.Sandbox)
 }
 
 // Command replaces the placeholders within each element; what is replaced is never read again,

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ type claudeEnd struct {
 	IsError        bool            `json:"is_error"`
 	Subtype        string          `json:"subtype"`
 	TerminalReason string          `json:"terminal_reason"`
+	StopReason     string          `json:"stop_reason"`
 	Status         int             `json:"api_error_status"`
 	APIError       string          `json:"api_error"`
 	ErrorType      string          `json:"api_error_type"`
@@ -180,14 +182,13 @@ func (f *claudeFormat) end(line []byte, emit func(Event)) {
 	f.told = true
 	emit(Event{Kind: EventUsage, Usage: f.usage(end)})
 	e := Event{Kind: EventFinal, Text: end.Result, Failed: end.IsError, Status: end.Status}
-	if end.IsError {
+	if end.StopReason == "refusal" {
+		e.Word = end.StopReason
+	} else if end.IsError {
 		e.Word = firstWord(end.TerminalReason, end.APIError, end.Subtype, end.ErrorType)
-		if e.Text == "" {
-			e.Text = strings.Join(end.Errors, "; ")
-		}
-		if e.Text == "" {
-			e.Text = message(end.Error)
-		}
+	}
+	if e.Text == "" && end.IsError {
+		e.Text = cmp.Or(strings.Join(end.Errors, "; "), message(end.Error))
 	}
 	emit(e)
 	if end.Queued > 0 {

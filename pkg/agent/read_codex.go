@@ -74,7 +74,11 @@ func (codexFormat) decode(line []byte, emit func(Event)) bool {
 	case "error":
 		emit(Event{Kind: EventError, Retry: true, Text: l.Message})
 	case "turn.failed":
-		emit(Event{Kind: EventFinal, Failed: true, Text: message(l.Error)})
+		e := Event{Kind: EventFinal, Failed: true, Text: message(l.Error)}
+		if strings.HasSuffix(e.Text, "reason: content_filter") {
+			e.Word = "content_filter"
+		}
+		emit(e)
 	case "turn.completed":
 		tellTokens(l.Usage, emit)
 		emit(Event{Kind: EventFinal})

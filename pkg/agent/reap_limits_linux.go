@@ -12,8 +12,8 @@ import (
 
 // enterGroups has the next program that this thread starts begin in control groups. Those of version 1 are entered by
 // the thread itself, which leaves them again; no other thread of ours must be in them, because one that their
-// limit keeps from being made would end us.
-func enterGroups(groups []string, attr *syscall.SysProcAttr) (leave func(), err error) {
+// limit keeps from being made would end us. failed is the group that could not be entered.
+func enterGroups(groups []string, attr *syscall.SysProcAttr) (leave func(), failed string, err error) {
 	var undo []func()
 	leave = func() {
 		for _, f := range undo {
@@ -25,7 +25,7 @@ func enterGroups(groups []string, attr *syscall.SysProcAttr) (leave func(), err 
 			fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 			if err != nil {
 				leave()
-				return nil, err
+				return nil, dir, err
 			}
 			undo = append(undo, func() { _ = unix.Close(fd) })
 			attr.UseCgroupFD, attr.CgroupFD = true, fd
@@ -33,11 +33,11 @@ func enterGroups(groups []string, attr *syscall.SysProcAttr) (leave func(), err 
 		}
 		if err := enterThread(dir); err != nil {
 			leave()
-			return nil, err
+			return nil, dir, err
 		}
 		undo = append(undo, func() { _ = enterThread(filepath.Dir(dir)) })
 	}
-	return leave, nil
+	return leave, "", nil
 }
 
 // enterThread puts this thread into a control group of version 1.
@@ -115,10 +115,11 @@ func machineTasks() int {
 // reaping is a reaper whose program was started.
 type reaping struct {
 	order   order
-	program int  // not waited for until the end, so that its pid and its group stay its own
-	status  int  // the pipe on which a wrapper tells how the program ended; 0: there is none
-	before  int  // processes and threads of the machine, the lowest number that was seen
-	ended   bool // the program has
+	step    string // of the start, which failed
+	program int    // not waited for until the end, so that its pid and its group stay its own
+	status  int    // the pipe on which a wrapper tells how the program ended; 0: there is none
+	before  int    // processes and threads of the machine, the lowest number that was seen
+	ended   bool   // the program has
 	control *os.File
 	changes chan os.Signal     // SIGCHLD
 	stop    chan time.Duration // the order to end, with its grace

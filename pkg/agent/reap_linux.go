@@ -47,8 +47,9 @@ func Reap() int {
 	signal.Reset(askedToEnd...)
 	signal.Notify(asked, syscall.SIGTERM)
 	if err != nil {
-		errno, _ := err.(syscall.Errno)
-		r.say(note{Errno: errno})
+		failed := note{Step: r.step}
+		failed.Errno, _ = err.(syscall.Errno)
+		r.say(failed)
 		return 1
 	}
 	letGo()
@@ -94,8 +95,9 @@ func (r *reaping) start() (pid int, err error) {
 		unix.CloseOnExec(controlFD + 1 + i) // it is passed on by its new number
 		attr.Files = append(attr.Files, uintptr(controlFD+1+i))
 	}
-	leave, err := enterGroups(o.Groups, attr.Sys)
+	leave, failed, err := enterGroups(o.Groups, attr.Sys)
 	if err != nil {
+		r.step = "cannot enter the control group " + failed
 		return 0, err
 	}
 	defer leave()

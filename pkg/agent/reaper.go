@@ -47,6 +47,7 @@ type order struct {
 type note struct {
 	Pid   int           // the program was started
 	Errno syscall.Errno // or could not be
+	Step  string        // what failed then, when that was not the program's own start
 
 	Stopped bool // the program was stopped by its terminal
 	Exited  bool // the program has ended; what it started may still run

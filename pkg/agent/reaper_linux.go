@@ -43,6 +43,10 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 		err = notes.Decode(&n)
 	}
 	switch {
+	case err == nil && n.Step != "":
+		err = fmt.Errorf("%s: %w", n.Step, n.Errno)
+	case err == nil && n.Errno != 0 && s.Contain != nil: // it is not the program that is started
+		err = fmt.Errorf("%s: %w", x.Path, n.Errno)
 	case err == nil && n.Errno != 0:
 		err = n.Errno
 	case err == io.EOF || err == nil && n.Pid == 0:

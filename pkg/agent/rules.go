@@ -93,6 +93,7 @@ func (r *rules) noSession(text string) bool {
 var words = map[string]Outcome{
 	"prompt_too_long": ContextFull, "context_length_exceeded": ContextFull, "contextoverflowerror": ContextFull, "contextwindowoverflowerror": ContextFull,
 	"max_turns": Stopped, "error_max_turns": Stopped, "budget_exhausted": Stopped, "error_max_budget_usd": Stopped, "fatalturnlimitederror": Stopped, "aborted": Stopped,
+	"refusal": Refused, "content_filter": Refused,
 	"max_output_tokens": Reask, "length": Reask,
 	"authentication_failed": Unusable, "authentication_error": Unusable, "billing_error": Unusable, "model_not_found": Unusable,
 	"permission_error": Unusable, "insufficient_quota": Unusable, "providerautherror": Unusable,
@@ -103,7 +104,7 @@ var words = map[string]Outcome{
 }
 
 // certain are the outcomes of words that no sentence overrules.
-func certain(o Outcome) bool { return o == ContextFull || o == Stopped || o == Reask }
+func certain(o Outcome) bool { return o == ContextFull || o == Stopped || o == Reask || o == Refused }
 
 // statusOutcome is what an HTTP status stands for; "" when it tells nothing.
 func statusOutcome(status int) Outcome {

@@ -41,7 +41,7 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 	pipes.closeChildEnds()
 	if err != nil {
 		pipes.closeOurEnds()
-		return nil, notStarted(startOutcome(err), fmt.Errorf("cannot start %s: %v", name, plainStartError(err)))
+		return nil, notStarted(startOutcome(err, s.Contain != nil), fmt.Errorf("cannot start %s: %v", name, plainStartError(err)))
 	}
 	c.prompt = pipes.in[1]
 	c.out = newOutput(r, s.Output, c.began, [2]*os.File{pipes.out[0], pipes.err[0]}, s.Event)
@@ -122,8 +122,12 @@ func (c *child) follow(terminal bool) {
 	}
 }
 
-// startOutcome tells a program that cannot be run from a machine that cannot run it now.
-func startOutcome(err error) Outcome {
+// startOutcome tells a program that cannot be run from a machine that cannot run it now. The program itself has been found
+// when a wall is made: what is missing then is of the wall, and is made again for the next run.
+func startOutcome(err error, contained bool) Outcome {
+	if contained && errors.Is(err, syscall.ENOENT) {
+		return Crashed
+	}
 	for _, passing := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ETXTBSY} {
 		if errors.Is(err, passing) {
 			return Crashed
@@ -132,15 +136,14 @@ func startOutcome(err error) Outcome {
 	return Unusable
 }
 
-// plainStartError drops what os/exec puts before the cause: the name is in our sentence already.
+// plainStartError drops what os/exec puts before the cause: the name is in our sentence already. Of what another step
+// failed at, the path stays.
 func plainStartError(err error) error {
-	var e *exec.Error
-	if errors.As(err, &e) {
+	switch e := err.(type) {
+	case *exec.Error:
 		return e.Err
-	}
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
+	case *os.PathError:
+		return e.Err
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (t *Terminal) start(cmd Command, s Spec) (*child, Result) {
 	c, err := launch(x, s, run)
 	if err != nil {
 		t.foreground(syscall.Getpgrp())
-		return nil, notStarted(startOutcome(err), fmt.Errorf("cannot start %s: %v", cmd.Argv[0], plainStartError(err)))
+		return nil, notStarted(startOutcome(err, s.Contain != nil), fmt.Errorf("cannot start %s: %v", cmd.Argv[0], plainStartError(err)))
 	}
 	return c, Result{}
 }

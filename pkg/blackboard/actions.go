@@ -29,6 +29,7 @@ const (
 	ActionRetargeted        Action = "retargeted"         // it depends on the tasks that replaced one
 	ActionSuperseded        Action = "superseded"         // other tasks replace it
 	ActionAbandoned         Action = "abandoned"          // it is given up
+	ActionTaskEdited        Action = "task_edited"        // a person changed its priority, title or texts
 	ActionHeld              Action = "held"               // it is on hold
 	ActionUnheld            Action = "unheld"             // it no longer is
 	ActionLeaseExpired      Action = "lease_expired"      // its coder is gone; before the claim of the next one
@@ -114,6 +115,7 @@ const (
 	ActionNote               Action = "note"                // a person left a note
 	ActionCommented          Action = "commented"           // a person commented on lines of a change
 	ActionNoteSeen           Action = "note_seen"           // an agent was told a note
+	ActionAsked              Action = "asked"               // a person is asked whether work may be merged that a check has not verified
 	ActionAnswered           Action = "answered"            // a person answered a question
 	ActionSpecUpdated        Action = "spec_updated"        // a change of a specification
 	ActionPlanApplied        Action = "plan_applied"        // the planner's plan is on the board
@@ -122,6 +124,12 @@ const (
 	ActionFactArchived       Action = "fact_archived"       // facts left the board
 	ActionFactsConsolidated  Action = "facts_consolidated"  // a summarizer made fewer facts of many
 	ActionSummarized         Action = "summarized"          // a summarizer made one text of older entries
+)
+
+// Orders to one agent.
+const (
+	ActionAgentStopped   Action = "agent_stopped"   // a person stopped an agent
+	ActionAgentRestarted Action = "agent_restarted" // a person lets it work again
 )
 
 // The board itself.

@@ -84,6 +84,13 @@ const (
 	QuestionExpired   QuestionStatus = "expired"
 )
 
+// Kinds and answers of the question whether work may be merged that a check has not verified.
+const (
+	QuestionUnverified = "unverified"
+	AnswerGoOn         = "go on"
+	AnswerStop         = "stop"
+)
+
 // A CheckStatus is the result of one check of a review.
 type CheckStatus string
 

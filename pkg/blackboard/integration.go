@@ -1,5 +1,7 @@
 package blackboard
 
+import "fmt"
+
 // MoveKinds are the kinds of MoveIntent.
 const (
 	MoveSync  = "sync"
@@ -48,4 +50,32 @@ func DecideTip(tip string) string {
 		return "liza integration restore"
 	}
 	return "liza integration accept, or liza integration restore"
+}
+
+// UnverifiedQuestion returns the question whether work may be merged that a command has not verified, or nil: it was not asked,
+// or the command has passed since.
+func (s *State) UnverifiedQuestion(command string) *Question {
+	for _, q := range s.Questions {
+		if q != nil && q.Kind == QuestionUnverified && q.Check == command && (q.Status == QuestionOpen || q.Status == QuestionAnswered) {
+			return q
+		}
+	}
+	return nil
+}
+
+// UnverifiedText says how many of the merges of tasks were not verified by the checks, "" for none.
+func UnverifiedText(tasks []*Task) string {
+	merged, bare := 0, 0
+	for _, t := range tasks {
+		if t.Status == Merged && t.ChangesFiles() {
+			merged++
+			if len(t.Unverified) > 0 {
+				bare++
+			}
+		}
+	}
+	if bare == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d merges not verified", bare, merged)
 }

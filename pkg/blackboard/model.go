@@ -20,6 +20,7 @@ type State struct {
 	Secrets        []string            `yaml:"secrets,omitempty"`         // names of secrets, never values | plan apply | no plan had secrets
 	Usage          *Usage              `yaml:"usage,omitempty"`           // what all runs of the sprint cost | supervisors | before the first run
 	Programs       map[string]*Program `yaml:"programs,omitempty"`        // agent programs that are not started before some time, by name of the adapter | supervisors | none is paused
+	Stopped        map[string]*Stop    `yaml:"stopped,omitempty"`         // agents that take no work, by agent id | stop, restart | none is stopped
 	Planner        *Planner            `yaml:"planner,omitempty"`         // what is remembered about the reasons to wake the planner | supervisors of planners | before the first launch
 	Integration    *Integration        `yaml:"integration,omitempty"`     // where Liza left the integration branch | init, merges, integration, sync | the board is older than this section
 	Hosts          map[string]*Host    `yaml:"hosts,omitempty"`           // the hosts of a team on several of them, by name | register, heartbeat | the board is a file of one host
@@ -133,6 +134,7 @@ type Task struct {
 	MergeApproval   *MergeApproval `yaml:"merge_approval,omitempty"`   // a person's part in the merge | approve, approve-merge, reject-merge | no person has to decide
 	MergeIntent     *MergeIntent   `yaml:"merge_intent,omitempty"`     // the merge that is about to move the branch | merge, step M7; merged clears it | no merge is under way
 	MergeCommit     string         `yaml:"merge_commit,omitempty"`     // the commit on the integration branch that has the work | merge | not merged
+	Unverified      List           `yaml:"unverified,omitempty"`       // checks that were red before and after the merge, so that they say nothing of the work | merge | not merged, or all passed
 	Seal            *Seal          `yaml:"seal,omitempty"`             // proof that a verb approved or merged it | the store, in the write of the verb | neither APPROVED nor MERGED
 
 	BlockedReason    string      `yaml:"blocked_reason,omitempty"`    // why it is BLOCKED | block, limits, replan | not BLOCKED
@@ -141,7 +143,7 @@ type Task struct {
 	Attempted        List        `yaml:"attempted,omitempty"`         // what the coder tried before it was stuck | block | not said
 	FailedBy         List        `yaml:"failed_by,omitempty"`         // coders that failed it; two exhaust it | review deadlock, iterations used up, block with attempted | none failed
 	Failures         int         `yaml:"failures,omitempty"`          // number of such failures; three exhaust it | as failed_by
-	Crashes          int         `yaml:"crashes,omitempty"`           // crashes of its program in a row | supervisor (+1); any other end of a run: 0
+	Crashes          int         `yaml:"crashes,omitempty"`           // crashes, stalls and timeouts of its program, and failures of `worktree.setup`, in a row | supervisor (+1); a run that finished: 0
 	Supersedes       List        `yaml:"supersedes,omitempty"`        // tasks that it replaces | create, supersede | it replaces none
 	SupersededBy     List        `yaml:"superseded_by,omitempty"`     // tasks that replace it | supersede | not SUPERSEDED
 	RescopeReason    string      `yaml:"rescope_reason,omitempty"`    // why it was replaced, dropped or unblocked | supersede, abandon, unblock | never
@@ -267,10 +269,11 @@ type MergeApproval struct {
 // MergeIntent is recorded before the integration branch moves (specs/protocol.md#8.2 M7).
 // Written by: merge, step M7.
 type MergeIntent struct {
-	Commit string `yaml:"commit"` // the candidate
-	Old    string `yaml:"old"`    // head of the integration branch before
-	At     Time   `yaml:"at"`     // when
-	By     string `yaml:"by"`     // agent id, human or system
+	Commit     string `yaml:"commit"`               // the candidate
+	Old        string `yaml:"old"`                  // head of the integration branch before
+	At         Time   `yaml:"at"`                   // when
+	By         string `yaml:"by"`                   // agent id, human or system
+	Unverified List   `yaml:"unverified,omitempty"` // checks that are red on the candidate and were before |  | all passed
 }
 
 // Hold keeps everybody from picking a task; the status stays.

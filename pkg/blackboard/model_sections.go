@@ -1,5 +1,7 @@
 package blackboard
 
+import "cmp"
+
 // Agent is one registration (specs/protocol.md#2.4).
 type Agent struct {
 	Role            Role              `yaml:"role"`                       // planner, coder or code_reviewer | register
@@ -206,16 +208,35 @@ type Question struct {
 	ID         string         `yaml:"id"`                    // q-<n>
 	Task       string         `yaml:"task,omitempty"`        // which task |  | the planner's own
 	Agent      string         `yaml:"agent,omitempty"`       // who asks
-	Kind       string         `yaml:"kind,omitempty"`        // blocked or prompted
+	Kind       string         `yaml:"kind,omitempty"`        // blocked, prompted or unverified
 	Type       string         `yaml:"type,omitempty"`        // input, confirmation, permission or choice
 	Text       string         `yaml:"text"`                  // the question
 	Options    List           `yaml:"options,omitempty"`     // of a choice
+	Check      string         `yaml:"check,omitempty"`       // command that has never passed, of kind unverified | merge | another kind
 	Synthetic  bool           `yaml:"synthetic,omitempty"`   // made up by the supervisor, because the agent gave none
 	Status     QuestionStatus `yaml:"status"`                // open, answered, delivered or expired | answer, supervisor
 	Answer     string         `yaml:"answer,omitempty"`      // what a person said | answer | not answered
 	By         string         `yaml:"by,omitempty"`          // name of the person | answer | not answered
 	Asked      Time           `yaml:"asked,omitempty"`       // when
 	AnsweredAt Time           `yaml:"answered_at,omitempty"` // when | answer | not answered
+}
+
+// Stop keeps an agent from work until a person restarts it.
+// Written by: stop, restart.
+type Stop struct {
+	By      string `yaml:"by"`                // name of the person
+	At      Time   `yaml:"at"`                // when
+	Reason  string `yaml:"reason,omitempty"`  // why |  | the person gave none
+	Restart bool   `yaml:"restart,omitempty"` // its supervisor removes the entry when the run has ended, and goes on | restart
+}
+
+// String says who stopped the agent, since when and why.
+func (s *Stop) String() string {
+	text := "stopped by " + cmp.Or(s.By, Human) + " since " + string(s.At)
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	return text
 }
 
 // Program says until when an agent program is not started (specs/protocol.md#13.3).

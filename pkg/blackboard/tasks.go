@@ -106,6 +106,21 @@ func IsClaimEvent(e HistoryEvent) bool {
 	return false
 }
 
+// FinishedRun returns the run that said, in the claim of that number, that the task is done, and whose work
+// was not handed in; nil: there is none.
+func (t *Task) FinishedRun(claim int) *Attempt {
+	for _, a := range slices.Backward(t.Attempts) {
+		switch {
+		case a.ClaimSeq == claim && a.Outcome == "lapsed":
+		case a.ClaimSeq == claim && a.Kind == string(RoleCoder) && a.Outcome == "finished" && a.Action == "COMPLETED" && a.Commit != "":
+			return a
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
 // LastClaimant is the coder of the last claim entry, "" when nobody ever claimed.
 func (t *Task) LastClaimant() string {
 	for h := range t.Backwards() {

@@ -38,6 +38,7 @@ func TestThePage(t *testing.T) {
 			"a task has its page and its diff with findings":    aTaskHasItsPage,
 			"a comment at a line reaches the coder":             aCommentReachesTheCoder,
 			"a person approves, answers and lets go on":         aPersonDecides,
+			"a person adds, edits, stops and sends":             aPersonSteers,
 			"the output of an agent is followed":                theOutputIsFollowed,
 			"each question takes two clicks at most":            eachQuestionTakesTwoClicks,
 			"the board is shown as it was":                      theBoardIsShownAsItWas,
@@ -205,11 +206,58 @@ func aPersonDecides(b *tab) {
 	b.click(".k-hold button.act")
 	b.says("main", "Nothing waits for you.")
 	b.click("#pause")
+	b.says("dialog[open]", "Pause the team?")
+	b.click("dialog[open] button.quiet")
+	b.wait(`!document.querySelector("dialog[open]")`)
+	b.says("#pause", "Pause")
+	b.click("#pause")
+	b.click("dialog[open] button.act")
 	b.says("#pause", "Resume")
 	b.says("main", "paused")
 	b.click("#pause")
 	b.says("main", "Nothing waits for you.")
 	b.stays()
+}
+
+// A task is added and edited, an agent stopped and sent to another task (issue 25, 4.3).
+func aPersonSteers(b *tab) {
+	p := gallery(b.T)
+	b.site(p, "board")
+	b.click("#add-task")
+	b.fill("dialog[open] [name=description]", "Greet in Frisian")
+	b.fill("dialog[open] [name=done_when]", "greet --lang fy prints \"Goeie\"")
+	b.fill("dialog[open] [name=scope]", "greet.go")
+	b.click("dialog[open] button.act")
+	b.says("#told", "The task is on the board.")
+	b.says("[aria-label='To do']", "Greet in Frisian")
+	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/task/task-1"`))
+	b.says("main", "greet --lang fy prints")
+	b.wait(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith("Edit")); e?.click(); return Boolean(e); })()`)
+	b.fill(".fold[open] [name=priority]", "5")
+	b.click(".fold[open] button.act")
+	b.says("#told", "task-1 is changed")
+	if n := p.State().Task("task-1").PriorityOf(); n != 15 {
+		b.Errorf("the priority is %d", n)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/agent/coder-2"`))
+	b.wait(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith("Stop")); e?.click(); return Boolean(e); })()`)
+	b.fill(".fold[open] [name=reason]", "it loops")
+	b.click(".fold[open] button.danger")
+	b.says("#told", "coder-2 is stopped")
+	b.says("main", "it loops")
+	b.wait(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith("Let it work")); e?.click(); return Boolean(e); })()`)
+	b.fill(".fold[open] [name=task]", "task-1")
+	b.click(".fold[open] button.act")
+	b.says("#told", "coder-2 begins again")
+	if t := p.State().Task("task-1"); t.Prefer != "coder-2" {
+		b.Errorf("task-1 is kept for %q", t.Prefer)
+	}
+	// What is given up is not done, and a blocked task has another dot than a rejected one.
+	b.says("#sprint", "4 of 14 tasks done")
+	must2(b.T)(p.Service("").Abandon(b.ctx, verb.WayOut{Task: "task-1", Reason: "not needed"}))
+	b.says("#sprint", "4 of 13 tasks done")
+	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/board"`))
+	b.wait(`getComputedStyle(document.querySelector(".status.s-BLOCKED"), "::before").borderRadius === "0px"`)
 }
 
 func theOutputIsFollowed(b *tab) {
@@ -291,7 +339,7 @@ func thePageComesBack(b *tab) {
 	b.says(".card", "while the server was away")
 	b.stays()
 	s.stop()
-	s.token = "another-one"
+	s.token = "another-one-that-is-long-enough"
 	s.start()
 	b.says("#problem", "another token")
 }

@@ -136,7 +136,7 @@ func newSite(t *testing.T, p *verbtest.Place) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, place: p, address: listener.Addr().String(), token: "of-the-tests"}
+	s := &site{t: t, place: p, address: listener.Addr().String(), token: "of-the-tests-and-long-enough"}
 	_ = listener.Close()
 	s.start()
 	t.Cleanup(s.stop)

@@ -135,8 +135,10 @@ type ran struct {
 	Status string         `json:"status"`
 	Counts map[string]int `json:"tasks"`
 	Time   string         `json:"time"`
-	Built  verb.Built     `json:"built"`
-	Open   []openTask     `json:"open"` // what is not done, and the command that moves it
+
+	Unverified string     `json:"unverified,omitempty"` // how many merges the checks did not verify
+	Built      verb.Built `json:"built"`
+	Open       []openTask `json:"open"` // what is not done, and the command that moves it
 
 	cost   string            // a line for people
 	titles map[string]string // of tasks
@@ -151,16 +153,13 @@ func (c *factory) summary(ctx context.Context, began time.Time) ran {
 	}
 	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
 	r.Built = c.service.Built(ctx, s)
+	if tasks, err := c.service.SprintTasks(s); err == nil {
+		r.Unverified = blackboard.UnverifiedText(tasks)
+	}
 	if v, err := c.env.source(c.service, "liza").View(ctx); err == nil {
 		r.Open = openTasks(v)
 	}
-	if u := s.Usage; u != nil {
-		r.cost = fmt.Sprintf("cost:  %s in %s", u.CostCents.Dollars(), prose.Count(u.AgentRuns, "run"))
-		if u.UnknownCostRuns > 0 {
-			r.cost += fmt.Sprintf(", %d of them of unknown cost", u.UnknownCostRuns)
-		}
-		r.cost += "\n"
-	}
+	r.cost = costLine(s.Usage)
 	r.titles = map[string]string{}
 	for t := range s.Tasks() {
 		r.titles[t.ID] = prose.OneLine(t.TitleText(), 60)
@@ -178,5 +177,22 @@ func (r ran) String() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, st))
 		}
 	}
-	return fmt.Sprintf("goal %s: %s after %s", r.Status, cmp.Or(strings.Join(parts, ", "), "no tasks"), r.Time)
+	status := r.Status
+	if r.Unverified != "" {
+		status += ", " + r.Unverified
+	}
+	return fmt.Sprintf("goal %s: %s after %s", status, cmp.Or(strings.Join(parts, ", "), "no tasks"), r.Time)
+}
+
+// costLine is what a run says of costs at its end; what is not known is never zero.
+func costLine(u *blackboard.Usage) string {
+	switch {
+	case u == nil:
+		return ""
+	case u.UnknownCostRuns > 0 && u.CostCents == 0:
+		return fmt.Sprintf("cost:  unknown, %s\n", prose.Count(u.AgentRuns, "run"))
+	case u.UnknownCostRuns > 0:
+		return fmt.Sprintf("cost:  %s in %s, %d of them of unknown cost\n", u.CostCents.Dollars(), prose.Count(u.AgentRuns, "run"), u.UnknownCostRuns)
+	}
+	return fmt.Sprintf("cost:  %s in %s\n", u.CostCents.Dollars(), prose.Count(u.AgentRuns, "run"))
 }

@@ -47,6 +47,7 @@ var words = map[string][]string{
 	"restep": {"task-1", "--to", "1"}, "restore": {"1"}, "resubmit": {"task-1"}, "resume": nil, "seal": {"--reason", "a new computer"}, "sprint next": nil, "unhold": {"task-1"},
 	"config set": {"review.mode", "yolo"}, "roles reset": {"implement"}, "run": nil, "integration accept": nil, "integration restore": nil, "sync": nil, "land": nil, "import": nil, "serve": nil, "step": {"task-1"},
 	"store move": {"file"}, "store upgrade": nil,
+	"check": nil, "restart": {"coder-1"}, "stop": {"coder-1"},
 	"output": {"task-1"}, "attach": {"coder-1"},
 	"worktree create": {"task-1"}, "worktree remove": {"task-1"},
 	"wt-create": {"task-1"}, "wt-delete": {"task-1"},

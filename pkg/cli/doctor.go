@@ -23,20 +23,23 @@ import (
 type doctorOptions struct {
 	env    *Env
 	checks bool
+	cli    string
 }
 
 func newDoctor(env *Env) *urfave.Command {
 	o := &doctorOptions{env: env}
 	return &urfave.Command{
 		Name: "doctor", Category: "people", Usage: "look at everything that a team needs, and at what crashes left",
-		Description: "git, the repository and who commits in it, the spec, the integration branch against its base, what is known of the checks on it, agent programs (also as a worktree has them) and\n" +
+		Description: "git, the repository and who commits in it, the spec, the integration branch against its base, whether the checks are green where merges are checked, agent programs (also as a worktree has them) and\n" +
 			"their versions, disk and file system, clock, locks, board and journal, snapshots, configuration;\n" +
-			"the sandbox of agent programs: the level that this machine reaches, and what it refuses when it is tried;\n" +
+			"the sandbox of agent programs: the level that this machine reaches, what it refuses when it is tried, and what your own settings of the\n" +
+			"program name (keys, servers, hooks, MCP servers) that its runs do not get;\n" +
 			"dead registrations, programs without a supervisor, stale claims, interrupted merges, worktrees without a task. Each with what the next\n" +
 			"recovery does about it: every supervisor recovers by itself. Changes nothing. Exit code 1 when there is an error; warnings are allowed." +
-			examples("liza doctor", "liza doctor --checks", "liza doctor --json") + exitsText(0, 1, 2),
+			examples("liza doctor", "liza doctor --checks", "liza doctor --cli codex", "liza doctor --json") + exitsText(0, 1, 2),
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "checks", Usage: "run the checks of reviews and merges on the head of the integration branch, where that has not been done", Destination: &o.checks},
+			&urfave.BoolFlag{Name: "checks", Usage: "run the checks of reviews and merges on the head of the integration branch to their end, where that has not been done; without it each is tried once, for 30 seconds in all", Destination: &o.checks},
+			&urfave.StringFlag{Name: "cli", Usage: "agent program `NAME` to look at in the place of agents.default", DefaultText: "agents.default", Destination: &o.cli},
 		},
 		Action: env.do(env.slow("looking at the machine and the project", o.run)),
 	}
@@ -57,8 +60,8 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	x := &upkeep.Doctor{Project: p, Now: o.env.Now, Explain: sentence,
-		Say: func(text string) { o.env.Log().Info(text) }}
+	x := &upkeep.Doctor{Project: p, CLI: o.cli, Now: o.env.Now, Explain: sentence,
+		Say: func(text string) { o.env.Log().Info(text) }, Try: o.env.inside == nil}
 	o.env.openConfig(x)
 	o.env.openBoard(ctx, x)
 	if x.Service != nil {
@@ -168,7 +171,7 @@ func examineShared(ctx context.Context, x *upkeep.Doctor) {
 		r := explain(err)
 		x.Add("store", upkeep.SeverityError, "board", r.next, "", "%s", r.message)
 	case len(names) > 0:
-		x.Add("store", upkeep.SeverityWarning, "board", "", "", "a host that joins the board gets other texts than this one has: %s; the hosts of a board may work by different rules then", strings.Join(names, ", "))
+		x.Add("store", upkeep.SeverityWarning, "board", "", "", "this host works by other texts than the board has: %s", strings.Join(names, ", "))
 	default:
 		x.Add("store", upkeep.SeverityOK, "board", "", "", "settings, roles and instructions are those of the board")
 	}
@@ -181,8 +184,11 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // preflight says at the start of a team what is wrong; nothing of it keeps the team from its work.
 func (c *factory) preflight(ctx context.Context, s *blackboard.State, reviewers int) {
-	x := &upkeep.Doctor{Project: c.service.Project, Service: c.service, State: s, Programs: programs(c.service.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.Now, Explain: sentence}
-	for _, f := range x.Preflight(ctx) {
+	x := &upkeep.Doctor{Project: c.service.Project, Service: c.service, State: s, Programs: programs(c.service.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.Now, Explain: sentence, Try: true}
+	found := x.Preflight(ctx)
+	x.Found = nil
+	c.env.examineSettings(ctx, x)
+	for _, f := range append(found, x.Found...) {
 		c.screen.line(supervisor.Line{Time: c.env.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Message, listWidth), nextText(f.Next))})
 	}
 }

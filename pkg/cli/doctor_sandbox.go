@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ func (e *Env) examineWall(ctx context.Context, x *upkeep.Doctor) {
 		return
 	}
 	sayLevel(x, cfg, level, reason)
+	e.examineSettings(ctx, x)
 	if level != sandbox.Closed && level != sandbox.Partial {
 		return
 	}
@@ -45,6 +47,18 @@ func (e *Env) examineWall(ctx context.Context, x *upkeep.Doctor) {
 		return
 	}
 	sayAttempts(x, level, tried)
+}
+
+// examineSettings tells what the person's own settings of the program name and its runs do not get.
+func (e *Env) examineSettings(ctx context.Context, x *upkeep.Doctor) {
+	program := cmp.Or(x.CLI, x.Service.Config().Agents.Default)
+	missing, err := e.missing(ctx, x.Service, program)
+	if err != nil {
+		return // the level or the program is told of anyway
+	}
+	for _, m := range missing {
+		x.Add("sandbox", upkeep.SeverityWarning, program, m.Next, "", "%s", m.What)
+	}
 }
 
 func sayLevel(x *upkeep.Doctor, cfg *config.Config, level sandbox.Level, reason string) {

@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -118,6 +119,12 @@ func (e *Env) keys() string {
 		return ""
 	}
 	return filepath.Join(home, ".local", "state", "liza")
+}
+
+// skipsSpecFiles reports whether SKIP_SPEC_FILE_CHECK says that spec files are not looked for.
+func (e *Env) skipsSpecFiles() bool {
+	on, _ := strconv.ParseBool(e.Get("SKIP_SPEC_FILE_CHECK"))
+	return on
 }
 
 func (e *Env) caller() verb.Caller {

@@ -65,6 +65,7 @@ var meanings = map[agent.Outcome]string{
 	agent.Unusable:    "no login, no credit, no such model, or a wrong setting; a person is needed",
 	agent.ContextFull: "the conversation no longer fits; a new run goes on with a handoff",
 	agent.Asked:       "it waited for somebody to answer; the task is blocked with its question",
+	agent.Refused:     "the model refuses what it was asked for; it is not asked the same again, and the task is blocked with its words",
 	agent.Stalled:     "it hung, or was stopped from outside: there is no last word",
 	unknownProgram:    "text without an error at its end does not tell how its program ended; name it with --cli, or give --exit",
 }

@@ -15,9 +15,9 @@ type group struct {
 }
 
 var groups = []group{
-	{"start", "Start", []string{"help", "init", "join", "run", "demo", "goal", "doctor", "sandbox", "config"}},
-	{"look", "Look", []string{"status", "show", "diff", "output", "attach", "log", "graph", "watch", "top", "serve", "report", "metrics", "usage", "validate"}},
-	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "hold", "unhold", "edit", "sprint", "sync", "import", "land"}},
+	{"start", "Start", []string{"help", "init", "join", "run", "demo", "goal", "doctor", "check", "sandbox", "config"}},
+	{"look", "Look", []string{"status", "show", "diff", "output", "attach", "log", "graph", "watch", "top", "serve", "report", "usage", "validate"}},
+	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "stop", "restart", "hold", "unhold", "edit", "sprint", "sync", "import", "land"}},
 	{"decide", "Decide", []string{"questions", "answer", "comment", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
 	{"teach", "Teach", []string{"facts", "spec-change", "roles", "preview"}},
 	{"repair", "Repair", []string{"restore", "store", "seal", "archive", "gc", "explain"}},

@@ -94,7 +94,7 @@ func TestFaultsOnThreeHostsLoseAndDoubleNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%s=%d %s=%d", faultsCount, n, faultsSeed, seed)
-	f := newFaulty(t, rand.New(rand.NewPCG(seed, 15)))
+	f := newFaulty(t, rand.New(rand.NewPCG(seed, 15)), "north", "south", "west")
 	f.long = n > 12
 	f.add(map[bool]int{false: 9, true: 120}[f.long])
 	var order []fault
@@ -133,7 +133,7 @@ func TestFaultsOnThreeHostsLoseAndDoubleNothing(t *testing.T) {
 	f.nothingIsLost()
 }
 
-func newFaulty(t *testing.T, random *rand.Rand) *faulty {
+func newFaulty(t *testing.T, random *rand.Rand, hosts ...string) *faulty {
 	t.Helper()
 	server, err := pgtest.New()
 	if errors.Is(err, pgtest.ErrNotHere) {
@@ -160,7 +160,7 @@ func newFaulty(t *testing.T, random *rand.Rand) *faulty {
 		t.Logf("everything is in %s", dir)
 	})
 	f.repository()
-	for _, name := range []string{"north", "south", "west"} {
+	for _, name := range hosts {
 		f.hosts = append(f.hosts, f.join(name))
 	}
 	f.board, err = postgres.Open(postgres.Options{URL: server.URL(), Board: "words"})
@@ -242,7 +242,7 @@ func (f *faulty) join(name string) *faultyHost {
 	return h
 }
 
-func (h *faultyHost) mark() string { return fmt.Sprintf("faults-%d-%s", os.Getpid(), h.name) }
+func (h *faultyHost) mark() string { return filepath.Base(h.f.dir) + "-" + h.name }
 
 // command is a process on the host.
 func (h *faultyHost) command(ctx context.Context, args ...string) *exec.Cmd {

@@ -138,7 +138,7 @@ func newSync(env *Env) *urfave.Command {
 			}
 			switch r.Status {
 			case merge.SyncDone:
-				return env.Print(r, "%s%s of %s merged: %s is at %.9s\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch, r.Commit)
+				return env.Print(r, "%s%s of %s merged: %s is at %.9s%s\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch, r.Commit, notVerified(r.Unverified))
 			case merge.SyncWould:
 				return env.Print(r, "%s%s of %s would be merged into %s without a conflict\nnext: liza sync\n", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch)
 			}

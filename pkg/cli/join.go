@@ -28,7 +28,7 @@ func newJoin(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "join", Category: "people", ArgsUsage: "[URL]", Usage: "make this clone a host of a board that is in a database",
 		Description: "Makes .liza/ with the settings, roles and instructions of the board, and a copy of the board (state.yaml, log.yaml). The repository must be\n" +
-			"a clone of the same remote as that of the other hosts. What is in .liza already stays. URL may be left out where .liza/config.yaml has it.\n" +
+			"a clone of the same remote as that of the other hosts. What .liza says otherwise already is kept aside. URL may be left out where .liza/config.yaml has it.\n" +
 			"The password comes from PGPASSWORD, ~/.pgpass or the service file. To take the host away again: rm -r .liza." +
 			examples("liza join postgres://liza@db/liza/payments", "PGSERVICE=team liza join postgres:///liza/payments") + exitsText(0, 1, 2, 3, 4, 8),
 		Action: env.do(env.slow("joining", o.run)),
@@ -44,7 +44,7 @@ type joined struct {
 	Revision    int      `json:"revision"`
 	Branch      string   `json:"integration_branch"`
 	Integration string   `json:"integration_head"`
-	Differs     []string `json:"differs,omitempty"` // files of this host that say something else than those of the board
+	Replaced    []string `json:"replaced,omitempty"` // files of this host that said something else than those of the board
 }
 
 func (o *joinOptions) run(ctx context.Context, args []string) error {
@@ -127,15 +127,16 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if done.Differs, err = differing(p.Liza, news.Files); err != nil {
+	own := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: env.storeNotice(p), Settings: settingsOf(p, at)})
+	if done.Replaced, err = own.TakeSettings(ctx); err != nil {
 		return err
 	}
-	differs := ""
-	if len(done.Differs) > 0 {
-		differs = fmt.Sprintf("  differ       this host has its own %s (liza doctor)\n", strings.Join(done.Differs, ", "))
+	replaced := ""
+	if len(done.Replaced) > 0 {
+		replaced = fmt.Sprintf("  replaced     %s by what the board has; what was here is kept in %s\n", strings.Join(done.Replaced, ", "), filepath.Dir(p.Mirror()))
 	}
 	return env.Print(done, "%s is a host of the board now\n  board        %s, revision %d\n  integration  branch %s at %.9s\n%snext: liza run --cli NAME, or liza status\n",
-		done.Root, done.Board, done.Revision, done.Branch, done.Integration, differs)
+		done.Root, done.Board, done.Revision, done.Branch, done.Integration, replaced)
 }
 
 func joinAddress(where config.Store) (postgres.Address, error) {

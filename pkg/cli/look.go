@@ -34,7 +34,10 @@ func lastValid(ctx context.Context, d *verb.Service) (s *blackboard.State, stale
 	_, damaged := errors.AsType[*store.InvalidError](err)
 	_, cutOff := errors.AsType[*postgres.UnreachableError](err)
 	if !damaged && !cutOff {
-		return s, nil, err
+		if err == nil {
+			stale = store.Forged(ctx, d.Store)
+		}
+		return s, stale, err
 	}
 	kept, ok := d.Store.(store.Recoverer)
 	if !ok {

@@ -67,7 +67,15 @@ func (o *mergeOptions) runAgain(ctx context.Context, d *verb.Service, id string)
 	if err != nil {
 		return o.env.failMove(err)
 	}
-	return o.env.Print(r, "%s is merged again, at %.9s\n", r.Task, r.MergeCommit)
+	return o.env.Print(r, "%s is merged again, at %.9s%s\n", r.Task, r.MergeCommit, notVerified(r.Unverified))
+}
+
+// notVerified says which checks of a merge are red before and after, "" for none.
+func notVerified(checks []string) string {
+	if len(checks) == 0 {
+		return ""
+	}
+	return ", not verified: red before and after: " + strings.Join(checks, "; ")
 }
 
 func mergeLine(r merge.Result) string {
@@ -76,7 +84,7 @@ func mergeLine(r merge.Result) string {
 	case r.Already:
 		line = fmt.Sprintf("already done: %s is %s", r.Task, r.Status)
 	case r.Status == blackboard.Merged:
-		line += fmt.Sprintf(" at %.9s", r.MergeCommit)
+		line += fmt.Sprintf(" at %.9s", r.MergeCommit) + notVerified(r.Unverified)
 		if r.Drift > 0 {
 			line += fmt.Sprintf(" (%s on the branch since its base)", prose.Count(r.Drift, "commit"))
 		}

@@ -11,7 +11,7 @@ import (
 func newMetrics(env *Env) *urfave.Command {
 	var csv string
 	return &urfave.Command{
-		Name: "metrics", Category: "people", Usage: "show the figures of the sprint",
+		Name: "metrics", Category: "plumbing", Usage: "show the figures of the sprint",
 		Description: "Counts of tasks, iterations, verdicts and failures, lead, work, review and wait times (in seconds with --json and --csv), and costs. Changes\n" +
 			"nothing but the file." + examples("liza metrics", "liza metrics --csv sprint.csv") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{text("csv", "`FILE` to write the figures to; - is stdout", &csv)},

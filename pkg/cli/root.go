@@ -26,8 +26,8 @@ func lizaCommand(env *Env) *urfave.Command {
 		Commands: []*urfave.Command{
 			newInit(env), newJoin(env), newRun(env), newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newLog(env), newValidate(env), newGraph(env), newWatch(env), newTop(env), newReport(env), newMetrics(env), newServe(env),
 			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newAnalyze(env), newAck(env), newNote(env), newComment(env), newFacts(env), newSpecChange(env), newQuestions(env), newAnswer(env), newExplain(env),
-			newEdit(env), newRestore(env), newStore(env), newSeal(env), newUsage(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
-			newGoal(env), newSprint(env), newIntegration(env), newSync(env), newLand(env), newImport(env), newArchive(env), newGC(env), newDoctor(env), newSandbox(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newMCP(env), newVersion(env), newCompletion(env), newComplete(env),
+			newEdit(env), newRestore(env), newStore(env), newSeal(env), newUsage(env), newStop(env), newRestart(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
+			newGoal(env), newSprint(env), newIntegration(env), newSync(env), newLand(env), newImport(env), newArchive(env), newGC(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newMCP(env), newVersion(env), newCompletion(env), newComplete(env),
 
 			newAddTask(env), newFinalize(env), newPlan(env), newIntent(env), newSubmit(env), newVerdict(env),
 			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env), newDiscover(env), newConvert(env), newDefer(env), newAnomaly(env),

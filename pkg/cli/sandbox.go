@@ -27,6 +27,7 @@ import (
 type sandboxOptions struct {
 	env           *Env
 	program, task string
+	here          bool
 }
 
 func newSandbox(env *Env) *urfave.Command {
@@ -43,10 +44,12 @@ func newSandbox(env *Env) *urfave.Command {
 			},
 			{
 				Name: "exec", ArgsUsage: "COMMAND…", Usage: "run a command, or a shell, in the same sandbox as an agent program",
-				Description: "COMMAND sees, writes and reaches what a run would: to look around, or to find out why a build fails there. Git is read-only, and there is no board.\n" +
+				Description: "With --here it runs where and how merges are checked: in a throw-away worktree of the integration branch (with --task of that task's work, merged with it), after worktree.setup,\n" +
+					"with the sandbox and the caches of checks. Without, COMMAND sees, writes and reaches what a run would: to look around, or to find out why a build fails there. Git is read-only, and there is no board.\n" +
 					"Hosts that are refused are told on stderr. The exit code is that of COMMAND." +
-					examples("liza sandbox exec -- bash", "liza sandbox exec --task task-3 -- go test ./...", "LIZA_SANDBOX=partial liza sandbox exec -- sh -c 'ls ~'") + exitsText(0, 1, 2, 4),
+					examples("liza sandbox exec -- bash", "liza sandbox exec --here -- make test", "liza sandbox exec --task task-3 -- go test ./...", "LIZA_SANDBOX=partial liza sandbox exec -- sh -c 'ls ~'") + exitsText(0, 1, 2, 4),
 				Flags: []urfave.Flag{
+					flag("here", "in a throw-away worktree, where and how merges are checked", &o.here),
 					text("program", "`NAME` of the agent program whose needs are met; by default agents.default", &o.program),
 					text("task", "`ID` of the task in whose worktree it runs; by default the project folder, read-only", &o.task),
 				},
@@ -59,7 +62,9 @@ func newSandbox(env *Env) *urfave.Command {
 // planFor is what the wall of a run of a program would be made of now.
 func (e *Env) planFor(ctx context.Context, d *verb.Service, u wall.Use) (wall.Plan, error) {
 	cfg := d.Config()
-	u.Program = cmp.Or(u.Program, cfg.Agents.Default)
+	if u.Program == "" { // a check has no program's needs
+		return e.newWalls(d, nil).Plan(ctx, u, nil)
+	}
 	liza, err := e.liza()
 	if err != nil {
 		return wall.Plan{}, err
@@ -73,6 +78,17 @@ func (e *Env) planFor(ctx context.Context, d *verb.Service, u wall.Use) (wall.Pl
 		return wall.Plan{}, err
 	}
 	return e.newWalls(d, func(string) (agent.Needs, error) { return a.Info().Needs, nil }).Plan(ctx, u, command.Argv)
+}
+
+// missing is what the person's settings of a program name and its runs do not get.
+func (e *Env) missing(ctx context.Context, d *verb.Service, program string) ([]wall.Missing, error) {
+	return e.newWalls(d, func(name string) (agent.Needs, error) {
+		a, err := agent.Lookup(name, agent.Options{Custom: programs(d.Config()), Root: d.Project.Root, Scenario: "scenario.yaml"})
+		if err != nil {
+			return agent.Needs{}, err
+		}
+		return a.Info().Needs, nil
+	}).Missing(ctx, program)
 }
 
 // shownWall is the result of `liza sandbox explain`. Of variables it has the names only.
@@ -89,6 +105,7 @@ type shownWall struct {
 	Quiet      []string       `json:"quiet"`
 	Variables  []string       `json:"variables"`
 	Limits     sandbox.Limits `json:"limits"`
+	Missing    []wall.Missing `json:"missing"`
 }
 
 func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []string) error {
@@ -109,6 +126,11 @@ func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []st
 		return err
 	}
 	v := explainWall(name, w, d.Project.Root, len(a.Info().Needs.Hosts) > 0 && !a.Info().Needs.Measured)
+	missing, err := o.env.missing(ctx, d, name)
+	if err != nil {
+		return err
+	}
+	v.Missing = append([]wall.Missing{}, missing...)
 	return o.env.Print(v, "%s", v.text())
 }
 
@@ -207,6 +229,11 @@ func (v shownWall) text() string {
 	}
 	section("It gets these variables, when you have them", []string{strings.Join(v.Variables, " ")})
 	section("Its limits", v.limits())
+	var missing []string
+	for _, m := range v.Missing {
+		missing = append(missing, m.What+nextText(m.Next))
+	}
+	section("Your settings of "+v.Program+" name what it does not get", missing)
 	fmt.Fprintf(&b, "\nTo allow more, for all programs or for this one (list each in .liza/config.yaml):\n"+
 		"  sandbox.allow.read, write, copy, hosts, env          e.g. sandbox: {allow: {hosts: [api.example.com]}}\n"+
 		"  agents.%s.sandbox.allow.read, write, …     see `liza config list containment`\n", v.Program)
@@ -230,21 +257,33 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	if d, err = o.withGit(ctx, d); err != nil {
 		return err
 	}
-	dir := d.Project.Root
-	if o.task != "" {
-		if dir = d.Repo.WorktreePath(o.task); !isDir(dir) {
+	use := wall.Use{Name: fmt.Sprintf("person-%d", os.Getpid()), Program: cmp.Or(o.program, d.Config().Agents.Default), Dir: d.Project.Root, Write: o.here || o.task != ""}
+	switch {
+	case o.here && o.program != "":
+		return usagef("liza help sandbox exec", "checks have no program's needs: give --here or --program")
+	case o.here:
+		p, err := o.openPlace(ctx, d)
+		if p != nil {
+			defer func() { err = errors.Join(err, p.Close(ctx)) }()
+		}
+		if err != nil {
+			return err
+		}
+		use.Program, use.Dir = "", p.Dir
+	case o.task != "":
+		if use.Dir = d.Repo.WorktreePath(o.task); !isDir(use.Dir) {
 			return usagef("liza worktree list", "the task %s has no worktree", o.task)
 		}
 	}
-	name := fmt.Sprintf("person-%d", os.Getpid())
-	run, err := broker.MakeFolder(o.env.brokerBase(), d.Project.Root, name)
+	run, err := broker.MakeFolder(o.env.brokerBase(), d.Project.Root, use.Name)
 	if err != nil {
 		return err
 	}
 	// A person's command has no board: nobody answers. The socket stays open, so that the folder is not taken for one that was left.
 	defer func() { err = errors.Join(err, run.Listener.Close(), run.Remove()) }()
 
-	w, err := o.env.planFor(ctx, d, wall.Use{Name: name, Program: o.program, Dir: dir, Write: o.task != "", Sockets: run.Path})
+	use.Sockets = run.Path
+	w, err := o.env.planFor(ctx, d, use)
 	if err != nil {
 		return err
 	}
@@ -268,6 +307,25 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	return o.env.inWall(ctx, w, args)
+}
+
+// openPlace is where checks run, with a word about a setup that failed there.
+func (o *sandboxOptions) openPlace(ctx context.Context, d *verb.Service) (*verb.Place, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.OpenPlace(ctx, s, o.task)
+	if err == nil && p.Setup != "" {
+		o.env.Log().Warn(fmt.Sprintf("worktree.setup fails here: %q", p.Setup), "next", "less "+d.Rel(p.Log()))
+	}
+	if err == nil {
+		var lacks []string
+		if _, lacks, err = p.Lacks(ctx); len(lacks) > 0 {
+			o.env.Log().Info("your checkout has, and this worktree has not: " + prose.OneLine(strings.Join(lacks, ", "), 4*listWidth))
+		}
+	}
+	return p, err
 }
 
 func isDir(path string) bool {

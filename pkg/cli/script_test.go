@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,6 +125,9 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("XDG_RUNTIME_DIR", tmp) // folders of runs: what a killed supervisor leaves, a run of another script would remove
 	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	if cache, err := os.UserCacheDir(); err == nil { // else each script compiles the standard library
+		env.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(cache, "go-build")))
+	}
 	env.Setenv("USER", "ada")
 	env.Setenv("LIZA_SANDBOX", "open") // a script about the sandbox sets another level
 	env.Setenv("DEMO", demo)

@@ -5,11 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"net/netip"
 	neturl "net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -18,6 +21,8 @@ import (
 	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/dashboard/web"
+	"liza/pkg/safefile"
+	"liza/pkg/seal"
 )
 
 type serveOptions struct {
@@ -34,7 +39,7 @@ func newServe(env *Env) *urfave.Command {
 			"timeline, costs, log, alerts, and the board as it was. Beside it /api/… with JSON, /api/events with server-sent events, and /metrics for Prometheus\n" +
 			"(specs/http-api.md). Its buttons are verbs of a person, so every caller has to send a token, as Authorization: Bearer TOKEN or by opening /?token=TOKEN\n" +
 			"once. The token is new at each start and is in the address that is printed; --token-env names a variable that holds another one, which stays over\n" +
-			"restarts, and which addresses of other machines need. It goes on until Ctrl-C. For people only." +
+			"restarts, has at least 22 characters, and which addresses of other machines need. It goes on until Ctrl-C. For people only." +
 			examples("liza serve --open", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "addr", Value: "127.0.0.1:7717", Usage: "`HOST:PORT` to listen on; port 0 takes a free one", Destination: &o.addr},
@@ -84,7 +89,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	}
 	fmt.Fprintf(o.env.Stdout, "%s shows the board until Ctrl-C\n", url)
 	if o.open {
-		o.browse(ctx, withToken)
+		defer o.browse(ctx, listener.Addr().(*net.TCPAddr).Port, withToken)()
 	}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
 		Handler: web.Handler(web.Options{Version: version, Service: d, Token: token,
@@ -109,6 +114,9 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	return &errDone{130}
 }
 
+// shortestToken is how many characters 128 bits have in base 64.
+const shortestToken = 22
+
 // token is what callers have to know: that of --token-env, else a new one. Nobody but this machine
 // may listen in without a token of a person's choice.
 func (o *serveOptions) token() (string, error) {
@@ -116,10 +124,14 @@ func (o *serveOptions) token() (string, error) {
 	case o.tokenEnv != "" && o.noToken:
 		return "", usagef("liza help serve", "--no-token and --token-env exclude each other")
 	case o.tokenEnv != "":
-		if token := o.env.Get(o.tokenEnv); token != "" {
+		switch token := o.env.Get(o.tokenEnv); {
+		case token == "":
+			return "", usagef("liza help serve", "--token-env %s: the environment has no such variable, or it is empty", o.tokenEnv)
+		case len(token) < shortestToken:
+			return "", usagef("openssl rand -base64 24", "--token-env %s: a token of less than %d characters can be guessed (128 bits are %d)", o.tokenEnv, shortestToken, shortestToken)
+		default:
 			return token, nil
 		}
-		return "", usagef("liza help serve", "--token-env %s: the environment has no such variable, or it is empty", o.tokenEnv)
 	}
 	host, _, err := net.SplitHostPort(o.addr)
 	if err != nil {
@@ -134,16 +146,28 @@ func (o *serveOptions) token() (string, error) {
 	return rand.Text(), nil
 }
 
-// browse opens the page. Where that is not possible the address is on the screen.
-func (o *serveOptions) browse(ctx context.Context, url string) {
+// browse opens the page. Anybody can read the command line of the browser: it has the name of a file of this person's alone,
+// which leads on to the address with the token until done is called. Where that is not possible the address is on the screen.
+func (o *serveOptions) browse(ctx context.Context, port int, url string) (done func()) {
 	name := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		name = "open"
 	}
-	cmd := exec.CommandContext(ctx, name, url)
-	if err := cmd.Start(); err != nil {
-		o.env.Log().Warn("cannot open the browser: " + err.Error())
-		return
+	file, err := "", seal.ErrNoFolder
+	if dir := o.env.keys(); dir != "" {
+		file = filepath.Join(dir, fmt.Sprintf("open-%d.html", port))
+		page := fmt.Sprintf("<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><meta http-equiv=refresh content=\"0;url=%s\"><title>Liza</title>\n", html.EscapeString(url))
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = safefile.Replace(file, []byte(page), 0o600)
+		}
+		if cmd := exec.CommandContext(ctx, name, "file://"+(&neturl.URL{Path: file}).EscapedPath()); err == nil {
+			if err = cmd.Start(); err == nil {
+				go func() { _ = cmd.Wait() }()
+			}
+		}
 	}
-	go func() { _ = cmd.Wait() }()
+	if err != nil {
+		o.env.Log().Warn("cannot open the browser: " + err.Error())
+	}
+	return func() { _ = os.Remove(file) }
 }

@@ -98,7 +98,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 func (e *Env) serviceOn(open *verb.Service) *verb.Service {
 	p := open.Project
 	d := &verb.Service{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
-		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.Get("SKIP_SPEC_FILE_CHECK") == "true",
+		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.skipsSpecFiles(),
 		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.report(p, kind, subject, text) }}
 	d.Version = version
 	if open.Proc.Host != "" {

@@ -23,7 +23,7 @@ func newStatus(env *Env) *urfave.Command {
 	o := &statusOptions{env: env}
 	return &urfave.Command{
 		Name: "status", Category: "people", Usage: "show the board on one screen",
-		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged, the last valid state is\n" +
+		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged or forged, the last valid state is\n" +
 			"shown and the exit code is 3." +
 			examples("liza status", "liza status --view kiso --json") + exitsText(0, 1, 2, 3),
 		Flags:  []urfave.Flag{viewFlag(&o.view)},
@@ -58,6 +58,11 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	facts.GaveUp = env.gaveUp(d)
 	facts.Doing = env.source(d, o.view).DoingOn(s)
 	env.branchFacts(ctx, d, s, &facts)
+	if stale != nil {
+		if r := explain(stale); r.code != unreachable {
+			facts.Wrong = []string{r.message}
+		}
+	}
 	v := dashboard.Build(s, facts)
 	text := dashboard.Text(v, env.width(), env.colour())
 	if stale == nil && len(v.Wrong) > 0 {

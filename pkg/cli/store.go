@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -45,11 +46,14 @@ func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Arch
 		return store.Open(o)
 	}
 	board, at, err := e.board(where, o, patience)
+	if bad, ok := errors.AsType[*postgres.AddressError](err); ok {
+		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config set store.url URL", Message: fmt.Sprintf("%s: store.url: %s", cfg.get().Origin("store.url"), bad.Reason)}
+	}
 	if err != nil {
 		return nil, err
 	}
 	now = board.Now
-	copied := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: o.Alert})
+	copied := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: o.Alert, Settings: settingsOf(p, at)})
 	e.closing = append(e.closing, copied.Close)
 	return copied, nil
 }
@@ -99,8 +103,31 @@ func clock(s store.Store, own func() time.Time) func() time.Time {
 	return own
 }
 
+// settingsPaths are the files below .liza that say how the hosts of a board work.
+var settingsPaths = []string{"config.yaml", "config.json", "instructions.md", "roles"}
+
 // sharedPaths are the files below .liza that a host that joins gets.
-var sharedPaths = []string{"config.yaml", "config.json", "instructions.md", "roles", "archive"}
+var sharedPaths = append(slices.Clone(settingsPaths), "archive")
+
+// settingsOf are the settings of a host. How it reaches the board is its own: as its file says now, else as it did.
+func settingsOf(p *project.Project, at postgres.Address) mirror.Settings {
+	return mirror.Settings{Paths: settingsPaths, Own: func(f store.BoardFile) (string, error) {
+		if f.Path != "config.yaml" && f.Path != "config.json" {
+			return f.Text, nil
+		}
+		at := at
+		if cfg, _ := config.LoadTolerant(p.Liza, nil); cfg.Store.URL != "" {
+			if now, err := postgres.ParseAddress(cfg.Store.URL); err == nil {
+				at = postgres.Address{URL: now.URL, Board: cmp.Or(cfg.Store.Board, now.Board, at.Board)}
+			}
+		}
+		text, err := pinStore(f.Text, ".liza/"+f.Path, at)
+		if err == nil {
+			_, _, err = config.Parse([]byte(text), ".liza/"+f.Path, nil)
+		}
+		return text, err
+	}}
+}
 
 // pinnedConfig is the file of settings with the place of the board in it.
 type pinnedConfig struct {

@@ -31,9 +31,9 @@ func newValidate(env *Env) *urfave.Command {
 		Name: "validate", Category: "people", ArgsUsage: "[FILE]", Usage: "check the board against every rule",
 		Description: "All violations at once, with rule, id and line. The last line is VALID (warnings are allowed) or INVALID. FILE may be any state file, also\n" +
 			"outside of a project or one that does not parse. Changes nothing; --fix repairs what is provably safe, lists it, and checks again." +
-			examples("liza validate", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 5),
+			examples("liza validate", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 5, 8),
 		Flags: []urfave.Flag{
-			flag("no-spec-files", "do not look for spec files (also SKIP_SPEC_FILE_CHECK=true)", &o.noSpecFiles),
+			flag("no-spec-files", "do not look for spec files (also SKIP_SPEC_FILE_CHECK=1)", &o.noSpecFiles),
 			flag("fix", "repair what is provably safe", &o.fix),
 		},
 		Action: env.do(env.slow("validating", o.run)),
@@ -45,7 +45,7 @@ func (o *validateOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.Now, p.SkipSpecFiles = o.env.Now, o.noSpecFiles || o.env.Get("SKIP_SPEC_FILE_CHECK") == "true"
+	p.Now, p.SkipSpecFiles = o.env.Now, o.noSpecFiles || o.env.skipsSpecFiles()
 	v, err := p.Validate(ctx)
 	if err == nil && o.fix {
 		v, err = o.repair(ctx, p, v)

@@ -22,20 +22,20 @@ import (
 func (e *Env) newWalls(d *verb.Service, program func(name string) (agent.Needs, error)) *wall.Maker {
 	liza, _ := e.liza() // without it nothing is started
 	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.brokerBase(), Liza: liza, Spawn: e.spawned, Facts: sandbox.Detect, Program: program,
-		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }}
+		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }, Merged: func(ctx context.Context) []string { return merged(ctx, d) }}
 }
 
 // enclose contains the commands of the project that run what agents wrote: setup, checks, hooks, exec tasks and skills.
 func (e *Env) enclose(d *verb.Service) review.Enclose {
 	walls := sync.OnceValue(func() *wall.Maker { return e.newWalls(d, nil) })
 	return func(ctx context.Context, c *review.Command) (done func(), err error) {
-		r := wall.Use{Name: "job+" + filepath.Base(c.Dir), Dir: c.Dir, Write: true}
+		r := wall.Use{Name: "job+" + filepath.Base(c.Dir), Dir: c.Dir, Write: !c.ReadOnly, Read: c.Reads}
 		for _, pair := range c.Env { // of an exec task or a skill: exactly what it may see
 			name, _, _ := strings.Cut(pair, "=")
 			r.Env = append(r.Env, name)
 		}
 		if c.Argv != nil {
-			r.Read = []string{filepath.Dir(c.Argv[0])}
+			r.Read = append(r.Read, filepath.Dir(c.Argv[0]))
 		}
 		var refused refusals
 		r.Refused = func(x proxy.Refusal) {
@@ -45,6 +45,9 @@ func (e *Env) enclose(d *verb.Service) review.Enclose {
 		w, err := walls().Open(ctx, r)
 		if err != nil {
 			return nil, err
+		}
+		if c.ReadOnly && w.Spec.Level != sandbox.Closed && w.Spec.Level != sandbox.Partial {
+			return nil, errors.Join(review.ErrUncontained, w.Close())
 		}
 		c.Reaper, c.Spawn = e.reaper()
 		if w.Contained() {
@@ -91,6 +94,26 @@ func trackedAtTop(ctx context.Context, d *verb.Service) (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// merged are the files of the integration branch; none while there is no branch that can be read.
+func merged(ctx context.Context, d *verb.Service) (files []string) {
+	if d.Repo == nil {
+		return nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil
+	}
+	tip, err := d.TipOf(ctx, s)
+	if err != nil || tip == "" {
+		return nil
+	}
+	list, _ := d.Repo.ListCommit(ctx, tip)
+	for _, f := range list {
+		files = append(files, f.Path)
+	}
+	return files
 }
 
 // brokerBase is where the folders of runs are made.

@@ -225,7 +225,7 @@ type Limits struct {
 	MaxPlanRetries     int           `key:"max_plan_retries" is:"0.." about:"RETRY of a planner until it waits for a person."`
 	MaxReplanDepth     int           `key:"max_replan_depth" is:"0.." about:"Plans in one chain."`
 	MaxParseRetries    int           `key:"max_parse_retries" is:"0.." about:"Times that an answer is asked for again that could not be read."`
-	TaskCrashes        int           `key:"task_crashes" is:"0.." about:"Crashes of the agent program in a row until a task is blocked."`
+	TaskCrashes        int           `key:"task_crashes" is:"0.." about:"Crashes, stalls and timeouts of the agent program in a row, and failures of worktree.setup, until a task is blocked; 0: never."`
 	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed" about:"What follows the last rejection: a person decides, or output that is not code is accepted."`
 	CostCents          int           `key:"cost_cents" is:"0.." about:"Cost of one task."`
 	Time               time.Duration `key:"time_minutes" is:"0.." unit:"m" about:"Time of agents at work on one task."`
@@ -301,6 +301,8 @@ type Worktree struct {
 // Integration has the commands (sh -c) that run on a merge candidate.
 type Integration struct {
 	Checks []string `key:"checks" about:"Shell commands that run on the merge candidate before the branch moves; empty: scripts/integration-test.sh, if there is one."`
+
+	Unverified string `key:"unverified" is:"ask|allow|refuse" about:"What becomes of a merge whose failing check fails without the work too, with the same failures: ask a person, once, while the check has never passed here; allow all; refuse all. What is refused, or waits for the answer, stays APPROVED."`
 }
 
 // Merge says how many approved tasks are checked at a time, and what a failure is worth.
@@ -394,7 +396,7 @@ type Allow struct {
 	Copy       []string `key:"copy" is:"path" about:"Files and folders below ~/ of which each run has a copy of its own, that is removed when it ends."`
 	Hosts      []string `key:"hosts" is:"host" about:"Hosts that may be reached: api.example.com, *.example.com, with a port when it is not 80 or 443. A host of this machine or of a private network has to be named with its port."`
 	Env        []string `key:"env" is:"variable" about:"Variables of your environment that programs get; a * at the end of a name stands for any ending."`
-	Registries bool     `key:"registries" about:"Agent programs may reach the package registries of the languages in use; setup and checks always may."`
+	Registries bool     `key:"registries" about:"Agent programs may reach the package registries of the languages in use; setup and checks may those of what the integration branch is built with, and with this also those of what a task adds."`
 }
 
 // SandboxLimits bound one run; 0 means none.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,10 +34,22 @@ func Build(s *blackboard.State, f Facts) View {
 	v.Cost = cost(b.s.Usage)
 	v.Agents, v.Hosts = b.agents(), b.hosts()
 	v.Waiting = b.waiting()
+	v.Forecast = b.forecast(v)
 	v.Requests = b.requests(nil)
-	v.GaveUp, v.Wrong = b.gaveUp(), b.wrong()
+	v.GaveUp, v.Wrong = b.gaveUp(), append(slices.Clone(f.Wrong), b.wrong()...)
+	if len(v.Wrong) > 0 { // no verb is taken before the board is mended
+		v.Waiting, v.GaveUp = []Waiting{}, nil
+	}
 	v.Warnings = append(v.Warnings, b.warnings()...)
+	if text := blackboard.UnverifiedText(b.s.TaskList()); text != "" {
+		v.Warnings = append(v.Warnings, text+": their checks are red before and after; next: liza doctor --checks")
+	}
 	v.Warnings = append(append(v.Warnings, b.crashes()...), b.wrongClocks()...)
+	for _, id := range slices.Sorted(maps.Keys(b.s.Stopped)) {
+		if stop := b.s.Stopped[id]; stop != nil && b.s.Agents[id] == nil {
+			v.Warnings = append(v.Warnings, fmt.Sprintf("%s is %s; next: liza restart %s", id, stop, id))
+		}
+	}
 	return v
 }
 
@@ -137,6 +150,8 @@ func note(t *blackboard.Task, row Task) string {
 		}
 	case t.Status == blackboard.Rejected && t.RejectionReason != nil:
 		return "rejected: " + t.RejectionReason.Summary
+	case t.Status == blackboard.Merged && len(t.Unverified) > 0:
+		return "merged, not verified: red before and after: " + strings.Join(t.Unverified, "; ")
 	case t.Status == blackboard.Superseded && len(t.SupersededBy) > 0:
 		return "replaced by " + strings.Join(t.SupersededBy, ", ")
 	}
@@ -150,6 +165,10 @@ func (b builder) agents() []Agent {
 		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
 		row := Agent{ID: id, Role: string(a.Role), Status: a.Status, Liveness: string(live), Why: why, Task: a.CurrentTask, CLI: a.CLI, WaitsFor: a.WaitingFor,
 			ContextPercent: a.ContextPercent}
+		if stop := b.s.Stopped[id]; stop != nil {
+			row.Stopped = stop.String()
+			row.WaitsFor = row.Stopped + "; next: liza restart " + id
+		}
 		if a.Child != nil {
 			row.Sandbox = a.Child.Sandbox
 		}

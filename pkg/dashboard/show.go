@@ -79,7 +79,7 @@ func TaskText(s *blackboard.State, id string) string {
 
 // apart are the fields of a task that showTask tells in its own words.
 var apart = []string{"id", "title", "description", "status", "acceptance_criteria", "done_when", "scope", "depends_on", "superseded_by", "supersedes", "history", "attempts",
-	"blocked_reason", "blocked_kind", "blocked_questions", "rejection_reason", "fixes", "review"}
+	"blocked_reason", "blocked_kind", "blocked_questions", "rejection_reason", "fixes", "review", "unverified"}
 
 func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	p.line(fmt.Sprintf("%s  %s", plain(t.ID), t.Status))
@@ -104,6 +104,9 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	p.part("Rejection", rejection(t))
 	p.part("Review", reviewOf(t))
 	p.part("Checks", checksOf(t))
+	if len(t.Unverified) > 0 {
+		p.part("Merge", []string{"not verified: red before and after: " + plain(strings.Join(t.Unverified, "; "))})
+	}
 	p.part("Findings", findingsOf(t))
 	p.title("Fields")
 	p.fields(fieldsOf(t), 2, apart...)

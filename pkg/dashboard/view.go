@@ -15,6 +15,7 @@ type Facts struct {
 	HumanReview bool                    // plan.human_review of the configuration
 	Vocabulary  string                  // one of Views; "": liza
 	Tip         *string                 // where the integration branch is, "" when it does not exist; nil: not looked at
+	Wrong       []string                // why the board is invalid, where the state is not that of the file
 	Warnings    []string                // of the caller, for example about the configuration
 	GaveUp      []GaveUp                // supervisors that ended by themselves, and have not come back
 	Doing       map[string]Doing        // what the programs of agents do, by agent
@@ -65,6 +66,7 @@ type View struct {
 	Warnings  []string        `json:"warnings"`
 	Cost      Cost            `json:"cost"`
 	Completed bool            `json:"completed"` // the goal is reached
+	Forecast  *Forecast       `json:"forecast,omitempty"`
 }
 
 // Goal of the project.
@@ -133,7 +135,8 @@ type Agent struct {
 	CLI              string `json:"cli,omitempty"`
 	Sandbox          string `json:"sandbox,omitempty"` // of the run under way
 	WaitsFor         string `json:"waits_for,omitempty"`
-	Host             string `json:"host,omitempty"` // where it runs, if there are several
+	Stopped          string `json:"stopped,omitempty"` // by whom, since when and why; it takes no work
+	Host             string `json:"host,omitempty"`    // where it runs, if there are several
 	ContextPercent   int    `json:"context_percent,omitempty"`
 	// ProviderWait is what its program says that it waits for; WaitsFor says it, too.
 	ProviderWait *blackboard.ProviderWait `json:"provider_wait,omitempty"`

@@ -34,7 +34,7 @@ func (b builder) waiting() []Waiting {
 		}
 	}
 	if b.f.HumanReview && len(drafts) > 0 {
-		list = append(list, Waiting{Kind: "draft", Text: fmt.Sprintf("%d planned tasks wait for your review: %s", len(drafts), strings.Join(drafts, ", ")),
+		list = append(list, Waiting{Kind: "draft", Text: fmt.Sprintf("%d planned tasks wait for your review: %s", len(drafts), prose.Few(drafts, mostNamed)),
 			Next: "liza finalize " + strings.Join(drafts, " ")})
 	}
 	return list
@@ -81,6 +81,11 @@ func (b builder) branch() []Waiting {
 	}
 	if tip != nil && b.s.ForeignTip(*tip) {
 		list = append(list, Waiting{Kind: "integration", Text: blackboard.MovedText(b.s, *tip) + "; merges wait", Next: blackboard.DecideTip(*tip)})
+	}
+	for _, q := range b.s.Questions {
+		if q != nil && q.Kind == blackboard.QuestionUnverified && q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop {
+			list = append(list, Waiting{Kind: "integration", Text: fmt.Sprintf("merges wait until the check %q passes: %s said %s", q.Check, q.By, q.Answer), Next: "liza answer " + q.ID + " '" + blackboard.AnswerGoOn + "'"})
+		}
 	}
 	if g := b.s.Goal; g != nil && g.Status == blackboard.Completed {
 		list = append(list, Waiting{Kind: "goal", Text: "the goal is complete; the work is on " + b.s.IntegrationBranch(), Next: `liza goal "TEXT"`})
@@ -175,13 +180,7 @@ func limitOf(h *blackboard.Halt) string {
 func (b builder) warnings() []string {
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	for _, id := range b.agentIDs() {
-		a := b.s.Agents[id]
-		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
-		if live != blackboard.Alive {
-			add("%s (%s): %s%s", id, live, why, b.holding(a, live))
-		}
-	}
+	list = b.gone()
 	for _, name := range slices.Sorted(maps.Keys(b.s.Programs)) {
 		p := b.s.Programs[name]
 		if p == nil {
@@ -223,6 +222,55 @@ func (b builder) warnings() []string {
 	}
 	return list
 }
+
+// gone says of agents that are not alive why, and what they hold; those that went together are one warning.
+func (b builder) gone() (list []string) {
+	together := map[string][]string{}
+	var order []string
+	for _, id := range b.agentIDs() {
+		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
+		if live == blackboard.Alive {
+			continue
+		}
+		key := fmt.Sprintf("(%s): %s", live, why)
+		if live == blackboard.Expired {
+			key = "(expired): " // each has its own time
+		}
+		if together[key] == nil {
+			order = append(order, key)
+		}
+		together[key] = append(together[key], id)
+	}
+	for _, key := range order {
+		ids := together[key]
+		live, why := b.s.Liveness(ids[0], b.f.Now, b.f.Process)
+		if len(ids) == 1 {
+			list = append(list, fmt.Sprintf("%s (%s): %s%s", ids[0], live, why, b.holding(b.s.Agents[ids[0]], live)))
+			continue
+		}
+		if live == blackboard.Expired {
+			why = "their leases have run out"
+		}
+		var held []string
+		for _, id := range ids {
+			if task := b.s.Agents[id].CurrentTask; task != "" && !slices.Contains(held, task) {
+				held = append(held, task)
+			}
+		}
+		text := fmt.Sprintf("%s (%s): %s", prose.Few(ids, mostNamed), live, why)
+		if len(held) > 0 {
+			text += "; they hold " + prose.Few(held, mostNamed)
+		}
+		if live == blackboard.Dead || live == blackboard.Expired {
+			text += "; liza run goes on with the work"
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// mostNamed is how many ids one line has.
+const mostNamed = 5
 
 // holding is what an agent that may be gone holds, and who can go on with it.
 func (b builder) holding(a *blackboard.Agent, live blackboard.Liveness) string {

@@ -27,7 +27,6 @@ type program struct {
 	// apart: the key or the URL is where the catalogue cannot know of it (in a variable of the person's own
 	// choice, in a file), so that the person allows them in sandbox.allow.
 	apart bool
-	talks string // where in the project the program's own conversations are
 
 	// tools are files like files, by which a person tells the program of Liza's MCP server; nil
 	// where Liza itself does it. noTools says why that is not possible.
@@ -64,7 +63,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "opencode", apart: true, talks: ".liza/cache/home/opencode/.local/share/opencode/opencode.db", silent: "429 529 quota reset", model: "fake/fake-model",
+		name: "opencode", apart: true, silent: "429 529 quota reset", model: "fake/fake-model",
 		env: func(url, home string) []string {
 			return []string{"OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "FAKE_API_KEY=" + key, fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "name": "fake", `+
 				`"options": {"baseURL": "%s/v1", "apiKey": "{env:FAKE_API_KEY}"}, "models": {"fake-model": {"name": "fake", "tool_call": true, "limit": {"context": 200000, "output": 8000}}}}}, `+

@@ -252,7 +252,7 @@ func (pr *project) keysFound(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	err := filepath.WalkDir(pr.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || pr.p.talks != "" && strings.HasPrefix(path, filepath.Join(pr.dir, pr.p.talks)) {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(path, filepath.Join(pr.dir, ".liza", "cache", "home")+"/") {
 			return err
 		}
 		data, err := os.ReadFile(path)

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"compress/zlib"
 	"crypto/sha1"
+	order "encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -113,6 +117,79 @@ func TestWhatIsTooLargeWhenItIsUnpackedIsNotTakenOver(t *testing.T) {
 				t.Errorf("%+v", taken)
 			}
 		})
+	}
+}
+
+// pack puts loose objects of the run into a pack, whose index has other names for some.
+func (x *run) pack(names map[string]string) {
+	x.t.Helper()
+	list := strings.Join(slices.Sorted(maps.Keys(names)), "\n") + "\n"
+	cmd := x.command(x.dir, "pack-objects", "-q", filepath.Join(x.folder.Git, "objects/pack/pack"))
+	cmd.Stdin = strings.NewReader(list)
+	out, err := cmd.Output()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	at := filepath.Join(x.folder.Git, "objects/pack/pack-"+strings.TrimSpace(string(out))+".idx")
+	old, count := []byte(readText(x.t, at)), len(names)
+	const head = 8 + 256*4 // then the names, their sums, their places, and two sums more
+	type row struct{ name, sum, place []byte }
+	var rows []row
+	for i := range count {
+		r := row{old[head+20*i:][:20], old[head+20*count+4*i:][:4], old[head+24*count+4*i:][:4]}
+		if r.name, err = hex.DecodeString(names[hex.EncodeToString(r.name)]); err != nil {
+			x.t.Fatal(err)
+		}
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b row) int { return bytes.Compare(a.name, b.name) })
+	idx := slices.Clone(old[:8])
+	for first := range 256 {
+		upTo := uint32(0)
+		for _, r := range rows {
+			if int(r.name[0]) <= first {
+				upTo++
+			}
+		}
+		idx = order.BigEndian.AppendUint32(idx, upTo)
+	}
+	for _, part := range []func(row) []byte{func(r row) []byte { return r.name }, func(r row) []byte { return r.sum }, func(r row) []byte { return r.place }} {
+		for _, r := range rows {
+			idx = append(idx, part(r)...)
+		}
+	}
+	idx = append(idx, old[len(old)-40:len(old)-20]...)
+	sum := sha1.Sum(idx)
+	if err := os.Chmod(at, 0o600); err != nil {
+		x.t.Fatal(err)
+	}
+	writeFile(x.t, at, string(append(idx, sum[:]...)))
+	for name := range names {
+		if err := os.Remove(filepath.Join(x.folder.Git, "objects", name[:2], name[2:])); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+}
+
+// Of two packs that have an object each, git reads the one in which it found something last: a command that reads another
+// commit in between sees another tree. What is measured is what was checked.
+func TestPacksThatDisagreeAreMeasuredByWhatComesIn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	x := f.run("t")
+	file := x.in("rev-parse", x.base+":a.txt")
+	commit := func(tree, parent string) string {
+		return x.object("commit", []byte("tree "+tree+"\nparent "+parent+"\nauthor a <a@b> 1700000000 +0000\ncommitter a <a@b> 1700000000 +0000\n\nx\n"))
+	}
+	folder, small := x.same("100644", file, 500), x.same("100644", file, 2)
+	large := x.same("40000", folder, 500)
+	first := commit(x.in("rev-parse", x.base+"^{tree}"), x.base)
+	tip := commit(large, first)
+	x.pack(map[string]string{first: first, large: large, folder: folder})
+	x.pack(map[string]string{tip: tip, small: large})
+	x.setBranch(tip)
+	if taken := x.take(); taken.Moved || !strings.Contains(taken.Refused, "adds more than 200000 files") {
+		t.Errorf("%+v", taken)
 	}
 }
 

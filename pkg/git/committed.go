@@ -20,15 +20,38 @@ func (r *Repo) Uncommitted(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot see whether %s is committed: %w", path, err)
 	}
-	switch {
-	case out == "":
+	if out == "" {
 		return "", nil
-	case strings.HasPrefix(out, "??"):
-		return Untracked, nil
-	case strings.HasPrefix(out, "!!"):
-		return Ignored, nil
 	}
-	return Modified, nil
+	return howNotCommitted(out), nil
+}
+
+// A NotCommitted is a file or folder of the main checkout that is not as HEAD has it.
+type NotCommitted struct{ Path, How string }
+
+// NotCommitted lists them; a folder stands for all that is in it when git knows nothing of that.
+func (r *Repo) NotCommitted(ctx context.Context) (list []NotCommitted, err error) {
+	out, err := r.read(ctx, r.Root(), "status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=normal", "--no-renames")
+	if err != nil {
+		return nil, fmt.Errorf("cannot see what is not committed: %w", err)
+	}
+	for _, line := range fields(out) {
+		if len(line) > 3 {
+			list = append(list, NotCommitted{Path: line[3:], How: howNotCommitted(line)})
+		}
+	}
+	return list, nil
+}
+
+// howNotCommitted reads a line of git status.
+func howNotCommitted(line string) string {
+	switch line[:2] {
+	case "??":
+		return Untracked
+	case "!!":
+		return Ignored
+	}
+	return Modified
 }
 
 // SameIn reports whether a commit has the file path, and has the same of it as the commit other.

@@ -16,6 +16,16 @@ import (
 // ModeGitlink is the mode of a submodule's entry in a tree.
 const ModeGitlink = "160000"
 
+// No more of a difference is read than MostDiff bytes, and nothing of a file that has more than MostFile: an agent may commit
+// any number of lines, and who reads them has them in memory.
+const (
+	MostDiff = 16 << 20
+	MostFile = 4 << 20
+)
+
+// withoutLarge lets git show a file of more than MostFile as one without lines.
+var withoutLarge = []string{"-c", fmt.Sprintf("core.bigFileThreshold=%d", MostFile)}
+
 // A Change is one file that differs between two commits.
 type Change struct {
 	Status  string // A added, M modified (also its mode or kind), D deleted, R renamed
@@ -26,7 +36,7 @@ type Change struct {
 
 // ChangedFiles lists what differs between the commits base and commit, submodules by commit.
 func (r *Repo) ChangedFiles(ctx context.Context, base, commit string) ([]Change, error) {
-	out, err := r.diffTree(ctx, base, commit, nil, "--raw", "-z")
+	out, err := r.diffTree(ctx, base, commit, nil, 0, "--raw", "-z")
 	if err != nil {
 		return nil, err
 	}
@@ -62,15 +72,15 @@ func parseRaw(out string) ([]Change, error) {
 
 // DiffStat is the summary that git diff --stat prints for two commits.
 func (r *Repo) DiffStat(ctx context.Context, base, commit string) (string, error) {
-	return r.diffTree(ctx, base, commit, nil, "--stat=120")
+	return r.diffTree(ctx, base, commit, nil, 0, "--stat=120")
 }
 
-// Diff is the patch from base to commit, of the given files and folders or of all.
+// Diff is the patch from base to commit, of the given files and folders or of all: its first MostDiff bytes.
 func (r *Repo) Diff(ctx context.Context, base, commit string, paths ...string) (string, error) {
-	return r.diffTree(ctx, base, commit, paths, "--patch", "--src-prefix=a/", "--dst-prefix=b/")
+	return r.diffTree(ctx, base, commit, paths, MostDiff, "--patch", "--src-prefix=a/", "--dst-prefix=b/")
 }
 
-func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string, format ...string) (string, error) {
+func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string, most int, format ...string) (string, error) {
 	args := append([]string{"diff-tree", "-r", "--find-renames", "--no-color", "--no-ext-diff", "--no-textconv",
 		"--ignore-submodules=none"}, format...)
 	if err := plainRevs(base, commit); err != nil {
@@ -82,7 +92,7 @@ func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string
 		return out, nil
 	}
 	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
-	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: literal})
+	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: literal, config: withoutLarge, most: most})
 	if err != nil {
 		return "", fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
 	}

@@ -22,9 +22,9 @@ const (
 	mostPath   = 2048     // bytes of a path, below that of the worktree
 )
 
-// sizes are those of the objects that were copied. The text says what speaks against them.
+// sizes are those of the objects that come in. The text says what speaks against them.
 func (in *incoming) sizes(ctx context.Context) (sizes map[string]int64, why string, err error) {
-	out, err := in.folder.repo.run(ctx, call{dir: in.folder.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.copied()},
+	out, err := in.folder.repo.run(ctx, call{dir: in.folder.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.objects()},
 		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects", "--unordered", "--buffer"}})
 	if err != nil {
 		why, err = unsoundBy("cat-file", err)
@@ -46,8 +46,9 @@ func (in *incoming) sizes(ctx context.Context) (sizes map[string]int64, why stri
 }
 
 // extent says what speaks against reading the commit whole, or checking it out: how much its new objects are, and what its files
-// are beside those of base, a commit or "".
-func (in *incoming) extent(ctx context.Context, base string, sizes map[string]int64) (why string, err error) {
+// are beside those of the task's branch.
+func (in *incoming) extent(ctx context.Context, sizes map[string]int64) (why string, err error) {
+	base := cmp.Or(in.own, in.folder.record.Tip)
 	if why, err = in.newBytes(ctx, sizes); why != "" || err != nil {
 		return why, err
 	}

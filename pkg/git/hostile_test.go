@@ -115,6 +115,14 @@ var hostile = map[string]struct {
 			x.t.Fatal(err)
 		}
 	}, "is not a commit"},
+	"another commit under the name of the tip": {func(x *run) {
+		head := x.commit("new.txt", "x\n")
+		other := x.commitObject(x.in("rev-parse", "HEAD^{tree}"), x.base)
+		object := func(name string) string { return filepath.Join(x.folder.Git, "objects", name[:2], name[2:]) }
+		if err := os.Rename(object(other), object(head)); err != nil {
+			x.t.Fatal(err)
+		}
+	}, "bad commit object"},
 	"HEAD that is a link": {func(x *run) {
 		x.commit("new.txt", "x\n")
 		replaceWith(x, "HEAD", func(path string) error { return os.Symlink("/etc/hostname", path) })

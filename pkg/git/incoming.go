@@ -53,11 +53,23 @@ func (in *incoming) bring(ctx context.Context) (why string, err error) {
 		}
 		return why, err
 	}
-	if why, err := in.extent(ctx, cmp.Or(in.own, in.folder.record.Tip), sizes); why != "" || err != nil {
+	// The copies are measured to spare git the reading of bombs. They may have any names, and packs may disagree: what counts is
+	// what git has checked, named by its content.
+	if why, err := in.extent(ctx, sizes); why != "" || err != nil {
 		return why, err
 	}
 	if broken, err := in.check(ctx); broken != "" || err != nil {
 		return broken, err
+	}
+	in.checked = true
+	if sizes, why, err = in.sizes(ctx); why != "" || err != nil {
+		return why, err
+	}
+	if why, err := in.extent(ctx, sizes); why != "" || err != nil {
+		return why, err
+	}
+	if commits, err = r.newCommits(ctx, in.commit, in.known, in.borrowed()...); err != nil {
+		return unsoundBy("rev-list", err)
 	}
 	if why, err = in.history(ctx, commits); err != nil || why != "" && !in.last {
 		return why, err
@@ -98,7 +110,7 @@ func (in *incoming) history(ctx context.Context, commits [][]string) (string, er
 // check lets git pack what is new and check each object of it, as it checks what is sent to it.
 func (in *incoming) check(ctx context.Context) (string, error) {
 	r := in.folder.repo
-	checked := filepath.Join(in.dir, "checked")
+	checked := in.store("checked")
 	if err := os.MkdirAll(filepath.Join(checked, "pack"), 0o755); err != nil {
 		return "", err
 	}
@@ -129,7 +141,7 @@ func (in *incoming) check(ctx context.Context) (string, error) {
 		args = []string{"unpack-objects", "-q", "--strict", limit}
 	}
 	_, err = r.run(ctx, call{dir: r.place.Root, in: pack, write: true, args: args, config: frugal, env: []string{
-		"GIT_OBJECT_DIRECTORY=" + checked,
+		mostMemory, "GIT_OBJECT_DIRECTORY=" + checked,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(r.place.CommonDir, "objects")),
 	}})
 	return unsoundBy(args[0], err)
@@ -137,7 +149,7 @@ func (in *incoming) check(ctx context.Context) (string, error) {
 
 // moveIn moves what was checked to the repository's objects, the index of a pack last.
 func (in *incoming) moveIn(objects string) error {
-	checked := filepath.Join(in.dir, "checked")
+	checked := in.store("checked")
 	var last []string
 	place := func(name string) error {
 		to := filepath.Join(objects, name)
@@ -174,7 +186,7 @@ var (
 // copyObjects copies loose objects and packs of the folder, whose names have their form, so that they stay as they are
 // while they are looked at. Everything else that lies beside them is left: alternates, bitmaps, graphs.
 func (in *incoming) copyObjects(ctx context.Context) (why string, err error) {
-	if err := os.MkdirAll(in.copied(), 0o700); err != nil {
+	if err := os.MkdirAll(in.store("copied"), 0o700); err != nil {
 		return "", err
 	}
 	c := copying{in: in, ctx: ctx, bytes: in.folder.repo.mostTaken()}
@@ -241,7 +253,7 @@ func (c *copying) files(folder string, form *regexp.Regexp) error {
 		if !form.MatchString(e.Name()) || !e.Type().IsRegular() {
 			return nil
 		}
-		to := filepath.Join(c.in.copied(), folder, e.Name())
+		to := filepath.Join(c.in.store("copied"), folder, e.Name())
 		if !made {
 			made = true
 			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {

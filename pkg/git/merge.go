@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"liza/pkg/safefile"
@@ -25,15 +24,12 @@ func (r *Repo) TryMerge(ctx context.Context, ours, theirs string) error {
 	if held, err := r.IsAncestor(ctx, ours, theirs); err == nil && held {
 		return nil
 	}
-	scratch, err := os.MkdirTemp("", "liza-objects-")
+	scratch, env, err := r.scratchObjects()
 	if err != nil {
 		return fmt.Errorf("cannot try to merge %s into %s: %w", theirs, ours, err)
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	_, err = r.mergeTree(ctx, ours, theirs, []string{
-		"GIT_OBJECT_DIRECTORY=" + scratch,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strconv.Quote(filepath.Join(r.place.CommonDir, "objects")),
-	})
+	_, err = r.mergeTree(ctx, ours, theirs, env)
 	return err
 }
 

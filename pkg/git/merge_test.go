@@ -327,3 +327,40 @@ func TestALinkInPlaceOfTheLockIsRefused(t *testing.T) {
 	}
 	wantError(t, f.repo.CreateBranch(t.Context(), "x", "HEAD"), "not a regular file")
 }
+
+// The history of the branch is made so that commit and branch have two merge bases: of one of them alone the removal
+// would not be seen.
+func TestAProposalIsWhatAMergeChanges(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sides := func(commit string) []string {
+		t.Helper()
+		from, to, err := f.repo.Proposal(t.Context(), f.integration(), commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := f.repo.ChangedFiles(t.Context(), from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, c := range changes {
+			list = append(list, c.Status+" "+c.Path)
+		}
+		return list
+	}
+	for _, name := range []string{"one", "two", "three"} {
+		f.git("branch", name, "integration")
+	}
+	one, two := f.commitOn("one", "one.txt", "1\n"), f.commitOn("two", "two.txt", "2\n")
+	three := f.commitOn("three", "three.txt", "3\n")
+	f.merge(one)
+	f.merge(two)
+	if got := sides(three); !slices.Equal(got, []string{"A three.txt"}) {
+		t.Errorf("beside the branch: %v", got)
+	}
+	crossed := f.git("commit-tree", three+"^{tree}", "-p", one, "-p", two, "-m", "crossed")
+	if got := sides(crossed); !slices.Equal(got, []string{"D one.txt", "A three.txt", "D two.txt"}) {
+		t.Errorf("with two merge bases: %v", got)
+	}
+}

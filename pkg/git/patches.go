@@ -29,7 +29,7 @@ func (r *Repo) Patches(ctx context.Context, base, commit string, most int) (file
 	key := fmt.Sprint(most, strings.Join(args, "\x00"))
 	out, known := r.answers.get(key)
 	if !known {
-		if out, err = r.run(ctx, call{dir: r.place.Root, args: args, most: most}); err != nil {
+		if out, err = r.run(ctx, call{dir: r.place.Root, args: args, config: withoutLarge, most: most}); err != nil {
 			return nil, false, fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
 		}
 		if isFullHash(base) && isFullHash(commit) {

@@ -157,6 +157,9 @@ const (
 // frugal keeps git from holding large files, and many at a time, in memory.
 var frugal = []string{"-c", "core.bigFileThreshold=32m", "-c", "pack.windowMemory=64m", "-c", "pack.threads=1"}
 
+// mostMemory ends a git that would have more than this of one object in memory, whatever the object says of itself.
+const mostMemory = "GIT_ALLOC_LIMIT=1g"
+
 // inTime bounds how long git may read and write what a run has made. A cause of its own says so.
 func (r *Repo) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := cmp.Or(r.MaxTime, mostTime)

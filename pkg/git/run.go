@@ -133,7 +133,11 @@ func explain(ctx context.Context, c call, err error, stderr string) error {
 		return fmt.Errorf("cannot find the git command: %w", ErrVersion)
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &Error{Args: c.args, Dir: c.dir, ExitCode: exit.ExitCode(), Stderr: stderr}
+		failed := &Error{Args: c.args, Dir: c.dir, ExitCode: exit.ExitCode(), Stderr: stderr}
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && slices.Contains([]syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT}, status.Signal()) {
+			failed.ExitCode, failed.Stderr = 128+int(status.Signal()), stderr+"fatal: git crashed: "+status.Signal().String() // of what it read
+		}
+		return failed
 	}
 	return fmt.Errorf("cannot run git %s: %v", c.args[0], err)
 }

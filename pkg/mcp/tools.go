@@ -112,6 +112,23 @@ type (
 	mergeArgs struct {
 		Task string `json:"task,omitempty" jsonschema:"id of the task; left out: all that are approved, oldest approval first"`
 	}
+	orderArgs struct {
+		Agent  string `json:"agent" jsonschema:"id of the agent"`
+		Reason string `json:"reason,omitempty" jsonschema:"why"`
+	}
+	restartArgs struct {
+		Agent  string `json:"agent" jsonschema:"id of the agent"`
+		Reason string `json:"reason,omitempty" jsonschema:"why"`
+		Task   string `json:"task,omitempty" jsonschema:"what a coder begins with; left out: the best that can be claimed"`
+	}
+	editArgs struct {
+		Task        string `json:"task" jsonschema:"id of the task"`
+		Priority    *int   `json:"priority,omitempty" jsonschema:"1 is the highest; left out: as before, as for each of the following"`
+		Title       string `json:"title,omitempty" jsonschema:"short name"`
+		Description string `json:"description,omitempty" jsonschema:"what is to be done"`
+		DoneWhen    string `json:"done_when,omitempty" jsonschema:"how one sees that it is done"`
+		Scope       string `json:"scope,omitempty" jsonschema:"what is in, and what is out"`
+	}
 	noteArgs struct {
 		Text string `json:"text" jsonschema:"the note"`
 		Task string `json:"task,omitempty" jsonschema:"task that it is for; left out: for the planner"`
@@ -189,6 +206,18 @@ func tools() []tool {
 		takes(tool{name: "defer", roles: planner, about: "Put a discovery off."},
 			func(ctx context.Context, o Options, in deferArgs) (any, error) {
 				return o.Service.Defer(ctx, in.Discovery, in.Reason)
+			}),
+		takes(tool{name: "edit", people: true, about: "Change priority, title or texts of a task that is not terminal."},
+			func(ctx context.Context, o Options, in editArgs) (any, error) {
+				return o.Service.EditTask(ctx, verb.TaskEdit(in))
+			}),
+		takes(tool{name: "stop", people: true, about: "End the run of one agent and keep it from work until restart. Its work is kept, its claim goes back to the board."},
+			func(ctx context.Context, o Options, in orderArgs) (any, error) {
+				return o.Service.StopAgent(ctx, verb.AgentOrder{Agent: in.Agent, Reason: in.Reason})
+			}),
+		takes(tool{name: "restart", people: true, about: "Let a stopped agent work again, or end the run of one at work so that a new run begins."},
+			func(ctx context.Context, o Options, in restartArgs) (any, error) {
+				return o.Service.RestartAgent(ctx, verb.AgentOrder{Agent: in.Agent, Reason: in.Reason, Task: in.Task})
 			}),
 		takes(tool{name: "note", people: true, about: "Leave a note for the planner, or for a task."},
 			func(ctx context.Context, o Options, in noteArgs) (any, error) {

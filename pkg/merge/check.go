@@ -37,6 +37,11 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 			return "", "", err
 		}
 	}
+	if j.Waits != nil {
+		if err := j.Waits(ctx, candidate); err != nil {
+			return "", "", err
+		}
+	}
 	defer func() { // also what left its process group, and what a failed checkout left
 		if e := j.clearCheck(context.WithoutCancel(ctx), path); e != nil {
 			j.warn("cannot remove %s: %v", j.rel(path), e)
@@ -102,7 +107,8 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 	if info, err := os.Stat(filepath.Join(path, Script)); len(checks) == 0 && err == nil && info.Mode()&0o111 != 0 {
 		checks = []string{"./" + Script}
 	}
-	j.excused = nil
+	j.excused, j.unverified = nil, nil
+	var waits error
 	end := time.Now().Add(limit)
 	for i, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
 		// What setup changes, such as a lock file of dependencies, is not a change by the checks.
@@ -114,8 +120,12 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		// One limit for all commands together: each of its own would let a list of checks take any time.
 		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
 		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.RunIn(ctx, j.Enclose)
-		if j.onBase(ctx, i < len(j.Setup), candidate, shell, r) {
-			continue
+		excused, broken := j.onBase(ctx, i < len(j.Setup), candidate, shell, log, r)
+		if excused {
+			if j.Unverified != nil {
+				waits = cmp.Or(waits, j.Unverified(ctx, candidate, shell, log, r.ExitCode))
+			}
+			continue // a later check may still find what the work breaks
 		}
 		switch {
 		case r.TimedOut:
@@ -123,38 +133,59 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		case r.Err != nil:
 			return "", nil, fmt.Errorf("cannot run the check %q of %s: %w", shell, j.name, r.Err)
 		case r.ExitCode != 0:
-			return exitOf(shell, r) + r.Unreached(), expected, nil
+			return exitOf(shell, r) + broken + r.Unreached(), expected, nil
 		}
 	}
-	return "", expected, nil
+	return "", expected, waits
 }
 
 func exitOf(shell string, r review.Ran) string {
 	return fmt.Sprintf("%q ended with exit code %d", shell, r.ExitCode)
 }
 
-// onBase reports whether a check that failed on the candidate fails in the same way on the
-// branch without it: the work is not the cause, so it does not stop the merge. Setup has no
-// baseline: without it nothing is checked.
-func (j *job) onBase(ctx context.Context, setup bool, candidate, shell string, r review.Ran) bool {
+// onBase compares a check that failed on the candidate with its end on the branch without it. It is excused when nothing fails
+// that does not fail there too: the work is not the cause. broken says what the work broke. Setup has no baseline: without it
+// nothing is checked.
+func (j *job) onBase(ctx context.Context, setup bool, candidate, shell, log string, r review.Ran) (excused bool, broken string) {
 	if setup || r.Err != nil || r.TimedOut || j.Base == nil {
-		return false
+		return false, ""
 	}
 	if !r.Failed() {
 		j.Passed(ctx, candidate, shell)
-		return false
+		return false, ""
 	}
-	end, err := j.Base(ctx, cmp.Or(j.base, j.old), shell, j.state.Secrets)
-	if err != nil || !end.Same(r) {
-		return false
+	base := cmp.Or(j.base, j.old)
+	end, err := j.Base(ctx, base, shell, j.state.Secrets)
+	if err != nil {
+		return false, ""
 	}
+	changes, err := j.Repo.ChangedFiles(ctx, base, candidate)
+	if err != nil {
+		return false, ""
+	}
+	var files []string
+	for _, c := range changes {
+		files = append(files, c.Path)
+	}
+	output := review.OutputOf(log, shell)
+	red, isNew := end.NewFailures(r, shell, output, files)
+	switch {
+	case len(isNew) > 0:
+		return false, "; it breaks " + review.Names(isNew)
+	case !red:
+		return false, ""
+	}
+	j.unverified = append(j.unverified, shell)
 	j.excused = append(j.excused, exitOf(shell, r))
+	for _, name := range review.Failures(output) {
+		j.excused = append(j.excused, exitOf(shell, r)+"; it breaks "+name)
+	}
 	what := j.name
 	if j.task == nil {
 		what = "the " + strings.TrimPrefix(j.name, "_")
 	}
-	j.warn("the check %q fails on %s without %s too, so it does not stop the merge: see %s", shell, j.branch, what, j.rel(end.Log))
-	return true
+	j.warn("the check %q fails on %s without %s too, with the same failures, so it has not verified the merge: see %s", shell, j.branch, what, j.rel(end.Log))
+	return true, ""
 }
 
 // nextLog names a log that is not there yet.

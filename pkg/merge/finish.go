@@ -80,6 +80,7 @@ func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 		return j.result, err
 	}
 	j.at("M9")
+	j.result.Unverified = j.unverified
 	j.result.Status, j.result.MergeCommit, j.result.Drift = blackboard.Merged, commit, j.drift
 	if err := j.remove(ctx, j.task, j.branch, true); err != nil {
 		j.warn("cannot remove the worktree of %s: %v", j.task.ID, err)

@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"errors"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
@@ -20,7 +21,20 @@ type job struct {
 	drift  int
 	result Result
 
-	excused []string // what failed in the checks, and fails without the work in the same way
+	excused    []string // what failed in the checks, and fails without the work in the same way
+	unverified []string // the commands that failed so
+}
+
+// lasting is how long checks run before that is said.
+const lasting = 10 * time.Second
+
+// checked is check, and says it when that takes long.
+func (j *job) checked(ctx context.Context, candidate string) (failed, log string, err error) {
+	if j.Lasts != nil {
+		said := time.AfterFunc(lasting, func() { j.Lasts(j.name, lasting) })
+		defer said.Stop()
+	}
+	return j.check(ctx, candidate)
 }
 
 func candidateRef(id string) string { return "refs/liza/candidate/" + id }

@@ -46,7 +46,7 @@ func (m *Merger) All(ctx context.Context) ([]Result, error) {
 		r, err := m.task(ctx, c.Task.ID)
 		var refused *transition.Refusal
 		if errors.As(err, &refused) {
-			r.Reason = refused.Message
+			r.Reason, r.Asked = refused.Message, refused.Guard == WaitsForChecks
 		} else if err != nil {
 			errs = append(errs, err)
 		}

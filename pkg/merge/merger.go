@@ -36,6 +36,11 @@ type Merger struct {
 	Base   func(ctx context.Context, commit, command string, secrets []string) (review.End, error)
 	Passed func(ctx context.Context, commit, command string)
 
+	// Unverified refuses to merge a candidate of which a check says nothing, because it fails in the same way without the
+	// work; Waits does so before the checks of a candidate run again. Both may be nil.
+	Unverified func(ctx context.Context, candidate, command, log string, exit int) error
+	Waits      func(ctx context.Context, candidate string) error
+
 	Train int  // how many approved tasks All checks side by side; 0 and 1: one after the other
 	Slots int  // how many checks of a train run at a time; 0: half of the processors
 	Rerun bool // checks that fail run once more on the same tree, and only a second failure counts
@@ -56,6 +61,7 @@ type Merger struct {
 	Prepare     func(*blackboard.State)                     // gives a state the configuration's defaults
 	At          func(point string)                          // failpoints of tests: M0 to M10, P1 after a push
 	Warn        func(text string)
+	Lasts       func(task string, d time.Duration) // told once that the checks of a merge have run that long; may be nil
 	Unsaved     func(err error)                    // work could not be let go because it is saved nowhere else; may be nil
 	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked
 	Enclose     review.Enclose                     // of each command; nil: nothing contains them
@@ -77,8 +83,13 @@ type Result struct {
 	Files       []string          `json:"files,omitempty"`
 	Check       string            `json:"check,omitempty"` // the command that failed, and how
 	Log         string            `json:"log,omitempty"`
-	With        string            `json:"with,omitempty"` // a task of the same train: without its work this one merges
+	Unverified  []string          `json:"unverified,omitempty"` // checks that are red before and after the merge
+	Asked       bool              `json:"-"`                    // it waits because a check verifies nothing
+	With        string            `json:"with,omitempty"`       // a task of the same train: without its work this one merges
 }
+
+// WaitsForChecks is the guard that keeps work from being merged of which a check says nothing.
+const WaitsForChecks = "G69"
 
 // FailedError says that a merge ended as INTEGRATION_FAILED: the branch is where it was.
 type FailedError struct{ Result Result }

@@ -87,34 +87,39 @@ func (v *mover) merged(ctx context.Context, theirs string, forward bool) (string
 }
 
 // move checks the candidate and lets the branch move to it: M4 to M9 of a merge.
-func (v *mover) move(ctx context.Context, candidate string) (err error) {
+func (v *mover) move(ctx context.Context, candidate string) (moved string, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, v.deleteCandidate(ctx, v.name))
 		}
 	}()
 	if failed, log, err := v.try(ctx, candidate); err != nil {
-		return err
+		return "", err
 	} else if failed != "" {
-		return &MoveError{What: v.title, Reason: "checks", Check: failed, Log: log}
+		return "", &MoveError{What: v.title, Reason: "checks", Check: failed, Log: log}
+	}
+	if len(v.unverified) > 0 && candidate != v.intent.Base { // a commit of the base branch stays what it is
+		if candidate, err = v.remade(ctx, candidate, v.message()+Unverified+"\n"); err != nil {
+			return "", err
+		}
 	}
 	v.at("M6")
 	v.intent.Commit, v.intent.Old, v.intent.By, v.intent.At = candidate, v.old, v.By, blackboard.TimeOf(v.Now())
 	err = v.update(ctx, v.intent.Kind, func(s *blackboard.State, _ transition.Actor) error { return transition.IntendMove(s, v.intent) })
 	if err != nil {
-		return err
+		return "", err
 	}
 	v.at("M7")
 	if v.Remote != "" {
 		if err := v.publish(ctx, v.branch, candidate, v.old, ""); err != nil {
-			return err
+			return "", err
 		}
 		v.follow(ctx, v.branch, candidate)
 	} else if err := v.Repo.UpdateRef(ctx, "refs/heads/"+v.branch, candidate, v.old); err != nil {
-		return err // the intent stays; the next converge sees that the branch did not get it
+		return "", err // the intent stays; the next converge sees that the branch did not get it
 	}
 	v.at("M8")
-	return v.converge(ctx)
+	return candidate, v.converge(ctx)
 }
 
 // converge ends a move that was interrupted: looking at the branch reports whether it took place. A branch

@@ -264,7 +264,7 @@ func TestARestoredBoardKeepsTheTip(t *testing.T) {
 	}
 }
 
-// What fails on the branch already does not stop a sync.
+// A sync that a check does not verify waits for a person; it is done, and says so, where that is allowed.
 func TestASyncOntoARedBranch(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
@@ -272,10 +272,15 @@ func TestASyncOntoARedBranch(t *testing.T) {
 	p.Config.Integration.Checks = []string{"exit 5"}
 	p.Outside("outside.txt", "a word\n")
 	commit := base(p, "later.txt", "later\n")
-	m := merger(p)
+	m, was := merger(p), head(p)
 	var told []string
 	m.Warn = func(text string) { told = append(told, text) }
-	if r, err := m.Sync(context.Background(), "later", commit, false); err != nil || r.Status != merge.SyncDone {
+	_, err := m.Sync(context.Background(), "later", commit, false)
+	if refused, ok := errors.AsType[*transition.Refusal](err); !ok || refused.Guard != merge.WaitsForChecks || head(p) != was {
+		t.Fatalf("a sync that nothing verifies gives %v, and the branch is at %.9s, not %.9s", err, head(p), was)
+	}
+	p.Config.Integration.Unverified = "allow"
+	if r, err := merger(p).Sync(context.Background(), "later", commit, false); err != nil || r.Status != merge.SyncDone || len(r.Unverified) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if !strings.Contains(strings.Join(told, "\n"), "fails on integration without the sync too") {

@@ -227,9 +227,15 @@ func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error
 	}
 	// An error of ours, such as a full disk, says nothing about the work: the task stays APPROVED.
 	if failed, log, err := j.try(ctx, candidate); err != nil {
+		if e := j.deleteCandidate(ctx, j.name); e != nil {
+			err = errors.Join(err, e)
+		}
 		return j.result, err
 	} else if failed != "" {
 		return j.fail(ctx, Result{Reason: "checks", Check: failed, Log: log})
+	}
+	if candidate, err = j.marked(ctx, candidate); err != nil {
+		return j.result, err
 	}
 	j.at("M6")
 	return j.move(ctx, candidate, f)
@@ -247,6 +253,33 @@ func (j *job) candidate(ctx context.Context, theirs, message string) (string, er
 	return j.Repo.CommitTree(ctx, tree, []string{j.old, theirs}, message)
 }
 
+// marked is the candidate, or the same one with a message that says which checks have not verified it.
+func (j *job) marked(ctx context.Context, candidate string) (string, error) {
+	if len(j.unverified) == 0 {
+		return candidate, nil
+	}
+	return j.remade(ctx, candidate, j.message()+Unverified+"\n")
+}
+
+// remade is a commit with the tree of the candidate, on the head of the branch, in the candidate's place.
+func (j *job) remade(ctx context.Context, candidate, message string) (string, error) {
+	tree, err := j.Repo.TreeOf(ctx, candidate)
+	if err != nil {
+		return "", err
+	}
+	theirs, err := j.Repo.Resolve(ctx, candidate+"^2")
+	if err != nil {
+		return "", err
+	}
+	if candidate, err = j.Repo.CommitTree(ctx, tree, []string{j.old, theirs}, message); err != nil {
+		return "", err
+	}
+	return candidate, j.setCandidate(ctx, candidate)
+}
+
+// Unverified is the trailer of a merge of which the checks say nothing.
+const Unverified = "Liza-Checks: red before and after, not verified"
+
 // try gives the candidate its ref and runs the checks on it (M4, M5).
 func (j *job) try(ctx context.Context, candidate string) (failed, log string, err error) {
 	j.at("M4")
@@ -255,12 +288,12 @@ func (j *job) try(ctx context.Context, candidate string) (failed, log string, er
 		return "", "", err
 	}
 	j.at("M5")
-	failed, log, err = j.check(ctx, candidate)
+	failed, log, err = j.checked(ctx, candidate)
 	if err != nil || failed == "" || !j.Rerun {
 		return failed, log, err
 	}
 	first, before := failed, log
-	if failed, log, err = j.check(ctx, candidate); err == nil && failed == "" {
+	if failed, log, err = j.checked(ctx, candidate); err == nil && failed == "" {
 		err = j.noteFlaky(ctx, j.task, first, before, log)
 	}
 	return failed, log, err
@@ -268,7 +301,7 @@ func (j *job) try(ctx context.Context, candidate string) (failed, log string, er
 
 // move announces the candidate and lets the branch move to it (M7 to M9).
 func (j *job) move(ctx context.Context, candidate string, f transition.MergeFacts) (Result, error) {
-	f.Candidate, f.Old = candidate, j.old
+	f.Candidate, f.Old, f.Unverified = candidate, j.old, j.unverified
 	in := j.input(f)
 	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
 		if j.Remote != "" && s.Tip() != j.state.Tip() { // another host merged meanwhile

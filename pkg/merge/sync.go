@@ -18,6 +18,8 @@ type Synced struct {
 	Old     string `json:"old"`              // where the branch was
 	Commit  string `json:"commit,omitempty"` // where it is now
 	Commits int    `json:"commits"`          // that the branch lacked
+
+	Unverified []string `json:"unverified,omitempty"` // checks that are red before and after
 }
 
 // The statuses of Synced.
@@ -68,10 +70,10 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 	if out.Commit, err = v.merged(ctx, base, true); err != nil {
 		return out, err
 	}
-	if err := v.move(ctx, out.Commit); err != nil {
+	if out.Commit, err = v.move(ctx, out.Commit); err != nil {
 		return out, err
 	}
-	out.Status = SyncDone
+	out.Status, out.Unverified = SyncDone, v.unverified
 	return out, nil
 }
 
@@ -117,5 +119,7 @@ func (m *Merger) againOnce(ctx context.Context, id string) (Result, error) {
 	if r.MergeCommit, err = v.merged(ctx, work, false); err != nil {
 		return r, err
 	}
-	return r, v.move(ctx, r.MergeCommit)
+	r.MergeCommit, err = v.move(ctx, r.MergeCommit)
+	r.Unverified = v.unverified
+	return r, err
 }

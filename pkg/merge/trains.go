@@ -18,6 +18,8 @@ import (
 type journey struct {
 	*Merger
 	train
+	done    map[string]bool           // what is not looked at again
+	changed bool                      // the board did since the train looked at it
 	base    string                    // head of the branch when it began
 	jobs    map[string]*job           // of all tasks of the train
 	commits map[string]string         // candidates by name of the attempt; of none: base
@@ -26,6 +28,7 @@ type journey struct {
 	faults  map[*sight]error          // why nothing can be known
 	running map[string]*checking      // by the task that the attempt is about
 	ended   chan checked              //
+	remade  bool                      // a commit was merged that is not the one that those behind it were built on
 	report  func(r Result, err error) // of a task that has left the train
 }
 
@@ -41,40 +44,35 @@ type checked struct {
 	task, commit string
 	failed, log  string
 	excused      []string
+	unverified   []string
 	err          error
 }
 
 // maxTrains is how often a train is put together again because somebody moved the branch or a task meanwhile.
 const maxTrains = 5
 
-// inTrains merges what is approved now, in trains of Train tasks. What is approved meanwhile waits for the next call: the
-// caller may be a reviewer.
+// inTrains merges what is approved, in trains of Train tasks, until nothing is left that could be merged.
 func (m *Merger) inTrains(ctx context.Context) ([]Result, error) {
-	s, err := m.view(ctx)
-	if err != nil {
-		return nil, err
-	}
-	left := map[string]bool{}
-	for _, c := range transition.ApprovedTasks(s) {
-		left[c.Task.ID] = true
-	}
 	var results []Result
 	var errs []error
+	done := map[string]bool{}
 	report := func(r Result, err error) {
 		if refused, ok := errors.AsType[*transition.Refusal](err); ok {
-			r.Reason = refused.Message
+			r.Reason, r.Asked = refused.Message, refused.Guard == WaitsForChecks
 		} else if err != nil {
 			errs = append(errs, err)
 		}
-		delete(left, r.Task)
+		done[r.Task] = true
 		results = append(results, r)
 	}
 	for moved := 0; ctx.Err() == nil; {
-		waiting, err := m.approved(ctx, left)
+		y := m.assemble(done, report)
+		waiting, err := y.approved(ctx, m.Train)
 		if err != nil || len(waiting) == 0 {
 			return results, errors.Join(append(errs, err)...)
 		}
-		err = m.assemble(ctx, waiting, report).run(ctx)
+		y.enlist(ctx, waiting)
+		err = y.run(ctx)
 		if errors.Is(err, git.ErrRefMoved) && moved < maxTrains {
 			moved++
 			err = nil
@@ -86,29 +84,29 @@ func (m *Merger) inTrains(ctx context.Context) ([]Result, error) {
 	return results, errors.Join(errs...)
 }
 
-// approved are the members of the next train, in the order of their approval: those with the best priority that are
-// left. Waiting raises the priority, as for claims.
-func (m *Merger) approved(ctx context.Context, left map[string]bool) ([]member, error) {
-	s, err := m.view(ctx)
+// approved are the next members of the train, at most that many, in the order of their approval: those with the best
+// priority of which nothing is known yet. Waiting raises the priority, as for claims.
+func (y *journey) approved(ctx context.Context, most int) ([]member, error) {
+	s, err := y.view(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []member
 	for _, c := range transition.ApprovedTasks(s) {
-		if t := c.Task; left[t.ID] {
-			list = append(list, member{id: t.ID, priority: transition.MergePriority(s, c, m.Now())})
+		if t := c.Task; !y.done[t.ID] && y.jobs[t.ID] == nil {
+			list = append(list, member{id: t.ID, priority: transition.MergePriority(s, c, y.Now())})
 		}
 	}
 	chosen := slices.Clone(list)
 	slices.SortStableFunc(chosen, func(a, b member) int { return cmp.Compare(a.priority, b.priority) })
-	chosen = chosen[:min(m.Train, len(chosen))]
+	chosen = chosen[:min(most, len(chosen))]
 	return slices.DeleteFunc(list, func(a member) bool {
 		return !slices.ContainsFunc(chosen, func(b member) bool { return a.id == b.id })
 	}), nil
 }
 
-// assemble takes those tasks into a train that need a candidate; what becomes of the others is reported.
-func (m *Merger) assemble(ctx context.Context, members []member, report func(Result, error)) *journey {
+// assemble makes a train without members.
+func (m *Merger) assemble(done map[string]bool, report func(Result, error)) *journey {
 	said := new(sync.Mutex) // checks that run side by side warn
 	own := *m
 	own.Warn = func(text string) {
@@ -116,25 +114,32 @@ func (m *Merger) assemble(ctx context.Context, members []member, report func(Res
 		defer said.Unlock()
 		m.warn("%s", text)
 	}
-	y := &journey{Merger: &own, report: report, jobs: map[string]*job{}, commits: map[string]string{}, trees: map[string]*sight{}, ends: map[*sight]checked{},
+	y := &journey{Merger: &own, done: done, report: report, jobs: map[string]*job{}, commits: map[string]string{}, trees: map[string]*sight{}, ends: map[*sight]checked{},
 		faults: map[*sight]error{}, running: map[string]*checking{}, ended: make(chan checked)}
 	y.seen, y.runs = map[string]*sight{}, 1
 	if m.Rerun {
 		y.runs = 2
 	}
+	return y
+}
+
+// enlist puts those tasks behind the others that need a candidate; what becomes of the rest is reported.
+func (y *journey) enlist(ctx context.Context, members []member) {
 	var ready []member
 	for _, a := range members {
-		j, facts, err := own.begun(ctx, a.id)
+		j, facts, err := y.begun(ctx, a.id)
 		switch {
 		case err != nil || facts == nil:
-			report(j.result, err)
+			y.report(j.result, err)
 			continue
 		case y.base == "":
 			y.base = j.old
-		case y.base != j.old:
+			y.commits[attempt{}.name()] = y.base
+		}
+		if j.old != y.commits[attempt{line: y.merged}.name()] {
 			continue // the branch was moved just now: the next train takes it
 		}
-		if changes, err := m.Repo.ChangedFiles(ctx, j.task.BaseCommit, j.task.ReviewCommit); err == nil { // only the order rests on it
+		if changes, err := y.Repo.ChangedFiles(ctx, j.task.BaseCommit, j.task.ReviewCommit); err == nil { // only the order rests on it
 			for _, c := range changes {
 				a.files = append(a.files, c.Path)
 			}
@@ -142,15 +147,31 @@ func (m *Merger) assemble(ctx context.Context, members []member, report func(Res
 		y.jobs[a.id] = j
 		ready = append(ready, a)
 	}
-	y.waiting = inOrder(ready)
-	y.commits[attempt{}.name()] = y.base
-	return y
+	y.waiting = append(y.waiting, inOrder(ready)...)
+}
+
+// join takes on board what was approved since the train began, as far as there is room. Otherwise a team would have as
+// many tasks in a train as it has reviewers.
+func (y *journey) join(ctx context.Context) (joined bool, err error) {
+	y.changed = false
+	before := len(y.waiting)
+	if room := y.Train - before - len(y.culprits); room > 0 {
+		members, err := y.approved(ctx, room)
+		if err != nil {
+			return false, err
+		}
+		y.enlist(ctx, members)
+	}
+	return len(y.waiting) > before, nil
 }
 
 // run takes the train to its end. git.ErrRefMoved: the branch or a task is not what it was, and the rest has to begin
 // again.
 func (y *journey) run(ctx context.Context) (err error) {
+	watching, enough := context.WithCancel(ctx)
+	changes := y.Store.Watch(watching)
 	defer func() {
+		enough()
 		y.halt()
 		for id := range y.jobs {
 			if e := y.deleteCandidate(context.WithoutCancel(ctx), id); e != nil {
@@ -176,11 +197,26 @@ func (y *journey) run(ctx context.Context) (err error) {
 			y.did(d)
 			y.report(y.jobs[d.task].result, y.faults[y.seen[attempt{line: y.merged}.with(d.task).name()]])
 		case check:
+			if y.changed || len(d.attempts) == 0 {
+				joined, err := y.join(ctx)
+				if err != nil {
+					return err
+				}
+				if joined {
+					continue
+				}
+			}
 			if len(d.attempts) == 0 {
 				return nil
 			}
-			if again := y.start(ctx, d.attempts); !again {
-				y.end(ctx, <-y.ended)
+			if again := y.start(ctx, d.attempts); again {
+				continue
+			}
+			select {
+			case e := <-y.ended:
+				y.end(ctx, e)
+			case <-changes:
+				y.changed = true
 			}
 		}
 	}
@@ -198,9 +234,10 @@ func (y *journey) halt() {
 	clear(y.running)
 }
 
-func (y *journey) slots() int {
-	if y.Slots > 0 {
-		return y.Slots
+// CheckSlots is how many checks of a train run at a time where the setting is slots.
+func CheckSlots(slots int) int {
+	if slots > 0 {
+		return slots
 	}
 	return max(1, runtime.NumCPU()/2)
 }
@@ -208,7 +245,7 @@ func (y *journey) slots() int {
 // start runs what is to be checked, as far as there is room, and ends checks that are of no use any more. again:
 // something became known at once.
 func (y *journey) start(ctx context.Context, attempts []attempt) (again bool) {
-	room := attempts[:min(y.slots(), len(attempts))]
+	room := attempts[:min(CheckSlots(y.Slots), len(attempts))]
 	useful := map[*sight]bool{}
 	for _, a := range room { // before anything is ended: it may have the same tree
 		was := y.verdict(a)
@@ -230,7 +267,7 @@ func (y *journey) start(ctx context.Context, attempts []attempt) (again bool) {
 	}
 	for _, a := range room {
 		s := y.seen[a.name()]
-		if len(y.running) >= y.slots() || busy[s] || y.running[a.last()] != nil {
+		if len(y.running) >= CheckSlots(y.Slots) || busy[s] || y.running[a.last()] != nil {
 			continue
 		}
 		if err := y.check(ctx, a, s); err != nil {
@@ -299,8 +336,8 @@ func (y *journey) check(ctx context.Context, a attempt, s *sight) error {
 	y.running[j.name] = &checking{sight: s, stop: stop}
 	go func() {
 		e := checked{task: j.name, commit: commit}
-		e.failed, e.log, e.err = j.check(ctx, commit)
-		e.excused = j.excused
+		e.failed, e.log, e.err = j.checked(ctx, commit)
+		e.excused, e.unverified = j.excused, j.unverified
 		y.ended <- e
 	}()
 	return nil
@@ -349,6 +386,16 @@ func (y *journey) land(ctx context.Context, d decision) (goOn bool, err error) {
 	if err := j.setCandidate(ctx, commit); err != nil {
 		return false, err
 	}
+	if j.unverified = y.ends[y.seen[a.name()]].unverified; len(j.unverified) > 0 {
+		y.remade = true
+		commit, err = j.marked(ctx, commit)
+	} else if y.remade { // the tree is the one that was checked
+		commit, err = j.remade(ctx, commit, j.message())
+	}
+	if err != nil {
+		return false, err
+	}
+	y.commits[a.name()] = commit
 	j.at("M6")
 	r, err := j.move(ctx, commit, *facts)
 	if errors.Is(err, git.ErrRefMoved) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -163,6 +164,43 @@ func TestATrainIsFasterThanOneAfterTheOther(t *testing.T) {
 	t.Logf("%d tasks, checks of %s s, 8 slots: %.1f s one after the other, %.1f s as a train: %.1f times as fast", n, seconds, serial.Seconds(), train.Seconds(), ratio)
 	if ratio < least {
 		t.Errorf("%.1f times as fast, want at least %.1f", ratio, least)
+	}
+}
+
+// A team approves one task after the other. What is approved while the checks of others run joins their train: with two
+// reviewers it would have two cars, and be as slow as merging one by one.
+func TestWhatIsApprovedMeanwhileJoinsTheTrain(t *testing.T) {
+	t.Parallel()
+	const n, seconds = 8, 5
+	p := verbtest.New(t)
+	p.Config.Integration.Checks = []string{fmt.Sprint("sleep ", seconds)}
+	approved := func(from, to int) {
+		for i := range to - from {
+			p.Approved(fmt.Sprintf("task-%02d", from+i))
+		}
+	}
+	approved(0, 2)
+	m := trainOf(p, n)
+	m.Slots = n
+	began := time.Now()
+	var reviewers sync.WaitGroup
+	reviewers.Go(func() { approved(2, n) })
+	results := all(t, m)
+	took := time.Since(began)
+	reviewers.Wait()
+	for id, r := range results {
+		if r.Status != blackboard.Merged {
+			t.Errorf("%s is %s: %s", id, r.Status, r.Reason)
+		}
+	}
+	if len(results) != n {
+		t.Errorf("%d tasks merged, want %d", len(results), n)
+	}
+	p.Sound()
+	serial := n * seconds * time.Second // without anything but the checks
+	t.Logf("%.1f s, the checks alone one after the other %.1f s", took.Seconds(), serial.Seconds())
+	if took*3/2 > serial {
+		t.Errorf("it took %s, want two thirds of %s at most", took, serial)
 	}
 }
 
@@ -333,6 +371,7 @@ func TestATrainOnARedBranch(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.Config.Review.Baseline = true
+	p.Config.Integration.Unverified = "allow"
 	p.Config.Integration.Checks = []string{"test -e mended.md && test ! -e broken.md || exit 5"}
 	for _, id := range []string{"before", "mends", "breaks", "after"} {
 		p.AddTask(id)
@@ -375,11 +414,11 @@ func TestAnUrgentTaskGoesAhead(t *testing.T) {
 		}
 	}
 	all(t, m)
-	if st := p.State().Task("later").Status; st != blackboard.Approved {
-		t.Errorf("later is %s: what is approved meanwhile waits for the next call", st)
+	if st := p.State().Task("later").Status; st != blackboard.Merged {
+		t.Errorf("later is %s: what is approved meanwhile joins the train", st)
 	}
-	got := p.Git(p.Dir, "log", "--first-parent", "--reverse", "--format=%s", "-3", "integration")
-	if want := "Merge task-3: Write\nMerge task-1: Write\nMerge task-2: Write"; got != want {
+	got := p.Git(p.Dir, "log", "--first-parent", "--reverse", "--format=%s", "-4", "integration")
+	if want := "Merge task-3: Write\nMerge task-1: Write\nMerge later: Write later\nMerge task-2: Write"; got != want {
 		t.Errorf("merged as\n%s\nwant\n%s", got, want)
 	}
 }

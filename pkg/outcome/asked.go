@@ -10,11 +10,12 @@ import (
 	"liza/pkg/verb"
 )
 
-// Asked ends a unit of work whose program waited for somebody to answer: the coder's task is
+// Asked ends a unit of work that a person has to help on, because its program waited for somebody to answer, or its model refused; how says
+// which. The coder's task is
 // blocked with the question, the reviewer's review is given back, and a planner's question
 // stops the sprint at a checkpoint, as STUCK does. What the program had done by its verbs stays.
-func Asked(ctx context.Context, d *verb.Service, r Run, q verb.Prompted) (Outcome, error) {
-	reason := "the agent program asked on its terminal: " + q.Text
+func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Prompted) (Outcome, error) {
+	reason := how + ": " + q.Text
 	out := Outcome{Effect: Applied, Action: exitcmd.Stuck, Note: "asks: " + q.Text}
 	switch r.Kind {
 	case "planner":

@@ -87,6 +87,11 @@ func (b *planBuild) freeID() string {
 	return fmt.Sprintf("task-%d", b.numbered)
 }
 
+// FreeID is task-N above every number on the board.
+func FreeID(s *blackboard.State) string {
+	return (&planBuild{state: s, plan: &exitcmd.Plan{}}).freeID()
+}
+
 // TaskLimits are the limits that a task may have for itself (specs/roles-and-knowledge.md#8.1).
 var TaskLimits = []string{"max_iterations", "max_review_cycles", "max_agent_runs", "max_review_retries", "max_parse_retries",
 	"max_handoffs", "task_crashes", "cost_cents", "time_minutes", "tokens"}

@@ -1,11 +1,20 @@
+// Package policy says which shell commands are never started for a task of kind exec, nor for
+// an item of a rejection (specs/roles-and-knowledge.md#9.4).
+//
+// It reads plain words: each simple command of a text, wherever the shell would start it, and
+// those of a text that is handed to another shell. It stops accidents. A script, a variable or
+// a program can start anything that no text shows, and what holds them is the sandbox.
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Place is where a command would run. Paths are absolute.
@@ -14,15 +23,15 @@ type Place struct {
 	Home     string
 }
 
-// List is the project's own part of the deny list (policy.*): expressions over a segment.
-// Allow wins over the built-in list, Deny over everything. The expressions are valid: the
-// configuration was checked.
+// List is the project's own part of the deny list (policy.*): expressions over a simple
+// command. Allow wins over the built-in list, Deny over everything. The expressions are valid:
+// the configuration was checked.
 type List struct {
 	Deny, Allow []string
 	AllowSudo   bool
 }
 
-// Denial says why a command is not started.
+// Denial says why a command is not started. Segment is the part of it that is denied.
 type Denial struct {
 	Segment string
 	Why     string
@@ -32,7 +41,7 @@ func (d *Denial) Error() string {
 	return fmt.Sprintf("denied: `%s` %s", shorten(d.Segment), d.Why)
 }
 
-// Hint is what can be done about a denial.
+// Hint says how the task can go on after a denial.
 func (d *Denial) Hint() string {
 	return "say it without this command, or let a person allow it in policy.allow of .liza/config.yaml"
 }
@@ -45,11 +54,19 @@ func shorten(text string) string {
 	return text
 }
 
-// maxCommand is the length of the longest word that a program can be started with on Linux;
-// a command is one word behind `sh -c`.
-const maxCommand = 128<<10 - 1
+const (
+	maxCommand  = 128<<10 - 1 // length of the longest argument that Linux passes to a program
+	maxDepth    = 4           // of substitutions, subshells and nested shells
+	maxBrackets = 1000        // the parser calls itself for each: without a bound its stack ends the process
+)
 
-// Check is nil for a command that may be started at that place. A *Denial names the segment
+// Errors about commands that are not started because they cannot be understood.
+var (
+	errEmpty = errors.New("the command is empty")
+	errDeep  = fmt.Errorf("the command is nested deeper than %d levels, so that it cannot be looked through", maxDepth)
+)
+
+// Check returns nil for a command that may be started at place at. A *Denial names the segment
 // that may not; another error says why the command cannot be understood.
 func (l List) Check(command string, at Place) error {
 	if strings.TrimSpace(command) == "" {
@@ -58,289 +75,241 @@ func (l List) Check(command string, at Place) error {
 	if len(command) > maxCommand {
 		return fmt.Errorf("it has %d bytes, and no shell takes more than %d; put it into a script", len(command), maxCommand)
 	}
-	j := &judge{list: l, place: at, cwd: at.Worktree}
+	j := &judge{place: at, cwd: at.Worktree, sudo: l.AllowSudo}
 	for _, text := range l.Deny {
 		j.deny = append(j.deny, regexp.MustCompile(text))
 	}
 	for _, text := range l.Allow {
 		j.allow = append(j.allow, regexp.MustCompile(text))
 	}
-	if bomb := forkBomb(command); bomb != "" && !j.allowed(bomb) {
-		return &Denial{bomb, "starts copies of itself without end"}
-	}
 	return j.text(command, 0)
 }
 
-var bomb = regexp.MustCompile(`([\w:.]+)\s*\(\s*\)\s*\{\s*([\w:.]+)\s*\|\s*([\w:.]+)\s*&`)
-
-// forkBomb finds a function that pipes itself into itself in the background.
-func forkBomb(command string) string {
-	for _, m := range bomb.FindAllStringSubmatch(command, -1) {
-		if m[1] == m[2] && m[2] == m[3] {
-			return m[0]
-		}
-	}
-	return ""
-}
-
-// judge goes through the segments of one command.
+// judge goes through the simple commands of a text.
 type judge struct {
-	list        List
 	place       Place
 	deny, allow []*regexp.Regexp
-	cwd         string // where the segment would run, as far as cd tells
-	came        pipe   // what the segment reads
+	sudo        bool   // it is allowed
+	cwd         string // where the next command would run, as far as cd tells
 }
 
-// pipe is what a command writes, and another one may read.
-type pipe struct {
-	open  bool     // there is one
-	last  []string // words of the command that writes into it
-	loads bool     // one of those that write into it downloads something
-}
-
-// and is what comes of two commands that follow one another.
-func (p pipe) and(next pipe) pipe {
-	next.loads = next.loads || p.loads
-	if next.last == nil {
-		next.last = p.last
+// text judges a text that a shell would carry out. depth is how many shells it is nested in.
+func (j *judge) text(text string, depth int) error {
+	if depth > maxDepth || bracketsOf(text) > maxBrackets {
+		return errDeep
 	}
-	return next
-}
-
-func (p pipe) opened() pipe {
-	p.open = true
-	return p
-}
-
-func (j *judge) allowed(raw string) bool {
-	for _, r := range j.allow {
-		if r.MatchString(raw) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil {
+		return unread(err)
+	}
+	type scope struct {
+		cwd   string
+		depth int
+	}
+	var outer []scope // one for each node between the file and the one that is looked at
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if n == nil { // what cd changed in a subshell ends with it
+			last := outer[len(outer)-1]
+			outer = outer[:len(outer)-1]
+			if last.depth != depth {
+				j.cwd = last.cwd
+			}
+			depth = last.depth
 			return true
 		}
-	}
-	return false
-}
-
-// subshell keeps what a subshell changes from what comes after it.
-func (j *judge) subshell() func() {
-	cwd, came := j.cwd, j.came
-	return func() { j.cwd, j.came = cwd, came }
-}
-
-func (j *judge) segment(s segment) error {
-	for _, r := range j.deny {
-		if r.MatchString(s.raw) {
-			return &Denial{s.raw, "is forbidden by policy.deny"}
+		if err != nil {
+			return false
 		}
-	}
-	came := j.came
-	err := j.nested(s)
-	j.came = came
-	if err == nil && !j.allowed(s.raw) {
-		if why := j.wrong(s); why != "" {
-			err = &Denial{s.raw, why}
+		outer = append(outer, scope{j.cwd, depth})
+		switch n := n.(type) {
+		case *syntax.Subshell, *syntax.CmdSubst, *syntax.ProcSubst:
+			if depth++; depth > maxDepth {
+				err = errDeep
+			}
+		case *syntax.FuncDecl:
+			if m := bomb.FindStringSubmatch(source(text, n)); m != nil && m[1] == m[2] && m[2] == m[3] {
+				err = j.refuse(source(text, n), "starts copies of itself without end")
+			}
+		case *syntax.BinaryCmd:
+			if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && has(n.X, downloads) && has(n.Y, isShell) {
+				err = j.refuse(source(text, n), runsDownload)
+			}
+		case *syntax.Stmt:
+			err = j.statement(text, n, depth)
 		}
-	}
+		return true
+	})
 	return err
 }
 
-// nested judges the commands that a segment hands to another program.
-func (j *judge) nested(s segment) error {
-	words, _ := bare(s.words)
+const runsDownload = "carries out what it has loaded from elsewhere"
+
+var bomb = regexp.MustCompile(`([\w:.]+)\s*\(\s*\)\s*\{\s*([\w:.]+)\s*\|\s*([\w:.]+)\s*&`)
+
+// statement judges one simple command with its redirections.
+func (j *judge) statement(text string, s *syntax.Stmt, depth int) error {
+	var targets []string
+	for _, r := range s.Redirs {
+		if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.WordHdoc && r.Hdoc == nil {
+			targets = append(targets, value(r.Word))
+		}
+	}
+	words := wordsOf(s)
+	if len(words)+len(targets) == 0 {
+		return nil
+	}
+	raw := source(text, s)
+	for _, r := range j.deny {
+		if r.MatchString(raw) {
+			return &Denial{raw, "is forbidden by policy.deny"}
+		}
+	}
+	if err := j.nested(s, words, depth); err != nil {
+		return err
+	}
+	return j.refuse(raw, j.wrong(words, targets))
+}
+
+// nested judges the text that a command hands to another shell.
+func (j *judge) nested(s *syntax.Stmt, words []string, depth int) error {
+	words, _ = bare(words)
 	if len(words) == 0 {
 		return nil
 	}
 	var texts []string
 	switch name := path.Base(words[0]); {
 	case shells[name]:
-		texts = append(texts, s.scripts...)
-		if text, ok := commandText(words); ok {
-			texts = append(texts, text)
-		} else if s.piped && prints[path.Base(first(j.came.last))] {
-			texts = append(texts, strings.Join(j.came.last[1:], " "))
+		if c := slices.IndexFunc(words, func(w string) bool { return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "c") }); c > 0 && c+1 < len(words) {
+			texts = append(texts, words[c+1])
+		}
+		for _, r := range s.Redirs {
+			if r.Op == syntax.WordHdoc {
+				texts = append(texts, value(r.Word))
+			} else if r.Hdoc != nil {
+				texts = append(texts, value(r.Hdoc))
+			}
+		}
+		if call, ok := s.Cmd.(*syntax.CallExpr); ok && has(call, downloads) {
+			return j.refuse(strings.Join(words, " "), runsDownload)
 		}
 	case name == "eval":
 		texts = append(texts, strings.Join(words[1:], " "))
-	case name == "trap" || name == "alias":
-		for _, w := range words[1:] {
-			_, value, _ := strings.Cut(w, "=")
-			if name == "trap" {
-				value = w
-			}
-			texts = append(texts, value)
-		}
 	case name == "xargs":
-		given := afterOptions(words[1:], "IEadLnPs")
-		if s.piped && prints[path.Base(first(j.came.last))] {
-			given = append(slices.Clone(given), strings.Fields(strings.Join(j.came.last[1:], " "))...)
-		}
-		return j.handed(s, given)
+		texts = append(texts, quoted(afterOptions(words[1:], "IEadLnPs")))
 	case name == "find":
-		return j.found(s, words[1:])
-	case name == "env":
-		for i, w := range words {
-			if (w == "-S" || w == "--split-string") && i+1 < len(words) {
-				texts = append(texts, strings.Join(words[i+1:], " "))
-			}
+		if e := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") }); e > 0 {
+			texts = append(texts, quoted(words[e+1:]))
 		}
 	}
 	for _, text := range texts {
-		if err := j.text(text, s.depth+1); err != nil {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		cwd := j.cwd
+		err := j.text(text, depth+1)
+		if j.cwd = cwd; err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// found judges the commands that find starts, for each of the folders that it looks through.
-func (j *judge) found(s segment, args []string) error {
-	roots := findRoots(args)
-	for i, w := range args {
-		if w != "-exec" && w != "-execdir" && w != "-ok" && w != "-okdir" {
-			continue
-		}
-		for _, root := range roots {
-			command := slices.Clone(args[i+1:])
-			for k := range command {
-				command[k] = strings.ReplaceAll(command[k], "{}", root)
-			}
-			if err := j.handed(s, command); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// findRoots are the folders that find looks through: what is before its expression.
-func findRoots(args []string) []string {
-	var roots []string
-	for i := 0; i < len(args); i++ {
-		w := args[i]
-		switch {
-		case w == "-H" || w == "-L" || w == "-P" || strings.HasPrefix(w, "-O"):
-		case w == "-D":
-			i++
-		case w == "(" || w == "!" || strings.HasPrefix(w, "-"):
-			i = len(args)
-		case len(roots) < 10:
-			roots = append(roots, w)
-		}
-	}
-	if roots == nil {
-		return []string{"."}
-	}
-	return roots
-}
-
-// handed judges words that are a command without a shell.
-func (j *judge) handed(s segment, words []string) error {
-	if len(words) == 0 {
+// refuse returns a *Denial of a segment, nil if why is empty or the project allows the segment.
+func (j *judge) refuse(raw, why string) error {
+	if why == "" || slices.ContainsFunc(j.allow, func(r *regexp.Regexp) bool { return r.MatchString(raw) }) {
 		return nil
 	}
-	if s.depth >= maxDepth {
-		return errDeep
-	}
-	return j.segment(segment{raw: strings.Join(words, " "), words: words, depth: s.depth + 1})
+	return &Denial{raw, why}
 }
 
-var shells = map[string]bool{"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "ash": true}
-
-var prints = map[string]bool{"echo": true, "printf": true}
-
-// commandText is what a shell is given with -c.
-func commandText(words []string) (string, bool) {
-	for i := 1; i < len(words); i++ {
-		w := words[i]
-		if !strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "+") {
-			return "", false
-		}
-		if !strings.HasPrefix(w, "--") && strings.Contains(w, "c") && i+1 < len(words) {
-			return words[i+1], true
-		}
-		if w == "-o" || w == "+o" || w == "-O" {
-			i++
-		}
+// wordsOf returns the words of a simple command without quotes, its assignments first.
+// Variables and substitutions are as they were written.
+func wordsOf(s *syntax.Stmt) []string {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return nil
 	}
-	return "", false
-}
-
-// bare leaves out what is before the command itself: assignments, and programs that start
-// another one. sudo reports whether it would change the user.
-func bare(words []string) (rest []string, sudo bool) {
-	for len(words) > 0 {
-		name := path.Base(words[0])
-		switch {
-		case assignment.MatchString(words[0]):
-			words = words[1:]
-		case name == "sudo" || name == "doas":
-			sudo = true
-			words = afterOptions(words[1:], "ughpCTUrt")
-		case name == "timeout":
-			words = afterOptions(words[1:], "sk")
-			if len(words) > 0 {
-				words = words[1:]
-			}
-		case name == "nice":
-			words = afterOptions(words[1:], "n")
-		case name == "env":
-			after := afterOptions(words[1:], "uC")
-			if len(after) < len(words)-1 && strings.HasPrefix(words[1], "-S") {
-				return words, sudo
-			}
-			words = after
-		case name == "stdbuf" || name == "ionice" || name == "exec":
-			words = afterOptions(words[1:], "ioecnpa")
-		case name == "nohup" || name == "time" || name == "command" || name == "builtin" || name == "setsid" || name == "busybox":
-			words = afterOptions(words[1:], "")
-		default:
-			return words, sudo
-		}
+	var words []string
+	for _, a := range call.Assigns {
+		words = append(words, a.Name.Value+"="+value(a.Value))
 	}
-	return words, sudo
-}
-
-var assignment = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
-
-// afterOptions leaves out options; those of one letter in valued take the next word.
-func afterOptions(words []string, valued string) []string {
-	for len(words) > 0 {
-		w := words[0]
-		if len(w) < 2 || w[0] != '-' {
-			break
-		}
-		words = words[1:]
-		if w == "--" {
-			break
-		}
-		if len(w) == 2 && strings.Contains(valued, w[1:]) && len(words) > 0 {
-			words = words[1:]
-		}
+	for _, w := range call.Args {
+		words = append(words, value(w))
 	}
 	return words
 }
 
-func first(words []string) string {
-	if len(words) == 0 {
+func value(word *syntax.Word) string {
+	if word == nil {
 		return ""
 	}
-	return words[0]
-}
-
-// downloads reports whether a command gets something from elsewhere, or unpacks it: what it
-// prints is not known to anybody.
-func downloads(words []string) bool {
-	words, _ = bare(words)
-	switch path.Base(first(words)) {
-	case "curl", "wget", "fetch", "aria2c":
-		return true
-	case "base64":
-		for _, w := range words[1:] {
-			if w == "--decode" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "dD") {
-				return true
-			}
+	var b strings.Builder
+	for _, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(strings.ReplaceAll(p.Value, `\`, ""))
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			b.WriteString(value(&syntax.Word{Parts: p.Parts}))
+		case *syntax.ParamExp:
+			b.WriteString("$" + p.Param.Value)
+		default:
+			b.WriteString("$()")
 		}
 	}
-	return false
+	return b.String()
+}
+
+// quoted joins words so that a shell would read the same words.
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(out, " ")
+}
+
+// has reports whether a simple command at or below n is what is says.
+func has(n syntax.Node, is func(words []string) bool) (found bool) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if s, ok := n.(*syntax.Stmt); ok && !found {
+			words, _ := bare(wordsOf(s))
+			found = len(words) > 0 && is(words)
+		}
+		return !found
+	})
+	return found
+}
+
+func isShell(words []string) bool { return shells[path.Base(words[0])] }
+
+// source returns the text of a node as it was written.
+func source(text string, n syntax.Node) string {
+	return strings.TrimSpace(text[n.Pos().Offset():min(n.End().Offset(), uint(len(text)))])
+}
+
+// bracketsOf returns how deep the brackets of a text are nested, quoted ones too.
+func bracketsOf(text string) int {
+	depth, most := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '[', '{':
+			depth++
+			most = max(most, depth)
+		case ')', ']', '}':
+			depth = max(0, depth-1)
+		}
+	}
+	return most
+}
+
+func unread(err error) error {
+	if parse, ok := errors.AsType[syntax.ParseError](err); ok {
+		if _, quote, found := strings.Cut(parse.Text, "without closing quote "); found {
+			return fmt.Errorf("a quote is not closed: %s in line %d, column %d", strings.Trim(quote, "`"), parse.Pos.Line(), parse.Pos.Col())
+		}
+		return fmt.Errorf("the command cannot be read: line %d: %s", parse.Pos.Line(), shorten(parse.Text))
+	}
+	return fmt.Errorf("the command cannot be read: %v", err)
 }

@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
-// wrong says why a segment is denied, "" when it is not. It is the table of
-// specs/roles-and-knowledge.md#9.4.
-func (j *judge) wrong(s segment) string {
-	for _, t := range s.targets {
+var shells = map[string]bool{"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "ash": true}
+
+// wrong says why a simple command is denied, "" when it is not: the table of
+// specs/roles-and-knowledge.md#9.4. targets are the files that its redirections write.
+func (j *judge) wrong(words, targets []string) string {
+	for _, t := range targets {
 		if device.MatchString(t) {
 			return "writes to a disk"
 		}
@@ -19,8 +21,9 @@ func (j *judge) wrong(s segment) string {
 			return why
 		}
 	}
-	words, sudo := bare(s.words)
-	if sudo && !j.list.AllowSudo {
+	all := words
+	words, sudo := bare(words)
+	if sudo && !j.sudo {
 		return "acts as another user (policy.allow_sudo)"
 	}
 	if len(words) == 0 {
@@ -29,31 +32,27 @@ func (j *judge) wrong(s segment) string {
 	name, args := path.Base(words[0]), words[1:]
 	switch {
 	case name == "cd" || name == "pushd":
-		if dir := j.resolve(first(afterOptions(args, ""))); len(dir) <= maxPath {
+		if dir := j.resolve(first(operands(args))); len(dir) <= maxPath {
 			j.cwd = dir
 		}
-	case name == "rm" && has(args, 'r', "recursive") || name == "rm" && has(args, 'R', "recursive"):
-		return j.destroys(args, "deletes")
+	case name == "rm" && (option(args, 'r', "recursive") || option(args, 'R', "recursive")):
+		return j.destroys(operands(args), "deletes")
 	case name == "find" && slices.Contains(args, "-delete"):
 		return j.destroys(findRoots(args), "deletes")
-	case (name == "chmod" || name == "chown" || name == "chgrp") && has(args, 'R', "recursive"):
-		return j.destroys(args, "changes")
+	case (name == "chmod" || name == "chown" || name == "chgrp") && option(args, 'R', "recursive"):
+		return j.destroys(operands(args), "changes")
 	case strings.HasPrefix(name, "mkfs") || slices.Contains([]string{"fdisk", "parted", "wipefs", "sfdisk"}, name):
 		return "formats a disk"
 	case name == "dd":
 		return j.dd(args)
-	case slices.Contains([]string{"shutdown", "reboot", "halt", "poweroff"}, name):
+	case slices.Contains([]string{"shutdown", "reboot", "halt", "poweroff"}, name), (name == "init" || name == "telinit") && (first(args) == "0" || first(args) == "6"):
 		return "stops the machine"
-	case (name == "init" || name == "telinit") && (first(args) == "0" || first(args) == "6"):
-		return "stops the machine"
-	case name == "kill":
-		return kills(args)
-	case name == "su" && !j.list.AllowSudo:
+	case name == "kill" && (slices.Contains(args, "1") || len(args) > 1 && slices.Contains(args[1:], "-1")):
+		return "ends every process, or the first one"
+	case name == "su" && !j.sudo:
 		return "acts as another user (policy.allow_sudo)"
-	case shells[name] && (s.loads || s.piped && j.came.loads), name == "eval" && s.loads, (name == "source" || name == ".") && s.loads:
-		return "carries out what it has loaded from elsewhere"
 	case name == "git":
-		return j.git(s.words, args)
+		return j.git(all, args)
 	}
 	return j.writes(name, args)
 }
@@ -63,8 +62,8 @@ var device = regexp.MustCompile(`^/dev/(sd|nvme|hd|vd|mmcblk|disk)`)
 // maxPath bounds what is remembered of where cd leads to.
 const maxPath = 512
 
-// has reports whether an option is given, alone, among others in one word, or long.
-func has(args []string, letter byte, long string) bool {
+// option reports whether an option is given, alone, among others in one word, or long.
+func option(args []string, letter byte, long string) bool {
 	for _, w := range args {
 		switch {
 		case w == "--":
@@ -92,18 +91,28 @@ func operands(args []string) []string {
 	return out
 }
 
+// findRoots returns the folders that find looks through: the words before its expression.
+func findRoots(args []string) []string {
+	args = afterOptions(args, "D")
+	if end := slices.IndexFunc(args, func(w string) bool { return w == "(" || w == "!" || strings.HasPrefix(w, "-") }); end >= 0 {
+		args = args[:end]
+	}
+	if len(args) == 0 {
+		return []string{"."}
+	}
+	return args
+}
+
 // resolve makes a path of a word as a shell would, as far as that can be told.
 func (j *judge) resolve(word string) string {
 	home := j.home()
-	for _, v := range []string{"~", "$HOME", "${HOME}"} {
+	for _, v := range []string{"~", "$HOME"} {
 		if rest, ok := strings.CutPrefix(word, v); ok && (rest == "" || rest[0] == '/') {
 			return filepath.Clean(home + rest)
 		}
 	}
-	for _, v := range []string{"$PWD", "${PWD}"} {
-		if rest, ok := strings.CutPrefix(word, v); ok && (rest == "" || rest[0] == '/') {
-			word = "." + rest
-		}
+	if rest, ok := strings.CutPrefix(word, "$PWD"); ok {
+		word = "." + rest
 	}
 	if word == "" {
 		return home // of cd alone
@@ -129,8 +138,8 @@ func inside(dir, file string) bool {
 }
 
 // destroys says which operand of a recursive command lies outside of the worktree.
-func (j *judge) destroys(args []string, does string) string {
-	for _, w := range operands(args) {
+func (j *judge) destroys(files []string, does string) string {
+	for _, w := range files {
 		if w == "" {
 			continue
 		}
@@ -155,23 +164,6 @@ func (j *judge) dd(args []string) string {
 				return "writes to a device"
 			}
 			return j.guarded(of)
-		}
-	}
-	return ""
-}
-
-// kills says whether a kill goes to every process, or to the first one.
-func kills(args []string) string {
-	for i := 0; i < len(args); i++ {
-		w := args[i]
-		switch {
-		case w == "--":
-			continue
-		case w == "-s" || w == "-n" || w == "--signal":
-			i++
-		case i == 0 && len(w) > 1 && w[0] == '-' && len(args) > 1: // the signal
-		case w == "-1" || w == "1":
-			return "ends every process, or the first one"
 		}
 	}
 	return ""
@@ -228,11 +220,11 @@ func (j *judge) writes(name string, args []string) string {
 				names = append(names, dir)
 			}
 		}
-		if !has(args, 't', "target-directory") && len(names) > 1 {
+		if !option(args, 't', "target-directory") && len(names) > 1 {
 			names = names[len(names)-1:]
 		}
 	case "sed", "perl":
-		if !has(args, 'i', "in-place") {
+		if !option(args, 'i', "in-place") {
 			return ""
 		}
 	case "tee", "mv", "touch", "mkdir", "rmdir", "rm", "unlink", "truncate", "chmod", "chown", "chgrp", "shred":
@@ -273,4 +265,73 @@ func (j *judge) guarded(word string) string {
 		return "writes to a start file of the shell"
 	}
 	return ""
+}
+
+// bare leaves out what is before the command itself: assignments, and programs that start
+// another one. sudo reports whether it would change the user.
+func bare(words []string) (rest []string, sudo bool) {
+	for len(words) > 0 {
+		name := path.Base(words[0])
+		switch {
+		case assignment.MatchString(words[0]):
+			words = words[1:]
+		case name == "sudo" || name == "doas":
+			sudo = true
+			words = afterOptions(words[1:], "ughpCTUrt")
+		case name == "timeout":
+			words = afterOptions(words[1:], "sk")
+			if len(words) > 0 {
+				words = words[1:]
+			}
+		case name == "nice":
+			words = afterOptions(words[1:], "n")
+		case name == "env":
+			words = afterOptions(words[1:], "uC")
+		case name == "stdbuf" || name == "ionice" || name == "exec":
+			words = afterOptions(words[1:], "ioecnpa")
+		case name == "nohup" || name == "time" || name == "command" || name == "builtin" || name == "setsid" || name == "busybox":
+			words = afterOptions(words[1:], "")
+		default:
+			return words, sudo
+		}
+	}
+	return words, sudo
+}
+
+var assignment = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
+
+// afterOptions leaves out options; those of one letter in valued take the next word.
+func afterOptions(words []string, valued string) []string {
+	for len(words) > 0 {
+		w := words[0]
+		if len(w) < 2 || w[0] != '-' {
+			break
+		}
+		words = words[1:]
+		if w == "--" {
+			break
+		}
+		if len(w) == 2 && strings.Contains(valued, w[1:]) && len(words) > 0 {
+			words = words[1:]
+		}
+	}
+	return words
+}
+
+func first(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// downloads reports whether a command loads or decodes a text that nobody has read.
+func downloads(words []string) bool {
+	switch path.Base(words[0]) {
+	case "curl", "wget", "fetch", "aria2c":
+		return true
+	case "base64":
+		return option(words[1:], 'd', "decode") || option(words[1:], 'D', "decode")
+	}
+	return false
 }

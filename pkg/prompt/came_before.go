@@ -241,7 +241,7 @@ func (in *Input) logs(c *blackboard.Check) string {
 // redLines tells which checks fail without any change.
 func (in *Input) redLines(l *lines) {
 	for _, r := range in.Red {
-		l.add("The check %s (`%s`) fails on the base already, without any change. That does not count against a change; do not make it worse.%s", r.Check, r.Command, output(r.Tail))
+		l.add("The check %s (`%s`) fails on the base already, without any change. That does not count against a change, and verifies nothing of it; what a change breaks besides is its own fault.%s", r.Check, r.Command, output(r.Tail))
 	}
 }
 

@@ -167,6 +167,7 @@ func reviewer() Input {
 		&blackboard.HistoryEntry{Time: at(20), Event: "ready_for_review", Agent: "coder-1", Commit: work})
 	t.Review = &blackboard.Review{Checks: []*blackboard.Check{{Name: "tests_pass", Status: "passed", Severity: "error"},
 		{Name: "lint_passes", Status: "failed", Severity: "warning", ExitCode: 1, Message: "line too long", Log: ".liza/output/task-3.check-lint_passes.log"}}}
+	in.From, in.To = t.BaseCommit, work
 	in.Diff, in.DiffStat = diff, " hello/cli.py       | 2 ++\n tests/test_name.py | 2 ++"
 	return in
 }

@@ -26,7 +26,8 @@ type Input struct {
 	IntentLate bool                 // the coder's intent came after its first commit
 
 	Uncommitted  []string // files in a coder's worktree that earlier work left without a commit
-	Diff         string   // of a submission, as git prints it
+	From, To     string   // the two sides of what a submission would change
+	Diff         string   // between them, as git prints it
 	DiffStat     string
 	SpecText     string              // the spec file of the task, or of the goal for a planner; whole
 	RepoTree     string              // see Tree

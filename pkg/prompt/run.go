@@ -130,4 +130,5 @@ func (in *Input) reviewerRun(l *lines) {
 	if t.IntegrationFix && t.ApprovedCommit != "" {
 		l.add("This is an integration fix: commit %s was approved before, so judge what came after it and that both sides of the merge still hold.", short(t.ApprovedCommit))
 	}
+	in.redLines(l)
 }

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 )
 
@@ -77,18 +76,12 @@ func (in *Input) output() string {
 
 func (in *Input) diff() string { return in.Diff }
 
-// diffCommand shows the diff that is under review. An integration fix is judged from the
-// commit that was approved before.
+// diffCommand shows the diff that is under review.
 func (in *Input) diffCommand() string {
-	t := in.Task
-	from := t.BaseCommit
-	if t.IntegrationFix && t.ApprovedCommit != "" {
-		from = t.ApprovedCommit
-	}
-	if from == "" || t.ReviewCommit == "" {
+	if in.From == "" {
 		return "git log -p"
 	}
-	return fmt.Sprintf("git diff %.12s..%.12s", from, t.ReviewCommit)
+	return "git diff " + short(in.From) + " " + short(in.To)
 }
 
 // checklist is what every review goes through (specs/roles-and-knowledge.md#5.2).

@@ -106,6 +106,9 @@ func (in *Input) specLead() string {
 	}
 	var l lines
 	l.add("%s", ref)
+	if strings.TrimSpace(in.SpecText) == "" {
+		l.add("There is no such file, or it is empty: what is said here is all there is to go by.")
+	}
 	if t := in.Task; t != nil && in.Kind == Reviewer && t.SpecHash != "" && t.ReviewSpecHash != "" && t.SpecHash != t.ReviewSpecHash {
 		l.add("The file changed after the task was claimed (%s at the claim, %s now): judge by what it says now.", shortHash(t.SpecHash), shortHash(t.ReviewSpecHash))
 	}

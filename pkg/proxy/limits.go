@@ -12,6 +12,7 @@ const (
 	headerTime     = 10 * time.Second
 	lookupTime     = 5 * time.Second
 	dialTime       = 10 * time.Second
+	helloTime      = 30 * time.Second // until a tunnel has named its host
 	idleTime       = 2 * time.Minute  // of a connection between two requests
 	tunnelIdle     = 30 * time.Minute // of a tunnel; models think for a long time
 )

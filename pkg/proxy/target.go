@@ -136,6 +136,13 @@ func parsePatterns(list []string) ([]pattern, error) {
 	return out, nil
 }
 
+// Allows reports whether a list of hosts has HOST:PORT in it.
+func Allows(hosts []string, at string) bool {
+	t, err := parseTarget(at, 0)
+	patterns, bad := parsePatterns(hosts)
+	return err == nil && bad == nil && slices.ContainsFunc(patterns, func(p pattern) bool { return p.matches(t) })
+}
+
 // Local are the ports of this machine that a list of hosts names. They are not on the loopback of
 // a sandbox with a network of its own: a forwarder has to be there, which cannot have a port below 1024.
 func Local(hosts []string) []int {

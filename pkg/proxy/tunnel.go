@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 	"time"
 )
 
-// tunnel answers CONNECT: it carries bytes both ways and looks at none.
+// tunnel answers CONNECT: it carries bytes both ways, and looks at none but the first on port 443. Of a host that a person has
+// written with its port, or as an address, it looks at none at all.
 func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 	out, err := p.dial(p.ctx, t) // not the request's: that ends when the client has no more to say
 	in, buffered, hijack := http.NewResponseController(w).Hijack()
@@ -41,7 +43,18 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 		return
 	}
 	// Bytes that came right behind the request are in the buffer.
-	carry(p.ctx, in, out, io.MultiReader(io.LimitReader(buffered, int64(buffered.Reader.Buffered())), in))
+	from := io.MultiReader(io.LimitReader(buffered, int64(buffered.Reader.Buffered())), in)
+	if explicit, _ := p.allowed(t); t.port == 443 && !explicit {
+		first, err := p.hello(in, from, t)
+		if err != nil {
+			_ = in.SetDeadline(time.Now().Add(headerTime))
+			_, _ = io.WriteString(in, unrecognized)
+			_, _ = in.Close(), out.Close()
+			return
+		}
+		from = io.MultiReader(bytes.NewReader(first), from)
+	}
+	carry(p.ctx, in, out, from)
 }
 
 // carry copies between two connections until both directions have ended, nothing has moved for

@@ -63,12 +63,12 @@ func askThrough(t *testing.T, up, target string) string {
 func TestAPersonsOwnProxyIsTheWayOut(t *testing.T) {
 	t.Parallel()
 	address, asked := company(t, "200 OK")
-	got := askThrough(t, "http://ada:secret@"+address, "api.example.com:443")
+	got := askThrough(t, "http://ada:secret@"+address, "api.example.com:80")
 	if !strings.HasPrefix(got, "HTTP/1.1 200") || !strings.HasSuffix(got, "first words of the target") {
 		t.Errorf("answered %q", got)
 	}
 	r := <-asked
-	if user, password, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth(); r.Host != "api.example.com:443" || user != "ada" || password != "secret" {
+	if user, password, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth(); r.Host != "api.example.com:80" || user != "ada" || password != "secret" {
 		t.Errorf("asked for %s as %s", r.Host, user)
 	}
 	if got := askThrough(t, "http://"+address, "other.example.com:443"); !strings.HasPrefix(got, "HTTP/1.1 403") || len(asked) > 0 {

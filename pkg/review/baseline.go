@@ -14,6 +14,7 @@ import (
 const (
 	tailLines = 40
 	tailBytes = 4000
+	maxOutput = 20 << 20 // bytes of a log that are looked at
 )
 
 // Tail is the end of an output, without control characters: what a person or an agent reads first.
@@ -57,14 +58,9 @@ type End struct {
 	TimedOut bool   `json:"timed_out,omitempty"`
 	Setup    string `json:"setup,omitempty"` // the command of worktree.setup that failed, so that nothing was run
 	Log      string `json:"log"`
-}
 
-// Same reports whether a command that failed with ran failed in the same way on the base: with
-// the same exit code. Which of its tests failed cannot be compared in general, so the ends of
-// both outputs go to reviewer and coder. What did not end in time said nothing that could be
-// compared, and would take the time twice.
-func (e End) Same(ran Ran) bool {
-	return e.Failed && !e.TimedOut && !ran.TimedOut && e.ExitCode == ran.ExitCode
+	Lacks           []string `json:"lacks,omitempty"`             // what the person's checkout has, and the worktree has not
+	GreenInCheckout bool     `json:"green_in_checkout,omitempty"` // the same command passes there
 }
 
 // noTests recognises runs of Go, pytest, cargo and jest that ended well without a test.
@@ -93,7 +89,7 @@ func sizeOf(file string) int64 {
 
 // outputFrom is a log from that byte on, its end if it is very long.
 func outputFrom(log string, from int64) string {
-	const most = 4 << 20
+	const most = maxOutput
 	f, err := safefile.Open(log)
 	if err != nil {
 		return ""

@@ -67,6 +67,20 @@ type Submission struct {
 	Known func(text string) (name string, is bool)
 	// Conflicts are files that do not merge with the integration branch; nil: they do.
 	Conflicts []string
+	// Undone is what others have merged and the change takes away.
+	Undone []Undone
+}
+
+// Undone is a file in which a change takes away what others have merged.
+type Undone struct {
+	File string
+	Of   []string // tasks, or commits of people
+}
+
+// Finding says it, as an error.
+func (u Undone) Finding() *blackboard.Finding {
+	return &blackboard.Finding{Severity: Error, Check: MergePreview, File: u.File, Message: "takes away what " + strings.Join(u.Of, ", ") + " merged",
+		Fix: "merge the integration branch again and keep both sides"}
 }
 
 // Result is a check with its findings.
@@ -194,6 +208,9 @@ func matchesAny(globs []string, file string) bool {
 // mergePreview: the work merges with what is on the integration branch now.
 func (s *Submission) mergePreview() Result {
 	var r Result
+	for _, u := range s.Undone { // of no setting: nothing that was approved goes again unseen
+		r.Findings = append(r.Findings, u.Finding())
+	}
 	for _, file := range s.Conflicts {
 		r.Findings = append(r.Findings, &blackboard.Finding{Severity: s.severity(MergePreview), File: file, Message: "conflicts with the integration branch as it is now"})
 	}

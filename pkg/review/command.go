@@ -29,6 +29,9 @@ type Command struct {
 	// returns is closed before Run returns.
 	Mask func(log io.Writer) io.WriteCloser
 
+	ReadOnly bool     // Dir is the main checkout, which it reads only; it is not started where no sandbox can keep it from writing
+	Reads    []string // what it may read besides
+
 	Argv    []string      // the program and its arguments, in the place of sh -c Shell
 	Env     []string      // exactly these; nil: those of this process that it may see
 	Stdin   string        // nothing: it is closed

@@ -18,6 +18,7 @@ type Changed struct {
 	Mode    string // as in a tree
 	OldMode string // "" of a new file, and when the mode stays
 	Binary  bool
+	Unread  bool // its lines are not all here: it is too large, or the change is
 	Lines   []Line
 	Head    []byte // the beginning of its text, of sources and tests
 	Tested  bool   // of Go's testdata: the package has a *_test.go, changed or not
@@ -49,7 +50,7 @@ func (c Changed) file() File {
 		text = append(append(text, l.Text...), '\n')
 	}
 	f.Added = text
-	f.AddedLines = f.AddedLines || c.Binary
+	f.AddedLines = f.AddedLines || c.Binary || c.Unread
 	return f
 }
 
@@ -79,27 +80,35 @@ func Changes(ctx context.Context, repo *git.Repo, base, commit string) ([]Change
 		return nil, err
 	}
 	parsed := parsePatch(patch)
-	changes := make([]Changed, len(raw))
+	changes, last := make([]Changed, len(raw)), 0
 	for i, r := range raw {
 		c := Changed{Path: r.Path, OldPath: r.OldPath, Status: r.Status, Mode: r.Mode}
 		if p := parsed[r.Path]; p != nil {
-			c.OldMode, c.Binary, c.Lines = p.OldMode, p.Binary, p.Lines
+			c.OldMode, c.Binary, c.Lines, last = p.OldMode, p.Binary, p.Lines, i
 		}
 		changes[i] = c
+	}
+	if len(patch) >= git.MostDiff { // git ended within the last of those that it showed
+		for i := last; i < len(changes); i++ {
+			changes[i].Unread = true
+		}
 	}
 	return changes, fillHeads(ctx, repo, commit, changes)
 }
 
-// fillHeads reads the texts of the changed sources and tests, all at once.
+// fillHeads reads the texts of the changed sources and tests, all at once, and notes which files are too large to be compared.
 func fillHeads(ctx context.Context, repo *git.Repo, commit string, changes []Changed) error {
-	wanted, testdata := map[string]int{}, false
+	wanted, binary, testdata := map[string]int{}, map[string]int{}, false
 	for i, c := range changes {
+		if c.Binary {
+			binary[c.Path] = i
+		}
 		testdata = testdata || goTestdata(c.Path)
 		if c.Status != "D" && c.Mode != git.ModeGitlink && Classify(c.Path, nil) != Neither {
 			wanted[c.Path] = i
 		}
 	}
-	if len(wanted) == 0 {
+	if len(wanted)+len(binary) == 0 {
 		return nil
 	}
 	list, err := repo.ListCommit(ctx, commit)
@@ -113,6 +122,9 @@ func fillHeads(ctx context.Context, repo *git.Repo, commit string, changes []Cha
 	of := map[string][]int{}
 	room := int64(textAtOnce)
 	for _, f := range list {
+		if i, ok := binary[f.Path]; ok && f.Size > git.MostFile {
+			changes[i].Unread = true
+		}
 		if i, ok := wanted[f.Path]; ok && f.Regular && f.Size <= largestText && f.Size <= room {
 			room -= f.Size
 			objects, of[f.Object] = append(objects, f.Object), append(of[f.Object], i)

@@ -2,11 +2,14 @@ package review_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"liza/pkg/git"
@@ -76,6 +79,52 @@ func (p *project) changes() []review.Changed {
 		p.Fatal(err)
 	}
 	return changes
+}
+
+// An agent may commit any number of lines. Another process reads them, whose memory the system counts.
+func TestAHugeChangeIsReadUpToABoundAndSaysSo(t *testing.T) {
+	t.Parallel()
+	if at := os.Getenv("LIZA_TEST_HUGE_CHANGE"); at != "" {
+		repo, err := git.Open(t.Context(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := review.Changes(t.Context(), repo, "HEAD~1", "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range changes {
+			fmt.Println("read", c.Path, c.Unread, len(c.Lines) > 0)
+		}
+		return
+	}
+	p := newProject(t, map[string]string{"log.txt": "short\n"})
+	line := strings.Repeat("0123456789 ", 4) + "\n"
+	files := map[string]string{"a.go": "package a\n", "log.txt": strings.Repeat(line, 24<<20/len(line))}
+	for i := range 8 {
+		files[fmt.Sprintf("part%d.txt", i)] = strings.Repeat(line, 3<<20/len(line))
+	}
+	p.write(files)
+	p.commit()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAHugeChangeIsReadUpToABoundAndSaysSo$", "-test.v")
+	cmd.Env = append(os.Environ(), "LIZA_TEST_HUGE_CHANGE="+p.dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, want := range []string{"read a.go false true", "read log.txt true false", "read part0.txt false true", "read part7.txt true false"} {
+		if !strings.Contains(string(out), want+"\n") {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss; runtime.GOOS == "linux" && used > 200<<10 {
+		t.Errorf("%d MB were used", used>>10)
+	}
+	if found := said(look(t, submission(p.changes()...))); !slices.ContainsFunc(found, func(line string) bool {
+		return strings.HasPrefix(line, "warning security log.txt:0 was not looked at, or not all of it")
+	}) {
+		t.Errorf("no finding of what was left out: %q", found)
+	}
 }
 
 func TestAPatchIsReadLineByLine(t *testing.T) {

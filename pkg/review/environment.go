@@ -216,7 +216,7 @@ func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, 
 	b.say("check " + name + ": " + strings.Join(commands, "; "))
 	total := blackboard.Check{Name: name, Status: Skipped, Message: "tool not found", Log: log}
 	for _, command := range commands {
-		if err := b.runCommand(ctx, name, command, &total); err != nil {
+		if err := s.runCommand(ctx, b, name, command, &total); err != nil {
 			return Result{}, err
 		}
 	}
@@ -224,7 +224,7 @@ func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, 
 }
 
 // runCommand runs one command of a check and adds its end to the result.
-func (b *Environment) runCommand(ctx context.Context, name, command string, total *blackboard.Check) error {
+func (s *Submission) runCommand(ctx context.Context, b *Environment, name, command string, total *blackboard.Check) error {
 	if tool := toolOf(command); tool != "" && !b.hasTool(tool) {
 		note(total.Log, "$ "+command+"\ntool not found: "+tool+"\n")
 		return nil
@@ -240,9 +240,12 @@ func (b *Environment) runCommand(ctx context.Context, name, command string, tota
 	if ran.ExitCode > 0 && failure != "" {
 		failure += after(": ", b.quote(lastLine(output)))
 	}
-	base, err := b.onBase(ctx, name, command, failure, ran)
+	base, isNew, err := s.onBase(ctx, b, name, command, failure, output, ran)
 	if err != nil {
 		return err
+	}
+	if len(isNew) > 0 {
+		failure += "; " + b.quote("it breaks "+Names(isNew))
 	}
 	switch {
 	case ran.ExitCode == 127 && !ran.TimedOut:
@@ -255,20 +258,28 @@ func (b *Environment) runCommand(ctx context.Context, name, command string, tota
 	return nil
 }
 
-// onBase is the log of the same failure on the base of the work, "" when there is none: what
-// fails without the change too does not count against it.
-func (b *Environment) onBase(ctx context.Context, check, command, failure string, ran Ran) (log string, err error) {
+// onBase is the log of the base of the work when nothing failed that does not fail there too, else "": that does not count
+// against the work. isNew is what does.
+func (s *Submission) onBase(ctx context.Context, b *Environment, check, command, failure, output string, ran Ran) (log string, isNew []string, err error) {
 	if failure == "" && ran.ExitCode == 0 && b.Passed != nil {
 		b.Passed(command)
 	}
 	if failure == "" || b.Base == nil || ran.TimedOut {
-		return "", nil
+		return "", nil, nil
 	}
 	end, err := b.Base(ctx, check, command)
-	if err != nil || !end.Same(ran) {
-		return "", err
+	if err != nil {
+		return "", nil, err
 	}
-	return end.Log, nil
+	var files []string
+	for _, c := range s.Changes {
+		files = append(files, c.Path)
+	}
+	red, isNew := end.NewFailures(ran, command, output, files)
+	if !red || len(isNew) > 0 {
+		return "", isNew, nil
+	}
+	return end.Log, nil, nil
 }
 
 // resultOf makes the finding of a check that failed.
@@ -281,7 +292,7 @@ func (s *Submission) resultOf(c blackboard.Check) Result {
 		f.Output = TailOf(c.Log)
 		if c.Baseline != "" {
 			f.Severity = atMost(f.Severity, Warning)
-			f.Message += "; it fails on the base too, so it does not count against this change by itself: compare the ends of both outputs"
+			f.Message += "; it fails on the base too, with the same failures, so it does not count against this change, and verifies nothing of it"
 			f.Output += "\n--- and on the base:\n" + TailOf(c.Baseline)
 		}
 		r.Findings = []*blackboard.Finding{f}

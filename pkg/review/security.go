@@ -168,6 +168,8 @@ func (s *Submission) security() Result {
 		switch {
 		case c.Status == "A" && keyFile(c.Path):
 			add(severity, c.Path, 0, "is a file of the kind that holds secrets", "take it out of the history of the branch and ignore it")
+		case c.Unread:
+			add(mild, c.Path, 0, fmt.Sprintf("was not looked at, or not all of it: a file of more than %d MB, or one after the first %d MB of the change", git.MostFile>>20, git.MostDiff>>20), "commit less at once, and nothing that a program makes; what has to be there has to be looked at by a person")
 		case c.Status == "A" && c.Binary:
 			add(mild, c.Path, 0, "is a new binary file: nobody can review it", "")
 		}

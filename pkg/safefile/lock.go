@@ -23,11 +23,10 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	text := fmt.Sprintf("cannot lock %s: held by %s", shown(e.Path), e.Holder)
-	if e.Holder.Since.IsZero() {
-		return fmt.Sprintf("%s; waited %s", text, e.Waited.Round(time.Millisecond))
+	if e.Holder.Since.IsZero() { // who it was may be this process
+		return fmt.Sprintf("cannot lock %s: it was not free; waited %s", shown(e.Path), e.Waited.Round(time.Millisecond))
 	}
-	return fmt.Sprintf("%s for %s", text, max(e.At.Sub(e.Holder.Since), 0).Round(time.Second))
+	return fmt.Sprintf("cannot lock %s: held by %s for %s", shown(e.Path), e.Holder, max(e.At.Sub(e.Holder.Since), 0).Round(time.Second))
 }
 
 // shown is the locked file as people know it: .liza/state.yaml.

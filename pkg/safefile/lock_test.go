@@ -221,10 +221,10 @@ func TestALinkIsNoLock(t *testing.T) {
 	}
 }
 
-func TestAHolderWithoutANameIsAnotherProcess(t *testing.T) {
+func TestAHolderWithoutANameIsNotNamed(t *testing.T) {
 	t.Parallel()
 	e := &HeldError{Path: "/x/.git/liza/git.lock", Waited: 1500 * time.Millisecond}
-	if got, want := e.Error(), "cannot lock liza/git: held by another process; waited 1.5s"; got != want {
+	if got, want := e.Error(), "cannot lock liza/git: it was not free; waited 1.5s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

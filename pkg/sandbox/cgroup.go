@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,8 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"syscall"
+	"time"
 )
 
 // findCgroups looks for them: by the groups that a process is in, and where their trees are mounted. Each is tried.
@@ -80,10 +80,10 @@ func canWrite(path string) bool {
 	return err == nil
 }
 
-var groupNumber atomic.Int64
+const groupPrefix = "liza-"
 
-// groupName begins with the process that made it, so that groups of a dead one are found.
-func groupName() string { return fmt.Sprintf("liza-%d-%d", os.Getpid(), groupNumber.Add(1)) }
+// groupName is unlike every other, also those of processes in other namespaces that share the tree, and tells when it was made.
+func groupName() string { return fmt.Sprintf("%s%d-%s", groupPrefix, time.Now().Unix(), rand.Text()) }
 
 // groups are the control groups of one run: folder of the parent → what is written to which files.
 type groups map[string]map[string]int64
@@ -116,7 +116,7 @@ func (g groups) counts(controller string) bool {
 	return false
 }
 
-// make makes them and returns their folders. Those of dead processes are removed.
+// make makes them and returns their folders. Those that killed processes have left are removed.
 func (g groups) make() (folders []string, err error) {
 	for parent, limits := range g {
 		sweepGroups(parent)
@@ -131,7 +131,7 @@ func (g groups) make() (folders []string, err error) {
 			for _, dir := range folders {
 				_ = os.Remove(dir)
 			}
-			return nil, fmt.Errorf("cannot make a control group: %v", err)
+			return nil, fmt.Errorf("cannot make the control group %s: %w", dir, err)
 		}
 	}
 	return folders, nil
@@ -152,12 +152,16 @@ func writeLimit(dir, controller string, limit int64) error {
 	return fmt.Errorf("%s has no limit of %s", dir, controller)
 }
 
-// sweepGroups removes the empty groups of processes that are gone. The kernel refuses to remove one in which anything runs.
+// groupIdle is how long a group may be empty before its program is in it.
+const groupIdle = time.Hour
+
+// sweepGroups removes empty groups that no program will enter any more. The kernel refuses to remove one in which anything runs.
+// Who made one is not asked: a process of another namespace cannot be seen from here.
 func sweepGroups(parent string) {
-	list, _ := filepath.Glob(filepath.Join(parent, "liza-*"))
+	list, _ := filepath.Glob(filepath.Join(parent, groupPrefix+"*"))
 	for _, dir := range list {
-		maker, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), "liza-"), "-")
-		if pid, err := strconv.Atoi(maker); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		made, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupPrefix), "-")
+		if at, err := strconv.ParseInt(made, 10, 64); err == nil && time.Since(time.Unix(at, 0)) > groupIdle {
 			_ = os.Remove(dir)
 		}
 	}

@@ -1,13 +1,16 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestEachLimitHolds(t *testing.T) {
@@ -49,6 +52,50 @@ func TestTheNumberOfProcessesIsLimited(t *testing.T) {
 			t.Errorf("%d processes were started, exit code %d: %s", n, code, out)
 		}
 	})
+}
+
+// Two containers, or one and its machine, can have one tree of control groups and cannot see each other's processes.
+func TestControlGroupsOfAnotherNamespaceAreNotRemoved(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	if c := Detect(t.Context()).Cgroups; c.Pids != "" { // the real thing, in a group of our own
+		parent = filepath.Join(c.Pids, "test-"+rand.Text())
+		if err := os.Mkdir(parent, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			list, _ := filepath.Glob(parent + "/liza-*")
+			for _, dir := range append(list, parent) {
+				if err := os.Remove(dir); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	ours, err := groups{parent: nil}.make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(parent, fmt.Sprintf("liza-%d-x", time.Now().Add(-2*time.Hour).Unix()))
+	if err := os.Mkdir(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second has the same pid there
+		out, err := exec.Command("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", self, "group", parent).CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), "1 [") || !strings.Contains(string(out), "<nil>") {
+			t.Fatalf("the group of another namespace: %v: %s", err, out)
+		}
+	}
+	if _, err := os.Stat(ours[0]); err != nil {
+		t.Errorf("another namespace has removed the group of a run: %v", err)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Errorf("the group that a killed process left is still there")
+	}
 }
 
 func TestTheWayToTheProxyHoldsWhenTheRunHasAllItsProcesses(t *testing.T) {

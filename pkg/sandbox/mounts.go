@@ -30,14 +30,14 @@ func usrLinks() []string { return []string{"/bin", "/sbin", "/lib", "/lib32", "/
 // and those by which a company manages agent programs. Each mount costs time.
 var etc = []string{
 	"passwd", "group", "nsswitch.conf", "hosts", "localtime", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "crypto-policies",
-	"alternatives", "ld.so.cache", "gitconfig", "gitattributes", "claude-code", "codex", "gemini-cli", "opencode",
+	"alternatives", "ld.so.cache", "gitconfig", "gitattributes", "claude-code", "codex", "gemini-cli", "opencode", "os-release",
 }
 
 // etcPartial is shown besides where nothing is mounted: to resolve names, because the network is the machine's, and because some
 // tools do without a file, but fail when there is one that they may not read.
 var etcPartial = []string{
 	"resolv.conf", "host.conf", "gai.conf", "services", "protocols", "timezone", "locale.conf", "ca-certificates", "ca-certificates.conf",
-	"ld.so.conf", "ld.so.conf.d", "mime.types", "npmrc", "pip.conf", "profile", "bash.bashrc", "os-release",
+	"ld.so.conf", "ld.so.conf.d", "mime.types", "npmrc", "pip.conf", "profile", "bash.bashrc",
 }
 
 func (s Spec) etcPaths() []string {

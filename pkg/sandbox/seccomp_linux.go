@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"unsafe"
 
@@ -50,7 +51,48 @@ func filter() []bpf.Instruction {
 		when([]uint32{unix.SYS_IOCTL}, slices.Concat([]bpf.Instruction{load(atArg(1))}, when([]uint32{unix.TIOCSTI, tiocLinux}, no(unix.EPERM)), []bpf.Instruction{yes})...),
 		when([]uint32{unix.SYS_PRLIMIT64}, load(atArg(0)), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no(unix.EPERM), yes), // limits of others
 		when([]uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR}, sockets()...),
+		files(), priorities(),
 		[]bpf.Instruction{yes})
+}
+
+// A moded call makes or changes a file; its arguments have the mode and, with some, the flags that say whether it counts.
+type moded struct{ nr, mode, flags uint32 }
+
+const always = ^uint32(0) // in the place of flags
+
+// files keeps a run from making files that start with another's rights, and from giving its files to others: a person of the machine,
+// or a service, could start or take them.
+func files() (list []bpf.Instruction) {
+	const making, asAnother = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY, unix.S_ISUID | unix.S_ISGID
+	list = when([]uint32{unix.SYS_OPENAT2}, no(unix.ENOSYS)) // its mode lies in memory
+	for _, c := range append(modedHere, moded{unix.SYS_FCHMOD, 1, always}, moded{unix.SYS_FCHMODAT, 2, always}, moded{unix.SYS_FCHMODAT2, 2, always}, moded{unix.SYS_MKNODAT, 2, always}, moded{unix.SYS_OPENAT, 3, 2}) {
+		part := []bpf.Instruction{load(atArg(c.mode)), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: asAnother, SkipFalse: 1}, no(unix.EPERM), yes}
+		if c.flags != always {
+			part = append([]bpf.Instruction{load(atArg(c.flags)), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: making, SkipTrue: 1}, yes}, part...)
+		}
+		list = append(list, when([]uint32{c.nr}, part...)...)
+	}
+	for _, c := range append(ownersHere, [2]uint32{unix.SYS_FCHOWN, 1}, [2]uint32{unix.SYS_FCHOWNAT, 2}) {
+		part := []bpf.Instruction{}
+		for i, own := range []int{os.Getuid(), os.Getgid()} {
+			part = append(part, load(atArg(c[1]+uint32(i))), bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(own), SkipTrue: 2}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: always, SkipTrue: 1}, no(unix.EPERM))
+		}
+		list = append(list, when([]uint32{c[0]}, append(part, yes)...)...)
+	}
+	return list
+}
+
+// priorities lets a run be nice itself, and change nothing of other processes.
+func priorities() (list []bpf.Instruction) {
+	const users, usersOfDisk = 2, 3 // all processes of a user
+	other := func(who uint32) []bpf.Instruction {
+		return []bpf.Instruction{load(atArg(who)), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no(unix.EPERM), yes}
+	}
+	for _, c := range [][2]uint32{{unix.SYS_SETPRIORITY, users}, {unix.SYS_IOPRIO_SET, usersOfDisk}} {
+		part := []bpf.Instruction{load(atArg(0)), bpf.JumpIf{Cond: bpf.JumpEqual, Val: c[1], SkipFalse: 1}, no(unix.EPERM)}
+		list = append(list, when(c[:1], append(part, other(1)...)...)...)
+	}
+	return append(list, when([]uint32{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR}, other(0)...)...)
 }
 
 const tiocLinux = 0x541c // types into a console, as TIOCSTI does into a terminal

@@ -5,3 +5,8 @@ package sandbox
 const auditArch uint32 = 0 // unknown: no filter, so neither closed nor partial
 
 var refusedHere []uint32
+
+var (
+	modedHere  []moded
+	ownersHere [][2]uint32
+)

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/binary"
+	"os"
 	"testing"
 
 	"golang.org/x/net/bpf"
@@ -38,6 +39,27 @@ func TestTheFilterJudgesSystemCallsByTheirArguments(t *testing.T) {
 		"typing into a console":     {auditArch, unix.SYS_IOCTL, args{0, tiocLinux}, unix.EPERM},
 		"a limit of its own":        {auditArch, unix.SYS_PRLIMIT64, args{0}, allow},
 		"a limit of another":        {auditArch, unix.SYS_PRLIMIT64, args{77}, unix.EPERM},
+		"chmod":                     {auditArch, unix.SYS_FCHMODAT, args{0, 0, 0o755}, allow},
+		"setuid":                    {auditArch, unix.SYS_FCHMODAT, args{0, 0, 0o4755}, unix.EPERM},
+		"setgid":                    {auditArch, unix.SYS_FCHMOD, args{0, 0o2755}, unix.EPERM},
+		"a sticky folder":           {auditArch, unix.SYS_FCHMOD, args{0, 0o1777}, allow},
+		"a file made setuid":        {auditArch, unix.SYS_OPENAT, args{0, 0, unix.O_CREAT | unix.O_WRONLY, 0o4755}, unix.EPERM},
+		"one without a name":        {auditArch, unix.SYS_OPENAT, args{0, 0, unix.O_TMPFILE | unix.O_RDWR, 0o4755}, unix.EPERM},
+		"a file made":               {auditArch, unix.SYS_OPENAT, args{0, 0, unix.O_CREAT | unix.O_WRONLY, 0o644}, allow},
+		"a folder opened":           {auditArch, unix.SYS_OPENAT, args{0, 0, unix.O_DIRECTORY, 0o7777}, allow},
+		"a file by openat2":         {auditArch, unix.SYS_OPENAT2, args{}, unix.ENOSYS},
+		"its own file to itself":    {auditArch, unix.SYS_FCHOWN, args{0, uint64(os.Getuid()), uint64(os.Getgid())}, allow},
+		"an owner that stays":       {auditArch, unix.SYS_FCHOWNAT, args{0, 0, uint64(always), uint64(always)}, allow},
+		"its file to another":       {auditArch, unix.SYS_FCHOWNAT, args{0, 0, 12345, uint64(always)}, unix.EPERM},
+		"its file to a group":       {auditArch, unix.SYS_FCHOWN, args{0, uint64(always), 12345}, unix.EPERM},
+		"a priority of its own":     {auditArch, unix.SYS_SETPRIORITY, args{0, 0, 19}, allow},
+		"a priority of another":     {auditArch, unix.SYS_SETPRIORITY, args{0, 77, 19}, unix.EPERM},
+		"a priority of the person":  {auditArch, unix.SYS_SETPRIORITY, args{2, 0, 19}, unix.EPERM},
+		"the disk of its own":       {auditArch, unix.SYS_IOPRIO_SET, args{1, 0, 0}, allow},
+		"the disk of the person":    {auditArch, unix.SYS_IOPRIO_SET, args{3, 0, 0}, unix.EPERM},
+		"processors of its own":     {auditArch, unix.SYS_SCHED_SETAFFINITY, args{0}, allow},
+		"processors of another":     {auditArch, unix.SYS_SCHED_SETAFFINITY, args{77}, unix.EPERM},
+		"a schedule of another":     {auditArch, unix.SYS_SCHED_SETATTR, args{77}, unix.EPERM},
 		"a Unix socket":             {auditArch, unix.SYS_SOCKET, args{unix.AF_UNIX, unix.SOCK_SEQPACKET, 0}, allow},
 		"a pair of them":            {auditArch, unix.SYS_SOCKETPAIR, args{unix.AF_UNIX, unix.SOCK_STREAM, 0}, allow},
 		"TCP":                       {auditArch, unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0}, allow},

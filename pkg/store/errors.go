@@ -35,8 +35,14 @@ func (e *InvalidError) Error() string {
 	if e.Err == nil {
 		what = "would not be valid"
 	}
+	if more := len(lines) - mostLines; more > 0 {
+		lines = append(lines[:mostLines], fmt.Sprintf("and %d more; liza validate names all", more))
+	}
 	return fmt.Sprintf("%s %s: %s", short(e.Path), what, strings.Join(lines, "\n"))
 }
+
+// mostLines is how many violations a message has.
+const mostLines = 10
 
 // Unwrap gives the cause: a *yamldoc.SyntaxError, or the error of the file system.
 func (e *InvalidError) Unwrap() error { return e.Err }

@@ -3,9 +3,9 @@ package store
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/transition"
 )
 
@@ -94,7 +94,7 @@ func editedByHand(names []string, now *blackboard.State) blackboard.Entry {
 		e.Task = names[0]
 		fallthrough
 	default:
-		e.Detail += ": " + strings.Join(names, ", ")
+		e.Detail += ": " + prose.Few(names, mostNamed)
 	}
 	return e
 }

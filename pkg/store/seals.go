@@ -1,12 +1,14 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/blackboard/audit"
+	"liza/pkg/prose"
 )
 
 // forgeries are the approvals in a version that no verb made. rec is the proven record of what
@@ -76,6 +78,22 @@ func (f *File) refuseForgeries(v *version, found []blackboard.Violation) error {
 	return refused
 }
 
+// Forged says what is forged in the file of a board, nil when nothing is: View then has the state before it.
+func Forged(ctx context.Context, s Store) error {
+	f, ok := s.(*File)
+	if !ok || ctx.Err() != nil {
+		return nil
+	}
+	v, rec, err := f.readBoth()
+	if err != nil || rec.Revision > v.base.Revision {
+		return nil
+	}
+	if _, found := f.judge(v, rec); len(found) > 0 {
+		return &InvalidError{Path: f.o.Path, Violations: found}
+	}
+	return nil
+}
+
 // isForgery reports whether a write was refused because of forged approvals.
 func isForgery(err error) bool {
 	var invalid *InvalidError
@@ -111,7 +129,7 @@ func (r *rules) seal(op Op, old, after *blackboard.State, rec record, edited boo
 
 func sealedEntry(detail string, ids []string) blackboard.Entry {
 	if len(ids) > 0 {
-		detail += fmt.Sprintf("; what was on the board was sealed as it was: %s", strings.Join(ids, ", "))
+		detail += fmt.Sprintf("; what was on the board was sealed as it was: %s", prose.Few(ids, mostNamed))
 	}
 	return blackboard.Entry{Agent: blackboard.System, Action: blackboard.ActionSealed, Detail: detail}
 }
@@ -180,11 +198,7 @@ func (r *rules) inspectSealed(v *version, rec record, found []blackboard.Violati
 		warn("seals cannot be checked: %v", err)
 	}
 	if ids := v.base.UnsealedHistory(); len(ids) > 0 {
-		names := strings.Join(ids[:min(len(ids), mostNamed)], ", ")
-		if len(ids) > mostNamed {
-			names += ", …"
-		}
-		warn("MERGED without a sealed approval, kept as history (imported, or from before approvals were sealed): %s", names)
+		warn("MERGED without a sealed approval, kept as history (imported, or from before approvals were sealed): %s", prose.Few(ids, mostNamed))
 	}
 	return found
 }

@@ -67,7 +67,9 @@ type Supervisor struct {
 	lease       leaseKeeper
 	recovered   time.Time
 	moved       bool                                     // somebody moved the integration branch
+	mergeTold   string                                   // what merges wait for, as it was said
 	movedTold   string                                   // and that was said
+	unverified  map[string]postponed                     // merges that wait for a person, by task
 	failed      struct{ quotas, reviews, claims streak } // each makes the next wait of its kind longer
 	panics      []time.Time
 	outage      time.Time // since when the machine keeps it from working; zero: it does not

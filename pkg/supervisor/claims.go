@@ -22,8 +22,7 @@ const maxClaimFailures = 3
 func claimFailed(err error) bool {
 	var invalid *store.InvalidError
 	var wentBack *store.WentBackError
-	var locked *store.LockedError
-	if errors.As(err, &invalid) || errors.As(err, &wentBack) || errors.As(err, &locked) {
+	if errors.As(err, &invalid) || errors.As(err, &wentBack) || boardWaits(err) {
 		return false
 	}
 	if _, remote := errors.AsType[*git.RemoteError](err); remote {
@@ -50,7 +49,22 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 		if !claimFailed(err) {
 			break
 		}
-		s.warn(s.Task, "claim failed: %v", err)
+		bad, isSetup := errors.AsType[*verb.SetupError](err)
+		about := s.Task
+		if isSetup {
+			about = bad.Task
+		}
+		s.warn(about, "claim failed: %v", err)
+		if isSetup && bad.Times > 0 { // counted with the task: others may be claimed
+			if bad.Blocked {
+				s.warn(bad.Task, "blocked: its worktree could not be set up %d times in a row", bad.Times)
+				return true, waiting{}, nil
+			}
+			if !rest(soft, hard, crashWaits.after(bad.Times)) {
+				return false, waiting{}, ErrAborted
+			}
+			return true, waiting{}, nil
+		}
 		if failures == maxClaimFailures {
 			return false, waiting{}, fmt.Errorf("%w: %d claims failed in a row: %w", ErrGaveUp, failures+1, err)
 		}

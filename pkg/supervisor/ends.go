@@ -44,8 +44,12 @@ func (u *unit) askedFor(r *run, problem string) {
 // asked puts the question of a program that waited for somebody to answer on the board.
 func (s *Supervisor) asked(ctx context.Context, task string, r *run) (outcome.Outcome, error) {
 	asks := r.result.Question
+	how := "the agent program asked on its terminal"
+	if r.result.Outcome == agent.Refused {
+		how = "the agent program got no answer"
+	}
 	q := verb.Prompted{Type: asks.Type, Text: asks.Text, Options: asks.Options}
-	out, err := outcome.Asked(ctx, s.Service, outcome.Run{Kind: string(s.Role), Task: task}, q)
+	out, err := outcome.Asked(ctx, s.Service, outcome.Run{Kind: string(s.Role), Task: task}, how, q)
 	if err == nil {
 		r.outcome(out)
 		s.warn(task, "%s", r.result.Error)
@@ -54,7 +58,7 @@ func (s *Supervisor) asked(ctx context.Context, task string, r *run) (outcome.Ou
 }
 
 // timedOut records a run that was stopped at its limits: once it is repeated, then the
-// claim is given back.
+// task is blocked (limits.task_crashes), or the claim given back where that has no limit.
 func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error) {
 	r := x.result
 	s.warn(u.task, "%s: %s", r.Outcome, r.Error)
@@ -62,9 +66,13 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error
 		_, err := s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
 		return next{wait: afterTimeout}, err
 	}
-	limited, err := s.Service.RunFailed(ctx, u.task, string(r.Outcome), r.Error)
-	if err != nil || limited {
+	blocked, err := s.Service.RunFailed(ctx, u.task, string(r.Outcome), r.Error, lastWords(r.Tail)...)
+	if err != nil {
 		return next{}, err
+	}
+	if blocked {
+		s.warn(u.task, "blocked; next: liza show %s", u.task)
+		return next{}, nil
 	}
 	if u.timeouts++; u.timeouts >= 2 {
 		return next{}, s.letGo(ctx, u, string(r.Outcome)+" twice in a row")
@@ -146,7 +154,7 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 func stopForCrashes(u *unit, r *run, what string) error {
 	g := &GaveUp{Task: u.task, Why: "its program ended too often: " + what, Next: "liza show " + u.task, Extra: map[string]any{"program": r.program(), "run": r.mark}}
 	if u.task == "" {
-		g.Next = "liza doctor"
+		g.Next = "liza doctor --cli " + r.program()
 	}
 	return g
 }

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/config"
 	"liza/pkg/git"
 	"liza/pkg/project"
+	"liza/pkg/safefile"
 	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -20,15 +21,17 @@ import (
 
 // register enters the agent on the board and says so.
 func (s *Supervisor) register(ctx context.Context) error {
-	started := s.Service.Now()
-	r, err := s.Service.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ)})
-	if err != nil {
-		return err
+	if s.Service.Caller.Token == "" {
+		started := s.Service.Now()
+		r, err := s.Service.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ)})
+		if err != nil {
+			return err
+		}
+		s.ID = r.Agent
+		s.Service.Caller.AgentID, s.Service.Caller.Token = r.Agent, r.Token
+		_, lease, margin := s.intervals(ctx)
+		s.lease.renewed(started.Add(lease - margin))
 	}
-	s.ID = r.Agent
-	s.Service.Caller.AgentID, s.Service.Caller.Token = r.Agent, r.Token
-	_, lease, margin := s.intervals(ctx)
-	s.lease.renewed(started.Add(lease - margin))
 	s.Service.May, s.Service.Run = s.may, s.lease.runID
 	st, err := s.Service.View(ctx)
 	if err != nil {
@@ -49,8 +52,8 @@ func (s *Supervisor) leave(cause error) error {
 	// Not the context of the work, which has ended by now.
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if s.lease.lost() {
-		return nil // the registration is another's now
+	if s.lease.lost() || s.Service.Caller.Token == "" {
+		return nil // the registration is another's now, or none was made
 	}
 	reason := "its supervisor ended"
 	switch {
@@ -129,12 +132,10 @@ func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin tim
 	return st.Duration("heartbeat_interval"), lease, lease / 10
 }
 
-// watchAbort stops everything within a second of ABORT, whatever the supervisor is at.
-func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFunc) {
-	var changes <-chan struct{}
-	if s.Service.Board() != nil {
-		changes = s.Service.Store.Watch(ctx)
-	}
+// watchOrders stops everything within a second of ABORT, whatever the supervisor is at, and the work of this agent
+// when a person stops it.
+func (s *Supervisor) watchOrders(ctx context.Context, abort context.CancelCauseFunc) {
+	changes := s.Service.Store.Watch(ctx)
 	for sleep(ctx, 500*time.Millisecond) {
 		var st *blackboard.State
 		select {
@@ -146,7 +147,33 @@ func (s *Supervisor) watchAbort(ctx context.Context, abort context.CancelCauseFu
 			abort(ErrAborted)
 			return
 		}
+		if st != nil {
+			s.lease.ordered(st.Revision, st.Stopped[s.ID] != nil)
+		}
 	}
+}
+
+// obeyStop reports whether a person keeps this agent from work. A restart is over now: no run is under way.
+func (s *Supervisor) obeyStop(ctx context.Context, st *blackboard.State) (*blackboard.State, waiting, error) {
+	stop := st.Stopped[s.ID]
+	if stop != nil && stop.Restart {
+		err := s.Service.Update(ctx, "restart", func(st *blackboard.State, a transition.Actor) error {
+			return transition.TakeRestart(st, a, s.Service.Now())
+		})
+		if err == nil {
+			st, err = s.Service.View(ctx)
+		}
+		if err != nil {
+			return st, waiting{}, err
+		}
+		s.say("", "begins again")
+		stop = st.Stopped[s.ID]
+	}
+	s.lease.ordered(st.Revision, stop != nil)
+	if stop == nil {
+		return st, waiting{}, nil
+	}
+	return st, waiting{why: fmt.Sprintf("%s; next: liza restart %s", stop, s.ID), paused: true}, nil
 }
 
 // idle waits for a change, the poll interval, or the end. A supervisor that was idle for
@@ -238,10 +265,9 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, w wa
 
 // survive decides what an error of a step means: a lost registration is made again, a state
 // that is invalid or locked is looked at again later, anything else ends the supervisor.
-func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
+func (s *Supervisor) survive(soft, ctx context.Context, err error) (waiting, error) {
 	var invalid *store.InvalidError
 	var wentBack *store.WentBackError
-	var locked *store.LockedError
 	var failed *panicError
 	switch w, trouble := s.remoteTrouble("", err); {
 	case ctx.Err() != nil:
@@ -252,8 +278,8 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 		return s.panicked(ctx, failed)
 	case isLost(err) || s.lease.lost():
 		s.warn("", "registers again: %v", err)
-		s.Service.Caller.AgentID, s.Service.Caller.Token, s.ID = "", "", ""
-		return waiting{}, s.registerAgain(ctx)
+		s.forgetRegistration()
+		return waiting{}, s.enter(soft, ctx)
 	case unreachable(err):
 		return s.cutOff(err), nil
 	case errors.As(err, &invalid):
@@ -262,13 +288,20 @@ func (s *Supervisor) survive(ctx context.Context, err error) (waiting, error) {
 	case errors.As(err, &wentBack):
 		s.warn("", "%v", err)
 		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
-	case errors.As(err, &locked):
+	case boardWaits(err):
 		// By chance, or a whole team would come back in the same moment and wait for each other again.
 		return waiting{why: err.Error(), until: s.Service.Now().Add(time.Second + rand.N(4*time.Second))}, nil
 	case mayPass(err):
 		return s.waitOut(err)
 	}
 	return waiting{}, err
+}
+
+// boardWaits reports whether an error of the board is over when it is tried again: its lock or that of its copy was not free in
+// time, or its database does not answer.
+func boardWaits(err error) bool {
+	_, held := errors.AsType[*safefile.HeldError](err)
+	return held || unreachable(err)
 }
 
 // unreachable reports whether the board is in a database that does not answer: nothing is lost by waiting.
@@ -322,15 +355,25 @@ func (s *Supervisor) has(st *blackboard.State) bool {
 	return false
 }
 
-// registerAgain is register, as soon as the board can be reached.
-func (s *Supervisor) registerAgain(ctx context.Context) error {
+func (s *Supervisor) forgetRegistration() {
+	s.Service.Caller.AgentID, s.Service.Caller.Token, s.ID = "", "", ""
+}
+
+// enter registers the agent as soon as the board lets it, unless nothing new is to be begun any more.
+func (s *Supervisor) enter(soft, hard context.Context) error {
 	for {
-		err := s.register(ctx)
-		if !unreachable(err) {
+		err := s.register(hard)
+		switch {
+		case isLost(err): // of a registration that was made while it was not yet known whether it was
+			s.forgetRegistration()
+		case !boardWaits(err):
 			return err
 		}
-		if w := s.cutOff(err); !sleep(ctx, w.until.Sub(s.Service.Now())) {
+		if w := s.cutOff(err); !rest(soft, hard, w.until.Sub(s.Service.Now())) {
 			return ErrAborted
+		}
+		if soft.Err() != nil {
+			return nil
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -53,6 +54,36 @@ func (c cut) Update(ctx context.Context, op store.Op, change func(*blackboard.St
 		return away{}
 	}
 	return c.Store.Update(ctx, op, change)
+}
+
+// A claim that a database does not let happen never makes a coder give up, however often it is tried.
+func TestClaimsWaitForADatabaseThatIsAway(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result { return agent.Result{Outcome: agent.Overloaded} })
+		s.Team, s.Service.Store = true, unclaimable{c.memory, c.start.Add(time.Hour)}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Hour)
+		defer cancel()
+		if err := s.Run(ctx, context.Background()); err != nil {
+			t.Errorf("ended with %v", err)
+		}
+		if text := strings.Join(c.lines, "\n"); !strings.Contains(text, "claimed, iteration 1") {
+			t.Errorf("it does not claim when the database is back:\n%s", text)
+		}
+	})
+}
+
+// unclaimable is a store whose database is away whenever a claim is written, until a time.
+type unclaimable struct {
+	store.Store
+	until time.Time
+}
+
+func (u unclaimable) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	if op.Name == "claim" && time.Now().Before(u.until) {
+		return away{}
+	}
+	return u.Store.Update(ctx, op, change)
 }
 
 // However long the board cannot be reached, a supervisor is there when it is back: under its old registration after a short
@@ -120,11 +151,11 @@ func TestAShortOutageIsWaitedOutAndALongOneIsNot(t *testing.T) {
 // fallen is a store that cannot be read for some seconds from a moment on.
 type fallen struct {
 	store.Store
-	since *time.Time
+	since *atomic.Pointer[time.Time]
 }
 
 func (f fallen) View(ctx context.Context) (*blackboard.State, error) {
-	if now := time.Now(); !f.since.IsZero() && now.Sub(*f.since) < 5*time.Second {
+	if since := f.since.Load(); since != nil && time.Since(*since) < 5*time.Second {
 		return nil, fmt.Errorf("cannot read .liza/state.yaml: %w", syscall.EACCES)
 	}
 	return f.Store.View(ctx)
@@ -135,11 +166,12 @@ func (f fallen) View(ctx context.Context) (*blackboard.State, error) {
 func TestAClaimWhoseRunEndsInAnOutageIsGivenBack(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
-		var since time.Time
+		var since atomic.Pointer[time.Time]
 		runs := 0
 		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
 			if runs++; runs == 1 {
-				since = time.Now()
+				now := time.Now()
+				since.Store(&now)
 			}
 			return agent.Result{Outcome: agent.Overloaded, RetryAfter: time.Minute}
 		})

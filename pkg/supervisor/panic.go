@@ -12,7 +12,9 @@ import (
 func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting, error) {
 	s.warn("", "%v", failed)
 	s.panics = append(s.panics, s.Service.Now())
-	if err := s.contained(func() error { return s.giveBack(ctx, failed) }); err != nil {
+	if err := s.contained(func() error { return s.giveBack(ctx, failed) }); boardWaits(err) {
+		return s.cutOff(err), nil // it is released when the board is back
+	} else if err != nil {
 		return waiting{}, fmt.Errorf("%w: %w", ErrGaveUp, err)
 	}
 	limit, window := 3, 5*time.Minute

@@ -111,6 +111,9 @@ func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigg
 	if errors.Is(context.Cause(guarded), errLost) {
 		return &transition.Refusal{Exit: transition.ExitLeaseLost, Message: "the lease was lost while the planner worked", Next: "liza status"}
 	}
+	if errors.Is(context.Cause(guarded), errStopped) { // what woke it is still to be planned
+		u.uncounted, err = true, nil
+	}
 	end := s.Service.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a transition.Actor) error {
 		if u.uncounted && !changed {
 			return transition.CancelPlanning(st, a, due, s.Service.Now())
@@ -174,7 +177,7 @@ func (s *Supervisor) planOutcome(ctx, soft, life context.Context, u *unit, r *ru
 	case r.stopped():
 		u.uncounted = true
 		return planned{}, s.stopForLimit(ctx, u, r.over)
-	case r.result.Outcome == agent.Asked:
+	case r.result.Question != nil:
 		out, err := s.asked(ctx, "", r)
 		return planned{Outcome: out}, err
 	case mayRestart(r.result, u.restarts):

@@ -184,9 +184,10 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, x *run) error {
 		}
 	}
 	what := fmt.Sprintf("the agent program %s cannot be used: %s", x.program(), r.Error)
+	look := "liza doctor --cli " + x.program()
 	// Each of a team comes to the same end: people are told once a day.
-	s.Service.Notify(ctx, "agent_unusable", "", what+" "+s.Service.Now().UTC().Format(time.DateOnly), what+"; next: liza doctor")
-	return &GaveUp{Task: u.task, Why: what, Next: "liza doctor", Extra: map[string]any{"cause": "agent_unusable", "program": x.program(), "run": x.mark}}
+	s.Service.Notify(ctx, "agent_unusable", "", what+" "+s.Service.Now().UTC().Format(time.DateOnly), what+"; next: "+look)
+	return &GaveUp{Task: u.task, Why: what, Next: look, Extra: map[string]any{"cause": "agent_unusable", "program": x.program(), "run": x.mark}}
 }
 
 // setBack handles the ends of a run that say nothing about the work: the provider asks for

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/git"
 	"liza/pkg/prompt"
 	"liza/pkg/review"
 	"liza/pkg/role"
@@ -80,7 +81,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 			b.warnings = append(b.warnings, broken.Error())
 		}
 	}
-	if kind == role.Coder || kind == role.Planner {
+	if kind == role.Coder || kind == role.Planner || kind == role.Reviewer {
 		s.failing(ctx, t, &in)
 	}
 	if err := s.submission(ctx, st, t, &in); err != nil {
@@ -106,12 +107,14 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 		return nil
 	}
 	in.IntentLate = s.intentLate(ctx, st, t)
-	base := t.BaseCommit
-	if t.FixOnto != "" { // what others merged meanwhile is not this task's (specs/protocol.md#8.5)
-		base = t.FixOnto
+	if in.From, in.To, err = s.Service.Proposal(ctx, st, t, t.ReviewCommit); err != nil {
+		return err
 	}
-	if in.DiffStat, err = s.Service.Repo.DiffStat(ctx, base, t.ReviewCommit); err == nil {
-		in.Diff, err = s.Service.Repo.Diff(ctx, base, t.ReviewCommit)
+	if in.DiffStat, err = s.Service.Repo.DiffStat(ctx, in.From, in.To); err == nil {
+		in.Diff, err = s.Service.Repo.Diff(ctx, in.From, in.To)
+		if len(in.Diff) >= git.MostDiff {
+			in.Diff = strings.ToValidUTF8(in.Diff, "") + "\n(the change goes on: this is its beginning)\n"
+		}
 		in.Diff = s.Service.Secrets.Mask(review.Redact(in.Diff))
 	}
 	if err != nil {
@@ -125,7 +128,7 @@ func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt
 	for _, r := range s.Service.RedBaseline(ctx) {
 		in.Red = append(in.Red, prompt.Red{Check: r.Check, Command: r.Command, Tail: r.Tail})
 	}
-	if t == nil || !t.IntegrationFix {
+	if t == nil || !t.IntegrationFix || in.Kind == prompt.Reviewer {
 		return
 	}
 	for _, h := range slices.Backward(t.History) {

@@ -137,7 +137,7 @@ func (s *Supervisor) closeRecord(ctx context.Context, r *recording, exit *exitcm
 	}
 	r.answer(exit)
 	err := r.log.Finish(ctx, r.begun, r.in)
-	if err == nil && r.in.Response.Status == history.TimedOut {
+	if err == nil && r.in.Response.Status == history.TimedOut && r.in.Liza.StatusAfter != string(blackboard.Blocked) {
 		err = s.recordRecovery(ctx, r)
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ func TestHangingRunsAndRecoveriesAreRecorded(t *testing.T) {
 			t.Error(err)
 		}
 		list := c.wantsRecorded("task-1", "PENDING UNCLAIMED to CLAIMED: TIMEOUT\nRUNNING CLAIMED to CLAIMED: AUTOMATIC_RECOVERY\n"+
-			"RUNNING CLAIMED to UNCLAIMED: TIMEOUT\nPENDING UNCLAIMED to UNCLAIMED: AUTOMATIC_RECOVERY\n")
+			"RUNNING CLAIMED to BLOCKED: TIMEOUT\n")
 		if in := list[0]; in.Liza.Seconds != 600 || in.Liza.CostCents != nil || in.Liza.Error != "no sign of life" || in.Response.RawResponse != "working" {
 			t.Errorf("the first one is %+v", in)
 		}

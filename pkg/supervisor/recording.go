@@ -77,7 +77,7 @@ func (r *recording) answer(exit *exitcmd.Exit) {
 	}
 	in.Liza.Effect = string(r.out.Effect)
 	in.Liza.Error = cmp.Or(r.out.Problem, in.Liza.Error)
-	if r.result != nil && r.result.Outcome == agent.Asked {
+	if r.result != nil && r.result.Question != nil {
 		return // what was applied is the question, not an answer of the program
 	}
 	if r.out.Effect != outcome.Reask && (r.out.Effect != outcome.Dropped || r.out.Action != "") && in.Response.Status == history.Failed {

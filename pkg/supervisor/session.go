@@ -46,8 +46,8 @@ func (s *Supervisor) restartTalk(u *unit, r *run) next {
 	return next{again: true}
 }
 
-// submitAgain hands the commit in again that was halted during its review, without running a
-// coder (specs/roles-and-knowledge.md#8.3).
+// submitAgain hands a commit in without running a coder, when an earlier run has done the work: its
+// review was halted (specs/roles-and-knowledge.md#8.3), or its supervisor died before it could hand it in.
 func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error) {
 	if s.Role != blackboard.RoleCoder {
 		return false, nil
@@ -57,25 +57,45 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 		return false, err
 	}
 	t := st.Task(task)
-	if t == nil || t.ReviewCommit == "" || t.IntegrationFix || t.KindOf() != blackboard.CodeTask || !afterResubmit(t) {
+	if t == nil || t.KindOf() != blackboard.CodeTask {
+		return false, nil
+	}
+	in, why := resubmission(t)
+	if in.Commit == "" {
 		return false, nil
 	}
 	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(task))
-	if err != nil || len(w.Dirty) > 0 || w.Head != t.ReviewCommit {
+	if err != nil || len(w.Dirty) > 0 || w.Head != in.Commit {
 		return false, nil
-	}
-	in := verb.SubmitInput{Task: task, Commit: t.ReviewCommit}
-	if t.NoTests != nil {
-		in.NoTests = t.NoTests.Reason
 	}
 	done, err := s.Service.Submit(ctx, in)
 	if isRefused(err) {
 		return false, nil // a coder has to look
 	}
 	if err == nil {
-		s.say(task, "%s: %s was not judged before the limit; no coder is needed", done.Status, short(t.ReviewCommit))
+		s.say(task, "%s: %s %s; no coder is needed", done.Status, short(in.Commit), why)
 	}
 	return true, err
+}
+
+// resubmission returns the commit that an earlier run has finished, without one when there is none, and
+// why it was not judged.
+func resubmission(t *blackboard.Task) (verb.SubmitInput, string) {
+	in := verb.SubmitInput{Task: t.ID}
+	switch done := t.FinishedRun(t.ClaimSeq - 1); {
+	case t.ReviewCommit != "" && !t.IntegrationFix && afterResubmit(t):
+		if in.Commit = t.ReviewCommit; t.NoTests != nil {
+			in.NoTests = t.NoTests.Reason
+		}
+		return in, "was not judged before the limit"
+	case done != nil:
+		in.Commit, in.Summary = done.Commit, done.Summary
+		if t.LastOutcome != nil {
+			in.Evidence = t.LastOutcome.EvidenceFiles
+		}
+		return in, "was finished when its supervisor ended"
+	}
+	return in, ""
 }
 
 // afterResubmit reports whether the last claim of a task is the first one since a person let it

@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/store"
 	"liza/pkg/verb"
 )
 
@@ -189,6 +190,80 @@ func TestAHaltInReviewNeedsNoCoder(t *testing.T) {
 		c.once(c.supervisor(blackboard.RoleCoder, none))
 		if task := c.state().Task("task-1"); task.Status != blackboard.ReadyForReview || task.ReviewCommit != commit || commit == "" {
 			t.Errorf("the task is %s at %s", task.Status, task.ReviewCommit)
+		}
+	})
+}
+
+// stopsBefore is a store whose process dies before one kind of change: the board stays as it was then.
+type stopsBefore struct {
+	store.Store
+	op    string
+	board *blackboard.State
+}
+
+func (s *stopsBefore) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	if op.Name == s.op && s.board == nil {
+		s.board, _ = s.View(ctx)
+	}
+	return s.Store.Update(ctx, op, change)
+}
+
+// A run had ended and committed when its supervisor was killed: the next start hands its work in, and no model
+// is paid for it again.
+func TestAFinishedRunOfADeadSupervisorIsSubmitted(t *testing.T) {
+	for _, next := range []string{"coder-1", "coder-2"} {
+		t.Run(next, func(t *testing.T) {
+			inBubble(t, func(c *clockwork) {
+				c.task("task-1")
+				s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+					c.Commit("task-1")
+					return finished(completes)
+				})
+				dies := &stopsBefore{Store: c.memory, op: "submit"}
+				s.Service.Store, s.PIDStart = dies, 1 // no living process has that start
+				c.once(s)
+				before := dies.board.Task("task-1")
+				if before.Status != blackboard.Claimed || len(before.Attempts) != 1 {
+					t.Fatalf("at its death the task is %s with %d attempts", before.Status, len(before.Attempts))
+				}
+				c.memory = store.NewMemory(dies.board)
+				again := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+					t.Error("the work is done a second time")
+					return finished(givesUp)
+				})
+				again.ID = next
+				c.once(again)
+				x := c.state().Task("task-1")
+				if x.Status != blackboard.ReadyForReview || x.ReviewCommit != before.Attempts[0].Commit || x.LastOutcome.Summary != before.LastOutcome.Summary || x.Usage.AgentRuns != 1 {
+					t.Errorf("task-1 is %s at %s after %d runs\n%s", x.Status, x.ReviewCommit, x.Usage.AgentRuns, strings.Join(c.lines, "\n"))
+				}
+			})
+		})
+	}
+}
+
+// A person who gives a finished run's task back wants it done again.
+func TestAFinishedRunThatWasReleasedIsDoneAgain(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			c.Commit("task-1")
+			return finished(completes)
+		})
+		dies := &stopsBefore{Store: c.memory, op: "submit"}
+		s.Service.Store, s.PIDStart = dies, 1
+		c.once(s)
+		c.memory = store.NewMemory(dies.board)
+		if _, err := c.person().Release(context.Background(), verb.ReleaseInput{Task: "task-1", Reason: "once more, please", Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		runs := 0
+		c.once(c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			runs++
+			return finished(givesUp)
+		}))
+		if runs != 1 {
+			t.Errorf("%d runs, want one", runs)
 		}
 	})
 }

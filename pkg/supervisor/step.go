@@ -17,7 +17,7 @@ import (
 // anything else that a supervisor does besides (specs/roles-and-knowledge.md#7.4).
 func (s *Supervisor) RunStep(soft, hard context.Context) error {
 	s.Once, s.OneRun = true, true
-	return s.registered(hard, func(hard context.Context) error {
+	return s.registered(soft, hard, func(hard context.Context) error {
 		s.recoverHistory(hard)
 		did, wait, err := s.stepOnce(soft, hard)
 		if err == nil && !did {

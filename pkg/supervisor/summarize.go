@@ -68,7 +68,7 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 	defer release()
 	x, err := s.runSummarizer(guarded, job)
 	defer s.closeRun(ctx, x, err)
-	if ctx.Err() != nil {
+	if guarded.Err() != nil {
 		return nil // the one who ended it is seen by the caller
 	}
 	why := ""

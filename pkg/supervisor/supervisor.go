@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
-	"liza/pkg/merge"
 	"liza/pkg/project"
 	"liza/pkg/sprint"
 	"liza/pkg/transition"
@@ -19,19 +18,22 @@ import (
 // when no new work is to be begun (first Ctrl-C), hard when the running program is to be
 // stopped too (second Ctrl-C, ABORT).
 func (s *Supervisor) Run(soft, hard context.Context) error {
-	return s.registered(hard, func(hard context.Context) error { return s.loop(soft, hard) })
+	return s.registered(soft, hard, func(hard context.Context) error { return s.loop(soft, hard) })
 }
 
 // registered does work as a registered agent, with a heartbeat; ABORT ends the context that work gets.
-func (s *Supervisor) registered(hard context.Context, work func(hard context.Context) error) (err error) {
+func (s *Supervisor) registered(soft, hard context.Context, work func(hard context.Context) error) (err error) {
 	hard, abort := context.WithCancelCause(hard)
 	defer abort(nil)
-	if err := s.register(hard); err != nil {
+	if err := s.enter(soft, hard); err != nil {
 		return err
+	}
+	if !s.Team && !s.mergesItself() {
+		defer s.merger(*s.Service, s.Role).beside(hard)()
 	}
 	var watchers sync.WaitGroup
 	life, stop := context.WithCancel(hard)
-	watchers.Go(func() { s.watchAbort(life, abort) })
+	watchers.Go(func() { s.watchOrders(life, abort) })
 	watchers.Go(func() { s.beatContained(life) })
 	defer watchers.Wait()
 	defer stop()
@@ -58,13 +60,13 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 		switch {
 		case errors.Is(err, errComplete):
 			return nil
-		case errors.Is(err, ErrGaveUp):
+		case errors.Is(err, ErrGaveUp) && !boardWaits(err):
 			s.tellGaveUp(err)
 			return err
 		case errors.Is(err, ErrAborted):
 			return err
 		case err != nil:
-			if wait, err = s.survive(hard, err); err != nil {
+			if wait, err = s.survive(soft, hard, err); err != nil {
 				return err
 			}
 		case !s.outage.IsZero():
@@ -87,7 +89,7 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 	}
 }
 
-// Step is one pass: recover, obey, merge, complete, claim, work. wait says what the agent
+// Step is one pass: recover, obey, complete, claim, work. wait says what the agent
 // waits for and for how long at most, when it did nothing.
 func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, err error) {
 	if err := s.recover(hard); err != nil {
@@ -114,15 +116,19 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		}
 		return false, waiting{why: o[0].String()}, nil
 	}
+	if st, wait, err = s.obeyStop(hard, st); err != nil || wait.why != "" {
+		return false, wait, err
+	}
 	if err := s.followRemote(hard, st); err != nil {
 		return false, waiting{}, err
 	}
 	if err := s.seeIntegration(hard, st); err != nil {
 		return false, waiting{}, err
 	}
-	merged, err := s.merge(hard, st)
-	if err != nil || merged && !s.Once {
-		return merged, waiting{}, err
+	merged := false
+	s.forgetEnded(hard, st)
+	if s.mergesItself() { // else that goes on beside this
+		merged = s.merge(hard, st)
 	}
 	if merged { // what others left is not the one unit of work that was asked for
 		if st, err = s.Service.View(hard); err != nil {
@@ -195,77 +201,6 @@ func (s *Supervisor) seeIntegration(ctx context.Context, st *blackboard.State) e
 		s.warn("", "%s; merges wait; next: %s", b.Text, b.Next)
 	}
 	return nil
-}
-
-// merge takes approved work onto the integration branch. A reviewer's supervisor does so
-// at once, the others after five seconds, in case there is no reviewer any more.
-func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) (bool, error) {
-	due := false
-	if s.moved {
-		return false, nil
-	}
-	for _, c := range transition.ApprovedTasks(st) {
-		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != blackboard.GateApproved
-		if by := transition.ApprovingRun(st, c.Task, s.Service.Now(), s.Service.Facts()); by == s.ID {
-			s.warnOf(s.forgetChild(ctx))
-		} else if by != "" {
-			waits = true
-		}
-		if !waits && (s.Role == blackboard.RoleReviewer || s.Service.Now().Sub(c.Since) >= 5*time.Second) {
-			due = true
-		}
-	}
-	if !due || s.Service.Now().Before(s.remote.until) || s.Service.OthersTurn(st) {
-		return false, nil
-	}
-	results, err := s.Service.Merger(blackboard.System).All(ctx)
-	merged := false
-	for _, r := range results {
-		switch r.Status {
-		case blackboard.Merged:
-			merged = true
-			s.say(r.Task, "merged as %s", short(r.MergeCommit))
-		case blackboard.ReadyForReview:
-			s.say(r.Task, "is in review again: %s", r.Reason)
-		case blackboard.IntegrationFailed:
-			merged = true
-			s.warn(r.Task, "%v", &merge.FailedError{Result: r})
-		}
-	}
-	if _, trouble := s.remoteTrouble("", err); trouble || ctx.Err() != nil {
-		return merged, nil
-	}
-	if merged {
-		s.remoteWell()
-	}
-	if _, others := errors.AsType[*merge.TurnError](err); !others {
-		s.warnOf(err)
-	}
-	return merged, nil
-}
-
-// forgetChild ends a run whose end could not be written: this supervisor runs nothing now.
-func (s *Supervisor) forgetChild(ctx context.Context) error {
-	return s.Service.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
-		if e := st.Agents[a.ID]; e != nil {
-			e.Child = nil
-		}
-		return nil
-	})
-}
-
-// warnOf shows what else went wrong with merges; it never ends a supervisor.
-func (s *Supervisor) warnOf(err error) {
-	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = joined.Unwrap()
-	}
-	for _, e := range all {
-		var shown *merge.FailedError
-		if e != nil && !errors.As(e, &shown) {
-			s.warn("", "cannot merge: %v", e)
-		}
-	}
 }
 
 // recover takes back what dead supervisors left, at the start and every 30 s.

@@ -33,6 +33,10 @@ func (t *Team) Run(soft, hard context.Context) error {
 		m.Running = running
 		all.Go(func() { ended <- end{m, m.contained(func() error { return m.Run(soft, hard) })} })
 	}
+	merging := func() {}
+	if len(t.Members) > 0 {
+		merging = t.Members[0].merger(*t.Service, blackboard.RoleReviewer).beside(hard) // at once: it waits for no reviewer
+	}
 	watched := make(chan struct{})
 	watching, enough := context.WithCancel(hard)
 	go func() {
@@ -43,6 +47,7 @@ func (t *Team) Run(soft, hard context.Context) error {
 	}()
 	err := t.collect(ended, stop)
 	all.Wait()
+	merging()
 	enough()
 	<-watched
 	if cause := context.Cause(soft); err == nil && (errors.Is(cause, ErrGaveUp) || errors.Is(cause, ErrIdle)) {
@@ -185,6 +190,9 @@ func (t *Team) allWait(s *blackboard.State) bool {
 
 // waitsForPeople reports whether a person's decision would let the team go on by itself.
 func waitsForPeople(s *blackboard.State) bool {
+	if len(s.Stopped) > 0 {
+		return true
+	}
 	for t := range s.Tasks() {
 		if t.Hold != nil && t.Hold.By != blackboard.System || t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == "" {
 			return true

@@ -142,23 +142,39 @@ func TestThreeCrashesEndASupervisor(t *testing.T) {
 	})
 }
 
-// P-132: two runs in a row that hang are counted, then the claim is given back.
-func TestTwoTimeoutsReleaseTheClaim(t *testing.T) {
-	inBubble(t, func(c *clockwork) {
-		c.task("task-1")
-		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
-			return agent.Result{Outcome: agent.Stalled, ExitCode: -1, Error: "no sign of life"}
+// P-132: two runs in a row that hang are counted, then a person is asked; where task_crashes is 0
+// the claim is given back.
+func TestTwoHangsInARowBlockTheTask(t *testing.T) {
+	for limit, want := range map[int]blackboard.Status{2: blackboard.Blocked, 0: blackboard.Unclaimed} {
+		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
+			inBubble(t, func(c *clockwork) {
+				c.task("task-1")
+				c.setting("task_crashes", limit)
+				ends := []agent.Outcome{agent.TimedOut, agent.Stalled}
+				s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+					r := agent.Result{Outcome: ends[0], ExitCode: -1, Error: "no sign of life", Tail: []string{"asks for a password"}}
+					ends = ends[1:]
+					return r
+				})
+				s.Once = true
+				if err := s.Run(context.Background(), context.Background()); err != nil {
+					t.Error(err)
+				}
+				c.wants(t, "run_failed", 0, 5*time.Second)
+				x := c.state().Task("task-1")
+				if x.Status != want || x.Iteration != 3 {
+					t.Errorf("task-1 is %s in iteration %d, want %s in 3", x.Status, x.Iteration, want)
+				}
+				if limit == 0 {
+					c.wants(t, "released", 5*time.Second)
+					return
+				}
+				if !strings.Contains(x.BlockedReason, "crashed or hung 2 times in a row, last: stalled: no sign of life") || !strings.Contains(x.BlockedReason, "\n  asks for a password") {
+					t.Errorf("blocked because %q", x.BlockedReason)
+				}
+			})
 		})
-		s.Once = true
-		if err := s.Run(context.Background(), context.Background()); err != nil {
-			t.Error(err)
-		}
-		c.wants(t, "run_failed", 0, 5*time.Second)
-		c.wants(t, "released", 5*time.Second)
-		if it := c.state().Task("task-1").Iteration; it != 3 {
-			t.Errorf("iteration %d, want 3", it)
-		}
-	})
+	}
 }
 
 // A rate limit costs no iteration and no crash; the provider's own time is respected, else the waits double.

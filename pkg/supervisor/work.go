@@ -14,7 +14,7 @@ import (
 )
 
 // work runs the agent on its claim until the claim ends.
-func (s *Supervisor) work(soft, hard context.Context, task string) error {
+func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 	guarded, release := s.lease.guard(hard)
 	defer release()
 	u := &unit{task: task}
@@ -24,9 +24,16 @@ func (s *Supervisor) work(soft, hard context.Context, task string) error {
 			return &transition.Refusal{Exit: transition.ExitLeaseLost, Message: "the lease was lost while the agent worked", Next: "liza status"}
 		case hard.Err() != nil:
 			return ErrAborted
+		case errors.Is(context.Cause(guarded), errStopped):
+			return errStopped
 		}
 		return err
 	}
+	defer func() {
+		if errors.Is(err, errStopped) {
+			err = s.releaseAll(hard, "a person stopped "+s.ID)
+		}
+	}()
 	if again, err := s.submitAgain(guarded, task); again || err != nil {
 		return ended(err)
 	}
@@ -190,7 +197,7 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 	}
 	u.reask, u.talk, u.fresh = nil, nil, true
 	switch outcome {
-	case agent.Asked:
+	case agent.Asked, agent.Refused:
 		_, err := s.asked(ctx, u.task, r)
 		return next{}, err
 	case agent.ContextFull:

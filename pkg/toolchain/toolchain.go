@@ -3,6 +3,7 @@ package toolchain
 import (
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -47,11 +48,12 @@ func On(home string, environ []string) Person {
 
 // Use says what the tools are used for.
 type Use struct {
-	Root       string // of the project: what it is built with
-	Cache      string // folder of the project's own caches
-	Filled     string // folder of caches that setup has filled, which are read only; "" for none
-	Registries bool   // packages may be downloaded
-	Proxy      string // HOST:PORT of the proxy, for tools that read no HTTP_PROXY; "" for none
+	Root       string   // a folder that says what the project is built with; "": what is in it is not believed
+	Files      []string // paths that say so besides
+	Cache      string   // folder of the project's own caches
+	Filled     string   // folder of caches that setup has filled, which are read only; "" for none
+	Registries bool     // packages may be downloaded
+	Proxy      string   // HOST:PORT of the proxy, for tools that read no HTTP_PROXY; "" for none
 }
 
 // Access is what all toolchains need together. Paths are absolute.
@@ -124,7 +126,9 @@ func (a *Access) add(p Person, u Use, t Toolchain) {
 		}
 	}
 	if u.Registries && slices.ContainsFunc(t.Marks, func(mark string) bool {
-		return p.Real(filepath.Join(u.Root, mark)) != "" || len(p.Glob(filepath.Join(u.Root, "*", mark))) > 0
+		below := func(file string) bool { return path.Base(file) == mark && strings.Count(file, "/") <= 1 }
+		return slices.ContainsFunc(u.Files, below) ||
+			u.Root != "" && (p.Real(filepath.Join(u.Root, mark)) != "" || len(p.Glob(filepath.Join(u.Root, "*", mark))) > 0)
 	}) {
 		a.Hosts = append(a.Hosts, t.Registries...)
 	}

@@ -157,6 +157,9 @@ func TestAProjectInAFolderBelowHasItsRegistry(t *testing.T) {
 	if a := In(p, Use{Root: "/p", Cache: "/c", Registries: true}); !slices.Contains(a.Hosts, "registry.npmjs.org") || slices.Contains(a.Hosts, "proxy.golang.org") {
 		t.Errorf("it may reach %v", a.Hosts)
 	}
+	if a := In(p, Use{Files: []string{"deep/in/it/package.json", "server/go.mod"}, Cache: "/c", Registries: true}); slices.Contains(a.Hosts, "registry.npmjs.org") || !slices.Contains(a.Hosts, "proxy.golang.org") {
+		t.Errorf("by its files it may reach %v", a.Hosts)
+	}
 }
 
 func TestRegistriesAreThoseOfWhatTheProjectIsBuiltWith(t *testing.T) {

@@ -171,6 +171,92 @@ func Unregister(s *blackboard.State, id string, a Actor, force bool, now time.Ti
 	return nil
 }
 
+// StopAgent keeps an agent from work until RestartAgent; its supervisor ends the run under way and gives the claim back.
+func StopAgent(s *blackboard.State, id, reason string, a Actor, now time.Time) error {
+	switch stop := s.Stopped[id]; {
+	case s.Agents[id] == nil:
+		return refuse("G01", ExitRefused, "liza status", "agent '%s' is not registered", id)
+	case stop != nil && !stop.Restart:
+		return refuse("G07", ExitRefused, "liza restart "+id, "%s is already %s", id, stop)
+	}
+	setStop(s, id, &blackboard.Stop{Reason: reason}, a, now)
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionAgentStopped, Detail: detailOf(id, reason), Extra: via(a)})
+	return nil
+}
+
+// RestartAgent lets an agent work again. A run under way ends first; with a task, a coder begins with that one.
+func RestartAgent(s *blackboard.State, id, task, reason string, a Actor, now time.Time) error {
+	e, stop := s.Agents[id], s.Stopped[id]
+	live, _ := s.Liveness(id, now, a.Facts)
+	alive := e != nil && e.PID != 0 && (live == blackboard.Alive || live == blackboard.Unknown)
+	switch {
+	case e == nil && stop == nil:
+		return refuse("G01", ExitRefused, "liza status", "agent '%s' is not registered", id)
+	case stop == nil && !alive:
+		return refuse("G01", ExitRefused, "liza run", "the process of %s has ended: there is nothing to restart", id)
+	case stop == nil && task == "" && e.Child == nil && holds(s, id, e, "") == "":
+		return refuse("G01", ExitNothing, "liza status", "%s is not stopped and has no work", id)
+	}
+	if task != "" {
+		if err := prefer(s, id, task); err != nil {
+			return err
+		}
+	}
+	delete(s.Stopped, id)
+	if alive {
+		setStop(s, id, &blackboard.Stop{Reason: reason, Restart: true}, a, now)
+	}
+	detail := detailOf(id, reason)
+	if task != "" {
+		detail = detailOf(id+" begins with "+task, reason)
+	}
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionAgentRestarted, Detail: detail, Extra: via(a)})
+	return nil
+}
+
+func setStop(s *blackboard.State, id string, stop *blackboard.Stop, a Actor, now time.Time) {
+	if s.Stopped == nil {
+		s.Stopped = map[string]*blackboard.Stop{}
+	}
+	stop.By, stop.At = a.name(), blackboard.TimeOf(now)
+	s.Stopped[id] = stop
+}
+
+func detailOf(text, reason string) string {
+	if reason == "" {
+		return text
+	}
+	return text + ": " + oneLine(reason)
+}
+
+// prefer keeps a task for a coder that is about to be free.
+func prefer(s *blackboard.State, id, task string) error {
+	t := s.Task(task)
+	role, _, _ := blackboard.ParseAgentID(id)
+	switch {
+	case role != blackboard.RoleCoder:
+		return refuse("G01", ExitUsage, "liza help restart", "%s is not a coder: only a coder begins with a task", id)
+	case t == nil:
+		return refuse("G05", ExitRefused, "liza status", "task %s does not exist", task)
+	case t.AssignedTo == id && t.Status == blackboard.Claimed:
+	case t.Status != blackboard.Unclaimed && t.Status != blackboard.Rejected && t.Status != blackboard.IntegrationFailed:
+		return refuse("G06", ExitRefused, "liza show "+task, "task %s is %s: no coder can take it now", task, t.Status)
+	}
+	s.Writable(t).Prefer = id
+	return nil
+}
+
+// TakeRestart removes the order of a restart: the agent has ended its run and goes on.
+func TakeRestart(s *blackboard.State, a Actor, now time.Time) error {
+	if _, err := own(s, a, now, nil); err != nil {
+		return err
+	}
+	if stop := s.Stopped[a.ID]; stop != nil && stop.Restart {
+		delete(s.Stopped, a.ID)
+	}
+	return nil
+}
+
 func mayUnregister(s *blackboard.State, id string, e *blackboard.Agent, a Actor, force bool, now time.Time) error {
 	switch {
 	case a.Inside != "" && (a.ID != a.Inside || a.Via):

@@ -47,11 +47,15 @@ func TestATaskWrittenByHandHasToPassTheGatesBeforeItIsClaimed(t *testing.T) {
 	if err := gatesStillPass.Check(m); err == nil || !strings.Contains(err.Error(), "done_when is vague") {
 		t.Errorf("the claim: %v", err)
 	}
+	task.DoneWhen, task.Scope = "prints 42", ""
+	if err := gatesStillPass.Check(m); err == nil || !strings.Contains(err.Error(), "missing: scope") {
+		t.Errorf("the claim without a scope: %v", err)
+	}
 	task.ClaimSeq = 1
 	if err := gatesStillPass.Check(m); err != nil {
 		t.Errorf("a task that was claimed before: %v", err)
 	}
-	task.ClaimSeq, task.DoneWhen = 0, "prints 42"
+	task.ClaimSeq, task.Scope = 0, "IN: a.go"
 	if err := gatesStillPass.Check(m); err != nil {
 		t.Errorf("a task that passes: %v", err)
 	}

@@ -227,9 +227,10 @@ var countFailedRun = Effect{"timeout and stalled: iteration + 1 (at the limit T2
 }}
 
 // runCounts reports whether the failed run counts as an iteration.
-func (m *move) runCounts() bool { return countsAsIteration(m.in.Outcome) }
+func (m *move) runCounts() bool { return hung(m.in.Outcome) }
 
-func countsAsIteration(outcome string) bool { return outcome == "timeout" || outcome == "stalled" }
+// hung reports whether a run had to be stopped because it was silent or took too long.
+func hung(outcome string) bool { return outcome == "timeout" || outcome == "stalled" }
 
 var hold = Effect{"hold", func(m *move) {
 	m.task.Hold = &blackboard.Hold{By: m.actor.name(), At: blackboard.TimeOf(m.now), Reason: m.in.Reason}

@@ -48,12 +48,12 @@ var refuseMerge = Effect{"merge_approval rejected; rejection_reason, one fix for
 	m.h.Commit = t.ReviewCommit
 }}
 
-var storeMergeIntent = Effect{"merge_intent = {commit, old, at, by}", func(m *move) {
+var storeMergeIntent = Effect{"merge_intent = {commit, old, at, by, unverified}", func(m *move) {
 	f := m.merge()
-	m.task.MergeIntent = &blackboard.MergeIntent{Commit: f.Candidate, Old: f.Old, At: blackboard.TimeOf(m.now), By: f.By}
+	m.task.MergeIntent = &blackboard.MergeIntent{Commit: f.Candidate, Old: f.Old, At: blackboard.TimeOf(m.now), By: f.By, Unverified: clone(f.Unverified)}
 }}
 
-var storeMerge = Effect{"merge_commit; integration.tip; worktree, merge_intent, fix_onto, halt, hold null; integration_fix false", func(m *move) {
+var storeMerge = Effect{"merge_commit; unverified of the intent; integration.tip; worktree, merge_intent, fix_onto, halt, hold null; integration_fix false", func(m *move) {
 	t := m.task
 	t.MergeCommit = t.BaseCommit
 	if t.ChangesFiles() {
@@ -63,11 +63,19 @@ var storeMerge = Effect{"merge_commit; integration.tip; worktree, merge_intent, 
 		}
 		m.h.DriftCommits = m.merge().Drift
 	}
+	t.Unverified = nil
+	if i := t.MergeIntent; i != nil { // the merge of this commit, also after a crash
+		t.Unverified = i.Unverified
+	}
 	t.Worktree, t.MergeIntent, t.FixOnto, t.Halt, t.IntegrationFix = "", nil, "", nil, false
 	t.Hold, t.RestartFrom, t.HandoffPending = nil, "", false
 	m.h.MergeCommit = t.MergeCommit
 	m.detail = "merge commit " + blackboard.ShortCommit(t.MergeCommit)
 	m.extra = map[string]any{"merge_commit": t.MergeCommit, "drift_commits": m.h.DriftCommits}
+	if len(t.Unverified) > 0 {
+		m.detail += ", not verified"
+		m.extra["unverified"] = []string(t.Unverified)
+	}
 }}
 
 var storeIntegrationFailure = Effect{"merge_intent, merge_approval, approved_by, approvals, quorum null; worktree, base_commit, approved_commit kept", func(m *move) {

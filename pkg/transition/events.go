@@ -370,10 +370,10 @@ func Retry(s *blackboard.State, id string, a Actor, in Input, now time.Time) err
 
 // RunFailed records a run that ended badly (T39). in.Outcome says how: timeout, stalled,
 // crashed or killed. A timeout or stall of the last iteration blocks the task (T26), and so does
-// the last crash that limits.task_crashes allows (T24).
+// the last crash, stall or timeout that limits.task_crashes allows (T24).
 func RunFailed(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	t := s.Task(id)
-	over := t != nil && countsAsIteration(in.Outcome) && IterationsOver(s, t)
+	over := t != nil && hung(in.Outcome) && IterationsOver(s, t)
 	if err := run(s, EvRunFailed, id, a, in, now); err != nil {
 		return err
 	}
@@ -381,19 +381,41 @@ func RunFailed(s *blackboard.State, id string, a Actor, in Input, now time.Time)
 	switch {
 	case over:
 		return run(s, EvLimit, id, a, in, now)
-	case in.Outcome == crashedRun && crashedTooOften(s, s.Task(id)):
+	case (in.Outcome == crashedRun || hung(in.Outcome)) && crashedTooOften(s, s.Task(id)):
 		return blockCrashed(s, id, a, in, now)
 	}
 	return nil
 }
 
-// blockCrashed stops a task that its program does not survive. The question is the supervisor's.
+// SetupFailed counts that no worktree of the task could be set up, as a crash of its program; the last one that
+// limits.task_crashes allows blocks the task (T25). It returns the number of them in a row.
+func SetupFailed(s *blackboard.State, id string, a Actor, in Input, now time.Time) (int, error) {
+	t := s.Task(id)
+	t.Crashes++
+	n := t.Crashes
+	if t.Status == blackboard.Claimed || !crashedTooOften(s, t) { // a claim that is over is ended first
+		return n, nil
+	}
+	return n, blockFailing(s, id, a, in, now, fmt.Sprintf("its worktree could not be set up %d times in a row, last: %s", n, in.Reason),
+		"What keeps worktree.setup from ending well? Repair the command, or what it needs.")
+}
+
+// blockCrashed stops a task that its program does not survive.
 func blockCrashed(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	reason := fmt.Sprintf("its agent program crashed %d times in a row, last: %s", s.Task(id).Crashes, in.Reason)
+	ended, question := "crashed", "What in this task ends its agent program? Change or split the task, or repair the program."
+	if hung(in.Outcome) {
+		ended, question = "crashed or hung", "What in this task makes its agent program hang? Change or split the task, or repair the program."
+	}
+	reason := fmt.Sprintf("its agent program %s %d times in a row, last: %s", ended, s.Task(id).Crashes, in.Reason)
+	return blockFailing(s, id, a, in, now, reason, question)
+}
+
+// blockFailing blocks a task with the last output of what failed. The question is the supervisor's.
+func blockFailing(s *blackboard.State, id string, a Actor, in Input, now time.Time, reason, question string) error {
 	if len(in.Tail) > 0 {
 		reason += "\nIts last output:\n" + strings.Join(in.Tail, "\n")
 	}
-	in.Reason, in.Questions = reason, blackboard.List{"What in this task ends its agent program? Change or split the task, or repair the program."}
+	in.Reason, in.Questions = reason, blackboard.List{question}
 	before := len(s.Questions)
 	if err := run(s, EvBlock, id, a, in, now); err != nil {
 		return err

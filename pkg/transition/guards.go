@@ -28,7 +28,7 @@ var controlsOpen = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT", func(m
 	return nil
 }}
 
-var sprintRuns = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT, and the sprint is IN_PROGRESS", func(m *move) error {
+var sprintRuns = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT, the sprint is IN_PROGRESS, and the agent is not stopped", func(m *move) error {
 	if err := controlsOpen.Check(m); err != nil {
 		return err
 	}
@@ -38,6 +38,9 @@ var sprintRuns = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT, and the s
 			next = "liza sprint next"
 		}
 		return m.refuseNext(next, "G07", ExitRefused, "the sprint is %s", st)
+	}
+	if stop := m.state.Stopped[m.actor.ID]; stop != nil {
+		return m.refuseNext("liza restart "+m.actor.ID, "G07", ExitRefused, "%s is %s", m.actor.ID, stop)
 	}
 	return nil
 }}
@@ -77,8 +80,7 @@ var gatesStillPass = Guard{"G12", "nobody has claimed the task before, then the 
 	if !blackboard.Unplanned(m.task) {
 		return nil
 	}
-	missing := slices.DeleteFunc(m.task.Gates(), func(why string) bool { return why == "missing: scope" }) // a warning everywhere
-	if len(missing) > 0 {
+	if missing := m.task.Gates(); len(missing) > 0 {
 		return m.refuseNext("liza edit", "G12", ExitRefused, "task %s cannot be claimed: %s", m.task.ID, strings.Join(missing, "; "))
 	}
 	return nil

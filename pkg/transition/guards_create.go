@@ -54,7 +54,11 @@ var specExists = Guard{"G13", "the spec file exists", func(m *move) error {
 	if m.in.SpecExists == nil || path == "" || m.in.SpecExists(path) {
 		return nil
 	}
-	return m.refuseNext("liza help "+commandOf(m.rule.Event), "G13", ExitInvalid, "the spec file %s of %s does not exist in the project", path, m.task.ID)
+	next := "liza help " + commandOf(m.rule.Event)
+	if m.rule.Event == EvClaim || m.rule.Event == EvClaimReview {
+		next = "liza edit"
+	}
+	return m.refuseNext(next, "G13", ExitInvalid, "the spec file %s of %s does not exist in the project", path, m.task.ID)
 }}
 
 var dependenciesExist = Guard{"G14", "every dependency exists, and they make no cycle", func(m *move) error {

@@ -121,6 +121,7 @@ type MergeFacts struct {
 	Contained      bool
 	Tip            string // where the integration branch is, "" when it does not exist; of a finished merge: where that left it
 	Commit         string
+	Unverified     blackboard.List // checks that are red on the candidate and on what it is merged onto
 	Drift          int
 	Reason         string
 	Files          blackboard.List

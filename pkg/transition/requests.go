@@ -26,5 +26,8 @@ func awaits(s *blackboard.State, t *blackboard.Task, now time.Time) bool {
 		created, ok := t.Created.At()
 		return ok && now.Sub(created) < preferTime
 	}
+	if stop := s.Stopped[t.Prefer]; stop != nil {
+		return stop.Restart
+	}
 	return (e.Status == blackboard.AgentIdle || e.Status == blackboard.AgentStarting) && e.CurrentTask == ""
 }

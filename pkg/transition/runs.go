@@ -143,7 +143,7 @@ func EndRun(s *blackboard.State, a Actor, r RunResult, now time.Time) error {
 			conversation := *c
 			r.Attempt.Session = &conversation
 		}
-		countCrash(s, t, r)
+		countCrash(t, r)
 		addAttempt(t, &r.Attempt)
 		if r.Outcome != nil {
 			last := *r.Outcome
@@ -168,19 +168,19 @@ func firstCrash(s *blackboard.State, r RunResult) bool {
 	return t.Crashes == 0 || LimitOf(s, t, "task_crashes") == 0
 }
 
-// countCrash counts the crashes of a task's coders in a row: what a provider refuses, and what
-// a limit or a person stopped, neither counts nor ends the row.
-func countCrash(s *blackboard.State, t *blackboard.Task, r RunResult) {
+// countCrash counts the crashes, stalls and timeouts of a task's coders in a row: what a provider
+// refuses, and what a limit or a person stopped, neither counts nor ends the row.
+func countCrash(t *blackboard.Task, r RunResult) {
 	switch {
 	case r.Attempt.Kind != string(blackboard.RoleCoder):
-	case r.Crashed:
+	case r.Crashed, hung(r.Attempt.Outcome):
 		t.Crashes++
 	case r.Finished:
 		t.Crashes = 0
 	}
 }
 
-// crashedTooOften reports whether the program crashed on the task as often as it may.
+// crashedTooOften reports whether the program crashed or hung on the task as often as it may.
 func crashedTooOften(s *blackboard.State, t *blackboard.Task) bool {
 	limit := LimitOf(s, t, "task_crashes")
 	return limit > 0 && t.Crashes >= limit

@@ -1,6 +1,7 @@
 package transition
 
 import (
+	"strings"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -119,13 +120,41 @@ func AnswerQuestion(s *blackboard.State, id, text string, a Actor, now time.Time
 	if q == nil {
 		return "", false, refuse("G05", ExitRefused, "liza questions", "no question '%s'", id)
 	}
-	if q.Status != blackboard.QuestionOpen {
+	unverified := q.Kind == blackboard.QuestionUnverified
+	if q.Status != blackboard.QuestionOpen && !(unverified && q.Status == blackboard.QuestionAnswered) { // a person may think again
 		return "", false, refuse("G06", ExitRefused, "liza questions", "question %s is %s", id, q.Status)
+	}
+	if unverified {
+		if by.party&ByHuman == 0 {
+			return "", false, refuse("G03", ExitRefused, "liza questions", "%s may not answer question %s; a person decides what is merged unchecked", article(a, by.party), id)
+		}
+		if text = strings.ToLower(strings.TrimSpace(text)); !q.Options.Has(text) {
+			return "", false, refuse("G09", ExitUsage, "liza answer "+id+" '"+blackboard.AnswerGoOn+"'", "the answer to %s is one of: %s", id, strings.Join(q.Options, ", "))
+		}
 	}
 	admit(s, a, by, now)
 	q.Status, q.Answer, q.By, q.AnsweredAt = blackboard.QuestionAnswered, text, a.name(), blackboard.TimeOf(now)
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionAnswered, Task: q.Task, Detail: oneLine(id + ": " + text), Extra: via(a)})
 	return q.Task, answersUnblock(s, q.Task), nil
+}
+
+// AskUnverified asks a person, once for each command, whether work may be merged that the command has not verified.
+func AskUnverified(s *blackboard.State, command, text string, now time.Time) *blackboard.Question {
+	if q := s.UnverifiedQuestion(command); q != nil {
+		return q
+	}
+	q := &blackboard.Question{Agent: blackboard.System, Kind: blackboard.QuestionUnverified, Type: "choice", Check: command, Text: text,
+		Options: blackboard.List{blackboard.AnswerGoOn, blackboard.AnswerStop}, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(now)}
+	ask(s, q)
+	s.Record(blackboard.Entry{Timestamp: q.Asked, Agent: blackboard.System, Action: blackboard.ActionAsked, Detail: oneLine(q.ID + ": " + text)})
+	return q
+}
+
+// SettleUnverified ends the question about a command that has passed, with what was answered.
+func SettleUnverified(s *blackboard.State, command string) {
+	if q := s.UnverifiedQuestion(command); q != nil {
+		q.Status = blackboard.QuestionExpired
+	}
 }
 
 func question(s *blackboard.State, id string) *blackboard.Question {

@@ -13,7 +13,7 @@ import (
 // Candidate is one task that could be given out, with what decides its rank (specs/protocol.md#7.1).
 type Candidate struct {
 	Task     *blackboard.Task
-	Class    int // 0: work that the caller began
+	Class    int // -1: work that is meant for the caller; 0: work that it began
 	Priority int // effective, after aging
 	Overlap  bool
 	Since    time.Time // of the submission, or of the approval
@@ -128,8 +128,8 @@ func wouldRefuse(s *blackboard.State, event Event, p Party, t *blackboard.Task, 
 
 // classFor is 0 for work that the agent began: what it held last comes before new work.
 func classFor(t *blackboard.Task, agent string) int {
-	if t.Prefer == agent {
-		return 0
+	if t.Prefer == agent { // a person, or the landing of its work, named it
+		return -1
 	}
 	began := (t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent ||
 		t.HandoffPending && t.LastClaimant() == agent

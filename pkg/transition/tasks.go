@@ -2,6 +2,8 @@ package transition
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -152,7 +154,7 @@ func reservationOver(s *blackboard.State, c *blackboard.Claiming, facts blackboa
 
 // keptUntil applies G24: a REJECTED task waits reassign_after for its own live coder.
 func keptUntil(s *blackboard.State, t *blackboard.Task, agent string, facts blackboard.ProcessFacts, now time.Time) (blackboard.Time, bool) {
-	if t.AssignedTo == "" || t.AssignedTo == agent || s.Agents[t.AssignedTo] == nil {
+	if t.AssignedTo == "" || t.AssignedTo == agent || s.Agents[t.AssignedTo] == nil || s.Stopped[t.AssignedTo] != nil {
 		return "", false
 	}
 	if live, _ := s.Liveness(t.AssignedTo, now, facts); live == blackboard.Expired || live == blackboard.Dead {
@@ -169,7 +171,7 @@ func untriedCoder(s *blackboard.State, t *blackboard.Task, agent string, facts b
 		return ""
 	}
 	for _, id := range s.AgentIDs() {
-		if role, _, _ := blackboard.ParseAgentID(id); role != blackboard.RoleCoder || t.FailedBy.Has(id) {
+		if role, _, _ := blackboard.ParseAgentID(id); role != blackboard.RoleCoder || t.FailedBy.Has(id) || s.Stopped[id] != nil {
 			continue
 		}
 		if live, _ := s.Liveness(id, now, facts); live == blackboard.Alive {
@@ -183,4 +185,48 @@ func untriedCoder(s *blackboard.State, t *blackboard.Task, agent string, facts b
 func past(t blackboard.Time, now time.Time) bool {
 	at, ok := t.At()
 	return !ok || now.After(at)
+}
+
+// TaskEdit names what changes of a task; what is nil or empty stays.
+type TaskEdit struct {
+	Priority                            *int
+	Title, Description, DoneWhen, Scope string
+}
+
+// EditTask changes priority, title or texts of a task that is not terminal. What a coder was asked for stays in its prompt.
+func EditTask(s *blackboard.State, id string, e TaskEdit, a Actor, now time.Time) error {
+	t := s.Task(id)
+	switch {
+	case t == nil:
+		return refuse("G05", ExitRefused, "liza status", "task %s does not exist", id)
+	case t.Status.Terminal():
+		return refuse("G06", ExitRefused, "liza add-task", "task %s is %s and is not edited any more", id, t.Status)
+	case e.Priority != nil && *e.Priority < 0:
+		return refuse("G09", ExitUsage, "liza help edit", "priority %d must be 0 or more", *e.Priority)
+	}
+	t = s.Writable(t)
+	before := t.Gates()
+	var changed []string
+	if e.Priority != nil && *e.Priority != t.PriorityOf() {
+		changed = append(changed, fmt.Sprintf("priority %d, was %d", *e.Priority, t.PriorityOf()))
+		t.Priority = e.Priority
+	}
+	for _, x := range []struct {
+		name  string
+		value *string
+		now   string
+	}{{"title", &t.Title, e.Title}, {"description", &t.Description, e.Description}, {"done_when", &t.DoneWhen, e.DoneWhen}, {"scope", &t.Scope, e.Scope}} {
+		if x.now != "" && x.now != *x.value {
+			changed = append(changed, x.name)
+			*x.value = x.now
+		}
+	}
+	if len(changed) == 0 {
+		return refuse("G09", ExitNothing, "liza show "+id, "task %s is like that already", id)
+	}
+	if worse := slices.DeleteFunc(t.Gates(), func(gap string) bool { return slices.Contains(before, gap) }); len(worse) > 0 && t.Status != blackboard.Draft {
+		return refuse("G12", ExitUsage, "liza help edit", "cannot edit %s: %s", id, strings.Join(worse, "; "))
+	}
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionTaskEdited, Task: id, Detail: strings.Join(changed, ", "), Extra: via(a)})
+	return nil
 }

@@ -164,7 +164,7 @@ func unseenNotes(s *blackboard.State) []string {
 		}
 	}
 	for _, q := range s.Questions {
-		if q.Status == blackboard.QuestionAnswered && (q.Task == "" || isPlanner(q.Agent)) {
+		if q.Status == blackboard.QuestionAnswered && q.Kind != blackboard.QuestionUnverified && (q.Task == "" || isPlanner(q.Agent)) {
 			ids = append(ids, q.ID)
 		}
 	}

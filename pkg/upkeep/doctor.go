@@ -13,13 +13,13 @@ import (
 // Examine looks at everything that a team needs, and at what crashes left. It changes nothing; with checks it runs the
 // checks of reviews and merges on the head of the integration branch, where that has not been done.
 func (x *Doctor) Examine(ctx context.Context, checks bool) error {
-	return x.all(ctx, x.git, x.identity, x.spec, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.processes, x.baseChecks(checks))
+	return x.all(ctx, x.git, x.identity, x.spec, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks), x.unverified)
 }
 
 // Preflight is the short form at the start of a team: what would spoil the sprint and can be seen without starting
 // anything, in some tens of milliseconds. It returns only what is wrong.
 func (x *Doctor) Preflight(ctx context.Context) []Finding {
-	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.inWorktrees, x.quorum, x.disk) // an interrupted start ends by itself
+	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.unverified, x.inWorktrees, x.quorum, x.train, x.disk) // an interrupted start ends by itself
 	return slices.DeleteFunc(x.Found, func(f Finding) bool { return f.Severity != SeverityWarning && f.Severity != SeverityError })
 }
 

@@ -169,8 +169,8 @@ func (x *Doctor) programs(ctx context.Context, _ *project.Project) {
 	}
 	cfg := x.Service.Config()
 	options := agent.Options{Custom: x.Programs, Root: x.Service.Project.Root}
-	wanted := map[string]string{cfg.Agents.Default: SeverityError}
-	if !cfg.IsSet("agents.default") {
+	wanted := map[string]string{cmp.Or(x.CLI, cfg.Agents.Default): SeverityError}
+	if x.CLI == "" && !cfg.IsSet("agents.default") {
 		wanted[cfg.Agents.Default] = SeverityWarning // --cli may name another one
 	}
 	add := func(name string) {

@@ -31,6 +31,7 @@ type Doctor struct {
 	Now       func() time.Time
 	Explain   func(error) (message, next string)
 	Say       func(text string) // what takes long
+	Try       bool              // the checks of which nothing is known are tried, within verb.TryTime
 
 	Found []Finding
 }

@@ -67,8 +67,11 @@ func (p *Board) checkJournal(ctx context.Context, revision int) ([]blackboard.Vi
 	}
 	var list []blackboard.Violation
 	for _, x := range problems {
-		list = append(list, blackboard.Violation{Rule: "V57", Fixable: x.Fixable, Subjects: []string{"log.yaml"}, Line: x.Line,
-			Message: strings.TrimPrefix(x.Message, "log.yaml: ")})
+		v := blackboard.Violation{Rule: "V57", Fixable: x.Fixable, Subjects: []string{"log.yaml"}, Line: x.Line, Message: strings.TrimPrefix(x.Message, "log.yaml: ")}
+		if x.Fixable {
+			v.Severity, v.Message = blackboard.SeverityWarning, v.Message+"; a writer that was killed before it changed the board leaves this, and the next write cuts it"
+		}
+		list = append(list, v)
 	}
 	broken, err := p.Store.JournalBroken(ctx)
 	if err != nil || broken == nil || slices.ContainsFunc(list, func(v blackboard.Violation) bool { return v.Line == broken.Line }) {

@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/merge"
 	"liza/pkg/project"
 	"liza/pkg/role"
 )
@@ -47,6 +48,17 @@ func (x *Doctor) quorum(context.Context, *project.Project) {
 			x.Add("quorum", SeverityWarning, subject, "edit agents.fallback in .liza/config.yaml", "",
 				"review.quorum asks for %s, and reviewers run %s: such a change waits for another one, or for you (liza approve-merge)", what, strings.Join(programs, " and "))
 		}
+	}
+}
+
+// train looks whether the checks of a train can run side by side.
+func (x *Doctor) train(context.Context, *project.Project) {
+	if x.Service == nil {
+		return
+	}
+	if m := x.Service.Config().Merge; m.Train > 1 && merge.CheckSlots(m.Slots) == 1 {
+		x.Add("train", SeverityWarning, "merge.slots", fmt.Sprintf("liza config set merge.slots %d", min(m.Train, 4)), "",
+			"merge.train is %d, but its checks run one at a time (merge.slots), so it merges no faster than without", m.Train)
 	}
 }
 

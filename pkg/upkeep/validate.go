@@ -161,7 +161,7 @@ func (p *Board) unreadable(err error) (Validated, error) {
 		v.restore, v.unreadable = x.Version == "", true
 		return v, nil
 	}
-	return Validated{}, fmt.Errorf("cannot read %s: %v", filepath.Base(p.Name), err)
+	return Validated{}, fmt.Errorf("cannot read %s: %w", filepath.Base(p.Name), err)
 }
 
 // ViolationLine is "ERROR V08 task-3 (line 41): CLAIMED without assigned_to".

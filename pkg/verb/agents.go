@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -76,19 +77,18 @@ func (d *Service) Unregister(ctx context.Context, id string, force bool) error {
 	if r, ok := errors.AsType[*transition.Refusal](err); !ok || r.Guard != "G21" || !force {
 		return err
 	}
-	if err := d.releaseAll(ctx, id); err != nil {
+	if err := d.releaseAll(ctx, id, id+" was unregistered with --force"); err != nil {
 		return err
 	}
 	return remove()
 }
 
 // releaseAll releases what an agent holds. Its work is kept.
-func (d *Service) releaseAll(ctx context.Context, id string) error {
+func (d *Service) releaseAll(ctx context.Context, id, reason string) error {
 	s, err := d.View(ctx)
 	if err != nil {
 		return err
 	}
-	reason := id + " was unregistered with --force"
 	for t := range s.Tasks() {
 		reviews := t.Status == blackboard.ReadyForReview && t.ReviewingBy == id
 		if !reviews && (t.Status != blackboard.Claimed || t.AssignedTo != id) {
@@ -99,6 +99,59 @@ func (d *Service) releaseAll(ctx context.Context, id string) error {
 		}
 	}
 	return nil
+}
+
+// AgentOrder is an order of a person to one agent. Task is what a restarted coder begins with.
+type AgentOrder struct {
+	Agent, Reason, Task string
+}
+
+// Ordered is the result of an order to one agent. Task is the work that its run ends under.
+type Ordered struct {
+	Agent string `json:"agent"`
+	Task  string `json:"task,omitempty"`
+	Next  string `json:"begins_with,omitempty"`
+}
+
+// StopAgent ends the run of an agent and keeps it from work until RestartAgent, on any host: its supervisor saves the
+// work and gives the claim back. An agent without a process is released here.
+func (d *Service) StopAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
+	out, process, err := d.order(ctx, "stop", in, func(s *blackboard.State, a transition.Actor) error {
+		return transition.StopAgent(s, in.Agent, in.Reason, a, d.Now())
+	})
+	if err != nil || process {
+		return out, err
+	}
+	return out, d.releaseAll(ctx, in.Agent, cmp.Or(in.Reason, in.Agent+" was stopped"))
+}
+
+// RestartAgent lets a stopped agent work again, or ends the run under way so that a new one begins.
+func (d *Service) RestartAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
+	out, _, err := d.order(ctx, "restart", in, func(s *blackboard.State, a transition.Actor) error {
+		return transition.RestartAgent(s, in.Agent, in.Task, in.Reason, a, d.Now())
+	})
+	out.Next = in.Task
+	return out, err
+}
+
+func (d *Service) order(ctx context.Context, op string, in AgentOrder, change func(*blackboard.State, transition.Actor) error) (out Ordered, process bool, err error) {
+	out.Agent = in.Agent
+	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
+		return out, false, err
+	}
+	err = d.Update(ctx, op, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.OnlyPerson(s, a, op+" an agent"); err != nil {
+			return err
+		}
+		if err := change(s, a); err != nil {
+			return err
+		}
+		if e := s.Agents[in.Agent]; e != nil {
+			out.Task, process = e.CurrentTask, e.PID != 0
+		}
+		return nil
+	})
+	return out, process, err
 }
 
 // Beat is the result of a heartbeat.

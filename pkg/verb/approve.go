@@ -3,6 +3,7 @@ package verb
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/prose"
@@ -21,7 +22,7 @@ func (d *Service) ApproveMerge(ctx context.Context, in MergeDecision) (Done, err
 	if err := d.AdminOnly("approve a merge"); err != nil {
 		return Done{Task: in.Task}, err
 	}
-	event, err := d.mergeDecision(ctx, in)
+	event, err := d.mergeDecision(ctx, in, true)
 	if err != nil {
 		return Done{Task: in.Task}, err
 	}
@@ -41,7 +42,7 @@ func (d *Service) ApproveMerge(ctx context.Context, in MergeDecision) (Done, err
 
 // RejectMerge sends work that waits for a person back to its coder (T20).
 func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) {
-	event, err := d.mergeDecision(ctx, in)
+	event, err := d.mergeDecision(ctx, in, false)
 	if err != nil {
 		return Done{Task: in.Task}, err
 	}
@@ -51,7 +52,7 @@ func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, erro
 }
 
 // mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
-func (d *Service) mergeDecision(ctx context.Context, in MergeDecision) (transition.Input, error) {
+func (d *Service) mergeDecision(ctx context.Context, in MergeDecision, approve bool) (transition.Input, error) {
 	event := d.Input()
 	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
 		return event, err
@@ -67,6 +68,16 @@ func (d *Service) mergeDecision(ctx context.Context, in MergeDecision) (transiti
 			return event, err
 		}
 		event.Review = &facts
+		var found []*blackboard.Finding
+		if approve {
+			found, err = d.takenAway(ctx, s, t)
+		}
+		if err != nil {
+			return event, err
+		}
+		if len(found) > 0 && (!in.Override || strings.TrimSpace(in.Reason) == "") {
+			return event, Refuse("liza diff "+t.ID, "%s; to approve it all the same say --override and --reason", ErrorsFound(found))
+		}
 		if err := d.quorum(ctx, s, t, &event); err != nil {
 			return event, err
 		}

@@ -30,7 +30,10 @@ type one func(ctx context.Context, d *vs, task string) (any, error)
 
 // ofTask are the verbs about one task.
 var ofTask = map[string]one{
-	"Hold":        func(ctx context.Context, d *vs, id string) (any, error) { return d.Hold(ctx, id, "not yet") },
+	"Hold": func(ctx context.Context, d *vs, id string) (any, error) { return d.Hold(ctx, id, "not yet") },
+	"EditTask": func(ctx context.Context, d *vs, id string) (any, error) {
+		return d.EditTask(ctx, verb.TaskEdit{Task: id, Title: "Another name"})
+	},
 	"Unhold":      func(ctx context.Context, d *vs, id string) (any, error) { return d.Unhold(ctx, id) },
 	"Finalize":    func(ctx context.Context, d *vs, id string) (any, error) { return d.Finalize(ctx, []string{id}) },
 	"ClaimReview": func(ctx context.Context, d *vs, id string) (any, error) { return d.ClaimReview(ctx, id) },
@@ -107,7 +110,7 @@ var ofTask = map[string]one{
 func writing() []attempt {
 	var list []attempt
 	for _, x := range []struct{ name, as, task string }{
-		{"Hold", "", "unclaimed"}, {"Unhold", "", "held"}, {"Finalize", "", "draft"}, {"ClaimReview", "code-reviewer-2", "submitted"}, {"Submit", "coder-1", "claimed"},
+		{"Hold", "", "unclaimed"}, {"EditTask", "", "claimed"}, {"Unhold", "", "held"}, {"Finalize", "", "draft"}, {"ClaimReview", "code-reviewer-2", "submitted"}, {"Submit", "coder-1", "claimed"},
 		{"Block", "coder-1", "claimed"}, {"Intent", "coder-1", "claimed"}, {"Handoff", "coder-1", "claimed"}, {"Release", "coder-1", "claimed"}, {"Release", "code-reviewer-1", "reviewed"},
 		{"Release, by force", "", "claimed"}, {"Unblock", "", "blocked"}, {"Abandon", "", "blocked"}, {"Supersede", "", "blocked"}, {"Halt", "coder-1", "claimed"},
 		{"RunFailed", "coder-1", "claimed"}, {"Comment", "", "reviewed"}, {"Verdict, approve", "code-reviewer-1", "reviewed"}, {"Verdict, reject", "code-reviewer-1", "reviewed"},
@@ -134,7 +137,7 @@ func applies(kind, agent, task, text string) func(context.Context, *vs) (any, er
 
 func askedBy(kind, task string) func(context.Context, *vs) (any, error) {
 	return func(ctx context.Context, d *vs) (any, error) {
-		return outcome.Asked(ctx, d, outcome.Run{Kind: kind, Task: task}, verb.Prompted{Type: "choice", Text: "Overwrite it?", Options: []string{"yes", "no"}})
+		return outcome.Asked(ctx, d, outcome.Run{Kind: kind, Task: task}, "the agent program asked on its terminal", verb.Prompted{Type: "choice", Text: "Overwrite it?", Options: []string{"yes", "no"}})
 	}
 }
 
@@ -174,6 +177,15 @@ var others = []attempt{
 	}},
 	{name: "Unregister", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Unregister(ctx, "planner-1", true) }},
 	{name: "Unregister, one with a claim", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Unregister(ctx, "coder-1", false) }},
+	{name: "StopAgent", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.StopAgent(ctx, verb.AgentOrder{Agent: "coder-1", Reason: "It loops"})
+	}},
+	{name: "StopAgent, by an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.StopAgent(ctx, verb.AgentOrder{Agent: "coder-1"})
+	}},
+	{name: "RestartAgent", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.RestartAgent(ctx, verb.AgentOrder{Agent: "coder-1", Task: "unclaimed"})
+	}},
 	{name: "Heartbeat", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Heartbeat(ctx) }},
 	{name: "Heartbeat, of a person", call: func(ctx context.Context, d *vs) (any, error) { return d.Heartbeat(ctx) }},
 	{name: "Anomaly, with details", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
@@ -404,6 +416,14 @@ var others = []attempt{
 		}
 		base, commit, err := d.ChangeOf(ctx, s, s.Task("submitted"))
 		return []string{base, commit}, err
+	}},
+	{name: "Proposal", call: func(ctx context.Context, d *vs) (any, error) {
+		s, err := d.View(ctx)
+		if err != nil {
+			return nil, err
+		}
+		from, to, err := d.Proposal(ctx, s, s.Task("submitted"), s.Task("submitted").ReviewCommit)
+		return []string{from, to}, err
 	}},
 	{name: "ChangeOf, of nothing", call: func(ctx context.Context, d *vs) (any, error) {
 		s, err := d.View(ctx)

@@ -30,14 +30,38 @@ const maxBaseline = 200
 
 // BaseResult is what a command of a check gave on the tree that work began with.
 type BaseResult struct {
-	Key      string          `json:"key"` // of tree, setup and command
-	Check    string          `json:"check"`
-	Command  string          `json:"command"`
-	Commit   string          `json:"commit"`
-	End      review.End      `json:"end"`
-	Tail     string          `json:"tail,omitempty"` // the last lines, masked
-	At       blackboard.Time `json:"at"`
-	MendedBy string          `json:"mended_by,omitempty"` // a submission on which it passed
+	Key       string          `json:"key"` // of tree, setup and command
+	Check     string          `json:"check"`
+	Command   string          `json:"command"`
+	Commit    string          `json:"commit"`
+	End       review.End      `json:"end"`
+	Tail      string          `json:"tail,omitempty"` // the last lines, masked
+	At        blackboard.Time `json:"at"`
+	Candidate bool            `json:"candidate,omitempty"` // of a merge that waits: the work of a task is in it
+	MendedBy  string          `json:"mended_by,omitempty"` // a submission on which it passed
+}
+
+// Text says in a few words how a command ended here, and what the person's checkout has that may be the reason.
+func (e CheckEnd) Text() string {
+	lacks := strings.Join(e.End.Lacks, ", ")
+	switch {
+	case e.End.Setup != "":
+		return fmt.Sprintf("not run here: worktree.setup fails: %q", e.End.Setup)
+	case !e.End.Failed && e.End.ExitCode != 0:
+		return "not run here: the command is not found"
+	case !e.End.Failed:
+		return "green here"
+	case e.End.GreenInCheckout:
+		return "red here, green in your checkout: that has " + lacks
+	}
+	text := fmt.Sprintf("red here, with exit code %d", e.End.ExitCode)
+	if e.End.TimedOut {
+		text = "red here, without an end within its time limit"
+	}
+	if lacks != "" {
+		text += "; your checkout has, and the worktree has not: " + lacks
+	}
+	return text
 }
 
 // RedBaseline lists the checks that fail without any change of an agent, as far as they have
@@ -55,7 +79,7 @@ func (d *Service) RedBaseline(ctx context.Context) []BaseResult {
 	}
 	for i := len(known) - 1; i >= 0; i-- { // the newest result of a command counts
 		r := known[i]
-		if seen[r.Command] {
+		if seen[r.Command] || r.Candidate {
 			continue
 		}
 		seen[r.Command] = true
@@ -122,12 +146,26 @@ func (d *Service) lookAtBase(ctx context.Context, secrets []string, base, check,
 	if err != nil {
 		return BaseResult{}, err
 	}
-	for _, r := range known {
-		if r.Key == key {
-			return r, nil
+	if i := slices.IndexFunc(known, func(r BaseResult) bool { return r.Key == key }); i >= 0 {
+		_, err := os.Lstat(known[i].End.Log)
+		if !known[i].End.Failed || err == nil { // what failed is compared with its log
+			return known[i], nil
 		}
 	}
 	d.Progressf("check %s: runs %q on the base %.9s", check, command, base)
+	r, err := d.runBase(ctx, secrets, base, check, command)
+	if err != nil || r.End.Setup != "" {
+		return r, err // a setup that fails may have had another reason, such as a network that was away
+	}
+	return r, d.keepBase(ctx, r)
+}
+
+// runBase runs a command on the tree of a commit.
+func (d *Service) runBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
+	key, err := d.baseKey(ctx, base, command)
+	if err != nil {
+		return BaseResult{}, err
+	}
 	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(d.Now())}
 	if r.End, err = d.runOnBase(ctx, secrets, base, check, command, d.Project.BaselineLog(key)); err != nil {
 		return r, err
@@ -135,47 +173,66 @@ func (d *Service) lookAtBase(ctx context.Context, secrets []string, base, check,
 	if r.End.Failed || r.End.Setup != "" {
 		r.Tail = review.TailOf(r.End.Log)
 	}
-	if r.End.Setup != "" {
-		return r, nil // which may have had another reason, such as a network that was away
+	return r, nil
+}
+
+// keepBase remembers a result in the place of an older one of the same command and tree. The caller has the lock.
+func (d *Service) keepBase(ctx context.Context, r BaseResult) error {
+	known, err := d.readBaseline()
+	if err != nil {
+		return err
 	}
-	return r, d.writeBaseline(append(known, r))
+	known = append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key || k.Key == triedPrefix+r.Key }), r)
+	if !r.End.Failed && r.End.ExitCode == 0 {
+		known = asGreen(known, r.Command, r.Commit, r.At)
+		d.settled(ctx, r.Command)
+	}
+	return d.writeBaseline(known)
+}
+
+// GreenHere reports whether a command of a check has ever passed where Liza runs it, on this host.
+func (d *Service) GreenHere(command string) bool {
+	known, err := d.readBaseline()
+	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
+}
+
+// greenKey is the key under which it is kept that a command has passed, on whatever tree.
+func greenKey(command string) string { return "green: " + command }
+
+// asGreen keeps for good that a command has passed. What waits because it failed may be tried again.
+func asGreen(known []BaseResult, command, commit string, at blackboard.Time) []BaseResult {
+	known = slices.DeleteFunc(known, func(r BaseResult) bool { return r.Candidate && r.Command == command })
+	if slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) }) {
+		return known
+	}
+	return append(known, BaseResult{Key: greenKey(command), Commit: commit, At: at})
 }
 
 // runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
 // there says nothing about the command.
-func (d *Service) runOnBase(ctx context.Context, secrets []string, base, check, command, log string) (review.End, error) {
-	const scratch = ".base" // no task can have this name
-	defer func() {
-		if err := d.clearReview(context.WithoutCancel(ctx), scratch); err != nil {
-			d.Progressf("cannot remove the worktree of the baseline: %v", err)
-		}
-	}()
-	if err := d.clearReview(ctx, scratch); err != nil {
-		return review.End{}, err
-	}
-	dir := d.Project.ReviewWorktree(scratch)
-	if _, err := d.Repo.CheckoutDetached(ctx, dir, base); err != nil {
-		return review.End{}, err
-	}
-	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return review.End{}, err
-	}
+func (d *Service) runOnBase(ctx context.Context, secrets []string, base, check, command, log string) (end review.End, err error) {
 	limit := d.Config().Limits.CheckTimeout
 	if check == integrationCheck {
 		limit = d.integrationTimeout(ctx)
 	}
-	run := func(shell string) review.Ran {
-		return review.Command{Shell: shell, Dir: dir, Log: log, Timeout: limit, Hide: secrets, Mask: d.MaskLog}.RunIn(ctx, d.Enclose)
-	}
-	for _, setup := range d.Config().Worktree.Setup {
-		if ran := run(setup); ran.Err != nil || ran.Failed() {
-			return review.End{Log: log, Setup: setup}, ran.Err
+	p, err := d.openPlace(ctx, secrets, ".base", base, log, limit) // no task can have this name
+	defer func() {
+		if err := p.Close(ctx); err != nil {
+			d.Progressf("cannot remove the worktree of the baseline: %v", err)
 		}
+	}()
+	if err != nil || p.Setup != "" {
+		return review.End{Log: log, Setup: p.Setup}, err
 	}
-	ran := run(command)
+	ran := p.run(ctx, command)
 	if ran.Err != nil {
 		return review.End{}, ran.Err
 	}
+	defer func() {
+		if end.Failed && err == nil {
+			d.compareCheckout(ctx, p, command, &end)
+		}
+	}()
 	data, err := safefile.Read(log)
 	if err != nil {
 		return review.End{}, err
@@ -183,6 +240,16 @@ func (d *Service) runOnBase(ctx context.Context, secrets []string, base, check, 
 	failure := review.Failure(check, command, ran, string(data), limit)
 	bad := failure != "" || check == integrationCheck && ran.Failed() // there a missing tool counts too
 	return review.End{Failed: bad, ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: log}, nil
+}
+
+// compareCheckout adds to a failure what the person's checkout has that the place has not, and whether the command passes there.
+func (d *Service) compareCheckout(ctx context.Context, p *Place, command string, end *review.End) {
+	lacks, texts, err := p.Lacks(ctx)
+	if err != nil {
+		d.Progressf("cannot compare the checkout with %.9s: %v", p.Commit, err)
+	}
+	end.Lacks = texts
+	end.GreenInCheckout = len(lacks) > 0 && !end.TimedOut && p.greenInCheckout(ctx, lacks, command)
 }
 
 // integrationCheck is the name under which the commands of a merge are remembered.
@@ -196,11 +263,12 @@ func (d *Service) integrationTimeout(ctx context.Context) time.Duration {
 	return s.Duration("integration_check_timeout")
 }
 
-// mended remembers that a command which fails on a base passes on a submission.
-func (d *Service) mended(ctx context.Context, commit, command string) {
+// passed remembers that a command has passed on a commit, here, and so mends what is red on a base.
+func (d *Service) passed(ctx context.Context, commit, command string) {
 	known, err := d.readBaseline()
 	red := func(r BaseResult) bool { return r.Command == command && r.End.Failed }
-	if err != nil || !slices.ContainsFunc(known, red) {
+	green := slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
+	if err != nil || green && !slices.ContainsFunc(known, red) {
 		return
 	}
 	err = d.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
@@ -209,10 +277,13 @@ func (d *Service) mended(ctx context.Context, commit, command string) {
 				known[i].MendedBy = commit
 			}
 		}
-		return known
+		return asGreen(known, command, commit, blackboard.TimeOf(d.Now()))
 	})
 	if err != nil && ctx.Err() == nil {
 		d.Progressf("%v", err)
+	}
+	if !green {
+		d.settled(ctx, command)
 	}
 }
 
@@ -284,7 +355,10 @@ func (d *Service) readBaseline() ([]BaseResult, error) {
 }
 
 func (d *Service) writeBaseline(known []BaseResult) error {
-	known = known[max(0, len(known)-maxBaseline):]
+	for len(known) > maxBaseline { // that a check was green once is never forgotten
+		i := max(0, slices.IndexFunc(known, func(r BaseResult) bool { return !strings.HasPrefix(r.Key, "green: ") }))
+		known = slices.Delete(known, i, i+1)
+	}
 	data, err := json.MarshalIndent(known, "", " ")
 	if err == nil {
 		err = safefile.Replace(d.Project.Baseline(), append([]byte(d.Mask(string(data))), '\n'), 0o644)

@@ -1,7 +1,6 @@
 package verb
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +96,11 @@ func (d *Service) runChecks(ctx context.Context, s *blackboard.State, t *blackbo
 	fail := func(err error) ([]*blackboard.Check, []*blackboard.Finding, error) {
 		return nil, nil, fmt.Errorf("cannot check %s: %w", t.ID, err)
 	}
-	sub, err := d.submissionToCheck(ctx, s, t)
+	from, to, err := d.Proposal(ctx, s, t, t.ReviewCommit)
+	if err != nil {
+		return fail(err)
+	}
+	sub, err := d.submissionToCheck(ctx, s, t, from, to)
 	if err != nil {
 		return fail(err)
 	}
@@ -105,7 +108,7 @@ func (d *Service) runChecks(ctx context.Context, s *blackboard.State, t *blackbo
 	if err != nil {
 		return fail(err)
 	}
-	b := d.checkEnvironment(ctx, s, t, files)
+	b := d.checkEnvironment(ctx, s, t, from, files)
 	b.LookOnly = lookOnly
 	results, err := sub.Run(ctx, b)
 	if !lookOnly {
@@ -132,16 +135,18 @@ func (d *Service) runChecks(ctx context.Context, s *blackboard.State, t *blackbo
 	return checks, findings, nil
 }
 
-// submissionToCheck gathers what the checks look at. Of an integration fix, what others
-// have merged meanwhile is not this task's (specs/protocol.md#8.5).
-func (d *Service) submissionToCheck(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*review.Submission, error) {
-	base := cmp.Or(t.FixOnto, t.BaseCommit)
-	changes, err := review.Changes(ctx, d.Repo, base, t.ReviewCommit)
+// submissionToCheck gathers what the checks look at: the change between from and to.
+func (d *Service) submissionToCheck(ctx context.Context, s *blackboard.State, t *blackboard.Task, from, to string) (*review.Submission, error) {
+	changes, err := review.Changes(ctx, d.Repo, from, to)
+	if err != nil {
+		return nil, err
+	}
+	undone, err := d.undone(ctx, t, from, to)
 	if err != nil {
 		return nil, err
 	}
 	d.loadSecrets()
-	sub := &review.Submission{Task: t, Changes: changes, Settings: checkSettings(d.Config().Review), Known: d.Secrets.Find}
+	sub := &review.Submission{Task: t, Changes: changes, Undone: undone, Settings: checkSettings(d.Config().Review), Known: d.Secrets.Find}
 	if sub.Settings.Checks[review.MergePreview].Enabled {
 		if head, err := d.tipHere(ctx, s); err == nil {
 			var conflict *git.ConflictError
@@ -154,7 +159,7 @@ func (d *Service) submissionToCheck(ctx context.Context, s *blackboard.State, t 
 }
 
 // checkEnvironment is where the commands run: detached at the review commit, without secrets.
-func (d *Service) checkEnvironment(ctx context.Context, s *blackboard.State, t *blackboard.Task, files []git.Listed) *review.Environment {
+func (d *Service) checkEnvironment(ctx context.Context, s *blackboard.State, t *blackboard.Task, base string, files []git.Listed) *review.Environment {
 	cfg := d.Config()
 	b := &review.Environment{Tree: d.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
 		Log: func(check string) string { return d.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: d.Secrets.Mask,
@@ -165,12 +170,11 @@ func (d *Service) checkEnvironment(ctx context.Context, s *blackboard.State, t *
 		b.Before = t.Review.Checks
 	}
 	if cfg.Review.Baseline {
-		base := cmp.Or(t.FixOnto, t.BaseCommit)
 		b.Base = func(ctx context.Context, check, command string) (review.End, error) {
 			return d.onBase(ctx, s.Secrets, base, check, command)
 		}
 		b.BaseLog = func(stored string) string { return filepath.Join(d.Project.Root, stored) }
-		b.Passed = func(command string) { d.mended(ctx, t.ReviewCommit, command) }
+		b.Passed = func(command string) { d.passed(ctx, t.ReviewCommit, command) }
 	}
 	return b
 }

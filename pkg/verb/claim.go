@@ -43,6 +43,9 @@ type reservation struct {
 // Claim gives the caller the named task, or the best claimable one for id "", and its
 // worktree (specs/protocol.md#7.2: reserve, provision, confirm).
 func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
+	if err := d.FollowSettings(ctx); err != nil {
+		return Claimed{}, err
+	}
 	r, err := d.reserve(ctx, id)
 	if err != nil {
 		return Claimed{}, err
@@ -189,7 +192,8 @@ func (d *Service) tellUnusable(ctx context.Context, unusable map[string]error) {
 func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
 	r.agent, r.task, r.fresh = agent, *t, fresh
 	r.keep = t.HandoffPending || t.Status == blackboard.IntegrationFailed ||
-		(t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent
+		(t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent ||
+		t.Status == blackboard.Claimed && t.FinishedRun(t.ClaimSeq) != nil
 	r.former = nil
 	if e := s.Agents[t.AssignedTo]; t.Status == blackboard.Claimed && sameRegistration(e, t.ClaimGeneration) {
 		r.former = d.orphanOf(t.AssignedTo, e)
@@ -320,6 +324,12 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 			delete(s.Agents, a.ID)
 		}
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionClaimFailed, Task: r.task.ID, Detail: prose.FirstLine(cause.Error())})
+		if bad, ok := errors.AsType[*SetupError](cause); ok {
+			var err error
+			bad.Times, err = transition.SetupFailed(s, r.task.ID, transition.SystemActor(d.Facts()), transition.Input{Reason: bad.Message, Tail: bad.Tail}, d.Now())
+			bad.Blocked = s.Task(r.task.ID).Status == blackboard.Blocked
+			return err
+		}
 		return nil
 	})
 	if err != nil {
@@ -331,6 +341,9 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 // ClaimReview gives the caller the named review, or the next one for id "".
 func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	var out Claimed
+	if err := d.FollowSettings(ctx); err != nil {
+		return out, err
+	}
 	if d.Config().Review.Disabled() {
 		return out, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
 	}

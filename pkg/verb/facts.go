@@ -128,8 +128,8 @@ func (d *Service) lessons(ctx context.Context, s *blackboard.State, in VerdictIn
 	case !t.ChangesFiles():
 		l.empty = t.Output == nil || strings.TrimSpace(t.Output.Text) == ""
 	case t.BaseCommit != "" && t.ReviewCommit != "":
-		stat, err := d.Repo.DiffStat(ctx, t.BaseCommit, t.ReviewCommit)
-		l.empty = err == nil && strings.TrimSpace(stat) == ""
+		from, to, err := d.Proposal(ctx, s, t, t.ReviewCommit)
+		l.empty = err == nil && from == to
 	}
 	return l
 }

@@ -125,6 +125,19 @@ func (d *Service) ThisHost() string {
 	return d.Proc.Host
 }
 
+// FollowSettings takes the settings, roles and instructions that other hosts have changed since, so that nothing is claimed or
+// merged by older ones.
+func (d *Service) FollowSettings(ctx context.Context) error {
+	s, ok := d.Store.(interface {
+		FollowSettings(context.Context) ([]string, error)
+	})
+	if !ok {
+		return nil
+	}
+	_, err := s.FollowSettings(ctx)
+	return err
+}
+
 // contact is what this host says of itself with each heartbeat; without a name, nothing.
 func (d *Service) contact() (c transition.Contact, err error) {
 	if c.Name = d.ThisHost(); c.Name == "" {

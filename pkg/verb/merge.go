@@ -34,6 +34,9 @@ func (d *Service) Merge(ctx context.Context, id string) ([]merge.Result, error) 
 	if err := d.AdoptTip(ctx, s); err != nil {
 		return nil, err
 	}
+	if err := d.FollowSettings(ctx); err != nil {
+		return nil, err
+	}
 	m := d.mergerOn(s, a.ID)
 	if id != "" {
 		r, err := m.Task(ctx, id)
@@ -86,7 +89,15 @@ func (d *Service) Merger(by string) *merge.Merger {
 		m.Base = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
 			return d.onBase(ctx, secrets, base, integrationCheck, command)
 		}
-		m.Passed = d.mended
+		m.Passed = d.passed
+		m.Waits = d.waitsUnverified
+		m.Unverified = func(ctx context.Context, candidate, command, log string, exit int) error {
+			err := d.unverified(ctx, command, true)
+			if IsRefusal(err) {
+				d.failedBefore(ctx, candidate, command, log, exit)
+			}
+			return err
+		}
 	}
 	return m
 }

@@ -26,14 +26,11 @@ func (d *Service) quorumOf(ctx context.Context, t *blackboard.Task, onto string)
 	if len(rules) == 0 || !t.ChangesFiles() || t.ReviewCommit == "" {
 		return nil, nil
 	}
-	base, err := d.Repo.MergeBase(ctx, onto, t.ReviewCommit)
-	if err != nil && t.BaseCommit != "" {
-		base, err = t.BaseCommit, nil
-	}
+	from, to, err := d.proposal(ctx, t, onto, t.ReviewCommit)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find what %s changes: %w", t.ID, err)
+		return nil, err
 	}
-	changes, err := d.Repo.ChangedFiles(ctx, base, t.ReviewCommit)
+	changes, err := d.Repo.ChangedFiles(ctx, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find what %s changes: %w", t.ID, err)
 	}

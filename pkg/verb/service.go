@@ -122,7 +122,14 @@ func (d *Service) Input() transition.Input {
 		ReviewMode:  blackboard.ReviewMode(cfg.Review.Mode),
 		AutoMerge:   cfg.Review.AutoMerge,
 		Proceed:     cfg.Limits.OnReviewDepth == "proceed",
-		SpecExists:  d.SpecExists,
+	}
+	seen := map[string]bool{} // many tasks have the same one
+	in.SpecExists = func(path string) bool {
+		if there, known := seen[path]; known {
+			return there
+		}
+		seen[path] = d.SpecExists(path)
+		return seen[path]
 	}
 	if d.Proc.FreeMB != nil {
 		in.FreeMB = d.Proc.FreeMB(d.Project.Root)

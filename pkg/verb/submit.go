@@ -78,7 +78,7 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 
 var errNotPublished = errors.New("the commit is not on the remote")
 
-// SubmissionFacts looks at the worktree and at what was committed since the base.
+// SubmissionFacts looks at the worktree and at what the commits change.
 func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (transition.SubmissionFacts, error) {
 	f := transition.SubmissionFacts{Named: named}
 	if t.Status == blackboard.Claimed {
@@ -128,7 +128,11 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 	if f.Unsound, err = d.Repo.Unsound(ctx, line); err != nil {
 		return f, err
 	}
-	changes, err := review.Changes(ctx, d.Repo, t.BaseCommit, f.Commit)
+	from, to, err := d.Proposal(ctx, s, t, f.Commit)
+	if err != nil {
+		return f, err
+	}
+	changes, err := review.Changes(ctx, d.Repo, from, to)
 	if err != nil {
 		return f, err
 	}
@@ -277,6 +281,13 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 		event.Review = &facts
 		if err := d.quorum(ctx, s, t, &event); err != nil {
 			return out, err
+		}
+		if t.Status == blackboard.ReadyForReview && (t.Review == nil || t.Review.Commit != t.ReviewCommit) { // no checks ran, so they have not said it
+			found, err := d.takenAway(ctx, s, t)
+			if err != nil {
+				return out, err
+			}
+			event.Verdict.Findings = append(event.Verdict.Findings, found...)
 		}
 	}
 	incomplete := d.incomplete(ctx, s.Task(in.Task), in)

@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 
 	"liza/pkg/blackboard"
@@ -13,6 +14,7 @@ type NewTask struct {
 	Task    blackboard.Task
 	Stretch bool
 	Draft   bool
+	Fill    bool // an id and a spec_ref that are left out become the next free number and the spec of the goal
 }
 
 // SetLimits gives the task limits of its own. Two of them are fields of the task, the
@@ -37,6 +39,16 @@ func (n *NewTask) SetLimits(limits map[string]int) {
 func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
 	if err := d.CleanTask(&n.Task); err != nil {
 		return Done{}, err
+	}
+	if n.Fill {
+		s, err := d.View(ctx)
+		if err != nil {
+			return Done{}, err
+		}
+		n.Task.ID = cmp.Or(n.Task.ID, plan.FreeID(s))
+		if s.Goal != nil {
+			n.Task.SpecRef = cmp.Or(n.Task.SpecRef, s.Goal.SpecRef)
+		}
 	}
 	in := d.Input()
 	in.RoleProblem = d.newRoleProblem(&n.Task)
@@ -90,14 +102,61 @@ func (d *Service) Finalize(ctx context.Context, ids []string) (Finalized, error)
 	return out, err
 }
 
+// TaskEdit names what a person changes of a task; what is nil or empty stays.
+type TaskEdit struct {
+	Task                                string
+	Priority                            *int
+	Title, Description, DoneWhen, Scope string
+}
+
+// EditTask changes priority, title or texts of a task that is not terminal.
+func (d *Service) EditTask(ctx context.Context, e TaskEdit) (Done, error) {
+	err := d.Clean(Text{"--title", &e.Title}, Text{"--description", &e.Description}, Text{"--done", &e.DoneWhen}, Text{"--scope", &e.Scope})
+	if err != nil {
+		return Done{Task: e.Task}, err
+	}
+	var busy, doubts []string
+	done, err := d.Event(ctx, "edit", e.Task, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.OnlyPerson(s, a, "edit a task"); err != nil {
+			return err
+		}
+		err := transition.EditTask(s, e.Task, transition.TaskEdit{Priority: e.Priority, Title: e.Title, Description: e.Description, DoneWhen: e.DoneWhen, Scope: e.Scope}, a, d.Now())
+		if err == nil {
+			err = d.planRules(s, a).TaskProblem(s, s.Task(e.Task))
+		}
+		if err == nil {
+			busy, doubts = atWork(s, e.Task, "works without the change; next: liza restart"), plan.Doubts(s.Task(e.Task))
+		}
+		return err
+	})
+	if err == nil {
+		done.Notices = append(append(done.Notices, doubts...), busy...)
+	}
+	return done, err
+}
+
+// atWork says of each agent whose program runs on a task what that means, and the command that takes the agent.
+func atWork(s *blackboard.State, task, what string) (list []string) {
+	for _, id := range s.AgentIDs() {
+		if c := s.Agents[id].Child; c != nil && c.Task == task {
+			list = append(list, id+" "+what+" "+id)
+		}
+	}
+	return list
+}
+
 // Hold keeps everybody from picking the task; its status stays.
 func (d *Service) Hold(ctx context.Context, id, reason string) (Done, error) {
 	if err := d.Clean(Text{"--reason", &reason}); err != nil {
 		return Done{Task: id}, err
 	}
-	return d.Event(ctx, "hold", id, func(s *blackboard.State, a transition.Actor) error {
+	var busy []string
+	done, err := d.Event(ctx, "hold", id, func(s *blackboard.State, a transition.Actor) error {
+		busy = atWork(s, id, "goes on with its run; next: liza stop")
 		return transition.HoldTask(s, id, a, transition.Input{Reason: reason}, d.Now())
 	})
+	done.Notices = append(done.Notices, busy...)
+	return done, err
 }
 
 // Unhold ends a hold.

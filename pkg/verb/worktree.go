@@ -172,11 +172,27 @@ func (d *Service) SetUp(ctx context.Context, task string) error {
 		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
 			Timeout: d.Config().Limits.CheckTimeout}.RunIn(ctx, d.Enclose)
 		if res.Err != nil || res.ExitCode != 0 {
-			return fmt.Errorf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, d.Project.SetupLog(task), res.Unreached())
+			e := &SetupError{Task: task, Tail: strings.Split(review.TailOf(d.Project.SetupLog(task)), "\n")}
+			e.Message = fmt.Sprintf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, d.Project.SetupLog(task), res.Unreached())
+			if ctx.Err() != nil { // it was stopped
+				return errors.New(e.Message)
+			}
+			return e
 		}
 	}
 	return nil
 }
+
+// SetupError says that a command of worktree.setup failed. Of a claim it is counted with the crashes of the task.
+type SetupError struct {
+	Task    string
+	Message string
+	Tail    []string // its last lines
+	Times   int      // crashes and such failures of the task in a row; 0: not counted
+	Blocked bool     // it was the last one that limits.task_crashes allows
+}
+
+func (e *SetupError) Error() string { return e.Message }
 
 // DropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
 func (d *Service) DropWorktree(ctx context.Context, task string) error {

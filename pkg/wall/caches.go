@@ -23,7 +23,7 @@ const (
 func checksCache(p *project.Project, dir string) string {
 	name := mergedCache
 	if filepath.Dir(dir) == p.Worktrees() {
-		if task, review := strings.CutPrefix(filepath.Base(dir), ".review-"); review || !strings.HasPrefix(task, ".") {
+		if task := strings.TrimPrefix(filepath.Base(dir), ".review-"); !strings.HasPrefix(task, ".") {
 			name = task
 		}
 	}

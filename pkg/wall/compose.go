@@ -41,6 +41,7 @@ type Run struct {
 	Git     *git.Folder // its git folder: mounted at closed, at other levels named by the worktree; nil: git can be read
 	Read    []string    // what else is meant for it: its prompt
 	Also    []string    // folders that it may write besides
+	Merged  []string    // files of the integration branch, which say what the project is built with
 	Job     bool        // a setup command, a check, a hook: no program's needs, and it may download packages
 }
 
@@ -76,7 +77,11 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	}
 	online := r.Job || r.Settings.Allow.Registries
 	// What an agent leaves in a cache must not get into a check; what setup has downloaded is there for agents.
-	use := toolchain.Use{Root: r.Dir, Cache: filepath.Join(p.Cache(), "agents"), Filled: checksCache(p, r.Dir), Registries: online, Proxy: proxyOf(level)}
+	use := toolchain.Use{Files: r.Merged, Cache: filepath.Join(p.Cache(), "agents"), Filled: checksCache(p, r.Dir), Registries: online, Proxy: proxyOf(level)}
+	// What nobody has reviewed opens no registry for itself: packages, their names among them, are a way out.
+	if filepath.Base(use.Filled) == mergedCache || r.Settings.Allow.Registries {
+		use.Root = r.Dir
+	}
 	if r.Job {
 		use.Cache, use.Filled = use.Filled, ""
 	}
@@ -92,23 +97,17 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	w.Make, w.caches = slices.Concat(r.Also, []string{s.Home, s.Tmp}), tools.Caches
 
 	s.HomeRead = access.HomeRead
-	for _, rel := range access.HomeWrite {
-		s.HomeWrite, w.Make = append(s.HomeWrite, rel), append(w.Make, filepath.Join(home, rel))
-		w.kept = append(w.kept, filepath.Join(home, rel))
-	}
 	for _, rel := range access.HomeLogin {
 		if r.Person.Real(filepath.Join(home, rel)) != "" {
 			s.HomeWrite = append(s.HomeWrite, rel)
 		}
 	}
 	for _, rel := range access.HomeKeep {
-		kept := filepath.Join(p.Cache(), "home", r.Program, rel)
-		at := sandbox.Mount{Source: kept, Target: filepath.Join(inside, rel)}
-		w.Make, w.kept = append(w.Make, kept), append(w.kept, kept)
-		if level == sandbox.Closed {
-			s.Over = append(s.Over, at)
-		} else {
-			s.Write, w.Link = append(s.Write, kept), append(w.Link, at)
+		r.keep(&w, rel, filepath.Join(inside, rel))
+	}
+	if level == sandbox.Closed { // elsewhere nothing can be shown in the place of what is outside of the home folder
+		for _, at := range access.Keep {
+			r.keep(&w, at, at)
 		}
 	}
 	r.allow(&w, access.HomeCopy)
@@ -123,6 +122,17 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	}
 	w.Proxy = proxy.Options{Hosts: w.Hosts, Quiet: quiet, Registries: toolchain.Registries(), Upstream: upstream(r.Person.Environ)}
 	return w
+}
+
+// keep shows a folder that the project has for all runs of the program in the place of the person's own.
+func (r Run) keep(w *Plan, name, at string) {
+	kept := filepath.Join(r.Project.Cache(), "home", r.Program, name)
+	w.Make, w.kept = append(w.Make, kept), append(w.kept, kept)
+	if shown := (sandbox.Mount{Source: kept, Target: at}); w.Spec.Level == sandbox.Closed {
+		w.Spec.Over = append(w.Spec.Over, shown)
+	} else {
+		w.Spec.Write, w.Link = append(w.Spec.Write, kept), append(w.Link, shown)
+	}
 }
 
 // proxyVariables say how the person reaches the network.

@@ -40,7 +40,7 @@ func contained(t *testing.T, program string) Run {
 	at := func(name string) string { return filepath.Join(root, name) }
 	return Run{
 		Project: &project.Project{Root: at("p"), Liza: at("p/.liza"), GitDir: at("p/.git")}, Settings: config.Default().SandboxOf(program), Program: program, Needs: a.Info().Needs,
-		Argv: []string{"claude", "-p"}, Liza: "/opt/liza", Person: toolchain.On(at("home"), []string{"PATH=" + at("home/bin") + ":/usr/bin", "HOME=" + at("home"), "ANTHROPIC_API_KEY=k", "SECRET=s", "GH_TOKEN=t"}),
+		Argv: []string{"claude", "-p"}, Liza: "/opt/liza", Person: toolchain.On(at("home"), []string{"PATH=" + at("home/bin") + ":/usr/bin:/usr/local/go/bin", "HOME=" + at("home"), "ANTHROPIC_API_KEY=k", "SECRET=s", "GH_TOKEN=t"}),
 		Folder: at("run"), Private: at("private"), Dir: at("p/.worktrees/task-1"), Write: true, Read: []string{at("p/.liza/prompts/task-1/1.txt")},
 	}
 }
@@ -73,7 +73,7 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 			t.Errorf("it sees %s", path)
 		}
 	}
-	if !slices.Contains(s.HomeRead, ".claude/settings.json") || !slices.Equal(s.HomeWrite, []string{".claude/projects", ".claude/.credentials.json"}) || !covers(s.Tools, filepath.Join(home, "bin/claude")) {
+	if !slices.Contains(s.HomeRead, ".claude/settings.json") || !slices.Equal(s.HomeWrite, []string{".claude/.credentials.json"}) || !covers(s.Tools, filepath.Join(home, "bin/claude")) {
 		t.Errorf("of the home folder: %v %v %v", s.HomeRead, s.HomeWrite, s.Tools)
 	}
 	if !slices.Contains(w.Env, "ANTHROPIC_API_KEY=k") || slices.ContainsFunc(w.Env, func(pair string) bool {
@@ -88,7 +88,7 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, there := range []string{filepath.Join(home, ".claude/projects"), filepath.Join(s.Home, ".claude.json"), s.Tmp} {
+	for _, there := range []string{filepath.Join(r.Project.Cache(), "home/claude/.claude/projects"), filepath.Join(s.Home, ".claude.json"), s.Tmp} {
 		if _, err := os.Stat(there); err != nil {
 			t.Errorf("not prepared: %v", err)
 		}
@@ -146,7 +146,7 @@ func TestAWallIsShutUntilSomethingOfTheRepositoryMayBeWritten(t *testing.T) {
 	}
 }
 
-// A check has no program's settings, logins and keys, and may download packages.
+// A check has no program's settings, logins and keys, and may download packages of what the integration branch is built with.
 func TestAJobHasNothingOfAnAgentProgram(t *testing.T) {
 	t.Parallel()
 	r := contained(t, "claude")
@@ -155,9 +155,21 @@ func TestAJobHasNothingOfAnAgentProgram(t *testing.T) {
 	if slices.Contains(w.Hosts, "api.anthropic.com") || slices.Contains(w.Env, "ANTHROPIC_API_KEY=k") || len(w.Spec.HomeWrite) > 0 || slices.ContainsFunc(w.Spec.HomeRead, func(p string) bool { return strings.HasPrefix(p, ".claude") }) {
 		t.Errorf("it has %v %v %v %v", w.Hosts, w.Env, w.Spec.HomeRead, w.Spec.HomeWrite)
 	}
-	if r.Person.Which("go") != "" && len(w.Hosts) == 0 {
-		t.Error("it may not download packages")
+	if len(w.Hosts) > 0 {
+		t.Errorf("the go.mod of a task that nobody has reviewed opens %v", w.Hosts)
 	}
+	if r.Person.Which("go") == "" {
+		t.Skip("NOT RUN: go is not installed in /usr")
+	}
+	opened := func(name string, change func(r *Run)) {
+		r := r
+		if change(&r); !slices.Contains(r.Compose(sandbox.Closed, "").Hosts, "proxy.golang.org") {
+			t.Errorf("packages may not be downloaded with %s", name)
+		}
+	}
+	opened("a go.mod on the integration branch", func(r *Run) { r.Merged = []string{"README.md", "server/go.mod"} })
+	opened("a change that was approved, on its way onto the branch", func(r *Run) { r.Dir = r.Project.Root })
+	opened("registries that a person has opened", func(r *Run) { r.Settings.Allow.Registries = true })
 }
 
 func TestTheGitFolderOfARunIsMountedWhereThatCanBe(t *testing.T) {
@@ -240,6 +252,34 @@ func TestThePersonsProxyIsPassedOnWhereTheRunHasNone(t *testing.T) {
 	for level, want := range map[sandbox.Level]bool{sandbox.Partial: true, sandbox.Closed: false} {
 		if got := slices.Contains(r.Compose(level, "").Env, "HTTPS_PROXY=http://proxy.example:3128"); got != want {
 			t.Errorf("%s: passed on %v, want %v", level, got, want)
+		}
+	}
+}
+
+// What a program keeps of conversations in the person's home folder is of other projects, too.
+func TestConversationsOfOtherProjectsAreNotShown(t *testing.T) {
+	t.Parallel()
+	for program, folder := range map[string]string{
+		"claude": ".claude/projects", "codex": ".codex/sessions", "gemini": ".gemini/tmp", "qwen": ".qwen/projects", "pi": ".pi/agent/sessions", "cn": ".continue/sessions", "opencode": ".local/share/opencode",
+	} {
+		for _, level := range []sandbox.Level{sandbox.Closed, sandbox.Partial} {
+			r := contained(t, program)
+			w := r.Compose(level, "")
+			theirs := filepath.Join(r.Person.Home, folder)
+			if w.Spec.Sees(theirs) || w.Spec.Sees("~/"+folder) {
+				t.Errorf("%s at %s sees %s", program, level, theirs)
+			}
+			own := sandbox.Mount{Source: filepath.Join(r.Project.Cache(), "home", program, folder), Target: filepath.Join(w.Spec.Home, folder)}
+			if !slices.Contains(slices.Concat(w.Spec.Over, w.Link), own) {
+				t.Errorf("%s at %s has no folder of the project's own at %s: %v %v", program, level, folder, w.Spec.Over, w.Link)
+			}
+		}
+	}
+	r := contained(t, "claude") // who has moved the folder out of the home folder
+	r.Person.Environ = append(slices.Clone(r.Person.Environ), "CLAUDE_CONFIG_DIR=/opt/claude")
+	for _, level := range []sandbox.Level{sandbox.Closed, sandbox.Partial} {
+		if w := r.Compose(level, ""); w.Spec.Sees("/opt/claude/projects") {
+			t.Errorf("at %s it sees /opt/claude/projects", level)
 		}
 	}
 }

@@ -34,6 +34,7 @@ type Maker struct {
 	Spawn   func() string // absolute path of the program that enters walls, "" for liza itself; may be nil
 	Facts   func(ctx context.Context) sandbox.Facts
 	Tracked func(ctx context.Context) []string     // what git tracks at the top of the main checkout
+	Merged  func(ctx context.Context) []string     // the files of the integration branch
 	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
 }
 
@@ -98,6 +99,9 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
 	if !u.Write && within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
 		r.Tracked = m.Tracked(ctx)
+	}
+	if (r.Job || r.Settings.Allow.Registries) && m.Merged != nil {
+		r.Merged = m.Merged(ctx)
 	}
 	if m.Spawn != nil {
 		r.Spawn = m.Spawn()
@@ -215,7 +219,8 @@ func (w *Wall) environment(env []string) []string {
 	}
 	for _, pair := range env {
 		name, _, _ := strings.Cut(pair, "=")
-		if !theirs[pair] || slices.Contains(w.env, name) {
+		own := strings.HasPrefix(name, "LIZA_") || name == "PWD" // nothing of these is inherited
+		if own || !theirs[pair] || slices.Contains(w.env, name) {
 			set(pair)
 		}
 	}

@@ -336,21 +336,19 @@ func TestAnomalyTypesKnowTheirReportersAndDetails(t *testing.T) {
 	}
 }
 
-func TestATaskWrittenByHandThatFailsTheGatesIsWarnedOf(t *testing.T) {
+func TestATaskThatNobodyCanClaimIsNeverValid(t *testing.T) {
 	t.Parallel()
 	s := validState()
 	task := s.Task("unclaimed")
-	task.ClaimSeq, task.DoneWhen = 0, "it works well"
+	task.ClaimSeq, task.DoneWhen, task.Scope = 0, "it works well", ""
 	told := ""
 	for _, v := range Validate(s, nil, validFacts()) {
-		if v.Rule == "V29" {
-			told += v.String()
-			if v.Severity != blackboard.SeverityWarning {
-				t.Errorf("%s is an %s", v, v.Severity)
-			}
+		told += v.String()
+		if v.Severity != blackboard.SeverityError || v.OnWrite {
+			t.Errorf("%s is an %s, on write: %v", v, v.Severity, v.OnWrite)
 		}
 	}
-	if !strings.Contains(told, "done_when is vague") || !strings.Contains(told, "nobody can claim it") {
+	if !strings.Contains(told, "done_when is vague") || !strings.Contains(told, "missing: scope") || !strings.Contains(told, "nobody can claim it") {
 		t.Errorf("validate tells %q", told)
 	}
 }

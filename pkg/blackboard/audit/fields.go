@@ -41,15 +41,19 @@ func checkGates(v *validation, t *blackboard.Task) {
 	if blank(t.Description) {
 		v.task(t, "description", "missing description").Lenient(v.taskOfV1(t))
 	}
-	if blank(t.Scope) {
+	if blank(t.Scope) && !(blackboard.Unplanned(t) && t.ChangesFiles()) { // that is V69
 		v.task(t, "scope", "missing scope").Lenient(true)
 	}
-	if blackboard.Unplanned(t) { // a claim refuses it
-		for _, why := range t.Gates() {
-			if field, _, _ := strings.Cut(why, " "); !strings.Contains(why, "missing") {
-				v.task(t, "", "%s; nobody can claim it: edit %s", why, field).Lenient(true)
-			}
-		}
+}
+
+// checkClaimable looks at what the claim of a task that nobody had yet refuses.
+func checkClaimable(v *validation, t *blackboard.Task) {
+	if !blackboard.Unplanned(t) {
+		return
+	}
+	gates := slices.DeleteFunc(t.Gates(), func(why string) bool { return strings.HasPrefix(why, "missing") && why != "missing: scope" }) // V29
+	if len(gates) > 0 {
+		v.task(t, "", "%s; nobody can claim it: liza edit", strings.Join(gates, "; "))
 	}
 }
 

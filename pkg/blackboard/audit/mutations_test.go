@@ -295,6 +295,8 @@ func outsideMutations() []mutation {
 		{rule: "V68", name: "comes from the journal", damage: func(_ *blackboard.State, f *Facts) {
 			f.JournalProblems = []blackboard.Violation{{Rule: "V68", Subjects: []string{"log.yaml"}, Line: 3, Message: "this entry was changed after Liza wrote it"}}
 		}, subject: "log.yaml", message: "this entry was changed after Liza wrote it"},
+		{rule: "V69", name: "no scope", damage: on("unclaimed", func(t *blackboard.Task) { t.ClaimSeq, t.Scope = 0, "" }),
+			path: "tasks[unclaimed]", subject: "unclaimed", message: "task unclaimed: missing: scope; nobody can claim it: liza edit"},
 		{rule: "V62", name: "in a task", damage: func(s *blackboard.State, f *Facts) {
 			s.Task("claimed").Scope = "use hunter2 here"
 			f.Secrets = findsHunter2

@@ -258,6 +258,11 @@ func (v *validation) timesOfMaps() {
 			v.look("hosts", within(name, 0, "seen"), "host "+name+": seen", x.Seen)
 		}
 	}
+	for _, id := range sortedKeys(v.s.Stopped) {
+		if x := v.s.Stopped[id]; x != nil {
+			v.look("stopped", within(id, 0, "at"), "stopped "+id+": at", x.At)
+		}
+	}
 	for _, name := range sortedKeys(v.s.Programs) {
 		if x := v.s.Programs[name]; x != nil {
 			v.look("programs", within(name, 0, "paused_until"), "program "+name+": paused_until", x.PausedUntil)

@@ -68,7 +68,7 @@ var Rules = []Rule{
 	{"V54", asError, onWrite, !fixable, "history of a task shortened or reordered against the last revision", perTask(checkHistoryKept)},
 	{"V55", asWarning, onDemand, !fixable, "the last status-setting history event does not lead to the status (tasks with claim_seq)", perTask(checkLastEvent)},
 	{"V56", asWarning, onDemand, !fixable, "REJECTED or BLOCKED task whose branch is missing; branch or worktree without task", checkBranches},
-	{"V57", asError, onDemand, fixable, "journal: entry with rev above revision, or an entry that does not parse before the end", nil},
+	{"V57", asError, onDemand, fixable, "journal: entry with rev above revision, or an entry that does not parse; a warning where a killed writer leaves it, at the end and of the next revision", nil},
 	{"V58", asError, onWrite, !fixable, "revision is lower than the committed one and the content differs", checkRevision},
 	{"V59", asError, onDemand, !fixable, "MERGED, kind code, with claim_seq: merge_commit is not reachable from the integration branch", perTask(checkMergeReachable)},
 	{"V60", asWarning, onDemand, !fixable, "goal COMPLETED with a non-terminal task", checkGoalDone},
@@ -80,6 +80,7 @@ var Rules = []Rule{
 	{"V66", asError, onWrite, !fixable, "APPROVED or MERGED, or who approved what, changed by hand: no seal fits (MERGED when it came onto the board: history)", nil},
 	{"V67", asError, onDemand, !fixable, "the status was changed by hand in a way that no verb of a person does on the board alone: the next write puts the task back", nil},
 	{"V68", asError, onDemand, !fixable, "journal: an entry was changed, cut, moved or put in since Liza wrote it", nil},
+	{"V69", asError, onDemand, !fixable, "UNCLAIMED, claimed by nobody yet, and the gates refuse it (G12): nobody can claim it", perTask(checkClaimable)},
 }
 
 // perTask makes the check of a rule from the check of one task.

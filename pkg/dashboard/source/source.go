@@ -52,7 +52,7 @@ func (s *Source) state(ctx context.Context) (*blackboard.State, *dashboard.Offli
 		return s.last, nil, err
 	}
 	s.last = st
-	return st, away, nil
+	return st, away, store.Forged(ctx, s.Service.Store)
 }
 
 type unreachable interface{ Unreachable() bool }

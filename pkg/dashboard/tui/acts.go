@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -32,6 +34,11 @@ func actKeys() []key {
 		{names: []string{"R"}, name: "release", help: "free the claim of the task", can: Model.claimed, do: Model.askRelease},
 		{names: []string{"e"}, name: "edit", help: "open the worktree of the task in your editor", can: Model.hasFolder, do: func(m Model) (Model, tea.Cmd) { return m.outside(m.o.Editor) }},
 		{names: []string{"s"}, name: "shell", help: "a shell in the worktree of the task", can: Model.hasFolder, do: func(m Model) (Model, tea.Cmd) { return m.outside(m.o.Shell) }},
+		{names: []string{"S"}, name: "stop", help: "end the run of the agent; it takes no work until B", can: func(m Model) bool { a := m.agent(); return a != nil && a.Stopped == "" }, do: Model.askStop},
+		{names: []string{"B"}, name: "begin again", help: "restart the agent, perhaps with another task", can: func(m Model) bool { a := m.agent(); return a != nil && (a.Stopped != "" || a.Task != "") }, do: Model.askRestart},
+		{names: []string{"P"}, name: "priority", help: "change the priority of the task", can: Model.editable, do: Model.askPriority},
+		{names: []string{"E"}, help: "change the title of the task", can: Model.editable, do: Model.askTitle},
+		{names: []string{"+"}, name: "new task", help: "add a task", can: func(m Model) bool { return m.read }, do: Model.askTask},
 		{names: []string{"N"}, help: "leave a note for the planner", can: func(m Model) bool { return m.read }, do: func(m Model) (Model, tea.Cmd) { return m.noteFor("") }},
 		{names: []string{"D"}, help: "give the task up (abandon)", can: Model.abandonable, do: Model.askAbandon},
 		{names: []string{"A"}, help: "abort the sprint: all agents are stopped", can: func(m Model) bool { return m.read && !m.aborted() }, do: Model.askAbort},
@@ -259,6 +266,103 @@ func (m Model) askComment() (Model, tea.Cmd) {
 			return "the coder of " + id + " gets the comment with its next prompt", err
 		})
 	}})
+}
+
+// agent is the one that is meant: the one under the cursor, or that works on the task.
+func (m Model) agent() *dashboard.Agent {
+	p := m.picked()
+	for i, a := range m.view.Agents {
+		if a.ID == p.agent && (a.Task == p.task || p.task == "") {
+			return &m.view.Agents[i]
+		}
+	}
+	return nil
+}
+
+func (m Model) askStop() (Model, tea.Cmd) {
+	a := *m.agent()
+	about := []string{"It takes no work until B. What it has written is kept" + after(", and others may take ", a.Task) + "."}
+	return m.asked(ask{head: "Stop " + a.ID, about: about, label: "reason:", do: func(m Model, text string) (Model, tea.Cmd) {
+		return m.act(func(ctx context.Context) (string, error) {
+			_, err := m.o.Verbs.StopAgent(ctx, verb.AgentOrder{Agent: a.ID, Reason: text})
+			return a.ID + " is stopped; B begins again", err
+		})
+	}})
+}
+
+func (m Model) askRestart() (Model, tea.Cmd) {
+	a := *m.agent()
+	order := func(m Model, task string) (Model, tea.Cmd) {
+		return m.act(func(ctx context.Context) (string, error) {
+			_, err := m.o.Verbs.RestartAgent(ctx, verb.AgentOrder{Agent: a.ID, Task: task})
+			return a.ID + " begins again" + after(" with ", task), err
+		})
+	}
+	if role, _, _ := blackboard.ParseAgentID(a.ID); role != blackboard.RoleCoder {
+		return m.asked(ask{head: "Begin the run of " + a.ID + " again?", yesNo: true, do: order})
+	}
+	return m.asked(ask{head: "Begin again with " + a.ID, about: []string{"Empty: it takes the best task that there is."}, label: "task:", do: order})
+}
+
+func after(word, text string) string {
+	if text == "" {
+		return ""
+	}
+	return word + text
+}
+
+func (m Model) editable() bool { t := m.picks(); return t != nil && !t.Status.Terminal() }
+
+func (m Model) askPriority() (Model, tea.Cmd) {
+	t := *m.picks()
+	return m.asked(ask{head: fmt.Sprintf("Priority of %s, now %d; 1 is the highest", t.ID, t.Priority), label: "priority:", must: true, do: func(m Model, text string) (Model, tea.Cmd) {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			m.said = said{text: "'" + text + "' is not a whole number", failed: true}
+			return m, nil
+		}
+		return m.edited(verb.TaskEdit{Task: t.ID, Priority: &n})
+	}})
+}
+
+func (m Model) askTitle() (Model, tea.Cmd) {
+	t := *m.picks()
+	return m.asked(ask{head: "Title of " + t.ID, label: "title:", must: true, input: newEditor(t.Title), do: func(m Model, text string) (Model, tea.Cmd) {
+		return m.edited(verb.TaskEdit{Task: t.ID, Title: text})
+	}})
+}
+
+func (m Model) edited(e verb.TaskEdit) (Model, tea.Cmd) {
+	return m.act(func(ctx context.Context) (string, error) {
+		done, err := m.o.Verbs.EditTask(ctx, e)
+		return strings.Join(append([]string{e.Task + " is changed"}, done.Notices...), "; "), err
+	})
+}
+
+// askTask asks for what a task has to have, one after the other.
+func (m Model) askTask() (Model, tea.Cmd) {
+	next := func(label, about string, do func(m Model, text string) (Model, tea.Cmd)) func(m Model, text string) (Model, tea.Cmd) {
+		return func(m Model, text string) (Model, tea.Cmd) {
+			return m.asked(ask{head: "A new task", about: []string{about}, label: label, must: true, do: do})
+		}
+	}
+	var n verb.NewTask
+	send := func(m Model, text string) (Model, tea.Cmd) {
+		n.Task.Scope, n.Task.Type, n.Fill = text, "task", true
+		return m.act(func(ctx context.Context) (string, error) {
+			done, err := m.o.Verbs.AddTask(ctx, n)
+			return strings.Join(append([]string{done.Task + " is on the board"}, done.Notices...), "; "), err
+		})
+	}
+	scope := next("scope:", "What is in, and what is out? For example: greet.go and its tests.", send)
+	criterion := next("done when:", "How does one see that it is done? For example: greet Ada prints \"Hello Ada\".", func(m Model, text string) (Model, tea.Cmd) {
+		n.Task.DoneWhen = text
+		return scope(m, "")
+	})
+	return next("what:", "What is to be done? The spec is that of the goal.", func(m Model, text string) (Model, tea.Cmd) {
+		n.Task.Description = text
+		return criterion(m, "")
+	})(m, "")
 }
 
 func (m Model) claimed() bool {

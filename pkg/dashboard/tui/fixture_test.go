@@ -128,6 +128,21 @@ func (f *fake) Unblock(_ context.Context, w verb.WayOut) (verb.Done, error) {
 func (f *fake) Abandon(_ context.Context, w verb.WayOut) (verb.Done, error) {
 	return verb.Done{}, f.called("abandon %s %s", w.Task, w.Reason)
 }
+func (f *fake) AddTask(_ context.Context, n verb.NewTask) (verb.Done, error) {
+	return verb.Done{Task: "task-11"}, f.called("add %s | %s | %s", n.Task.Description, n.Task.DoneWhen, n.Task.Scope)
+}
+func (f *fake) EditTask(_ context.Context, e verb.TaskEdit) (verb.Done, error) {
+	if e.Priority != nil {
+		return verb.Done{}, f.called("edit %s priority %d", e.Task, *e.Priority)
+	}
+	return verb.Done{}, f.called("edit %s title %s", e.Task, e.Title)
+}
+func (f *fake) StopAgent(_ context.Context, in verb.AgentOrder) (verb.Ordered, error) {
+	return verb.Ordered{}, f.called("stop %s %s", in.Agent, in.Reason)
+}
+func (f *fake) RestartAgent(_ context.Context, in verb.AgentOrder) (verb.Ordered, error) {
+	return verb.Ordered{}, f.called("restart %s %s", in.Agent, in.Task)
+}
 func (f *fake) Finalize(_ context.Context, ids []string) (verb.Finalized, error) {
 	return verb.Finalized{}, f.called("finalize %s", strings.Join(ids, " "))
 }

@@ -49,6 +49,11 @@ var keyCases = map[string][]keyCase{
 	"N":         {{keys: []string{"N"}, text: "two more tasks", call: `note "" two more tasks`}},
 	"h":         {{keys: []string{"down", "h"}, text: "wait", call: "hold task-3 wait"}},
 	"p":         {{keys: []string{"p"}, text: "lunch", call: "pause lunch", shows: "paused; r resumes"}, {keys: []string{"p"}, after: []string{"enter"}, call: "pause liza top"}},
+	"S":         {{keys: []string{"2", "down", "S"}, text: "it loops", call: "stop coder-1 it loops", shows: "coder-1 is stopped; B begins again"}, {keys: []string{"down", "S"}, after: []string{"enter"}, call: "stop coder-1 "}},
+	"B":         {{keys: []string{"2", "down", "B"}, text: "task-7", call: "restart coder-1 task-7"}, {board: func(f *fake) { f.view.Agents[2].Stopped = "stopped by ada" }, keys: []string{"2", "down", "down", "B"}, after: []string{"enter"}, call: "restart coder-2 "}, {keys: []string{"2", "B"}, after: []string{"y"}, call: "restart code-reviewer-1 "}},
+	"P":         {{keys: []string{"down", "P"}, text: "3", call: "edit task-3 priority 3"}, {keys: []string{"down", "P"}, text: "high", shows: "'high' is not a whole number"}},
+	"E":         {{keys: []string{"down", "E"}, text: "!", call: "edit task-3 title Read names from a file!"}},
+	"+":         {{keys: []string{"+"}, text: "Say bye", after: []string{"o", "k", "enter", "a", ".", "g", "o", "enter"}, call: "add Say bye | ok | a.go", shows: "task-11 is on the board"}},
 	"R":         {{keys: []string{"down", "R"}, text: "wrong model", after: []string{"y"}, call: "release task-3 force=true wrong model"}, {board: func(f *fake) { f.view.Agents[1].Liveness = "dead" }, keys: []string{"down", "R"}, text: "gone", call: "release task-3 force=false gone"}},
 	"e":         {{keys: []string{"down"}, shows: "e edit"}},
 	"s":         {{keys: []string{"down"}, shows: "s shell"}},
@@ -140,7 +145,7 @@ func TestNoKeyIsInTheTableTwice(t *testing.T) {
 func TestKeysOfAnActAreOfferedOnlyWhereItIsPossible(t *testing.T) {
 	t.Parallel()
 	for task, want := range map[string]string{
-		"task-1": "n p", "task-2": "n h p D", "task-3": "n h p R e s", "task-4": "a U n h p D", "task-5": "m x n h p", "task-6": "n h p D", "task-7": "f n h p D", "task-8": "n h p R", "task-9": "n p", "task-10": "u n p D",
+		"task-1": "n p +", "task-2": "n h p P E + D", "task-3": "n h p R e s S B P E +", "task-4": "a U n h p P E + D", "task-5": "m x n h p S B P E +", "task-6": "n h p P E + D", "task-7": "f n h p P E + D", "task-8": "n h p R S B P E +", "task-9": "n p +", "task-10": "u n p P E + D",
 	} {
 		m := begin(midSprint(), 100, 30)
 		m = m.opened(place{taskPage, task})

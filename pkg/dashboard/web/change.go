@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -35,6 +36,17 @@ func (o Options) changing() map[string]handler {
 			Text string `json:"text"`
 		}) (any, error) {
 			return d.Comment(ctx, verb.Comment{Task: id, Path: in.Path, Line: in.Line, Text: in.Text})
+		}),
+		"/api/tasks/{id}/edit": onTask(o, o.edit),
+		"/api/add-task":        act(o.addTask),
+		"/api/agents/{id}/stop": act(func(ctx context.Context, id string, in reason) (any, error) {
+			return d.StopAgent(ctx, verb.AgentOrder{Agent: id, Reason: in.Reason})
+		}),
+		"/api/agents/{id}/restart": act(func(ctx context.Context, id string, in struct {
+			Reason string `json:"reason"`
+			Task   string `json:"task"`
+		}) (any, error) {
+			return d.RestartAgent(ctx, verb.AgentOrder{Agent: id, Reason: in.Reason, Task: in.Task})
 		}),
 		"/api/tasks/{id}/resubmit": onTask(o, o.resubmit),
 		"/api/finalize": act(func(ctx context.Context, _ string, in struct {
@@ -162,4 +174,34 @@ func (o Options) acknowledge(ctx context.Context, _ string, in struct {
 	Keep bool   `json:"keep_checkpoint"`
 }) (any, error) {
 	return o.Service.Ack(ctx, in.Note, in.Keep)
+}
+
+// newTask has the names of state.yaml, as its answer has.
+type newTask struct {
+	ID          string   `json:"id"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	DoneWhen    string   `json:"done_when"`
+	Scope       string   `json:"scope"`
+	SpecRef     string   `json:"spec_ref"` // left out: that of the goal
+	Type        string   `json:"type"`
+	Priority    *int     `json:"priority"`
+	DependsOn   []string `json:"depends_on"`
+	Draft       bool     `json:"draft"`
+}
+
+func (o Options) addTask(ctx context.Context, _ string, in newTask) (any, error) {
+	t := blackboard.Task{ID: in.ID, Title: in.Title, Description: in.Description, DoneWhen: in.DoneWhen, Scope: in.Scope, SpecRef: in.SpecRef, Type: cmp.Or(in.Type, "task"),
+		Priority: in.Priority, DependsOn: append(blackboard.List{}, in.DependsOn...)}
+	return o.Service.AddTask(ctx, verb.NewTask{Task: t, Draft: in.Draft, Fill: true})
+}
+
+func (o Options) edit(ctx context.Context, id string, in struct {
+	Priority    *int   `json:"priority"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	DoneWhen    string `json:"done_when"`
+	Scope       string `json:"scope"`
+}) (any, error) {
+	return o.Service.EditTask(ctx, verb.TaskEdit{Task: id, Priority: in.Priority, Title: in.Title, Description: in.Description, DoneWhen: in.DoneWhen, Scope: in.Scope})
 }

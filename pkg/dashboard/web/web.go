@@ -5,10 +5,12 @@ package web
 
 import (
 	"crypto/subtle"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 )
 
 // Handler serves page and API.
@@ -41,6 +43,7 @@ func Handler(o Options) http.Handler {
 // machine by another name than that of the machine itself: a page that a browser shows could
 // have given its own name to 127.0.0.1.
 func (o Options) guard(next http.Handler) http.Handler {
+	wrong := make(guesses, 1)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
@@ -51,14 +54,41 @@ func (o Options) guard(next http.Handler) http.Handler {
 			o.fail(w, Problem{Status: http.StatusForbidden, Code: "refused", Message: "this server is for its own machine; '" + r.Host + "' is not a name of that", Next: "liza serve --addr ADDR --token-env NAME"})
 		case o.Token != "" && r.URL.Path == "/" && o.knows(r.URL.Query().Get("token")):
 			http.SetCookie(w, &http.Cookie{Name: cookieOf(r), Value: o.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			if r.Header.Get("Sec-Fetch-Site") == "cross-site" { // a browser keeps the cookie back for what another page leads to, the file of liza serve --open
+				w.Header().Set("Content-Type", "text/html; charset=utf-8")
+				_, _ = io.WriteString(w, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\">\n")
+				return
+			}
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 		case o.Token != "" && !o.given(r):
+			wrong.wait(r)
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			o.fail(w, Problem{Status: http.StatusUnauthorized, Code: "refused", Message: "the token is missing or wrong", Next: "send it as Authorization: Bearer TOKEN, or open /?token=TOKEN"})
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// guesses lets wrong tokens be answered one after the other, a second each.
+type guesses chan struct{}
+
+const perGuess = time.Second
+
+func (g guesses) wait(r *http.Request) {
+	if len(r.Cookies()) == 0 && r.Header.Get("Authorization") == "" && r.URL.Query().Get("token") == "" { // asked without any
+		return
+	}
+	select {
+	case g <- struct{}{}:
+	case <-r.Context().Done():
+		return
+	}
+	defer func() { <-g }()
+	select {
+	case <-time.After(perGuess):
+	case <-r.Context().Done():
+	}
 }
 
 // A browser sends the cookies of a host to all its ports, so each has a name of its own: several

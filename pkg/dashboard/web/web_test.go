@@ -282,13 +282,20 @@ func TestNobodyElseGetsIn(t *testing.T) {
 		{"/api/state", "Authorization: Bearer hunter", 401}, {"/api/state?token=hunter2", "", 401},
 		{"/api/state", "Authorization: Bearer hunter2", 200}, {"/api/state", "Cookie: liza_token=hunter2", 200}, {"/?token=hunter2", "Host: board.example", 303},
 	} {
+		begun := time.Now()
 		a := ask(t, shared, "GET", c.path, "", c.header)
+		if wrong := c.status == 401 && c.path+c.header != c.path || strings.Contains(c.path, "token=wrong"); wrong && time.Since(begun) < time.Second {
+			t.Errorf("GET %s with %q: a guess was answered at once", c.path, c.header)
+		}
 		if a.status != c.status {
 			t.Errorf("GET %s with %q: %d %s, want %d", c.path, c.header, a.status, a.text, c.status)
 		}
 		if c.status == 303 && (!strings.Contains(a.header.Get("Set-Cookie"), "HttpOnly; SameSite=Strict") || a.header.Get("Location") != "/") {
 			t.Errorf("the token leads to %v", a.header)
 		}
+	}
+	if a := ask(t, shared, "GET", "/?token=hunter2", "", "Sec-Fetch-Site: cross-site"); a.status != 200 || a.header.Get("Set-Cookie") == "" || !strings.Contains(a.text, "content=\"0;url=/\"") {
+		t.Errorf("another page leads to %d %s", a.status, a.text)
 	}
 }
 

@@ -28,6 +28,8 @@ type Options struct {
 	Record string // what was written there last
 	Name   string // of the board, for people
 	Alert  func(kind blackboard.AlertKind, text string)
+
+	Settings Settings // that all hosts have; none: they are not followed
 }
 
 // Store is a shared board with its copy.
@@ -66,6 +68,7 @@ type record struct {
 	Journal  int64          `json:"journal"`       // number of the last line of log.yaml
 	LogSize  int64          `json:"log_size"`
 	File     int64          `json:"file"` // number of the last file of the board
+	Settings kept           `json:"settings,omitzero"`
 }
 
 // Recorded is the name of the board that a record is of, "" when there is none.
@@ -243,8 +246,7 @@ func appendAt(path string, size int64, text string) error {
 	return nil
 }
 
-// archive is the folder of the board's files that all hosts follow. Settings, roles and instructions are each host's own
-// after it has joined.
+// archive is the folder of the board's files that only grow. For the others see Settings.
 const archive = "archive/"
 
 func (s *Store) take(f store.BoardFile) error {
@@ -320,9 +322,11 @@ func (s *Store) edit(r record) ([]byte, error) {
 }
 
 // keep puts a person's text where nothing removes it, and returns its path.
-func (s *Store) keep(text []byte) string {
-	path := filepath.Join(filepath.Dir(s.o.Record), "conflict-"+time.Now().UTC().Format("20060102T150405.000Z")+"-person.yaml")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
+func (s *Store) keep(text []byte) string { return s.keepAside("person.yaml", string(text)) }
+
+func (s *Store) keepAside(name, text string) string {
+	path := filepath.Join(filepath.Dir(s.o.Record), "conflict-"+time.Now().UTC().Format("20060102T150405.000Z")+"-"+strings.ReplaceAll(name, "/", "-"))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return "no file: " + err.Error()
 	}
 	return path

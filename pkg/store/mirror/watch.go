@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -70,6 +71,7 @@ func (s *Store) Close() {
 		ctx, cancel := context.WithTimeout(context.Background(), stale)
 		defer cancel()
 		_ = s.Refresh(ctx) // the next look does it
+		_, _ = s.FollowSettings(ctx)
 	}
 	s.Shared.Close()
 }
@@ -92,6 +94,9 @@ func (s *Store) followBoard(ctx context.Context) {
 			seen = time.Now()
 			if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
 				s.o.Alert(blackboard.AlertMirror, "the copy of the board in .liza could not be written: "+err.Error())
+			}
+			if _, err := s.FollowSettings(ctx); err != nil && ctx.Err() == nil && !errors.As(err, new(interface{ Unreachable() bool })) {
+				s.o.Alert(blackboard.AlertMirror, "the settings of the board could not be taken: "+err.Error())
 			}
 			rest := time.NewTimer(pace)
 			select {

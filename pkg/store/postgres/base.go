@@ -36,6 +36,7 @@ type Store struct {
 	kept  *kept
 	clock clock
 	down  down
+	turns safefile.Holder // who has the turn
 	hub   hub
 }
 
@@ -60,14 +61,16 @@ func (h *hub) signal() {
 	}
 }
 
-func (s *Store) locked() error {
-	return &store.LockedError{Held: &safefile.HeldError{Path: s.o.Path + ".lock", Waited: s.o.LockTimeout, At: time.Now()}}
+func (s *Store) locked(by safefile.Holder) error {
+	return &store.LockedError{Held: &safefile.HeldError{Path: s.o.Path + ".lock", Holder: by, Waited: s.o.LockTimeout, At: time.Now()}}
 }
 
-// down is that the database did not answer lately. Who has a copy to show does not wait for it again at once.
+// down is how the database was when it was asked last.
 type down struct {
-	err error
-	at  time.Time
+	since time.Time // no answer has come; nobody in this process tries for longer than the patience that is counted from there
+	first error     // of the attempt then
+	err   error     // with which the last one was given up
+	at    time.Time // when that was
 }
 
 const (

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
 
@@ -156,22 +157,26 @@ func (s *Store) persist(ctx context.Context, attempt func(context.Context) error
 	if err := s.isDown(); err != nil {
 		return err
 	}
-	until, wait := time.Now().Add(cmp.Or(s.o.Patience, s.o.LockTimeout)), pause
+	wait := pause
 	for {
+		began := time.Now()
 		err := attempt(ctx)
+		if ctx.Err() == nil {
+			s.asked(began, err)
+		}
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil && (errors.Is(err, ctx.Err()) || lost(err)):
 			return s.given(err, ctx.Err())
 		case code(err) == "55P03": // lock_not_available
-			return s.locked()
+			return s.locked(safefile.Holder{})
 		case !lost(err):
 			if refused, ok := errors.AsType[*pgconn.ConnectError](err); ok { // a wrong password, a database that lets nobody in
 				return s.given(refused, nil)
 			}
 			return explained(err)
-		case time.Now().After(until):
+		case s.triedEnough():
 			return s.given(err, nil)
 		}
 		timer := time.NewTimer(wait)
@@ -191,12 +196,38 @@ func (s *Store) given(err, ended error) error {
 		return fmt.Errorf("cannot use the database of board %s: %w", s.o.Board, ended)
 	}
 	away := &UnreachableError{Board: s.o.Board, Err: err}
-	if s.o.Patience > 0 {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.down = down{away, time.Now()}
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down.err, s.down.at = away, time.Now()
 	return away
+}
+
+// asked notes whether the database answered.
+func (s *Store) asked(began time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil, !lost(err):
+		s.down = down{}
+	case s.down.since.IsZero():
+		s.down.since, s.down.first = began, err
+	}
+}
+
+func (s *Store) triedEnough() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.down.since.IsZero() && time.Since(s.down.since) > cmp.Or(s.o.Patience, s.o.LockTimeout)
+}
+
+// busy is why the turn of writers did not come: the one who has it waits for the database, or for the lock of the board.
+func (s *Store) busy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down.first != nil {
+		return &UnreachableError{Board: s.o.Board, Err: s.down.first}
+	}
+	return s.locked(s.turns)
 }
 
 const (
@@ -207,7 +238,7 @@ const (
 func (s *Store) isDown() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down.err != nil && time.Since(s.down.at) < downFor {
+	if s.o.Patience > 0 && s.down.err != nil && time.Since(s.down.at) < downFor {
 		return s.down.err
 	}
 	return nil

@@ -36,7 +36,7 @@ func open(o Options, adjust func(*pgx.ConnConfig)) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Password = cmp.Or(cfg.Password, o.Password)
+	cfg.Password = password(o, cfg.Password)
 	if o.Patience > 0 {
 		cfg.ConnectTimeout = min(cfg.ConnectTimeout, patientConnect)
 	}
@@ -46,6 +46,10 @@ func open(o Options, adjust func(*pgx.ConnConfig)) (*Store, error) {
 		return nil, err
 	}
 	pooled.ConnConfig, pooled.MaxConns, pooled.AfterConnect = cfg, connections, known
+	pooled.BeforeConnect = func(_ context.Context, cfg *pgx.ConnConfig) error {
+		cfg.Password = password(o, cfg.Password)
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), pooled) // which connects later
 	if err != nil {
 		return nil, err
@@ -57,6 +61,14 @@ func open(o Options, adjust func(*pgx.ConnConfig)) (*Store, error) {
 	o.Path = "postgres/" + o.Board
 	s.o, s.engine = o, store.NewEngine(o.Options)
 	return s, nil
+}
+
+// password is that of the next connection: ~/.pgpass may have another one than it had.
+func password(o Options, was string) string {
+	if now, err := pgx.ParseConfig(o.URL); err == nil {
+		was = now.Password
+	}
+	return cmp.Or(was, o.Password)
 }
 
 // View returns a copy of the state as it is now.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/safefile"
 	"liza/pkg/store"
 )
 
@@ -37,10 +39,13 @@ func (s *Store) write(ctx context.Context, op store.Op, next makeNext) error {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
+		s.mu.Lock()
+		s.turns = safefile.Holder{PID: os.Getpid(), Agent: op.Agent, Op: op.Name, Since: time.Now()}
+		s.mu.Unlock()
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-wait.C:
-		return s.locked()
+		return s.busy()
 	}
 	w := &write{store: s, op: op, next: next}
 	_, _ = rand.Read(w.id[:]) // which never fails

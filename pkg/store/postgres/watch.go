@@ -58,7 +58,9 @@ func (s *Store) listen(ctx context.Context) {
 
 // listenOnce listens until the connection is lost; heard says that there was one.
 func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	cfg := s.pool.Config().ConnConfig
+	cfg.Password = password(s.o, cfg.Password)
+	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return false, err
 	}

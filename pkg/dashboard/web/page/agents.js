@@ -81,9 +81,17 @@ export function output(place, id) {
   return { close() { source.close(); }, again() {} };
 }
 
+// orders are what a person can do with an agent.
+function orders(a, path, why) {
+  const begin = a.role === "coder" ? [{ name: "task", label: "Task that it begins with; empty: the best", optional: true }] : [];
+  const again = { path: path("restart"), fields: [...begin, why], submit: "Begin again", done: `${a.id} begins again.` };
+  if (a.stopped) return [fold("Let it work again …", again)];
+  return [fold("Stop …", { path: path("stop"), fields: [why], submit: "Stop it", kind: "danger", done: `${a.id} is stopped; what it has written is kept.` }), a.task ? fold("Begin again …", again) : null].filter(Boolean);
+}
+
 export function one(root, { rest }) {
   const id = rest[0] ?? "", head = h("div", { class: "head" }), body = h("div", { class: "body" });
-  let task = "";
+  let state = null;
   const acts = h("div", { class: "actions" });
   root.append(head, acts, body);
   function draw() {
@@ -93,9 +101,11 @@ export function one(root, { rest }) {
         h("span", {}, elapsed(a.doing)), h("span", {}, tokens(a.doing)), a.doing?.cents != null ? h("span", {}, money(a.doing.cents)) : null, a.context_percent ? h("span", {}, `context ${a.context_percent} % full`) : null)
         : h("p", { class: "empty" }, "It is not registered now."),
       a?.waits_for ? text(`waits for ${a.waits_for}`, "note") : "", a?.liveness !== "alive" && a?.liveness_reason ? text(a.liveness_reason, "note") : "");
-    if (a && task !== a.task) {
-      task = a.task;
-      acts.replaceChildren(...(a.task ? [fold("Note to it …", { path: "/api/notes", fields: [{ name: "text", label: "Note", rows: 2 }], body: { task: a.task }, submit: "Send", done: "The note is on its way." })] : []));
+    const now = a && `${a.task ?? ""} ${a.stopped ?? ""}`;
+    if (a && state !== now) {
+      state = now;
+    const order = (verb) => `/api/agents/${path(id)}/${verb}`, why = { name: "reason", label: "Why", optional: true };
+      acts.replaceChildren(...orders(a, order, why), ...(a.task ? [fold("Note to it …", { path: "/api/notes", fields: [{ name: "text", label: "Note", rows: 2 }], body: { task: a.task }, submit: "Send", done: "The note is on its way." })] : []));
     }
   }
   draw();

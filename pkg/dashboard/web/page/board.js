@@ -3,6 +3,7 @@
 import { h, inline, status, age, cost, later, clock } from "./dom.js";
 import { board, get, taken } from "./live.js";
 import { waitCards } from "./waits.js";
+import { question } from "./forms.js";
 
 const lanes = [
   ["To do", ["DRAFT", "UNCLAIMED"]], ["In work", ["CLAIMED", "REJECTED", "INTEGRATION_FAILED"]], ["In review", ["READY_FOR_REVIEW"]],
@@ -48,6 +49,13 @@ function arrange(parent, wanted) {
   wanted.forEach((e, i) => { if (parent.children[i] !== e) parent.insertBefore(e, parent.children[i] ?? null); });
 }
 
+function newTask() {
+  question("A new task", "Its spec is that of the goal. Agents take it as soon as it is on the board.", { path: "/api/add-task", submit: "Add", done: "The task is on the board.", fields: [
+    { name: "description", label: "What is to be done", rows: 3 }, { name: "done_when", label: "How one sees that it is done", rows: 2 },
+    { name: "scope", label: "What is in, and what is out" }, { name: "priority", label: "Priority, 1 is the highest", type: "number", value: 1 }],
+  body: (v) => ({ ...v, priority: Number(v.priority) }) });
+}
+
 export function show(root, { query }) {
   let from = board, past = null, dirty = new Set(), cards = new Map(), limit = lanes.map(() => first);
   const filter = h("input", { type: "search", placeholder: "Filter tasks  ( / )", "aria-label": "Filter tasks", value: sought, oninput: () => { sought = filter.value; draw(true); } });
@@ -60,7 +68,8 @@ export function show(root, { query }) {
     const lane = h("section", { class: "lane", "aria-label": title }, h("h2", {}, title, " ", n), cardsOf, more);
     return { lane, n, cardsOf, more };
   });
-  root.append(h("div", { class: "bar" }, filter, progress, travel), time, before, h("div", { class: "lanes" }, columns.map((c) => c.lane)));
+  const add = h("button", { type: "button", id: "add-task", onclick: newTask }, "New task …");
+  root.append(h("div", { class: "bar" }, filter, progress, add, travel), time, before, h("div", { class: "lanes" }, columns.map((c) => c.lane)));
 
   function draw(filtered) {
     const query = sought.toLowerCase().split(/\s+/).filter(Boolean);
@@ -114,7 +123,7 @@ export function show(root, { query }) {
     document.body.classList.toggle("is-past", rev !== null);
     time.hidden = rev === null;
     before.replaceChildren();
-    travel.hidden = rev !== null;
+    travel.hidden = add.hidden = rev !== null;
     if (rev === null) { cards = new Map(); draw(); }
     return true;
   }

@@ -66,11 +66,11 @@ export function cost(c) {
   return money(c.cents) + (c.unknown_runs ? ` and ${c.unknown_runs} unknown` : "");
 }
 
-export function clock(at) {
+export function clock(at, minutes) {
   const d = new Date(at);
   if (isNaN(d)) return "";
   const day = d.toDateString() === new Date().toDateString() ? "" : `${d.toLocaleDateString(undefined, { month: "short", day: "numeric" })} `;
-  return day + d.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  return day + d.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: minutes ? undefined : "2-digit", hour12: false });
 }
 
 export const when = (at) => h("time", { datetime: at, title: at }, clock(at));

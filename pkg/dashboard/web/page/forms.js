@@ -29,6 +29,15 @@ export function form({ path, body, fields = [], submit, done, kind = "", after, 
   return e;
 }
 
+// question is a form over the page. Escape and Cancel close it, and nothing is done.
+export function question(title, about, what) {
+  const id = `question-${++number}`, e = h("dialog", { "aria-labelledby": id });
+  e.append(h("h2", { id }, title), h("p", {}, about), form({ ...what, after: () => e.close(), cancel: () => e.close() }));
+  e.addEventListener("close", () => e.remove());
+  document.body.append(e);
+  e.showModal();
+}
+
 // fold is a form that is shown on request.
 export function fold(title, what) {
   const e = h("details", { class: "fold" }, h("summary", {}, title));

@@ -1,6 +1,7 @@
 // The frame: which view is shown, what stands around it, and the keys.
 import { h, words, cost, later, age, clock } from "./dom.js";
 import { board, listen, connect, post, problem } from "./live.js";
+import { question } from "./forms.js";
 import * as boardView from "./board.js";
 import * as waits from "./waits.js";
 import * as task from "./task.js";
@@ -65,10 +66,11 @@ const put = (id, value) => { if (at(id).textContent !== value) at(id).textConten
 
 function frame() {
   const v = board.view, waiting = v.waits_for_person.length;
-  const done = v.counts.filter((c) => ["MERGED", "SUPERSEDED", "ABANDONED"].includes(c.status)).reduce((n, c) => n + c.n, 0);
-  const all = v.counts.reduce((n, c) => n + c.n, 0);
+  const count = (fits) => v.counts.filter((c) => fits(c.status)).reduce((n, c) => n + c.n, 0);
+  const done = count((s) => s === "MERGED"), all = count((s) => !["SUPERSEDED", "ABANDONED"].includes(s)); // what was given up is not done
   put("goal", v.goal.description || "No goal yet");
-  put("sprint", [`goal ${words(v.goal.status)}`, v.sprint.id && `${v.sprint.id} ${words(v.sprint.status)}`, all ? `${done} of ${all} tasks done` : "no task yet", cost(v.cost)].filter(Boolean).join(" · "));
+  put("sprint", [`goal ${words(v.goal.status)}`, v.sprint.id && `${v.sprint.id} ${words(v.sprint.status)}`, all ? `${done} of ${all} tasks done` : "no task yet", cost(v.cost), v.forecast && (v.forecast.done ? `done about ${clock(v.forecast.done, true)}` : `end unknown: ${v.forecast.why}`)].filter(Boolean).join(" · "));
+  at("sprint").title = v.forecast?.why ?? "";
   document.title = `${waiting ? `(${waiting}) ` : ""}${v.goal.description || "Liza"} – Liza`;
   badge("waits", waiting);
   badge("alerts", v.warnings.length + (v.wrong?.length ?? 0) + (v.gave_up?.length ?? 0));
@@ -87,7 +89,8 @@ function offline(o) {
   at("offline").replaceChildren(...(o ? ["No connection to the database. This is the board as it was at ", clock(o.since), ", ", age(Date.parse(o.since)), " ago. Nothing can be decided until the connection is back."] : []));
 }
 
-at("pause").addEventListener("click", () => (board.view.control.length ? post("/api/resume", {}, "The team goes on.") : post("/api/pause", {}, "Paused: no agent starts something new.")));
+at("pause").addEventListener("click", () => (board.view.control.length ? post("/api/resume", {}, "The team goes on.")
+  : question("Pause the team?", "No agent starts something new. What runs goes on.", { path: "/api/pause", fields: [{ name: "reason", label: "Why, for those who wait", optional: true }], submit: "Pause", done: "Paused: no agent starts something new." })));
 
 const header = later(200, frame);
 listen((change) => {

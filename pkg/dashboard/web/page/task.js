@@ -13,11 +13,18 @@ const outcome = (o) => h("span", { class: `outcome ${good.includes(o.toLowerCase
 
 const links = (all) => (all.length ? h("ul", { class: "plain" }, all.map((l) => h("li", {}, taskLink(l.id), " ", status(l.status), " ", inline(l.title ?? "")))) : null);
 
+// changed are the values that a person has written otherwise.
+const changed = (values, before) => Object.fromEntries(Object.entries(before).filter(([name, old]) => values[name] !== (old ?? "").trim()).map(([name]) => [name, values[name]]));
+
 function actions(p) {
   const id = p.task.id, task = (verb) => `/api/tasks/${path(id)}/${verb}`, open = !over.includes(p.task.status) && !p.archived;
   if (!open) return null;
   return h("div", { class: "actions" },
     fold("Note …", { path: "/api/notes", fields: [{ name: "text", label: "Note; who works on it gets it", rows: 2 }], body: { task: id }, submit: "Send", done: "The note is on its way." }),
+    fold("Edit …", { path: task("edit"), submit: "Change", done: `${id} is changed.`, fields: [
+      { name: "priority", label: "Priority, 1 is the highest", type: "number", value: p.task.priority }, { name: "title", label: "Title", value: p.task.title }, { name: "description", label: "What is to be done", rows: 4, value: p.description },
+      { name: "done_when", label: "How one sees that it is done", rows: 2, value: p.done_when, optional: true }, { name: "scope", label: "What is in, and what is out", value: p.scope, optional: true }],
+    body: (v) => ({ ...changed(v, { title: p.task.title, description: p.description, done_when: p.done_when, scope: p.scope }), priority: Number(v.priority) }) }),
     p.task.hold ? null : fold("Hold …", { path: task("hold"), fields: [{ name: "reason", label: "Why nobody shall work on it" }], submit: "Hold", done: `${id} is on hold.` }),
     p.task.who ? ["Release …", "Release although its agent works …"].map((title, force) => fold(title, { path: task("release"), fields: [{ name: "reason", label: "Why it is taken away" }], submit: "Release", kind: "danger",
       done: `${id} is free.`, body: (v) => ({ reason: v.reason, force: Boolean(force) }) })) : null);
