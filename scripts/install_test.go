@@ -16,7 +16,7 @@ func inHome(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir = ".."
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/zsh", "GOFLAGS=-trimpath"} // as `make demo` builds: nothing is compiled twice
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/zsh", "GOFLAGS=-trimpath", "CGO_ENABLED=0"} // the flags of the Makefile: nothing is compiled twice
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN"} {
 		out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
 		if err != nil {

@@ -11,23 +11,20 @@ import (
 	"testing"
 	"time"
 
+	"liza/pkg/norace"
 	"liza/pkg/sandbox"
 	"liza/pkg/verb/verbtest"
 )
 
 // build makes programs of one build in a folder.
-func build(t *testing.T, names ...string) string {
+func build(t *testing.T, programs ...string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("reapers and launchers are known on Linux only")
 	}
 	dir := t.TempDir()
-	args := []string{"build", "-trimpath", "-o", dir + "/"}
-	for _, name := range names {
-		args = append(args, "liza/cmd/"+name)
-	}
-	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := norace.Build(dir, programs...); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }
@@ -35,7 +32,7 @@ func build(t *testing.T, names ...string) string {
 // Reaper and launcher are liza-spawn beside liza, and that program itself where there is none of the same build.
 func TestReaperAndLauncherAreOfTheBuildOfTheirSupervisor(t *testing.T) {
 	t.Parallel()
-	built := build(t, "liza", "liza-spawn")
+	built := build(t, "liza/cmd/liza", "liza/cmd/liza-spawn")
 	stranger := "#!/bin/sh\necho " + runtime.Version() + " of another build\n"
 	for name, beside := range map[string]string{"of the same build": "same", "missing": "", "of another build": stranger} {
 		for _, level := range []string{"open", "closed"} {
@@ -103,7 +100,7 @@ func parentOfARun(t *testing.T, bin, level string) []string {
 
 func TestAPersonIsToldThatItIsNotForPeople(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), filepath.Join(build(t, "liza-spawn"), "liza-spawn")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(build(t, "liza/cmd/liza-spawn"), "liza-spawn")).CombinedOutput()
 	if err == nil || string(out) != "liza-spawn is started by liza only\nnext: liza help\n" {
 		t.Errorf("got %v and %q", err, out)
 	}

@@ -21,6 +21,7 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"liza/pkg/norace"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -114,8 +115,8 @@ type sprint struct {
 func newSprint(t *testing.T, env ...string) *sprint {
 	t.Helper()
 	s := &sprint{t: t, bin: t.TempDir(), root: t.TempDir()}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", s.bin, "liza/cmd/liza", "liza/cmd/liza-telemetry").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := norace.Build(s.bin, "liza/cmd/liza", "liza/cmd/liza-telemetry"); err != nil {
+		t.Fatal(err)
 	}
 	home := t.TempDir()
 	s.env = append([]string{"PATH=" + s.bin + ":" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "LIZA_SANDBOX=open", "USER=ada", "LIZA_SECRET_DEPLOY=open-sesame-42",

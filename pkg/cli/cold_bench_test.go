@@ -12,15 +12,17 @@ import (
 	"time"
 
 	"liza/pkg/agent"
+	"liza/pkg/norace"
 	"liza/pkg/verb/verbtest"
 )
 
 // BenchmarkCommand times whole processes, as agents call them hundreds of times, and their
 // memory. Each task on the board is merged, with its real commits.
 func BenchmarkCommand(b *testing.B) {
-	liza := filepath.Join(b.TempDir(), "liza")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", liza, "liza/cmd/liza").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
+	dir := b.TempDir()
+	liza := filepath.Join(dir, "liza")
+	if err := norace.Build(dir, "liza/cmd/liza"); err != nil {
+		b.Fatal(err)
 	}
 	b.Run("version", func(b *testing.B) { processes(b, "", liza, "version") })
 	for _, tasks := range []int{300, 10000, 30000} {

@@ -15,6 +15,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/blackboard/audit"
+	"liza/pkg/norace"
 	"liza/pkg/store"
 	"liza/pkg/verb/verbtest"
 )
@@ -95,8 +96,8 @@ func measuredProgram(t *testing.T) string {
 		return lizaProgram(t)
 	}
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", dir+"/", "liza/cmd/liza", "liza/cmd/liza-spawn").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := norace.Build(dir, "liza/cmd/liza", "liza/cmd/liza-spawn"); err != nil {
+		t.Fatal(err)
 	}
 	return filepath.Join(dir, "liza")
 }

@@ -19,6 +19,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"liza/pkg/norace"
 	"liza/pkg/sandbox"
 )
 
@@ -50,8 +51,8 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	liza = filepath.Join(dir, "liza")
-	if out, err := exec.Command("go", "build", "-o", liza, "liza/cmd/liza").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "cannot build liza: %v\n%s", err, out)
+	if err := norace.Build(dir, "liza/cmd/liza"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()

@@ -14,33 +14,39 @@ import (
 
 // A token is a form in which well-known services write their secrets.
 type token struct {
-	name string
-	form *regexp.Regexp // the first group, if there is one, is the value
+	name  string
+	marks []string       // each match of form has one of them; looking for them first is a hundred times as fast
+	form  *regexp.Regexp // the first group, if there is one, is the value
+}
+
+// mayBeIn reports whether line has one of the token's marks.
+func (t token) mayBeIn(line string) bool {
+	return slices.ContainsFunc(t.marks, func(mark string) bool { return strings.Contains(line, mark) })
 }
 
 // tokens is the table of secrets. Each form is that of one service, so it needs no guess.
 // The expressions are compiled when the first diff is looked at.
 var tokens = sync.OnceValue(func() []token {
 	var table []token
-	for _, t := range [][2]string{
-		{"a private key", `-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`},
-		{"an AWS key id", `\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})\b`},
-		{"a GitHub token", `\b(gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})\b`},
-		{"a GitLab token", `\b((?:glpat|gldt|glrt|glcbt|glptt|glsoat)-[A-Za-z0-9_\-]{20,64})`},
-		{"a Slack token", `\b(xox[abeoprs]-[A-Za-z0-9\-]{10,250}|xapp-[0-9]-[A-Za-z0-9\-]{10,250})`},
-		{"a Slack webhook", `(hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_]{20,})`},
-		{"a Google key", `\b(AIza[A-Za-z0-9_\-]{35}|ya29\.[A-Za-z0-9_\-]{20,}|GOCSPX-[A-Za-z0-9_\-]{28})`},
-		{"a Stripe key", `\b((?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,99}|whsec_[A-Za-z0-9]{24,})`},
-		{"an Anthropic key", `\b(sk-ant-[A-Za-z0-9_\-]{20,})`},
-		{"an OpenAI key", `\b(sk-(?:proj|svcacct|admin)-[A-Za-z0-9_\-]{20,}|sk-[A-Za-z0-9]{32,})`},
-		{"an npm token", `\b(npm_[A-Za-z0-9]{36})\b`},
-		{"a PyPI token", `\b(pypi-AgE[A-Za-z0-9_\-]{50,})`},
-		{"a Hugging Face token", `\b(hf_[A-Za-z]{34})\b`},
-		{"a SendGrid key", `\b(SG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43})`},
-		{"a DigitalOcean token", `\b(do[opr]_v1_[a-f0-9]{64})\b`},
-		{"a password in a URL", `\b[a-z][a-z0-9+.\-]*://[^\s:/@'"]+:([^\s:/@'"{}$<]{8,})@`},
+	for _, t := range [][3]string{
+		{"a private key", "-----BEGIN", `-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`},
+		{"an AWS key id", "AKIA ASIA ABIA ACCA", `\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})\b`},
+		{"a GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", `\b(gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})\b`},
+		{"a GitLab token", "glpat- gldt- glrt- glcbt- glptt- glsoat-", `\b((?:glpat|gldt|glrt|glcbt|glptt|glsoat)-[A-Za-z0-9_\-]{20,64})`},
+		{"a Slack token", "xox xapp-", `\b(xox[abeoprs]-[A-Za-z0-9\-]{10,250}|xapp-[0-9]-[A-Za-z0-9\-]{10,250})`},
+		{"a Slack webhook", "hooks.slack.com/", `(hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_]{20,})`},
+		{"a Google key", "AIza ya29. GOCSPX-", `\b(AIza[A-Za-z0-9_\-]{35}|ya29\.[A-Za-z0-9_\-]{20,}|GOCSPX-[A-Za-z0-9_\-]{28})`},
+		{"a Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_", `\b((?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,99}|whsec_[A-Za-z0-9]{24,})`},
+		{"an Anthropic key", "sk-ant-", `\b(sk-ant-[A-Za-z0-9_\-]{20,})`},
+		{"an OpenAI key", "sk-", `\b(sk-(?:proj|svcacct|admin)-[A-Za-z0-9_\-]{20,}|sk-[A-Za-z0-9]{32,})`},
+		{"an npm token", "npm_", `\b(npm_[A-Za-z0-9]{36})\b`},
+		{"a PyPI token", "pypi-AgE", `\b(pypi-AgE[A-Za-z0-9_\-]{50,})`},
+		{"a Hugging Face token", "hf_", `\b(hf_[A-Za-z]{34})\b`},
+		{"a SendGrid key", "SG.", `\b(SG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43})`},
+		{"a DigitalOcean token", "_v1_", `\b(do[opr]_v1_[a-f0-9]{64})\b`},
+		{"a password in a URL", "://", `\b[a-z][a-z0-9+.\-]*://[^\s:/@'"]+:([^\s:/@'"{}$<]{8,})@`},
 	} {
-		table = append(table, token{t[0], regexp.MustCompile(t[1])})
+		table = append(table, token{t[0], strings.Fields(t[1]), regexp.MustCompile(t[2])})
 	}
 	return table
 })
@@ -71,6 +77,9 @@ type leak struct {
 func leaks(file, line string) []leak {
 	var found []leak
 	for _, t := range tokens() {
+		if !t.mayBeIn(line) {
+			continue
+		}
 		for _, m := range t.form.FindAllStringSubmatchIndex(line, -1) {
 			start, end := m[0], m[1]
 			if len(m) > 2 && m[2] >= 0 {
@@ -81,7 +90,7 @@ func leaks(file, line string) []leak {
 			}
 		}
 	}
-	if len(found) > 0 {
+	if len(found) > 0 || !namesSecret(line) {
 		return found
 	}
 	forms := []*regexp.Regexp{assignment()}
@@ -101,6 +110,12 @@ func leaks(file, line string) []leak {
 		}
 	}
 	return found
+}
+
+// namesSecret reports whether line has one of the words that assignment and unquoted look for.
+func namesSecret(line string) bool {
+	lower := strings.ToLower(line)
+	return slices.ContainsFunc([]string{"passw", "secret", "token", "api"}, func(word string) bool { return strings.Contains(lower, word) })
 }
 
 // exampleToken tells a token of a manual, such as AKIAIOSFODNN7EXAMPLE, from a real one.

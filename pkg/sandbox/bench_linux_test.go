@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"liza/pkg/norace"
 )
 
 // BenchmarkStart times a program that does nothing with and without its wall, by turns, because the machine is not always equally
@@ -15,9 +17,10 @@ func BenchmarkStart(b *testing.B) {
 	if f.Strongest() != Closed {
 		b.Skip("NOT RUN: this machine cannot make a closed wall")
 	}
-	liza := filepath.Join(b.TempDir(), "liza-spawn")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", liza, "liza/cmd/liza-spawn").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
+	bin := b.TempDir()
+	liza := filepath.Join(bin, "liza-spawn")
+	if err := norace.Build(bin, "liza/cmd/liza-spawn"); err != nil {
+		b.Fatal(err)
 	}
 	dir := b.TempDir()
 	times := map[Level][]time.Duration{}
