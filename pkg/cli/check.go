@@ -9,6 +9,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 )
 
@@ -86,15 +87,15 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 	return &errDone{1}
 }
 
-// tryChecks tries the checks of a new project once, and says a line of each.
-func (e *Env) tryChecks(ctx context.Context, root string) (lines []string) {
+// tryProject tries the checks of a new project once, and says a line of each, and how Liza's commits differ from the person's.
+func (e *Env) tryProject(ctx context.Context, root string) (lines []string, differ []upkeep.Finding) {
 	from := *e
 	from.Dir, from.Root = root, ""
 	d, err := from.Service(ctx)
 	defer func() { e.closing = append(e.closing, from.closing...) }()
 	if err != nil {
 		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza doctor --checks")
-		return nil
+		return nil, nil
 	}
 	s, err := d.View(ctx)
 	if err == nil {
@@ -112,5 +113,10 @@ func (e *Env) tryChecks(ctx context.Context, root string) (lines []string) {
 	if err != nil && ctx.Err() == nil {
 		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza doctor --checks")
 	}
-	return slices.Compact(lines)
+	if differ, err = upkeep.Unlike(ctx, d.Repo, d.Config().Git.Sign); err == nil {
+		if kept, err := verb.SettingsKept(ctx, d.Project, d.Repo); err == nil && !kept {
+			differ = append(differ, upkeep.Finding{Check: "settings", Message: ".liza/config.yaml is not committed: git clean -fdx would take it away", Next: verb.KeepSettings})
+		}
+	}
+	return slices.Compact(lines), differ
 }

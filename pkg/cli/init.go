@@ -129,14 +129,22 @@ func newInit(env *Env) *urfave.Command {
 			}
 			shown := struct {
 				verb.Initialized
-				Checks []string `json:"checks,omitempty"`
-			}{done, env.tryChecks(ctx, done.Root)}
-			checks := ""
+				Checks []string         `json:"checks,omitempty"`
+				Differ []upkeep.Finding `json:"differ,omitempty"`
+			}{Initialized: done}
+			shown.Checks, shown.Differ = env.tryProject(ctx, done.Root)
+			checks, from := "", ""
 			for _, line := range shown.Checks {
 				checks += "  check        " + line + "\n"
 			}
-			return env.Print(shown, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s\n%s%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run with their permission questions switched off; how far they are contained here: liza doctor (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
-				done.Root, cmp.Or(done.Board, done.State), done.Goal, done.Branch, done.Integration, identity, checks, done.Undo)
+			for _, f := range shown.Differ {
+				checks += fmt.Sprintf("  %-12s %s%s\n", f.Check, f.Message, nextText(f.Next))
+			}
+			if done.Origin != "" {
+				from = ", where " + done.Origin + " is"
+			}
+			return env.Print(shown, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s%s\n%s%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run with their permission questions switched off; how far they are contained here: liza doctor (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
+				done.Root, cmp.Or(done.Board, done.State), done.Goal, done.Branch, done.Integration, from, identity, checks, done.Undo)
 		})),
 	}
 }

@@ -80,6 +80,7 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 		repo.OnLockRemoved, repo.Mask = e.lockRemoved(p), e.secrets().Mask
 		repo.MaxTaken = int64(cfg.get().Sandbox.Limits.DiskMB) << 20
 		repo.RemoteTimeout = cfg.get().Git.RemoteTimeout
+		repo.Sign = cfg.get().Git.Sign
 		repo.Filters = cfg.get().Git.Filters // as they were at the start: an agent may change the file
 	}
 	if err := cfg.follow(board, tolerant); err != nil {

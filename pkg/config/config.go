@@ -348,6 +348,7 @@ type Hooks struct {
 type Git struct {
 	Remote        string        `key:"remote" about:"Name of the git remote over which work travels: what is submitted and what is merged is pushed there by the supervisor. Empty: nothing is pushed, but on a board in a database it is origin."`
 	RemoteTimeout time.Duration `key:"remote_timeout" is:"1.." unit:"s" about:"Bound of each git command that talks to the remote."`
+	Sign          bool          `key:"sign" about:"Merges, and commits of requests, are signed with your key, as your git's gpg.format and user.signingkey say. Commits of agents never are."`
 	Filters       []string      `key:"filters" about:"Names of the filters (of .gitattributes: filter=NAME) that may run, such as lfs. No other filter, merge driver or diff driver of a configuration does."`
 }
 

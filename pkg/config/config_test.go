@@ -448,3 +448,18 @@ func TestARemovedSettingSaysWhatHoldsNow(t *testing.T) {
 		t.Errorf("the warnings are %q, not %q", texts, want)
 	}
 }
+
+// 4.4: no shell reads a command, so ~ was taken for a folder of the project.
+func TestCommandsBeginAtHome(t *testing.T) {
+	t.Parallel()
+	data := []byte("agents:\n  mine: {command: [~/bin/agent, --dir, ~/data/, a~/b, '~'], version: [~/bin/agent, -v]}\n  claude: {command: [~/bin/claude]}\n")
+	cfg, _, err := Parse(data, ".liza/config.yaml", []string{"HOME=/home/ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := cfg.Agents.Custom["mine"]
+	got := slices.Concat(mine.Command, mine.Version, cfg.Agents.Custom["claude"].Command)
+	if want := []string{"/home/ada/bin/agent", "--dir", "/home/ada/data/", "a~/b", "~", "/home/ada/bin/agent", "-v", "/home/ada/bin/claude"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -85,6 +86,7 @@ func load(root *yaml.Node, file string, environment []string) (*Config, []Warnin
 		d.rename(root)
 		d.structure(root, reflect.ValueOf(d.cfg).Elem(), "")
 	}
+	d.cfg.atHome(environment)
 	d.cfg.shorthands(func(o Origin) bool { return o.File != "" })
 	d.errs = append(d.errs, d.cfg.together()...)
 
@@ -94,6 +96,25 @@ func load(root *yaml.Node, file string, environment []string) (*Config, []Warnin
 	d.errs = append(d.errs, d.cfg.together()...)
 	d.cfg.keepSettings()
 	return d.cfg, append(d.warnings, warnings...), d.errs
+}
+
+// atHome puts the person's home folder in the place of ~/ at the beginning of the words of commands: no shell reads them.
+func (c *Config) atHome(environment []string) {
+	home := ""
+	for _, pair := range environment {
+		if value, ok := strings.CutPrefix(pair, "HOME="); ok {
+			home = value
+		}
+	}
+	for _, a := range c.Agents.Custom {
+		for _, words := range [][]string{a.Command, a.ResumeCommand, a.Interactive, a.Version, a.Help} {
+			for i, word := range words {
+				if strings.HasPrefix(word, "~/") && home != "" {
+					words[i] = home + word[1:]
+				}
+			}
+		}
+	}
 }
 
 // shorthands puts the two of section orchestration into the keys that they are

@@ -3,6 +3,8 @@ package git
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -31,12 +33,7 @@ func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
 	if email != "" {
 		return name, email, nil
 	}
-	for _, variable := range r.env {
-		if value, ok := strings.CutPrefix(variable, "EMAIL="); ok {
-			email = value
-		}
-	}
-	return name, email, nil
+	return name, r.variable("EMAIL"), nil
 }
 
 // KnowsIdentity reports whether somebody has told git who commits here, by its configuration
@@ -56,6 +53,57 @@ func (r *Repo) KnowsIdentity(ctx context.Context) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// Habits are what the person's git does at each commit, and Liza's git does not by itself.
+type Habits struct {
+	Signs bool     // commit.gpgsign
+	Key   bool     // there is a key to sign with; a guess of git's counts where it makes one
+	Hooks []string // names of the hooks that are there
+}
+
+// Habits reads the configuration and the folder of hooks.
+func (r *Repo) Habits(ctx context.Context) (h Habits, err error) {
+	all, err := r.settings(ctx, func(key string) bool {
+		return key == "commit.gpgsign" || key == "core.hookspath" || key == "user.signingkey" || strings.HasPrefix(key, "gpg.")
+	})
+	if err != nil {
+		return h, err
+	}
+	last := map[string]string{}
+	for _, one := range all {
+		if one[0] != "core.hookspath" || one[1] != os.DevNull { // that is what Liza's own commands get
+			last[one[0]] = one[1]
+		}
+	}
+	h.Signs = slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(last["commit.gpgsign"]))
+	h.Key = last["gpg.format"] != "ssh" || last["user.signingkey"] != "" || last["gpg.ssh.defaultkeycommand"] != ""
+	dir := filepath.Join(r.place.CommonDir, "hooks")
+	if path := last["core.hookspath"]; path != "" {
+		if rest, inHome := strings.CutPrefix(path, "~/"); inHome {
+			path = filepath.Join(r.variable("HOME"), rest)
+		}
+		dir = absolute(r.place.Root, path)
+	}
+	for _, name := range commitHooks {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			h.Hooks = append(h.Hooks, name)
+		}
+	}
+	return h, nil
+}
+
+// commitHooks are those that a commit, a merge or a push of a person runs.
+var commitHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-merge-commit", "post-merge", "pre-push"}
+
+// variable is the value of a variable of the environment that git commands get.
+func (r *Repo) variable(name string) (value string) {
+	for _, pair := range r.env {
+		if text, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = text
+		}
+	}
+	return value
 }
 
 // named runs a call that makes a commit, as the configured person or else as Liza. Git must not

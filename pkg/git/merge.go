@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"liza/pkg/safefile"
 )
@@ -59,14 +61,39 @@ func (r *Repo) mergeTree(ctx context.Context, ours, theirs string, env []string)
 // CommitTree makes a commit that no ref names yet. Author and committer come from git's configuration, and are
 // Liza <liza@localhost> when it names nobody.
 func (r *Repo) CommitTree(ctx context.Context, tree string, parents []string, message string) (string, error) {
+	return r.commitTree(ctx, call{}, tree, parents, message)
+}
+
+// CommitMerge is CommitTree for commits of the integration branch: with Sign they are signed with the person's key.
+func (r *Repo) CommitMerge(ctx context.Context, tree string, parents []string, message string) (string, error) {
+	if !r.Sign {
+		return r.CommitTree(ctx, tree, parents, message)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, signTime, errUnsigned)
+	defer cancel()
+	// Nobody sits at the terminal of a team: a passphrase is asked for by the person's askpass program, or not at all.
+	signed := call{args: []string{"--gpg-sign"}, env: []string{"SSH_ASKPASS_REQUIRE=force"}}
+	commit, err := r.commitTree(ctx, signed, tree, parents, message)
+	if err != nil {
+		return "", fmt.Errorf("cannot sign the merge with your key (git.sign is true): %w", err)
+	}
+	return commit, nil
+}
+
+const signTime = time.Minute
+
+var errUnsigned = errors.New("no signature within a minute; a passphrase may be asked for where nobody sees it")
+
+// commitTree makes a commit with the options and variables of c.
+func (r *Repo) commitTree(ctx context.Context, c call, tree string, parents []string, message string) (string, error) {
 	if err := plainRevs(append([]string{tree}, parents...)...); err != nil {
 		return "", err
 	}
-	args := []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-F", "-"}
+	args := slices.Concat([]string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree"}, c.args, []string{tree, "-F", "-"})
 	for _, parent := range parents {
 		args = append(args, "-p", parent)
 	}
-	out, err := r.named(ctx, call{dir: r.place.Root, args: args, stdin: message, write: true}, r.run)
+	out, err := r.named(ctx, call{dir: r.place.Root, args: args, env: c.env, stdin: message, write: true}, r.run)
 	if err != nil {
 		return "", fmt.Errorf("cannot make a commit: %w", err)
 	}

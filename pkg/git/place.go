@@ -18,6 +18,7 @@ import (
 type Place struct {
 	Root      string // the main checkout
 	CommonDir string // git's common dir: .git of the main checkout
+	Checkout  string // the checkout that the folder lies in: Root, or a linked worktree
 }
 
 // Locate finds the repository that dir belongs to, from any folder of the main checkout, of a linked worktree, or below
@@ -37,7 +38,11 @@ func Locate(dir string) (Place, error) {
 			return Place{}, err
 		}
 		if gitDir != "" {
-			return placeOf(at, gitDir)
+			place, err := placeOf(at, gitDir)
+			if place.Checkout = place.Root; gitDir != place.CommonDir && gitDir != at {
+				place.Checkout = at
+			}
+			return place, err
 		}
 		if at == filepath.Dir(at) {
 			return Place{}, fmt.Errorf("cannot open %s: %w", start, ErrNoRepository)
@@ -120,11 +125,11 @@ func placeOf(folder, gitDir string) (Place, error) {
 		if err != nil {
 			return Place{}, fmt.Errorf("cannot find the checkout of %s: %v: %w", common, err, ErrNoRepository)
 		}
-		return Place{root, common}, nil
+		return Place{Root: root, CommonDir: common}, nil
 	case filepath.Base(common) == ".git":
-		return Place{filepath.Dir(common), common}, nil
+		return Place{Root: filepath.Dir(common), CommonDir: common}, nil
 	case gitDir == common && folder != gitDir: // made with --separate-git-dir
-		return Place{folder, common}, nil
+		return Place{Root: folder, CommonDir: common}, nil
 	}
 	return Place{}, fmt.Errorf("cannot find the main checkout of %s: %w", common, ErrBare)
 }

@@ -31,13 +31,24 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 			return head, nil
 		}
 	}
-	var head Head
-	name, err := r.read(ctx, r.place.Root, "symbolic-ref", "--quiet", "HEAD")
+	return r.headAt(ctx, r.place.Root)
+}
+
+// HeadHere reads the HEAD of the checkout that the repository was opened from: the main one, or a linked worktree.
+func (r *Repo) HeadHere(ctx context.Context) (Head, error) {
+	if r.place.Checkout == r.place.Root {
+		return r.Head(ctx)
+	}
+	return r.headAt(ctx, r.place.Checkout)
+}
+
+func (r *Repo) headAt(ctx context.Context, checkout string) (head Head, err error) {
+	name, err := r.read(ctx, checkout, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil && exitCode(err) != 1 {
 		return Head{}, fmt.Errorf("cannot read HEAD: %w", err)
 	}
 	head.Branch = strings.TrimPrefix(strings.TrimSpace(name), branches)
-	head.Commit, err = r.resolveByCommand(ctx, "HEAD")
+	head.Commit, err = r.resolveAt(ctx, checkout, "HEAD")
 	if err != nil && !(errors.Is(err, ErrNotFound) && head.Branch != "") {
 		return Head{}, fmt.Errorf("cannot read HEAD: %w", err)
 	}
@@ -83,18 +94,27 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 			}
 		}
 	}
-	hash, err := r.resolveByCommand(ctx, rev)
+	hash, err := r.resolveAt(ctx, r.place.Root, rev)
 	if err != nil {
 		return "", about("commit "+rev, err)
 	}
 	return hash, nil
 }
 
-func (r *Repo) resolveByCommand(ctx context.Context, rev string) (string, error) {
+// ResolveHere is Resolve for names that depend on the checkout that the repository was opened from, such as HEAD.
+func (r *Repo) ResolveHere(ctx context.Context, rev string) (string, error) {
+	hash, err := r.resolveAt(ctx, r.place.Checkout, rev)
+	if err != nil {
+		return "", about("commit "+rev, err)
+	}
+	return hash, nil
+}
+
+func (r *Repo) resolveAt(ctx context.Context, checkout, rev string) (string, error) {
 	if !plainRev(rev) {
 		return "", ErrNotFound
 	}
-	out, err := r.read(ctx, r.place.Root, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
+	out, err := r.read(ctx, checkout, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
 	if exitCode(err) == 1 {
 		return "", ErrNotFound
 	}

@@ -21,6 +21,10 @@ type Repo struct {
 	// Filters are the names of the filters that a person allowed (git.filters). Set it before the first use.
 	Filters []string
 
+	// Sign has CommitMerge sign with the person's key, as gpg.format and user.signingkey say (git.sign). Set it before the
+	// first use.
+	Sign bool
+
 	// RemoteTimeout bounds each command that talks to a remote; 0: a minute. Set it before the first use.
 	RemoteTimeout time.Duration
 
@@ -41,6 +45,9 @@ type Repo struct {
 
 // Root is the main checkout.
 func (r *Repo) Root() string { return r.place.Root }
+
+// Checkout is the checkout that the repository was opened from: the main one, or a linked worktree.
+func (r *Repo) Checkout() string { return r.place.Checkout }
 
 // CommonDir is git's common dir: .git of the main checkout.
 func (r *Repo) CommonDir() string { return r.place.CommonDir }

@@ -41,7 +41,7 @@ func (r *Returner) Round(ctx context.Context, files bool) (told []string, err er
 	if err := r.PersonOnly(ctx, "import"); err != nil {
 		return nil, err
 	}
-	unlock, err := safefile.Lock(ctx, r.Project.ImportLock(), safefile.Holder{PID: os.Getpid(), Host: r.Proc.Host, Agent: blackboard.Human, Op: "import", Since: r.Now()})
+	unlock, err := safefile.LockIn(ctx, r.Project.ImportLock(), safefile.Holder{PID: os.Getpid(), Host: r.Proc.Host, Agent: blackboard.Human, Op: "import", Since: r.Now()})
 	if err != nil {
 		return nil, err
 	}

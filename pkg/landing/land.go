@@ -19,7 +19,7 @@ func (l *Lander) Round(ctx context.Context, id string, open bool) (Landed, error
 	if err := l.PersonOnly(ctx, "land"); err != nil {
 		return Landed{}, err
 	}
-	unlock, err := safefile.Lock(ctx, l.Project.LandLock(), safefile.Holder{PID: os.Getpid(), Host: l.Proc.Host, Agent: blackboard.Human, Op: "land", Since: l.Now()})
+	unlock, err := safefile.LockIn(ctx, l.Project.LandLock(), safefile.Holder{PID: os.Getpid(), Host: l.Proc.Host, Agent: blackboard.Human, Op: "land", Since: l.Now()})
 	if err != nil {
 		return Landed{}, err
 	}

@@ -231,7 +231,7 @@ func (r *landing) pick(ctx context.Context, t *blackboard.Task, q *blackboard.Re
 	if err != nil || picked == tree {
 		return err
 	}
-	q.Commit, err = r.Repo.CommitTree(ctx, picked, []string{q.Commit}, r.Secrets.Mask(fmt.Sprintf("%s\n\n%s\n\nLiza-Task: %s\n", prose.OneLine(t.TitleText(), 72), strings.TrimSpace(t.Description), t.ID)))
+	q.Commit, err = r.Repo.CommitMerge(ctx, picked, []string{q.Commit}, r.Secrets.Mask(fmt.Sprintf("%s\n\n%s\n\nLiza-Task: %s\n", prose.OneLine(t.TitleText(), 72), strings.TrimSpace(t.Description), t.ID)))
 	return err
 }
 

@@ -250,7 +250,7 @@ func (j *job) candidate(ctx context.Context, theirs, message string) (string, er
 		return "", err
 	}
 	j.at("M3")
-	return j.Repo.CommitTree(ctx, tree, []string{j.old, theirs}, message)
+	return j.Repo.CommitMerge(ctx, tree, []string{j.old, theirs}, message)
 }
 
 // marked is the candidate, or the same one with a message that says which checks have not verified it.
@@ -271,7 +271,7 @@ func (j *job) remade(ctx context.Context, candidate, message string) (string, er
 	if err != nil {
 		return "", err
 	}
-	if candidate, err = j.Repo.CommitTree(ctx, tree, []string{j.old, theirs}, message); err != nil {
+	if candidate, err = j.Repo.CommitMerge(ctx, tree, []string{j.old, theirs}, message); err != nil {
 		return "", err
 	}
 	return candidate, j.setCandidate(ctx, candidate)

@@ -58,7 +58,7 @@ func (m *Merger) Lock(ctx context.Context, wait time.Duration) (work context.Con
 func (m *Merger) lockHere(ctx context.Context, wait time.Duration) (func() error, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	return safefile.Lock(ctx, m.LockPath, m.holder())
+	return safefile.LockIn(ctx, m.LockPath, m.holder())
 }
 
 // takeTurn waits for the end of another host's turn.

@@ -76,12 +76,9 @@ func (p *Project) Create(ctx context.Context, fill func(dir string) error) error
 // lockInit keeps a second init away. No merge happens before there is a project, so
 // the lock of merges serves; fill may take the locks that come after it.
 func (p *Project) lockInit(ctx context.Context) (func() error, error) {
-	if err := os.MkdirAll(filepath.Dir(p.MergeLock()), 0o755); err != nil {
-		return nil, fmt.Errorf("cannot make a folder in the git dir: %v", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, initWait)
 	defer cancel()
-	return safefile.Lock(ctx, p.MergeLock(), safefile.Holder{PID: os.Getpid(), Op: "init"})
+	return safefile.LockIn(ctx, p.MergeLock(), safefile.Holder{PID: os.Getpid(), Op: "init"})
 }
 
 // target is .liza, or the folder that it is a link to.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,6 +73,14 @@ func Lock(ctx context.Context, path string, holder Holder) (unlock func() error,
 		return nil, fmt.Errorf("cannot lock %s: %s is a symbolic link", shown(path), path)
 	}
 	return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
+}
+
+// LockIn is Lock, and makes the folder of path when that is missing. The folder around it has to be there.
+func LockIn(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
+	}
+	return Lock(ctx, path, holder)
 }
 
 // wait is in the queue, and at its head for the lock itself.

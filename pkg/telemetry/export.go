@@ -37,7 +37,7 @@ func Export(ctx context.Context, o Options) error {
 	o.Problem = once(o.Problem)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Problem))
 	p := o.Source.Service.Project
-	unlock, err := safefile.Lock(ctx, p.TelemetryLock(), safefile.Holder{PID: os.Getpid(), Op: "telemetry", Since: o.Source.Service.Now()})
+	unlock, err := safefile.LockIn(ctx, p.TelemetryLock(), safefile.Holder{PID: os.Getpid(), Op: "telemetry", Since: o.Source.Service.Now()})
 	if ctx.Err() != nil {
 		return nil // it ends while another process sends
 	}

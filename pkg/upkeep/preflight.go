@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
+	"liza/pkg/git"
 	"liza/pkg/project"
 	"liza/pkg/verb"
 )
@@ -34,6 +35,40 @@ func (x *Doctor) identity(ctx context.Context, _ *project.Project) {
 		x.Add("identity", SeverityWarning, "git", TellIdentity, "", "%s", NoIdentity)
 	default:
 		x.Add("identity", SeverityOK, "git", "", "", "git knows who commits here")
+	}
+}
+
+// Unlike says where Liza's commits differ from those that the person makes here: signatures and hooks. sign is git.sign.
+func Unlike(ctx context.Context, repo *git.Repo, sign bool) (found []Finding, err error) {
+	h, err := repo.Habits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := Doctor{}
+	switch {
+	case sign && !h.Key:
+		x.Add("signing", SeverityWarning, "git", "git config --global user.signingkey KEY", "", "git.sign is true, but your git names no key: nothing can be merged")
+	case h.Signs && !sign:
+		x.Add("signing", SeverityInfo, "git", "liza config set git.sign true", "commit.gpgsign", "your commits are signed, Liza's merges are not")
+	}
+	if len(h.Hooks) > 0 {
+		x.Add("hooks", SeverityInfo, "git", "write what has to run into integration.checks of .liza/config.yaml", "", "your hooks do not run for commits of agents and for merges: %s", strings.Join(h.Hooks, ", "))
+	}
+	return x.Found, nil
+}
+
+// habits looks at signatures and hooks, and whether the settings would survive a git clean.
+func (x *Doctor) habits(ctx context.Context, p *project.Project) {
+	if x.Service == nil || x.Service.Repo == nil {
+		return
+	}
+	found, err := Unlike(ctx, x.Service.Repo, x.Service.Config().Git.Sign)
+	if err != nil {
+		x.Add("signing", SeverityWarning, "git", "git config --list", "", "%v", err)
+	}
+	x.Found = append(x.Found, found...)
+	if kept, err := verb.SettingsKept(ctx, p, x.Service.Repo); err == nil && !kept {
+		x.Add("config", SeverityInfo, ".liza", verb.KeepSettings, "", "your settings are not committed: git clean -fdx takes them away")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -332,10 +331,7 @@ func (d *Service) changeBaseline(ctx context.Context, change func([]BaseResult) 
 }
 
 func (d *Service) lockBaseline(ctx context.Context) (func() error, error) {
-	if err := os.MkdirAll(filepath.Dir(d.Project.BaselineLock()), 0o755); err != nil {
-		return nil, err
-	}
-	return safefile.Lock(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
+	return safefile.LockIn(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
 }
 
 // readBaseline reads the memory. One that is damaged is begun again: it can be made again.

@@ -26,7 +26,7 @@ type InitInput struct {
 	Goal        string
 	Spec        string // default specs/vision.md
 	Branch      string // default integration
-	From        string // where the integration branch starts; default HEAD
+	From        string // where the integration branch starts; default HEAD, or the remote's branch of that name when it has more
 	ReuseBranch bool
 	Dir         string // where to look for the repository
 	Environ     []string
@@ -49,6 +49,7 @@ type Initialized struct {
 	Branch      string `json:"integration_branch"`
 	Integration string `json:"integration_head"`
 	Reused      bool   `json:"branch_reused,omitempty"`
+	Origin      string `json:"from,omitempty"`        // the remote branch that the integration branch starts from
 	NoIdentity  bool   `json:"no_identity,omitempty"` // git does not know who commits here
 	Undo        string `json:"undo"`                  // the command that takes the project away again, before work has begun
 }
@@ -91,7 +92,11 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	in.Spec = cmp.Or(in.Spec, "specs/vision.md")
 	d := &Service{Project: p}
 	if !d.SpecExists(in.Spec) {
-		return out, Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
+		where := ""
+		if repo.Checkout() != p.Root {
+			where = " in the main checkout " + p.Root + ", where Liza reads it"
+		}
+		return out, Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist%s", in.Spec, where)
 	}
 	if err := SpecCommitted(ctx, p, repo, in.Spec); err != nil {
 		return out, err
@@ -101,6 +106,10 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		return out, WrongUsage("liza help init", "'%s' is not a valid name of a branch", in.Branch)
 	}
 	start, baseRef, err := startOf(ctx, repo, in)
+	if err != nil {
+		return out, err
+	}
+	origin, err := remoteStart(ctx, repo, in, cmp.Or(cfg.Git.Remote, "origin"), &start)
 	if err != nil {
 		return out, err
 	}
@@ -124,7 +133,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 			return err
 		}
 		s.Integration = &blackboard.Integration{Tip: head, By: "init", At: s.Goal.Created, Base: start}
-		out = Initialized{Root: p.Root, State: ".liza/state.yaml", Goal: s.Goal.ID, Branch: in.Branch, Integration: head, Reused: reused, NoIdentity: !known, Undo: undo}
+		out = Initialized{Root: p.Root, State: ".liza/state.yaml", Goal: s.Goal.ID, Branch: in.Branch, Integration: head, Reused: reused, Origin: origin, NoIdentity: !known, Undo: undo}
 		if !reused {
 			made = head
 			out.Undo += " && " + gitIn(p, in.Dir) + " branch -D " + in.Branch
@@ -192,7 +201,7 @@ const sealTime = 30 * time.Second
 // startOf says where the integration branch starts and what base_ref is.
 func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef string, err error) {
 	if in.From != "" {
-		commit, err = repo.Resolve(ctx, in.From)
+		commit, err = repo.ResolveHere(ctx, in.From)
 		if err != nil {
 			return "", "", WrongUsage("git log", "--from %s is not a commit of this repository", in.From)
 		}
@@ -200,12 +209,12 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 			return commit, in.From, nil
 		}
 		// HEAD will be elsewhere tomorrow: the branch that it is on, or the commit, is what is meant.
-		if head, err := repo.Head(ctx); err == nil && head.Branch != "" && head.Commit == commit {
+		if head, err := repo.HeadHere(ctx); err == nil && head.Branch != "" && head.Commit == commit {
 			return commit, head.Branch, nil
 		}
 		return commit, commit, nil
 	}
-	head, err := repo.Head(ctx)
+	head, err := repo.HeadHere(ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -213,6 +222,23 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 		return "", "", Refuse("liza init GOAL --from "+shortSHA(head.Commit), "HEAD is detached at %s; say with --from where the integration branch is to start", shortSHA(head.Commit))
 	}
 	return head.Commit, head.Branch, nil
+}
+
+// remoteStart moves start to the integration branch of a remote when a clone has none of its own yet and the remote's has
+// commits that start lacks; origin is its name then.
+func remoteStart(ctx context.Context, repo *git.Repo, in InitInput, remote string, start *string) (origin string, err error) {
+	tip, err := repo.RemoteBranch(ctx, remote, in.Branch)
+	if err != nil || tip == "" || in.From != "" {
+		return "", err
+	}
+	if here, err := repo.BranchTip(ctx, in.Branch); err == nil && here != tip {
+		return "", nil
+	}
+	if has, err := repo.IsAncestor(ctx, tip, *start); err != nil || has {
+		return "", err
+	}
+	*start = tip
+	return remote + "/" + in.Branch, nil
 }
 
 // integrationAt creates the integration branch, or accepts the one that is there (B22).
@@ -276,5 +302,5 @@ func specIn(ctx context.Context, repo *git.Repo, in InitInput, start string) err
 	if !has {
 		return Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", shortSHA(start), spec)
 	}
-	return Refuse("git diff "+shortSHA(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout", shortSHA(start), spec)
+	return Refuse("git diff "+shortSHA(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout; --from HEAD starts at your checkout", shortSHA(start), spec)
 }

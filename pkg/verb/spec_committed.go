@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -48,4 +49,22 @@ func quoted(path string) string {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
 	return path
+}
+
+// KeepSettings commits what people write in .liza, and nothing of the board.
+const KeepSettings = "git add .liza && git commit -m 'Settings of Liza' -- .liza"
+
+// SettingsKept reports whether what people write in .liza is committed: git clean -fdx takes the rest away. Without a
+// settings file there is nothing to keep.
+func SettingsKept(ctx context.Context, p *project.Project, repo *git.Repo) (bool, error) {
+	for _, name := range []string{"config.yaml", "config.json"} {
+		if _, err := os.Lstat(filepath.Join(p.Liza, name)); err != nil {
+			continue // there are the defaults
+		}
+		how, err := repo.Uncommitted(ctx, filepath.Join(".liza", name))
+		if err != nil || how == git.Untracked || how == git.Ignored {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -161,7 +161,7 @@ func (d *Service) asSystem(ctx context.Context, change func(*blackboard.State)) 
 func (d *Service) lockMerges(ctx context.Context, wait time.Duration) (func() error, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	return safefile.Lock(ctx, d.Project.MergeLock(), safefile.Holder{PID: os.Getpid(), Host: d.Proc.Host, Agent: blackboard.Human, Op: "integration", Since: d.Now()})
+	return safefile.LockIn(ctx, d.Project.MergeLock(), safefile.Holder{PID: os.Getpid(), Host: d.Proc.Host, Agent: blackboard.Human, Op: "integration", Since: d.Now()})
 }
 
 // keptTips is the folder of the attic with the tips of the integration branch that were left; no task has such an id.
