@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -54,7 +55,14 @@ func Build(dir string, programs ...string) error {
 
 func run(args ...string) error {
 	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath "+os.Getenv("GOFLAGS"))
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	flags := ""
+	for _, pair := range cmd.Env {
+		if value, ok := strings.CutPrefix(pair, "GOFLAGS="); ok {
+			flags = value
+		}
+	}
+	cmd.Env = append(cmd.Env, "GOFLAGS=-trimpath "+flags)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build without the race detector: %v\n%s", err, out)
 	}
