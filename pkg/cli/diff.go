@@ -20,9 +20,9 @@ func newDiff(env *Env) *urfave.Command {
 	o := &diffOptions{env: env}
 	return &urfave.Command{
 		Name: "diff", Category: "people", ArgsUsage: "ID [PATH…]", Usage: "show what a task changes, with what was found at its lines",
-		Description: "The task's own change against the place where it left the integration branch: while it is worked on, under review, and after its merge. Findings of the\n" +
-			"last review and comments of people (liza comment) are below their lines. PATHs are files, folders and patterns from the top of the repository. On a\n" +
-			"terminal it goes through git's pager. Secrets are masked. Changes nothing." +
+		Description: "The task's own change against the place where it left the integration branch: while it is worked on (as its worktree is now, with what is not\n" +
+			"committed), under review, and after its merge. Findings of the last review and comments of people (liza comment) are below their lines. PATHs are files,\n" +
+			"folders and patterns from the top of the repository. On a terminal it goes through git's pager. Secrets are masked. Changes nothing." +
 			examples("liza diff task-3", "liza diff task-3 --stat", "liza diff task-3 src/", "liza diff task-3 --no-findings | git apply") + exitsText(0, 1, 2, 3, 4),
 		Flags: []urfave.Flag{
 			flag("stat", "only how many lines of which files", &o.stat),

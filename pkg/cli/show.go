@@ -87,6 +87,9 @@ func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard
 	if d.Repo == nil || t.ReviewCommit == "" && t.Worktree == "" {
 		return ""
 	}
+	if t.Status == blackboard.Claimed { // its worktree is not read for a number
+		return fmt.Sprintf("\nChange\n  liza diff %s   as its worktree is now\n", t.ID)
+	}
 	diff, err := o.env.source(d, "liza").Diff(ctx, t.ID)
 	if err != nil || diff == nil {
 		return ""

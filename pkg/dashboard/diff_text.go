@@ -23,7 +23,11 @@ func DiffText(d *Diff, colour, screen bool) string {
 		p.file(f)
 	}
 	if d.Cut {
-		p.line(p.paint(yellow, "… the change is too large to be shown whole; git diff "+d.Base+" "+d.Commit+" has all"))
+		all := "; git diff " + d.Base + " " + d.Commit + " has all"
+		if d.Live {
+			all = ""
+		}
+		p.line(p.paint(yellow, "… the change is too large to be shown whole"+all))
 	}
 	return p.b.String()
 }

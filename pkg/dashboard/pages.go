@@ -78,7 +78,8 @@ type Happening struct {
 // Diff is what a task changes against its base.
 type Diff struct {
 	Base     string     `json:"base"`
-	Commit   string     `json:"commit"`
+	Commit   string     `json:"commit"`         // of the task's branch
+	Live     bool       `json:"live,omitempty"` // it is that of the worktree as it is now, with what is not committed
 	Merged   bool       `json:"merged"`
 	Added    int        `json:"added"`
 	Removed  int        `json:"removed"`

@@ -143,7 +143,7 @@ func (s *session) alternates() (objects string, borrowed []string) {
 }
 
 // alternatesOf are the folders from which a folder of objects borrows, and these from others: git follows five.
-func (s *session) alternatesOf(objects string) []string {
+func (r *Repo) alternatesOf(objects string) []string {
 	var all []string
 	for next := []string{objects}; len(next) > 0 && len(all) < 100; next = next[1:] {
 		data, err := safefile.Read(filepath.Join(next[0], "info", "alternates"))

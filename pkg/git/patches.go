@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,8 +25,7 @@ func (r *Repo) Patches(ctx context.Context, base, commit string, most int) (file
 	if err := plainRevs(base, commit); err != nil {
 		return nil, false, err
 	}
-	args := []string{"diff-tree", "-r", "--find-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none",
-		"--raw", "--numstat", "--patch", "-z", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b/", base, commit, "--"}
+	args := slices.Concat([]string{"diff-tree", "-r", "--ignore-submodules=none"}, patchFormat, []string{base, commit, "--"})
 	key := fmt.Sprint(most, strings.Join(args, "\x00"))
 	out, known := r.answers.get(key)
 	if !known {
@@ -37,13 +37,16 @@ func (r *Repo) Patches(ctx context.Context, base, commit string, most int) (file
 		}
 	}
 	cut = len(out) >= most
-	files, err = parsePatches(out, cut)
+	files, err = ParsePatches(out, cut)
 	return files, cut, err
 }
 
-// parsePatches reads the raw records, the counts and the patch, one after the other. All have the same order, so that
-// no path in the patch, which git may quote, has to be read.
-func parsePatches(out string, cut bool) ([]FilePatch, error) {
+// patchFormat has git write what ParsePatches reads, and start no program for it.
+var patchFormat = []string{"--find-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "--patch", "-z", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b/"}
+
+// ParsePatches reads what git wrote in patchFormat, without its end when it was cut: the raw records, the counts and the patch,
+// one after the other. All have the same order, so that no path in the patch, which git may quote, has to be read.
+func ParsePatches(out string, cut bool) ([]FilePatch, error) {
 	list, patch, _ := strings.Cut(out, "\x00\x00")
 	raw, counts := splitRecords(fields(list))
 	changes, err := parseRaw(strings.Join(raw, "\x00"))

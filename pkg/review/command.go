@@ -20,7 +20,7 @@ import (
 type Command struct {
 	Shell   string
 	Dir     string
-	Log     string // file that gets its output, appended
+	Log     string // file that gets its output, appended; unused with Output
 	Timeout time.Duration
 	Hide    []string // names of variables that it must not see; LIZA_* never are
 	Environ []string // nil: that of this process
@@ -32,10 +32,12 @@ type Command struct {
 	ReadOnly bool     // Dir is the main checkout, which it reads only; it is not started where no sandbox can keep it from writing
 	Reads    []string // what it may read besides
 
+	Name    string        // of its sandbox, unlike that of every other command under way; "": that of Dir
 	Argv    []string      // the program and its arguments, in the place of sh -c Shell
 	Env     []string      // exactly these; nil: those of this process that it may see
 	Stdin   string        // nothing: it is closed
 	Stdout  io.Writer     // gets what it writes to stdout besides the log; may be nil
+	Output  io.Writer     // gets all that it writes, in the place of the log, unmasked; nil: the log does
 	Most    int           // bytes of output after which it is killed; 0: any number
 	Holds   *os.File      // inherited, so that a lock on it lasts as long as any of its processes; may be nil
 	Started func(pid int) // called once; may be nil
@@ -82,6 +84,9 @@ const (
 // limit, or when ctx ends, the group and what descends from it gets TERM and, after a grace, KILL. What is left
 // of it is killed after a normal end too: nothing runs on in the background.
 func (c Command) Run(ctx context.Context) Ran {
+	if c.Output != nil {
+		return c.run(ctx, c.Output)
+	}
 	log, err := c.open()
 	if err != nil {
 		return Ran{ExitCode: -1, Err: err}

@@ -1,30 +1,46 @@
 package verb
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/git"
+	"liza/pkg/prose"
 	"liza/pkg/review"
 )
 
 // ChangeOf finds the two sides of what a task changes: before its merge of what would land on the branch as it is now, after it
 // of what has landed.
 func (d *Service) ChangeOf(ctx context.Context, s *blackboard.State, t *blackboard.Task) (base, commit string, err error) {
-	none := func(why string, args ...any) error {
-		return Refuse("liza show "+t.ID, "%s has no change: %s", t.ID, fmt.Sprintf(why, args...))
+	base, commit, err = d.sides(ctx, s, t)
+	if err == nil && base == commit && t.Status != blackboard.Merged {
+		err = noChange(t, "nothing of it was handed in yet (%s)", t.Status)
 	}
+	return base, commit, err
+}
+
+func noChange(t *blackboard.Task, why string, args ...any) error {
+	return Refuse("liza show "+t.ID, "%s has no change: %s", t.ID, fmt.Sprintf(why, args...))
+}
+
+// sides is ChangeOf for a task that may have no commit of its own yet.
+func (d *Service) sides(ctx context.Context, s *blackboard.State, t *blackboard.Task) (base, commit string, err error) {
 	if !t.ChangesFiles() {
-		return "", "", none("work of kind %s changes no files", t.KindOf())
+		return "", "", noChange(t, "work of kind %s changes no files", t.KindOf())
 	}
 	if commit = d.lastCommit(ctx, t); commit == "" {
-		return "", "", none("nothing of it was handed in yet (%s)", t.Status)
+		return "", "", noChange(t, "nothing of it was handed in yet (%s)", t.Status)
 	}
 	if there, err := d.Repo.CommitExists(ctx, commit); err != nil || !there {
-		return "", "", none("its commit %.9s is not in the repository", commit)
+		return "", "", noChange(t, "its commit %.9s is not in the repository", commit)
 	}
 	if m := t.MergeCommit; m != "" && m != commit {
 		base, commit, err = d.Repo.Proposal(ctx, m+"^1", commit)
@@ -33,13 +49,62 @@ func (d *Service) ChangeOf(ctx context.Context, s *blackboard.State, t *blackboa
 	} else {
 		base, commit, err = d.Proposal(ctx, s, t, commit)
 	}
-	if err != nil {
-		return "", "", err
+	return base, commit, err
+}
+
+// A Patches is what a task changes, file by file.
+type Patches struct {
+	Base, Commit string
+	Live         bool // Files are those of the worktree as it is now, not those of Commit
+	Files        []git.FilePatch
+	Cut          bool // the change is larger than what was read of it
+}
+
+// PatchesOf is what a task changes: while its coder is at work what is in its worktree, committed or not, else that of ChangeOf.
+// Of what git writes no more than most bytes are read. Agents are shown commits only.
+func (d *Service) PatchesOf(ctx context.Context, s *blackboard.State, t *blackboard.Task, most int) (p Patches, err error) {
+	if p.Base, p.Commit, err = d.sides(ctx, s, t); err != nil {
+		return p, err
 	}
-	if base == commit && t.Status != blackboard.Merged {
-		return "", "", none("nothing of it was handed in yet (%s)", t.Status)
+	if t.Status == blackboard.Claimed && !d.elsewhere(t) && d.Caller.AgentID == "" && d.Caller.Inside == "" {
+		look, err := d.Repo.LookInto(t.ID, p.Base)
+		if err == nil {
+			p.Live = true
+			p.Files, p.Cut, err = d.lookInto(ctx, t, look, most)
+		}
+		if err == nil && len(p.Files) == 0 {
+			err = noChange(t, "nothing in its worktree differs from the base yet")
+		}
+		if !errors.Is(err, git.ErrNotFound) {
+			return p, err
+		}
 	}
-	return base, commit, nil
+	if p.Base, p.Commit, err = d.ChangeOf(ctx, s, t); err == nil {
+		p.Files, p.Cut, err = d.Repo.Patches(ctx, p.Base, p.Commit, most)
+	}
+	return p, err
+}
+
+// lookTimeout bounds how long the worktree of a running task is read.
+const lookTimeout = 30 * time.Second
+
+// lookInto runs a Look where runs are contained: an agent may have made anything of the worktree.
+func (d *Service) lookInto(ctx context.Context, t *blackboard.Task, look git.Look, most int) (files []git.FilePatch, cut bool, err error) {
+	var out bytes.Buffer
+	ran := review.Command{Shell: look.Shell, Name: t.ID + ".look-" + strings.ToLower(rand.Text()[:8]), Dir: d.Repo.WorktreePath(t.ID), Reads: look.Reads, Timeout: lookTimeout, Output: &out, Most: most}.RunIn(ctx, d.Enclose)
+	fail := func(format string, args ...any) ([]git.FilePatch, bool, error) {
+		return nil, false, fmt.Errorf("cannot look into the worktree of %s: "+format, append([]any{t.ID}, args...)...)
+	}
+	switch {
+	case ran.Err != nil:
+		return fail("%w", ran.Err)
+	case ran.TimedOut:
+		return fail("it takes longer than %s", lookTimeout)
+	case !ran.TooMuch && ran.ExitCode != 0:
+		return fail("%s", cmp.Or(prose.Line(prose.FirstLine(out.String())), fmt.Sprintf("exit code %d", ran.ExitCode)+ran.Unreached()))
+	}
+	files, err = git.ParsePatches(out.String(), ran.TooMuch)
+	return files, ran.TooMuch, err
 }
 
 // Proposal finds the two sides of what a merge of the commit of a task would change on the integration branch as it is now:

@@ -13,23 +13,19 @@ import (
 // mostDiff is how many bytes of a change are shown.
 const mostDiff = 4 << 20
 
-// Diff is what a task changes against its base, before and after its merge, with what was found at its lines. A task that
-// has none is a *blackboard.Refusal. It is nil when there is no such task.
+// Diff is what a task changes against its base, while it is worked on, before and after its merge, with what was found at its
+// lines. A task that has none is a *blackboard.Refusal. It is nil when there is no such task.
 func (s *Source) Diff(ctx context.Context, id string) (*dashboard.Diff, error) {
 	st, t, err := s.find(ctx, id)
 	if t == nil {
 		return nil, err
 	}
-	base, commit, err := s.Service.ChangeOf(ctx, st, t)
+	p, err := s.Service.PatchesOf(ctx, st, t, mostDiff)
 	if err != nil {
 		return nil, err
 	}
-	files, cut, err := s.Service.Repo.Patches(ctx, base, commit, mostDiff)
-	if err != nil {
-		return nil, err
-	}
-	d := &dashboard.Diff{Base: base, Commit: commit, Merged: t.Status == blackboard.Merged, Files: []dashboard.DiffFile{}, Cut: cut}
-	for _, f := range files {
+	d := &dashboard.Diff{Base: p.Base, Commit: p.Commit, Live: p.Live, Merged: t.Status == blackboard.Merged, Files: []dashboard.DiffFile{}, Cut: p.Cut}
+	for _, f := range p.Files {
 		d.Added, d.Removed = d.Added+f.Added, d.Removed+f.Removed
 		x := dashboard.DiffFile{Path: f.Path, From: f.OldPath, Status: statusOf(f), Added: f.Added, Removed: f.Removed, Binary: f.Binary, Mode: f.Mode, Patch: s.shown(f), Cut: f.Cut}
 		if f.Mode != f.OldMode && strings.Trim(f.OldMode, "0") != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -290,4 +291,55 @@ func TestWithoutConnectionTheCopyIsShownWithItsAge(t *testing.T) {
 	if v, err := s.View(ctx); err != nil || v.Offline != nil || len(v.Tasks) != 2 {
 		t.Errorf("with the connection back: %+v, %d tasks, %v", v.Offline, len(v.Tasks), err)
 	}
+}
+
+// A hostile worktree: what its git folder, its attributes and its index name as programs is not started.
+func TestADiffOfAClaimedTaskIsThatOfItsWorktree(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Outside("kept.md", "one\ntwo\n")
+	p.Outside("gone.md", "one\n")
+	p.Secrets.Add("DEPLOY_KEY", "hunter2hunter2")
+	s, ctx := of(p), t.Context()
+	p.AddTask("a")
+	_, err := p.Service("coder-1").Claim(ctx, "a")
+	must(t, err)
+	dir := p.Repo.WorktreePath("a")
+	want := func(when string, files ...string) *dashboard.Diff {
+		t.Helper()
+		d, err := s.Diff(ctx, "a")
+		must(t, err)
+		var got []string
+		for _, f := range d.Files {
+			got = append(got, fmt.Sprintf("%s %s +%d -%d", f.Status, f.Path, f.Added, f.Removed))
+		}
+		if !d.Live || !slices.Equal(got, files) {
+			t.Errorf("%s: live %v, %v", when, d.Live, got)
+		}
+		return d
+	}
+	p.Shell(dir, `echo more >> kept.md; rm gone.md; echo "key: hunter2hunter2" > "it's new.md"; echo ignored > .gitignore; echo x > ignored`)
+	d := want("nothing is committed", "added .gitignore +1 -0", "deleted gone.md +0 -1", "added it's new.md +1 -0", "modified kept.md +1 -0")
+	if patch := d.Files[2].Patch; patch != "@@ -0,0 +1 @@\n+key: [REDACTED:DEPLOY_KEY]\n" {
+		t.Errorf("%q", patch)
+	}
+	tell := filepath.Join(t.TempDir(), "started")
+	p.Shell(dir, `git add -A; git commit -qm "Half of it"; echo later > later.md; git rm -q --cached kept.md
+		for key in core.fsmonitor filter.x.clean filter.x.process diff.x.textconv diff.x.command diff.external core.pager; do git config "$key" "touch `+tell+`"; done
+		echo '* filter=x diff=x' > .gitattributes`)
+	hostile := []string{"added .gitattributes +1 -0", "added .gitignore +1 -0", "deleted gone.md +0 -1", "added it's new.md +1 -0", "modified kept.md +1 -0", "added later.md +1 -0"}
+	want("half is committed", hostile...)
+	p.Shell(dir, `echo junk > "$(GIT_CONFIG_COUNT=0 git rev-parse --absolute-git-dir)/index"`)
+	want("a broken index", hostile...)
+	if _, err := os.Stat(tell); err == nil {
+		t.Error("a program of the worktree was started")
+	}
+	p.Shell(dir, `git reset -q --hard; for i in 1 2 3; do yes | head -c 3000000 > "$i.txt"; done`)
+	d, err = s.Diff(ctx, "a")
+	must(t, err)
+	if n := len(d.Files); !d.Live || !d.Cut || n == 0 || !d.Files[n-1].Cut {
+		t.Errorf("9 MB: %d files, live %v, cut %v", n, d.Live, d.Cut)
+	}
+	p.Shell(dir, `rm -rf ./* .gitignore .gitattributes`)
+	want("all is deleted", "deleted README.md +0 -1", "deleted gone.md +0 -1", "deleted kept.md +0 -2", "deleted specs/vision.md +0 -1")
 }

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"liza/pkg/activity"
+	"liza/pkg/blackboard"
 	"liza/pkg/dashboard"
 	"liza/pkg/history"
 	"liza/pkg/watch"
@@ -153,9 +154,9 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 	case tickMsg:
 		m.now = time.Time(msg)
 		again := m.tick()
-		if alerts := (want{kind: alerts}); m.read && m.now.Unix()%alertsEvery == 0 && !m.busy[alerts] { // they are not on the board
-			m.busy = with(m.busy, alerts)
-			again = tea.Batch(again, m.load(alerts))
+		for _, w := range m.besides() {
+			m.busy = with(m.busy, w)
+			again = tea.Batch(again, m.load(w))
 		}
 		if len(m.view.Hosts) > 0 && m.now.Unix()%boardEvery == 0 {
 			again = tea.Batch(again, m.readBoard)
@@ -287,13 +288,27 @@ func (m Model) load(w want) tea.Cmd {
 	}
 }
 
-// How often output is looked at while it is shown, and how much of it is kept; how often alerts are, in seconds, and a
-// board that has hosts: a lost connection to its database tells nothing.
+// besides is what has to be read again now because the board does not tell that it changes: alerts, and what running tasks change.
+func (m Model) besides() []want {
+	if !m.read || m.now.Unix()%besidesEvery != 0 {
+		return nil
+	}
+	list := []want{{kind: alerts}}
+	for _, w := range m.wants() {
+		if t := m.task(w.name); w.kind == diffPage && t != nil && t.Status == blackboard.Claimed {
+			list = append(list, w)
+		}
+	}
+	return slices.DeleteFunc(list, func(w want) bool { return m.busy[w] })
+}
+
+// How often output is looked at while it is shown, and how much of it is kept; how often is read what the board does not tell, in
+// seconds, and a board that has hosts: a lost connection to its database tells nothing.
 const (
-	alertsEvery = 3
-	boardEvery  = 5
-	outputEvery = 300 * time.Millisecond
-	maxEvents   = 2000
+	besidesEvery = 3
+	boardEvery   = 5
+	outputEvery  = 300 * time.Millisecond
+	maxEvents    = 2000
 )
 
 // take keeps what has been read, and forgets what nobody looks at.

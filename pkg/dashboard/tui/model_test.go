@@ -179,6 +179,29 @@ func TestOutputIsFollowedUntilThePersonScrollsBack(t *testing.T) {
 	}
 }
 
+func TestTheDiffOfARunningTaskIsReadAgain(t *testing.T) {
+	t.Parallel()
+	f := midSprint()
+	open := func(id string) Model { return types(begin(f, 100, 24), "/", id, "enter", "d") }
+	add := func(id, line string) {
+		f.diffs[id] = &dashboard.Diff{Live: true, Files: []dashboard.DiffFile{{Path: "a.go", Status: "modified", Patch: "@@ -1 +1,2 @@\n x\n+" + line + "\n"}}}
+	}
+	for id, again := range map[string]bool{"task-3": true, "task-2": false} {
+		add(id, "first")
+		m := open(id)
+		must(t, plainScreen(m), "+first")
+		add(id, "second")
+		m = send(m, tickMsg(noon.Add(4*time.Second)))
+		if strings.Contains(plainScreen(m), "+second") {
+			t.Errorf("%s: read each second", id)
+		}
+		m = send(m, tickMsg(noon.Add(6*time.Second)))
+		if strings.Contains(plainScreen(m), "+second") != again {
+			t.Errorf("%s:\n%s", id, plainScreen(m))
+		}
+	}
+}
+
 func TestTheMouseSelectsOpensAndScrolls(t *testing.T) {
 	t.Parallel()
 	f := midSprint()

@@ -77,18 +77,25 @@ function file(id, f, again) {
   return e;
 }
 
-export function showDiff(place, id) {
-  let drawn = "", closed = false;
+const liveEvery = 3000; // ms between two looks at what a running task changes
+
+export function showDiff(place, id, running) {
+  let drawn = "", closed = false, reading = false;
+  const timer = setInterval(() => { if (running() && !document.hidden && !reading && !place.querySelector("tr.ask")) load(); }, liveEvery);
   async function load() {
+    reading = true;
+    try { await show(); } finally { reading = false; }
+  }
+  async function show() {
     const { ok, said: d } = await get(`/api/tasks/${path(id)}/diff`);
     if (closed) return; // another part of the task is shown by now
-    if (!ok) { place.replaceChildren(h("p", { class: "empty" }, d?.error?.message ?? "The server does not answer.")); return; }
+    if (!ok) { drawn = ""; place.replaceChildren(h("p", { class: "empty" }, d?.error?.message ?? "The server does not answer.")); return; }
     const key = JSON.stringify(d);
     if (key === drawn) return;
     drawn = key;
     place.replaceChildren(
       h("p", { class: "quiet" }, `${d.files.length} ${d.files.length === 1 ? "file" : "files"} `, h("span", { class: "added" }, `+${d.added}`), " ", h("span", { class: "removed" }, `−${d.removed}`),
-        " against ", short(d.base), d.merged ? ", merged" : "", ". Click a line number, or j, k and Enter, to comment."),
+        " against ", short(d.base), d.merged ? ", merged" : d.live ? ", as the worktree is now" : "", ". Click a line number, or j, k and Enter, to comment."),
       ...(d.findings.length ? [h("section", {}, h("h2", {}, "Findings about the whole change"), d.findings.map(finding))] : []),
       d.files.length > 1 ? h("ul", { class: "files" }, d.files.map((f) => h("li", {}, h("button", { type: "button", class: "quiet", onclick: () => document.getElementById(`file-${f.path}`).scrollIntoView() },
         h("code", { dir: "ltr" }, f.path)), " ", h("span", { class: "added" }, `+${f.added}`), " ", h("span", { class: "removed" }, `−${f.removed}`), f.findings.length ? ` ${f.findings.length} found` : ""))) : "",
@@ -96,5 +103,5 @@ export function showDiff(place, id) {
       d.cut ? h("p", { class: "empty" }, "The change is too large for a page; liza diff has all of it.") : "");
   }
   load();
-  return { again: load, close() { closed = true; } };
+  return { again: load, close() { closed = true; clearInterval(timer); } };
 }

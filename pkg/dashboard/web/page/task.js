@@ -99,7 +99,7 @@ export function show(root, { rest }) {
     live?.close();
     live = null;
     const draws = {
-      diff: () => { live = showDiff(body, id); }, attempts: () => { live = attempts(page, body); }, output: () => { live = output(body, id); },
+      diff: () => { live = showDiff(body, id, () => (board.tasks.get(id) ?? page.task).status === "CLAIMED"); }, attempts: () => { live = attempts(page, body); }, output: () => { live = output(body, id); },
       history: () => body.replaceChildren(history(page)),
       fields: () => body.replaceChildren(h("pre", { dir: "ltr", tabindex: "0" }, JSON.stringify(page.fields, null, 2))),
     };
