@@ -20,6 +20,7 @@ type Needs struct {
 	Login []string `yaml:"login"`
 	Keep  []string `yaml:"keep"`
 	Copy  []string `yaml:"copy"`
+	Trust []string `yaml:"trust"`
 
 	Hosts []string `yaml:"hosts"`
 	Quiet []string `yaml:"quiet"`
@@ -35,6 +36,9 @@ type Needs struct {
 	Args     []string `yaml:"args"`
 	Measured bool     `yaml:"measured"`
 }
+
+// TrustedFolder stands for the path of a folder in Needs.Trust.
+const TrustedFolder = "FOLDER"
 
 var (
 	needsVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`) })
@@ -64,6 +68,9 @@ func (n Needs) problems() []error {
 	look("env", "the name of a variable", n.Env, needsVariable().MatchString)
 	for key, list := range map[string][]string{"files": n.Files, "servers": n.Servers, "set": slices.Collect(maps.Keys(n.Set)), "folders": slices.Collect(maps.Keys(n.Folders))} {
 		look(key, "the name of a variable", list, plain)
+	}
+	if len(n.Trust) > 0 && (len(n.Copy) == 0 || !slices.Contains(n.Trust, TrustedFolder)) {
+		errs = append(errs, fmt.Errorf("sandbox.trust: it needs %s, and files in copy", TrustedFolder))
 	}
 	for _, s := range n.Settings {
 		look("settings", "a path below the home folder", []string{s.File}, inHome)

@@ -1,6 +1,7 @@
 package wall
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,6 +52,7 @@ type Plan struct {
 	Cache  string          // folder of the caches of builds; "": there is no tool that has one
 	Make   []string        // folders that must be there
 	Copy   []sandbox.Mount // files and folders that are copied into the private home
+	Trust  [][]string      // path of a JSON file in the private home, and the fields of it that lead to one that is set to true
 	Link   []sandbox.Mount // folders that are linked there, where nothing can be mounted
 	Proxy  proxy.Options   // without Refused
 	kept   []string        // folders of the program that outlive the run
@@ -111,6 +113,9 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 		}
 	}
 	r.allow(&w, access.HomeCopy)
+	for _, rel := range access.HomeCopy {
+		w.Trust = append(w.Trust, r.trust(filepath.Join(inside, rel))...)
+	}
 	r.hide(s)
 
 	w.Env = append(access.Env, tools.Env...)
@@ -133,6 +138,22 @@ func (r Run) keep(w *Plan, name, at string) {
 	} else {
 		w.Spec.Write, w.Link = append(w.Spec.Write, kept), append(w.Link, shown)
 	}
+}
+
+// trust names the fields of a copied file of settings by which the program trusts the worktree and its repository: the
+// person trusts them by starting the run.
+func (r Run) trust(file string) (all [][]string) {
+	if len(r.Needs.Trust) == 0 {
+		return nil
+	}
+	for _, dir := range []string{r.Dir, r.Project.Root} {
+		fields := []string{file}
+		for _, field := range r.Needs.Trust {
+			fields = append(fields, strings.ReplaceAll(field, agent.TrustedFolder, dir))
+		}
+		all = append(all, fields)
+	}
+	return all
 }
 
 // proxyVariables say how the person reaches the network.
@@ -272,6 +293,11 @@ func (w Plan) fill() error {
 			return fmt.Errorf("cannot copy %s: %w", c.Source, err)
 		}
 	}
+	for _, t := range w.Trust {
+		if err := setTrue(t[0], t[1:]); err != nil {
+			return err
+		}
+	}
 	for _, l := range w.Link {
 		err := os.MkdirAll(filepath.Dir(l.Target), 0o700)
 		if err == nil {
@@ -347,6 +373,45 @@ func copyInto(from, to string) error {
 		}
 		return err
 	})
+}
+
+// setTrue sets a field of the JSON object in a file, which is made where it is missing. A file that is no such object stays
+// as it is: the program says what is wrong with it.
+func setTrue(file string, fields []string) error {
+	data, err := safefile.Read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = []byte("{}"), os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	set, err := withTrue(data, fields)
+	if err != nil {
+		return nil
+	}
+	return os.WriteFile(file, set, 0o600)
+}
+
+// withTrue returns object with the value true at fields, one in the other. All other fields keep their values.
+func withTrue(object json.RawMessage, fields []string) (json.RawMessage, error) {
+	if len(fields) == 0 {
+		return json.RawMessage("true"), nil
+	}
+	var all map[string]json.RawMessage
+	if len(object) > 0 {
+		if err := json.Unmarshal(object, &all); err != nil {
+			return nil, err
+		}
+	}
+	inner, err := withTrue(all[fields[0]], fields[1:])
+	if err != nil {
+		return nil, err
+	}
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	all[fields[0]] = inner
+	return json.Marshal(all)
 }
 
 // upstream is how the person reaches the network, when that is by a proxy.

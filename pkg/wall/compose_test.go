@@ -104,6 +104,48 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 	}
 }
 
+// claude asks in every folder that it does not know whether it is trusted, and its default answer ends it. What a person
+// trusts is a field of each folder in the copy of the settings; the person's own file stays as it is.
+func TestAProgramIsToldThatThePersonTrustsTheWorktree(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	own := filepath.Join(r.Person.Home, ".claude.json")
+	text := `{"numStartups": 12345678901234567890, "projects": {"/other": {"hasTrustDialogAccepted": false}, "` + r.Project.Root + `": {"allowedTools": ["a<b"]}}}`
+	if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := r.Compose(sandbox.Closed, "")
+	remove, err := w.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	trusted := `"` + r.Dir + `":{"hasTrustDialogAccepted":true}`
+	for file, want := range map[string]string{
+		".claude.json":         `{"numStartups":12345678901234567890,"projects":{"/other":{"hasTrustDialogAccepted":false},"` + r.Project.Root + `":{"allowedTools":["a\u003cb"],"hasTrustDialogAccepted":true},` + trusted + `}}`,
+		".claude/.claude.json": `{"projects":{"` + r.Project.Root + `":{"hasTrustDialogAccepted":true},` + trusted + `}}`,
+	} {
+		if got, err := os.ReadFile(filepath.Join(w.Spec.Home, file)); err != nil || string(got) != want {
+			t.Errorf("%s is %s, %v; want %s", file, got, err, want)
+		}
+	}
+	if got, _ := os.ReadFile(own); string(got) != text {
+		t.Errorf("the person's own settings are now %s", got)
+	}
+	for name, bad := range map[string]string{"list": "[1]", "cut": "{", "other": `{"projects": 1}`} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := setTrue(file, []string{"projects", "x", "y"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, _ := os.ReadFile(file); string(got) != bad {
+			t.Errorf("%s is now %s", bad, got)
+		}
+	}
+}
+
 func TestWhatTheProjectAllowsIsAdded(t *testing.T) {
 	t.Parallel()
 	r := contained(t, "claude")
