@@ -64,6 +64,9 @@ func (f *follower) answered(res *Result) {
 	case certain(words[strings.ToLower(f.final.Word)]):
 		res.Outcome, res.Signature = words[strings.ToLower(f.final.Word)], "word "+f.final.Word
 		res.Error = "the answer is not complete: " + f.final.Word
+		if res.Outcome == Reask {
+			res.Error = "the answer was cut off at the limit of output tokens (" + f.final.Word + ")"
+		}
 		f.refused(res)
 	case strings.TrimSpace(res.Final) == "" && f.tools == 0:
 		res.Outcome, res.Signature, res.Error = Reask, "end event without an answer", "ended without an answer"

@@ -54,6 +54,16 @@ func TestNoProgramCanWriteWhatRunsInALaterSessionOfThePerson(t *testing.T) {
 	}
 }
 
+// With ANTHROPIC_API_KEY in the environment cn writes that key into config.yaml before each run without a terminal, and
+// in a terminal it asks for one unless its first questions have been answered.
+func TestContinueHasACopyOfItsConfigurationAndItsMark(t *testing.T) {
+	t.Parallel()
+	a := catalogued(t, "cn").Info().Needs.In("/home/ada", "/inside", []string{"ANTHROPIC_API_KEY=k"})
+	if !slices.Contains(a.HomeCopy, ".continue/config.yaml") || slices.Contains(a.HomeRead, ".continue/config.yaml") || !slices.Contains(a.HomeRead, ".continue/.onboarding_complete") {
+		t.Errorf("copies %v, reads %v", a.HomeCopy, a.HomeRead)
+	}
+}
+
 // What a program needs holds for people who have moved its folders, and who use another server.
 func TestNeedsFollowTheVariablesOfThePerson(t *testing.T) {
 	t.Parallel()

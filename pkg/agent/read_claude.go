@@ -18,6 +18,8 @@ type claudeFormat struct {
 	guess counts   // by the messages, until a result line tells better
 	since counts   // sums of what each result line reports since the one before
 	told  bool
+
+	cut bool // qwen has asked the model to go on with an answer that was cut off, and no tool was called since
 }
 
 type claudeLine struct {
@@ -30,6 +32,9 @@ type claudeLine struct {
 	ErrorStatus   int             `json:"error_status"`
 	RetryDelay    float64         `json:"retry_delay_ms"`
 	ToolCall      json.RawMessage `json:"tool_call"` // of cursor-agent
+	Data          struct {
+		PreserveText bool `json:"preserveText"`
+	} `json:"data"` // of qwen
 	RateLimit     struct {
 		Status   string `json:"status"`
 		ResetsAt int64  `json:"resetsAt"` // Unix seconds
@@ -94,6 +99,7 @@ func (f *claudeFormat) decode(line []byte, emit func(Event)) bool {
 		if l.Type == "tool_call" && l.Subtype == "started" {
 			emit(namedCall(l.ToolCall).event())
 		}
+		f.cut = false
 		emit(Event{Kind: EventTurn})
 		var m claudeMessage
 		decode(l.Message, &m)
@@ -130,6 +136,7 @@ func (f *claudeFormat) system(l claudeLine, emit func(Event)) {
 	if l.Subtype != "api_retry" && l.Subtype != "retry" {
 		return
 	}
+	f.cut = l.Data.PreserveText
 	e := Event{Kind: EventError, Retry: true, Status: l.ErrorStatus, RetryAfter: seconds(min(l.RetryDelay, 1e9) / 1000)}
 	decode(l.Error, &e.Word)
 	e.Text = "tries again: " + e.Word
@@ -184,6 +191,8 @@ func (f *claudeFormat) end(line []byte, emit func(Event)) {
 	e := Event{Kind: EventFinal, Text: end.Result, Failed: end.IsError, Status: end.Status}
 	if end.StopReason == "refusal" {
 		e.Word = end.StopReason
+	} else if f.cut && !end.IsError { // it calls that a success
+		e.Word = "max_output_tokens"
 	} else if end.IsError {
 		e.Word = firstWord(end.TerminalReason, end.APIError, end.Subtype, end.ErrorType)
 	}

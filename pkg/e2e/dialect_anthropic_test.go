@@ -54,7 +54,7 @@ func (a answer) anthropicBlock() (block map[string]any, stop string) {
 	if a.tool != "" {
 		return map[string]any{"type": "tool_use", "id": "toolu_" + a.id, "name": a.tool, "input": a.args}, "tool_use"
 	}
-	return map[string]any{"type": "text", "text": a.text}, "end_turn"
+	return map[string]any{"type": "text", "text": a.text}, a.stop("end_turn", "max_tokens")
 }
 
 func wholeAnthropic(r request, a answer) any {

@@ -64,7 +64,7 @@ func wholeGemini(r request, a answer) any {
 	if a.tool != "" {
 		return geminiChunk(r, a, map[string]any{"functionCall": map[string]any{"name": a.tool, "args": a.args}}, "STOP")
 	}
-	return geminiChunk(r, a, map[string]any{"text": a.text}, "STOP")
+	return geminiChunk(r, a, map[string]any{"text": a.text}, a.stop("STOP", "MAX_TOKENS"))
 }
 
 func streamGemini(r request, a answer) []event {
@@ -76,7 +76,7 @@ func streamGemini(r request, a answer) []event {
 	for i, p := range parts {
 		finish := ""
 		if i == len(parts)-1 {
-			finish = "STOP"
+			finish = a.stop("STOP", "MAX_TOKENS")
 		}
 		out = append(out, event{data: geminiChunk(r, a, map[string]any{"text": p}, finish)})
 	}

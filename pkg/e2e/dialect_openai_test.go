@@ -47,7 +47,7 @@ func chatUsage() map[string]any {
 
 func (a answer) chatMessage() (message map[string]any, finish string) {
 	if a.tool == "" {
-		return map[string]any{"role": "assistant", "content": a.text}, "stop"
+		return map[string]any{"role": "assistant", "content": a.text}, a.stop("stop", "length")
 	}
 	call := map[string]any{"index": 0, "id": "call_" + a.id, "type": "function", "function": map[string]any{"name": a.tool, "arguments": a.argsText()}}
 	return map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
@@ -143,7 +143,11 @@ func (a answer) responsesItem() map[string]any {
 }
 
 func wholeResponses(r request, a answer) any {
-	return map[string]any{"id": "resp_" + a.id, "object": "response", "created_at": 1, "status": "completed", "model": r.model, "output": []any{a.responsesItem()},
+	var why any
+	if a.cut {
+		why = map[string]any{"reason": "max_output_tokens"}
+	}
+	return map[string]any{"id": "resp_" + a.id, "object": "response", "created_at": 1, "status": a.stop("completed", "incomplete"), "incomplete_details": why, "model": r.model, "output": []any{a.responsesItem()},
 		"usage": map[string]any{"input_tokens": tokensIn, "input_tokens_details": map[string]any{"cached_tokens": 0}, "output_tokens": tokensOut,
 			"output_tokens_details": map[string]any{"reasoning_tokens": 0}, "total_tokens": tokensIn + tokensOut}}
 }
@@ -167,7 +171,7 @@ func streamResponses(r request, a answer) []event {
 		out = append(out, typed("response.content_part.done", map[string]any{"item_id": "msg_" + a.id, "output_index": 0, "content_index": 0, "part": part}))
 	}
 	out = append(out, typed("response.output_item.done", map[string]any{"output_index": 0, "item": item}),
-		typed("response.completed", map[string]any{"response": wholeResponses(r, a)}))
+		typed(a.stop("response.completed", "response.incomplete"), map[string]any{"response": wholeResponses(r, a)}))
 	for i := range out {
 		out[i].data.(map[string]any)["sequence_number"] = i
 	}

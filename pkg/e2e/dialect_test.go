@@ -87,6 +87,15 @@ type answer struct {
 	space string // of the tool
 	args  map[string]any
 	text  string
+	cut   bool // at the limit of tokens
+}
+
+// stop is the word for why the answer ends.
+func (a answer) stop(whole, cut string) string {
+	if a.cut {
+		return cut
+	}
+	return whole
 }
 
 const (

@@ -13,6 +13,17 @@ import (
 // key is the key of the provider. It opens nothing, and must not be found in any file of Liza's.
 const key = "sk-dummy-0123456789abcdefghijABCDEFGHIJ"
 
+// otherKey is a key that the person has for another provider.
+const otherKey = "sk-other-9876543210zyxwvutsrqpZYXWVUTSRQP"
+
+// otherKeys are those of a person who uses several programs.
+func otherKeys() (env []string) {
+	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"} {
+		env = append(env, name+"="+otherKey)
+	}
+	return env
+}
+
 // A program is how one agent program is sent to the scripted server: the environment and the
 // files of a person who uses it.
 type program struct {
@@ -39,6 +50,9 @@ var programs = []program{
 		name: "claude",
 		env: func(url, home string) []string {
 			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=" + key, "CLAUDE_CONFIG_DIR=" + home + "/.claude"}
+		},
+		files: func(url, home string) map[string]string {
+			return map[string]string{".claude/settings.json": `{"includeCoAuthoredBy": false}`, ".claude/.claude.json": `{"hasCompletedOnboarding": true, "theme": "dark"}`}
 		},
 	},
 	{
@@ -109,7 +123,7 @@ var programs = []program{
 		name: "cn", apart: true, silent: "429 529 quota reset",
 		env: func(url, home string) []string { return nil },
 		files: func(url, home string) map[string]string {
-			return map[string]string{".continue/config.yaml": cnSettings(url)}
+			return map[string]string{".continue/config.yaml": cnSettings(url), ".continue/.onboarding_complete": "2026-11-21T08:00:00.000Z"}
 		},
 		tools: func(url string) map[string]string {
 			return map[string]string{".continue/config.yaml": cnSettings(url) + fmt.Sprintf("mcpServers:\n  - name: liza\n    command: %s\n    args: [mcp]\n", liza)}
@@ -135,12 +149,14 @@ func (p program) settings(url string) string {
 	return text + fmt.Sprintf("models: {default: %q}\n", p.model)
 }
 
-// home makes the home folder of a program.
+// home makes the home folder of a person who uses the program, and has settings of all others.
 func (p program) home(t *testing.T, url string, tools bool) string {
 	t.Helper()
 	home := t.TempDir()
-	if p.files != nil {
-		writeAll(t, home, p.files(url, home))
+	for _, one := range programs {
+		if one.files != nil {
+			writeAll(t, home, one.files(url, home))
+		}
 	}
 	if tools && p.tools != nil {
 		writeAll(t, home, p.tools(url))

@@ -100,7 +100,7 @@ func newProject(t *testing.T, s *server, p program, tools bool) *project {
 	for _, name := range proxy {
 		pr.env = append(pr.env, name+"="+s.url) // anyone who calls the outside is seen, and refused
 	}
-	pr.env = append(pr.env, p.env(s.url, home)...)
+	pr.env = slices.Concat(pr.env, otherKeys(), p.env(s.url, home)) // of two of one name the later one counts
 	write(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.com\n")
 	write(t, filepath.Join(pr.dir, "specs", "vision.md"), "# Vision\n\n`sh hello.sh Ada` prints `Hello, Ada!`. A missing name is refused with exit code 2.\n")
 	write(t, filepath.Join(pr.dir, "README.md"), "# hello\n\nA greeting for the command line.\n")
@@ -247,7 +247,7 @@ func (pr *project) outputs(t *testing.T) string {
 	return b.String()
 }
 
-// keysFound are files of the project that have the provider's key in them, but for the program's own
+// keysFound are files of the project that have a provider's key in them, but for the program's own
 // conversations: a command of the coder has printed it.
 func (pr *project) keysFound(t *testing.T) []string {
 	t.Helper()
@@ -257,7 +257,7 @@ func (pr *project) keysFound(t *testing.T) []string {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(data, []byte(key)) {
+		if err == nil && (bytes.Contains(data, []byte(key)) || bytes.Contains(data, []byte(otherKey))) {
 			out = append(out, path)
 		}
 		return err

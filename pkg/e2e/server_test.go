@@ -200,6 +200,9 @@ func (s *server) answer(d dialect, req request) (a answer, failed bool) {
 	a.id = strconv.Itoa(len(s.calls) + 1)
 	c.failed = s.fails(c)
 	s.calls = append(s.calls, c)
+	if c.failed && s.fail.name == "cut" {
+		return answer{id: a.id, text: "The work is nearly", cut: true}, false
+	}
 	return a, c.failed
 }
 

@@ -170,10 +170,28 @@ func (s *Supervisor) read(ctx context.Context, r *run, task string) error {
 	s.masked(&r.result)
 	strict := s.Service.Config().Exit.Strict && kind != role.Messenger // whose whole output may be its answer
 	r.answer = exitcmd.Read(r.result.Final, string(kind), strict)
+	r.answer.Problem = because(r.answer.Problem, r.result)
 	if r.record != nil {
 		r.record.result = &r.result
 	}
 	return s.ended(ctx, task, r)
+}
+
+// answerEnd is how many bytes of the end of an answer are told.
+const answerEnd = 100
+
+// because adds to a missing exit command what the end of the answer tells about it: it was cut off, or what it says instead.
+func because(problem error, r agent.Result) error {
+	if !errors.Is(problem, exitcmd.ErrMissing) {
+		return problem
+	}
+	if r.Outcome == agent.Reask && r.Error != "" {
+		return fmt.Errorf("%w: %s", problem, r.Error)
+	}
+	if end := prose.OneLine(r.Final[max(0, len(r.Final)-answerEnd):], 0); end != "" {
+		return fmt.Errorf("%w; the answer ends: %s", problem, end)
+	}
+	return problem
 }
 
 // putBack undoes what a reviewer did to the worktree that it judged, before the end of the run is
