@@ -329,3 +329,22 @@ func TestWhatARunLeavesElsewhereIsSavedInTheAttic(t *testing.T) {
 		t.Errorf("saved: %q, want %q", saved, want)
 	}
 }
+
+// A run that reaches no remote sees that there is one, and why it cannot be used: without one models add it.
+func TestTheRemotesOfARunSayThatItReachesNone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.git("remote", "add", "origin", "https://token@example.com/x.git")
+	x := f.run("task-1")
+	if got, want := x.in("remote", "-v"), "origin\t"+noRemote+" (fetch)\norigin\t"+noRemote+" (push)"; strings.TrimSpace(got) != want {
+		t.Errorf("git remote -v says %q, want %q", got, want)
+	}
+	for _, args := range [][]string{{"push", "origin", "HEAD"}, {"fetch", "origin"}} {
+		if out, err := x.command(x.dir, args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "runs neither fetch nor push; Liza pushes what is approved") {
+			t.Errorf("git %s: %v, %s", args[0], err, out)
+		}
+	}
+	if config, err := os.ReadFile(filepath.Join(x.folder.Git, "config")); err != nil || strings.Contains(string(config), "example.com") {
+		t.Errorf("the run has the address: %v\n%s", err, config)
+	}
+}

@@ -11,7 +11,7 @@ import (
 
 // folderSettings are the settings that a git folder of its own gets from the person's and the repository's
 // configuration, because honest work differs without them. Everything else stays out: addresses (but for
-// FolderSpec.Remotes), credentials, and what
+// FolderSpec.Remotes; else noRemote), credentials, and what
 // starts programs, but for the filters in Repo.Filters and the hooks, which run with the rights of the run.
 var folderSettings = []struct{ key, reason string }{
 	{"user.name", "who commits"},
@@ -48,6 +48,10 @@ var folderSettings = []struct{ key, reason string }{
 	{"core.hookspath", "checks of the person before a commit"},
 }
 
+// noRemote is in the place of a remote's address where a run has none: git quotes it when it fetches or pushes. Without any
+// remote models add one.
+const noRemote = "/dev/null/liza: runs neither fetch nor push; Liza pushes what is approved"
+
 // folderConfig is the configuration of a git folder of its own.
 func (r *Repo) folderConfig(ctx context.Context, admin, worktree string, remotes bool) (string, error) {
 	o, err := r.configured(ctx, admin, r.place.CommonDir)
@@ -60,6 +64,9 @@ func (r *Repo) folderConfig(ctx context.Context, admin, worktree string, remotes
 		name := driverName(key)
 		filter := strings.HasPrefix(key, "filter.") && slices.Contains(r.Filters, name) && values[key] != ""
 		remote := remotes && strings.HasPrefix(key, "remote.") && slices.ContainsFunc([]string{".url", ".pushurl", ".fetch"}, func(end string) bool { return strings.HasSuffix(key, end) })
+		if !remotes && strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".url") {
+			remote, values[key] = true, noRemote
+		}
 		if filter || remote || slices.ContainsFunc(folderSettings, func(s struct{ key, reason string }) bool { return s.key == key }) {
 			keys = append(keys, key)
 		}

@@ -53,8 +53,8 @@ var Table = []Toolchain{
 			{"GOMODCACHE", "{cache}/mod", always}, {"GOCACHE", "{cache}/build", always},
 			{"GOPROXY", "file://{mod}/cache/download,$GOPROXY", online}, {"GOPROXY", "$GOPROXY", online},
 			{"GOPROXY", "file://{mod}/cache/download,https://proxy.golang.org", online}, {"GOPROXY", "https://proxy.golang.org", online},
-			{"GOPROXY", "file://{filled}/mod/cache/download,file://{mod}/cache/download,off", offline}, {"GOPROXY", "file://{filled}/mod/cache/download,off", offline},
-			{"GOPROXY", "file://{mod}/cache/download,off", offline}, {"GOPROXY", "off", offline},
+			{"GOPROXY", "file://{filled}/mod/cache/download,file://{mod}/cache/download," + noModules, offline}, {"GOPROXY", "file://{filled}/mod/cache/download," + noModules, offline},
+			{"GOPROXY", "file://{mod}/cache/download," + noModules, offline}, {"GOPROXY", noModules, offline},
 			{"GONOPROXY", "none", always}, // private modules come from the person's cache as well
 			{"GOTOOLCHAIN", "local", always},
 			{"GOFLAGS", "$GOFLAGS -modcacherw", always}, {"GOFLAGS", "-modcacherw", always}, // so that the cache can be removed
@@ -70,13 +70,19 @@ var Table = []Toolchain{
 		Tools: []string{"nvm", "volta", "fnm", "bun"},
 		// npm cannot use a cache that is read only: what setup has downloaded fills the project's own.
 		Env: []Variable{
-			{"npm_config_cache", "{cache}/npm", always}, {"npm_config_store_dir", "{cache}/pnpm", always}, {"YARN_CACHE_FOLDER", "{cache}/yarn", always},
+			{"npm_config_cache", "{cache}/npm", always}, {"YARN_CACHE_FOLDER", "{cache}/yarn", always},
 			{"BUN_INSTALL_CACHE_DIR", "{cache}/bun", always}, {"COREPACK_HOME", "{cache}/corepack", always}, {"DENO_DIR", "{cache}/deno", always},
+			{"NODE_USE_ENV_PROXY", "1", proxied}, // its fetch reads no HTTP_PROXY otherwise
 			{"npm_config_update_notifier", "false", always}, {"npm_config_prefer_offline", "true", always},
 			{"npm_config_fetch_retries", "0", offline}, {"npm_config_audit", "false", offline}, {"npm_config_fund", "false", offline},
 		},
 		Pass:       []string{"NODE_ENV", "NODE_OPTIONS", "NODE_PATH", "NVM_DIR", "VOLTA_HOME", "FNM_DIR"},
 		Registries: []string{"registry.npmjs.org", "registry.yarnpkg.com"},
+	},
+	{ // apart: npm warns about a setting that it does not know
+		Name: "pnpm", Marks: []string{"pnpm-lock.yaml"}, Programs: []string{"pnpm"},
+		Env:        []Variable{{"npm_config_store_dir", "{cache}/store", always}, {"pnpm_config_store_dir", "{cache}/store", always}}, // up to version 10, and since
+		Registries: []string{"registry.npmjs.org"},
 	},
 	{
 		Name: "python", Marks: []string{"pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "Pipfile"}, Programs: []string{"python3", "python", "pip", "pip3", "uv", "poetry", "pytest"},
@@ -125,6 +131,9 @@ var Table = []Toolchain{
 }
 
 const (
+	// noModules ends a GOPROXY like "off": go shows it in its error, and that "off" is a setting of Liza's nobody could know.
+	noModules = "file:///no-registries-for-runs/liza-config-set-sandbox.allow.registries-true"
+
 	mavenOwn   = "-Dmaven.repo.local={cache}/repository"
 	mavenCache = mavenOwn + " -Dmaven.repo.local.tail={m2}"
 	javaProxy  = " -Dhttp.proxyHost={host} -Dhttp.proxyPort={port} -Dhttps.proxyHost={host} -Dhttps.proxyPort={port} -Dhttp.nonProxyHosts=localhost|127.*"

@@ -79,7 +79,7 @@ func TestEveryCacheThatIsWrittenIsTheProjects(t *testing.T) {
 	for _, u := range []Use{{Cache: "/p/.liza/cache"}, {Cache: "/p/.liza/cache", Registries: true, Proxy: "127.0.0.1:3128"}} {
 		a := In(machine(environ, paths...), u)
 		for name, want := range map[string]string{
-			"GOMODCACHE": "/go/mod", "GOCACHE": "/go/build", "npm_config_cache": "/node/npm", "npm_config_store_dir": "/node/pnpm", "YARN_CACHE_FOLDER": "/node/yarn", "BUN_INSTALL_CACHE_DIR": "/node/bun", "COREPACK_HOME": "/node/corepack",
+			"GOMODCACHE": "/go/mod", "GOCACHE": "/go/build", "npm_config_cache": "/node/npm", "npm_config_store_dir": "/pnpm/store", "pnpm_config_store_dir": "/pnpm/store", "YARN_CACHE_FOLDER": "/node/yarn", "BUN_INSTALL_CACHE_DIR": "/node/bun", "COREPACK_HOME": "/node/corepack",
 			"DENO_DIR": "/node/deno", "PIP_CACHE_DIR": "/python/pip", "UV_CACHE_DIR": "/python/uv", "POETRY_CACHE_DIR": "/python/poetry", "CARGO_HOME": "/rust/cargo", "GRADLE_USER_HOME": "/java/gradle",
 		} {
 			if got := env(t, a, name); got != "/p/.liza/cache"+want {
@@ -116,11 +116,11 @@ func TestModulesThatThePersonHasAreUsedWithoutANetwork(t *testing.T) {
 		registries     bool
 		want           string
 	}{
-		{"", "/home/ada/go/pkg/mod", false, "file:///home/ada/go/pkg/mod/cache/download,off"},
+		{"", "/home/ada/go/pkg/mod", false, "file:///home/ada/go/pkg/mod/cache/download," + noModules},
 		{"", "/home/ada/go/pkg/mod", true, "file:///home/ada/go/pkg/mod/cache/download,https://proxy.golang.org"},
 		{"GOPATH=/data/go GOPROXY=https://goproxy.example", "/data/go/pkg/mod /home/ada/go/pkg/mod", true, "file:///data/go/pkg/mod/cache/download,https://goproxy.example"},
-		{"GOMODCACHE=/gone", "/home/ada/go/pkg/mod", false, "file:///home/ada/go/pkg/mod/cache/download,off"},
-		{"GOMODCACHE=relative", "", false, "off"},
+		{"GOMODCACHE=/gone", "/home/ada/go/pkg/mod", false, "file:///home/ada/go/pkg/mod/cache/download," + noModules},
+		{"GOMODCACHE=relative", "", false, noModules},
 		{"", "", true, "https://proxy.golang.org"},
 	} {
 		p := machine(append(strings.Fields(c.environ), "PATH=/usr/bin"), append(strings.Fields(c.paths), "/usr/bin/go")...)
@@ -139,14 +139,37 @@ func TestAnAgentBuildsWithWhatSetupHasDownloaded(t *testing.T) {
 	p := machine([]string{"PATH=/usr/bin"}, "/usr/bin/go", "/p/.liza/cache/checks/go")
 	use := Use{Cache: "/p/.liza/cache/agents", Filled: "/p/.liza/cache/checks"}
 	a := In(p, use)
-	if got := env(t, a, "GOPROXY"); got != "file:///p/.liza/cache/checks/go/mod/cache/download,off" {
+	if got := env(t, a, "GOPROXY"); got != "file:///p/.liza/cache/checks/go/mod/cache/download,"+noModules {
 		t.Errorf("GOPROXY is %s", got)
 	}
 	if !slices.Contains(a.Read, use.Filled) || slices.Contains(a.Caches, use.Filled+"/go") {
 		t.Errorf("reads %v, writes %v", a.Read, a.Caches)
 	}
 	p = machine([]string{"PATH=/usr/bin"}, "/usr/bin/go", "/p/.liza/cache/checks/go", "/home/ada/go/pkg/mod")
-	if got := env(t, In(p, use), "GOPROXY"); got != "file:///p/.liza/cache/checks/go/mod/cache/download,file:///home/ada/go/pkg/mod/cache/download,off" {
+	if got := env(t, In(p, use), "GOPROXY"); got != "file:///p/.liza/cache/checks/go/mod/cache/download,file:///home/ada/go/pkg/mod/cache/download,"+noModules {
+		t.Errorf("GOPROXY is %s", got)
+	}
+}
+
+// npm warns about settings that it does not know, and node's fetch goes past the proxy unless it is told.
+func TestNodeUsesTheProxyAndNpmHasNoSettingOfPnpm(t *testing.T) {
+	t.Parallel()
+	for programs, want := range map[string]string{"/usr/bin/node /usr/bin/npm": "", "/usr/bin/node /usr/bin/pnpm": "/c/pnpm/store"} {
+		a := In(machine([]string{"PATH=/usr/bin"}, strings.Fields(programs)...), Use{Cache: "/c", Proxy: "127.0.0.1:3128"})
+		if got := env(t, a, "npm_config_store_dir"); got != want || env(t, a, "NODE_USE_ENV_PROXY") != "1" {
+			t.Errorf("with %s: npm_config_store_dir is %q, want %q; %v", programs, got, want, a.Env)
+		}
+	}
+	if a := In(machine([]string{"PATH=/usr/bin"}, "/usr/bin/node"), Use{Cache: "/c"}); env(t, a, "NODE_USE_ENV_PROXY") != "" {
+		t.Errorf("without a proxy: %v", a.Env)
+	}
+}
+
+// What go says without a registry names the setting that allows one.
+func TestGoNamesTheSettingThatAllowsRegistries(t *testing.T) {
+	t.Parallel()
+	a := In(machine([]string{"PATH=/usr/bin"}, "/usr/bin/go"), Use{Cache: "/c"})
+	if got := env(t, a, "GOPROXY"); !strings.Contains(got, "sandbox.allow.registries") || !strings.HasPrefix(got, "file:///") {
 		t.Errorf("GOPROXY is %s", got)
 	}
 }
@@ -170,7 +193,7 @@ func TestRegistriesAreThoseOfWhatTheProjectIsBuiltWith(t *testing.T) {
 	}
 	a := In(p, Use{Root: "/p", Cache: "/c", Registries: true})
 	for _, tc := range Table {
-		if got, want := slices.Contains(a.Hosts, tc.Registries[0]), tc.Name == "go" || tc.Name == "node"; got != want {
+		if got, want := slices.Contains(a.Hosts, tc.Registries[0]), slices.Contains([]string{"go", "node", "pnpm"}, tc.Name); got != want {
 			t.Errorf("the registry of %s is allowed: %v, want %v", tc.Name, got, want)
 		}
 		if !slices.Contains(Registries(), tc.Registries[0]) {
