@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -251,5 +252,37 @@ func TestAProgramSaysWhatItIs(t *testing.T) {
 	writeScript(t, script, `exit 3`)
 	if _, err := Probe(t.Context(), a); err == nil || !strings.Contains(err.Error(), "cannot ask mine: `"+script+" --version` failed") {
 		t.Errorf("a failing program gave %v", err)
+	}
+}
+
+// Some programs leave files in the home folder when they are asked for their version; the shim of a version manager needs
+// the person's own.
+func TestAProgramIsAskedWithAnEmptyHomeFolder(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	ask := func(text string) string {
+		script := filepath.Join(t.TempDir(), "agent")
+		writeScript(t, script, text)
+		a, err := newOwn("mine", Entry{Command: []string{script}, Version: []string{script}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Probe(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.Version
+	}
+	if got := ask(`mkdir -p "${XDG_CONFIG_HOME:-$HOME/.config}/x" && touch "$HOME/left" && echo "1.2.3 in $HOME"`); strings.Contains(got, home) || !strings.HasPrefix(got, "1.2.3 in /") {
+		t.Errorf("it says %q", got)
+	} else if _, err := os.Stat(strings.TrimPrefix(got, "1.2.3 in ")); err == nil {
+		t.Error("its home folder stays")
+	}
+	if left, _ := os.ReadDir(home); len(left) > 0 {
+		t.Errorf("it leaves %v", left)
+	}
+	if got := ask(`[ "$HOME" = "` + home + `" ] && echo 4.5.6 || exit 1`); got != "4.5.6" {
+		t.Errorf("a shim says %q", got)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -55,26 +57,47 @@ func Probe(ctx context.Context, a Adapter) (Probed, error) {
 	return found, nil
 }
 
-// ask runs a program that prints something and ends.
+// ask runs a program that prints something and ends. It has an empty home folder, because some programs leave files there
+// when they are asked for their version; one that fails with that, such as the shim of a version manager, has the person's.
 func (p *entryProgram) ask(ctx context.Context, argv []string) (string, error) {
+	home, err := os.MkdirTemp("", "liza-ask-")
+	if err != nil {
+		return "", fmt.Errorf("cannot ask %s: %v", p.name, err)
+	}
+	defer os.RemoveAll(home)
+	said, failed, err := p.answer(ctx, argv, home)
+	if failed {
+		said, _, err = p.answer(ctx, argv, "")
+	}
+	return said, err
+}
+
+// answer is what the program prints with a home folder, "" for the person's. failed: it ended with an exit code of its own.
+func (p *entryProgram) answer(ctx context.Context, argv []string, home string) (text string, failed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	cmd := p.start(argv, Spec{}, "")
+	if home != "" {
+		cmd.Env = append(cmd.Env, "HOME="+home)
+		cmd.Unset = slices.AppendSeq(slices.Clone(cmd.Unset), maps.Keys(p.needs().Folders))
+	}
 	x := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	x.Env = environment(os.Environ(), p.start(argv, Spec{}, ""), Spec{}, "probe")
+	x.Env = environment(os.Environ(), cmd, Spec{}, "probe")
 	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	x.Cancel = func() error { return syscall.Kill(-x.Process.Pid, syscall.SIGKILL) }
 	x.WaitDelay = time.Second
 	var said limited
 	x.Stdout, x.Stderr = &said, &said
-	err := x.Run()
+	err = x.Run()
 	var exit *exec.ExitError
+	failed = errors.As(err, &exit)
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("cannot ask %s: `%s` has not ended after %s", p.name, strings.Join(argv, " "), probeTimeout)
-	case errors.As(err, &exit) && len(said.text) == 0, err != nil && !errors.As(err, &exit):
-		return "", fmt.Errorf("cannot ask %s: `%s` failed: %v", p.name, strings.Join(argv, " "), err)
+		return "", false, fmt.Errorf("cannot ask %s: `%s` has not ended after %s", p.name, strings.Join(argv, " "), probeTimeout)
+	case failed && len(said.text) == 0, err != nil && !failed:
+		return "", failed, fmt.Errorf("cannot ask %s: `%s` failed: %v", p.name, strings.Join(argv, " "), err)
 	}
-	return string(said.text), nil
+	return string(said.text), failed, nil
 }
 
 // limited keeps the beginning of what is written to it.

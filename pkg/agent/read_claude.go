@@ -35,7 +35,7 @@ type claudeLine struct {
 	Data          struct {
 		PreserveText bool `json:"preserveText"`
 	} `json:"data"` // of qwen
-	RateLimit     struct {
+	RateLimit struct {
 		Status   string `json:"status"`
 		ResetsAt int64  `json:"resetsAt"` // Unix seconds
 	} `json:"rate_limit_info"`
