@@ -56,7 +56,7 @@ type Writer struct {
 func Open(path string, run Event, mask func(string) string) (*Writer, error) {
 	run.Kind = Run
 	w := &Writer{path: path, mask: mask}
-	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	err := safefile.MakeFolder(filepath.Dir(path), 0o755)
 	if err == nil {
 		err = w.open()
 	}

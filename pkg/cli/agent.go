@@ -85,6 +85,8 @@ func (o *agentOptions) run(ctx context.Context) error {
 		s.Once = true
 	}
 	began := o.env.Now()
+	ctx, forget := c.whileThere(ctx)
+	defer forget()
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
 	})
@@ -96,7 +98,7 @@ func (o *agentOptions) run(ctx context.Context) error {
 	done()
 	delivered()
 	exported()
-	if err != nil {
+	if err := c.gone(ctx, err); err != nil {
 		return err
 	}
 	if soft.Err() != nil && !errors.Is(ctx.Err(), context.Canceled) && o.env.JSON {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	urfave "github.com/urfave/cli/v3"
@@ -56,13 +57,14 @@ type Env struct {
 
 	inside    *insideRun // the command came out of a run, over its broker
 	ancestors func() []verb.Ancestor
-	spawn     func() string   // absolute path of liza-spawn, "" without one
-	home      func() string   // of the user, by the system
-	shows     bool            // the live view of this process shows alerts
-	watches   bool            // a person looks at the board, and may decide something
-	host      string          // name of this clone among the hosts of a board; "": the board is a file
-	late      *sync.WaitGroup // what is still being written when a command ends
-	closing   []func()        // what ends with a command
+	spawn     func() string                // absolute path of liza-spawn, "" without one
+	home      func() string                // of the user, by the system
+	shows     bool                         // the live view of this process shows alerts
+	watches   bool                         // a person looks at the board, and may decide something
+	host      string                       // name of this clone among the hosts of a board; "": the board is a file
+	away      *atomic.Pointer[func() bool] // whether the project folder of a team is not there any more: then diagnostics say nothing
+	late      *sync.WaitGroup              // what is still being written when a command ends
+	closing   []func()                     // what ends with a command
 }
 
 // A command that ends in a moment need not clean up its memory again and again, and neither need a team, whose
@@ -177,6 +179,11 @@ func (e *Env) mask() (flush func()) {
 
 // Log is for diagnostics on stderr.
 func (e *Env) Log() *slog.Logger {
+	if e.away != nil {
+		if away := e.away.Load(); away != nil && (*away)() {
+			return slog.New(slog.DiscardHandler)
+		}
+	}
 	if e.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(e.Stderr, nil))
 	}

@@ -90,6 +90,8 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimeout)
 		defer cancel()
 	}
+	ctx, forget := c.whileThere(ctx)
+	defer forget()
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: "liza", Text: text, Warning: true})
 	})
@@ -110,6 +112,9 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	unwatch()
 	delivered()
 	exported()
+	if err := c.gone(ctx, nil); err != nil {
+		return err
+	}
 	return o.finish(context.WithoutCancel(ctx), ctx, c, began, err)
 }
 

@@ -22,6 +22,7 @@ type screen struct {
 	held   bool
 	later  []supervisor.Line // while somebody else has the terminal
 	live   *live             // nil: there is no block below the lines
+	away   func() bool       // whether the project folder is not there any more: then nothing is shown; nil: nobody looks
 	calm   map[string]bool   // what each agent of a team says, once one has said it; nil: each is shown
 }
 
@@ -45,6 +46,9 @@ func (s *screen) hold(lent bool) {
 func (s *screen) line(l supervisor.Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.away != nil && s.away() {
+		return
+	}
 	if s.held {
 		s.later = append(s.later, l)
 		return

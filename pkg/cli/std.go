@@ -5,6 +5,7 @@ import (
 	"os/signal"
 	"os/user"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,7 +27,7 @@ func Std() *Env {
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 			return c, func() { signal.Stop(c) }
 		},
-		home: homeOfUser,
+		home: homeOfUser, away: new(atomic.Pointer[func() bool]),
 	}
 	e.ancestors, e.spawn = sync.OnceValue(e.ancestry), e.spawner()
 	return e

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"liza/pkg/agent"
@@ -186,6 +188,53 @@ func (c *factory) sayLevel(ctx context.Context) error {
 	}
 	c.screen.say(c.env.Now(), reason != "" || level == sandbox.Open, "%s", text)
 	return nil
+}
+
+// goneLook is how often a team looks whether its project folder is there.
+const goneLook = 200 * time.Millisecond
+
+// whileThere is a context that ends when the project folder was moved or removed. From then on nothing else is said:
+// whatever fails, fails because of it. Nothing is written at the old place, because no writer makes .liza again.
+func (c *factory) whileThere(ctx context.Context) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	p := c.service.Project
+	away := func() bool {
+		_, err := os.Lstat(p.GitDir)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		end(&transition.Refusal{Exit: transition.ExitFailure, Next: "cd PROJECT && liza run",
+			Message: p.Root + " is not there any more, so the team ended; its work is in the folder, wherever that is now"})
+		return true
+	}
+	c.screen.mu.Lock()
+	c.screen.away = away
+	c.screen.mu.Unlock()
+	if c.env.away == nil {
+		c.env.away = new(atomic.Pointer[func() bool])
+	}
+	c.env.away.Store(&away)
+	go func() {
+		tick := time.NewTicker(goneLook)
+		defer tick.Stop()
+		for !away() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return ctx, func() { end(nil) }
+}
+
+// gone is why whileThere ended its context, else err.
+func (c *factory) gone(ctx context.Context, err error) error {
+	c.env.away.Store(nil) // the end is told
+	if moved, ok := errors.AsType[*transition.Refusal](context.Cause(ctx)); ok {
+		return moved
+	}
+	return err
 }
 
 // goLive draws the block of a team until done is called, which takes it away.

@@ -61,7 +61,7 @@ func (s *session) reserve(spec FolderSpec) (*Folder, error) {
 		if n > 1 {
 			f.dir += fmt.Sprintf(".%d", n)
 		}
-		if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		if err := safefile.MakeFolder(f.dir, 0o700); err != nil {
 			return nil, err
 		}
 		lock := flock.New(filepath.Join(f.dir, "lock"))
@@ -92,7 +92,7 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 	}
 	f.Target = admin
 	for _, dir := range []string{"info", "objects/info", "refs", "modules"} { // git makes the others when it needs them
-		if err := os.MkdirAll(filepath.Join(f.Git, dir), 0o700); err != nil {
+		if err := safefile.MakeFolder(filepath.Join(f.Git, dir), 0o700); err != nil {
 			return err
 		}
 	}

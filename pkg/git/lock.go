@@ -15,7 +15,7 @@ import (
 // lock waits for git.lock, in order of arrival, until ctx ends (ErrLocked).
 func (r *Repo) lock(ctx context.Context) (*session, error) {
 	path := filepath.Join(r.place.CommonDir, "liza", "git.lock")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := safefile.MakeFolder(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("cannot lock the repository: %w", err)
 	}
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {

@@ -179,7 +179,7 @@ func makeFolder(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := safefile.MakeFolder(dir, 0o755); err != nil {
 		return err
 	}
 	parent, err := os.Open(filepath.Dir(dir))

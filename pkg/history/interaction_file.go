@@ -63,7 +63,7 @@ func (h Interactions) Scrub(ctx context.Context, mask func(path string) error) e
 }
 
 func (h Interactions) lock(ctx context.Context) (func() error, error) {
-	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
+	if err := safefile.MakeFolder(h.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot write the history: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockWait)

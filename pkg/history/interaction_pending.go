@@ -147,7 +147,7 @@ func (h Interactions) Retire(ctx context.Context, to string, event Interaction) 
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(to, 0o700); err != nil {
+	if err := safefile.MakeFolder(to, 0o700); err != nil {
 		return fmt.Errorf("cannot move the history: %v", err)
 	}
 	entries, err := os.ReadDir(h.Dir)

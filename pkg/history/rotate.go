@@ -42,7 +42,7 @@ func (j Journal) rotate(appended []blackboard.Entry, limit int64) error {
 	if last == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(j.archive(), 0o755); err != nil {
+	if err := safefile.MakeFolder(j.archive(), 0o755); err != nil {
 		return fmt.Errorf("cannot rotate the journal: %w", err)
 	}
 	info, err := os.Stat(j.Path)

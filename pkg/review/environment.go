@@ -431,7 +431,7 @@ func lastLine(output string) string {
 }
 
 func note(log, text string) {
-	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+	if err := safefile.MakeFolder(filepath.Dir(log), 0o755); err != nil {
 		return
 	}
 	f, err := safefile.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

@@ -26,7 +26,7 @@ type Log struct {
 // OpenLog opens the log of that path, which is made with the mode when it is not there. One
 // that is as large as the limit is put away first.
 func OpenLog(path string, mode fs.FileMode, limit int64) (*Log, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := MakeFolder(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("cannot open the log %s: %w", path, err)
 	}
 	l := &Log{path: path, limit: limit}

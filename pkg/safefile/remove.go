@@ -3,8 +3,11 @@ package safefile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 )
 
 // RemoveTree removes a folder whatever a program that nobody trusts has made of what is in it: folders that it has closed to
@@ -69,4 +72,26 @@ func emptied(root *os.Root, dir string) (folders []string, err error) {
 		}
 	}
 	return folders, err
+}
+
+// MakeFolder makes a folder and the folders around it that are missing, but none whose name begins with a dot: such a
+// folder is made by its owner alone, and a process that works on what was moved or removed does not begin it again.
+func MakeFolder(path string, mode fs.FileMode) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil
+	} else if err == nil {
+		return &fs.PathError{Op: "mkdir", Path: path, Err: syscall.ENOTDIR}
+	}
+	if strings.HasPrefix(filepath.Base(path), ".") {
+		return &fs.PathError{Op: "mkdir", Path: path, Err: fs.ErrNotExist}
+	}
+	if parent := filepath.Dir(path); parent != path {
+		if err := MakeFolder(parent, mode); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }

@@ -1,6 +1,8 @@
 package safefile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,5 +65,29 @@ func TestMoreFoldersInOneAnotherThanFilesMayBeOpen(t *testing.T) {
 	cmd.Env = append(os.Environ(), "REMOVE_TREE="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// 4.4: a run that wrote on after its project was moved made .liza again at the old place.
+func TestAFolderIsMadeWithoutTheHiddenOneAroundIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := filepath.Join(dir, ".own", "output", "task")
+	if err := MakeFolder(at, 0o755); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the hidden folder: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".own"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := MakeFolder(at, 0o755); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(at, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakeFolder(filepath.Join(at, "file"), 0o755); err == nil {
+		t.Error("a file was taken for a folder")
 	}
 }

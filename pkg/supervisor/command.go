@@ -227,7 +227,7 @@ func (s *Supervisor) cleanEnvironment() []string {
 }
 
 func (s *Supervisor) temporary() (string, error) {
-	if err := os.MkdirAll(s.Service.Project.Tmp(), 0o755); err != nil {
+	if err := safefile.MakeFolder(s.Service.Project.Tmp(), 0o755); err != nil {
 		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
 	}
 	dir, err := os.MkdirTemp(s.Service.Project.Tmp(), "run-")

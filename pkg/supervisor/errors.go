@@ -3,7 +3,6 @@ package supervisor
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -48,7 +47,7 @@ func (s *Supervisor) contained(do func() error) (err error) {
 			failed := &panicError{value: value}
 			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Service.Now()), s.ID, value, debug.Stack())
 			path := s.Service.Project.PanicLog(s.ID)
-			if os.MkdirAll(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Service.Mask(stack))) == nil {
+			if safefile.MakeFolder(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Service.Mask(stack))) == nil {
 				failed.log, _ = filepath.Rel(s.Service.Project.Root, path)
 			}
 			err = failed

@@ -245,7 +245,7 @@ func (s *Supervisor) saveSchema() (string, error) {
 	path := s.Service.Project.ExitSchema()
 	text, err := s.Schema()
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+		err = safefile.MakeFolder(filepath.Dir(path), 0o755)
 	}
 	if err == nil {
 		err = safefile.Replace(path, text, 0o644)
@@ -260,7 +260,7 @@ func (s *Supervisor) saveSchema() (string, error) {
 // that its run has in the history. A run without one takes the next number that is free.
 func (s *Supervisor) savePrompt(folder, text string, number int) (string, error) {
 	dir := filepath.Dir(s.Service.Project.Prompt(folder, 1))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := safefile.MakeFolder(dir, 0o700); err != nil {
 		return "", fmt.Errorf("cannot save the prompt: %v", err)
 	}
 	if number > 0 {

@@ -182,7 +182,7 @@ func (d *Service) stopForBreaker(ctx context.Context, s *blackboard.State) error
 // writeReport writes circuit_breaker_report.md, and a copy that later reports do not replace.
 func (d *Service) writeReport(s *blackboard.State) error {
 	text := []byte(d.Mask(breaker.Report(s, breaker.Analyze(s), d.Now())))
-	if err := os.MkdirAll(d.Project.Checkpoints(), 0o755); err != nil {
+	if err := safefile.MakeFolder(d.Project.Checkpoints(), 0o755); err != nil {
 		return fmt.Errorf("cannot write the report of the circuit breaker: %v", err)
 	}
 	at := strings.NewReplacer("-", "", ":", "").Replace(string(s.CircuitBreaker.CurrentTrigger.Timestamp))

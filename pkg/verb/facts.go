@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,7 +96,7 @@ func (d *Service) archiveFacts(gone []*blackboard.Fact, why string) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(d.Project.ArchiveDir(), 0o755); err != nil {
+	if err := safefile.MakeFolder(d.Project.ArchiveDir(), 0o755); err != nil {
 		return fmt.Errorf("cannot archive the facts: %v", err)
 	}
 	if err := safefile.Append(d.factsFile(), data); err != nil {

@@ -52,7 +52,7 @@ func readHost(gitDir string, s *blackboard.State, machine string) (h hostFile, e
 			err = fmt.Errorf("cannot remember which host this is: %w", err)
 		}
 	}()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := safefile.MakeFolder(filepath.Dir(path), 0o755); err != nil {
 		return h, err
 	}
 	soon, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -123,7 +123,7 @@ func (d *Service) keepValues(ctx context.Context, values map[string]string) erro
 }
 
 func (d *Service) lockSecrets(ctx context.Context) (func() error, error) {
-	if err := os.MkdirAll(d.Project.Secrets(), 0o700); err != nil {
+	if err := safefile.MakeFolder(d.Project.Secrets(), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot store secrets: %v", err)
 	}
 	return safefile.Lock(ctx, filepath.Join(d.Project.Secrets(), ".lock"), safefile.Holder{PID: os.Getpid(), Op: "secrets"})

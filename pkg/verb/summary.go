@@ -3,7 +3,6 @@ package verb
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"liza/pkg/safefile"
@@ -21,7 +20,7 @@ func (d *Service) WriteSummary(ctx context.Context, file, message string) error 
 		d.Progressf("the summary lacks archived tasks: %v", err)
 	}
 	text := d.Mask(summary{s: s, tasks: tasks, message: message, alerts: d.openAlerts(), now: d.Now()}.text())
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := safefile.MakeFolder(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("cannot write the summary: %v", err)
 	}
 	for _, path := range []string{file, d.Project.SprintSummary()} {

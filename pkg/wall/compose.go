@@ -315,7 +315,7 @@ func (w Plan) makeCaches() error {
 	if w.Cache == "" {
 		return nil
 	}
-	if err := os.MkdirAll(w.Cache, 0o700); err != nil {
+	if err := safefile.MakeFolder(w.Cache, 0o700); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(w.Cache)

@@ -21,7 +21,7 @@ const (
 // have left are removed.
 func makePrivate(dir string) (remove func() error, err error) {
 	tmp := filepath.Dir(dir)
-	if err := os.MkdirAll(tmp, 0o755); err != nil {
+	if err := safefile.MakeFolder(tmp, 0o755); err != nil {
 		return nil, err
 	}
 	err = guarded(tmp, func() error {
