@@ -95,6 +95,7 @@ type Task struct {
 	AfterPlan          bool          `yaml:"after_plan,omitempty"`          // claimable when every other task of the plan is terminal | plan apply
 
 	Prefer string `yaml:"prefer,omitempty"` // coder that gets it while that one is registered and idle | land | any coder may take it
+	Merges string `yaml:"merges,omitempty"` // commit of the base branch that its work has to contain, with the history of that | land | it merges nothing
 
 	AssignedTo      string    `yaml:"assigned_to,omitempty"`      // coder of the current or last attempt | claim; release, unblock clear it | never claimed, or given back
 	ClaimGeneration string    `yaml:"claim_generation,omitempty"` // generation of the claiming registration | claim | no claim is under way

@@ -26,6 +26,14 @@ func (s *State) Request(id string) *Request {
 // Under reports whether the request is neither merged nor closed.
 func (r *Request) Under() bool { return r.Status == RequestOpening || r.Status == RequestOpen }
 
+// ConflictsWith begins what a request waits for whose base branch has moved on.
+const ConflictsWith = "conflicts with "
+
+// InConflict reports whether the forge cannot merge the request, because its base branch has moved on.
+func (r *Request) InConflict() bool {
+	return r.Status == RequestOpen && strings.HasPrefix(r.Waits, ConflictsWith)
+}
+
 // AllLanded reports whether there are requests, none of them is to be looked at any more, and no merged task lacks one.
 func (s *State) AllLanded() bool {
 	var picked List // empty: the integration branch lands as it is

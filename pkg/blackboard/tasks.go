@@ -13,6 +13,9 @@ func (t *Task) KindOf() TaskKind { return cmp.Or(t.Kind, CodeTask) }
 // BlockedFor is what a BLOCKED task waits for; an answer when it does not say.
 func (t *Task) BlockedFor() BlockedKind { return cmp.Or(t.BlockedKind, BlockedByQuestion) }
 
+// Bases are the commits that the work of a task may be based on besides the integration branch; "" among them.
+func (t *Task) Bases() []string { return []string{t.BaseCommit, t.FixOnto, t.Merges} }
+
 // ChangesFiles reports whether the task's work is commits: kind code and everything with
 // writes (specs/protocol.md#4.5). A command that may write and was handed in without a change is
 // treated as one without writes.

@@ -120,7 +120,7 @@ func newSync(env *Env) *urfave.Command {
 		Name: "sync", Category: "people", Usage: "merge the base branch into the integration branch",
 		Description: "The base branch is the one that the integration branch was cut from (base_ref); boards that do not record it use the branch that is checked\n" +
 			"out. The merge goes through the integration checks, as approved work does; a conflict or a failing check moves nothing. Tasks that are open keep\n" +
-			"their base, as after any merge. Your checkout is not touched." +
+			"their base, as after any merge. Your checkout is not touched. A branch of a remote (origin/main) is fetched first." +
 			examples("liza sync", "liza sync --from origin/main --dry-run --json") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			text("from", "`REF` to merge instead of the base branch", &from),

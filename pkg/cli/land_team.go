@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"liza/pkg/landing"
 	"liza/pkg/safefile"
+	"liza/pkg/transition"
 )
 
 // teamLanding lands beside and after a team.
@@ -98,7 +100,7 @@ func (l *teamLanding) finish(ctx context.Context) (again bool, err error) {
 				return false, forgeTrouble(err)
 			}
 		case !landed.Waiting(l.lander.Config().Land):
-			return false, nil
+			return false, inConflict(landed)
 		default:
 			failures = 0
 		}
@@ -106,6 +108,16 @@ func (l *teamLanding) finish(ctx context.Context) (again bool, err error) {
 			return false, nil
 		}
 	}
+}
+
+// inConflict is how a run ends whose work cannot land as it is.
+func inConflict(l landing.Landed) error {
+	q := l.Conflict()
+	if q == nil {
+		return nil
+	}
+	text, next, _ := strings.Cut(q.Text(), "; next: ")
+	return &transition.Refusal{Exit: transition.ExitFailure, Next: cmp.Or(next, "liza status"), Message: "the work has not landed: " + text}
 }
 
 // returnBeside tells trackers what has landed while a team works, and what it returns does so for the last time. Files are ticked at the end

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"liza/pkg/forge"
 	"liza/pkg/forge/forgetest"
 	"liza/pkg/landing"
+	"liza/pkg/transition"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -95,4 +97,23 @@ func TestRedChecksAreATaskOfTheSameCoderWithinAMinute(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What cannot land because the base branch has moved on is not the end of a run that went well.
+func TestARunWhoseRequestIsInConflictDoesNotEndWell(t *testing.T) {
+	t.Parallel()
+	f := forgetest.New(t)
+	synctest.Test(t, func(t *testing.T) {
+		p, l := newTimedLanding(t, f, "task")
+		if _, err := l.round(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		p.Shell(dir, "git clone -q "+f.Git+" . && echo another word > task-1.md && git add . && git -c user.name=Ada -c user.email=a@localhost commit -qm outside && git push -q origin HEAD:main")
+		again, err := l.finish(t.Context())
+		no, refused := errors.AsType[*transition.Refusal](err)
+		if again || !refused || no.Exit != transition.ExitFailure || no.Next != "liza land" || !strings.Contains(no.Message, "conflicts with main in task-1.md") {
+			t.Errorf("again %v, %v", again, err)
+		}
+	})
 }

@@ -325,7 +325,7 @@ type Land struct {
 	Auto     bool   `key:"auto" about:"liza run lands by itself, watches the requests, and goes on when CI or people ask for changes."`
 	Merge    string `key:"merge" is:"none|forge|liza" about:"Who merges: people (none), the forge's own queue once all that it asks for is there (forge), or Liza when the checks have passed (liza)."`
 	Method   string `key:"method" is:"merge|squash|rebase" about:"How a request is merged."`
-	Sync     string `key:"sync" is:"off|merge|rebase" about:"The remote's base branch is merged into the integration branch before a run and before landing; rebase: and requests have one commit for each task on top of it. A conflict becomes a task."`
+	Sync     string `key:"sync" is:"off|merge|rebase" about:"The remote's base branch is merged into the integration branch before a run and before landing; rebase: and requests have one commit for each task on top of it. A conflict becomes a task. A request that conflicts with it is brought up to date also when this is off."`
 	MaxFixes int    `key:"max_fixes" is:"1.." about:"How many tasks red CI and reviews may make for one request before a person has to look."`
 }
 

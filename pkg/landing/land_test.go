@@ -13,6 +13,7 @@ import (
 	"liza/pkg/forge"
 	"liza/pkg/forge/forgetest"
 	"liza/pkg/landing"
+	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
 
@@ -320,20 +321,100 @@ func TestEachTaskLandsAlone(t *testing.T) {
 	p.Sound()
 }
 
+// pushed commits a file to the base branch on the forge, as somebody else would.
+func pushed(t *testing.T, p *verbtest.Place, f *forgetest.Forge, file, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	p.Git(p.Dir, "clone", "-q", f.Git, dir)
+	verbtest.Write(t, dir+"/"+file, text)
+	p.Git(dir, "add", ".")
+	p.Git(dir, "-c", "user.name=Ada", "-c", "user.email=ada@localhost", "commit", "-qm", "outside")
+	p.Git(dir, "push", "-q", "origin", "HEAD:main")
+}
+
+// A request whose base branch moves on so that it conflicts gets a task that merges the base, whatever land.sync says.
+func TestARequestInConflictWithItsMovedBaseIsMended(t *testing.T) {
+	t.Parallel()
+	p, f := landPlace(t, forge.GitHub)
+	p.Config.Land.Merge = "liza"
+	landed(t, p, "task-1")
+	f.SetCheck(p.Git(p.Dir, "rev-parse", "integration"), "unit", "pending", "")
+	round(t, p, f)
+	pushed(t, p, f, "task-1.md", "another word\n")
+	l := round(t, p, f)
+	id := "sync-" + f.Tip("main")[:9]
+	q := l.Conflict()
+	if len(l.Made) != 1 || l.Made[0] != id || q == nil || q.Waits != "conflicts with main in task-1.md; the task "+id+" merges it" || l.Waiting(p.Config.Land) {
+		t.Fatalf("made %v; %+v", l.Made, l.Requests)
+	}
+	if l = round(t, p, f); len(l.Made) > 0 || l.Conflict() == nil {
+		t.Errorf("again: made %v; %+v", l.Made, l.Requests)
+	}
+	ctx, coder, reviewer := t.Context(), p.Service("coder-1"), p.Service("code-reviewer-1")
+	_, err := coder.Claim(ctx, id)
+	p.Shell(p.Repo.WorktreePath(id), "git merge -q -X ours "+f.Tip("main")) // no file changes by that
+	if err == nil {
+		_, err = coder.Submit(ctx, verb.SubmitInput{Task: id})
+	}
+	if err == nil {
+		_, err = reviewer.ClaimReview(ctx, id)
+	}
+	if err == nil {
+		_, err = reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Merge(id)
+	f.SetCheck(p.Git(p.Dir, "rev-parse", "integration"), "unit", "passed", "")
+	if l = round(t, p, f); l.Conflict() != nil || f.Requests()[0].State != "merged" {
+		t.Errorf("after the merge of %s: %+v", id, l.Requests)
+	}
+	p.Sound()
+}
+
+// Where no task merges the base, a person is told what to do, until the conflict is gone.
+func TestARequestInConflictIsTold(t *testing.T) {
+	t.Parallel()
+	p, f := landPlace(t, forge.GitHub)
+	landed(t, p, "task-1")
+	round(t, p, f)
+	pushed(t, p, f, "task-1.md", "another word\n")
+	id := "sync-" + f.Tip("main")[:9]
+	round(t, p, f)
+	if _, err := p.Service("").Abandon(t.Context(), verb.WayOut{Task: id, Reason: "not wanted"}); err != nil {
+		t.Fatal(err)
+	}
+	const told = "conflicts with main in task-1.md; next: liza sync --from origin/main"
+	if q := round(t, p, f).Conflict(); q == nil || q.Waits != told {
+		t.Errorf("its task was abandoned: %+v", q)
+	}
+	dir := p.Push("", "")
+	p.Git(dir, "merge", "-q", "-X", "ours", f.Tip("main"))
+	p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(dir, "rev-parse", "HEAD"))
+	p.Accept()
+	l := round(t, p, f)
+	if l.Conflict() != nil || f.Requests()[0].Head != p.Git(p.Dir, "rev-parse", "integration") {
+		t.Errorf("a person merged the base: %+v", l.Requests)
+	}
+
+	p, f = landPlace(t, forge.GitHub)
+	p.Config.Land.Per = "task"
+	landed(t, p, "task-1")
+	round(t, p, f)
+	pushed(t, p, f, "task-1.md", "another word\n")
+	if l = round(t, p, f); l.Conflict() == nil || l.Conflict().Waits != "conflicts with main in task-1.md; resolve that on the forge, or close the request; next: liza land" || len(l.Made) > 0 {
+		t.Errorf("a request of a task: made %v, %+v", l.Made, l.Requests)
+	}
+}
+
 // Following the base branch: what fits is merged, and what does not becomes one task.
 func TestAConflictWithTheBaseBranchBecomesATaskOnce(t *testing.T) {
 	t.Parallel()
 	p, f := landPlace(t, forge.GitHub)
 	p.Config.Land.Sync = "merge"
 	landed(t, p, "task-1")
-	outside := func(file, text string) {
-		dir := t.TempDir()
-		p.Git(p.Dir, "clone", "-q", f.Git, dir)
-		verbtest.Write(t, dir+"/"+file, text)
-		p.Git(dir, "add", ".")
-		p.Git(dir, "-c", "user.name=Ada", "-c", "user.email=ada@localhost", "commit", "-qm", "outside")
-		p.Git(dir, "push", "-q", "origin", "HEAD:main")
-	}
+	outside := func(file, text string) { pushed(t, p, f, file, text) }
 	outside("other.md", "fits\n")
 	if made, err := lander(t, p, f, "").Follow(t.Context()); err != nil || made != "" {
 		t.Fatal(made, err)

@@ -48,6 +48,9 @@ func (r *landing) watch(ctx context.Context, q blackboard.Request) error {
 	if f.Head != q.Pushed {
 		return r.wait(ctx, q, "somebody else pushed to "+q.Branch)
 	}
+	if conflict, err := r.heedBase(ctx, &q); err != nil || conflict {
+		return err
+	}
 	checks, err := r.Forge.Checks(ctx, q.Pushed)
 	if err != nil {
 		return err

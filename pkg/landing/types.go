@@ -36,11 +36,21 @@ func (l Landed) Waiting(cfg config.Land) bool {
 		switch {
 		case r.Status == blackboard.RequestOpening:
 			return true
-		case r.Status != blackboard.RequestOpen:
+		case r.Status != blackboard.RequestOpen, r.InConflict():
 			return false
 		}
 		return r.Checks == "" || r.Checks == forge.Pending || r.Checks == forge.Failed && r.Waits == "" || cfg.Merge != "none" && r.Waits == ""
 	})
+}
+
+// Conflict is an open request that cannot be merged because its base branch has moved on, nil for none.
+func (l Landed) Conflict() *blackboard.Request {
+	for i := range l.Requests {
+		if l.Requests[i].InConflict() {
+			return &l.Requests[i]
+		}
+	}
+	return nil
 }
 
 // landing is one round.

@@ -80,7 +80,7 @@ func (j *job) usable(ctx context.Context) error {
 		return err
 	}
 	// what was submitted was looked at then; what is on the board now may be another commit
-	why, err := j.Repo.Unsound(ctx, git.Line{ID: t.ID, Commit: t.ReviewCommit, Known: []string{j.old}})
+	why, err := j.Repo.Unsound(ctx, git.Line{ID: t.ID, Commit: t.ReviewCommit, Known: []string{j.old, t.Merges}})
 	if err == nil && why != "" {
 		_, err = j.fail(ctx, Result{Reason: "unsound", Check: why})
 	}

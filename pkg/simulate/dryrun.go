@@ -170,7 +170,7 @@ func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *e
 	}
 	t := s.Task(in.Task)
 	outcome.KeepInside(ctx, d.Service, t.ID, exit)
-	facts := transition.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, TestGateExempt: true}
+	facts := transition.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, HasMerges: true, TestGateExempt: true}
 	if d.WorktreeOf(ctx, t.ID) != "" {
 		if facts, err = d.SubmissionFacts(ctx, s, t, ""); err != nil {
 			return out, err

@@ -52,6 +52,17 @@ func TestSubmitRefusesWhatIsNoFinishedWork(t *testing.T) {
 		b.UseArchive(taskArchive{"old": blackboard.Merged})
 		b.refused("G05", ExitRefused, "task 'old' is archived (MERGED)", func() error { return Submit(b.State, "old", programOf("coder-1"), Input{}, b.now) })
 	})
+	t.Run("work that lacks the commit which it is to merge", func(t *testing.T) {
+		t.Parallel()
+		b := team(t)
+		b.add("x")
+		b.claim("x", "coder-1")
+		in := submitted("x", commitOf(7))
+		b.State.Writable(b.Task("x")).Merges = commitOf(9)
+		b.refused("G39", ExitRefused, "merge commit", func() error { return Submit(b.State, "x", programOf("coder-1"), in, b.now) })
+		in.Submission.HasMerges = true
+		b.must(Submit(b.State, "x", programOf("coder-1"), in, b.now))
+	})
 	t.Run("P-066 code without tests by a waiver, or exempt", func(t *testing.T) {
 		t.Parallel()
 		b := team(t)

@@ -73,7 +73,11 @@ var notRejectedBefore = Guard{"G38", "the commit is not the one that was rejecte
 	return nil
 })}
 
-var fixContainsIntegration = Guard{"G39", "an integration fix contains the integration head of its claim", onlyCode(func(m *move) error {
+var fixContainsIntegration = Guard{"G39", "an integration fix contains the integration head of its claim, and work that merges a commit contains that", onlyCode(func(m *move) error {
+	if m.task.Merges != "" && !m.submission().HasMerges {
+		return refuse("G39", ExitRefused, fmt.Sprintf("git -C %s merge %s", m.task.Worktree, blackboard.ShortCommit(m.task.Merges)),
+			"merge commit %s into the task's branch first", blackboard.ShortCommit(m.task.Merges))
+	}
 	if m.task.IntegrationFix && m.task.FixOnto != "" && !m.submission().HasFixOnto {
 		return refuse("G39", ExitRefused, fmt.Sprintf("git -C %s merge %s", m.task.Worktree, blackboard.ShortCommit(m.task.FixOnto)),
 			"merge the integration branch (%s) into the task's branch first", blackboard.ShortCommit(m.task.FixOnto))

@@ -88,6 +88,7 @@ type SubmissionFacts struct {
 	EmptyDiff       bool
 	BaseIsAncestor  bool
 	HasFixOnto      bool
+	HasMerges       bool
 	ForeignPaths    []string // paths under .liza/ or .worktrees/, gitlinks
 	Unsound         string   // why the commits must not be merged, "" for nothing
 	SourcesChanged  int

@@ -230,7 +230,7 @@ func (d *Service) provision(ctx context.Context, r *reservation, facts *transiti
 	if _, err := d.Repo.Relink(ctx, r.task.ID); err != nil {
 		return nil, err
 	}
-	if err := d.fetch(ctx, append([]string{r.task.RestartFrom, r.task.FixOnto, r.task.BaseCommit}, r.candidates...)...); err != nil {
+	if err := d.fetch(ctx, slices.Concat([]string{r.task.RestartFrom}, r.task.Bases(), r.candidates)...); err != nil {
 		return nil, err
 	}
 	provided, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: r.task.ID, Base: r.base, Keep: r.keep, RestartFrom: r.task.RestartFrom,

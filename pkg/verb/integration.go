@@ -310,15 +310,40 @@ func (d *Service) Sync(ctx context.Context, from string, dry bool) (Synced, erro
 	if from == "" {
 		return out, Refuse("liza sync --from REF", "the base branch is not recorded (base_ref), and no other branch is checked out")
 	}
-	base, err := d.Repo.Resolve(ctx, from)
-	if errors.Is(err, git.ErrNotFound) {
-		return out, WrongUsage("liza sync --from REF", "%s does not name a commit of this repository", from)
-	}
+	base, err := d.askFor(ctx, from)
 	if err != nil {
 		return out, err
 	}
 	out.Synced, err = d.mergerOn(s, blackboard.Human).Sync(ctx, from, base, dry)
 	return out, err
+}
+
+// askFor resolves what is to be merged. A branch of a remote, as origin/main, is what the remote has now; its commits are fetched, and
+// no ref moves.
+func (d *Service) askFor(ctx context.Context, from string) (commit string, err error) {
+	remote, branch, _ := strings.Cut(from, "/")
+	if _, err := d.Repo.BranchTip(ctx, from); errors.Is(err, git.ErrNotFound) && branch != "" {
+		if url, err := d.Repo.RemoteURL(ctx, remote); err == nil && url != "" {
+			return d.fetchBranch(ctx, remote, branch)
+		}
+	}
+	commit, err = d.Repo.Resolve(ctx, from)
+	if errors.Is(err, git.ErrNotFound) {
+		err = WrongUsage("liza sync --from REF", "%s does not name a commit of this repository", from)
+	}
+	return commit, err
+}
+
+func (d *Service) fetchBranch(ctx context.Context, remote, branch string) (commit string, err error) {
+	ref := "refs/heads/" + branch
+	at, err := d.Repo.RemoteRefs(ctx, remote, ref)
+	if err != nil {
+		return "", err
+	}
+	if at[ref] == "" {
+		return "", WrongUsage("liza sync --from REF", "the remote %s has no branch %s", remote, branch)
+	}
+	return at[ref], d.Repo.Fetch(ctx, remote, at[ref])
 }
 
 // MergeAgain merges the work of a MERGED task once more that the integration branch has lost.

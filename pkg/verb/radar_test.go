@@ -120,6 +120,30 @@ func TestSyncTakesTheBranchThatIsCheckedOut(t *testing.T) {
 	}
 }
 
+// What was fetched last is not what the remote has now.
+func TestSyncFromABranchOfARemoteAsksTheRemote(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	remote := filepath.Join(t.TempDir(), "upstream.git")
+	p.Git(p.Dir, "clone", "-q", "--bare", p.Dir, remote)
+	p.Git(p.Dir, "remote", "add", "upstream", remote)
+	p.Git(p.Dir, "fetch", "-q", "upstream")
+	p.Shell(t.TempDir(), "git clone -q "+remote+" . && echo new > new.md && git add . && git -c user.name=Ada -c user.email=ada@localhost commit -qm new && git push -q origin HEAD:main")
+	d, seen := p.Service(""), p.Git(p.Dir, "rev-parse", "upstream/main")
+	out, err := d.Sync(t.Context(), "upstream/main", false)
+	if err != nil || out.Commits != 1 || out.Base != p.Git(remote, "rev-parse", "main") {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if now := p.Git(p.Dir, "rev-parse", "upstream/main"); now != seen {
+		t.Errorf("the person's own ref moved to %s", now)
+	}
+	for from, want := range map[string]string{"upstream/none": "the remote upstream has no branch none", "elsewhere/main": "does not name a commit"} {
+		if _, err := d.Sync(t.Context(), from, true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", from, err)
+		}
+	}
+}
+
 // forget lets the board have another base branch, "" for none.
 func forget(t *testing.T, p *verbtest.Place, base string) {
 	t.Helper()

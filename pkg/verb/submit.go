@@ -101,7 +101,7 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 	}
 	if taken.Refused != "" { // nothing else can be said of commits that are not in the repository
 		return transition.SubmissionFacts{Exists: true, Branch: cmp.Or(taken.Branch, git.TaskBranch(t.ID)), Head: taken.Head, Commit: taken.Head, Named: named,
-			BaseIsAncestor: true, HasFixOnto: true, Unsound: taken.Refused}, nil
+			BaseIsAncestor: true, HasFixOnto: true, HasMerges: true, Unsound: taken.Refused}, nil
 	}
 	f.Commit = w.Head
 	if named == "" {
@@ -120,11 +120,16 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 			return f, err
 		}
 	}
+	if t.Merges != "" {
+		if f.HasMerges, err = d.Repo.IsAncestor(ctx, t.Merges, f.Commit); err != nil {
+			return f, err
+		}
+	}
 	integration, err := d.knownTip(ctx, s)
 	if err != nil {
 		return f, err
 	}
-	line := git.Line{ID: t.ID, Commit: f.Commit, Known: []string{t.BaseCommit, t.FixOnto, integration}}
+	line := git.Line{ID: t.ID, Commit: f.Commit, Known: append(t.Bases(), integration)}
 	if f.Unsound, err = d.Repo.Unsound(ctx, line); err != nil {
 		return f, err
 	}
@@ -136,7 +141,7 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 	if err != nil {
 		return f, err
 	}
-	f.EmptyDiff = len(changes) == 0 && !d.AllowEmpty
+	f.EmptyDiff = len(changes) == 0 && !d.AllowEmpty && t.Merges == "" // all conflicts may be for one side
 	f.ForeignPaths = foreignPaths(changes)
 	gate := review.CountGate(review.Files(changes), t.Type, d.Config().Review.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt

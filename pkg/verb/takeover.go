@@ -28,7 +28,7 @@ func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboa
 	if err != nil {
 		return git.Taken{}, err
 	}
-	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: []string{t.BaseCommit, t.FixOnto, integration}})
+	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), integration)})
 	if taken.Moved {
 		d.Failpoint("taken over")
 	}
@@ -58,7 +58,7 @@ func (d *Service) GitFolder(ctx context.Context, s *blackboard.State, t *blackbo
 	}
 	spec := git.FolderSpec{Agent: agent, Redirect: redirect, Remotes: redirect, Branches: map[string]string{s.IntegrationBranch(): tip}}
 	if t != nil {
-		spec.Task, spec.Keep, spec.Known = t.ID, keep, []string{t.BaseCommit, t.FixOnto, tip}
+		spec.Task, spec.Keep, spec.Known = t.ID, keep, append(t.Bases(), tip)
 	}
 	return d.Repo.OpenFolder(ctx, spec)
 }

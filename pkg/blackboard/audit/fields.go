@@ -182,6 +182,7 @@ func oddCommits(t *blackboard.Task, visit func(field string, commit *string)) {
 	look("base_commit", &t.BaseCommit)
 	look("restart_from", &t.RestartFrom)
 	look("fix_onto", &t.FixOnto)
+	look("merges", &t.Merges)
 	look("review_commit", &t.ReviewCommit)
 	look("approved_commit", &t.ApprovedCommit)
 	look("merge_commit", &t.MergeCommit)
