@@ -35,7 +35,7 @@ var callers = map[string]who{
 	"abort": people, "ack": people, "analyze": people, "answer": people, "approve-merge": people, "archive": people, "checkpoint": people, "comment": people,
 	"edit": people, "facts approve": people, "goal": people, "facts rm": people, "gc": people, "hold": people, "note": people, "pause": people, "poststep": people,
 	"reject-merge": people, "rerun": people, "restep": people, "restart": people, "restore": people, "resubmit": people, "resume": people, "seal": people, "sprint next": people, "stop": people,
-	"unhold": people,
+	"unhold": people, "uninit": people,
 
 	"check": gated, "config set": gated, "integration accept": gated, "integration restore": gated, "land": gated, "import": gated, "roles reset": gated, "run": gated, "serve": gated, "step": gated, "store move": gated, "store upgrade": gated, "sync": gated, "worktree create": gated, "worktree remove": gated,
 	"wt-create": gated, "wt-delete": gated,

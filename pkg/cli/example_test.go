@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/verb/verbtest"
 )
 
 // state.example.yaml is valid at the time that it tells of, and shows every section.
@@ -39,6 +40,27 @@ func TestTheExampleBlackboardIsValidAndComplete(t *testing.T) {
 		key, _, _ := strings.Cut(state.Field(i).Tag.Get("yaml"), ",")
 		if key != "" && key != "-" && !strings.Contains("\n"+string(data), "\n"+key+":") {
 			t.Errorf("the example lacks the section %s", key)
+		}
+	}
+}
+
+// 4.6: copied into a project, the example has commits that are not there; validate failed without a rule or a line.
+func TestTheExampleInAProjectIsJudgedByRuleAndLine(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	example, err := os.ReadFile(filepath.Join("..", "..", "state.example.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verbtest.Write(t, p.Project.State(), string(example))
+	var out bytes.Buffer
+	env := &Env{Stdout: &out, Stderr: &out, Dir: p.Dir, Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome()}, Now: time.Now}
+	if code := Liza([]string{"validate"}, env); code != 3 {
+		t.Errorf("validate exits with %d", code)
+	}
+	for _, want := range []string{"ERROR V63 integration (line ", "ERROR V59 task-1 (line 38): merge commit 77aa01b is not in integration", "INVALID\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
 	}
 }

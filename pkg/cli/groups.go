@@ -20,7 +20,7 @@ var groups = []group{
 	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "stop", "restart", "hold", "unhold", "edit", "sprint", "sync", "import", "land"}},
 	{"decide", "Decide", []string{"questions", "answer", "comment", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
 	{"teach", "Teach", []string{"facts", "spec-change", "roles", "preview"}},
-	{"repair", "Repair", []string{"restore", "store", "seal", "archive", "gc", "explain"}},
+	{"repair", "Repair", []string{"restore", "store", "seal", "archive", "gc", "uninit", "explain"}},
 	{"time-travel", "Time travel", []string{"history", "step", "poststep", "restep", "rerun", "replay"}},
 	{"agents", "For agents, and for people with --as AGENT_ID", nil},
 	{"plumbing", "Plumbing, for supervisors and scripts", nil},

@@ -215,3 +215,14 @@ func read(path string) (*Key, file, error) {
 	}
 	return New(secret), f, nil
 }
+
+// Remove forgets the project's key.
+func (r Ring) Remove() error {
+	if r.Folder == "" {
+		return nil
+	}
+	if err := os.Remove(r.path(r.place())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot remove the key of this project: %w", err)
+	}
+	return nil
+}

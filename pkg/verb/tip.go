@@ -87,7 +87,7 @@ func IntegrationTip(ctx context.Context, repo *git.Repo, s *blackboard.State, re
 		return tip, err
 	}
 	later, err := view(ctx)
-	if err == nil && (later.Tip() != s.Tip() || !later.ForeignTip(tip)) {
+	if err == nil && later.Revision > s.Revision && (later.Tip() != s.Tip() || !later.ForeignTip(tip)) { // else s is an edit by hand
 		return s.Tip(), nil
 	}
 	return tip, nil
