@@ -472,6 +472,19 @@ func TestAWallShowsNothingOfOtherProcessesAndFolders(t *testing.T) {
 	}
 }
 
+// What the filter refuses by its arguments root may not do by a capability either.
+func TestRootAtPartialKeepsNoCapabilityForWhatTheFilterRefuses(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, Partial)
+	want := "0000000000000000\n"
+	if os.Getuid() == 0 { // CAP_DAC_OVERRIDE and CAP_FOWNER
+		want = "000000000000000a\n"
+	}
+	if out, _ := p.sh("sed -n 's/^CapEff:\t//p' /proc/self/status"); out != want {
+		t.Errorf("the capabilities are %s, want %s", out, want)
+	}
+}
+
 func TestAProgramHasNoFilesThatWereLeftOpenAbove(t *testing.T) {
 	t.Parallel()
 	levels(t, func(t *testing.T, p place) {

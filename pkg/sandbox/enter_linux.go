@@ -161,8 +161,9 @@ func wait(pid int) syscall.WaitStatus {
 	}
 }
 
-// keptCapabilities let root work with files of other users, which Landlock judges all the same.
-var keptCapabilities = []int{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID}
+// keptCapabilities let root work with files of other users, which Landlock judges all the same. Those for other owners and
+// for setuid files are not among them: the filter refuses both.
+var keptCapabilities = []int{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
 
 // dropCapabilities gives up what else root may do. At closed bubblewrap has done it.
 func dropCapabilities() error {
