@@ -16,6 +16,7 @@ import (
 	"liza/pkg/git"
 	"liza/pkg/proxy"
 	"liza/pkg/sandbox"
+	"liza/pkg/store/postgres"
 	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 	"liza/pkg/wall"
@@ -83,6 +84,9 @@ func sayAttempts(x *upkeep.Doctor, level sandbox.Level, tried []sandbox.Attempt)
 		case a.Refused && level.Covers(a.Act):
 			refused = append(refused, a.Act)
 		case a.Refused:
+		case a.Act == sandbox.ActOpen && !level.Covers(a.Act):
+			x.Add("sandbox", upkeep.SeverityWarning, "database", "liza config set sandbox.require closed, or a password for this role in pg_hba.conf", a.Target,
+				"an agent program at level %s can %s: the board and the key of approvals are in it", level, a.Act)
 		case level.Covers(a.Act):
 			broken = true
 			x.Add("sandbox", upkeep.SeverityError, "proof", "LIZA_SANDBOX=open liza run, if you accept that", a.Target, "an agent program could %s, which level %s promises to refuse", a.Act, level)
@@ -127,6 +131,11 @@ func (e *Env) tryWall(ctx context.Context, d *verb.Service, level sandbox.Level)
 	all, _ := d.Repo.Worktrees(ctx)
 	if i := slices.IndexFunc(all, func(w git.Worktree) bool { return !w.Main && !w.Prunable }); i >= 0 {
 		t.Folders = append(t.Folders, all[i].Path)
+	}
+	if at := d.Config().Store.URL; at != "" {
+		if t.Database, err = postgres.Bare(at); err != nil {
+			t.Database = "" // told with the board
+		}
 	}
 	if level == sandbox.Closed {
 		t.Host = "example.com:443" // refused by its name; nobody looks it up

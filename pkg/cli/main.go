@@ -6,6 +6,7 @@ import (
 
 	"liza/pkg/agent"
 	"liza/pkg/sandbox"
+	"liza/pkg/store/postgres"
 )
 
 // helper runs either program as one of the processes of a run, its reaper or the launcher inside its wall, which are
@@ -17,7 +18,7 @@ func helper(args []string) (code int, ok bool) {
 	if inside, ok := sandbox.Entered(args); ok {
 		return sandbox.Enter(inside), true
 	}
-	if sandbox.Attempted(args, os.Stdout) {
+	if sandbox.Attempted(args, os.Stdout, postgres.TryOpen) {
 		return 0, true
 	}
 	return 0, false

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if args, ok := Entered(os.Args[1:]); ok {
 		os.Exit(Enter(args))
 	}
-	if Attempted(os.Args[1:], os.Stdout) {
+	if Attempted(os.Args[1:], os.Stdout, nil) {
 		return
 	}
 	if len(os.Args) == 2 && os.Args[1] == "choose" {

@@ -35,6 +35,8 @@ type Targets struct {
 	Address string   // HOST:PORT where somebody outside of the wall listens
 	Host    string   // HOST:PORT that the proxy must refuse
 	Pid     int      // of a process outside
+
+	Database string // address, without a password, of the database of the board
 }
 
 // An Attempt is one act that a wall has to refuse.
@@ -53,6 +55,7 @@ const (
 	ActConnect = "connect to a port of this machine"
 	ActReach   = "reach a host that is not allowed"
 	ActSignal  = "signal a process outside"
+	ActOpen    = "open the board's database without a password"
 )
 
 // attemptCommand is the hidden command of liza that makes the attempts inside a wall.
@@ -91,17 +94,17 @@ func Prove(ctx context.Context, s Spec, f Facts, t Targets) ([]Attempt, error) {
 	return list, nil
 }
 
-// Attempted makes the attempts when a command line says so; it is what runs inside the wall.
-func Attempted(args []string, stdout io.Writer) bool {
+// Attempted makes the attempts when a command line says so; it is what runs inside the wall. open connects to a database.
+func Attempted(args []string, stdout io.Writer, open func(address string) error) bool {
 	var t Targets
 	if len(args) != 2 || args[0] != attemptCommand || json.Unmarshal([]byte(args[1]), &t) != nil {
 		return false
 	}
-	_ = json.NewEncoder(stdout).Encode(t.attempts())
+	_ = json.NewEncoder(stdout).Encode(t.attempts(open))
 	return true
 }
 
-func (t Targets) attempts() []Attempt {
+func (t Targets) attempts(database func(address string) error) []Attempt {
 	var list []Attempt
 	try := func(act, target string, do func() error) {
 		if target == "" {
@@ -135,6 +138,7 @@ func (t Targets) attempts() []Attempt {
 		return c.Close()
 	})
 	try(ActReach, t.Host, func() error { return t.reach() })
+	try(ActOpen, t.Database, func() error { return database(t.Database) })
 	if t.Pid > 0 {
 		try(ActSignal, fmt.Sprint(t.Pid), func() error { return syscall.Kill(t.Pid, 0) })
 	}
@@ -157,5 +161,5 @@ func (t Targets) reach() error {
 
 // Covers reports whether a level promises to refuse an act.
 func (l Level) Covers(act string) bool {
-	return l == Closed || l == Partial && !slices.Contains([]string{ActConnect, ActReach}, act)
+	return l == Closed || l == Partial && !slices.Contains([]string{ActConnect, ActReach, ActOpen}, act)
 }

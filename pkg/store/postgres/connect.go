@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -122,6 +123,28 @@ func Config(address string, lockTimeout time.Duration) (*pgx.ConnConfig, error) 
 		return err
 	}
 	return cfg, nil
+}
+
+// Bare is the address of the database that a URL and the environment name, without a password.
+func Bare(address string) (string, error) {
+	cfg, err := pgx.ParseConfig(address)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the address of the database: %w", err)
+	}
+	at := url.URL{Scheme: "postgres", User: url.User(cfg.User), Path: "/" + cfg.Database,
+		RawQuery: url.Values{"host": {cfg.Host}, "port": {fmt.Sprint(cfg.Port)}, "passfile": {os.DevNull}}.Encode()}
+	return at.String(), nil
+}
+
+// TryOpen connects to the database of an address, and leaves it again.
+func TryOpen(address string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
 }
 
 // encrypted removes what would go to another host in the clear.
