@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"os/signal"
 	"os/user"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"liza/pkg/agent"
+	"liza/pkg/review"
 	"liza/pkg/verb"
 )
 
@@ -53,5 +55,10 @@ func (e *Env) ancestry() []verb.Ancestor {
 
 func ancestorOf(p agent.Process, environ []string) verb.Ancestor {
 	own := Env{Environ: environ}
-	return verb.Ancestor{PID: p.Pid, Start: p.Start, Root: own.Get("LIZA_ROOT"), Run: own.Get("LIZA_RUN"), Name: own.Get("LIZA_AGENT_ID")}
+	a := verb.Ancestor{PID: p.Pid, Start: p.Start, Root: own.Get("LIZA_ROOT"), Run: own.Get("LIZA_RUN"), Name: own.Get("LIZA_AGENT_ID"),
+		Folders: []string{own.Get("LIZA_WORKTREE"), own.Get("PWD"), cmp.Or(own.Get("TMPDIR"), "/tmp")}}
+	if job := own.Get(review.JobVariable); job != "" && a.Run == "" {
+		a.Root, a.Run, a.Name = job, "job", ""
+	}
+	return a
 }

@@ -51,6 +51,7 @@ func (e *Env) enclose(d *verb.Service) review.Enclose {
 			return nil, errors.Join(review.ErrUncontained, w.Close())
 		}
 		c.Reaper, c.Spawn = e.reaper()
+		c.Project = d.Project.Root
 		if w.Contained() {
 			c.Contain, c.Watch = w.Contain, w.WatchDisk
 		}

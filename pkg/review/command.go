@@ -31,6 +31,7 @@ type Command struct {
 
 	ReadOnly bool     // Dir is the main checkout, which it reads only; it is not started where no sandbox can keep it from writing
 	Reads    []string // what it may read besides
+	Project  string   // root of the project whose command it is: what it calls of Liza acts for nobody (JobVariable)
 
 	Name    string        // of its sandbox, unlike that of every other command under way; "": that of Dir
 	Argv    []string      // the program and its arguments, in the place of sh -c Shell
@@ -238,6 +239,10 @@ var ofElsewhere = []string{
 	"PWD", "OLDPWD", "INIT_CWD",
 }
 
+// JobVariable marks a command that is not an agent's, and what it starts, with the root of its project: a person who merges or
+// claims starts checks, hooks and setups, which run what agents wrote.
+const JobVariable = "LIZA_JOB"
+
 // environment is that of this process without identity, tokens and secrets of Liza, and
 // without what would point at another repository or folder: PWD is the command's own.
 func (c Command) environment() []string {
@@ -251,6 +256,9 @@ func (c Command) environment() []string {
 	}
 	if c.Dir != "" {
 		environ = append(environ, "PWD="+c.Dir)
+	}
+	if c.Project != "" {
+		environ = append(environ, JobVariable+"="+c.Project)
 	}
 	return environ
 }

@@ -213,6 +213,8 @@ type Ancestor struct {
 	PID             int
 	Start           int64
 	Root, Run, Name string // LIZA_ROOT, LIZA_RUN and LIZA_AGENT_ID; Run "" means no mark
+
+	Folders []string // its worktree and its folder for temporary files: projects in them are its own
 }
 
 // WorktreeOf is the path of the task's worktree, "" when there is none.

@@ -71,8 +71,11 @@ func (i identity) inside(s *blackboard.State) string {
 		return i.caller.Inside
 	}
 	for _, p := range slices.Backward(i.ancestors) {
-		if i.marked(s, p) {
+		switch {
+		case i.marked(s, p):
 			return cmp.Or(p.Name, transition.NoAgent)
+		case i.strange(p):
+			return transition.NoAgent
 		}
 		for id, e := range s.Agents {
 			if c := e.Child; c != nil && i.here(e) && c.PID == p.PID && c.PIDStart == p.Start {
@@ -94,8 +97,27 @@ func (i identity) here(e *blackboard.Agent) bool {
 	return e.Host == i.facts.Host && e.BootID == i.facts.BootID
 }
 
-// marked reports whether a process has the mark of a run of this project: another project's agent
-// is a person here. The board knows its registrations also when the project's folder was renamed.
+// strange reports whether a process has the mark of another project's run. What such a run makes in its own folders, a project
+// of a test for example, it may work with as a person.
+func (i identity) strange(p Ancestor) bool {
+	return p.Run != "" && !slices.ContainsFunc(p.Folders, func(folder string) bool { return holds(folder, i.root) })
+}
+
+// holds reports whether a folder has the path in it, whatever links lead to both.
+func holds(folder, path string) bool {
+	if !filepath.IsAbs(folder) {
+		return false
+	}
+	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if sameFolder(folder, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// marked reports whether a process has the mark of a run of this project. The board knows its registrations also when the
+// project's folder was renamed.
 func (i identity) marked(s *blackboard.State, p Ancestor) bool {
 	if p.Run == "" {
 		return false

@@ -2,6 +2,7 @@ package verb_test
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,6 +20,8 @@ func TestTheOutermostProcessOfARunDecidesWhoCalls(t *testing.T) {
 	forged := verb.Ancestor{PID: 300, Start: 3, Root: p.Project.Root, Run: "g-00000002-1", Name: "code-reviewer-1"}
 	messenger := verb.Ancestor{PID: 300, Start: 3, Root: p.Project.Root, Run: "g-00000001-1"}
 	elsewhere := verb.Ancestor{PID: 300, Start: 3, Root: t.TempDir(), Run: "g-00000003-1", Name: "coder-7"}
+	maker := elsewhere
+	maker.Folders = []string{"", "relative", filepath.Dir(p.Project.Root)}
 	bare, self := verb.Ancestor{PID: 400, Start: 4}, verb.Ancestor{PID: 500}
 
 	_, err := p.Service("").Register(t.Context(), verb.RegisterInput{ID: "coder-1", PID: supervisor.PID, PIDStart: supervisor.Start})
@@ -42,7 +45,8 @@ func TestTheOutermostProcessOfARunDecidesWhoCalls(t *testing.T) {
 		"a messenger":                            {chain: []verb.Ancestor{self, messenger, supervisor}, want: "a command that Liza started"},
 		"a check":                                {chain: []verb.Ancestor{self, bare, supervisor}, want: "a command that Liza started"},
 		"the supervisor itself":                  {chain: []verb.Ancestor{supervisor}},
-		"the agent of another project":           {chain: []verb.Ancestor{self, elsewhere}},
+		"the agent of another project":           {chain: []verb.Ancestor{self, elsewhere}, want: "a command that Liza started"},
+		"... in whose worktree this project is":  {chain: []verb.Ancestor{self, maker}},
 		"a process with the pid of an old child": {chain: []verb.Ancestor{self, {PID: supervisor.PID, Start: 99}}},
 	} {
 		t.Run(name, func(t *testing.T) {
