@@ -66,7 +66,8 @@ func (s *Supervisor) leave(cause error) error {
 		return err
 	}
 	err := s.Service.Unregister(ctx, s.ID, false)
-	if isLost(err) {
+	if err == nil || isLost(err) {
+		s.Service.Caller.Token = ""
 		return nil
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/agent"
 	"liza/pkg/blackboard"
 	"liza/pkg/store"
+	"liza/pkg/supervisor"
 )
 
 // failing is a store that cannot be read between two times.
@@ -183,6 +184,65 @@ func TestAClaimWhoseRunEndsInAnOutageIsGivenBack(t *testing.T) {
 		}
 		if text := strings.Join(c.lines, "\n"); runs < 2 || !strings.Contains(text, "released: its run ended and could not be applied") {
 			t.Errorf("%d runs:\n%s", runs, text)
+		}
+	})
+}
+
+// broken is a store that fails until a time in a way that nobody knows.
+type broken struct {
+	store.Store
+	until time.Time
+}
+
+var errStrange = errors.New("cannot read the board: a strange thing")
+
+func (b broken) View(ctx context.Context) (*blackboard.State, error) {
+	if time.Now().Before(b.until) {
+		return nil, errStrange
+	}
+	return b.Store.View(ctx)
+}
+
+// A member of a team that ends with an error is started again; with one that stays, the run ends with it.
+func TestAMemberThatEndsWithAnErrorIsStartedAgain(t *testing.T) {
+	for name, lasts := range map[string]time.Duration{"a while": 45 * time.Second, "for good": 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(c *clockwork) {
+				c.task("task-1")
+				s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result { return finished(givesUp) })
+				s.Team, s.Service.Store = true, broken{c.memory, c.start.Add(lasts)}
+				team := &supervisor.Team{Service: c.person(), Until: "idle", Members: []*supervisor.Supervisor{s}}
+				err := team.Run(context.Background(), context.Background())
+				took, told := time.Since(c.start), strings.Join(c.lines, "\n")
+				switch status := c.state().Task("task-1").Status; {
+				case name == "a while" && (!errors.Is(err, supervisor.ErrIdle) || status != blackboard.Blocked || strings.Count(told, "started again") != 3):
+					t.Errorf("after %s with %v; the task is %s:\n%s", took, err, status, told)
+				case name == "for good" && (!errors.Is(err, errStrange) || strings.Count(told, "started again") != 5 || took > 10*time.Minute):
+					t.Errorf("after %s with %v:\n%s", took, err, told)
+				}
+				if left := len(c.state().Agents); left > 1 || name == "a while" && left > 0 {
+					t.Errorf("registered are %v", c.state().Agents)
+				}
+			})
+		})
+	}
+}
+
+// What one member waits for is not waited for by those that are left.
+func TestATeamEndsWithTheMembersThatAreLeft(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		team := &supervisor.Team{Service: c.person(), Until: "idle"}
+		for range 2 {
+			s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result { return finished(givesUp) })
+			s.Team, s.Print = true, nil
+			team.Members = append(team.Members, s)
+		}
+		team.Members[0].Service.Store = broken{c.memory, c.start.Add(24 * time.Hour)}
+		soft, end := context.WithTimeout(context.Background(), time.Hour)
+		defer end()
+		if err := team.Run(soft, context.Background()); !errors.Is(err, errStrange) || soft.Err() != nil {
+			t.Errorf("the team ends after %s with %v", time.Since(c.start), err)
 		}
 	})
 }

@@ -17,7 +17,7 @@ var (
 
 const (
 	afterTimeout = 5 * time.Second
-	maxRestarts  = 5 // exit code 42 in a row
+	maxRestarts  = 5 // in a row: of a program that ends with exit code 42, and of a member of a team
 )
 
 // A backoff is a wait that is first after one failure, twice as long after each more in a row, and at most longest.

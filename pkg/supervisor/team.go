@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"liza/pkg/blackboard"
@@ -18,6 +19,8 @@ type Team struct {
 	Members []*Supervisor
 	Service *verb.Service // looks at the board for the team
 	Until   string        // goal, sprint or idle
+
+	ended atomic.Int32 // members that will not work again
 }
 
 // Run works until the goal is complete, nothing can go on without a person, or the
@@ -31,7 +34,7 @@ func (t *Team) Run(soft, hard context.Context) error {
 	var all sync.WaitGroup
 	for _, m := range t.Members {
 		m.Running = running
-		all.Go(func() { ended <- end{m, m.contained(func() error { return m.Run(soft, hard) })} })
+		all.Go(func() { ended <- end{m, m.kept(soft, hard)} })
 	}
 	merging := func() {}
 	if len(t.Members) > 0 {
@@ -61,6 +64,32 @@ type end struct {
 	err    error
 }
 
+// steadyTime is how long a member has to work before the restarts ahead of that count no more.
+const steadyTime = 30 * time.Minute
+
+// kept runs a member, and starts it again after an error that did not come from a decision to end, maxRestarts times in a row.
+func (s *Supervisor) kept(soft, hard context.Context) error {
+	for n := 1; ; n++ {
+		began := s.Service.Now()
+		err := s.contained(func() error { return s.Run(soft, hard) })
+		decided := err == nil || errors.Is(err, ErrAborted) || errors.Is(err, ErrIdle) || errors.Is(err, ErrGaveUp)
+		if s.Service.Now().Sub(began) >= steadyTime {
+			n = 1
+		}
+		if decided || n > maxRestarts || soft.Err() != nil {
+			return err
+		}
+		wait := transientWaits.after(n)
+		s.warn("", "ended: %v; it is started again in %s", err, wait)
+		if !rest(soft, hard, wait) || soft.Err() != nil {
+			return err
+		}
+		if s.Service.Caller.Token == "" { // else it goes on with the registration that it could not end
+			s.forgetRegistration()
+		}
+	}
+}
+
 // collect waits for every member. When the last of a role has given up, the others are
 // asked to end.
 func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
@@ -73,6 +102,7 @@ func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
 	for range t.Members {
 		e := <-ended
 		left[e.member.Role]--
+		t.ended.Add(1)
 		switch {
 		case e.err == nil:
 		case errors.Is(e.err, ErrAborted):
@@ -168,7 +198,7 @@ func (t *Team) plans() bool {
 	return slices.ContainsFunc(t.Members, func(m *Supervisor) bool { return m.Role == blackboard.RolePlanner })
 }
 
-// allWait reports whether every member waits, so that nothing is under way. Members are
+// allWait reports whether every member that is left waits, so that nothing is under way. Members are
 // known by their process: what they do is on the board.
 func (t *Team) allWait(s *blackboard.State) bool {
 	waiting := 0
@@ -177,7 +207,7 @@ func (t *Team) allWait(s *blackboard.State) bool {
 			waiting++
 		}
 	}
-	if waiting < len(t.Members) {
+	if waiting < len(t.Members)-int(t.ended.Load()) {
 		return false
 	}
 	for x := range s.Tasks() {
