@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"liza/pkg/project"
 	"liza/pkg/sandbox"
 )
 
@@ -79,6 +80,25 @@ func TestTheCacheOfATaskBeginsAsThatOfMergedWork(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.Tmp(), "*")); strings.Contains(strings.Join(left, " "), "cache-") {
 		t.Errorf("left are %v", left)
+	}
+}
+
+func TestTheCacheOfMergedWorkIsMade(t *testing.T) {
+	t.Parallel()
+	p := &project.Project{Root: t.TempDir()}
+	p.Liza = filepath.Join(p.Root, ".liza")
+	if err := os.Mkdir(p.Liza, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w := Plan{Cache: checksCache(p, p.Root)}
+	w.caches = []string{filepath.Join(w.Cache, "go")}
+	for range 2 {
+		if err := w.makeCaches(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(p.Cache(), "checks", mergedCache, "go")); err != nil {
+		t.Error(err)
 	}
 }
 

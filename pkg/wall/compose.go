@@ -315,7 +315,11 @@ func (w Plan) makeCaches() error {
 	if w.Cache == "" {
 		return nil
 	}
-	if err := safefile.MakeFolder(w.Cache, 0o700); err != nil {
+	err := safefile.MakeFolder(filepath.Dir(w.Cache), 0o700)
+	if err == nil {
+		err = os.Mkdir(w.Cache, 0o700) // that of merged work has a name with a dot
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	root, err := os.OpenRoot(w.Cache)
