@@ -13,7 +13,7 @@ import (
 // Examine looks at everything that a team needs, and at what crashes left. It changes nothing; with checks it runs the
 // checks of reviews and merges on the head of the integration branch, where that has not been done.
 func (x *Doctor) Examine(ctx context.Context, checks bool) error {
-	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks), x.unverified)
+	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks), x.unverified)
 }
 
 // Preflight is the short form at the start of a team: what would spoil the sprint and can be seen without starting

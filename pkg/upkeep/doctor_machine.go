@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -277,4 +278,31 @@ func supervised(p agent.Process, supervisors map[int]int64, known map[int]bool) 
 		start, ok := supervisors[a.Pid]
 		return known[a.Pid] || ok && start == a.Start
 	})
+}
+
+// refusedCommits names the way out of tasks whose runs have committed what cannot be taken over, for example an object
+// under a name that is not its own. What was handed in since then is another commit.
+func (x *Doctor) refusedCommits(_ context.Context, p *project.Project) {
+	if x.State == nil {
+		return
+	}
+	refused, err := (history.Journal{Path: p.Journal()}).Read(history.Filter{Action: blackboard.ActionCommitsRefused, Last: 100})
+	if err != nil {
+		return // told with the journal
+	}
+	last := map[string]blackboard.Entry{}
+	for _, e := range refused {
+		last[e.Task] = e
+	}
+	for _, id := range slices.Sorted(maps.Keys(last)) {
+		t, e := x.State.Task(id), last[id]
+		if t == nil || t.Status.Terminal() || t.ReviewCommit != "" {
+			continue
+		}
+		next := "liza rerun " + id + " --clean-git"
+		if t.Status == blackboard.Claimed {
+			next = "liza release " + id + " --force --reason TEXT"
+		}
+		x.Add("git", SeverityWarning, id, next, string(e.Timestamp), "%s; its files are in the worktree, and the branch is where it was", e.Detail)
+	}
 }

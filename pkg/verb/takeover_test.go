@@ -2,10 +2,17 @@ package verb_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"liza/pkg/blackboard"
 	"liza/pkg/outcome"
+	"liza/pkg/simulate"
+	"liza/pkg/upkeep"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
 )
@@ -92,5 +99,113 @@ func TestACommitAfterTheSubmissionIsLateWork(t *testing.T) {
 	}
 	if a := p.State().Anomalies; len(a) != 1 || a[0].Type != "late_work" {
 		t.Errorf("anomalies: %v", a)
+	}
+}
+
+// forged is inFolder whose supervisor was killed, and whose run has put another commit under the name of its own.
+func forged(t *testing.T) *verbtest.Place {
+	t.Helper()
+	p, _, head, _ := inFolder(t)
+	dir := p.Repo.WorktreePath("task-1")
+	other := p.Git(dir, "commit-tree", "-m", "another", "HEAD^{tree}", "-p", "HEAD~")
+	object := func(name string) string {
+		return filepath.Join(p.Project.GitDir, "liza", "folders", "task-1@coder-1", "git", "objects", name[:2], name[2:])
+	}
+	if err := os.Rename(object(other), object(head)); err != nil {
+		t.Fatal(err)
+	}
+	p.Shell(p.Project.GitDir, "cd liza/folders && cp -a task-1@coder-1 copy && rm -rf task-1@coder-1 && mv copy task-1@coder-1") // nobody holds this lock
+	return p
+}
+
+// 2.1: an object under a name that is not its own kept a task from everybody: each verb failed with the supervisor.
+func TestATaskWithAForgedObjectIsFreedByEachWayOut(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, act := range map[string]func(d *verb.Service) error{
+		"release --force": func(d *verb.Service) error {
+			_, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"})
+			return err
+		},
+		"rerun": func(d *verb.Service) error {
+			if _, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"}); err != nil {
+				return err
+			}
+			_, err := simulate.Rerun(ctx, d, simulate.RerunInput{Task: "task-1", CleanGit: true})
+			return err
+		},
+		"the recovery": func(d *verb.Service) error {
+			if _, err := d.SettleFolders(ctx); err != nil {
+				return err
+			}
+			_, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"})
+			return err
+		},
+		"gc": func(d *verb.Service) error {
+			if _, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"}); err != nil {
+				return err
+			}
+			if _, err := d.Abandon(ctx, verb.WayOut{Task: "task-1", Reason: "its objects are forged"}); err != nil {
+				return err
+			}
+			done, err := upkeep.CollectGarbage(ctx, d, upkeep.CollectInput{})
+			for _, g := range done.Kept {
+				if strings.Contains(g.Name, "task-1") && g.Kind == "worktree" {
+					t.Errorf("gc keeps %s: %s", g.Name, g.Why)
+				}
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := forged(t)
+			if err := act(p.Service("")); err != nil {
+				t.Fatal(err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(p.Project.GitDir, "liza", "folders", "*")); len(left) > 0 {
+				t.Errorf("left are %q", left)
+			}
+			if name == "gc" {
+				return
+			}
+			if _, err := p.Service("coder-2").Claim(ctx, "task-1"); err != nil {
+				t.Errorf("the next claim: %v", err)
+			}
+			p.Git(p.Dir, "fsck", "--full", "--strict")
+		})
+	}
+}
+
+// 2.1: doctor names the way out.
+func TestDoctorNamesTheWayOutOfCommitsThatWereRefused(t *testing.T) {
+	t.Parallel()
+	p := forged(t)
+	d := p.Service("")
+	if _, err := d.SettleFolders(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	examine := func() []upkeep.Finding {
+		x := &upkeep.Doctor{Project: p.Project, Service: d, State: p.State(), Now: time.Now, Say: func(string) {}}
+		if err := x.Examine(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(x.Found, func(f upkeep.Finding) bool { return f.Check != "git" || f.Subject != "task-1" })
+	}
+	found := examine()
+	if len(found) != 1 || found[0].Subject != "task-1" || !strings.HasPrefix(found[0].Next, "liza release task-1 --force") || !strings.Contains(found[0].Message, "not taken over") {
+		t.Errorf("doctor finds %+v", found)
+	}
+	if _, err := d.Release(t.Context(), verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"}); err != nil {
+		t.Fatal(err)
+	}
+	if found := examine(); len(found) != 1 || found[0].Next != "liza rerun task-1 --clean-git" {
+		t.Errorf("after the release it finds %+v", found)
+	}
+	if _, err := d.Abandon(t.Context(), verb.WayOut{Task: "task-1", Reason: "not wanted any more"}); err != nil {
+		t.Fatal(err)
+	}
+	if found := examine(); len(found) > 0 {
+		t.Errorf("of a task that has ended it says %+v", found)
 	}
 }
