@@ -174,9 +174,17 @@ func (r *Repo) MergesOf(ctx context.Context, fork, tip string, files ...string) 
 
 // scratchObjects is a folder for what git writes while it only looks, and the variables that lead it there.
 func (r *Repo) scratchObjects() (folder string, env []string, err error) {
-	folder, err = os.MkdirTemp("", "liza-objects-")
+	folder, err = scratchFolder()
 	return folder, []string{
 		"GIT_OBJECT_DIRECTORY=" + folder,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strconv.Quote(filepath.Join(r.place.CommonDir, "objects")),
 	}, err
+}
+
+// ScratchObjects begins the names of the folders for objects that are thrown away, in the folder for temporary files. The
+// process that uses one follows.
+const ScratchObjects = "liza-objects-"
+
+func scratchFolder() (string, error) {
+	return os.MkdirTemp("", fmt.Sprintf("%s%d-", ScratchObjects, os.Getpid()))
 }

@@ -114,7 +114,7 @@ const unsoundObjects = "git's check of its commits and trees: "
 // broken lets git check the commits and trees that are new, as it checks what is sent to it. Files are left out: but for
 // git's own ones they cannot be wrong. What git writes meanwhile goes to a folder that is removed.
 func (r *Repo) broken(ctx context.Context, commit string, known []string) (string, error) {
-	scratch, err := os.MkdirTemp("", "liza-objects-")
+	scratch, err := scratchFolder()
 	if err != nil {
 		return "", err
 	}

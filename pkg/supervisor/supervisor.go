@@ -28,6 +28,9 @@ func (s *Supervisor) registered(soft, hard context.Context, work func(hard conte
 	if err := s.enter(soft, hard); err != nil {
 		return err
 	}
+	if !s.Team {
+		s.Service.ClearStrays()
+	}
 	if !s.Team && !s.mergesItself() {
 		defer s.merger(*s.Service, s.Role).beside(hard)()
 	}

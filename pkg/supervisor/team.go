@@ -29,6 +29,7 @@ type Team struct {
 func (t *Team) Run(soft, hard context.Context) error {
 	soft, stop := context.WithCancelCause(soft)
 	defer stop(nil)
+	t.Service.ClearStrays()
 	running := &Running{}
 	ended := make(chan end, len(t.Members))
 	var all sync.WaitGroup

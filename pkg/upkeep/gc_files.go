@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -135,25 +134,8 @@ const stray = time.Hour
 
 // temporary are files of writers that were killed, and scratch folders.
 func (c *collector) temporary(context.Context) error {
-	for _, dir := range []string{c.Project.Liza, filepath.Join(c.Project.GitDir, "liza")} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.tmp-*"))
-		if err != nil {
-			return err
-		}
-		for _, path := range files {
-			_, number, _ := strings.Cut(filepath.Base(path), ".tmp-")
-			number, _, _ = strings.Cut(number, ".")
-			pid, err := strconv.Atoi(number)
-			if err != nil || !c.strayed(path) {
-				continue
-			}
-			if d := c.Proc.Running; d != nil {
-				if running, known := d(pid, 0); !known || running {
-					continue
-				}
-			}
-			c.drop("file", c.Rel(path), "its writer is gone", func() error { return os.Remove(path) })
-		}
+	for _, path := range c.Strays() {
+		c.drop("file", c.Rel(path), "its writer is gone", func() error { return safefile.RemoveTree(path) })
 	}
 	entries, err := os.ReadDir(c.Project.Tmp())
 	if errors.Is(err, os.ErrNotExist) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/sprint"
 	"liza/pkg/store"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
@@ -92,6 +93,30 @@ func TestWorkIsReviewedAndMergedOnOtherHosts(t *testing.T) {
 	}
 	if len(one.State().Anomalies) > 0 {
 		t.Errorf("anomalies %+v", one.State().Anomalies)
+	}
+}
+
+// 3.4: a host that was down while its task was merged and archived kept worktree and branch for ever.
+func TestAHostThatWasDownRemovesWhatIsLeftOfArchivedTasks(t *testing.T) {
+	t.Parallel()
+	one, two, _ := twoHosts(t)
+	ctx, done := context.Background(), ok(t)
+	done(one.Service("coder-1").Claim(ctx, "task-1"))
+	one.Commit("task-1")
+	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
+	verbtest.Write(t, filepath.Join(one.Repo.WorktreePath("task-1"), "late.md"), "late\n")
+	done(two.Service("code-reviewer-1").ClaimReview(ctx, "task-1"))
+	done(two.Service("code-reviewer-1").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve}))
+	done(two.Service("").Merge(ctx, "task-1"))
+	done(sprint.Archive(ctx, two.Service(""), 0))
+	for range 2 {
+		done(one.Service("").Recover(ctx))
+		if refs := one.Git(one.Dir, "for-each-ref", "--format=%(refname)", "refs/heads/task"); refs != "" || one.Service("").WorktreeOf(ctx, "task-1") != "" {
+			t.Errorf("the host that was down still has %q", refs)
+		}
+	}
+	if text := one.Git(one.Dir, "show", "refs/liza/attic/task-1/1:late.md"); text != "late" {
+		t.Errorf("what was not committed is %q", text)
 	}
 }
 

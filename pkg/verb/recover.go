@@ -2,10 +2,20 @@ package verb
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/git"
+	"liza/pkg/safefile"
 	"liza/pkg/transition"
 )
 
@@ -56,6 +66,7 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 		}
 	}
 	did = append(did, d.shelveOthers(ctx)...)
+	did = append(did, d.dropArchived(ctx)...)
 	if err := d.recoverScrub(ctx); err != nil {
 		did = append(did, err.Error())
 	}
@@ -88,4 +99,89 @@ func (d *Service) dead(s *blackboard.State) (lapsed []string, left []orphan) {
 // formerBoot reports whether an entry is of a former boot of this machine.
 func (d *Service) formerBoot(e *blackboard.Agent) bool {
 	return e.Host == d.Proc.Host && e.BootID != "" && d.Proc.BootID != "" && e.BootID != d.Proc.BootID
+}
+
+// dropArchived removes worktrees and branches of tasks that have left the board: a host that was down while they were merged
+// still has them. What is saved nowhere else goes to the attic first.
+func (d *Service) dropArchived(ctx context.Context) (did []string) {
+	if d.Repo == nil || d.Rehearsal {
+		return nil
+	}
+	here := d.tasksHere(ctx)
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil // told already
+	}
+	here = slices.DeleteFunc(here, func(id string) bool { return s.Task(id) != nil })
+	if len(here) == 0 {
+		return nil
+	}
+	archived := d.Archives().Archived()
+	for _, id := range here {
+		if _, known := archived[id]; !known {
+			continue
+		}
+		tip := d.provenTip(ctx, s)
+		_, _, err := d.Repo.Save(ctx, git.Work{ID: id, Path: d.WorktreeOf(ctx, id), Reason: "left behind", Integration: tip})
+		if err == nil {
+			err = d.Repo.Remove(ctx, id, git.Proof{Integration: tip})
+		}
+		if err != nil {
+			did = append(did, fmt.Sprintf("%s: cannot remove what is left of it: %v", id, err))
+		}
+	}
+	return did
+}
+
+// stray is how old a temporary file has to be before it counts as left behind.
+const stray = time.Hour
+
+// Strays are temporary files and folders whose writers were killed: below .liza, in Liza's part of the git folder, and the
+// folders for objects among the temporary files of this user.
+func (d *Service) Strays() (found []string) {
+	look := func(path, number string) {
+		number, _, _ = strings.Cut(strings.ReplaceAll(number, "-", "."), ".")
+		pid, err := strconv.Atoi(number)
+		info, gone := os.Lstat(path)
+		if err != nil || gone != nil || d.Now().Sub(info.ModTime()) <= stray {
+			return
+		}
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+			return
+		}
+		if d.Proc.Running != nil {
+			if running, known := d.Proc.Running(pid, 0); !known || running {
+				return
+			}
+		}
+		found = append(found, path)
+	}
+	for _, root := range []string{d.Project.Liza, filepath.Join(d.Project.GitDir, "liza")} {
+		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil: // removed meanwhile
+				return nil
+			case e.IsDir() && (path == d.Project.Cache() || path == d.Project.Tmp() || path == filepath.Join(d.Project.GitDir, "liza", "folders")):
+				return fs.SkipDir // of runs
+			}
+			if _, number, ok := strings.Cut(e.Name(), ".tmp-"); ok && !e.IsDir() {
+				look(path, number)
+			}
+			return nil
+		})
+	}
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), git.ScratchObjects+"*"))
+	for _, path := range folders {
+		look(path, strings.TrimPrefix(filepath.Base(path), git.ScratchObjects))
+	}
+	return found
+}
+
+// ClearStrays removes Strays.
+func (d *Service) ClearStrays() {
+	for _, path := range d.Strays() {
+		if err := safefile.RemoveTree(path); err != nil {
+			d.Progressf("cannot remove %s, which a process that was killed has left: %v", path, err)
+		}
+	}
 }
