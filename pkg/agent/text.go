@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // textReader is for programs that print text: what the model says and what the program says
@@ -56,6 +58,12 @@ func (t *textReader) End(e Exit) Result {
 // textLines is how many of the last lines of a text may be the program's own.
 const textLines = 5
 
+// onlyNames reports whether the text before a phrase is empty, or the name of a program or
+// a provider ("Claude AI usage limit reached"): a sentence of a model begins otherwise.
+func onlyNames(before string) bool { return names().MatchString(before) }
+
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[A-Z][A-Za-z0-9.]+ ){0,3}$`) })
+
 // signs are the lines that may be diagnostic: all of stderr and errors at the end of stdout
 // when the program failed; after a success only an error that is its very last word.
 func (t *textReader) signs(e Exit) []sign {
@@ -71,7 +79,7 @@ func (t *textReader) signs(e Exit) []sign {
 		signs = lineSigns(lastLines(string(e.Stderr), stderrLines))
 	}
 	for _, s := range lineSigns(lastLines(string(e.Stdout), textLines)) {
-		if _, at, ok := t.rules.match(s.text); looksLikeError(s.text) || ok && at == 0 && !e.Unknown {
+		if _, at, ok := t.rules.match(s.text); looksLikeError(s.text) || ok && onlyNames(s.text[:at]) && !e.Unknown {
 			signs = append(signs, s)
 		}
 	}

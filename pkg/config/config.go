@@ -67,7 +67,7 @@ type Protocol struct {
 	CrashWindow              time.Duration `key:"crash_window" is:"1.." unit:"s" about:"The time in which crashes are counted."`
 	PlannerRetries           int           `key:"planner_retries" is:"1.." about:"Launches of the planner per unchanged reason."`
 	PreExecutionCheckpoint   string        `key:"pre_execution_checkpoint" is:"required|warn|off" about:"Whether a coder must write down its intent before the first edit."`
-	TestsRequired            bool          `key:"tests_required" about:"Changed code needs a changed test, or a waiver with its reason."`
+	TestsRequired            bool          `key:"tests_required" about:"Changed code needs a changed test, or a waiver with its reason; false, or review.checks.test_coverage.enabled: false, switches the rule of submit and the check off."`
 	IntegrationCheckTimeout  time.Duration `key:"integration_check_timeout" is:"1.." unit:"s" about:"Time for all checks of a merge candidate together."`
 	AlertCheckpointStale     time.Duration `key:"alert_checkpoint_stale" is:"0.." unit:"s" about:"Age of a checkpoint at which people are told."`
 	AlertCheckpointStuck     time.Duration `key:"alert_checkpoint_stuck" is:"0.." unit:"s" about:"Age at which they are told again."`

@@ -278,6 +278,30 @@ limits2: 1
 	}
 }
 
+// A setting of the board in the file, under its name on the board, is told with the key that counts here.
+func TestASettingOfTheBoardInTheFileSaysWhereItBelongs(t *testing.T) {
+	t.Parallel()
+	liza := folder(t, "config.yaml", "protocol: {stall_timeout: 5, run_timeout: 6}\nlease_duration: 900\nlimits: {max_coder_iterations: 3}\n")
+	_, warnings, err := Load(liza, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range warnings {
+		got = append(got, w.String())
+	}
+	want := []string{
+		".liza/config.yaml:1: unknown key protocol.run_timeout; on the board: liza config set run_timeout VALUE",
+		".liza/config.yaml:1: unknown key protocol.stall_timeout; here it is limits.stall_minutes; on the board: liza config set stall_timeout VALUE",
+		".liza/config.yaml:2: unknown key lease_duration; here it is protocol.lease_duration; on the board: liza config set lease_duration VALUE",
+		".liza/config.yaml:3: unknown key limits.max_coder_iterations; here it is limits.max_iterations; on the board: liza config set max_coder_iterations VALUE",
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
 	t.Parallel()
 	liza := folder(t, "config.yaml", "review: {mode: strict}\nlimits: {cost_cents: 5}\n")

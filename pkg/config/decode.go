@@ -159,6 +159,11 @@ func (d *decoder) unknown(key string, n *yaml.Node, siblings []string) {
 	text := fmt.Sprintf("unknown key %s", key)
 	if now := removed[key]; now != "" {
 		text = fmt.Sprintf("%s is no longer a setting: %s", key, now)
+	} else if here, known := ofBoard(n.Value); known {
+		if here != "" {
+			text += "; here it is " + here
+		}
+		text += "; on the board: liza config set " + n.Value + " VALUE"
 	} else if near := nearest(n.Value, siblings); near != "" {
 		text += "; nearest: " + join(parent(key), near)
 	} else if near := elsewhere(n.Value); near != "" {

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,6 +29,22 @@ var renamed = []struct{ setting, key string }{
 	{"reviewer_run_timeout", "limits.timeout_minutes.code_reviewer"},
 	{"stall_timeout", "limits.stall_minutes"},
 	{"escalation_webhook", "notify.webhook_url"},
+}
+
+// boardOnly are the keys of state.yaml's section config that no key here stands for.
+var boardOnly = []string{"run_timeout"}
+
+// ofBoard reports whether state.yaml's section config has that key, and the key that stands for it here, "" for none.
+func ofBoard(setting string) (key string, known bool) {
+	for _, r := range renamed {
+		if r.setting == setting {
+			return r.key, true
+		}
+	}
+	if slices.Contains(fieldNames(reflect.TypeFor[Protocol]()), setting) {
+		return "protocol." + setting, true
+	}
+	return "", slices.Contains(boardOnly, setting)
 }
 
 // Settings gives, under their names in state.yaml's section config, the values that

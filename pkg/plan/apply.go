@@ -38,7 +38,8 @@ func (r *Rules) Apply(s *blackboard.State, a transition.Actor, p *exitcmd.Plan, 
 			return out, transition.Refuse(transition.ExitNothing, "liza status", "the plan is already applied as %s", old.ID)
 		}
 	}
-	b := &planBuild{Rules: r, state: s, plan: p}
+	own := *p // it is applied to a copy first, and its order is set on the way
+	b := &planBuild{Rules: r, state: s, plan: &own}
 	again := replanOf(s, party)
 	tasks := b.build()
 	again.check(b, tasks)

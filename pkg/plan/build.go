@@ -99,6 +99,8 @@ func (b *planBuild) order(tasks []*blackboard.Task) {
 		b.plan.Order = "sequential"
 		if slices.ContainsFunc(b.plan.Tasks, func(t exitcmd.PlanTask) bool { return t.DependsOn != nil }) {
 			b.plan.Order = "graph"
+		} else if n := len(b.plan.Tasks); n > 2 || n == 2 && !tasks[1].AfterPlan {
+			b.warnings = append(b.warnings, fmt.Sprintf("no task has depends_on: the %d tasks are done one after the other; order: graph lets them begin at once", n))
 		}
 	}
 	for i := range b.plan.Tasks {

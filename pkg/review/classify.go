@@ -39,7 +39,7 @@ var languages = []language{
 	{sources: []string{".php"}, tests: []string{"tests/", "*Test.php"}},
 	{sources: []string{".swift"}, tests: []string{"Tests/", "*Tests.swift"}},
 	{sources: []string{".ex", ".dart", ".lua"}, more: []string{".exs"}, tests: []string{"test/", "*_test.exs", "*_test.dart", "*_spec.lua"}},
-	{sources: []string{".sh", ".bash"}, more: []string{".bats"}, tests: []string{"*.bats", "test/", "tests/"}},
+	{sources: []string{".sh", ".bash"}, more: []string{".bats"}, tests: []string{"*.bats", `*[_.\-]test.*`, `*[_.\-]tests.*`, `test[_\-]*.*`, "test.*", "tests.*", "test/", "tests/"}},
 	{sources: []string{".erl", ".hs", ".ml", ".pl", ".zig", ".m"}, more: []string{".t"}, tests: []string{"test/", "tests/", "t/", "*_SUITE.erl", "*Spec.hs", "*_test.*"}},
 }
 

@@ -20,7 +20,7 @@ func TestTheTableOfLanguages(t *testing.T) {
 		"lib/a.rb": review.Source, "spec/a_spec.rb": review.Test, "a.php": review.Source, "ATest.php": review.Test,
 		"Sources/A.swift": review.Source, "Tests/A.swift": review.Test,
 		"lib/a.ex": review.Source, "mix.exs": review.Neither, "test/a_test.exs": review.Test, "a_spec.lua": review.Test,
-		"run.sh": review.Source, "tests/run.sh": review.Test, "run.bats": review.Test,
+		"run.sh": review.Source, "tests/run.sh": review.Test, "run.bats": review.Test, "x_test.sh": review.Test, "bin/test_x.bash": review.Test, "test.sh": review.Test, "x.test.sh": review.Test, "run-tests.sh": review.Test, "contest.sh": review.Source, "latest.sh": review.Source,
 		"a.erl": review.Source, "a_SUITE.erl": review.Test, "ASpec.hs": review.Test, "t/basic.t": review.Test, "basic.t": review.Neither,
 		"vendor/x/a.go": review.Neither, "web/node_modules/x/a_test.js": review.Neither, "third_party/a.c": review.Neither,
 		"README.md": review.Neither, "tests/data.json": review.Neither, "Makefile": review.Neither, "specs/a.py": review.Source,

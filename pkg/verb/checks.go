@@ -147,6 +147,9 @@ func (d *Service) submissionToCheck(ctx context.Context, s *blackboard.State, t 
 	}
 	d.loadSecrets()
 	sub := &review.Submission{Task: t, Changes: changes, Undone: undone, Settings: checkSettings(d.Config().Review), Known: d.Secrets.Find}
+	if !s.Bool("tests_required") {
+		delete(sub.Settings.Checks, review.TestCoverage) // one setting is enough, here as at submit
+	}
 	if sub.Settings.Checks[review.MergePreview].Enabled {
 		if head, err := d.tipHere(ctx, s); err == nil {
 			var conflict *git.ConflictError

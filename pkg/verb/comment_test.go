@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/config"
 	"liza/pkg/transition"
 	"liza/pkg/verb"
 	"liza/pkg/verb/verbtest"
@@ -147,5 +148,51 @@ func TestACommentNeedsAPlaceThatIsInTheChange(t *testing.T) {
 	}
 	if s := p.State(); len(s.HumanNotes) != 0 {
 		t.Errorf("refused comments are on the board: revision %d, was %d", s.Revision, before)
+	}
+}
+
+// Either of the two settings says that a project needs no tests: the rule of submit and the check follow both.
+func TestOneSettingSaysThatNoTestsAreNeeded(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]func(*verbtest.Place) error{
+		"tests_required": func(p *verbtest.Place) error {
+			_, err := p.Service("").SetSetting(t.Context(), "tests_required", "false")
+			return err
+		},
+		"review.checks.test_coverage": func(p *verbtest.Place) error {
+			p.Config.Review.Checks = map[string]config.Check{"test_coverage": {}}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, ctx := verbtest.New(t), t.Context()
+			must := func(_ any, err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(p.Service("").AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: "a", Description: "Write a.go", SpecRef: "specs/vision.md", DoneWhen: "a.go contains main", Scope: "IN: a.go"}}))
+			coder, reviewer := p.Service("coder-1"), p.Service("code-reviewer-1")
+			must(coder.Claim(ctx, "a"))
+			verbtest.Write(t, p.Repo.WorktreePath("a")+"/a.go", "package main\n")
+			p.Commit("a")
+			if _, err := coder.Submit(ctx, verb.SubmitInput{Task: "a"}); err == nil || !strings.Contains(err.Error(), "no test file") {
+				t.Fatalf("without a test: %v", err)
+			}
+			must(nil, off(p))
+			must(coder.Submit(ctx, verb.SubmitInput{Task: "a"}))
+			must(reviewer.ClaimReview(ctx, "a"))
+			checked, err := reviewer.Check(ctx, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range checked.Checks {
+				if c.Name == "test_coverage" {
+					t.Errorf("the check says %s: %s", c.Status, c.Message)
+				}
+			}
+		})
 	}
 }

@@ -69,6 +69,28 @@ func TestTasksWithoutIdsGetTheLowestNumbersAboveAllUsedOnes(t *testing.T) {
 	}
 }
 
+// A plan that says nothing of an order is a chain, and says so: who wanted the tasks side by side reads the word for it.
+func TestAChainThatNobodyAskedForIsTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		plan string
+		told bool
+	}{
+		{planOf(item("a", ""), item("b", ""), tell), true},
+		{planOf(item("a", ""), tell), false},
+		{planOf(item("a", ""), item("b", `, "depends_on": []`), tell), false},
+		{strings.Replace(planOf(item("a", ""), item("b", ""), tell), `{`, `{"order": "sequential", `, 1), false},
+	} {
+		out, err := apply(t, verbtest.New(t).Service(""), c.plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(strings.Join(out.Warnings, "\n"), "are done one after the other; order: graph"); told != c.told {
+			t.Errorf("of %s: %q", c.plan, out.Warnings)
+		}
+	}
+}
+
 func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)

@@ -143,8 +143,9 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 	}
 	f.EmptyDiff = len(changes) == 0 && !d.AllowEmpty && t.Merges == "" // all conflicts may be for one side
 	f.ForeignPaths = foreignPaths(changes)
-	gate := review.CountGate(review.Files(changes), t.Type, d.Config().Review.TestPaths)
-	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt
+	r := d.Config().Review
+	gate := review.CountGate(review.Files(changes), t.Type, r.TestPaths)
+	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt || !r.Checks[review.TestCoverage].Enabled
 	return f, nil
 }
 
