@@ -86,7 +86,7 @@ func sayAttempts(x *upkeep.Doctor, level sandbox.Level, tried []sandbox.Attempt)
 		case a.Refused:
 		case a.Act == sandbox.ActOpen && !level.Covers(a.Act):
 			x.Add("sandbox", upkeep.SeverityWarning, "database", "liza config set sandbox.require closed, or a password for this role in pg_hba.conf", a.Target,
-				"an agent program at level %s can %s: the board and the key of approvals are in it", level, a.Act)
+				"an agent program at level %s can %s, and read and write the board there", level, a.Act)
 		case level.Covers(a.Act):
 			broken = true
 			x.Add("sandbox", upkeep.SeverityError, "proof", "LIZA_SANDBOX=open liza run, if you accept that", a.Target, "an agent program could %s, which level %s promises to refuse", a.Act, level)

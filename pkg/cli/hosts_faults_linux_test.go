@@ -238,7 +238,9 @@ func (f *faulty) join(name string) *faultyHost {
 		return h
 	}
 	f.git(f.dir, "clone", "-q", filepath.Join(f.dir, "origin.git"), name)
-	h.must("liza", "join", "postgres://liza@/postgres/words"+at)
+	key := filepath.Join(f.dir, "key-"+name)
+	f.hosts[0].must("liza", "seal", "--export", key)
+	h.must("liza", "join", "postgres://liza@/postgres/words"+at, "--key", key)
 	return h
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
@@ -29,13 +30,53 @@ func newJoin(env *Env) *urfave.Command {
 		Name: "join", Category: "people", ArgsUsage: "[URL]", Usage: "make this clone a host of a board that is in a database",
 		Description: "Makes .liza/ with the settings, roles and instructions of the board, and a copy of the board (state.yaml, log.yaml). The repository must be\n" +
 			"a clone of the same remote as that of the other hosts. What .liza says otherwise already is kept aside. URL may be left out where .liza/config.yaml has it.\n" +
+			"Approvals are sealed with a key that only the hosts have: a second machine gets it by --key.\n" +
 			"The password comes from PGPASSWORD, ~/.pgpass or the service file. To take the host away again: rm -r .liza." +
-			examples("liza join postgres://liza@db/liza/payments", "PGSERVICE=team liza join postgres:///liza/payments") + exitsText(0, 1, 2, 3, 4, 8),
+			examples("liza join postgres://liza@db/liza/payments", "ssh first liza -C pay seal --export - | liza join postgres://liza@db/liza/payments --key -", "PGSERVICE=team liza join postgres:///liza/payments") + exitsText(0, 1, 2, 3, 4, 8),
+		Flags:  []urfave.Flag{text("key", "`FILE` with the key of the board's approvals, from liza seal --export on another host; - is stdin", &o.key)},
 		Action: env.do(env.slow("joining", o.run)),
 	}
 }
 
-type joinOptions struct{ env *Env }
+type joinOptions struct {
+	env *Env
+	key string // a file, - for stdin
+}
+
+// takeKey makes the key of the board's approvals that of this clone: the person has it on this machine, or has brought it from
+// another host. The database does not have it, because a run may be able to read that.
+func (o *joinOptions) takeKey(ctx context.Context, board store.Shared, s *blackboard.State, gitDir string, at postgres.Address) error {
+	ring := seal.Ring{Folder: o.env.keys(), GitDir: gitDir}
+	name, err := board.SealKey(ctx)
+	if err != nil {
+		return err
+	}
+	names := []string{name}
+	for t := range s.Tasks() {
+		if t.Seal != nil && t.Seal.Verdict != blackboard.SealHistory { // since a person has sealed the board again there is another one
+			names = append(names, t.Seal.Key)
+		}
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+	if len(names) == 0 {
+		return nil
+	}
+	secret := ""
+	if o.key == "" {
+		secret = ring.Named(names...)
+	} else if text, err := o.env.readText(o.key); err != nil {
+		return err
+	} else if k, err := seal.Parse(string(text)); err == nil && slices.Contains(names, k.Name()) {
+		secret = k.Secret()
+	} else {
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza seal --export FILE, on a host of the board", Message: fmt.Sprintf("what --key names is not the key %s, with which the approvals of the board are sealed", names[0])}
+	}
+	if secret == "" {
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: fmt.Sprintf("liza seal --export FILE, on a host of the board; then here: liza join %s --key FILE", at),
+			Message: fmt.Sprintf("cannot join: this machine does not have the key %s, with which the approvals of the board are sealed", names[0])}
+	}
+	return ring.Take(secret)
+}
 
 // joined is the result of join.
 type joined struct {
@@ -84,12 +125,8 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if done.Integration, err = integrationHere(ctx, repo, s); err != nil {
 		return err
 	}
-	if secret, err := board.SealKey(ctx); err != nil {
+	if err := o.takeKey(ctx, board, s, p.GitDir, at); err != nil {
 		return err
-	} else if secret != "" {
-		if err := (seal.Ring{Folder: env.keys(), GitDir: p.GitDir}).Take(secret); err != nil {
-			return err
-		}
 	}
 	machine, _ := os.Hostname()
 	if err := verb.Enrol(ctx, board, p.GitDir, env.Get("LIZA_HOST"), machine, version, board.Now()); err != nil {

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ErrNoFolder says that nobody told where the person's state folder is.
@@ -112,6 +113,28 @@ func (r Ring) Make() (*Key, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep the key of this project: %w", err)
+	}
+	return New(secret), nil
+}
+
+// Named is the secret of the first key with one of these ids that this person has for any place, "" when there is none.
+func (r Ring) Named(ids ...string) string {
+	paths, _ := filepath.Glob(filepath.Join(r.Folder, "keys", "*.json"))
+	for _, id := range ids {
+		for _, path := range paths {
+			if k, f, err := read(path); err == nil && k.ID == id {
+				return f.Secret
+			}
+		}
+	}
+	return ""
+}
+
+// Parse reads a secret as Secret gives it.
+func Parse(text string) (*Key, error) {
+	secret, err := hex.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(secret) < sha256.Size {
+		return nil, errors.New("it is not a key of approvals")
 	}
 	return New(secret), nil
 }

@@ -95,3 +95,28 @@ func TestAFolderThatNobodyNamedIsAnErrorOfItsOwn(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A clone on the same machine finds the key by its name; to another machine it is brought as text.
+func TestAKeyIsFoundByItsNameAndReadFromText(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	k, err := seal.Ring{Folder: folder, GitDir: t.TempDir()}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone := seal.Ring{Folder: folder, GitDir: t.TempDir()}
+	if got := clone.Named("0123456789ab", k.Name()); got != k.Secret() {
+		t.Errorf("found %q", got)
+	}
+	if got := clone.Named("0123456789ab"); got != "" {
+		t.Errorf("found %q for another name", got)
+	}
+	if same, err := seal.Parse(k.Secret() + "\n"); err != nil || same.Name() != k.Name() {
+		t.Errorf("read %v, %v", same, err)
+	}
+	for _, bad := range []string{"", "5a", "no key"} {
+		if _, err := seal.Parse(bad); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}

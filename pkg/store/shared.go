@@ -17,7 +17,7 @@ type Shared interface {
 	HandEdit(ctx context.Context, op Op, revision int, text []byte) (Edited, error)
 	// PutFiles writes files of the board.
 	PutFiles(ctx context.Context, files ...BoardFile) error
-	// SealKey is the secret of the key with which approvals are sealed; "" when there is none.
+	// SealKey names the key with which approvals are sealed; "" when there is none. The key itself is with the hosts alone.
 	SealKey(ctx context.Context) (string, error)
 
 	// Now is the time that all hosts have, as far as the store has heard of it.

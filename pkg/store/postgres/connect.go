@@ -321,7 +321,7 @@ func channel(board string) string { return "liza_" + board }
 var _ store.Project = (*Store)(nil)
 
 // schema is the newest version of the tables; migrations has as many files.
-const schema = 2
+const schema = 3
 
 // A SchemaError says that the tables are of a version that this program does not know.
 type SchemaError struct{ Version int }

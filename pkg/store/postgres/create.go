@@ -65,7 +65,7 @@ func (s *Store) Import(ctx context.Context, text []byte, journal string) error {
 
 // put makes the board, all of it or nothing.
 func (s *Store) put(ctx context.Context, content *store.Content, journal func(*pgx.Batch, string) (history.Link, error)) error {
-	secret, err := s.sealSecret()
+	key, err := s.sealKey()
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Store) put(ctx context.Context, content *store.Content, journal func(*p
 	err = s.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var board string
-			err := tx.QueryRow(ctx, `INSERT INTO liza.boards (name, revision, journal, seal) VALUES ($1, $2, '', $3) RETURNING id::text`, s.o.Board, content.Revision(), secret).Scan(&board)
+			err := tx.QueryRow(ctx, `INSERT INTO liza.boards (name, revision, journal, seal) VALUES ($1, $2, '', $3) RETURNING id::text`, s.o.Board, content.Revision(), key).Scan(&board)
 			if err != nil {
 				return err
 			}
@@ -103,8 +103,8 @@ func (s *Store) put(ctx context.Context, content *store.Content, journal func(*p
 	return err
 }
 
-// sealSecret is that of the project's key, which the board's other hosts need.
-func (s *Store) sealSecret() (string, error) {
+// sealKey names the project's key, which the board's other hosts need.
+func (s *Store) sealKey() (string, error) {
 	if s.o.Seals == nil {
 		return "", nil
 	}
@@ -112,7 +112,7 @@ func (s *Store) sealSecret() (string, error) {
 	if k == nil || err != nil {
 		return "", err
 	}
-	return k.Secret(), nil
+	return k.Name(), nil
 }
 
 // Export is the text of the board and the lines of its journal, of one moment.

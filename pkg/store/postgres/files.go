@@ -60,12 +60,12 @@ func (s *Store) PutFiles(ctx context.Context, files ...store.BoardFile) error {
 	})
 }
 
-// SealKey is the secret of the key with which approvals of this board are sealed; "" when it has none.
-func (s *Store) SealKey(ctx context.Context) (secret string, err error) {
+// SealKey names the key with which approvals of this board are sealed; "" when it has none.
+func (s *Store) SealKey(ctx context.Context) (name string, err error) {
 	err = s.persist(ctx, func(ctx context.Context) error {
-		return s.pool.QueryRow(ctx, `SELECT seal FROM liza.boards WHERE name = $1`, s.o.Board).Scan(&secret)
+		return s.pool.QueryRow(ctx, `SELECT seal FROM liza.boards WHERE name = $1`, s.o.Board).Scan(&name)
 	})
-	return secret, err
+	return name, err
 }
 
 const addFile = `INSERT INTO liza.files (board, path, text) SELECT id, $2, $3 FROM liza.boards WHERE name = $1`

@@ -23,7 +23,7 @@ GRANT USAGE ON SCHEMA liza TO liza_host;
 GRANT SELECT ON ALL TABLES IN SCHEMA liza TO liza_host;
 GRANT INSERT, UPDATE, DELETE ON liza.boards, liza.entries, liza.journal, liza.revisions, liza.files TO liza_host;
 
--- People and dashboards that only look. The tables have the key of approvals: they get the views alone.
+-- People and dashboards that only look. They get the views alone.
 CREATE ROLE liza_reader LOGIN;
 GRANT CONNECT ON DATABASE :db TO liza_reader;
 GRANT USAGE ON SCHEMA liza TO liza_reader;

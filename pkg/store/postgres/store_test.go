@@ -16,6 +16,7 @@ import (
 
 	"liza/pkg/blackboard"
 	"liza/pkg/history"
+	"liza/pkg/seal"
 	"liza/pkg/store"
 	"liza/pkg/store/storetest"
 )
@@ -577,5 +578,36 @@ func TestWhoHasACopyGivesUpSoonAndDoesNotAskAgainAtOnce(t *testing.T) {
 	s.mu.Unlock()
 	if _, err := s.View(t.Context()); !errors.As(err, &away) || dials.Load() == asked {
 		t.Errorf("it did not try again: %v", err)
+	}
+}
+
+// Tables of version 2 have the key of approvals itself; afterwards they name it, as the hosts do that have it.
+func TestAnUpgradeTakesTheKeyOfApprovalsOutOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := newBoard(t)
+	secret := strings.Repeat("5a", 32)
+	k, err := seal.Parse(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := migrations.ReadFile("migrations/003.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{fmt.Sprintf("UPDATE liza.boards SET seal = '%s' WHERE name = '%s'", secret, s.o.Board), string(text)} {
+		tx, err := s.pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		statement = strings.ReplaceAll(statement, "seal <> ''", "name = '"+s.o.Board+"'") // other tests have boards beside this one
+		if _, err := tx.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if name, err := s.SealKey(t.Context()); err != nil || name != k.Name() {
+		t.Errorf("the database has %q, %v; want the name %s", name, err, k.Name())
 	}
 }
