@@ -91,7 +91,7 @@ func newInit(env *Env) *urfave.Command {
 		Name: "init", Category: "people", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
 		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
 			"spec file is missing or not committed as it stands (agents have only what is committed), when there is a project already, and when a\n" +
-			"branch of that name is elsewhere. The checks are tried once, for 30 seconds in all, where merges will be checked. To undo it before any work: rm -r .liza, and git branch -D integration." +
+			"branch of that name is elsewhere. The checks are tried once, for 30 seconds in all, where merges will be checked. To undo it: liza uninit." +
 			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main", "liza init 'Payments' --store postgres://liza@db/liza") + exitsText(0, 1, 2, 3, 4, 8, 9),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &in.Spec},

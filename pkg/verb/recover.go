@@ -21,7 +21,7 @@ import (
 
 // Recover takes back what dead supervisors left (specs/protocol.md#13.3, step 1): their children
 // are stopped, their leases moved into the past, stale entries forgotten, interrupted
-// merges ended and left-over folders removed. It returns what it did, for the log.
+// merges ended, left-over folders and what is left of archived tasks removed. It returns what it did, for the log.
 func (d *Service) Recover(ctx context.Context) ([]string, error) {
 	s, err := d.View(ctx)
 	if err != nil {
