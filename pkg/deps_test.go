@@ -85,7 +85,7 @@ var rules = map[string]rule{
 	"store/postgres": {level: 2, may: imports("blackboard", "history", "store", "yamldoc", "safefile"),
 		reason: "it keeps rows; what a change means, the store's engine knows"},
 	"store/postgres/pgtest": {level: 0, reason: "it starts a server for tests and knows nothing of boards"},
-	"store/mirror": {level: 2, may: imports("blackboard", "history", "store", "yamldoc", "safefile"),
+	"store/mirror": {level: 2, may: imports("blackboard", "history", "prose", "store", "yamldoc", "safefile"),
 		reason: "it keeps a copy of any shared board; what a database is, it does not know"},
 	"store/storetest": {level: 2, may: imports("blackboard", "history", "store", "transition"), reason: "every backend must pass it"},
 	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols", "prose", "transition"),

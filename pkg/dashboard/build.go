@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/transition"
 )
 
@@ -133,7 +134,7 @@ func (b builder) task(t *blackboard.Task) Task {
 func note(t *blackboard.Task, row Task) string {
 	switch {
 	case t.Status == blackboard.Blocked:
-		return "blocked, " + strings.ReplaceAll(row.BlockedKind, "_", " ") + ": " + t.BlockedReason
+		return "blocked, " + strings.ReplaceAll(row.BlockedKind, "_", " ") + ": " + prose.OneLine(t.BlockedReason, reasonInLists)
 	case row.Hold != "" && !t.Status.Terminal():
 		return row.Hold
 	case len(row.WaitsFor) > 3:

@@ -56,6 +56,17 @@ func TestQuestionsOfAnOldStateStandOnTheTask(t *testing.T) {
 	}
 }
 
+// A long reason is one line in lists, and whole where one task is shown.
+func TestAListShortensALongReasonOfABlock(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("the parser says unexpected end of input, ", 12) + "THE END"
+	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Blocked, BlockedKind: "stuck", BlockedReason: long})
+	v := Build(s, Facts{Now: now})
+	if row := v.Tasks[0]; len(v.Waiting[0].Text) > 200 || len(row.Note) > 200 || !strings.HasSuffix(row.Note, "…") || row.BlockedReason != long {
+		t.Errorf("waiting %q, note %q, reason %q", v.Waiting[0].Text, row.Note, row.BlockedReason)
+	}
+}
+
 func TestReviewModeAndHumanReviewMakePeopleDecide(t *testing.T) {
 	t.Parallel()
 	s := (&blackboard.State{}).With([]*blackboard.Task{{ID: "a", Status: blackboard.ReadyForReview}, {ID: "b", Status: blackboard.Draft}, {ID: "c", Status: blackboard.Draft}}...)

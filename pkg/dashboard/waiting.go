@@ -98,7 +98,7 @@ func (b builder) waitingTask(t *blackboard.Task) (Waiting, bool) {
 	w := Waiting{Task: t.ID}
 	switch {
 	case t.Status == blackboard.Blocked:
-		w.Kind, w.Text = "blocked", fmt.Sprintf("blocked (%s): %s", t.BlockedFor().Words(), t.BlockedReason)
+		w.Kind, w.Text = "blocked", fmt.Sprintf("blocked (%s): %s", t.BlockedFor().Words(), prose.OneLine(t.BlockedReason, reasonInLists))
 		w.Questions = b.questionsOf(t)
 		w.Next = unblocks(t, w.Questions)
 	case waitsForMerge(t):
@@ -271,6 +271,9 @@ func (b builder) gone() (list []string) {
 
 // mostNamed is how many ids one line has.
 const mostNamed = 5
+
+// reasonInLists is how many characters of a reason a list has; liza show has all of it.
+const reasonInLists = 160
 
 // holding is what an agent that may be gone holds, and who can go on with it.
 func (b builder) holding(a *blackboard.Agent, live blackboard.Liveness) string {

@@ -93,7 +93,7 @@ func own(s *blackboard.State, a Actor, now time.Time, fit func(*blackboard.Agent
 			return nil, err
 		}
 	}
-	admit(s, a, c, now)
+	enroll(s, a, c, now)
 	return c.entry, nil
 }
 
@@ -330,8 +330,16 @@ func Forget(s *blackboard.State, facts blackboard.ProcessFacts, now time.Time) b
 	return changed
 }
 
-// admit enters the registration that identify made, if it made one.
+// admit enters the registration that identify made, if it made one. A planner holds no claim, so a
+// person's act for one needs none: nobody waits for a planner that has no process.
 func admit(s *blackboard.State, a Actor, c caller, now time.Time) {
+	if role, _, _ := blackboard.ParseAgentID(a.ID); role != blackboard.RolePlanner {
+		enroll(s, a, c, now)
+	}
+}
+
+// enroll enters the registration that identify made, if it made one, whatever the role.
+func enroll(s *blackboard.State, a Actor, c caller, now time.Time) {
 	if c.fresh && s.Agents[a.ID] != c.entry {
 		enter(s, a.ID, c.entry, a, now)
 	}

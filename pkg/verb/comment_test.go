@@ -196,3 +196,16 @@ func TestOneSettingSaysThatNoTestsAreNeeded(t *testing.T) {
 		})
 	}
 }
+
+// What a person does for a planner leaves no registration behind: nobody would wait for, move or list a planner without a process.
+func TestAPersonsActForAPlannerRegistersNobody(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	_, err := p.Service("planner-1").AddTask(t.Context(), verb.NewTask{Task: blackboard.Task{ID: "a", Description: "Write a", SpecRef: "specs/vision.md", DoneWhen: "a.md contains a word", Scope: "IN: a.md"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.State(); len(s.Agents) > 0 {
+		t.Errorf("registered are %v", s.AgentIDs())
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 	"liza/pkg/store"
 )
 
@@ -58,7 +59,7 @@ func (s *Store) carry(ctx context.Context, r record, text []byte) error {
 	case err != nil:
 		return err
 	case done.Revision > 0:
-		what := strings.Join(done.Names, ", ")
+		what := prose.Few(done.Names, mostNamed)
 		if what == "" {
 			what = "comments or layout only"
 		}
@@ -72,6 +73,9 @@ func (s *Store) carry(ctx context.Context, r record, text []byte) error {
 	}
 	return s.renew(ctx, r, s.Latest())
 }
+
+// mostNamed is how many ids a message names.
+const mostNamed = 5
 
 // lower moves the lines of an error below the head of the copy.
 func lower(err error, text []byte) error {

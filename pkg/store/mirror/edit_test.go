@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -172,5 +173,27 @@ func TestRestoreKeepsAnEditThatWasNotTaken(t *testing.T) {
 	}
 	if d := h.look().Task("task-1").Description; d != "One" {
 		t.Errorf("the board has %q", d)
+	}
+}
+
+// An edit of many tasks names the first of them, as on one machine.
+func TestAnEditOfManyTasksNamesTheFirst(t *testing.T) {
+	t.Parallel()
+	h := joined(t, newBoard(t))
+	err := h.Update(t.Context(), store.Op{Name: "test", Agent: "coder-1"}, func(s *blackboard.State) error {
+		for i := range 9 {
+			x := *s.Task("task-1")
+			x.ID, x.Description = fmt.Sprintf("many-%d", i), "Many"
+			s.SetTasks(append(s.TaskList(), &x), nil)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.save("state.yaml", strings.ReplaceAll(h.read("state.yaml"), "description: Many", "description: By hand"))
+	h.look()
+	if told := h.told(); !strings.HasSuffix(told, " and 4 more") || strings.Count(told, "many-") != 5 {
+		t.Errorf("it was told %q", told)
 	}
 }

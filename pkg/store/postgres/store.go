@@ -9,7 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -173,13 +173,27 @@ func (s *Store) noBoard(ctx context.Context, conn *pgx.Conn) error {
 	if err == nil {
 		return &ArrivingError{Board: s.o.Board, Mover: who}
 	}
-	return &NoBoardError{Board: s.o.Board}
+	none := &NoBoardError{Board: s.o.Board}
+	rows, err := conn.Query(ctx, `SELECT name FROM liza.boards ORDER BY created DESC LIMIT 20`)
+	if err == nil { // else what is missing is told without them
+		none.Others, _ = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	return none
 }
 
-// A NoBoardError says that the database has no board of that name.
-type NoBoardError struct{ Board string }
+// A NoBoardError says that the database has no board of that name, and the newest that it has.
+type NoBoardError struct {
+	Board  string
+	Others []string
+}
 
-func (e *NoBoardError) Error() string { return fmt.Sprintf("the database has no board %s", e.Board) }
+func (e *NoBoardError) Error() string {
+	text := "the database has no board " + e.Board
+	if len(e.Others) > 0 {
+		text += "; it has " + strings.Join(e.Others, ", ")
+	}
+	return text
+}
 
 // Next is the command that helps.
 func (e *NoBoardError) Next() string { return "liza init GOAL --store URL" }

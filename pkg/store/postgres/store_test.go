@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -498,8 +499,8 @@ func TestADatabaseThatCannotBeReachedOrHasNoBoardSaysSo(t *testing.T) {
 	t.Parallel()
 	o := optionsOn(sharedServer(t), t)
 	var missing *NoBoardError
-	newBoard(t) // so that the tables are there
-	if _, err := opened(t, o).View(t.Context()); !errors.As(err, &missing) {
+	there := newBoard(t) // so that the tables are there
+	if _, err := opened(t, o).View(t.Context()); !errors.As(err, &missing) || !slices.Contains(missing.Others, there.o.Board) {
 		t.Errorf("a board that is not there gives %v", err)
 	}
 	if err := opened(t, o).Update(t.Context(), op, numberedNote); !errors.As(err, &missing) {
