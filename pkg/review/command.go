@@ -257,7 +257,7 @@ func (c Command) environment() []string {
 	if c.Dir != "" {
 		environ = append(environ, "PWD="+c.Dir)
 	}
-	if c.Project != "" {
+	if c.Project != "" && c.Env == nil { // a task's own command has its exact environment, and a supervisor above it
 		environ = append(environ, JobVariable+"="+c.Project)
 	}
 	return environ
