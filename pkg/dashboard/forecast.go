@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"liza/pkg/blackboard"
+	"liza/pkg/prose"
 )
 
 // Forecast says when the open tasks will be merged with the team that is there. Done is missing as long as that is unknown.
@@ -54,7 +55,7 @@ func (b builder) forecast(v View) *Forecast {
 	}
 	end, left := b.spread(open, waits, coders, typical)
 	at := b.f.Now.Add(end)
-	why := fmt.Sprintf("%s of %s each, %s", countOf(len(open)-left, "open task"), age(int(typical/time.Second)), countOf(coders, "coder"))
+	why := fmt.Sprintf("%s of %s each, %s", prose.Count(len(open)-left, "open task"), age(int(typical/time.Second)), prose.Count(coders, "coder"))
 	if n := len(waits) + left; n > 0 {
 		why += fmt.Sprintf("; without %d that wait for you", n)
 	}
@@ -160,13 +161,6 @@ func firstClaim(t *blackboard.Task) blackboard.Time {
 		}
 	}
 	return ""
-}
-
-func countOf(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // String says it in one line: "14:30 UTC, in 25m: 3 open tasks of 8m each, 2 coders".

@@ -94,8 +94,12 @@ func (t *train) broughtBack(a attempt) string {
 	if len(a.line) == 1 || before == nil {
 		return ""
 	}
+	had := map[string]bool{}
+	for _, what := range before.excused {
+		had[what] = true
+	}
 	for _, what := range t.seen[a.name()].excused {
-		if !slices.Contains(before.excused, what) {
+		if !had[what] {
 			return what
 		}
 	}

@@ -214,6 +214,28 @@ func TestTheCommandsJudge(t *testing.T) {
 	}
 }
 
+// Work that takes the tool of a check away does not skip the check.
+func TestAToolThatTheWorkTakesAway(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		base review.End
+		want blackboard.CheckStatus
+	}{
+		"it passes without the work":     {review.End{Log: "base.log"}, review.Failed},
+		"it is not there either":         {review.End{Log: "base.log", ExitCode: 127}, review.Skipped},
+		"nothing is known of the base":   {review.End{}, review.Skipped},
+		"the base could not be prepared": {review.End{Log: "base.log", Setup: "npm ci"}, review.Skipped},
+	} {
+		p := newPlace(t, map[string]string{"go.mod": ""}, "go")
+		p.fails("go", 127, "sh: gotool: not found\n")
+		b := p.bench()
+		b.Base = func(context.Context, string, string) (review.End, error) { return x.base, nil }
+		if got := p.run(work(), b)[review.Tests].Check; got.Status != x.want || x.want == review.Failed && got.Message != `"go test ./..." ended with exit code 127, and passes without the work: sh: gotool: not found` {
+			t.Errorf("%s: %+v, want %s", name, got, x.want)
+		}
+	}
+}
+
 func TestSetupAndHooksOfTheChecks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"go.mod": ""}, "go")

@@ -237,6 +237,13 @@ func (s *Submission) runCommand(ctx context.Context, b *Environment, name, comma
 	output := outputFrom(total.Log, size)
 	total.Seconds += ran.Seconds
 	failure := Failure(name, command, ran, output, b.Timeout)
+	if ran.ExitCode == 127 && !ran.TimedOut {
+		passes, err := b.passesOnBase(ctx, name, command)
+		if err != nil || !passes { // the tool is not there
+			return err
+		}
+		failure = fmt.Sprintf("%q ended with exit code 127, and passes without the work", command)
+	}
 	if ran.ExitCode > 0 && failure != "" {
 		failure += after(": ", b.quote(lastLine(output)))
 	}
@@ -248,14 +255,21 @@ func (s *Submission) runCommand(ctx context.Context, b *Environment, name, comma
 		failure += "; " + b.quote("it breaks "+Names(isNew))
 	}
 	switch {
-	case ran.ExitCode == 127 && !ran.TimedOut:
-		return nil
 	case failure == "" && total.Status != Failed:
 		total.Status, total.Message = Passed, ""
 	case failure != "" && (total.Status != Failed || total.Baseline != "" && base == ""):
 		total.Status, total.ExitCode, total.Message, total.Baseline = Failed, ran.ExitCode, failure, base
 	}
 	return nil
+}
+
+// passesOnBase reports whether a command is found and passes without the work.
+func (b *Environment) passesOnBase(ctx context.Context, check, command string) (bool, error) {
+	if b.Base == nil {
+		return false, nil
+	}
+	end, err := b.Base(ctx, check, command)
+	return end.Log != "" && !end.Failed && end.ExitCode == 0 && end.Setup == "", err
 }
 
 // onBase is the log of the base of the work when nothing failed that does not fail there too, else "": that does not count

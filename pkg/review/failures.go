@@ -15,16 +15,19 @@ import (
 // addresses and temporary paths are left out of lines, so that two runs of the same tree give the same names. The names are
 // sorted; the result is empty for an output that reports nothing.
 func Failures(output string) []string {
-	s := scan{names: map[string]bool{}, times: map[string]int{}}
+	s := scan{names: map[string]bool{}, times: map[string]int{}, packages: map[string]bool{}}
 	output = clean(output)
 	if begin, end := strings.Index(output, "<testsuite"), strings.LastIndex(output, "</testsuite"); begin >= 0 && end > begin {
 		for _, name := range junit(output[begin:end]) {
 			s.names[name] = true
 		}
+		for line := range strings.Lines(output[begin:end]) { // a test that prints such words hides nothing
+			s.named(strings.TrimSuffix(line, "\n"))
+		}
 		output = output[:strings.LastIndexByte(output[:begin], '\n')+1] + output[end+len("</testsuite"):]
 	}
 	for line := range strings.Lines(output) {
-		s.line(strings.TrimRight(line, "\r\n"))
+		s.line(strings.TrimSuffix(line, "\n"))
 	}
 	s.close("")
 	lines := s.loose
@@ -48,7 +51,7 @@ func CompileErrors(output string) []CompileError {
 	var list []CompileError
 	inGo, text := false, ""
 	for line := range strings.Lines(clean(output)) {
-		line = strings.TrimRight(line, "\r\n")
+		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "# "): // the package whose errors follow
 			inGo = true
@@ -81,16 +84,18 @@ func CompileErrors(output string) []CompileError {
 	return list
 }
 
-// compileErrorsIn lists the errors that name one of files, which are paths from the root of the repository.
-func compileErrorsIn(output string, files []string) []string {
+// compileErrorsIn lists the errors that name one of files, which are paths from the root of the repository. A name that is the end of
+// one may be that of another file, whose error is there before, too.
+func compileErrorsIn(output, before string, files []string) []string {
 	var list []string
+	old := map[string]bool{}
+	for _, e := range CompileErrors(before) {
+		old[normal(e.Text)] = true
+	}
 	for _, e := range CompileErrors(output) {
 		name := strings.TrimPrefix(unplaced(e.File), "./")
-		for _, f := range files {
-			if f == name || strings.HasSuffix(f, "/"+name) {
-				list = append(list, e.Text)
-				break
-			}
+		if slices.Contains(files, name) || !old[normal(e.Text)] && slices.ContainsFunc(files, func(f string) bool { return strings.HasSuffix(f, "/"+name) }) {
+			list = append(list, e.Text)
 		}
 	}
 	return list
@@ -100,30 +105,35 @@ func compileErrorsIn(output string, files []string) []string {
 // and what it reports can be compared. What is new is the fault of the work: failures that the base does not have, and errors
 // of compilers in files of changed, whatever the base has.
 func (e End) NewFailures(ran Ran, command, output string, changed []string) (red bool, isNew []string) {
-	if broken := compileErrorsIn(output, changed); len(broken) > 0 {
+	before := ""
+	if e.Failed {
+		before = OutputOf(e.Log, command)
+	}
+	if broken := compileErrorsIn(output, before, changed); len(broken) > 0 {
 		return e.Failed, broken
 	}
 	if !e.Failed || e.TimedOut || ran.TimedOut {
 		return false, nil
 	}
-	base := Failures(OutputOf(e.Log, command))
+	base := Failures(before)
 	here := Failures(output)
 	for _, name := range here {
-		if !slices.Contains(base, name) {
+		if _, there := slices.BinarySearch(base, name); !there {
 			isNew = append(isNew, name)
 		}
 	}
-	if len(here) == 0 && e.ExitCode != ran.ExitCode { // nothing else can be compared
+	// Nothing else can be compared, or it was ended by a signal and has not said all.
+	if e.ExitCode != ran.ExitCode && (len(here) == 0 || len(isNew) == 0 && (ran.ExitCode < 0 || ran.ExitCode > 128)) {
 		isNew = []string{fmt.Sprintf("exit code %d, not %d", ran.ExitCode, e.ExitCode)}
 	}
 	return true, isNew
 }
 
-// OutputOf is what a command wrote to a log when it ran there last.
+// OutputOf is what a command wrote to a log, in which it was the last to run.
 func OutputOf(log, command string) string {
 	text := outputFrom(log, max(0, sizeOf(log)-maxOutput))
 	header := "$ " + command + "\n"
-	if i := strings.LastIndex(text, header); i >= 0 {
+	if i := strings.Index("\n"+text, "\n"+header); i >= 0 { // the first: the command may print the like
 		return text[i+len(header):]
 	}
 	return text
@@ -135,26 +145,21 @@ func Names(failures []string) string { return listed(failures) }
 // scan gathers names and lines of an output.
 type scan struct {
 	names    map[string]bool
-	pending  []string       // failed tests of a Go package or a file of jest whose name is not known yet
-	file     string         // of jest, whose name comes first
-	loose    []string       // lines at the left edge that report a failure
-	indented []string       // lines that do so within something else
-	times    map[string]int // how often a line with a place came
-	last     string         // line that says anything
+	pending  []string        // failed tests of a Go package or a file of jest whose name is not known yet
+	file     string          // of jest, whose name comes first
+	loose    []string        // lines at the left edge that report a failure
+	indented []string        // lines that do so within something else
+	times    map[string]int  // how often a line with a place came
+	packages map[string]bool // of go test -json, with a failed test
+	last     string          // line that says anything
 }
 
 func (s *scan) line(line string) {
 	if line == "" || strings.HasPrefix(line, "liza: ") {
 		return
 	}
-	if line[0] == '{' && s.json(line) {
+	if line[0] == '{' && s.json(line) || s.named(line) {
 		return
-	}
-	for _, f := range formats() {
-		if m := f.pattern.FindStringSubmatch(line); m != nil {
-			f.take(s, m)
-			return
-		}
 	}
 	text := normal(line)
 	if strings.TrimSpace(text) == "" {
@@ -170,6 +175,17 @@ func (s *scan) line(line string) {
 		return
 	}
 	s.loose = append(s.loose, text)
+}
+
+// named takes a line in which a test runner names a test.
+func (s *scan) named(line string) bool {
+	for _, f := range formats() {
+		if m := f.pattern.FindStringSubmatch(line); m != nil {
+			f.take(s, m)
+			return true
+		}
+	}
+	return false
 }
 
 // counted tells one finding of a file from the next one with the same words.
@@ -193,8 +209,8 @@ func (s *scan) json(line string) bool {
 	case e.Action == "build-output":
 		s.line(strings.TrimRight(e.Output, "\n"))
 	case e.Action == "fail" && e.Test != "":
-		s.names[e.Test+" of "+e.Package] = true
-	case e.Action == "fail" && !slices.ContainsFunc(slices.Collect(maps.Keys(s.names)), func(n string) bool { return strings.HasSuffix(n, " of "+e.Package) }):
+		s.names[e.Test+" of "+e.Package], s.packages[e.Package] = true, true
+	case e.Action == "fail" && !s.packages[e.Package]:
 		s.names[e.Package] = true
 	}
 	return true
@@ -302,8 +318,10 @@ var (
 	absent = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`replacement directory|no required module provides|is not in std|cannot find (?:module|package)|missing go\.sum entry|updates to go\.mod needed`)
 	})
-	finding  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\S+\.\w+:\d+:\d+:? `) })
-	escapes  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]") })
+	finding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\S+\.\w+:\d+:\d+:? `) })
+	escapes = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[()][0-9A-Z])")
+	})
 	checkout = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s"'(=:]*/\.worktrees/[^/\s]+/?`) })
 	bad      = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^|[\s\["'(*:])(?:errors?|err|fail(?:s|ed|ing|ure|ures)?|fatal|panic(?:ked)?|exception|traceback|undefined|unresolved|unexpected|expected|mismatch|missing|denied|refused|abort(?:ed)?|crash(?:ed)?|cannot|can't|couldn't|could not|no such|not found|not ok|does not|segmentation fault|core dumped|assert(?:ion)?)(?:$|[\s:!,;\])"'=]|\.(?:$|\s))` +
@@ -358,6 +376,7 @@ func normal(line string) string {
 // unplaced leaves out the folder that a tree was checked out in.
 func unplaced(text string) string { return checkout().ReplaceAllString(text, "") }
 
+// clean is an output without what a terminal acts on; what a carriage return would overwrite is a line of its own.
 func clean(output string) string {
-	return escapes().ReplaceAllString(strings.ToValidUTF8(output, "\uFFFD"), "")
+	return strings.ReplaceAll(escapes().ReplaceAllString(strings.ToValidUTF8(output, "\uFFFD"), ""), "\r", "\n")
 }

@@ -1,11 +1,13 @@
 package review
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What failed is named in the words of each test runner.
@@ -27,6 +29,8 @@ func TestFailuresAreNamed(t *testing.T) {
 		{"jest", "FAIL src/a.test.js\n  ● greets › says hello\n\n    expect(received).toBe(expected)\n", []string{"greets › says hello of src/a.test.js", "src/a.test.js"}},
 		{"cargo", "running 2 tests\ntest tests::error_is_told ... ok\ntest tests::bad ... FAILED\n", []string{"tests::bad"}},
 		{"a linter", "src/a.js:3:1: Missing semicolon\nsrc/a.js:9:1: Missing semicolon\n2 problems (2 errors, 0 warnings)\n", []string{"N problems :N errors, N warnings)", "src/a.js:N: Missing semicolon", "src/a.js:N: Missing semicolon (2)"}},
+		{"overwritten and coloured", "50%\r--- FAIL: TestA (0.00s)\rok\r\n\x1b]8;;http://x\x07\x1b(B--- FAIL: TestB\nFAIL\tp\t0.1s\n", []string{"TestA of p", "TestB of p"}},
+		{"words of junit in a test", "<testsuite> is what it writes\n--- FAIL: TestA (0.00s)\nFAIL\tp\t0.1s\nwant </testsuite>\n", []string{"TestA of p"}},
 		{"a script", "line 1\nline 2\nold.txt is not right\n", []string{"old.txt is not right"}},
 		{"a good line", "ok: no errors\n0 failures, 3 passed\nerror: it is away\n", []string{"error: it is away"}},
 		{"nothing", "", nil},
@@ -65,7 +69,7 @@ func TestCompileErrorsAreFound(t *testing.T) {
 		{"python", "  File \"/p/.worktrees/.base/tests/test_a.py\", line 3\n    x =\n      ^\nSyntaxError: invalid syntax\n", "File \"/p/.worktrees/.base/tests/test_a.py\", line 3 SyntaxError: invalid syntax"},
 		{"another file", "# example.com/b\npkg/b/b.go:5:38: undefined: foo\n", ""},
 	} {
-		if got := strings.Join(compileErrorsIn(c.output, files), "; "); got != c.want {
+		if got := strings.Join(compileErrorsIn(c.output, "", files), "; "); got != c.want {
 			t.Errorf("%s: the errors are %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -92,6 +96,8 @@ func TestNewFailuresOnARedBase(t *testing.T) {
 		{"another package", base, Ran{ExitCode: 1}, "--- FAIL: TestOld (0.00s)\nFAIL\texample.com/b\t0.2s\n", true, []string{"TestOld of example.com/b"}},
 		{"another exit code", base, Ran{ExitCode: 2}, "", true, []string{"exit code 2, not 1"}},
 		{"it does not compile", base, Ran{ExitCode: 1}, "# example.com/a\n./a.go:3:1: undefined: x\nFAIL\texample.com/a [build failed]\n", true, []string{"./a.go:3:1: undefined: x"}},
+		{"a crash", base, Ran{ExitCode: 139}, "--- FAIL: TestOld (0.00s)\nFAIL\texample.com/a\t0.2s\n", true, []string{"exit code 139, not 1"}},
+		{"fewer failures, as exit code", base, Ran{ExitCode: 2}, "--- FAIL: TestOld (0.00s)\nFAIL\texample.com/a\t0.2s\n", true, nil},
 		{"a green base", End{}, Ran{ExitCode: 1}, "--- FAIL: TestOld (0.00s)\n", false, nil},
 		{"no end in time", base, Ran{ExitCode: -1, TimedOut: true}, "", false, nil},
 	} {
@@ -99,5 +105,56 @@ func TestNewFailuresOnARedBase(t *testing.T) {
 		if red != c.red || !slices.Equal(got, c.want) {
 			t.Errorf("%s: red %v with new failures %q, want %v with %q", c.name, red, got, c.red, c.want)
 		}
+	}
+}
+
+// What a command prints does not decide where its output begins.
+func TestTheOutputOfACommandIsAllOfIt(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(log, []byte("$ npm ci\n$ make test\n--- FAIL: TestNew\n$ make test\nok\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := OutputOf(log, "make test"); got != "--- FAIL: TestNew\n$ make test\nok\n" {
+		t.Errorf("OutputOf gives %q", got)
+	}
+}
+
+// Two files of one name: the error of the other one is not that of the change, unless the base does not have it.
+func TestACompileErrorOfAFileOfTheSameName(t *testing.T) {
+	t.Parallel()
+	output := "# example.com/b\n./main.go:5:38: undefined: foo\n"
+	for name, c := range map[string]struct{ before, file, want string }{
+		"the other one's": {"# example.com/b\n./main.go:4:38: undefined: foo\n", "a/main.go", ""},
+		"a new one":       {"# example.com/b\n./main.go:4:38: undefined: bar\n", "a/main.go", "./main.go:5:38: undefined: foo"},
+		"the very file":   {output, "main.go", "./main.go:5:38: undefined: foo"},
+	} {
+		if got := strings.Join(compileErrorsIn(output, c.before, []string{c.file}), "; "); got != c.want {
+			t.Errorf("%s: the errors are %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// However much a test prints, comparing it ends soon.
+func TestManyFailuresAreComparedSoon(t *testing.T) {
+	t.Parallel()
+	var text, json strings.Builder
+	for i := range 150_000 {
+		fmt.Fprintf(&text, "not ok %d - t%d\n", i, i)
+		fmt.Fprintf(&json, `{"Action":"fail","Package":"p%d"}`+"\n", i)
+	}
+	log := filepath.Join(t.TempDir(), "base.log")
+	if err := os.WriteFile(log, []byte("$ test\n"+text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, isNew := (End{Failed: true, ExitCode: 1, Log: log}).NewFailures(Ran{ExitCode: 1}, "test", text.String()+"not ok 7 - one more\n", nil); len(isNew) != 1 {
+		t.Errorf("%d new failures, want 1", len(isNew))
+	}
+	if n := len(Failures(json.String())); n != 150_000 {
+		t.Errorf("%d failures, want 150000", n)
+	}
+	if took := time.Since(began); took > time.Minute { // 3 s on a machine that does nothing else; a comparison of each with each takes many minutes
+		t.Errorf("took %s", took)
 	}
 }

@@ -152,21 +152,21 @@ func (d *Service) lookAtBase(ctx context.Context, secrets []string, base, check,
 		}
 	}
 	d.Progressf("check %s: runs %q on the base %.9s", check, command, base)
-	r, err := d.runBase(ctx, secrets, base, check, command)
+	r, err := d.runBase(ctx, secrets, "", base, check, command)
 	if err != nil || r.End.Setup != "" {
 		return r, err // a setup that fails may have had another reason, such as a network that was away
 	}
 	return r, d.keepBase(ctx, r)
 }
 
-// runBase runs a command on the tree of a commit.
-func (d *Service) runBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
+// runBase runs a command on the tree of a commit, which has the work of task in it; "": that of no task.
+func (d *Service) runBase(ctx context.Context, secrets []string, task, base, check, command string) (BaseResult, error) {
 	key, err := d.baseKey(ctx, base, command)
 	if err != nil {
 		return BaseResult{}, err
 	}
 	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(d.Now())}
-	if r.End, err = d.runOnBase(ctx, secrets, base, check, command, d.Project.BaselineLog(key)); err != nil {
+	if r.End, err = d.runOnBase(ctx, secrets, task, base, check, command, d.Project.BaselineLog(key)); err != nil {
 		return r, err
 	}
 	if r.End.Failed || r.End.Setup != "" {
@@ -209,12 +209,12 @@ func asGreen(known []BaseResult, command, commit string, at blackboard.Time) []B
 
 // runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
 // there says nothing about the command.
-func (d *Service) runOnBase(ctx context.Context, secrets []string, base, check, command, log string) (end review.End, err error) {
+func (d *Service) runOnBase(ctx context.Context, secrets []string, task, base, check, command, log string) (end review.End, err error) {
 	limit := d.Config().Limits.CheckTimeout
 	if check == integrationCheck {
 		limit = d.integrationTimeout(ctx)
 	}
-	p, err := d.openPlace(ctx, secrets, ".base", base, log, limit) // no task can have this name
+	p, err := d.openPlace(ctx, secrets, placeName(".base", task), base, log, limit) // no task can have this name
 	defer func() {
 		if err := p.Close(ctx); err != nil {
 			d.Progressf("cannot remove the worktree of the baseline: %v", err)

@@ -109,7 +109,7 @@ func (d *Service) CheckNow(ctx context.Context, s *blackboard.State, task string
 		steps = append(steps, review.Step{Check: integrationCheck, Command: hook})
 	}
 	for _, step := range steps {
-		r, err := d.runBase(ctx, s.Secrets, out.Commit, step.Check, step.Command)
+		r, err := d.runBase(ctx, s.Secrets, task, out.Commit, step.Check, step.Command)
 		if err != nil {
 			return out, err
 		}

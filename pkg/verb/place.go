@@ -55,13 +55,22 @@ func (d *Service) openPlace(ctx context.Context, secrets []string, name, commit,
 	return p, nil
 }
 
+// placeName is the name of a place for the work of a task, "" for the integration branch. The work has not been reviewed: its commands
+// have the caches of the task, and open no registry.
+func placeName(name, task string) string {
+	if task == "" {
+		return name
+	}
+	return name + "@" + task
+}
+
 // OpenPlace makes a Place for a person: of the work of a task as it would be merged, or, for "", of the integration branch.
 func (d *Service) OpenPlace(ctx context.Context, s *blackboard.State, task string) (*Place, error) {
 	commit, err := d.toCheck(ctx, s, task)
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf(".here-%d", os.Getpid())
+	name := placeName(fmt.Sprintf(".here-%d", os.Getpid()), task)
 	return d.openPlace(ctx, s.Secrets, name, commit, d.Project.SetupLog(name), s.Duration("integration_check_timeout"))
 }
 
@@ -173,12 +182,22 @@ func filled(path string) bool {
 	return err == nil && len(entries) > 0
 }
 
+// isPrivate reports whether a path outside of the repository is not for the commands of a project: a hidden file or folder, whose
+// name begins with a dot, or what the repository itself lies in.
+func isPrivate(root, rel string) bool {
+	rest := strings.TrimLeft(strings.ReplaceAll(rel, "../", "\x00"), "\x00")
+	return strings.HasPrefix(rel, "..") && (strings.HasPrefix(rest, ".") || strings.Contains(rest, "/.")) || strings.HasPrefix(root+"/", filepath.Join(root, rel)+"/")
+}
+
 // greenInCheckout reports whether a command that fails in the place passes in the person's checkout. It is run there only where
 // the sandbox can keep it from writing, and while the checkout has the same files.
 func (p *Place) greenInCheckout(ctx context.Context, lacks []string, shell string) bool {
 	d, root := p.service, p.service.Project.Root
 	changed, err := d.Repo.ChangedIn(ctx, root, p.Commit)
 	if err != nil || len(changed) > 0 || d.Enclose == nil {
+		return false
+	}
+	if slices.ContainsFunc(lacks, func(l string) bool { return isPrivate(root, l) }) {
 		return false
 	}
 	c := review.Command{Shell: shell, Dir: root, ReadOnly: true, Log: strings.TrimSuffix(p.log, ".log") + ".checkout.log", Timeout: p.limit, Hide: p.hide, Mask: d.MaskLog}

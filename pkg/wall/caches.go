@@ -23,7 +23,11 @@ const (
 func checksCache(p *project.Project, dir string) string {
 	name := mergedCache
 	if filepath.Dir(dir) == p.Worktrees() {
-		if task := strings.TrimPrefix(filepath.Base(dir), ".review-"); !strings.HasPrefix(task, ".") {
+		task := strings.TrimPrefix(filepath.Base(dir), ".review-")
+		if _, of, is := strings.Cut(task, "@"); is { // a place for its work, as a person asked for
+			task = of
+		}
+		if !strings.HasPrefix(task, ".") {
 			name = task
 		}
 	}

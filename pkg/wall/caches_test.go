@@ -27,7 +27,7 @@ func TestTheChecksOfATaskWriteNoCacheOfOthers(t *testing.T) {
 		}
 		return caches
 	}
-	for dir, want := range map[string]string{"task-1": "checks/task-1", ".review-task-1": "checks/task-1", "task-2": "checks/task-2", "merged": "checks/merged",
+	for dir, want := range map[string]string{"task-1": "checks/task-1", ".review-task-1": "checks/task-1", "task-2": "checks/task-2", "merged": "checks/merged", ".review-.here-12@task-1": "checks/task-1", ".review-.base@task-2": "checks/task-2", ".review-.base": "checks/.merged",
 		".check-task-1": "checks/.merged", "../sub": "checks/.merged"} {
 		if got := writes(dir, true); !slices.Equal(got, []string{want}) {
 			t.Errorf("a check in %s writes the caches %v, want %s", dir, got, want)
