@@ -128,7 +128,7 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 		}
 	}
 	f.Read = append([]string{objects}, s.alternatesOf(objects)...)
-	for _, path := range []string{filepath.Join(admin, "modules"), filepath.Join(common, "lfs"), filepath.Join(common, "hooks")} {
+	for _, path := range []string{filepath.Join(admin, "modules"), filepath.Join(common, "lfs")} {
 		if exists(path) {
 			f.Read = append(f.Read, path)
 		}

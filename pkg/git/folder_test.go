@@ -348,3 +348,22 @@ func TestTheRemotesOfARunSayThatItReachesNone(t *testing.T) {
 		t.Errorf("the run has the address: %v\n%s", err, config)
 	}
 }
+
+// 4.4: the person's hooks do not run for commits of agents, as init and doctor say.
+func TestCommitsOfARunStartNoHookOfThePerson(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
+	if err := os.Chmod(filepath.Join(f.dir, ".git/hooks/pre-commit"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	x := f.run("t")
+	if got := x.in("config", "--file", filepath.Join(x.folder.Git, "config"), "core.hooksPath"); got != os.DevNull {
+		t.Errorf("core.hooksPath is %q", got)
+	}
+	head := x.commit("new.txt", "x\n")
+	x.close()
+	if got := f.git("rev-parse", "task/t"); got != head {
+		t.Errorf("the branch is at %s, want %s", got, head)
+	}
+}

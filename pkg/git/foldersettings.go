@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -12,7 +11,7 @@ import (
 // folderSettings are the settings that a git folder of its own gets from the person's and the repository's
 // configuration, because honest work differs without them. Everything else stays out: addresses (but for
 // FolderSpec.Remotes; else noRemote), credentials, and what
-// starts programs, but for the filters in Repo.Filters and the hooks, which run with the rights of the run.
+// starts programs, hooks too, but for the filters in Repo.Filters, which run with the rights of the run.
 var folderSettings = []struct{ key, reason string }{
 	{"user.name", "who commits"},
 	{"user.email", "who commits"},
@@ -45,7 +44,6 @@ var folderSettings = []struct{ key, reason string }{
 	{"merge.renames", "what a merge finds"},
 	{"merge.renamelimit", "what a merge finds"},
 	{"blame.ignorerevsfile", "whose line it is"},
-	{"core.hookspath", "checks of the person before a commit"},
 }
 
 // noRemote is in the place of a remote's address where a run has none: git quotes it when it fetches or pushes. Without any
@@ -71,9 +69,6 @@ func (r *Repo) folderConfig(ctx context.Context, admin, worktree string, remotes
 			keys = append(keys, key)
 		}
 	}
-	if hooks := filepath.Join(r.place.CommonDir, "hooks"); values["core.hookspath"] == "" && hasHook(hooks) {
-		keys, values["core.hookspath"] = append(keys, "core.hookspath"), hooks
-	}
 	for key := range values { // without their addresses
 		if name, ok := strings.CutSuffix(key, ".url"); ok && strings.HasPrefix(key, "submodule.") {
 			keys, values[name+".active"] = append(keys, name+".active"), "true"
@@ -83,7 +78,7 @@ func (r *Repo) folderConfig(ctx context.Context, admin, worktree string, remotes
 	if values["extensions.objectformat"] != "" {
 		version, keys = "1", append(keys, "extensions.objectformat")
 	}
-	set := map[string]string{"core.repositoryformatversion": version, "core.bare": "false", "core.logallrefupdates": "true", "gc.autodetach": "false"}
+	set := map[string]string{"core.repositoryformatversion": version, "core.bare": "false", "core.logallrefupdates": "true", "gc.autodetach": "false", "core.hookspath": os.DevNull}
 	for key, value := range set {
 		keys, values[key] = append(keys, key), value
 	}
@@ -128,13 +123,4 @@ func setting(key, value string) string {
 
 func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text) + `"`
-}
-
-// hasHook reports whether a folder has a hook that git would start.
-func hasHook(dir string) bool {
-	entries, _ := os.ReadDir(dir)
-	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		info, err := e.Info()
-		return err == nil && !strings.HasSuffix(e.Name(), ".sample") && info.Mode()&0o111 != 0
-	})
 }

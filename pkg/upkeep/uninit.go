@@ -55,6 +55,9 @@ func Uninit(ctx context.Context, d *verb.Service, keys string, yes bool) (Uninit
 		return out, verb.Refuse("git -C "+path+" switch OTHER", "%s is checked out in %s; switch it to another branch", branch, path)
 	}
 	if yes {
+		if _, err := d.Recover(ctx); err != nil { // stops what dead supervisors left, and takes over what that committed
+			return out, err
+		}
 		unlock, err := safefile.LockIn(ctx, d.Project.MergeLock(), safefile.Holder{PID: os.Getpid(), Agent: blackboard.Human, Op: "uninit"})
 		if err != nil {
 			return out, err
