@@ -52,19 +52,38 @@ func (t *Task) testsOnly() bool {
 		return false
 	}
 	words := titleWord().FindAllString(strings.ToLower(t.TitleText()), -1)
-	if len(words) < 2 || words[0] != "add" && words[0] != "write" && words[0] != "create" {
+	text := strings.Join(words, " ")
+	if testsTitle().MatchString(text) {
+		return true
+	}
+	if len(words) < 2 || !slices.Contains(writing, words[0]) {
 		return false
 	}
-	for _, word := range words[1:min(len(words), 6)] {
-		switch word {
-		case "test", "tests":
+	for i, word := range words[1:min(len(words), 6)] {
+		next := ""
+		if i+2 < len(words) {
+			next = words[i+2]
+		}
+		switch {
+		case word == "tests", word == "test" && (next == "" || slices.Contains(connecting, next) || slices.Contains([]string{"suite", "suites", "case", "cases", "coverage"}, next)):
 			return true
-		case "with", "and", "plus", "including", "for", "to", "in", "of", "that", "which", "via", "using", "by", "from", "on":
+		case slices.Contains(connecting, word):
 			return false
 		}
 	}
 	return false
 }
+
+var (
+	writing    = strings.Fields("add write create improve extend increase expand raise implement provide complete develop strengthen")
+	connecting = strings.Fields("with and plus including for to in of that which via using by from on")
+
+	// testsTitle matches a title that is about tests without one of those words at its beginning, or about how much they cover.
+	testsTitle = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?:more|unit|integration|regression|missing|better|end-to-end) )*tests (?:for|of)\b|^test (?:the|all|that|every|whether)\b|` +
+			`^(?:improve|increase|raise|extend) .*\bcoverage\b|^cover .*\b(?:with|by) (?:\S+ )?tests$`)
+	})
+)
 
 var titleWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN]+(-[\pL\pN]+)*`) })
 
@@ -75,6 +94,8 @@ var (
 			`user-friendly|intuitive|clean(ly)?|good|nice|better|improved|optimized|fast|efficient(ly)?|handles errors|error handling|handled|supports|as needed|if necessary|etc|` +
 			`and so on|should be ok|completed?|done|finished|implemented)\b`)
 	})
+	// emptyText matches a whole criterion that is true of any task, or that cannot be seen.
+	emptyText    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + strings.Join(emptyCriteria, "|") + `)$`) })
 	concreteMark = sync.OnceValue(func() []*regexp.Regexp {
 		return []*regexp.Regexp{
 			regexp.MustCompile(`[0-9]`), regexp.MustCompile("[\"`“”][^\"`“”]+[\"`“”]|'[^']+'"), regexp.MustCompile(`\w/|/\w|\b\w+\.[a-z]{1,5}\b`),
@@ -84,6 +105,19 @@ var (
 		}
 	})
 )
+
+// emptyCriteria say nothing of the task, each is the whole text. What they speak about is any task's (tests, quality),
+// or is seen by nobody (feelings, "all edge cases").
+var emptyCriteria = []string{
+	`(?:(?:all|the|every|unit|existing|new|relevant|our|its|integration) )*(?:tests?|test suite|checks?|ci|build|pipeline|code|lint(?:er)?|project|program)(?: and (?:the )?(?:tests?|checks?|ci|build|lint(?:er)?))*` +
+		` (?:(?:all|still|now|always|is|are|stays?|remains?) )*(?:pass(?:es|ing)?|green|succeeds?|succeed|compiles?|builds?|runs?|readable|maintainable|(?:well )?tested)`,
+	`.*\b(?:users?|customers?|stakeholders?|everyone|everybody|people|team|reviewers?|product owner) (?:is|are|feels?|will be) (?:happy|satisfied|pleased|delighted|content|fine)\b.*`,
+	`(?:(?:all|most|any|every|the|relevant|possible|important|usual|known) )*(?:edge|corner|error|special) cases? (?:is|are|get) (?:covered|considered|tested|dealt with|taken care of|thought of)`,
+	`(?:the )?(?:\w+ ){0,2}?(?:quality|performance|readability|maintainability|usability|stability|security|coverage) (?:is|has|gets?) (?:been )?(?:increased|enhanced|higher|high|acceptable|sufficient|adequate|ok)`,
+	`(?:there are )?no (?:more )?(?:bugs|errors|problems|issues|regressions)(?: (?:remain|exist|are left|occur|are known|any more))?`,
+	`(?:\w+ ){0,4}(?:is|are) (?:ready(?: (?:for|to) \w+)?|production[- ]ready|stable|usable|acceptable|sufficient|adequate|easy to use|bug[- ]free|perfect|great|fixed|refactored|cleaned up|ok|okay|fine)`,
+	`(?:\w+ ){0,4}(?:behaves?|runs?|performs?|looks?|feels?|responds?) (?:as it should|well|fine|ok|okay|normally|smoothly|right|great|quickly)`,
+}
 
 // LintDoneWhen says why a completion criterion is not falsifiable, or "" when it will do.
 func LintDoneWhen(doneWhen, description, title string) string {
@@ -97,7 +131,11 @@ func LintDoneWhen(doneWhen, description, title string) string {
 	case openText().MatchString(lower):
 		return "is not decided yet: name an observable result"
 	}
-	if vague := vagueText().FindString(withoutNames(lower)); vague != "" && !isConcrete(text) {
+	vague := vagueText().FindString(withoutNames(lower))
+	if vague == "" {
+		vague = emptyText().FindString(strings.TrimRight(lower, " .!"))
+	}
+	if vague != "" && !isConcrete(text) {
 		return "is vague (\"" + vague + "\"): name an observable result, such as a status code, an output or a file"
 	}
 	return ""

@@ -81,21 +81,23 @@ func sentences(text string) int {
 	return n
 }
 
-// KeepInside drops evidence that leads out of the workspace, and says what is not there
-// (specs/roles-and-knowledge.md#4.3). Nothing outside is looked at.
+// KeepInside drops evidence that leads out of the workspace or does not exist, and says what
+// does not exist (specs/roles-and-knowledge.md#4.3). Nothing outside is looked at.
 func KeepInside(ctx context.Context, d *verb.Service, task string, exit *exitcmd.Exit) {
-	root, kept := workspace(d, task), Inside(d, task, exit.EvidenceFiles)
-	var odd []string
-	for _, f := range kept {
+	root, inside := workspace(d, task), Inside(d, task, exit.EvidenceFiles)
+	kept, odd := []string{}, []string(nil)
+	for _, f := range inside {
 		info, err := os.Stat(filepath.Join(root, f))
 		switch {
-		case err == nil && info.IsDir():
-			odd = append(odd, f+" is a folder")
 		case err != nil && !committed(ctx, d, task, f):
 			odd = append(odd, f+" does not exist")
+			continue
+		case err == nil && info.IsDir():
+			odd = append(odd, f+" is a folder")
 		}
+		kept = append(kept, f)
 	}
-	if n := len(exit.EvidenceFiles) - len(kept); n > 0 {
+	if n := len(exit.EvidenceFiles) - len(inside); n > 0 {
 		if err := d.NoteAnomaly(ctx, task, blackboard.AnomalyEvidenceOutside, fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
 			d.Progressf("cannot record evidence_outside_worktree: %v", err)
 		}

@@ -351,6 +351,7 @@ func TestP104ABlockNeedsOneToThreeQuestions(t *testing.T) {
 		{"give 1 to 3 questions with --question, not 0", Input{Reason: "r"}},
 		{"give 1 to 3 questions with --question, not 4", Input{Reason: "r", Questions: blackboard.List{"a?", "b?", "c?", "d?"}}},
 		{"a --question is empty", Input{Reason: "r", Questions: blackboard.List{"a?", " "}}},
+		{`--question "??" asks nothing`, Input{Reason: "r", Questions: blackboard.List{"??"}}},
 	} {
 		b.refused("G70", ExitUsage, x.text, func() error { return Block(b.State, "x", programOf("coder-1"), x.in, b.now) })
 	}

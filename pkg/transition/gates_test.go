@@ -17,7 +17,7 @@ func TestLintOfDoneWhen(t *testing.T) {
 		{"GET /users returns 200 with JSON array containing user objects", ""},
 		{"429 responses trigger exponential backoff starting at 1s", ""},
 		{"all tests pass, exit code 0", ""},
-		{"tests pass", ""},
+		{"tests pass", "is vague"},
 		{"Rate limiting is handled appropriately", "is vague"},
 		{"works correctly", "is vague"},
 		{"login implemented", "is vague"},

@@ -3,6 +3,7 @@ package transition
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"liza/pkg/blackboard"
 )
@@ -19,6 +20,9 @@ var blockReason = Guard{"G70", "a reason and one to three questions are given", 
 	for _, q := range m.in.Questions {
 		if blank(q) {
 			return m.no("G70", ExitUsage, "a --question is empty")
+		}
+		if !strings.ContainsFunc(q, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			return m.no("G70", ExitUsage, "--question %q asks nothing", q)
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func takeHandEdit(s *blackboard.State, t, old *blackboard.Task, now time.Time) e
 	case EvRelease:
 		in.Force, in.HasWork = true, t.Worktree != ""
 	case EvBlock:
-		in.Reason, in.Questions = t.BlockedReason, t.BlockedQuestions
+		in.Reason, in.Questions, in.Attempted = t.BlockedReason, t.BlockedQuestions, t.Attempted
 		if why := blackboard.LintReason(in.Reason); why != "" && !blank(in.Reason) {
 			return fmt.Errorf("blocked_reason %s", why)
 		}

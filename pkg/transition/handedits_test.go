@@ -94,3 +94,20 @@ func TestABlockByHandNeedsReasonAndQuestion(t *testing.T) {
 		}
 	}
 }
+
+// The seed's example of a block, written by hand: all three fields are kept.
+func TestABlockByHandKeepsWhatWasAttempted(t *testing.T) {
+	t.Parallel()
+	b := situated(t, situation{"unclaimed", blackboard.Unclaimed, func(b *board) { b.add("x") }})
+	prev := b.State.Clone()
+	task := b.Task("x")
+	task.Status, task.BlockedReason = blackboard.Blocked, "Task requires API pagination but spec doesn't define behavior for partial failures"
+	task.BlockedQuestions = blackboard.List{"Should partial results be returned if page 3 of 5 fails?", "What's the timeout budget for pagination across all pages?"}
+	attempted := blackboard.List{"Checked specs/api.md — no pagination section", "Searched codebase for existing pagination patterns — none found"}
+	task.Attempted = attempted
+	if refused := TakeHandEdits(b.State, prev, b.now); len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	wantList(t, "attempted", b.status("x", blackboard.Blocked).Attempted, attempted)
+	wantList(t, "the questions", b.Task("x").BlockedQuestions, task.BlockedQuestions)
+}
