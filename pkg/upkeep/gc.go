@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,6 +56,10 @@ func (c *collector) checks(ctx context.Context) error {
 		name := c.Rel(path)
 		base := filepath.Base(path)
 		if id, ok := strings.CutPrefix(base, ".review-"); ok {
+			if pid, held := c.person(id); held {
+				c.keep("check", name, fmt.Sprintf("liza sandbox exec --here runs in it (pid %d)", pid), "")
+				continue
+			}
 			if t := s.Task(id); t != nil && t.ReviewingBy != "" {
 				c.keep("check", name, fmt.Sprintf("%s reviews %s", t.ReviewingBy, id), "")
 				continue
@@ -69,6 +74,18 @@ func (c *collector) checks(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// person is the process of a person that works in a place for checks, and whether it is there still.
+func (c *collector) person(name string) (pid int, held bool) {
+	number, is := strings.CutPrefix(name, ".here-")
+	number, _, _ = strings.Cut(number, "@")
+	pid, err := strconv.Atoi(number)
+	if !is || err != nil || c.Proc.Running == nil {
+		return 0, false
+	}
+	running, known := c.Proc.Running(pid, 0)
+	return pid, running || !known
 }
 
 // work are the worktrees and branches of tasks.
