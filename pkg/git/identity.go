@@ -58,14 +58,13 @@ func (r *Repo) KnowsIdentity(ctx context.Context) (bool, error) {
 // Habits are what the person's git does at each commit, and Liza's git does not by itself.
 type Habits struct {
 	Signs bool     // commit.gpgsign
-	Key   bool     // there is a key to sign with; a guess of git's counts where it makes one
 	Hooks []string // names of the hooks that are there
 }
 
 // Habits reads the configuration and the folder of hooks.
 func (r *Repo) Habits(ctx context.Context) (h Habits, err error) {
 	all, err := r.settings(ctx, func(key string) bool {
-		return key == "commit.gpgsign" || key == "core.hookspath" || key == "user.signingkey" || strings.HasPrefix(key, "gpg.")
+		return key == "commit.gpgsign" || key == "core.hookspath"
 	})
 	if err != nil {
 		return h, err
@@ -77,7 +76,6 @@ func (r *Repo) Habits(ctx context.Context) (h Habits, err error) {
 		}
 	}
 	h.Signs = slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(last["commit.gpgsign"]))
-	h.Key = last["gpg.format"] != "ssh" || last["user.signingkey"] != "" || last["gpg.ssh.defaultkeycommand"] != ""
 	dir := filepath.Join(r.place.CommonDir, "hooks")
 	if path := last["core.hookspath"]; path != "" {
 		if rest, inHome := strings.CutPrefix(path, "~/"); inHome {

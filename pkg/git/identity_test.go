@@ -35,9 +35,8 @@ func TestHabitsOfThePersonAreKnown(t *testing.T) {
 			t.Errorf("got %+v, %v; want %+v", h, err, want)
 		}
 	}
-	habits(Habits{Key: true})
+	habits(Habits{})
 	f.git("config", "commit.gpgsign", "true")
-	f.git("config", "gpg.format", "ssh")
 	for name, mode := range map[string]os.FileMode{"pre-commit": 0o755, "commit-msg": 0o644, "pre-push.sample": 0o755} {
 		f.write(".git/hooks/"+name, "#!/bin/sh\n")
 		if err := os.Chmod(filepath.Join(f.dir, ".git/hooks", name), mode); err != nil {
@@ -45,13 +44,12 @@ func TestHabitsOfThePersonAreKnown(t *testing.T) {
 		}
 	}
 	habits(Habits{Signs: true, Hooks: []string{"pre-commit"}})
-	f.git("config", "user.signingkey", "key.pub")
 	f.git("config", "core.hooksPath", "tools/hooks")
 	f.write("tools/hooks/pre-push", "#!/bin/sh\n")
 	if err := os.Chmod(filepath.Join(f.dir, "tools/hooks/pre-push"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	habits(Habits{Signs: true, Key: true, Hooks: []string{"pre-push"}})
+	habits(Habits{Signs: true, Hooks: []string{"pre-push"}})
 }
 
 // git.sign: merges have the person's signature, other commits of Liza have none.
@@ -90,8 +88,14 @@ func TestMergesAreSignedWithThePersonsKey(t *testing.T) {
 	f.repo.Sign = true
 	commit(f.repo.CommitMerge, "G")
 	commit(f.repo.CommitTree, "N")
+	if err := f.repo.TrySign(ctx); err != nil {
+		t.Error(err)
+	}
 	f.git("config", "user.signingkey", key+"-gone")
 	if _, err := f.repo.CommitMerge(ctx, head+"^{tree}", []string{head}, "Merge\n"); err == nil || !strings.Contains(err.Error(), "cannot sign the merge with your key (git.sign is true)") {
 		t.Errorf("without the key: %v", err)
+	}
+	if err := f.repo.TrySign(ctx); err == nil {
+		t.Error("a try without the key says nothing")
 	}
 }

@@ -69,15 +69,30 @@ func (r *Repo) CommitMerge(ctx context.Context, tree string, parents []string, m
 	if !r.Sign {
 		return r.CommitTree(ctx, tree, parents, message)
 	}
+	commit, err := r.signedTree(ctx, nil, tree, parents, message)
+	if err != nil {
+		return "", fmt.Errorf("cannot sign the merge with your key (git.sign is true): %w; next: liza doctor", err)
+	}
+	return commit, nil
+}
+
+// TrySign makes a signed commit and throws it away.
+func (r *Repo) TrySign(ctx context.Context) error {
+	scratch, env, err := r.scratchObjects()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	_, err = r.signedTree(ctx, env, "HEAD^{tree}", nil, "A try\n")
+	return err
+}
+
+func (r *Repo) signedTree(ctx context.Context, env []string, tree string, parents []string, message string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, signTime, errUnsigned)
 	defer cancel()
 	// Nobody sits at the terminal of a team: a passphrase is asked for by the person's askpass program, or not at all.
-	signed := call{args: []string{"--gpg-sign"}, env: []string{"SSH_ASKPASS_REQUIRE=force"}}
-	commit, err := r.commitTree(ctx, signed, tree, parents, message)
-	if err != nil {
-		return "", fmt.Errorf("cannot sign the merge with your key (git.sign is true): %w", err)
-	}
-	return commit, nil
+	signed := call{args: []string{"--gpg-sign"}, env: append(env, "SSH_ASKPASS_REQUIRE=force")}
+	return r.commitTree(ctx, signed, tree, parents, message)
 }
 
 const signTime = time.Minute

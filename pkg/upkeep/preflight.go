@@ -45,10 +45,11 @@ func Unlike(ctx context.Context, repo *git.Repo, sign bool) (found []Finding, er
 		return nil, err
 	}
 	x := Doctor{}
-	switch {
-	case sign && !h.Key:
-		x.Add("signing", SeverityWarning, "git", "git config --global user.signingkey KEY", "", "git.sign is true, but your git names no key: nothing can be merged")
-	case h.Signs && !sign:
+	if sign {
+		if err := repo.TrySign(ctx); err != nil {
+			x.Add("signing", SeverityWarning, "git", "git config --global user.signingkey KEY, or liza config set git.sign false", "", "nothing can be merged: git.sign is true, and your key cannot be used here: %v", err)
+		}
+	} else if h.Signs {
 		x.Add("signing", SeverityInfo, "git", "liza config set git.sign true", "commit.gpgsign", "your commits are signed, Liza's merges are not")
 	}
 	if len(h.Hooks) > 0 {
