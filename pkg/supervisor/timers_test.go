@@ -177,6 +177,27 @@ func TestTwoHangsInARowBlockTheTask(t *testing.T) {
 	}
 }
 
+// deaf is a store whose changes are told to nobody.
+type deaf struct{ *store.Memory }
+
+func (deaf) Watch(context.Context) <-chan struct{} { return make(chan struct{}) }
+
+// An idle agent looks at the board after its poll interval, also where no event says that there is something new.
+func TestAnIdleAgentLooksAgainAfterItsPollInterval(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.setting("coder_poll_interval", 40)
+		soft, stop := context.WithCancel(context.Background())
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			stop()
+			return agent.Result{Outcome: agent.Crashed, ExitCode: 3}
+		})
+		s.Service.Store = deaf{c.memory}
+		time.AfterFunc(50*time.Second, func() { c.task("task-1") })
+		_ = s.Run(soft, context.Background()) // how it ends is the matter of other tests
+		c.wants(t, "claimed", 80*time.Second)
+	})
+}
+
 // A rate limit costs no iteration and no crash; the provider's own time is respected, else the waits double.
 func TestARateLimitIsWaitedOut(t *testing.T) {
 	inBubble(t, func(c *clockwork) {

@@ -336,7 +336,7 @@ func TestOddTextsAreLeftToTheLibrary(t *testing.T) {
 	}
 }
 
-// A reader that was told of a change decodes what changed, and nothing else.
+// A reader that was told of a change decodes what changed, and nothing else, however large the rest is (P-175).
 func TestOnlyWhatChangedIsReadAgain(t *testing.T) {
 	t.Parallel()
 	before := []string{"a", "b", "c", "d", "e", "f"}

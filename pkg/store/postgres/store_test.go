@@ -96,6 +96,7 @@ func (c *received) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// P-175: a change costs what changed, with ten tasks and with two thousand.
 func TestReadingAChangeCostsWhatChangedHoweverLargeTheBoardIs(t *testing.T) {
 	t.Parallel()
 	cost := map[int]int64{}
