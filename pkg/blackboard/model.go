@@ -83,7 +83,7 @@ type Task struct {
 	Kind               TaskKind      `yaml:"kind,omitempty"`                // code, exec, msg or skill | create | read as code
 	Type               string        `yaml:"type,omitempty"`                // feature, task, bug, refactor, test, docs, config, spec; decides role and test gate | create | read as task
 	Role               string        `yaml:"role,omitempty"`                // role file for the coder, in the place of the type's | create | the type decides
-	ResolvedRole       *ResolvedRole `yaml:"resolved_role,omitempty"`       // which role the latest coder's run used | supervisor before a run | before the first run
+	ResolvedRole       *ResolvedRole `yaml:"resolved_role,omitempty"`       // which role the latest coder's run used | supervisor before a run | before the first run, or the task is finished: its attempts name theirs
 	SpecRef            string        `yaml:"spec_ref,omitempty"`            // path and perhaps #anchor of the spec | create
 	DoneWhen           string        `yaml:"done_when,omitempty"`           // observable result that ends the task | create
 	Scope              string        `yaml:"scope,omitempty"`               // what is in, and what is out | create
@@ -130,8 +130,8 @@ type Task struct {
 	Fixes           []*Fix         `yaml:"fixes,omitempty"`            // corrective steps of the last rejection | reject; submit marks them, approve clears them | none is asked for
 	Review          *Review        `yaml:"review,omitempty"`           // the latest review | supervisor before the review, verdict | never reviewed since its last submission
 	NoTests         *NoTests       `yaml:"no_tests,omitempty"`         // the coder's waiver of the test gate | submit --no-tests | no waiver
-	SpecHash        string         `yaml:"spec_hash,omitempty"`        // sha256:… of the spec at the claim | claim | never claimed
-	ReviewSpecHash  string         `yaml:"review_spec_hash,omitempty"` // sha256:… of the spec at the review | claim_review | never reviewed
+	SpecHash        string         `yaml:"spec_hash,omitempty"`        // sha256:… of the spec at the claim | claim | never claimed, or finished
+	ReviewSpecHash  string         `yaml:"review_spec_hash,omitempty"` // sha256:… of the spec at the review | claim_review | never reviewed, or finished
 	MergeApproval   *MergeApproval `yaml:"merge_approval,omitempty"`   // a person's part in the merge | approve, approve-merge, reject-merge | no person has to decide
 	MergeIntent     *MergeIntent   `yaml:"merge_intent,omitempty"`     // the merge that is about to move the branch | merge, step M7; merged clears it | no merge is under way
 	MergeCommit     string         `yaml:"merge_commit,omitempty"`     // the commit on the integration branch that has the work | merge | not merged
@@ -165,7 +165,7 @@ type Task struct {
 	Secrets        List     `yaml:"secrets,omitempty"`         // names of the secrets that its skill gets | plan apply | it gets none
 
 	Attempts    []*Attempt      `yaml:"attempts,omitempty"`     // finished runs, newest last, newest 10 | supervisor after each run | before the first run
-	LastOutcome *LastOutcome    `yaml:"last_outcome,omitempty"` // the latest exit command | supervisor, submit | before the first one
+	LastOutcome *LastOutcome    `yaml:"last_outcome,omitempty"` // the latest exit command | supervisor, submit | before the first one, or the task is finished: its attempts have the summaries
 	Output      *Output         `yaml:"output,omitempty"`       // result of exec, skill or msg | supervisor | kind code, or not run yet
 	Usage       *Usage          `yaml:"usage,omitempty"`        // what its runs cost | supervisor after each run | before the first run
 	History     []*HistoryEntry `yaml:"history,omitempty"`      // every event, oldest first, never shortened | every event of the task
@@ -210,7 +210,7 @@ type Check struct {
 	Log      string      `yaml:"log,omitempty"`       // path of its output, from the project root
 	Baseline string      `yaml:"baseline,omitempty"`  // log of the same failure on the base of the work |  | it does not fail there, or was not asked
 	Message  string      `yaml:"message,omitempty"`   // why it was skipped, or what failed
-	Commit   string      `yaml:"commit,omitempty"`    // what was checked
+	Commit   string      `yaml:"commit,omitempty"`    // what was checked |  | what was reviewed
 }
 
 // Prior says what became of point N of the previous rejection:
@@ -240,13 +240,15 @@ type Fix struct {
 type Review struct {
 	Status      string     `yaml:"status,omitempty"`      // ok, needs_fix, replan or stuck |  | no verdict yet
 	Mode        ReviewMode `yaml:"mode,omitempty"`        // review.mode when the verdict was stored |  | unset
-	By          string     `yaml:"by,omitempty"`          // agent id, or human
-	Commit      string     `yaml:"commit,omitempty"`      // what was reviewed
+	By          string     `yaml:"by,omitempty"`          // agent id, or human |  | the task is finished, and it is approved_by
+	Commit      string     `yaml:"commit,omitempty"`      // what was reviewed |  | the task is finished, and it is review_commit
 	At          Time       `yaml:"at,omitempty"`          // when the verdict was given
 	Reason      string     `yaml:"reason,omitempty"`      // of the verdict
 	Checks      []*Check   `yaml:"checks,omitempty"`      // results of the checks
 	Findings    []*Finding `yaml:"findings,omitempty"`    // of checks and reviewer
 	Suggestions List       `yaml:"suggestions,omitempty"` // ideas that block nothing
+	Passed      List       `yaml:"passed,omitempty"`      // checks that passed, with the seconds that they took |  | the task is not finished
+	Skipped     List       `yaml:"skipped,omitempty"`     // checks that were skipped |  | the task is not finished
 }
 
 // NoTests is the coder's waiver of the test gate (specs/protocol.md#4.7).

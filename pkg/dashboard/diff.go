@@ -56,7 +56,7 @@ func FindingsOf(s *blackboard.State, t *blackboard.Task) []Finding {
 	by, found := "", []*blackboard.Finding(nil)
 	switch {
 	case t.Review != nil:
-		by, found = t.Review.By, t.Review.Findings
+		by, found = t.WholeReview().By, t.Review.Findings
 	case t.RejectionReason != nil:
 		found = t.RejectionReason.Findings
 	}

@@ -69,10 +69,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 
 func reportTask(s *blackboard.State, t *blackboard.Task, row Task, now time.Time) ReportTask {
 	x := t.Times(now)
-	said := ""
-	if t.LastOutcome != nil {
-		said = t.LastOutcome.Summary
-	}
+	said, _ := t.LastSummary()
 	return ReportTask{files: t.ChangesFiles(), Approvals: t.ApprovalsText(), Summary: said, ID: t.ID, Title: row.Title, Status: t.Status, Archived: s.Task(t.ID) == nil, Who: t.AssignedTo, Iteration: t.Iteration, Rejections: t.ReviewCyclesTotal,
 		LeadSeconds: x.Lead, WorkSeconds: x.Work, ReviewSeconds: x.Review, WaitSeconds: x.Wait, Spent: t.Spent(now), Cost: row.Cost, MergeCommit: t.MergeCommit, Sandbox: t.WeakestSandbox(), Outcome: outcome(t, row)}
 }

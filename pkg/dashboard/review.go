@@ -9,7 +9,7 @@ import (
 
 // reviewOf is the verdict of the latest review.
 func reviewOf(t *blackboard.Task) []string {
-	r := t.Review
+	r := t.WholeReview()
 	var list []string
 	if text := t.ApprovalsText(); text != "" {
 		list = append(list, text)
@@ -30,10 +30,8 @@ func checksOf(t *blackboard.Task) []string {
 	if t.Review == nil {
 		return nil
 	}
-	for _, c := range t.Review.Checks {
-		if c != nil {
-			list = append(list, checkLine(c))
-		}
+	for _, c := range t.WholeReview().Checks {
+		list = append(list, checkLine(c))
 	}
 	return list
 }
@@ -105,7 +103,7 @@ func annotationsOf(t *blackboard.Task) (list []ReportAnnotation) {
 	}
 	for _, f := range t.Review.Findings {
 		if f != nil {
-			list = append(list, ReportAnnotation{Task: t.ID, Commit: t.Review.Commit, Severity: cmp.Or(f.Severity, "warning"), Check: f.Check, File: f.File, Line: f.Line, Message: f.Message, Fix: f.Fix})
+			list = append(list, ReportAnnotation{Task: t.ID, Commit: t.WholeReview().Commit, Severity: cmp.Or(f.Severity, "warning"), Check: f.Check, File: f.File, Line: f.Line, Message: f.Message, Fix: f.Fix})
 		}
 	}
 	return list

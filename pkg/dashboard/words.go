@@ -99,14 +99,14 @@ func InWords(t *blackboard.Task, view, status string) string {
 		}
 	}
 	coder := t.AssignedTo
-	if t.ResolvedRole != nil && view == "coven" && coder != "" {
-		coder += " (" + t.ResolvedRole.Name + ")"
+	if name := t.RoleName(); name != "" && view == "coven" && coder != "" {
+		coder += " (" + name + ")"
 	}
 	who("coder", coder)
 	reviewer, verdict := t.ReviewingBy, ""
-	if t.Review != nil {
-		if verdict = Word(t.Review.Status, view); reviewer == "" {
-			reviewer = t.Review.By
+	if r := t.WholeReview(); r != nil {
+		if verdict = Word(r.Status, view); reviewer == "" {
+			reviewer = r.By
 		}
 	}
 	who("code_reviewer", reviewer)

@@ -54,10 +54,8 @@ func result(t *blackboard.Task, n int) string {
 	if t.Output != nil && t.Output.Text != "" {
 		return oneLine(t.Output.Text, n)
 	}
-	if t.LastOutcome != nil {
-		return oneLine(t.LastOutcome.Summary, n)
-	}
-	return ""
+	text, _ := t.LastSummary()
+	return oneLine(text, n)
 }
 
 func (in *Input) remaining() string {

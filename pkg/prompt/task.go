@@ -190,10 +190,8 @@ func (in *Input) relatedTasks() string {
 }
 
 func lastSummary(t *blackboard.Task) string {
-	if t.LastOutcome != nil {
-		return oneLine(t.LastOutcome.Summary, 300)
-	}
-	return ""
+	text, _ := t.LastSummary()
+	return oneLine(text, 300)
 }
 
 // sessionContext names the other tasks in work, so that two coders stay out of each

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -384,5 +385,65 @@ func TestTheModeOfTheFileStays(t *testing.T) {
 	must(t, err)
 	if info.Mode().Perm() != 0o660 {
 		t.Errorf("the mode is %v", info.Mode())
+	}
+}
+
+// A board of a version that wrote finished tasks in full is read and kept as it is; a task becomes short when it is written.
+func TestALongFinishedTaskBecomesShortWhenItIsWritten(t *testing.T) {
+	t.Parallel()
+	const commit = "1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e"
+	p := newProject(t)
+	f := p.create(1)
+	p.edit("\ntasks:\n", `
+tasks:
+  - id: long
+    description: x
+    status: MERGED # by hand
+    spec_hash: sha256:aa
+    review_commit: `+commit+`
+    approved_by: code-reviewer-1
+    review:
+      status: ok
+      by: code-reviewer-1
+      commit: `+commit+`
+      checks:
+        - {name: scope, status: passed, severity: warning, commit: `+commit+`}
+        - {name: tests_pass, status: passed, severity: error, seconds: 3, commit: `+commit+`}
+    attempts:
+      - seq: 1
+        agent: coder-1
+        kind: coder
+        action: COMPLETED
+        summary: "It is done."
+    last_outcome: {action: COMPLETED, summary: "It is done.", at: 2026-01-19T14:14:00Z}
+`)
+	before := p.read(p.path())
+	must(t, f.Update(t.Context(), op, note("note-1", "x")))
+	_, long, _ := strings.Cut(before, "\ntasks:\n")
+	long, _, _ = strings.Cut(long, "  - id: task-1\n")
+	if !strings.Contains(p.read(p.path()), "\ntasks:\n"+long) {
+		t.Errorf("a note changed the task:\n%s", p.read(p.path()))
+	}
+	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error {
+		s.Task("long").Shorten()
+		s.Task("long").Attempts[0].Outcome = "merged"
+		s.AddTasks(task("new"))
+		return nil
+	}))
+	text := p.read(p.path())
+	for _, want := range []string{`
+    status: MERGED # by hand
+    review_commit: ` + commit + `
+    approved_by: code-reviewer-1
+    review: {status: ok, passed: [scope, "tests_pass 3s"]}
+    attempts:
+      - {seq: 1, agent: coder-1, kind: coder, action: COMPLETED, outcome: merged, summary: "It is done."}
+`, "\n  - id: new\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "last_outcome") || !regexp.MustCompile(`(?m)^  - id: new\n(    .*\n)+\n`).MatchString(text) {
+		t.Errorf("the file is\n%s", text)
 	}
 }

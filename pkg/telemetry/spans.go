@@ -167,8 +167,8 @@ func (a *attempt) merged(goal string, h *blackboard.HistoryEntry) {
 // that they ran one after the other when the review had been claimed.
 func checkSpans(task span, t *blackboard.Task, attempts map[int]*attempt) (list []span) {
 	var checks []*blackboard.Check
-	if t.Review != nil {
-		checks = t.Review.Checks
+	if r := t.WholeReview(); r != nil {
+		checks = r.Checks
 	}
 	if t.RejectionReason != nil {
 		checks = append(checks[:len(checks):len(checks)], t.RejectionReason.Checks...)

@@ -129,6 +129,9 @@ func (m *move) apply() {
 	if m.rule.To.Terminal() {
 		settle(m.state, m.task)
 	}
+	if m.task.Status.Terminal() {
+		m.task.Shorten()
+	}
 	consequences := m.state.TakeEntries(mark)
 	for _, action := range m.rule.Log {
 		m.log(action)

@@ -150,6 +150,9 @@ func EndRun(s *blackboard.State, a Actor, r RunResult, now time.Time) error {
 			last.EvidenceFiles = clone(last.EvidenceFiles)
 			t.LastOutcome = &last
 		}
+		if t.Status.Terminal() {
+			t.Shorten()
+		}
 	}
 	return nil
 }

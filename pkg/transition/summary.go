@@ -34,8 +34,8 @@ func RawEntries(s *blackboard.State) []RawEntry {
 		add(a.Timestamp, a.Event+": "+a.Summary, nil)
 	}
 	for t := range s.Tasks() {
-		if o := t.LastOutcome; o != nil && t.Status.Terminal() && o.Summary != "" {
-			add(o.At, t.ID+" ("+string(t.Status)+"): "+o.Summary, nil)
+		if text, at := t.LastSummary(); text != "" && t.Status.Terminal() {
+			add(at, t.ID+" ("+string(t.Status)+"): "+text, nil)
 		}
 	}
 	for _, n := range s.HumanNotes {

@@ -129,7 +129,22 @@ func (d *Document) apply(change sectionEdit) error {
 		return err
 	}
 	d.sections[at] = &section{key: change.key, text: text}
-	return d.recut(at)
+	if err := d.recut(at); err != nil {
+		return err
+	}
+	if s := d.sections[at]; s.apart && change.entries && !slices.ContainsFunc(change.items, func(i Item) bool { return i.From >= 0 }) {
+		for _, e := range s.entries {
+			e.setOff()
+		}
+	}
+	return nil
+}
+
+// setOff puts a blank line behind a new entry of several lines.
+func (e *Entry) setOff() {
+	if strings.Count(e.text, "\n") > 1 && !strings.HasSuffix(e.text, "\n\n") {
+		e.text += "\n"
+	}
 }
 
 // newSection is the text of a section that was not there before.
@@ -254,6 +269,7 @@ func (r *Reader) applyItem(s *section, item Item) (*Entry, error) {
 		} else {
 			e.text += snippet(stringNode(item.Name), item.node(), s.indent, 2)
 		}
+		e.setOff()
 	} else {
 		old := s.entries[item.From]
 		e.name = old.name

@@ -35,7 +35,9 @@ func encode(v reflect.Value) *yaml.Node {
 	case reflect.String:
 		return stringNode(v.String())
 	case reflect.Struct:
-		return compact(encodeStruct(v))
+		n := compact(encodeStruct(v))
+		putOnOneLine(n, v)
+		return n
 	case reflect.Map:
 		return compact(encodeMap(v))
 	case reflect.Slice, reflect.Array:
@@ -50,6 +52,23 @@ func encode(v reflect.Value) *yaml.Node {
 		panic("yamldoc: cannot write a value of type " + v.Type().String())
 	}
 	return scalar("", text)
+}
+
+// oneLiner is implemented by structs that are written on one line, however long it is, unless they have a text of several
+// lines, a list of maps, or a comment.
+type oneLiner interface{ OneLine() }
+
+// putOnOneLine gives n, which says v, the flow style if v is a oneLiner.
+func putOnOneLine(n *yaml.Node, v reflect.Value) {
+	if _, ok := v.Interface().(oneLiner); ok && fitsOneLine(n) {
+		inFlow(n)
+	}
+}
+
+func fitsOneLine(n *yaml.Node) bool {
+	return n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && n.HeadComment+n.LineComment+n.FootComment == "" && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool {
+		return !fitsOneLine(c) || n.Kind == yaml.SequenceNode && c.Kind != yaml.ScalarNode
+	})
 }
 
 func scalar(tag, text string) *yaml.Node {

@@ -26,6 +26,7 @@ func patch(node *yaml.Node, before, after reflect.Value) {
 	}
 	if before.Type() == after.Type() && after.Kind() == reflect.Struct && node.Kind == yaml.MappingNode && after.Type() != timeType {
 		patchStruct(node, before, after)
+		putOnOneLine(node, after)
 		return
 	}
 	switch {

@@ -1,0 +1,110 @@
+package blackboard
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// OneLine says that an attempt is one line of the file.
+func (Attempt) OneLine() {}
+
+// OneLine says that a seal is one line of the file.
+func (Seal) OneLine() {}
+
+// OneLine says that a review is one line of the file, but for what was found.
+func (Review) OneLine() {}
+
+// Shorten takes from a finished task what only those who work on it need, and what it says elsewhere too.
+func (t *Task) Shorten() {
+	t.ResolvedRole, t.SpecHash, t.ReviewSpecHash = nil, "", ""
+	if o := t.LastOutcome; o != nil && (o.Summary == "" || slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a != nil && a.Summary == o.Summary })) {
+		t.LastOutcome = nil
+	}
+	if t.Review == nil {
+		return
+	}
+	r := *t.Review
+	r.Checks = nil
+	for _, c := range t.Review.Checks {
+		switch {
+		case c == nil:
+		case c.Status == CheckPassed && c.Seconds > 0:
+			r.Passed = append(r.Passed, fmt.Sprintf("%s %ds", c.Name, c.Seconds))
+		case c.Status == CheckPassed:
+			r.Passed = append(r.Passed, c.Name)
+		case c.Status == CheckSkipped:
+			r.Skipped = append(r.Skipped, c.Name)
+		default:
+			own := *c
+			if own.Commit == r.Commit {
+				own.Commit = ""
+			}
+			r.Checks = append(r.Checks, &own)
+		}
+	}
+	if r.Commit == t.ReviewCommit {
+		r.Commit = ""
+	}
+	if r.By == t.ApprovedBy {
+		r.By = ""
+	}
+	t.Review = &r
+}
+
+// WholeReview is the latest review with everything that Shorten took from it; nil without one.
+func (t *Task) WholeReview() *Review {
+	if t.Review == nil {
+		return nil
+	}
+	r := *t.Review
+	r.Commit = cmp.Or(r.Commit, t.ReviewCommit)
+	if r.Status != "" {
+		r.By = cmp.Or(r.By, t.ApprovedBy)
+	}
+	r.Checks = nil
+	for _, c := range t.Review.Checks {
+		if c != nil {
+			own := *c
+			own.Commit = cmp.Or(c.Commit, r.Commit)
+			r.Checks = append(r.Checks, &own)
+		}
+	}
+	for _, text := range r.Passed {
+		name, took, _ := strings.Cut(text, " ")
+		seconds, _ := strconv.Atoi(strings.TrimSuffix(took, "s"))
+		r.Checks = append(r.Checks, &Check{Name: name, Status: CheckPassed, Seconds: seconds, Commit: r.Commit})
+	}
+	for _, name := range r.Skipped {
+		r.Checks = append(r.Checks, &Check{Name: name, Status: CheckSkipped, Commit: r.Commit})
+	}
+	return &r
+}
+
+// RoleName is the role file of the latest coder's run, "" before the first one.
+func (t *Task) RoleName() string {
+	if t.ResolvedRole != nil {
+		return t.ResolvedRole.Name
+	}
+	for _, a := range slices.Backward(t.Attempts) {
+		if a != nil && a.Kind == string(RoleCoder) {
+			return a.Role
+		}
+	}
+	return ""
+}
+
+// LastSummary is the summary of the latest run that ended with an exit command, and when it came.
+func (t *Task) LastSummary() (text string, at Time) {
+	if o := t.LastOutcome; o != nil {
+		return o.Summary, o.At
+	}
+	for _, a := range slices.Backward(t.Attempts) {
+		if a != nil && a.Action != "" && a.Summary != "" {
+			return a.Summary, a.Ended
+		}
+	}
+	return "", ""
+}
