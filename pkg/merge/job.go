@@ -25,16 +25,29 @@ type job struct {
 	unverified []string // the commands that failed so
 }
 
-// lasting is how long checks run before that is said.
+// lasting is how long checks run before that is said; it is said again after a minute, and each time that has doubled.
 const lasting = 10 * time.Second
 
 // checked is check, and says it when that takes long.
 func (j *job) checked(ctx context.Context, candidate string) (failed, log string, err error) {
 	if j.Lasts != nil {
-		said := time.AfterFunc(lasting, func() { j.Lasts(j.name, lasting) })
-		defer said.Stop()
+		ended := make(chan struct{})
+		defer close(ended)
+		go j.sayHowLong(ended)
 	}
 	return j.check(ctx, candidate)
+}
+
+func (j *job) sayHowLong(ended <-chan struct{}) {
+	began := time.Now()
+	for after := lasting; ; after = max(time.Minute, 2*after) {
+		select {
+		case <-time.After(after - time.Since(began)):
+			j.Lasts(j.name, after)
+		case <-ended:
+			return
+		}
+	}
 }
 
 func candidateRef(id string) string { return "refs/liza/candidate/" + id }

@@ -61,7 +61,7 @@ type Merger struct {
 	Prepare     func(*blackboard.State)                     // gives a state the configuration's defaults
 	At          func(point string)                          // failpoints of tests: M0 to M10, P1 after a push
 	Warn        func(text string)
-	Lasts       func(task string, d time.Duration) // told once that the checks of a merge have run that long; may be nil
+	Lasts       func(task string, d time.Duration) // told now and then how long the checks of a merge have run; may be nil
 	Unsaved     func(err error)                    // work could not be let go because it is saved nowhere else; may be nil
 	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked
 	Enclose     review.Enclose                     // of each command; nil: nothing contains them
