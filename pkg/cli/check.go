@@ -94,7 +94,7 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 	d, err := from.Service(ctx)
 	defer func() { e.closing = append(e.closing, from.closing...) }()
 	if err != nil {
-		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza doctor --checks")
+		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
 		return nil, nil
 	}
 	s, err := d.View(ctx)
@@ -104,14 +104,14 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 		for _, c := range checks {
 			switch {
 			case c.Cut:
-				lines = append(lines, fmt.Sprintf("%q did not end within %s; next: liza doctor --checks", c.Command, verb.TryTime))
+				lines = append(lines, fmt.Sprintf("%q did not end within %s; next: liza check", c.Command, verb.TryTime))
 			case c.Result != nil:
 				lines = append(lines, fmt.Sprintf("%q: %s", c.Command, verb.CheckEnd{End: c.Result.End}.Text()))
 			}
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza doctor --checks")
+		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
 	}
 	if differ, err = upkeep.Unlike(ctx, d.Repo, d.Config().Git.Sign); err == nil {
 		if kept, err := verb.SettingsKept(ctx, d.Project, d.Repo); err == nil && !kept {

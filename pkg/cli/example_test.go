@@ -58,7 +58,7 @@ func TestTheExampleInAProjectIsJudgedByRuleAndLine(t *testing.T) {
 	if code := Liza([]string{"validate"}, env); code != 3 {
 		t.Errorf("validate exits with %d", code)
 	}
-	for _, want := range []string{"ERROR V63 integration (line ", "ERROR V59 task-1 (line 38): merge commit 77aa01b is not in integration", "INVALID\n"} {
+	for _, want := range []string{"ERROR V63 integration (line ", "ERROR V59 task-1 (line 39): merge commit 77aa01b is not in integration", "INVALID\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}

@@ -43,7 +43,7 @@ func Build(s *blackboard.State, f Facts) View {
 	}
 	v.Warnings = append(v.Warnings, b.warnings()...)
 	if text := blackboard.UnverifiedText(b.s.TaskList()); text != "" {
-		v.Warnings = append(v.Warnings, text+": their checks are red before and after; next: liza doctor --checks")
+		v.Warnings = append(v.Warnings, text+": their checks are red before and after; next: liza check")
 	}
 	v.Warnings = append(append(v.Warnings, b.crashes()...), b.wrongClocks()...)
 	for _, id := range slices.Sorted(maps.Keys(b.s.Stopped)) {

@@ -18,7 +18,7 @@ func (b builder) waiting() []Waiting {
 	list := append(b.stops(), b.branch()...)
 	for _, q := range b.s.Questions {
 		if q != nil && q.Task == "" && q.Status == blackboard.QuestionOpen {
-			list = append(list, Waiting{Kind: "question", Text: cmp.Or(q.Agent, "the planner") + " asks", Questions: []Question{question(q)}, Next: answer(q.ID)})
+			list = append(list, Waiting{Kind: "question", Text: cmp.Or(q.Agent, "the planner") + " asks", Questions: []Question{question(q)}, Next: answer(q)})
 		}
 	}
 	var drafts []string
@@ -145,10 +145,13 @@ func question(q *blackboard.Question) Question {
 	if len(q.Options) > 0 {
 		text += " [" + strings.Join(q.Options, " / ") + "]"
 	}
-	return Question{ID: q.ID, Text: text, Next: answer(q.ID)}
+	return Question{ID: q.ID, Text: text, Next: answer(q)}
 }
 
-func answer(id string) string { return fmt.Sprintf("liza answer %s \"TEXT\"", id) }
+// answer is the command that answers a question, with its choices.
+func answer(q *blackboard.Question) string {
+	return fmt.Sprintf("liza answer %s %q", q.ID, cmp.Or(strings.Join(q.Options, " | "), "TEXT"))
+}
 
 func unblock(id string) string { return fmt.Sprintf("liza unblock %s --reason \"TEXT\"", id) }
 

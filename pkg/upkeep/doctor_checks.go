@@ -62,7 +62,7 @@ func (x *Doctor) unverified(context.Context, *project.Project) {
 		case q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop:
 			x.Add("checks", SeverityWarning, q.ID, next, "", "merges wait until %q passes: %s said %s", q.Check, q.By, q.Answer)
 		case q.Status == blackboard.QuestionAnswered:
-			x.Add("checks", SeverityWarning, q.ID, "liza doctor --checks", "", "work is merged unchecked: %q has never passed here, and %s said %s", q.Check, q.By, q.Answer)
+			x.Add("checks", SeverityWarning, q.ID, "liza check", "", "work is merged unchecked: %q has never passed here, and %s said %s", q.Check, q.By, q.Answer)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (d *Service) unverified(ctx context.Context, command string, asks bool) err
 			Message: fmt.Sprintf("the check %q verifies nothing: it fails without the work too, %s; approved work waits", command, why)}
 	}
 	if setting == "refuse" {
-		return wait("liza doctor --checks", "and integration.unverified refuses that")
+		return wait("liza check", "and integration.unverified refuses that")
 	}
 	if d.GreenHere(command) {
 		return nil
@@ -35,7 +35,7 @@ func (d *Service) unverified(ctx context.Context, command string, asks bool) err
 	}
 	q := s.UnverifiedQuestion(command)
 	if q == nil && asks {
-		text := fmt.Sprintf("The check %q has never passed where Liza runs it: it fails on %s without any work, so it verifies nothing. Merge approved work unchecked (%s), or let it wait until the check passes (%s)? liza doctor --checks shows the failure.",
+		text := fmt.Sprintf("The check %q has never passed where Liza runs it: it fails on %s without any work, so it verifies nothing. Merge approved work unchecked (%s), or let it wait until the check passes (%s)? liza check shows the failure.",
 			command, s.IntegrationBranch(), blackboard.AnswerGoOn, blackboard.AnswerStop)
 		err := d.asSystem(ctx, func(s *blackboard.State) {
 			copied := *transition.AskUnverified(s, command, text, d.Now())
