@@ -38,7 +38,7 @@ type Command struct {
 	Env     []string      // exactly these; nil: those of this process that it may see
 	Stdin   string        // nothing: it is closed
 	Stdout  io.Writer     // gets what it writes to stdout besides the log; may be nil
-	Output  io.Writer     // gets all that it writes, in the place of the log, unmasked; nil: the log does
+	Output  io.Writer     // gets all that it writes, in the place of the log, unmasked: it looks, and builds nothing; nil: the log does
 	Most    int           // bytes of output after which it is killed; 0: any number
 	Holds   *os.File      // inherited, so that a lock on it lasts as long as any of its processes; may be nil
 	Started func(pid int) // called once; may be nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"liza/pkg/agent"
 	"liza/pkg/project"
 	"liza/pkg/sandbox"
 )
@@ -35,6 +36,12 @@ func TestTheChecksOfATaskWriteNoCacheOfOthers(t *testing.T) {
 	}
 	if got := writes("task-1", false); !slices.Equal(got, []string{"agents"}) {
 		t.Errorf("an agent writes the caches %v", got)
+	}
+	r := contained(t, "claude")
+	r.Needs = agent.CommonNeeds()
+	r.Dir, r.Look, r.Program, r.Merged, r.Settings.Allow.Registries = filepath.Join(r.Project.Worktrees(), "task-1"), true, "", nil, true
+	if p := r.Compose(sandbox.Closed, ""); p.Cache != "" || len(p.Hosts) > 0 {
+		t.Errorf("what only looks has the cache %q and reaches %v", p.Cache, p.Hosts)
 	}
 }
 

@@ -43,6 +43,7 @@ type Run struct {
 	Read    []string    // what else is meant for it: its prompt
 	Also    []string    // folders that it may write besides
 	Merged  []string    // files of the integration branch, which say what the project is built with
+	Look    bool        // a command that builds nothing
 	Job     bool        // a setup command, a check, a hook: no program's needs, and it may download packages
 }
 
@@ -77,11 +78,11 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	if level != sandbox.Closed { // there the person's own proxy is that of the run
 		needs.Env = append(needs.Env, proxyVariables...)
 	}
-	online := r.Job || r.Settings.Allow.Registries
+	online := (r.Job || r.Settings.Allow.Registries) && !r.Look
 	// What an agent leaves in a cache must not get into a check; what setup has downloaded is there for agents.
 	use := toolchain.Use{Files: r.Merged, Cache: filepath.Join(p.Cache(), "agents"), Filled: checksCache(p, r.Dir), Registries: online, Proxy: proxyOf(level)}
 	// What nobody has reviewed opens no registry for itself: packages, their names among them, are a way out.
-	if filepath.Base(use.Filled) == mergedCache || r.Settings.Allow.Registries {
+	if (filepath.Base(use.Filled) == mergedCache || r.Settings.Allow.Registries) && !r.Look {
 		use.Root = r.Dir
 	}
 	if r.Job {
@@ -93,7 +94,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	s.Read = slices.Concat(s.Read, tools.Read, access.Read)
 	s.Tools = slices.Concat(tools.Tools, r.shownOf(r.Argv))
 	s.Write = append(s.Write, access.Write...)
-	if len(tools.Caches) > 0 { // the folder around them: one mount
+	if len(tools.Caches) > 0 && !r.Look { // the folder around them: one mount
 		s.Write, w.Cache = append(s.Write, use.Cache), use.Cache
 	}
 	w.Make, w.caches = slices.Concat(r.Also, []string{s.Home, s.Tmp}), tools.Caches

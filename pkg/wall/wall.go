@@ -50,6 +50,7 @@ type Use struct {
 	Also    []string    // folders that it may write besides
 	Env     []string    // names of variables that a command gets besides
 
+	Look     bool                // a command that builds nothing: it has no caches and no registries
 	Terminal bool                // a person works with it
 	Refused  func(proxy.Refusal) // told once of each host that it could not reach; may be nil
 }
@@ -95,12 +96,12 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 		return r, level, reason, err
 	}
 	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
-		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "",
+		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look,
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
 	if !u.Write && within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
 		r.Tracked = m.Tracked(ctx)
 	}
-	if (r.Job || r.Settings.Allow.Registries) && m.Merged != nil {
+	if (r.Job || r.Settings.Allow.Registries) && !r.Look && m.Merged != nil {
 		r.Merged = m.Merged(ctx)
 	}
 	if m.Spawn != nil {
