@@ -67,7 +67,7 @@ type Supervisor struct {
 	lease       leaseKeeper
 	recovered   time.Time
 	moved       bool                                     // somebody moved the integration branch
-	mergeTold   string                                   // what merges wait for, as it was said
+	mergeTold   string                                   // why nothing was merged, as it was said
 	movedTold   string                                   // and that was said
 	unverified  map[string]postponed                     // merges that wait for a person, by task
 	failed      struct{ quotas, reviews, claims streak } // each makes the next wait of its kind longer

@@ -141,14 +141,14 @@ func (s *Supervisor) mergeDue(st *blackboard.State) bool {
 	})
 }
 
-// tellUnmerged shows what else went wrong with merges; it never ends a supervisor. That another process merges is no
-// trouble: it is told once.
+// tellUnmerged shows what else went wrong with merges; it never ends a supervisor. A fault that lasts is told once, as is the
+// merge of another process, which is not a fault.
 func (s *Supervisor) tellUnmerged(err error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
 	}
-	waits := ""
+	waits, wrong := "", []string(nil)
 	for _, e := range all {
 		if held, ok := errors.AsType[*safefile.HeldError](e); ok {
 			waits = fmt.Sprintf("waits for the merge of another process (pid %d)", held.Holder.PID)
@@ -157,13 +157,19 @@ func (s *Supervisor) tellUnmerged(err error) {
 		_, shown := errors.AsType[*merge.FailedError](e)
 		_, others := errors.AsType[*merge.TurnError](e)
 		if e != nil && !shown && !others {
-			s.warn("", "cannot merge: %v", e)
+			wrong = append(wrong, e.Error())
 		}
 	}
-	if waits != s.mergeTold && waits != "" {
+	told := strings.Join(append(wrong, waits), "\n")
+	if told != s.mergeTold && waits != "" {
 		s.say("", "%s", waits)
 	}
-	s.mergeTold = waits
+	for _, text := range wrong {
+		if told != s.mergeTold {
+			s.warn("", "cannot merge: %s", text)
+		}
+	}
+	s.mergeTold = told
 }
 
 // postponed is why approved work is not tried again for a while.

@@ -1,10 +1,14 @@
 package supervisor
 
 import (
+	"errors"
+	"slices"
 	"testing"
+	"time"
 
 	"liza/pkg/agent"
 	"liza/pkg/exitcmd"
+	"liza/pkg/verb"
 )
 
 func TestAnExitCommandIsNoMessage(t *testing.T) {
@@ -20,5 +24,22 @@ func TestAnExitCommandIsNoMessage(t *testing.T) {
 		if got := messageOf(r); got != want {
 			t.Errorf("%q: the message is %q, want %q", final, got, want)
 		}
+	}
+}
+
+func TestWhatKeepsMergesIsToldOnceUntilItChanges(t *testing.T) {
+	t.Parallel()
+	var told []string
+	s := &Supervisor{Service: &verb.Service{}, Print: func(l Line) { told = append(told, l.Text) }}
+	s.Service.Now = time.Now
+	for _, text := range []string{"no space", "no space", "no git", "no git", "", "no git"} {
+		if text == "" {
+			s.tellUnmerged(nil)
+		} else {
+			s.tellUnmerged(errors.Join(errors.New(text)))
+		}
+	}
+	if want := []string{"cannot merge: no space", "cannot merge: no git", "cannot merge: no git"}; !slices.Equal(told, want) {
+		t.Errorf("it told %q, want %q", told, want)
 	}
 }
