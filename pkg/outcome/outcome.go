@@ -301,8 +301,11 @@ func askPlanner(ctx context.Context, d *verb.Service, r Run, exit *exitcmd.Exit)
 }
 
 // PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
-// (specs/roles-and-knowledge.md#4.4).
+// (specs/roles-and-knowledge.md#4.4). There is nothing to stop for when a person has answered what it was stuck at.
 func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
+	if s, err := d.View(ctx); err != nil || transition.ReasonGone(s, d.Now()) {
+		return err
+	}
 	return checkpointAnyway(ctx, d, "planner stuck: "+prose.FirstLine(why))
 }
 

@@ -122,6 +122,24 @@ func stillTrue(s *blackboard.State, t Trigger, now time.Time) bool {
 	})
 }
 
+// ReasonGone reports whether everything that a planner at work was launched for is over or has changed: a person has
+// answered in the meantime.
+func ReasonGone(s *blackboard.State, now time.Time) bool {
+	launched := false
+	if s.Planner == nil {
+		return false
+	}
+	for kind, r := range s.Planner.Triggers {
+		if r == nil || r.Outcome != "" {
+			continue
+		}
+		if launched = true; stillTrue(s, Trigger{Kind: TriggerKind(kind), Fingerprint: r.Fingerprint}, now) {
+			return false
+		}
+	}
+	return launched
+}
+
 // markSeen marks the notes and answers that the launch knew of.
 func markSeen(s *blackboard.State, launched []Trigger, planner string) {
 	sent := map[string]bool{}
